@@ -13,9 +13,7 @@ from botocore.config import Config
 
 from local_sagemaker import settings
 from local_sagemaker.folder import Folder
-from local_sagemaker.front.protocol import http_server
-from local_sagemaker.front.request_guard import RequestGuard
-from local_sagemaker.hosting.broker import stdin_closed
+from local_sagemaker.front.http_server import RequestGuard, http_server
 from local_sagemaker.quotas.account import FUNCTIONS, quotas_here
 
 SERVICES = (
@@ -98,12 +96,13 @@ def _functions_call_as_their_roles() -> None:
 
 async def _serve(app: Any, listener: int, endless: list[Coroutine[Any, Any, None]]) -> None:
     """Serve, and run the endless tasks, until standard input is closed."""
-    server = http_server(
-        RequestGuard(app, has_page=False), keep_alive=KEEP_ALIVE_SECONDS, lifespan="on"
-    )
+    server = http_server(RequestGuard(app), keep_alive=KEEP_ALIVE_SECONDS, lifespan="on")
 
     async def end() -> None:
-        await stdin_closed()
+        reader = asyncio.StreamReader()
+        protocol = asyncio.StreamReaderProtocol(reader)
+        await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, sys.stdin)
+        await reader.read()
         server.should_exit = True
 
     tasks = [asyncio.create_task(work) for work in (*endless, end())]

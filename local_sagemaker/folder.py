@@ -129,7 +129,7 @@ class Folder:
         """Return the local SageMaker on this folder. Raises `LocalSageMakerError` if none runs."""
         running = self.running()
         if running is None:
-            raise LocalSageMakerError("no local SageMaker is running: start it with tritonsm up")
+            raise LocalSageMakerError("no local SageMaker is running: run up first")
         return running
 
     def remember(self, running: Running) -> None:

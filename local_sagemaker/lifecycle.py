@@ -44,7 +44,7 @@ def _up(folder: Folder, port: int | None) -> Running:
     running = folder.running()
     if running:
         raise LocalSageMakerError(
-            f"the local SageMaker is up already: {running.url} (stop it: tritonsm down)"
+            f"the local SageMaker is up already: {running.url} (to stop it: run down)"
         )
     if port is not None and not 1 <= port <= 65535:
         raise LocalSageMakerError(
@@ -115,7 +115,7 @@ def while_running(folder: Folder, running: Running) -> Iterator[None]:
         watching.join()
     if gone.is_set():
         raise LocalSageMakerError(
-            f"the local SageMaker has ended: {folder.log} says why, and tritonsm up starts a new "
+            f"the local SageMaker has ended: {folder.log} says why, and up starts a new "
             "one, with nothing deployed"
         )
 
@@ -129,7 +129,7 @@ def _alone(folder: Folder) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise LocalSageMakerError(
-                "the local SageMaker is being started by another tritonsm up: wait for it"
+                "the local SageMaker is being started by another up: wait for it"
             ) from None
         yield
 

@@ -100,12 +100,14 @@ def find_triton() -> TritonInstallation:
                 f"{platform.machine()}, for which nvidia-pytriton has no wheel: deploy to AWS, or "
                 "use a Linux machine"
             )
-        raise LocalSageMakerError("nvidia-pytriton is not installed: run make install")
+        raise LocalSageMakerError(
+            "nvidia-pytriton is not installed: pip install 'local-sagemaker[triton]'"
+        )
     numpy = importlib.metadata.version("numpy")
     if int(numpy.split(".")[0]) >= 2:
         raise LocalSageMakerError(
             f"numpy {numpy} is installed, with which the local Triton's Python backend returns "
-            "empty tensors: run make install to get the pinned one"
+            "empty tensors: pip install 'numpy<2'"
         )
     root = Path(spec.origin).parent / "tritonserver"
     if not root.is_dir():

@@ -1,19 +1,23 @@
 """One real Triton that loads archives of a folder, as a multi-model endpoint's instance does."""
 
+import asyncio
 import io
 import json
 import re
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from local_sagemaker.errors import ApiError, LocalSageMakerError
 from local_sagemaker.hosting import backends, launch
-from local_sagemaker.hosting.container import INVOKE_SECONDS
+from local_sagemaker.hosting.connections import in_thread
 from local_sagemaker.hosting.instance import Running
+from local_sagemaker.hosting.invocation import INVOKE_SECONDS
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.hosting.multi_model_container import LOAD_SECONDS, TARGET_MODEL
 from local_sagemaker.hosting.triton import Response
@@ -29,6 +33,8 @@ INSTANCE_PATH = re.compile(r"[^\s']*/[0-9a-f]{32}/model(?:::|/)")
 """The folder of a model in an instance, as `ModelStore` names it."""
 
 VARIANT = {"VariantName": "AllTraffic", "VolumeSizeInGB": 1024}
+
+T = TypeVar("T")
 
 
 class ServingError(LocalSageMakerError):
@@ -49,59 +55,74 @@ class _FolderAsS3:
 
 @dataclass(frozen=True)
 class TritonServer:
-    """A server that answers. A model is the name of its archive in the folder."""
+    """A server that answers. A model is the name of its archive in the folder.
+
+    `loop` runs on a thread of its own.
+    """
 
     running: Running
+    loop: asyncio.AbstractEventLoop
 
     def load(self, model: str) -> None:
         """Unpack an archive and load it. Raise `ServingError`."""
-        logged = self._log_size()
-        call = self.running.container.acquire(model)
-        try:
-            if call.load:
-                call.load.result()
-        except ApiError as error:
-            message = error.fields.get("OriginalMessage", error.message)
-            raise self._error("Triton does not load it", message, logged) from None
-        except OSError as error:
-            raise self._error("Triton has ended", str(error), logged) from None
-        finally:
-            self.running.container.release(call)
+        self._call(model, lambda _: None)
 
     def invoke(
         self, model: str, body: bytes, content_type: str, *, timeout: float = INVOKE_SECONDS
     ) -> Response:
         """Return the answer of a model, which is loaded first. Raise `ServingError`."""
-        self.load(model)
-        logged = self._log_size()
-        call = self.running.container.acquire(model)
-        try:
-            response = self.running.triton.request(
-                "POST",
-                call.path,
-                body=body,
-                headers={"Content-Type": content_type, TARGET_MODEL: model},
-                timeout=timeout,
-            )
-        except OSError as error:
-            raise self._error("Triton does not answer", str(error), logged) from None
-        finally:
-            self.running.container.release(call)
+        log_size = self._log_size()
+
+        def request(path: str) -> Response:
+            headers = {"Content-Type": content_type, TARGET_MODEL: model}
+            try:
+                return self.running.triton.request(
+                    "POST", path, body=body, headers=headers, timeout=timeout
+                )
+            except OSError as error:
+                raise self._error("Triton does not answer", str(error), log_size) from None
+
+        response = self._call(model, request)
         if response.status != 200:
             message = response.body.decode(errors="replace")
-            raise self._error(f"Triton answers {response.status}", message, logged)
+            raise self._error(f"Triton answers {response.status}", message, log_size)
         return response
+
+    def _call(self, model: str, work: Callable[[str], T]) -> T:
+        """Return what `work` returns, called with the path of a model once that is loaded."""
+        log_size = self._log_size()
+
+        async def call() -> T:
+            container = self.running.container
+            call = container.acquire(model)
+            try:
+                if call.load:
+                    await self._loaded(call.load, log_size)
+                return await in_thread(partial(work, call.path))
+            finally:
+                container.release(call)
+
+        return asyncio.run_coroutine_threadsafe(call(), self.loop).result()
+
+    async def _loaded(self, load: "asyncio.Task[None]", log_size: int) -> None:
+        try:
+            await asyncio.shield(load)
+        except ApiError as error:
+            message = error.fields.get("OriginalMessage", error.message)
+            raise self._error("Triton does not load it", message, log_size) from None
+        except OSError as error:
+            raise self._error("Triton has ended", str(error), log_size) from None
 
     def _log_size(self) -> int:
         return self.running.triton.log.stat().st_size
 
-    def _error(self, problem: str, message: str, logged: int) -> ServingError:
-        """Return an error with Triton's message, and the first error beyond `logged` in its log.
+    def _error(self, problem: str, message: str, log_size: int) -> ServingError:
+        """Return an error with Triton's message, and the first error beyond `log_size` in its log.
 
         The first is the cause, and those behind it follow from it. Paths are relative to the
         model's folder.
         """
-        log = self.running.triton.log.read_bytes()[logged:].decode(errors="replace")
+        log = self.running.triton.log.read_bytes()[log_size:].decode(errors="replace")
         first = LOGGED_ERROR.search(log)
         cause = f"\n  Triton's log: {first[0]}" if first else ""
         return ServingError(INSTANCE_PATH.sub("", f"{problem}: {_text(message)}{cause}"))
@@ -145,6 +166,20 @@ def serve(
         running = launch.begin(host, "serving", VARIANT, {"PrimaryContainer": model})
         try:
             running.triton.wait_until_healthy(START_SECONDS)
-            yield TritonServer(running)
+            with _loop_on_thread() as loop:
+                yield TritonServer(running, loop)
         finally:
             running.end()
+
+
+@contextmanager
+def _loop_on_thread() -> Iterator[asyncio.AbstractEventLoop]:
+    with asyncio.Runner() as runner:  # which ends what the loop has not finished
+        loop = runner.get_loop()
+        thread = threading.Thread(target=loop.run_forever, daemon=True)
+        thread.start()
+        try:
+            yield loop
+        finally:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()

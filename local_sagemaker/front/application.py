@@ -11,8 +11,6 @@ from local_sagemaker.front.ministack import Ministack, request_body
 from local_sagemaker.hosting.invocation import ClientGoneError, Receive, Send
 from local_sagemaker.sagemaker import invocations
 from local_sagemaker.sagemaker.invocations import Invocations
-from local_sagemaker.watch import site
-from local_sagemaker.watch.site import Site
 
 
 class Application:
@@ -24,18 +22,14 @@ class Application:
         runtime: Invocations,
         ministack: Ministack,
         calls: Calls,
-        watch: Site,
     ) -> None:
-        self._services = {it.target_prefix: it for it in services}
+        self._services = {service.target_prefix: service for service in services}
         self._runtime, self._ministack, self._calls = runtime, ministack, calls
-        self._watch = watch
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if any(name == b"x-amz-security-token" for name, _ in scope["headers"]):
             receive = await self._calls.note(scope, receive)
-        if site.is_for(scope):
-            return await self._watch(scope, receive, send)
         if scope["method"] == "POST":
             if invocations.PATH.fullmatch(scope["path"]):
                 return await self._runtime(scope, receive, send)

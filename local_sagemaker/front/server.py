@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -19,9 +18,8 @@ from local_sagemaker.environment import client_environment
 from local_sagemaker.folder import Folder, Running
 from local_sagemaker.front.application import Application
 from local_sagemaker.front.calls import Calls
+from local_sagemaker.front.http_server import RequestGuard, http_server
 from local_sagemaker.front.ministack import Ministack
-from local_sagemaker.front.protocol import http_server
-from local_sagemaker.front.request_guard import RequestGuard
 from local_sagemaker.front.services import Services
 from local_sagemaker.prerequisites import find_triton
 
@@ -34,8 +32,7 @@ def run(folder: Folder, port: int) -> None:
     triton = find_triton()
     running = Running(pid=os.getpid(), port=port, python=triton.model_python.version)
     os.environ.update(client_environment(running, folder))
-    application: RequestGuard
-    server = http_server(lambda *request: application(*request), port=port)
+    server = http_server(None, port=port)
 
     def end(*_: object) -> None:
         server.should_exit = True
@@ -47,10 +44,9 @@ def run(folder: Folder, port: int) -> None:
     try:
         calls, ministack = Calls(folder.calls), Ministack(url)
         services = Services(folder, triton, ministack=url, calls=calls)
-        planes, runtime = services.control_planes, services.runtime
-        answering = Application(planes, runtime, ministack, calls, services.site)
-        application = RequestGuard(answering, has_page=True)
-        _call_after(emulator, end)
+        application = Application(services.control_planes, services.runtime, ministack, calls)
+        server.config.app = RequestGuard(application, services.site)
+        threading.Thread(target=lambda: end(emulator.wait()), daemon=True).start()
         try:
             uvloop.run(_serve(server, ministack))
         finally:
@@ -64,14 +60,6 @@ async def _serve(server: uvicorn.Server, ministack: Ministack) -> None:
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(OPERATIONS_AT_ONCE))
     await server.serve()
     await ministack.close()
-
-
-def _call_after(process: "subprocess.Popen[bytes]", end: Callable[[], None]) -> None:
-    def wait() -> None:
-        process.wait()
-        end()
-
-    threading.Thread(target=wait, daemon=True).start()
 
 
 def _start_emulator(folder: Folder, port: int) -> tuple["subprocess.Popen[bytes]", str]:

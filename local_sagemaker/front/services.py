@@ -118,7 +118,7 @@ class Services:
             interfaces.tick, seconds=network_interfaces.EVERY_SECONDS, speed=speed
         )
         self._recorder = Recorder(client("s3"))
-        self.runtime = Invocations(self._hosting, self._recorder, collected, traffic.add)
+        self.runtime = Invocations(self._hosting.by_name, self._recorder, collected, traffic.add)
         watch = Watch(
             endpoints=self._hosting.endpoints,
             targets=self._scaling.targets,

@@ -1,10 +1,11 @@
 """Runs a server in this process's namespaces and hands out sockets that reach it from outside.
 
-Started as a program: `broker.py DESCRIPTOR COMMAND...`, of a Unix socket that listens. A TCP socket
-belongs for good to the network namespace in which it was made (network_namespaces(7)): whoever
-connects to the Unix socket gets one over SCM_RIGHTS, and connects it to the server's port with
-nothing in between. The server writes to this process's standard output and error. Ends the server,
-and itself, when standard input is closed; so nothing is left when the parent dies, however it dies.
+Started as a program: `broker.py DESCRIPTOR COMMAND...`, of a Unix socket that is connected to the
+parent. A TCP socket belongs for good to the network namespace in which it was made
+(network_namespaces(7)): for each byte from the parent, the broker sends it one over SCM_RIGHTS,
+which the parent connects to the server's port with nothing in between. The server writes to this
+process's standard output and error. The broker ends the server, and itself, when the parent closes
+its end; so nothing is left when the parent dies, however it dies.
 """
 
 import asyncio
@@ -48,32 +49,29 @@ def give_up_capabilities() -> None:
         libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)  # this kernel may not have the last ones
 
 
-def hand_out(listener: socket.socket) -> None:
-    """Give whoever waits a socket of this namespace."""
-    with suppress(OSError):  # it has gone again
-        asking, _ = listener.accept()
-        with asking, socket.socket(socket.AF_INET) as made:
-            socket.send_fds(asking, [b"s"], [made.fileno()])
-
-
-async def stdin_closed() -> None:
-    """Return once the parent has closed our standard input, or has died."""
-    loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader()
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    while await reader.read(1024):
-        pass
+def hand_out(parent: socket.socket, closed: asyncio.Event) -> None:
+    """Give the parent a socket of this namespace for a byte; note when it has closed its end."""
+    request = b""
+    with suppress(ConnectionError):
+        request = parent.recv(1)
+    if not request:
+        asyncio.get_running_loop().remove_reader(parent)
+        closed.set()
+        return
+    with suppress(OSError), socket.socket(socket.AF_INET) as made:  # it may have gone meanwhile
+        socket.send_fds(parent, [b"s"], [made.fileno()])
 
 
 async def run(descriptor: int, command: list[str]) -> int:
-    """Run `command` until it ends or standard input is closed; return its exit status."""
-    with socket.socket(fileno=descriptor) as listener:
-        listener.setblocking(False)
+    """Run `command` until it ends or the parent closes its end; return its exit status."""
+    closed = asyncio.Event()
+    with socket.socket(fileno=descriptor) as parent:
+        parent.setblocking(False)
         server = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.DEVNULL)
-        asyncio.get_running_loop().add_reader(listener, hand_out, listener)
+        asyncio.get_running_loop().add_reader(parent, hand_out, parent, closed)
         ended = asyncio.ensure_future(server.wait())
         await asyncio.wait(
-            {ended, asyncio.ensure_future(stdin_closed())}, return_when=asyncio.FIRST_COMPLETED
+            {ended, asyncio.ensure_future(closed.wait())}, return_when=asyncio.FIRST_COMPLETED
         )
         if not ended.done():
             server.send_signal(signal.SIGTERM)

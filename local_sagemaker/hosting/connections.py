@@ -8,31 +8,37 @@ ping which was sent after their requests: a thread does one after the other, so 
 """
 
 import asyncio
-import http.client
-import re
 import socket
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
+from typing import TypeVar
+
+from httptools import HttpParserError, HttpResponseParser
 
 PART = 256 * 1024
 """Bytes of an answer that are read at once, and may wait for a slow client."""
 
+MANAGED_BYTES = 16 << 20
+"""Of an answer to a load or an unload, at most: a model may answer in Triton's place."""
+
 PING = b"GET /ping HTTP/1.1\r\nHost: localhost\r\n\r\n"
-NEXT_TRY_SECONDS = 0.05
-"""After how long another connection is tried beside those whose ping has no answer yet."""
+FIRST_TRY_SECONDS = 0.05
+"""After how long without an answer to its ping another connection is tried, which has more time: a
+machine may be busy."""
 
-Lane = http.client.HTTPConnection
+T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Connection:
-    """A connection for one invocation at a time; no lane in `avoids` shares its thread."""
+    """A connection for one request at a time; no lane in `avoids` shares its thread."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
-    avoids: frozenset[Lane]
+    avoids: "frozenset[Connection]" = frozenset()
 
     @property
     def usable(self) -> bool:
@@ -41,121 +47,58 @@ class Connection:
 
 
 class Connections:
-    """`connect` returns a new socket that is connected to the server, or raises `OSError`.
+    """Belongs to one event loop; only `close` may be called by any thread.
 
-    Lanes may be asked for by any thread; connections for invocations belong to one event loop.
+    `connect` returns a new socket that is connected to the server, or raises `OSError`.
     """
 
     def __init__(self, connect: Callable[[], socket.socket]) -> None:
         self._connect = connect
-        self._lock = threading.Lock()
-        self._lanes: list[Lane] = []  # the idle ones
-        self._busy: dict[Lane, bool] = {}  # whether their requests were sent; replaced, not changed
         self._idle: list[Connection] = []
+        self._lanes: list[Connection] = []  # the idle ones
+        self._busy: set[Connection] = set()  # lanes with a request in progress
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
 
-    @contextmanager
-    def lane(self) -> Iterator[Lane]:
-        """Give a connection that no invocation waits behind; it is kept if the block ends well.
-
-        Who has sent a request over it says so with `sent`.
-        """
-        with self._lock:
-            lane = self._lanes.pop() if self._lanes else None
-        if lane is None or not lane.sock:  # the server has closed it
-            lane = http_connection(self._connect())
-        with self._lock:
-            self._busy = {**self._busy, lane: False}
+    async def manage(
+        self,
+        method: str,
+        path: str,
+        *,
+        headers: Mapping[str, str],
+        body: bytes = b"",
+        timeout: float,
+    ) -> tuple[int, bytes]:
+        """Load or unload a model; return status and body. Raise `OSError` without an answer."""
+        lane = self._lanes.pop() if self._lanes else await self._open()
+        named = {"Host": "localhost", **headers, "Content-Length": len(body)}
+        lines = "".join(f"{name}: {value}\r\n" for name, value in named.items())
+        self._busy.add(lane)
+        kept = False
         try:
-            yield lane
-        except BaseException:
-            lane.close()
-            raise
-        else:
-            with self._lock:
-                if self._closed:
-                    lane.close()
-                else:
-                    self._lanes.append(lane)
+            async with asyncio.timeout(timeout):
+                lane.writer.write(f"{method} {path} HTTP/1.1\r\n{lines}\r\n".encode() + body)
+                answer = ContainerResponse(lane)
+                await answer.read_head()
+                content = await answer.rest(MANAGED_BYTES)
+            kept = answer.keeps_connection and not self._closed
+            return answer.status, content
         finally:
-            with self._lock:
-                self._busy = {it: sent for it, sent in self._busy.items() if it is not lane}
-
-    def sent(self, lane: Lane) -> None:
-        """Take note that a lane's request is on its way."""
-        with self._lock:
-            self._busy = {**self._busy, lane: True}
+            self._busy.remove(lane)
+            if kept:
+                self._lanes.append(lane)
+            else:
+                lane.writer.close()
 
     async def take(self) -> Connection:
-        """Return a connection for one invocation. Raises `OSError` or `EOFError` without a server.
-
-        While a lane is about to send its request there is nothing to prove: it is tried again.
-        """
-        self._loop = asyncio.get_running_loop()
-        while (connection := self._fitting()) is None:
-            if not self._busy:
-                return await self._open()
-            self._idle.append(await self._proven())
-        return connection
-
-    def _fitting(self) -> Connection | None:
-        busy = self._busy.keys()
+        """Return a connection for one invocation. Raise `OSError` without a server."""
         for position in range(len(self._idle) - 1, -1, -1):
-            if busy <= self._idle[position].avoids:
+            if self._busy <= self._idle[position].avoids:
                 connection = self._idle.pop(position)
                 if connection.usable:
                     return connection
                 connection.writer.close()
-        return None
-
-    async def _open(self) -> Connection:
-        connecting = asyncio.ensure_future(asyncio.to_thread(self._connect))
-        try:
-            opened = await asyncio.shield(connecting)
-        except asyncio.CancelledError:  # the thread goes on, and nobody waits for its socket
-            connecting.add_done_callback(_close_opened)
-            raise
-        opened.setblocking(False)
-        try:
-            return Connection(*await asyncio.open_connection(sock=opened, limit=PART), frozenset())
-        except BaseException:
-            opened.close()
-            raise
-
-    async def _proven(self) -> Connection:
-        """Return a connection that has answered while lanes were busy."""
-        tries = set[asyncio.Task[Connection]]()
-        try:
-            while True:
-                tries.add(asyncio.create_task(self._answering()))
-                done, _ = await asyncio.wait(
-                    tries, timeout=NEXT_TRY_SECONDS, return_when=asyncio.FIRST_COMPLETED
-                )
-                if done:
-                    first = done.pop()
-                    tries.remove(first)
-                    return first.result()
-        finally:
-            for it in tries:
-                it.cancel()
-            for other in await asyncio.gather(*tries, return_exceptions=True):
-                if isinstance(other, Connection):
-                    self.give_back(other)
-
-    async def _answering(self) -> Connection:
-        """Return a connection that has answered a ping, for as long as that takes."""
-        connection = await self._open()
-        try:
-            avoided = frozenset(lane for lane, sent in self._busy.items() if sent)
-            connection.writer.write(PING)
-            head = await connection.reader.readuntil(b"\r\n\r\n")
-            size = re.search(rb"(?i)\ncontent-length: *(\d+)", head)
-            await connection.reader.readexactly(int(size[1]) if size else 0)
-        except BaseException:
-            connection.writer.close()
-            raise
-        return Connection(connection.reader, connection.writer, avoided)
+        return await (self._proven() if self._busy else self._open())
 
     def give_back(self, connection: Connection) -> None:
         """Keep a connection whose answer was read whole; those that avoid lanes are taken first."""
@@ -166,27 +109,142 @@ class Connections:
 
     def close(self) -> None:
         """Close what is kept, and keep no more."""
-        with self._lock:
-            self._closed = True
-            lanes, self._lanes = self._lanes, []
-        for lane in lanes:
-            lane.close()
-        if self._loop:
-            with suppress(RuntimeError):  # it has ended, and closed them
-                self._loop.call_soon_threadsafe(self._close_idle)
+        self._closed = True
+        if self._loop and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._close_idle)
 
     def _close_idle(self) -> None:
-        while self._idle:
-            self._idle.pop().writer.close()
+        for connection in (*self._idle, *self._lanes):
+            connection.writer.close()
+        self._idle, self._lanes = [], []
+
+    async def _open(self) -> Connection:
+        self._loop = asyncio.get_running_loop()
+        connecting = asyncio.ensure_future(in_thread(self._connect))
+        try:
+            opened = await asyncio.shield(connecting)
+        except asyncio.CancelledError:  # the thread goes on, and nobody waits for its socket
+            connecting.add_done_callback(_close_opened)
+            raise
+        opened.setblocking(False)
+        try:
+            return Connection(*await asyncio.open_connection(sock=opened, limit=PART))
+        except BaseException:
+            opened.close()
+            raise
+
+    async def _proven(self) -> Connection:
+        """Return a connection that has answered a ping while lanes were busy."""
+        patience = FIRST_TRY_SECONDS
+        while self._busy:
+            connection = await self._open()
+            connection.avoids = frozenset(self._busy)
+            answer = ContainerResponse(connection)
+            try:
+                async with asyncio.timeout(patience):
+                    connection.writer.write(PING)
+                    await answer.read_head()
+                    await answer.rest(PART)
+            except TimeoutError:
+                connection.writer.close()
+                patience *= 1.5
+            except BaseException:
+                connection.writer.close()
+                raise
+            else:
+                return connection
+        return await self.take()
+
+
+class ContainerResponse:
+    """The next response on a connection, parsed as it arrives; `headers` have lower-case names.
+
+    Methods raise `ConnectionError` where the container breaks off.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._reader, self._parser = connection.reader, HttpResponseParser(self)
+        self.headers: dict[bytes, bytes] = {}
+        self._parts: deque[bytes] = deque()
+        self.status, self.keeps_connection = 0, False
+        self._in_body = self._complete = False
+
+    async def read_head(self) -> None:
+        """Read the status and the headers."""
+        for _ in range(PART):
+            if self._in_body:
+                return
+            if await self._read() >= PART and not self._in_body:
+                break
+        raise ConnectionError("the container's answer is not understood: its head has no end")
+
+    async def body(self) -> AsyncIterator[tuple[bytes, bool]]:
+        """Yield the parts, each with whether more follow."""
+        more = True
+        while more:
+            while not self._parts and not self._complete:
+                await self._read()
+            part = self._parts.popleft() if self._parts else b""
+            more = bool(self._parts) or not self._complete
+            yield part, more
+
+    async def rest(self, most: int) -> bytes:
+        """Return the whole body, of at most so many bytes."""
+        body = b""
+        async for part, _ in self.body():
+            body += part
+            if len(body) > most:
+                raise ConnectionError(f"the container answered with more than {most} bytes")
+        return body
+
+    async def _read(self) -> int:
+        """Read once; return how many bytes have arrived."""
+        data = await self._reader.read(PART)
+        if not data:
+            raise ConnectionError("the container broke off")
+        try:
+            self._parser.feed_data(data)
+        except HttpParserError as error:
+            message = f"the container's answer is not understood: {error!r}"
+            raise ConnectionError(message) from None
+        return len(data)
+
+    # Called by the parser
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Keep a header."""
+        self.headers[name.lower()] = value
+
+    def on_headers_complete(self) -> None:
+        """Note that the body begins."""
+        self.status = self._parser.get_status_code()
+        self.keeps_connection = self._parser.should_keep_alive()
+        self._in_body = True
+
+    def on_body(self, part: bytes) -> None:
+        """Keep a part."""
+        self._parts.append(part)
+
+    def on_message_complete(self) -> None:
+        """Note that nothing follows."""
+        self._complete = True
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """Return what `work` returns, on a thread that does not keep the process alive."""
+    result = Future[T]()
+    result.set_running_or_notify_cancel()  # nobody can cancel it any more
+
+    def run() -> None:
+        try:
+            result.set_result(work())
+        except BaseException as error:
+            result.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return await asyncio.wrap_future(result)
 
 
 def _close_opened(connecting: "asyncio.Future[socket.socket]") -> None:
     if not connecting.cancelled() and not connecting.exception():
         connecting.result().close()
-
-
-def http_connection(connected: socket.socket) -> Lane:
-    """Return an HTTP connection over a socket that is connected already."""
-    connection = http.client.HTTPConnection("localhost")
-    connection.sock = connected
-    return connection

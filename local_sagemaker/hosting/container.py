@@ -1,13 +1,10 @@
 """What SageMaker's two modes of a container have in common."""
 
+import asyncio
 from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import dataclass
 from enum import Enum, StrEnum, auto
-from typing import Protocol
-
-INVOKE_SECONDS = 60
-"""How long a container may take to answer; source: InvokeEndpoint's API reference."""
+from typing import Any, Protocol
 
 
 class Step(Enum):
@@ -73,21 +70,22 @@ class ModelStatus:
 
 @dataclass(frozen=True)
 class Call:
-    """An invocation under way: where the container answers it, once `load` is done if there is one.
+    """An invocation in progress: where the container answers it, after `load` if there is one.
 
-    A load fails with `ApiError` or `OSError`.
+    A load fails with `ApiError` or `OSError`. `model` is the container's own record.
     """
 
     path: str
-    target_model: str | None
-    load: Future[None] | None
+    target_model: str | None = None
+    load: "asyncio.Task[None] | None" = None
+    model: Any = None
 
 
 class Container(Protocol):
     """What knows where invocations are answered, in one of SageMaker's modes."""
 
     def acquire(self, target_model: str | None) -> Call:
-        """Count an invocation as under way, until `release`. Raises `ApiError`."""
+        """Count an invocation as in progress, until `release`. Raise `ApiError`."""
 
     def release(self, call: Call) -> None:
         """Count an invocation as answered."""
@@ -104,4 +102,4 @@ class Container(Protocol):
         """What its models take of the volume."""
 
     def statuses(self) -> list[ModelStatus]:
-        """Return the models that were asked for and have not been unloaded."""
+        """Return the models that were called and have not been unloaded."""

@@ -3,18 +3,23 @@
 import logging
 import random
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import time
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from local_sagemaker.errors import ApiError, LocalSageMakerError
-from local_sagemaker.hosting.instance import Instance, Running
+from local_sagemaker.hosting.instance import STOPPED, Instance
 from local_sagemaker.hosting.launch import Host, begin
 
 DRAIN_SECONDS = 30
 """What an instance that is ended gets for its calls. Source: developer guide, "Use Your Own
 Inference Code with Hosting Services": SIGTERM, and SIGKILL 30 seconds later."""
+
+LOOK_SECONDS = 0.05
+"""Between two looks whether the calls of instances that end are answered."""
+
+STARTUP_TIMEOUT, STARTUP_SECONDS = "ContainerStartupHealthCheckTimeoutInSeconds", 600
 
 MANY_CALLS = 8
 
@@ -31,9 +36,10 @@ class Fleet:
     def __init__(self) -> None:
         self.config = ""
         self.counts: dict[str, int] = {}
+        self._variants: dict[str, dict[str, Any]] = {}
         self._serving: dict[str, list[Instance]] = {}
         self._all: list[Instance] = []
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
         self._stopped = False
 
     def start(
@@ -47,45 +53,41 @@ class Fleet:
         """Start every variant and wait until its instances are healthy.
 
         `config` is an EndpointConfig and `models` are the Models by name, as the API describes
-        them; `counts` are instances by variant. Raises `LocalSageMakerError` with the reason, also
+        them; `counts` are instances by variant. Raise `LocalSageMakerError` with the reason, also
         when another thread calls `stop` before this returns; what was started waits for `stop`.
         """
-        self._kinds = {
-            it["VariantName"]: _Kind.of(host, endpoint, it, models[it["ModelName"]])
-            for it in config["ProductionVariants"]
+        self._host, self._endpoint, self._models = host, endpoint, models
+        self._variants = {
+            variant["VariantName"]: variant for variant in config["ProductionVariants"]
         }
+        self._serving = {name: [] for name in self._variants}
         self.config = config["EndpointConfigName"]
-        self._most, self._most_failed_pings = host.instances, host.most_failed_pings
-        self._serving = {name: [] for name in self._kinds}
         self.scale(counts)
 
     def scale(self, counts: Mapping[str, int]) -> None:
         """Start instances until every variant has its count, and end those beyond it.
 
-        Those that end finish their calls first. Raises as `start` does; the instances that served
+        Those that end finish their calls first. Raise as `start` does; the instances that served
         before go on.
         """
-        wanted = {name: min(count, self._most) for name, count in counts.items()}
+        most = self._host.instances
         for name, count in counts.items():
-            if count > self._most:
-                _log.warning(
-                    "%d processes stand for the %d instances of variant %s: up --instances",
-                    self._most,
-                    count,
-                    name,
-                )
-        self._grow(wanted)
+            if count > most:
+                message = "%d processes stand for the %d instances of variant %s: up --instances"
+                _log.warning(message, most, count, name)
+        processes = {name: min(count, most) for name, count in counts.items()}
+        self._grow(processes)
         self.counts = {**self.counts, **counts}
-        self._shrink(wanted)
+        self._shrink(processes)
 
     def serving(self) -> dict[str, list[Instance]]:
         """Return the instances that answer, by variant."""
-        with self._changed:
+        with self._lock:
             return {name: list(instances) for name, instances in self._serving.items()}
 
     def instances(self) -> list[Instance]:
         """Return all of them, also those that start or leave."""
-        with self._changed:
+        with self._lock:
             return list(self._all)
 
     def choose(
@@ -97,9 +99,9 @@ class Fleet:
     ) -> Instance:
         """Choose the instance that shall answer an invocation, and count it until `release`.
 
-        `weights` are by variant. Raises `ApiError`.
+        `weights` are by variant. Raise `ApiError`.
         """
-        with self._changed:
+        with self._lock:
             variant = _variant(weights, target_variant)
             instance = _least_busy(self._serving[variant], target_model)
             instance.calls += 1
@@ -108,78 +110,84 @@ class Fleet:
 
     def release(self, instance: Instance) -> None:
         """Count an invocation as answered."""
-        with self._changed:
+        with self._lock:
             instance.calls -= 1
-            if not instance.calls:
-                self._changed.notify_all()
 
     def drain(self, timeout: float) -> None:
-        """Return when no invocation is under way, or after `timeout` seconds."""
+        """Return when no invocation is in progress, or after `timeout` seconds."""
         instances = self.instances()
         for instance in instances:
             instance.leave()
-        self._wait_for_calls(instances, timeout)
+        _wait_for_calls(instances, timeout)
 
     def stop(self) -> None:
         """End every instance, also of a fleet that is starting, and delete what it downloaded."""
-        with self._changed:
+        with self._lock:
             self._stopped = True
             instances = list(self._all)
         for instance in instances:
             instance.stop()
 
-    def _grow(self, wanted: Mapping[str, int]) -> None:
+    def _grow(self, counts: Mapping[str, int]) -> None:
         new = [
-            Instance(name, self._kinds[name].begin, most_failed_pings=self._most_failed_pings)
-            for name, count in wanted.items()
+            self._instance(self._variants[name])
+            for name, count in counts.items()
             for _ in range(count - len(self._serving[name]))
         ]
         try:
             for instance in new:
-                self._add(instance)
+                with self._lock:
+                    self._refuse_stopped()
+                    self._all.append(instance)  # before it starts: `stop` ends it from now on
+                instance.start()
             for instance in new:
-                instance.wait_until_healthy(self._kinds[instance.variant].seconds)
-            self._refuse_stopped()
+                variant = self._variants[instance.variant]
+                instance.wait_until_healthy(variant.get(STARTUP_TIMEOUT, STARTUP_SECONDS))
+            with self._lock:
+                self._refuse_stopped()
+                for instance in new:
+                    self._serving[instance.variant].append(instance)
         except BaseException:
-            for instance in new:
-                instance.stop()
-            self._forget(new)
+            self._end(new)
             raise
-        with self._changed:
-            for instance in new:
-                self._serving[instance.variant].append(instance)
 
-    def _shrink(self, wanted: Mapping[str, int]) -> None:
-        with self._changed:
-            leaving = [it for name, count in wanted.items() for it in self._serving[name][count:]]
-            for name, count in wanted.items():
+    def _instance(self, variant: dict[str, Any]) -> Instance:
+        model = self._models[variant["ModelName"]]
+        return Instance(
+            variant["VariantName"],
+            partial(begin, self._host, self._endpoint, variant, model),
+            most_failed_pings=self._host.most_failed_pings,
+        )
+
+    def _shrink(self, counts: Mapping[str, int]) -> None:
+        with self._lock:
+            leaving = [
+                instance
+                for name, count in counts.items()
+                for instance in self._serving[name][count:]
+            ]
+            for name, count in counts.items():
                 del self._serving[name][count:]
         for instance in leaving:
             instance.leave()
-        self._wait_for_calls(leaving, DRAIN_SECONDS)
-        for instance in leaving:
+        _wait_for_calls(leaving, DRAIN_SECONDS)
+        self._end(leaving)
+
+    def _end(self, instances: list[Instance]) -> None:
+        for instance in instances:
             instance.stop()
-        self._forget(leaving)
-
-    def _wait_for_calls(self, instances: list[Instance], timeout: float) -> None:
-        with self._changed:
-            self._changed.wait_for(lambda: not any(it.calls for it in instances), timeout)
-
-    def _add(self, instance: Instance) -> None:
-        """Take an instance in before anything else can go wrong: `stop` ends it from now on."""
-        self._refuse_stopped()
-        with self._changed:
-            self._all.append(instance)
-        instance.start()
-
-    def _forget(self, ended: list[Instance]) -> None:
-        with self._changed:
-            self._all = [it for it in self._all if it not in ended]
+        with self._lock:
+            self._all = [instance for instance in self._all if instance not in instances]
 
     def _refuse_stopped(self) -> None:
-        with self._changed:
-            if self._stopped:
-                raise LocalSageMakerError("the instances were stopped while they started")
+        if self._stopped:
+            raise LocalSageMakerError(STOPPED)
+
+
+def _wait_for_calls(instances: list[Instance], timeout: float) -> None:
+    deadline = time.monotonic() + timeout
+    while any(instance.calls for instance in instances) and time.monotonic() < deadline:
+        time.sleep(LOOK_SECONDS)
 
 
 def _variant(weights: Mapping[str, float], target: str | None) -> str:
@@ -209,21 +217,12 @@ def _least_busy(instances: list[Instance], target_model: str | None) -> Instance
     """
     if len(instances) == 1:
         return instances[0]
-    healthy = [it for it in instances if it.healthy] or instances
-    having = [it for it in healthy if it.has(target_model) and it.calls < MANY_CALLS]
-    return min(having or healthy, key=lambda it: it.calls)
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """How a variant's instances start, and the seconds that each has to become healthy."""
-
-    begin: Callable[[], Running]
-    seconds: float
-
-    @classmethod
-    def of(
-        cls, host: Host, endpoint: str, variant: dict[str, Any], model: dict[str, Any]
-    ) -> "_Kind":
-        seconds = variant.get("ContainerStartupHealthCheckTimeoutInSeconds", 600)
-        return cls(partial(begin, host, endpoint, variant, model), seconds)
+    healthy = [instance for instance in instances if instance.running] or instances
+    having = [
+        instance
+        for instance in healthy
+        if instance.calls < MANY_CALLS
+        and instance.running
+        and instance.running.container.has(target_model)
+    ]
+    return min(having or healthy, key=lambda instance: instance.calls)

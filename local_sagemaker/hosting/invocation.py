@@ -1,18 +1,37 @@
 """One invocation: a request that is streamed to a container, and the answer streamed back."""
 
 import asyncio
+import re
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from local_sagemaker.errors import ApiError
-from local_sagemaker.hosting.connections import Connection
-from local_sagemaker.hosting.container_response import (
-    MAX_BODY_BYTES,
-    ContainerResponse,
-    model_error,
-    refuse_large_response,
+from local_sagemaker.errors import ApiError, plain_message
+from local_sagemaker.hosting.connections import Connection, Connections, ContainerResponse
+
+if TYPE_CHECKING:
+    from local_sagemaker.hosting.instance import Instance, Running
+
+INVOKE_SECONDS = 60
+"""How long a container may take to answer; source: InvokeEndpoint's API reference."""
+
+MAX_BODY_BYTES = 6_291_456
+"""Of a request and of a response; source: InvokeEndpoint's API reference."""
+
+TIMED_OUT = (
+    b"Your invocation timed out while waiting for a response from container primary. Review the "
+    b"latency metrics for each container in Amazon CloudWatch, resolve the issue, and try again."
 )
+"""Source: RamVegiraju/SageMaker-Deployment#3."""
+
+_OF_THIS_MACHINE = re.compile(
+    r"(?<![\w/])/(?!opt/ml/)(?:[^/\s\"'\\]+/)*?(?=backends/|python3\.\d+/|site-packages/)"
+)
+"""Where this machine keeps what a container has elsewhere: backends and Python's packages."""
+
+LOOK_SECONDS = 0.05
+"""Between two looks whether an instance has a healthy server again."""
 
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
@@ -100,12 +119,51 @@ class Invocation:
             _refuse_too_large(len(body))
         self._first, self._size = bytes(body), len(body)
 
+    async def answer_by(self, instance: "Instance") -> None:
+        """Have an instance answer, as soon as it has a healthy server.
+
+        Raise what `forward` and the container do, and `ApiError` when no server becomes healthy, no
+        model ready or nothing answered in time.
+        """
+        running = instance.running or await _in_service(instance)
+        call = running.container.acquire(self.target_model)
+        try:
+            if call.target_model is not None:
+                self.model_was_loaded = call.load is None
+            if call.load:
+                started = time.monotonic()
+                try:
+                    await _loaded(call.load, call.target_model)
+                finally:
+                    self.loading_seconds = time.monotonic() - started
+            started = time.monotonic()
+            try:
+                await self._exchange(running.triton.connections, call.path)
+            except OSError as error:
+                raise _no_answer(error) from None
+            finally:
+                self.model_seconds = time.monotonic() - started
+        finally:
+            running.container.release(call)
+
+    async def _exchange(self, connections: Connections, path: str) -> None:
+        connection, kept = None, False
+        try:
+            async with asyncio.timeout(self.most_seconds or INVOKE_SECONDS):
+                connection = await connections.take()
+                kept = await self.forward(connection, path)
+        finally:
+            if connection and kept:
+                connections.give_back(connection)
+            elif connection:
+                connection.writer.close()
+
     async def forward(self, connection: Connection, path: str) -> bool:
         """Send the request to the container, and its answer to the client.
 
         Returns whether all that was sent and answered has gone through the connection, which then
         serves the next request. Raises `ApiError` for an answer that is no success,
-        `ClientGoneError`, and `OSError` or `EOFError` when the container breaks off.
+        `ClientGoneError`, and `OSError` when the container breaks off.
         """
         passed_on = (item for item in self._headers.items() if item[0] in _PASSED_ON)
         headers = b"".join(b"%b: %b\r\n" % item for item in passed_on)
@@ -115,13 +173,15 @@ class Invocation:
         await self._upload_rest(connection, response)
         length = response.headers.get(b"content-length")
         if length:
-            refuse_large_response(int(length))
+            _refuse_large_response(int(length))
         if response.status != 200:
-            parts = [part async for part, _ in response.body()]
-            raise model_error(response.status, b"".join(parts))
+            raise model_error(response.status, await response.rest(MAX_BODY_BYTES))
         kept = [(name, response.headers[name]) for name in _RETURNED if name in response.headers]
         await self.begin_answer(kept + self.answer_headers)
+        size = 0
         async for part, more in response.body():
+            size += len(part)
+            _refuse_large_response(size)
             await self.send_part(part, more=more)
         return not self.unread and response.keeps_connection
 
@@ -187,3 +247,65 @@ def _refuse_too_large(size: int) -> None:
             f"The body has {size} bytes; at most {MAX_BODY_BYTES} are allowed.",
             status=413,
         )
+
+
+def _refuse_large_response(size: int) -> None:
+    if size > MAX_BODY_BYTES:
+        message = f"the answer has {size} bytes, more than {MAX_BODY_BYTES}"
+        raise model_error(500, message.encode())
+
+
+async def _in_service(instance: "Instance") -> "Running":
+    """Return an instance's server once it is healthy.
+
+    While there is none, SageMaker answers 503 (ServiceUnavailable of InvokeEndpoint's API
+    reference); that a call waits first, as long as one may take, is our choice.
+    """
+    deadline = time.monotonic() + INVOKE_SECONDS
+    while not instance.running:
+        if instance.stopped or time.monotonic() > deadline:
+            raise ApiError(
+                "ServiceUnavailable",
+                f"Variant {instance.variant} has no healthy instance: its container has ended, and "
+                "no new one has passed the ping health check. Its log says why.",
+                status=503,
+            )
+        await asyncio.sleep(LOOK_SECONDS)
+    return instance.running
+
+
+async def _loaded(load: "asyncio.Task[None]", target_model: str | None) -> None:
+    done, _ = await asyncio.wait([load], timeout=INVOKE_SECONDS)
+    if not done:
+        raise ApiError(
+            "ModelNotReadyException",
+            f"Model {target_model} is not ready for inference: it is still loading. Retry.",
+            status=429,
+        )
+    try:
+        load.result()
+    except OSError as error:
+        raise _no_answer(error) from None
+
+
+def _no_answer(error: OSError) -> ApiError:
+    if isinstance(error, TimeoutError):
+        return model_error(0, TIMED_OUT)
+    why = plain_message(error) or type(error).__name__
+    return ApiError("ModelError", f"The container did not answer: {why}", status=424)
+
+
+def model_error(status: int, body: bytes) -> ApiError:
+    """Return the error with which InvokeEndpoint passes on a container's refusal.
+
+    Without the folders of this machine, which a Python model's traceback names.
+    """
+    message = _OF_THIS_MACHINE.sub("", body.decode(errors="replace"))
+    kind = "client" if 400 <= status < 500 else "server"  # 0 is what never came
+    return ApiError(
+        "ModelError",
+        f'Received {kind} error ({status}) from primary with message "{message}"',
+        status=424,
+        OriginalStatusCode=status,
+        OriginalMessage=message,
+    )

@@ -147,7 +147,7 @@ def _triton(host: Host, folder: Path, command: serve.Command, models: tuple[Path
         environment=command.environment,
         backends=host.backends,
         folder=folder,
-        said=command.said,
+        notes=command.notes,
         ping=command.ping,
         models=models,
     )

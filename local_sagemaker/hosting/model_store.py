@@ -2,82 +2,69 @@
 
 import hashlib
 import shutil
-import threading
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from local_sagemaker.hosting import archives, stand_in_packages
-from local_sagemaker.hosting.archives import S3Prefix
+from local_sagemaker.hosting.archives import Archive, S3Prefix
+from local_sagemaker.hosting.connections import in_thread
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 
 class ModelStore:
-    """Unpacked archives below `folder`, of `limit` bytes together, by target model."""
+    """Unpacked archives below `folder`, of `limit` bytes together, by target model.
+
+    Belongs to one event loop; other threads may ask for `sizes`.
+    """
 
     def __init__(
         self, s3: "S3Client", *, prefix: S3Prefix, folder: Path, backends: Path, limit: int
     ) -> None:
         self._s3, self._prefix = s3, prefix
         self._folder, self._backends, self.limit = folder, backends, limit
-        self._lock = threading.Lock()
-        self._archives: dict[str, archives.Archive] = {}  # the least recently used first
+        self._archives: dict[str, Archive] = {}  # the least recently used first
 
-    def fetch(self, target_model: str) -> bool:
+    async def fetch(self, target_model: str) -> bool:
         """Bring an archive to disk unless it is there already, and still the bucket's.
 
-        Returns whether it had to be downloaded. Raises `ApiError` as `archives.fetch` does.
+        Return whether it had to be downloaded. Raise `ApiError` as `archives.fetch` does.
         """
-        with self._lock:
-            known = self._archives.pop(target_model, None)
-            others = sum(archive.size for archive in self._archives.values())
+        known = self._archives.pop(target_model, None)
         folder = self._folder / self.path(target_model)
+        fetch = partial(
+            archives.fetch,
+            self._s3,
+            bucket=self._prefix.bucket,
+            key=f"{self._prefix.key}{target_model.lstrip('/')}",
+            to=folder,
+            limit=self.limit - sum(self.sizes().values()),
+            known=known,
+        )
         try:
-            archive = archives.fetch(
-                self._s3,
-                bucket=self._prefix.bucket,
-                key=f"{self._prefix.key}{target_model.lstrip('/')}",
-                to=folder,
-                limit=self.limit - others,
-                known=known,
-            )
-        except BaseException:
-            self.forget(target_model)  # also one that was known, and is not the bucket's any more
+            archive = await in_thread(fetch)
+            await in_thread(partial(stand_in_packages.provide, folder, self._backends))
+        except Exception:
+            await self.forget(target_model)  # also one that is not the bucket's any more
             raise
-        with self._lock:
-            self._archives[target_model] = archive  # the most recently used
-        stand_in_packages.provide(folder, self._backends)
+        self._archives[target_model] = archive  # the most recently used
         return archive is not known
 
     def path(self, target_model: str) -> Path:
         """Return where a model lies below the folder, as in the container below /opt/ml/models."""
         return Path(name(target_model)) / "model"
 
-    def size(self, target_model: str) -> int:
-        """Return the bytes of a model's files."""
-        with self._lock:
-            return self._archives[target_model].size
-
     def sizes(self) -> dict[str, int]:
-        """Return the bytes of each model that is on disk."""
-        with self._lock:
-            return {target: archive.size for target, archive in self._archives.items()}
+        """Return the bytes of each model that is on disk, the least recently used first."""
+        return {target: archive.size for target, archive in self._archives.copy().items()}
 
-    def used(self) -> int:
-        """Return the bytes of all that is on disk."""
-        return sum(self.sizes().values())
-
-    def targets(self) -> list[str]:
-        """Return what is on disk, the least recently used first."""
-        with self._lock:
-            return list(self._archives)
-
-    def forget(self, target_model: str) -> None:
+    async def forget(self, target_model: str) -> None:
         """Delete a model's files."""
-        with self._lock:
-            self._archives.pop(target_model, None)
-        shutil.rmtree(self._folder / name(target_model), ignore_errors=True)
+        self._archives.pop(target_model, None)
+        folder = self._folder / name(target_model)
+        await in_thread(partial(shutil.rmtree, folder, ignore_errors=True))
 
 
 def name(target_model: str) -> str:

@@ -1,11 +1,10 @@
-"""A container in mode MultiModel: models are loaded when they are first asked for."""
+"""A container in mode MultiModel: models are loaded when they are first called."""
 
+import asyncio
 import json
-import threading
 import time
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,11 @@ from typing import Any
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.archives import TooLargeError
 from local_sagemaker.hosting.capacity import MIB
+from local_sagemaker.hosting.connections import in_thread
 from local_sagemaker.hosting.container import Call, ModelStatus, ModelStep, Phase, Report, Step
-from local_sagemaker.hosting.container_response import model_error
+from local_sagemaker.hosting.invocation import model_error
 from local_sagemaker.hosting.model_store import ModelStore, name
-from local_sagemaker.hosting.triton import Response, Triton
+from local_sagemaker.hosting.triton import Triton
 
 TARGET_MODEL = "X-Amzn-SageMaker-Target-Model"
 LOAD_SECONDS = 360
@@ -38,30 +38,22 @@ LOADS_AT_ONCE = 4
 
 @dataclass
 class _Model:
-    """A model that was called: its load, which all calls share, and the calls in progress.
+    """A model that was called, in its phase since a time in Unix seconds.
 
-    It is in its phase since a time in Unix seconds.
+    `calls` are in progress, `answered` have been. `task` is its load, which all calls share, and
+    later its unload; `path` is where the container answers its invocations.
     """
 
-    load: Future[None] = field(default_factory=Future)
+    path: str
+    task: "asyncio.Task[None]" = field(init=False)
     calls: int = 0
     answered: int = 0
     phase: Phase = Phase.DOWNLOADING
     since: float = field(default_factory=time.time)
 
-    @property
-    def loaded(self) -> bool:
-        """Whether it is in memory, and not about to leave it."""
-        return self.phase is Phase.LOADED
-
     def enter(self, phase: Phase) -> None:
         """Enter a phase."""
         self.phase, self.since = phase, time.time()
-
-
-@dataclass(frozen=True)
-class _ModelCall(Call):
-    model: _Model
 
 
 class MultiModelContainer:
@@ -79,7 +71,9 @@ class MultiModelContainer:
     Unless the container `caches`, a model goes after each call, from disk too. Source: "Set
     SageMaker AI multi-model endpoint model caching behavior".
 
-    Loads queue for `LOADS_AT_ONCE` threads. `seen_at` is where the server has the store's folder.
+    One event loop owns the models: `acquire` and `release` are called in it, each load and unload
+    is one of its tasks, and what waits looks again after each change. Other threads only read.
+    `LOADS_AT_ONCE` models are loaded at once. `seen_at` is where the server has the store's folder.
     `report` gets each step.
     """
 
@@ -97,15 +91,13 @@ class MultiModelContainer:
         self._triton, self._store, self._seen_at = triton, store, seen_at
         self._memory, self._caches, self._report = memory, caches, report
         self._load_seconds = load_seconds
-        self._loads = ThreadPoolExecutor(LOADS_AT_ONCE)
-        self._weighing = threading.Lock()
-        self._changed = threading.Condition()  # guards what follows
         self._models: dict[str, _Model] = {}  # the least recently used first
         self._leaving: dict[str, _Model | None] = {}  # None: from the volume alone
         self._loading, self._alone = 0, False
+        self._changed, self._making_room = asyncio.Event(), asyncio.Lock()
 
     def acquire(self, target_model: str | None) -> Call:
-        """Count a call as in progress, and queue the load of its model unless it is there.
+        """Count a call as in progress, and begin the load of its model unless it is there.
 
         Raise `ApiError` without a TargetModel.
         """
@@ -114,36 +106,33 @@ class MultiModelContainer:
                 "ValidationError",
                 "TargetModel is a required input for inference on a multi-model endpoint.",
             )
-        with self._changed:
-            model = self._models.pop(target_model, None)
-            if model is None:
-                model = _Model()
-                model.load = self._loads.submit(self._run_load, target_model, model)
-            self._models[target_model] = model  # the most recently used
-            model.calls += 1
-        load = None if model.loaded else model.load
-        return _ModelCall(f"/models/{name(target_model)}/invoke", target_model, load, model)
+        model = self._models.pop(target_model, None)
+        if model is None:
+            model = _Model(f"/models/{name(target_model)}/invoke")
+            model.task = asyncio.create_task(self._run_load(target_model, model))
+            model.task.add_done_callback(_take_note)
+        self._models[target_model] = model  # the most recently used
+        model.calls += 1
+        load = None if model.phase is Phase.LOADED else model.task
+        return Call(model.path, target_model, load, model)
 
     def release(self, call: Call) -> None:
         """Count a call as answered; its model goes now if none is cached."""
-        assert isinstance(call, _ModelCall)
-        with self._changed:
-            call.model.calls -= 1
-            call.model.answered += 1
-            self._changed.notify_all()
-        if not self._caches:
-            self._loads.submit(self._unload_unused, call.target_model)
+        call.model.calls -= 1
+        call.model.answered += 1
+        self._changed.set()
+        if not self._caches and call.target_model in self._unused():
+            self._begin_unload(str(call.target_model))
 
     @property
     def loaded_models(self) -> int:
         """How many models are in memory."""
-        with self._changed:
-            return sum(model.loaded for model in self._models.values())
+        return sum(model.phase is Phase.LOADED for model in list(self._models.values()))
 
     @property
     def disk_bytes(self) -> int:
         """The bytes of its models on the volume."""
-        return self._store.used()
+        return sum(self._store.sizes().values())
 
     def has(self, target_model: str | None) -> bool:
         """Whether a model is loaded, or being loaded."""
@@ -152,189 +141,181 @@ class MultiModelContainer:
     def statuses(self) -> list[ModelStatus]:
         """Return the models that were called and have not been unloaded."""
         sizes = self._store.sizes()
-        with self._changed:
-            return [
-                ModelStatus(
-                    target,
-                    model.phase,
-                    since=model.since,
-                    calls=model.calls,
-                    answered=model.answered,
-                    bytes=sizes.get(target, 0),
-                    folder=name(target),
-                )
-                for models in (self._models, self._leaving)
-                for target, model in models.items()
-                if model
-            ]
+        return [
+            ModelStatus(
+                target,
+                model.phase,
+                since=model.since,
+                calls=model.calls,
+                answered=model.answered,
+                bytes=sizes.get(target, 0),
+                folder=name(target),
+            )
+            for models in (self._models, self._leaving)
+            for target, model in list(models.items())
+            if model
+        ]
 
-    def _run_load(self, target_model: str, model: _Model) -> None:
+    async def _until(self, condition: Callable[[], bool]) -> None:
+        while not condition():
+            self._changed.clear()
+            await self._changed.wait()
+
+    async def _run_load(self, target_model: str, model: _Model) -> None:
         try:
-            with self._changed:
-                self._changed.wait_for(lambda: target_model not in self._leaving)
-            self._load(target_model, model)
+            await self._until(lambda: target_model not in self._leaving)
+            await self._load(target_model, model)
         except Exception as error:
             self._report(ModelStep(Step.FAIL, target_model, why=str(error)))
-            with self._changed:  # the next invocation tries again
-                del self._models[target_model]
-                self._changed.notify_all()
+            del self._models[target_model]  # the next invocation tries again
             raise
-        with self._changed:
+        else:
             model.enter(Phase.LOADED)
-            self._changed.notify_all()
+        finally:
+            self._changed.set()
 
-    def _load(self, target_model: str, model: _Model) -> None:
-        with self._turn():
-            self._download(target_model)
+    async def _load(self, target_model: str, model: _Model) -> None:
+        async with self._turn():
+            await self._download(target_model)
             model.enter(Phase.LOADING)
             self._report(ModelStep(Step.LOADING, target_model))
-            response = self._try_load(target_model)
-        if response.status == 507:
-            with self._turn(alone=True):  # what is loaded beside it takes memory too
-                while response.status == 507 and self._unload_when_unused(target_model):
-                    response = self._try_load(target_model)
-        if response.status not in (200, 409):  # 409: it is loaded already
-            raise model_error(response.status, response.body)
+            status, body = await self._try_load(target_model)
+        if status == 507:
+            async with self._turn(alone=True):  # what is loaded beside it takes memory too
+                while status == 507 and await self._unload_when_unused(target_model):
+                    status, body = await self._try_load(target_model)
+        if status not in (200, 409):  # 409: it is loaded already
+            raise model_error(status, body)
 
-    @contextmanager
-    def _turn(self, *, alone: bool = False) -> Iterator[None]:
+    @asynccontextmanager
+    async def _turn(self, *, alone: bool = False) -> AsyncIterator[None]:
         """Wait until no load is `alone`; if this one is, until there is no other either."""
-        with self._changed:
-            self._changed.wait_for(lambda: not self._alone)
-            self._alone = alone
-            self._changed.wait_for(lambda: not (alone and self._loading))
-            self._loading += 1
+        await self._until(lambda: not self._alone and (alone or self._loading < LOADS_AT_ONCE))
+        self._alone = alone
+        await self._until(lambda: not (alone and self._loading))
+        self._loading += 1
         try:
             yield
         finally:
-            with self._changed:
-                self._loading -= 1
-                self._alone = self._alone and not alone
-                self._changed.notify_all()
+            self._loading -= 1
+            self._alone = self._alone and not alone
+            self._changed.set()
 
-    def _download(self, target_model: str) -> None:
+    async def _download(self, target_model: str) -> None:
         self._report(ModelStep(Step.DOWNLOADING, target_model))
         while True:
-            begun = time.monotonic()
+            started = time.monotonic()
             try:
-                downloaded = self._store.fetch(target_model)
+                downloaded = await self._store.fetch(target_model)
             except ApiError as error:
                 too_large = error.__cause__
                 if not isinstance(too_large, TooLargeError) or too_large.size > self._store.limit:
                     raise
-                if not self._delete_unused(target_model):
+                if not await self._delete_unused(target_model):
                     raise
             else:
                 if downloaded:
-                    self._took(Step.DOWNLOAD, target_model, begun)
+                    self._finished(Step.DOWNLOAD, target_model, started)
                 return
 
-    def _try_load(self, target_model: str) -> Response:
+    async def _try_load(self, target_model: str) -> tuple[int, bytes]:
         """Load a model into memory, after making room for what its files say it takes.
 
         One that takes more than there is is unloaded and answered as Triton answers what does not
         fit: how much a model takes is known only once it is loaded.
         """
-        self._make_room(self._store.size(target_model), target_model)
+        await self._make_room(self._store.sizes()[target_model], target_model)
         url = self._seen_at / self._store.path(target_model)
-        begun = time.monotonic()
-        response = self._triton.manage(
+        started = time.monotonic()
+        status, body = await self._triton.connections.manage(
             "POST",
             "/models",
             body=json.dumps({"model_name": name(target_model), "url": str(url)}).encode(),
             headers={"Content-Type": "application/json", TARGET_MODEL: target_model},
             timeout=self._load_seconds,
         )
-        if response.status == 200:
-            self._took(Step.LOAD, target_model, begun)
-        if response.status == 200 and (beyond := self._make_room(0, target_model)):
-            self._delete(target_model)
-            return Response(507, {}, beyond.encode())
-        return response
+        if status == 200:
+            self._finished(Step.LOAD, target_model, started)
+            if beyond := await self._make_room(0, target_model):
+                await self._delete(target_model)
+                return 507, beyond.encode()
+        return status, body
 
-    def _took(self, step: Step, target_model: str, begun: float, **more: Any) -> None:
+    def _finished(self, step: Step, target_model: str, started: float, **more: Any) -> None:
         """Report a step that has succeeded."""
-        seconds, size = time.monotonic() - begun, self._store.sizes().get(target_model, 0)
+        seconds, size = time.monotonic() - started, self._store.sizes().get(target_model, 0)
         self._report(ModelStep(step, target_model, seconds, bytes=size, **more))
 
-    def _make_room(self, size: int, target_model: str) -> str | None:
+    async def _make_room(self, size: int, target_model: str) -> str | None:
         """Unload unused models until `size` bytes are left; return what is wrong if they are not.
 
         One at a time, since what one load unloads makes room for the others too.
         """
-        with self._weighing:
-            while (used := self._triton.resident_bytes()) + size > self._memory:
-                if not self._unload_unused(room_for=target_model):
+        async with self._making_room:
+            while (used := await in_thread(self._triton.resident_bytes)) + size > self._memory:
+                if not await self._unload_unused(target_model):
                     return f"out of memory: {used // MIB} of {self._memory // MIB} MiB are used"
         return None
 
-    def _unload_when_unused(self, room_for: str) -> bool:
+    async def _unload_when_unused(self, room_for: str) -> bool:
         """Unload a model as soon as one is unused; return False if none is loaded."""
+        await self._until(lambda: bool(self._unused()) or not self.loaded_models)
+        return await self._unload_unused(room_for)
 
-        def calls() -> list[int]:
-            return [model.calls for model in self._models.values() if model.loaded]
-
-        while not self._unload_unused(room_for=room_for):
-            with self._changed:
-                self._changed.wait_for(lambda: not all(calls()) or not calls())
-                if not calls():
-                    return False
-        return True
-
-    def _unload_unused(self, only: str | None = None, *, room_for: str | None = None) -> bool:
+    async def _unload_unused(self, room_for: str) -> bool:
         """Unload the least recently used model without a call; return False if there is none.
 
         Its files stay on disk if models are cached, until the volume is full.
         """
-        with self._changed:
-            unused = (
-                target
-                for target, model in self._models.items()
-                if model.loaded and not model.calls and only in (None, target)
-            )
-            target = next(unused, None)
-            if target is None:
-                return False
-            self._leaving[target] = model = self._models.pop(target)
-            model.enter(Phase.UNLOADING)
-        unloading = threading.Thread(target=self._unload, args=(target, room_for), daemon=True)
-        unloading.start()
-        unloading.join(ROOM_SECONDS)
-        return True
+        unused = self._unused()
+        if unused:
+            await asyncio.wait([self._begin_unload(unused[0], room_for)], timeout=ROOM_SECONDS)
+        return bool(unused)
 
-    def _unload(self, target_model: str, room_for: str | None) -> None:
+    def _unused(self) -> list[str]:
+        """Return the loaded models without a call, the least recently used first."""
+        return [
+            target
+            for target, model in self._models.items()
+            if model.phase is Phase.LOADED and not model.calls
+        ]
+
+    def _begin_unload(self, target_model: str, room_for: str | None = None) -> "asyncio.Task[None]":
+        self._leaving[target_model] = model = self._models.pop(target_model)
+        model.enter(Phase.UNLOADING)
+        model.task = asyncio.create_task(self._unload(target_model, room_for))
+        return model.task
+
+    async def _unload(self, target_model: str, room_for: str | None) -> None:
         try:
-            self._delete(target_model, room_for)
+            await self._delete(target_model, room_for)
             if not self._caches:
-                self._store.forget(target_model)
+                await self._store.forget(target_model)
         finally:
             self._leave(target_model)
 
-    def _delete_unused(self, room_for: str) -> bool:
+    async def _delete_unused(self, room_for: str) -> bool:
         """Delete the least recently used archive without a model; return False if there is none."""
-        with self._changed:
-            used = {*self._models, *self._leaving}
-            target = next((name for name in self._store.targets() if name not in used), None)
-            if target:
-                self._leaving[target] = None
+        used = {*self._models, *self._leaving}
+        target = next((stored for stored in self._store.sizes() if stored not in used), None)
         if target is None:
-            return self._unload_unused(room_for=room_for)
-        self._store.forget(target)
+            return await self._unload_unused(room_for)
+        self._leaving[target] = None
+        await self._store.forget(target)
         self._leave(target)
         self._report(ModelStep(Step.DELETE, target, room_for=room_for))
         return True
 
     def _leave(self, target_model: str) -> None:
         """Let a load of a model begin that waits for its unload."""
-        with self._changed:
-            del self._leaving[target_model]
-            self._changed.notify_all()
+        del self._leaving[target_model]
+        self._changed.set()
 
-    def _delete(self, target_model: str, room_for: str | None = None) -> None:
-        begun = time.monotonic()
+    async def _delete(self, target_model: str, room_for: str | None = None) -> None:
+        started = time.monotonic()
         self._report(ModelStep(Step.UNLOADING, target_model, room_for=room_for))
         try:
-            self._triton.manage(
+            await self._triton.connections.manage(
                 "DELETE",
                 f"/models/{name(target_model)}",
                 headers={TARGET_MODEL: target_model},
@@ -346,4 +327,10 @@ class MultiModelContainer:
         except OSError:
             pass  # it went with its server, whose end is told
         else:
-            self._took(Step.UNLOAD, target_model, begun, room_for=room_for)
+            self._finished(Step.UNLOAD, target_model, started, room_for=room_for)
+
+
+def _take_note(load: "asyncio.Task[None]") -> None:
+    """Look at a load's error: asyncio logs those that nobody has looked at."""
+    if not load.cancelled():
+        load.exception()

@@ -84,14 +84,14 @@ _GENERATES = ("generate", "generate_stream")
 
 @dataclass(frozen=True)
 class Command:
-    """How `serve` starts tritonserver: its arguments and variables, and what is said before.
+    """How `serve` starts tritonserver: its arguments and variables, and the first lines of its log.
 
     `ping` and `invocations` are the paths at which the server answers SageMaker's requests.
     """
 
     arguments: tuple[str, ...]
     environment: dict[str, str]
-    said: tuple[str, ...]
+    notes: tuple[str, ...]
     ping: str = "/ping"
     invocations: str = "/invocations"
 
@@ -108,11 +108,11 @@ def multi_model(environment: dict[str, str], *, image: str, repository: str) -> 
     ping_mode = known.get(_OVERRIDE_PING_MODE, "live")
     arguments = _arguments(known, release, repository)
     _refuse_unknown_type(known)
-    said = f'Triton is running in SageMaker MME mode. Using Triton ping mode: "{ping_mode}"'
+    mode = f'Triton is running in SageMaker MME mode. Using Triton ping mode: "{ping_mode}"'
     return Command(
         (*_SAGEMAKER, *arguments),
         _passed_on(environment, ping_mode),
-        (*_notes(environment, release), said),
+        (*_notes(environment, release), mode),
     )
 
 
@@ -209,10 +209,10 @@ def _passed_on(environment: dict[str, str], ping_mode: str) -> dict[str, str]:
 
 
 def _refuse_unknown_type(known: dict[str, str]) -> None:
-    given = known.get(_INFERENCE_TYPE, "infer")
-    if given not in ("infer", *_GENERATES):
+    kind = known.get(_INFERENCE_TYPE, "infer")
+    if kind not in ("infer", *_GENERATES):
         raise LocalSageMakerError(
-            f"ERROR: Invalid {_INFERENCE_TYPE} '{given}'. Must be one of: infer, "
+            f"ERROR: Invalid {_INFERENCE_TYPE} '{kind}'. Must be one of: infer, "
             f"{', '.join(_GENERATES)}"
         )
 

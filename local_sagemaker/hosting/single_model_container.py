@@ -17,7 +17,7 @@ class SingleModelContainer:
     def __init__(
         self, invocations: str = "/invocations", *, disk_bytes: int = 0, archive: str = ""
     ) -> None:
-        self._call = Call(invocations, None, None)
+        self._call = Call(invocations)
         self.disk_bytes, self._archive = disk_bytes, archive
         self._since = time.time()
         self._calls = self._answered = 0

@@ -14,6 +14,7 @@ from local_sagemaker.clock import Clock
 from local_sagemaker.errors import ApiError, LocalSageMakerError, plain_message
 from local_sagemaker.happenings import Happening, Kind, Tell, untold
 from local_sagemaker.hosting.fleet import Fleet
+from local_sagemaker.hosting.instance import Instance
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.sagemaker import variants
 from local_sagemaker.sagemaker.registry import Plan
@@ -28,6 +29,9 @@ MOST_REASON = 1024
 """Characters of a FailureReason: the service's model."""
 
 log = logging.getLogger(__name__)
+
+
+Route = tuple[Fleet, Instance] | None
 
 
 @dataclass(frozen=True)
@@ -138,13 +142,26 @@ class Endpoint:
             }
             self.set(PendingDeploymentSummary=summary)
 
-    def pick(self) -> tuple[Fleet, dict[str, float]] | None:
-        """Return the fleet that gets the next call, and the weights of its variants."""
-        if self.fleet is None or self.status in ("Deleting", "Failed"):
-            return None
-        if self.new is not None and random.random() < self.share:
-            return self.new, variants.weights(self.pending)
-        return self.fleet, variants.weights(self.variants)
+    def route(self, target_model: str | None = None, target_variant: str | None = None) -> Route:
+        """Return the fleet and the instance that answer an invocation; None if nothing serves.
+
+        The fleet counts the invocation before an update can take the instance away, so that it is
+        answered before the instance is stopped. Raise `ApiError`.
+        """
+        with self.lock:
+            if self.fleet is None or self.description["EndpointStatus"] in ("Deleting", "Failed"):
+                return None
+            fleet, description = self.fleet, self.description
+            if self.new is not None and random.random() < self.share:
+                fleet, description = self.new, description["PendingDeploymentSummary"]
+            weights = {
+                variant["VariantName"]: variant["CurrentWeight"]
+                for variant in description["ProductionVariants"]
+            }
+            instance = fleet.choose(
+                weights, target_model=target_model, target_variant=target_variant
+            )
+            return fleet, instance
 
     def switch(self, plan: Plan) -> None:
         """The new fleet is the endpoint's from now on."""

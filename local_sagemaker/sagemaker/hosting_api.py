@@ -5,11 +5,9 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from local_sagemaker.clock import Clock
-from local_sagemaker.environment import ACCOUNT
 from local_sagemaker.errors import ApiError
 from local_sagemaker.happenings import Kind
 from local_sagemaker.hosting.fleet import Fleet
-from local_sagemaker.hosting.instance import Instance
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.sagemaker import variants
 from local_sagemaker.sagemaker.deployment import alarms_of, deployment
@@ -32,7 +30,7 @@ class Hosting(Registry):
     `fleet` makes the fleets, `clock` the time of each update, `alarms` returns the states of the
     CloudWatch alarms that exist by name. `scaled_variants` returns the variants of an endpoint that
     are registered for scaling, `deregister` ends that when the endpoint is deleted. `quota` is the
-    account's quota of a name.
+    account's quota of a name. `by_name` are the endpoints.
     """
 
     def __init__(
@@ -51,7 +49,7 @@ class Hosting(Registry):
         self._site = Site(host, fleet, clock, alarms, threading.Event())
         self._scaled_variants, self._deregister = scaled_variants, deregister
         self._quota = quota
-        self._endpoints: dict[str, Endpoint] = {}
+        self.by_name: dict[str, Endpoint] = {}
 
     def create_endpoint(self, request: Record) -> Record:
         """CreateEndpoint: answers at once; the endpoint is InService or Failed later.
@@ -61,7 +59,7 @@ class Hosting(Registry):
         """
         name = request["EndpointName"]
         with self._lock:
-            ENDPOINT.refuse_existing(self._endpoints, name)
+            ENDPOINT.refuse_existing(self.by_name, name)
             plan = self._plan(request)
             described = variants.described(plan.config)
             self._check_quotas(plan.config, variants.counts(described))
@@ -71,7 +69,7 @@ class Hosting(Registry):
                 kept["LastDeploymentConfig"] = request["DeploymentConfig"]
             born = self._born(ENDPOINT, {"EndpointName": name, "Tags": request.get("Tags", [])})
             endpoint = Endpoint({**born, **kept}, plan, self._lock, self._site.host.tell)
-            self._endpoints[name] = endpoint
+            self.by_name[name] = endpoint
             endpoint.begin(
                 plan,
                 self._site.fleet(),
@@ -94,7 +92,7 @@ class Hosting(Registry):
         if alarms := alarms_of(wanted):
             check_alarms(alarms, self._site.alarms(alarms))
         with self._lock:
-            endpoint = ENDPOINT.find(self._endpoints, name)
+            endpoint = ENDPOINT.find(self.by_name, name)
             _refuse_unless(endpoint, "InService", "UpdateRollbackFailed")
             # Without the old configuration there is no update: the error that is quoted in
             # hashicorp/terraform-provider-aws#40048 and #48997 names the old one.
@@ -126,7 +124,7 @@ class Hosting(Registry):
         """
         name = request["EndpointConfigName"]
         with self._lock:
-            for endpoint in self._endpoints.values():
+            for endpoint in self.by_name.values():
                 in_progress = endpoint.status in ("Creating", "Updating", "RollingBack")
                 if in_progress and name in endpoint.configurations:
                     raise _needed(ENDPOINT_CONFIG.arn(name), endpoint)
@@ -139,7 +137,7 @@ class Hosting(Registry):
         tests/data/placebo/test_sagemaker_endpoints and test_sagemaker_endpoint_tag).
         """
         with self._lock:
-            endpoint: Endpoint = ENDPOINT.find(self._endpoints, request["EndpointName"])
+            endpoint: Endpoint = ENDPOINT.find(self.by_name, request["EndpointName"])
             description = endpoint.described()
             if endpoint.fleet is None:
                 description.pop("ProductionVariants", None)
@@ -148,7 +146,7 @@ class Hosting(Registry):
     def list_endpoints(self, request: Record) -> Record:
         """ListEndpoints."""
         with self._lock:
-            return ENDPOINT.list((it.description for it in self._endpoints.values()), request)
+            return ENDPOINT.list((it.description for it in self.by_name.values()), request)
 
     def delete_endpoint(self, request: Record) -> Record:
         """DeleteEndpoint: answers at once; the endpoint is Deleting until its calls are answered.
@@ -160,7 +158,7 @@ class Hosting(Registry):
         """
         name = request["EndpointName"]
         with self._lock:
-            endpoint = ENDPOINT.find(self._endpoints, name)
+            endpoint = ENDPOINT.find(self.by_name, name)
             if endpoint.status not in ("InService", "Failed", "UpdateRollbackFailed"):
                 raise _in_progress(endpoint)
             endpoint.set(EndpointStatus="Deleting")
@@ -175,7 +173,7 @@ class Hosting(Registry):
         """
         wanted = request["DesiredWeightsAndCapacities"]
         with self._lock:
-            endpoint = ENDPOINT.find(self._endpoints, request["EndpointName"])
+            endpoint = ENDPOINT.find(self.by_name, request["EndpointName"])
             _refuse_unless(endpoint, "InService")
             check_desired(wanted, [it["VariantName"] for it in endpoint.variants])
             desired = variants.desired(endpoint.variants, wanted)
@@ -192,34 +190,14 @@ class Hosting(Registry):
         self._in_background(self._reach_desired, endpoint)
         return {"EndpointArn": endpoint.description["EndpointArn"]}
 
-    # What the data plane asks
-
-    def route(
-        self, name: str, *, target_model: str | None = None, target_variant: str | None = None
-    ) -> tuple[Fleet, Instance]:
-        """Choose the instance that answers an invocation, and the fleet that counts it.
-
-        The invocation is counted before an update can take the instances away, so that they answer
-        it before they are stopped. Raises `ApiError` as InvokeEndpoint does where nothing answers.
-        """
-        with self._lock:
-            endpoint = self._endpoints.get(name)
-            picked = endpoint.pick() if endpoint else None
-            if picked is None:
-                raise ApiError(
-                    "ValidationError", f"Endpoint {name} of account {ACCOUNT} not found."
-                )
-            fleet, weights = picked
-            return fleet, fleet.choose(
-                weights, target_model=target_model, target_variant=target_variant
-            )
+    # What the others ask
 
     def fleets(self) -> list[tuple[str, Fleet]]:
         """Return what serves or starts, each with its endpoint's name."""
         with self._lock:
             return [
                 (name, fleet)
-                for name, endpoint in self._endpoints.items()
+                for name, endpoint in self.by_name.items()
                 for fleet in (endpoint.fleet, endpoint.new)
                 if fleet is not None
             ]
@@ -227,20 +205,14 @@ class Hosting(Registry):
     def endpoints(self) -> list[Endpoint]:
         """Return what there is; whoever reads more than one thing of one holds its lock."""
         with self._lock:
-            return list(self._endpoints.values())
-
-    def capture(self, name: str) -> Record | None:
-        """Return the DataCaptureConfig of the configuration that serves, if it has one."""
-        with self._lock:
-            endpoint = self._endpoints.get(name)
-            return endpoint.plan.config.get("DataCaptureConfig") if endpoint else None
+            return list(self.by_name.values())
 
     def stop(self) -> None:
         """End every wait and every instance, also those that start or finish their calls."""
         with self._lock:
             self._site.stopping.set()
-            fleets = [it for endpoint in self._endpoints.values() for it in endpoint.give_up()]
-            self._endpoints.clear()
+            fleets = [it for endpoint in self.by_name.values() for it in endpoint.give_up()]
+            self.by_name.clear()
         for fleet in fleets:
             fleet.stop()
 
@@ -276,8 +248,8 @@ class Hosting(Registry):
                     end(fleet)
         finally:
             with self._lock:
-                if self._endpoints.get(endpoint.name) is endpoint:  # else everything was stopped
-                    self._delete(ENDPOINT, self._endpoints, endpoint.name)
+                if self.by_name.get(endpoint.name) is endpoint:  # else everything was stopped
+                    self._delete(ENDPOINT, self.by_name, endpoint.name)
                     endpoint.happened(Kind.ENDPOINT_DELETED, f"{endpoint.name} is deleted.")
 
     def _reach_desired(self, endpoint: Endpoint) -> None:
@@ -317,7 +289,7 @@ class Hosting(Registry):
         threading.Thread(target=transition, args=arguments, daemon=True).start()
 
     def _check_quotas(self, config: Record, added: Mapping[str, int]) -> None:
-        check_quotas(self._endpoints.values(), config, added, self._quota)
+        check_quotas(self.by_name.values(), config, added, self._quota)
 
 
 def _excluded(config: Record) -> bool:

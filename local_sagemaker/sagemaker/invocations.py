@@ -3,19 +3,20 @@
 import re
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import botocore.session
 
 from local_sagemaker.api import error_answer, not_emulated, send_answer
+from local_sagemaker.environment import ACCOUNT
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.invocation import ClientGoneError, Invocation, Receive, Send
 from local_sagemaker.members import SUPPORTED, refuse
 from local_sagemaker.metrics.collected import Collected, Place
 from local_sagemaker.metrics.invocations import measured
 from local_sagemaker.sagemaker.capture import Captured, Recorder, chosen
-from local_sagemaker.sagemaker.hosting_api import Hosting
+from local_sagemaker.sagemaker.endpoint import Endpoint
 from local_sagemaker.sagemaker.response_stream import StreamedInvocation
 
 OPERATIONS = {
@@ -50,18 +51,19 @@ class Invocations:
 
     def __init__(
         self,
-        hosting: Hosting,
+        endpoints: Mapping[str, Endpoint],
         recorder: Recorder,
         collected: Collected,
         answered: Callable[[str, str, float, bool], None] = lambda *_: None,
     ) -> None:
-        self._hosting, self._recorder = hosting, recorder
+        self._endpoints, self._recorder = endpoints, recorder
         self._collected, self._answered = collected, answered
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Answer one invocation, or say why not."""
-        _, _, endpoint, operation = scope["path"].split("/")
-        config = self._hosting.capture(endpoint)
+        _, _, name, operation = scope["path"].split("/")
+        endpoint = self._endpoints.get(name)
+        config = endpoint.plan.config.get("DataCaptureConfig") if endpoint else None
         kind = Captured if config and chosen(config) else Invocation
         if operation == "invocations-response-stream":
             kind = StreamedInvocation
@@ -71,11 +73,12 @@ class Invocations:
         try:
             if operation == "async-invocations":
                 raise not_emulated(OPERATIONS[operation])
-            refuse("sagemaker-runtime", [_UNSUPPORTED[it] for it in headers if it in _UNSUPPORTED])
+            if unsupported := headers.keys() & _UNSUPPORTED:
+                refuse("sagemaker-runtime", [_UNSUPPORTED[header] for header in unsupported])
             await invocation.receive()
-            variant = await self._answer(endpoint, invocation)
+            variant = await self._answer(name, endpoint, invocation)
             if config and isinstance(invocation, Captured):
-                self._recorder.keep(config, endpoint, variant, invocation)
+                self._recorder.keep(config, name, variant, invocation)
         except ApiError as error:
             if invocation.answering:
                 await invocation.break_off(error)
@@ -85,28 +88,28 @@ class Invocations:
         except ClientGoneError:
             pass
 
-    async def _answer(self, endpoint: str, invocation: Invocation) -> str:
+    async def _answer(self, name: str, endpoint: Endpoint | None, invocation: Invocation) -> str:
         """Have an invocation answered, and return by which variant."""
-        begun, failed = time.monotonic(), None
-        fleet, instance = self._hosting.route(
-            endpoint,
-            target_model=invocation.target_model,
-            target_variant=invocation.target_variant,
-        )
+        started, failed = time.monotonic(), None
+        targets = invocation.target_model, invocation.target_variant
+        if not endpoint or not (route := endpoint.route(*targets)):
+            message = f"Endpoint {name} of account {ACCOUNT} not found."
+            raise ApiError("ValidationError", message)
+        fleet, instance = route
         try:
             header = (b"x-amzn-invoked-production-variant", instance.variant.encode())
             invocation.answer_headers.append(header)
-            await instance.invoke(invocation)
+            await invocation.answer_by(instance)
         except ApiError as error:
             failed = error
             raise
         finally:
             fleet.release(instance)
             instances = max(1, fleet.counts.get(instance.variant, 1))
-            seconds = time.monotonic() - begun
-            self._answered(endpoint, instance.variant, seconds, failed is not None)
+            seconds = time.monotonic() - started
+            self._answered(name, instance.variant, seconds, failed is not None)
             self._collected.add_all(
                 measured(invocation, instances=instances, seconds=seconds, error=failed),
-                [Place(endpoint, instance.variant, it) for it in (None, fleet.config)],
+                [Place(name, instance.variant, config) for config in (None, fleet.config)],
             )
         return instance.variant

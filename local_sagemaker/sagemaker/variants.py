@@ -80,11 +80,6 @@ def undesired(variants: list[Record]) -> list[Record]:
     ]
 
 
-def weights(variants: list[Record]) -> dict[str, float]:
-    """Return the weights that are in force, by variant."""
-    return {it["VariantName"]: it["CurrentWeight"] for it in variants}
-
-
 def counted(variants: list[Record], now: Mapping[str, int]) -> list[Record]:
     """Return the variants with the instances that they have now."""
     return [{**it, "CurrentInstanceCount": now[it["VariantName"]]} for it in variants]

@@ -19,7 +19,7 @@ from botocore.config import Config
 from local_sagemaker.api import JsonService
 from local_sagemaker.front.application import Application
 from local_sagemaker.front.calls import Calls
-from local_sagemaker.front.protocol import http_server
+from local_sagemaker.front.http_server import http_server
 from local_sagemaker.tests.support.fake_s3 import FakeS3
 
 BOTOCORE = botocore.session.get_session()
@@ -122,9 +122,8 @@ def client_for(event_loop: asyncio.AbstractEventLoop) -> Iterator[ClientFor]:
 
         def make(service: str, answers: JsonService | Any) -> Any:
             if isinstance(answers, JsonService):
-                answers = Application(
-                    [answers], NOT_ASKED, NOT_ASKED, Calls(Path(os.devnull)), NOT_ASKED
-                )
+                calls = Calls(Path(os.devnull))
+                answers = Application([answers], NOT_ASKED, NOT_ASKED, calls)
             port = run(serving.enter_async_context(served(answers)))
             client = _client(service, f"http://127.0.0.1:{port}")
             clients.callback(client.close)

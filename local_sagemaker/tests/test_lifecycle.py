@@ -91,7 +91,7 @@ def test_a_second_local_sagemaker_is_refused_with_where_the_first_is(remembered:
     with pytest.raises(LocalSageMakerError) as refused:
         lifecycle.up(remembered)
     assert str(refused.value) == (
-        "the local SageMaker is up already: http://127.0.0.1:4566 (stop it: tritonsm down)"
+        "the local SageMaker is up already: http://127.0.0.1:4566 (to stop it: run down)"
     )
     assert remembered.running()
 
@@ -101,7 +101,7 @@ def test_while_one_is_started_a_second_is_refused_and_touches_nothing(folder: Fo
     folder.log.write_text("of the first")
     with folder.lock.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(LocalSageMakerError, match="is being started by another tritonsm up"):
+        with pytest.raises(LocalSageMakerError, match="is being started by another up"):
             lifecycle.up(folder)
     assert folder.log.read_text() == "of the first"
 
@@ -133,7 +133,9 @@ def test_without_triton_nothing_is_started_or_deleted(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing() -> TritonInstallation:
-        raise LocalSageMakerError("nvidia-pytriton is not installed: run make install")
+        raise LocalSageMakerError(
+            "nvidia-pytriton is not installed: pip install 'local-sagemaker[triton]'"
+        )
 
     monkeypatch.setattr(lifecycle, "find_triton", missing)
     folder.root.mkdir()

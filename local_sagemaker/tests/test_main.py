@@ -30,7 +30,7 @@ def test_env_needs_a_running_one_and_says_how_to_start_it(
     assert main(["env"]) == 1
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err == ("error: no local SageMaker is running: start it with tritonsm up\n")
+    assert printed.err == ("error: no local SageMaker is running: run up first\n")
 
 
 def test_env_is_read_by_a_shell(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:

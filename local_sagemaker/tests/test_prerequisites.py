@@ -127,7 +127,10 @@ def test_a_missing_wheel_is_refused(python: Any) -> None:
     python.pytriton = None
     with pytest.raises(LocalSageMakerError) as refused:
         find_triton()
-    assert str(refused.value) == "nvidia-pytriton is not installed: run make install"
+    assert (
+        str(refused.value)
+        == "nvidia-pytriton is not installed: pip install 'local-sagemaker[triton]'"
+    )
 
 
 def test_numpy_2_is_refused_because_tensors_come_back_empty(python: Any) -> None:

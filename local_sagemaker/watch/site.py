@@ -2,7 +2,7 @@
 
 It hides no bucket: the name of one "must begin and end with a letter or number" (S3 user guide,
 "General purpose bucket naming rules"). Where the `Host` names a bucket, it hides the keys that
-begin with `_local_sagemaker/`. Which requests a browser may make is up to `front.request_guard`.
+begin with `_local_sagemaker/`. Which requests a browser may make is up to `front.http_server`.
 """
 
 import asyncio
@@ -45,13 +45,8 @@ _HEADERS = {
 }
 
 
-def is_for(scope: Any) -> bool:
-    """Return whether a request is answered by the site."""
-    return f"{scope['path']}/".startswith(PREFIX)
-
-
 class Site:
-    """An ASGI application for requests that `is_for` accepts; `state` returns the document."""
+    """An ASGI application for paths below `PREFIX`; `state` returns the document."""
 
     def __init__(self, state: Callable[..., State]) -> None:
         self._state = state

@@ -10,8 +10,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, cast
 
-from local_sagemaker.front.application import Application
-from local_sagemaker.front.protocol import http_server
+from local_sagemaker.front.http_server import RequestGuard, http_server
 from local_sagemaker.happenings import Happening, Kind
 from local_sagemaker.watch import schema
 from local_sagemaker.watch.events import Events
@@ -240,8 +239,7 @@ def served(run: Watched, port: int = 0) -> Iterator[str]:
     """Serve the page of a run as the front does, and give its URL."""
     nobody: Any = None
     site = Site(lambda **asked: run.state(**asked))
-    application = Application((), nobody, nobody, _NoCalls(), site)  # type: ignore[arg-type]
-    server = http_server(application, port=port)
+    server = http_server(RequestGuard(nobody, site), port=port)
     begun: Future[int] = Future()
 
     async def serve() -> None:
@@ -261,7 +259,3 @@ def served(run: Watched, port: int = 0) -> Iterator[str]:
     finally:
         server.should_exit = True
         thread.join()
-
-
-class _NoCalls:
-    """Nobody who looks says who they are."""

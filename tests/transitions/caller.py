@@ -70,7 +70,11 @@ class Caller:
 
     def _answer(self, entry: Mapping[str, Any]) -> str:
         target = entry["target_model"]
-        fleet, instance = self._hosting.route(entry["endpoint"], target_model=target)
+        endpoint = self._hosting.by_name.get(entry["endpoint"])
+        route = endpoint.route(target) if endpoint else None
+        if route is None:
+            raise LocalSageMakerError(f"Endpoint {entry['endpoint']} not found")
+        fleet, instance = route
         try:
             return instances.answer(instance, target)
         finally:

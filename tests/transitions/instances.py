@@ -3,7 +3,10 @@
 Everything around them is the local SageMaker's own: fleets, instances, both container modes.
 """
 
+import asyncio
+from collections import defaultdict
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,6 @@ from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.instance import Instance, Running
 from local_sagemaker.hosting.multi_model_container import MultiModelContainer
 from local_sagemaker.hosting.single_model_container import SingleModelContainer
-from local_sagemaker.hosting.triton import Response
 
 NOWHERE = Path("/nonexistent")
 
@@ -23,12 +25,13 @@ class Server:
 
     def __init__(self, start: Callable[[], None]) -> None:
         self._start = start
+        self.connections = self
 
     def wait_until_healthy(self, seconds: float) -> None:
         self._start()
 
-    def manage(self, *_: Any, **__: Any) -> Response:
-        return Response(200, {}, b"")
+    async def manage(self, *_: Any, **__: Any) -> tuple[int, bytes]:
+        return 200, b""
 
     def resident_bytes(self) -> int:
         return 0
@@ -45,7 +48,7 @@ class Archives:
     def __init__(self, s3: Any, data: S3Prefix) -> None:
         self._s3, self._data = s3, data
 
-    def fetch(self, target_model: str) -> bool:
+    async def fetch(self, target_model: str) -> bool:
         key = f"{self._data.key}{target_model}"
         if not is_there(self._s3, self._data.bucket, key):
             raise ApiError("ValidationError", f"Failed to download model data from {key}")
@@ -54,11 +57,8 @@ class Archives:
     def path(self, target_model: str) -> Path:
         return Path(target_model)
 
-    def size(self, target_model: str) -> int:
-        return 0
-
     def sizes(self) -> dict[str, int]:
-        return {}
+        return defaultdict(int)
 
 
 def begin(s3: Any, start: Callable[[], None], model: dict[str, Any]) -> Running:
@@ -76,15 +76,20 @@ def begin(s3: Any, start: Callable[[], None], model: dict[str, Any]) -> Running:
 
 def answer(instance: Instance, target_model: str | None) -> str:
     """Return the archive that answers an invocation. Raises as the local SageMaker does."""
-    running = instance._healthy
+    running = instance.running
     if running is None:
         raise LocalSageMakerError("no healthy instance")
-    call = running.container.acquire(target_model)
-    try:
-        if call.load:
-            call.load.result()
-    finally:
-        running.container.release(call)
+
+    async def call() -> None:
+        made = running.container.acquire(target_model)
+        try:
+            if made.load:
+                await made.load
+        finally:
+            running.container.release(made)
+
+    with ThreadPoolExecutor(1) as thread:  # this one may have an event loop
+        thread.submit(asyncio.run, call()).result()
     return target_model or running.folder.name
 
 

@@ -12,6 +12,7 @@ import pytest
 from local_sagemaker.api import JsonService
 from local_sagemaker.front.application import Application
 from local_sagemaker.front.calls import Calls
+from local_sagemaker.front.http_server import RequestGuard
 from local_sagemaker.tests.conftest import served
 
 TARGET = "CodeBuild_20161006."
@@ -36,11 +37,12 @@ class Front:
     def __init__(self, **operations: Any) -> None:
         runtime: Any = Other("runtime")
         ministack: Any = Other("ministack")
-        watch: Any = Other("watch")
+        page: Any = Other("page")
         self.runtime, self.ministack = runtime, ministack
         service = JsonService("codebuild", {"ListBuilds": lambda _: {"ids": []}, **operations})
         calls = Calls(Path(os.devnull))
-        self.application = Application([service], runtime, ministack, calls, watch)
+        application = Application([service], runtime, ministack, calls)
+        self.application = RequestGuard(application, page)
 
     @asynccontextmanager
     async def port(self) -> AsyncIterator[int]:
@@ -78,9 +80,9 @@ def post(path: str, body: bytes = b"{}", *headers: str, method: str = "POST") ->
         (post("/", b"{}", "X-Amz-Target: ListBuilds"), b"ministack"),
         (post("/", b"{}", "X-Amz-Target: \u00e4.ListBuilds"), b"ministack"),
         (post("/", b"Action=ListStacks"), b"ministack"),
-        (post("/_local_sagemaker/state", b"", method="GET"), b"watch"),
-        (post("/_local_sagemaker/", b"", method="PUT"), b"watch"),
-        (post("/_local_sagemaker", b"", method="GET"), b"watch"),
+        (post("/_local_sagemaker/state", b"", method="GET"), b"page"),
+        (post("/_local_sagemaker/", b"", method="PUT"), b"page"),
+        (post("/_local_sagemaker", b"", method="GET"), b"page"),
         (post("/_local_sagemaker2/key", b"", method="GET"), b"ministack"),
         (post("/", b"", f"X-Amz-Target: {TARGET}ListBuilds", method="GET"), b"ministack"),
         (post("/endpoints/text/invocations", b"", method="GET"), b"ministack"),
@@ -131,8 +133,8 @@ async def test_half_a_request_runs_no_operation() -> None:
     async def send(message: Any) -> None:
         sent.append(message)
 
-    headers = [(b"x-amz-target", f"{TARGET}ListBuilds".encode())]
-    scope = {"method": "POST", "path": "/", "headers": headers}
+    headers = [(b"host", b"localhost"), (b"x-amz-target", f"{TARGET}ListBuilds".encode())]
+    scope = {"type": "http", "method": "POST", "path": "/", "headers": headers}
     await Front(ListBuilds=unreachable).application(scope, receive, send)
     assert sent == []
 

@@ -2,8 +2,9 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.front.request_guard import RequestGuard, rejection
+from local_sagemaker.front.http_server import RequestGuard, rejection
 from local_sagemaker.tests.conftest import client, served
+from local_sagemaker.watch.site import PREFIX
 
 LOCAL = (b"host", b"127.0.0.1:4566")
 
@@ -16,7 +17,7 @@ def scope(
 
 
 def rejected(scope: dict[str, Any]) -> str | None:
-    return rejection(scope, has_page=True)
+    return rejection(scope, is_page=f"{scope['path']}/".startswith(PREFIX))
 
 
 @pytest.mark.parametrize(
@@ -99,7 +100,7 @@ def test_the_page_is_answered_to_itself_and_to_who_enters_its_address(
 def test_a_port_without_a_page_answers_no_browser_at_all(
     path: str, header: tuple[bytes, bytes]
 ) -> None:
-    reason = rejection(scope(LOCAL, header, path=path, method="GET"), has_page=False)
+    reason = rejection(scope(LOCAL, header, path=path, method="GET"), is_page=False)
     assert "Browsers are answered below" in (reason or "")
 
 
@@ -110,7 +111,7 @@ def test_an_operation_in_an_address_is_rejected_whatever_sends_it(
     method: str, path: str, query: bytes
 ) -> None:
     request = scope(LOCAL, path=path, method=method, query=query)
-    assert "acts on nothing" in (rejection(request, has_page=False) or "")
+    assert "acts on nothing" in (rejection(request, is_page=False) or "")
 
 
 @pytest.mark.parametrize("query", [b"", b"list-type=2&prefix=Action", b"uploads", b"x=Action=A"])
@@ -141,7 +142,7 @@ async def test_a_rejection_is_an_error_that_an_sdk_reads_and_the_application_see
         calls.append(arguments)
 
     async with (
-        served(RequestGuard(application, has_page=True)) as port,
+        served(RequestGuard(application, application)) as port,
         client(port) as (reader, writer),
     ):
         writer.write(b"POST / HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 2\r\n\r\n{}")
@@ -157,7 +158,7 @@ async def test_a_request_that_names_no_path_is_rejected(method: str) -> None:
         raise AssertionError("it is not handed on")
 
     async with (
-        served(RequestGuard(unreachable, has_page=True)) as port,
+        served(RequestGuard(unreachable, unreachable)) as port,
         client(port) as (reader, writer),
     ):
         writer.write(f"{method} * HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())

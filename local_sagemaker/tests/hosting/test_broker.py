@@ -46,137 +46,124 @@ def command(program: str, *arguments: str, before: str = "") -> list[str]:
     return [sys.executable, "-I", "-S", "-c", code, *arguments]
 
 
-def start(server: list[str]) -> "subprocess.Popen[bytes]":
-    """Start the broker as `Triton` does."""
-    with listening() as listener, Path("log").open("ab") as log:
-        program = [sys.executable, broker.__file__, str(listener.fileno()), *server]
-        return subprocess.Popen(
-            program, pass_fds=[listener.fileno()], stdin=subprocess.PIPE, stdout=log, stderr=log
-        )
+class Broker:
+    """The broker as `Triton` starts it."""
 
+    def __init__(self, server: list[str]) -> None:
+        self.ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs, Path("log").open("ab") as log:
+            program = [sys.executable, broker.__file__, str(theirs.fileno()), *server]
+            self.process = subprocess.Popen(
+                program, pass_fds=[theirs.fileno()], stdout=log, stderr=log
+            )
 
-def listening() -> socket.socket:
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind("s")
-    listener.listen()
-    return listener
+    def close(self) -> int:
+        """Do what the end of the parent does; return the exit status."""
+        self.ours.close()
+        return self.process.wait()
 
-
-def close(process: "subprocess.Popen[bytes]") -> int:
-    assert process.stdin
-    process.stdin.close()
-    return process.wait()
-
-
-def asked() -> socket.socket:
-    """Return a socket that the broker hands out."""
-    with socket.socket(socket.AF_UNIX) as asking:
-        asking.connect("s")
-        _, (descriptor,), _, _ = socket.recv_fds(asking, 1, 1)
-    return socket.socket(fileno=descriptor)
+    def socket(self) -> socket.socket:
+        """Return a socket that the broker hands out."""
+        self.ours.send(b"?")
+        _, (descriptor,), _, _ = socket.recv_fds(self.ours, 1, 1)
+        return socket.socket(fileno=descriptor)
 
 
 def inode(opened: socket.socket) -> int:
     return os.fstat(opened.fileno()).st_ino
 
 
-def test_closing_standard_input_ends_the_server(folder: Path) -> None:
-    process = start(command(WAITING))
+def test_closing_the_socket_ends_the_server(folder: Path) -> None:
+    started = Broker(command(WAITING))
     server = eventually(lambda: pid_in(folder))
     assert runs(server)
-    close(process)
+    started.close()
     assert not runs(server)
 
 
 def test_the_server_is_asked_to_end_before_it_is_made_to(folder: Path) -> None:
     polite = "signal.signal(signal.SIGTERM, lambda *_: sys.exit('unloading models'))"
-    process = start(command(WAITING, before=polite))
+    started = Broker(command(WAITING, before=polite))
     eventually(lambda: pid_in(folder))
-    assert close(process) == 1
+    assert started.close() == 1
     assert (folder / "log").read_text() == "unloading models\n"
 
 
 def test_the_broker_ends_with_its_server_and_its_status(folder: Path) -> None:
-    process = start([sys.executable, "-I", "-S", "-c", "import sys; print('out'); sys.exit(7)"])
-    assert process.wait() == 7
+    started = Broker([sys.executable, "-I", "-S", "-c", "import sys; print('out'); sys.exit(7)"])
+    assert started.process.wait() == 7
     assert (folder / "log").read_text() == "out\n"
-    close(process)
+    started.close()
 
 
 def test_the_log_is_added_to(folder: Path) -> None:
     (folder / "log").write_text("before\n")
-    close(start([sys.executable, "-I", "-S", "-c", "import sys; sys.exit('after')"]))
+    Broker([sys.executable, "-I", "-S", "-c", "import sys; sys.exit('after')"]).close()
     assert (folder / "log").read_text().startswith("before\n")
 
 
 def test_nothing_is_left_when_the_parent_is_killed(folder: Path) -> None:
-    server = command(WAITING)
     program = (
-        "import subprocess, sys\n"
-        "process = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, close_fds=False)\n"
+        "import socket, subprocess, sys\n"
+        "ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
+        "number = theirs.fileno()\n"
+        "command = [sys.executable, sys.argv[1], str(number), *sys.argv[2:]]\n"
+        "process = subprocess.Popen(command, pass_fds=[number])\n"
+        "theirs.close()\n"
         "print(process.pid, flush=True)\nprocess.wait()\n"
     )
-    with listening() as listener:
-        brokered = [sys.executable, broker.__file__, str(listener.fileno()), *server]
-        with subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", program, *brokered],
-            pass_fds=[listener.fileno()],
-            stdout=subprocess.PIPE,
-            text=True,
-        ) as parent:
-            assert parent.stdout
-            pid = int(parent.stdout.readline())
-            served = eventually(lambda: pid_in(folder))
-            parent.kill()
-    eventually(lambda: not runs(pid) and not runs(served))
+    with subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", program, broker.__file__, *command(WAITING)],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as parent:
+        assert parent.stdout
+        pid = int(parent.stdout.readline())
+        server = eventually(lambda: pid_in(folder))
+        parent.kill()
+    eventually(lambda: not runs(pid) and not runs(server))
 
 
 def test_an_interrupt_is_left_to_the_parent(folder: Path) -> None:
-    process = start(command(WAITING))
+    started = Broker(command(WAITING))
     eventually(lambda: pid_in(folder))
-    os.kill(process.pid, signal.SIGINT)
-    asked().close()
-    close(process)
+    os.kill(started.process.pid, signal.SIGINT)
+    started.socket().close()
+    started.close()
 
 
 def test_a_socket_that_is_handed_out_reaches_the_server(folder: Path) -> None:
     port = free_port()
-    process = start(command(ECHO, str(port)))
+    started = Broker(command(ECHO, str(port)))
     eventually(lambda: pid_in(folder))
     for _ in range(2):
-        with asked() as client:
+        with started.socket() as client:
             client.connect(("127.0.0.1", port))
             client.sendall(b"hello")
             assert client.recv(100) == b"hello"
-    close(process)
+    started.close()
 
 
-def test_everyone_who_asks_gets_a_socket_of_their_own(folder: Path) -> None:
-    process = start(command(WAITING))
+def test_each_socket_is_another_one(folder: Path) -> None:
+    started = Broker(command(WAITING))
     eventually(lambda: pid_in(folder))
-    with ExitStack() as given:
-        assert len({inode(given.enter_context(asked())) for _ in range(8)}) == 8
-    close(process)
+    with ExitStack() as sockets:
+        assert len({inode(sockets.enter_context(started.socket())) for _ in range(8)}) == 8
+    started.close()
 
 
-def test_who_asks_and_leaves_disturbs_nobody(folder: Path) -> None:
-    process = start(command(WAITING))
-    eventually(lambda: pid_in(folder))
-    for _ in range(3):
-        with socket.socket(socket.AF_UNIX) as leaving:
-            leaving.connect("s")
-    asked().close()
-    close(process)
-
-
-def test_a_server_that_does_not_end_when_asked_is_killed(
+def test_a_server_that_does_not_end_on_sigterm_is_killed(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def closed_once_it_runs() -> None:
+    monkeypatch.setattr(broker, "EXIT_SECONDS", 0.1)
+    stubborn = command(WAITING, before="signal.signal(signal.SIGTERM, signal.SIG_IGN)")
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+
+    async def closed_once_it_runs() -> int:
+        running = asyncio.ensure_future(broker.run(theirs.detach(), stubborn))
         while not pid_in(folder):
             await asyncio.sleep(0.005)
+        ours.close()
+        return await running
 
-    monkeypatch.setattr(broker, "EXIT_SECONDS", 0.1)
-    monkeypatch.setattr(broker, "stdin_closed", closed_once_it_runs)
-    stubborn = command(WAITING, before="signal.signal(signal.SIGTERM, signal.SIG_IGN)")
-    assert asyncio.run(broker.run(listening().detach(), stubborn)) == -signal.SIGKILL
+    assert asyncio.run(closed_once_it_runs()) == -signal.SIGKILL

@@ -1,12 +1,14 @@
 import asyncio
-import itertools
 import socket
 import threading
 from collections.abc import Iterator
 
 import pytest
 
-from local_sagemaker.hosting.connections import PING, Connection, Connections
+from local_sagemaker.hosting.connections import PING, Connection, Connections, in_thread
+from local_sagemaker.tests.support.waiting import PATIENCE
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 
 
 class Server:
@@ -21,9 +23,25 @@ class Server:
         if self.gone:
             raise ConnectionError("the container has ended")
         ours, theirs = socket.socketpair()
+        theirs.setblocking(False)
         self.ours.append(ours)
         self.theirs.append(theirs)
         return ours
+
+    async def request(self, number: int) -> bytes:
+        """Return what comes over a connection, as soon as it is made."""
+        while len(self.theirs) <= number:
+            await asyncio.sleep(0)
+        return await asyncio.get_running_loop().sock_recv(self.theirs[number], 1 << 16)
+
+    async def answer(self, number: int, answer: bytes = OK) -> bytes:
+        request = await self.request(number)
+        self.theirs[number].sendall(answer)
+        return request
+
+    @property
+    def opened(self) -> list[bool]:
+        return [ours.fileno() != -1 for ours in self.ours]
 
 
 @pytest.fixture
@@ -35,212 +53,208 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture
-def connections(server: Server) -> Iterator[Connections]:
-    made = Connections(server.connect)
-    yield made
-    made.close()
+def connections(server: Server) -> Connections:
+    return Connections(server.connect)
 
 
-def opened(server: Server) -> list[bool]:
-    return [it.fileno() != -1 for it in server.ours]
+def load(connections: Connections, timeout: float = PATIENCE) -> "asyncio.Task[tuple[int, bytes]]":
+    """Begin a load."""
+    headers = {"A": "b"}
+    managing = connections.manage("POST", "/models", headers=headers, body=b"x", timeout=timeout)
+    return asyncio.create_task(managing)
 
 
 # Lanes
 
 
-def test_a_lane_is_used_again(connections: Connections, server: Server) -> None:
+async def test_loads_one_after_another_go_over_one_lane(
+    connections: Connections, server: Server
+) -> None:
     for _ in range(3):
-        with connections.lane() as lane:
-            assert lane.sock is server.ours[0]
-    assert len(server.ours) == 1
+        loading = load(connections)
+        request = await server.answer(0)
+        assert await loading == (200, b"{}")
+    assert (
+        request == b"POST /models HTTP/1.1\r\nHost: localhost\r\nA: b\r\nContent-Length: 1\r\n\r\nx"
+    )
+    connections._close_idle()
 
 
-def test_lanes_at_one_time_are_connections_of_their_own(
+async def test_loads_at_one_time_have_lanes_of_their_own(
     connections: Connections, server: Server
 ) -> None:
-    with connections.lane() as first, connections.lane() as second:
-        assert first.sock is not second.sock
-    with connections.lane() as again:
-        assert again.sock is first.sock
-    assert len(server.ours) == 2
+    loads = [load(connections) for _ in range(4)]
+    for number in range(4):
+        await server.answer(number)
+    assert await asyncio.gather(*loads) == [(200, b"{}")] * 4
+    connections._close_idle()
 
 
-def test_a_lane_is_busy_until_its_block_ends(connections: Connections) -> None:
-    with connections.lane() as first:
-        with connections.lane() as second:
-            connections.sent(second)
-            assert connections._busy == {first: False, second: True}
-        assert connections._busy == {first: False}
-    assert connections._busy == {}
+@pytest.mark.parametrize("answer", [b"", b"what?\r\n\r\n", OK[:-1]])
+async def test_a_lane_that_breaks_off_is_closed_and_made_anew(
+    connections: Connections, server: Server, answer: bytes
+) -> None:
+    loading = load(connections)
+    await server.answer(0, answer)
+    server.theirs[0].close()
+    with pytest.raises(ConnectionError):
+        await loading
+    again = load(connections)
+    await server.answer(1)
+    assert await again == (200, b"{}")
+    assert server.opened == [False, True]
+    connections._close_idle()
 
 
-def test_a_lane_that_fails_is_closed_and_made_anew(
+async def test_a_late_answer_is_not_taken_for_the_next(
     connections: Connections, server: Server
 ) -> None:
-    with pytest.raises(TimeoutError), connections.lane():
-        raise TimeoutError
-    assert (opened(server), len(connections._busy)) == ([False], 0)
-    with connections.lane() as lane:
-        assert lane.sock is server.ours[1]
+    with pytest.raises(TimeoutError):
+        await load(connections, timeout=0.01)
+    again = load(connections)
+    await server.answer(1)
+    assert await again == (200, b"{}")
+    connections._close_idle()
 
 
-def test_a_lane_that_the_server_has_closed_is_made_anew(
+async def test_a_lane_is_not_used_again_when_the_server_closes_it(
     connections: Connections, server: Server
 ) -> None:
-    with connections.lane() as lane:
-        lane.close()  # as after an answer that says so
-    with connections.lane() as lane:
-        assert lane.sock is server.ours[1]
+    loading = load(connections)
+    await server.answer(0, OK.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+    await loading
+    assert server.opened == [False]
 
 
-def test_without_a_server_there_is_no_lane_and_none_is_busy(
+async def test_without_a_server_there_is_no_lane_and_no_connection(
     connections: Connections, server: Server
 ) -> None:
     server.gone = True
-    with pytest.raises(ConnectionError), connections.lane():
-        pass
-    assert connections._busy == {}
+    with pytest.raises(ConnectionError):
+        await load(connections)
+    with pytest.raises(ConnectionError):
+        await connections.take()
 
 
 # Connections for invocations
 
 
-async def take(connections: Connections) -> Connection:
-    return await connections.take()
-
-
 async def test_a_connection_is_used_again(connections: Connections) -> None:
-    first = await take(connections)
+    first = await connections.take()
     connections.give_back(first)
-    assert await take(connections) is first
+    assert await connections.take() is first
     first.writer.close()
 
 
 async def test_two_at_one_time_have_connections_of_their_own(connections: Connections) -> None:
-    first, second = await take(connections), await take(connections)
+    first, second = await connections.take(), await connections.take()
     assert first is not second
-    for it in (first, second):
-        it.writer.close()
-
-
-async def answer_ping(server: Server, number: int) -> None:
-    """Answer at the other end of a connection, as a thread does that no load holds."""
-    await made(server, number + 1)
-    theirs = server.theirs[number]
-    theirs.setblocking(False)
-    assert await asyncio.get_running_loop().sock_recv(theirs, len(PING)) == PING
-    theirs.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
-
-
-async def made(server: Server, count: int) -> None:
-    while len(server.theirs) < count:
-        await asyncio.sleep(0)
+    for connection in (first, second):
+        connection.writer.close()
 
 
 async def test_while_a_lane_is_busy_a_connection_is_taken_that_has_answered(
     connections: Connections, server: Server
 ) -> None:
-    before = await take(connections)
+    before = await connections.take()
     connections.give_back(before)
-    with connections.lane() as lane:
-        connections.sent(lane)
-        taking = asyncio.create_task(take(connections))
-        await made(server, 4)  # the first that is tried waits behind the lane: another is tried
-        await answer_ping(server, 3)
-        during = await taking
-        assert during.avoids == {lane}
-        connections.give_back(during)
-        assert await take(connections) is during
+    loading = load(connections)
+    await server.request(1)
+    taking = asyncio.create_task(connections.take())
+    assert await server.request(2) == PING  # it waits behind the lane: another is tried
+    assert await server.answer(3) == PING
+    during = await taking
     connections.give_back(during)
-    assert await take(connections) is during  # those that avoid a lane are taken first
-    assert await take(connections) is before
-    assert opened(server)[2:4] == [False, True]
-    for it in (before, during):
-        it.writer.close()
+    assert await connections.take() is during
+    server.theirs[1].sendall(OK)
+    await loading
+    connections.give_back(during)
+    assert await connections.take() is during  # those that avoid a lane are taken first
+    assert await connections.take() is before
+    assert server.opened == [True, True, False, True]
+    for connection in (before, during):
+        connection.writer.close()
+    connections._close_idle()
 
 
-async def test_what_has_answered_before_a_lanes_request_was_sent_proves_nothing(
+async def test_a_connection_that_answered_beside_one_load_is_not_taken_beside_another(
     connections: Connections, server: Server
 ) -> None:
-    async def answer_all() -> None:
-        for number in itertools.count(1):  # after the lane
-            await answer_ping(server, number)
-
-    answering = asyncio.create_task(answer_all())
-    with connections.lane() as lane:
-        taking = asyncio.create_task(take(connections))
-        await made(server, 5)
-        assert not taking.done()
-        connections.sent(lane)
-        taken = await taking
-    answering.cancel()
-    assert taken.avoids == {lane}
-    taken.writer.close()
+    first = load(connections)
+    await server.request(0)
+    taking = asyncio.create_task(connections.take())
+    await server.answer(1)
+    connections.give_back(await taking)
+    second = load(connections)
+    await server.request(2)
+    taking = asyncio.create_task(connections.take())
+    assert await server.answer(3) == PING
+    other = await taking
+    assert len(other.avoids) == 2
+    for number in (0, 2):
+        server.theirs[number].sendall(OK)
+    await asyncio.gather(first, second)
+    other.writer.close()
     connections._close_idle()
 
 
 async def test_a_connection_that_the_server_has_closed_is_closed_and_not_taken(
     connections: Connections, server: Server
 ) -> None:
-    first = await take(connections)
+    first = await connections.take()
     connections.give_back(first)
     server.theirs[0].close()
     assert await first.reader.read() == b""
-    second = await take(connections)
+    second = await connections.take()
     assert second is not first
     assert first.writer.is_closing()
     second.writer.close()
 
 
-async def test_without_a_server_there_is_no_connection(
-    connections: Connections, server: Server
-) -> None:
-    server.gone = True
-    with pytest.raises(ConnectionError):
-        await take(connections)
-
-
 async def test_a_connection_that_comes_after_nobody_waits_is_closed(server: Server) -> None:
-    asked, answer = threading.Event(), threading.Event()
+    called, answer = threading.Event(), threading.Event()
 
     def connect() -> socket.socket:
-        asked.set()
+        called.set()
         answer.wait()
         return server.connect()
 
     taking = asyncio.create_task(Connections(connect).take())
-    await asyncio.to_thread(asked.wait)
+    await in_thread(called.wait)
     taking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await taking
     answer.set()
-    while opened(server) != [False]:
+    while server.opened != [False]:
         await asyncio.sleep(0)
+
+
+async def test_a_thread_that_hangs_does_not_keep_the_process_alive() -> None:
+    assert await in_thread(lambda: threading.current_thread().daemon)
 
 
 # The end
 
 
-async def test_closing_closes_what_is_kept_from_any_thread(server: Server) -> None:
-    connections = Connections(server.connect)
-    idle, under_way = await take(connections), await take(connections)
-    connections.give_back(idle)
-    with connections.lane():
-        pass
+async def closed_on_a_thread(connections: Connections, kept: Connection) -> None:
     closing = threading.Thread(target=connections.close)
     closing.start()
     closing.join()
-    assert not idle.writer.is_closing()  # its loop's to close
-    await idle.writer.wait_closed()
-    assert not under_way.writer.is_closing()
-    connections.give_back(under_way)
-    assert under_way.writer.is_closing()
-    assert opened(server)[2:] == [False]
+    assert not kept.writer.is_closing()  # its loop's to close
+    await kept.writer.wait_closed()
 
 
-def test_what_comes_back_after_the_end_is_closed(server: Server) -> None:
-    connections = Connections(server.connect)
-    with connections.lane():
-        connections.close()
-    assert connections._lanes == []
-    assert opened(server) == [False]
+async def test_closing_closes_what_is_kept_from_any_thread(
+    connections: Connections, server: Server
+) -> None:
+    idle, in_use = await connections.take(), await connections.take()
+    connections.give_back(idle)
+    loading = load(connections)
+    await server.answer(2)  # a ping of nobody: the lane is the third connection
+    await loading
+    await closed_on_a_thread(connections, idle)
+    assert not in_use.writer.is_closing()
+    connections.give_back(in_use)
+    assert in_use.writer.is_closing()
+    await asyncio.sleep(0)
+    assert server.opened[2] is False

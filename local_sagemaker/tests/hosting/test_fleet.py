@@ -59,11 +59,13 @@ class FakeTriton:
 
 
 class FakeInstance:
-    """Keeps the models that it has."""
+    """Has models; stands for its server and its container."""
 
     def __init__(self, variant: str, *models: str) -> None:
-        self.variant, self.models, self.healthy = variant, models, True
+        self.variant, self.models = variant, models
         self.calls = self.most_calls = 0
+        self.running: FakeInstance | None = self
+        self.container = self
 
     def leave(self) -> None:
         """It may answer what it has."""
@@ -126,8 +128,8 @@ def one_each(config: dict[str, Any]) -> dict[str, int]:
 
 def running(fleet: Fleet) -> Running:
     (instance,) = fleet._all
-    assert instance._running
-    return instance._running
+    assert instance.running
+    return instance.running
 
 
 ISOLATED: Any = SimpleNamespace(isolated=True)
@@ -217,10 +219,10 @@ def test_an_instance_that_has_the_model_answers_though_it_is_busier() -> None:
 
 def test_a_healthy_instance_answers_while_there_is_one() -> None:
     sick, well = FakeInstance("only", "minilm.tar.gz"), FakeInstance("only")
-    sick.healthy = False
+    sick.running = None
     fleet = serving(sick, well)
     assert [begin(fleet) for _ in range(3)] == [well] * 3
-    well.healthy = False
+    well.running = None
     assert begin(fleet) is sick  # it may be well again soon
 
 
@@ -237,7 +239,6 @@ def test_draining_waits_for_the_invocations_under_way() -> None:
     fleet = serving(FakeInstance("only"), FakeInstance("only"))
     calls = [begin(fleet) for _ in range(3)]
     thread = draining(fleet)
-    eventually(lambda: getattr(fleet._changed, "_waiters"))  # noqa: B009 - typeshed lacks it
     for call in calls:
         assert thread.is_alive()
         fleet.release(call)
@@ -273,7 +274,7 @@ def test_every_variant_gets_a_server_in_a_folder_of_its_own(
         assert "--sagemaker-thread-count=4" in made.options["arguments"]
         assert list((folder / "empty").iterdir()) == []
         assert made.options["models"] == (folder / "models", folder / "models")
-        assert made.options["said"][0].startswith("Triton is running in SageMaker MME mode.")
+        assert made.options["notes"][0].startswith("Triton is running in SageMaker MME mode.")
 
 
 def test_a_server_in_namespaces_sees_its_models_where_sagemaker_has_them(
@@ -619,7 +620,7 @@ def test_an_instance_that_goes_finishes_its_calls_and_gets_no_more(
     assert calls == [first, second]
     scaling = threading.Thread(target=fleet.scale, args=({"v1": 1},), daemon=True)
     scaling.start()
-    eventually(lambda: getattr(fleet._changed, "_waiters"))  # noqa: B009 - typeshed lacks it
+    eventually(lambda: len(fleet.serving()["v1"]) == 1)
     assert [begin(fleet, v1=1.0) for _ in range(2)] == [first, first]
     assert not triton.made[1].stopped
     fleet.release(second)

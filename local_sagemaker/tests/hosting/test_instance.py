@@ -1,11 +1,10 @@
 import asyncio
-import gc
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import pytest
 import uvloop
@@ -14,10 +13,11 @@ from local_sagemaker.errors import ApiError, LocalSageMakerError
 from local_sagemaker.happenings import Kind
 from local_sagemaker.hosting import health
 from local_sagemaker.hosting import instance as instance_module
+from local_sagemaker.hosting import invocation as invocation_module
 from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.container import Call
-from local_sagemaker.hosting.container_response import model_error
 from local_sagemaker.hosting.instance import Instance, Running
+from local_sagemaker.hosting.invocation import Invocation, model_error
 from local_sagemaker.hosting.triton import UnhealthyError
 from local_sagemaker.tests.support.waiting import PATIENCE, eventually
 
@@ -35,7 +35,7 @@ class FakeServer:
         self.healthy.set()
         self.dead = threading.Event()
         self.stopped = False
-        self.load: Future[None] | None = None
+        self.load: Any = None
         self.pings = [True]
         self.calls = 0
         self.connections: Any = self
@@ -67,9 +67,6 @@ class FakeServer:
     def release(self, _: Call) -> None:
         self.calls -= 1
 
-    def has(self, target_model: str | None) -> bool:
-        return target_model == "its own"
-
     async def take(self) -> "FakeConnection":
         if self.dead.is_set():
             raise ConnectionError("the container broke off")
@@ -93,19 +90,15 @@ class FakeConnection:
         self.closed = True
 
 
-class FakeInvocation:
+class FakeInvocation(Invocation):
     """Is answered with the path to which it is forwarded, unless with an error."""
 
-    target_model = "m"
-    most_seconds = None
-
     def __init__(self, outcome: bool | Exception = True) -> None:
+        nobody: Any = None
+        super().__init__({b"x-amzn-sagemaker-target-model": b"m"}, nobody, nobody)
         self.outcome, self.answer = outcome, ""
-        self.model_seconds: float | None = None
-        self.loading_seconds: float | None = None
-        self.model_was_loaded: bool | None = None
 
-    async def forward(self, connection: FakeConnection, path: str) -> bool:
+    async def forward(self, connection: Any, path: str) -> bool:
         assert not connection.given_back
         if isinstance(self.outcome, Exception):
             raise self.outcome
@@ -141,17 +134,16 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """How long the instance waited before each new start; it does not really wait."""
     waited: list[float] = []
     before = set(threading.enumerate())  # an instance of an earlier test may still end
-    wait_for = threading.Condition.wait_for
+    wait = threading.Event.wait
 
-    def recorded(self: Any, predicate: Any, timeout: float | None = None) -> Any:
-        if timeout is not None and timeout < PATIENCE:
-            if threading.current_thread() not in before:
-                waited.append(timeout)
+    def recorded(self: threading.Event, timeout: float | None = None) -> bool:
+        if timeout and timeout < PATIENCE and threading.current_thread() not in before:
+            waited.append(timeout)
             timeout = 0
-        return wait_for(self, predicate, timeout)
+        return wait(self, timeout)
 
-    monkeypatch.setattr(instance_module, "INVOKE_SECONDS", PATIENCE)
-    monkeypatch.setattr(threading.Condition, "wait_for", recorded)
+    monkeypatch.setattr(invocation_module, "INVOKE_SECONDS", PATIENCE)
+    monkeypatch.setattr(threading.Event, "wait", recorded)
     return waited
 
 
@@ -166,8 +158,8 @@ def instance(servers: Servers) -> Iterator[Instance]:
 
 
 def ask(instance: Instance, outcome: bool | Exception = True) -> str:
-    invocation: Any = FakeInvocation(outcome)
-    uvloop.run(instance.invoke(invocation))
+    invocation = FakeInvocation(outcome)
+    uvloop.run(invocation.answer_by(instance))
     return str(invocation.answer)
 
 
@@ -195,7 +187,6 @@ def test_a_call_waits_for_the_server_that_starts(instance: Instance, servers: Se
     eventually(lambda: len(servers.started) == 2)
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(ask, instance)
-        eventually(lambda: getattr(instance._next_healthy, "_done_callbacks"))  # noqa: B009
         servers.started[1].healthy.set()
         assert answer.result() == "1"
 
@@ -206,7 +197,7 @@ def test_without_a_healthy_server_the_service_is_unavailable(
     servers.on_start = lambda server: server.healthy.clear()
     servers.started[0].dead.set()
     eventually(lambda: len(servers.started) == 2)
-    monkeypatch.setattr(instance_module, "INVOKE_SECONDS", 0.01)
+    monkeypatch.setattr(invocation_module, "INVOKE_SECONDS", 0.01)
     with pytest.raises(ApiError, match="Variant only has no healthy instance") as refused:
         ask(instance)
     assert (refused.value.code, refused.value.status) == ("ServiceUnavailable", 503)
@@ -316,15 +307,8 @@ def test_a_call_that_waits_when_the_instance_is_stopped_is_refused_at_once(
     eventually(lambda: len(servers.started) == 2)
     with ThreadPoolExecutor(1) as pool:
         refused = pool.submit(refusal, instance)
-        eventually(lambda: getattr(instance._next_healthy, "_done_callbacks"))  # noqa: B009
         instance.stop()
         assert refused.result()[:2] == ("ServiceUnavailable", 503)
-
-
-def test_an_instance_has_what_its_container_has(instance: Instance, servers: Servers) -> None:
-    assert (instance.has("its own"), instance.has("other")) == (True, False)
-    instance.stop()
-    assert not instance.has("its own")
 
 
 # Pings
@@ -420,7 +404,6 @@ def test_a_connection_is_kept_when_all_has_gone_through_it(
     ("error", "why"),
     [
         (ConnectionError("the container broke off"), "the container broke off"),
-        (EOFError("the container broke off"), "the container broke off"),
         (FileNotFoundError(2, "No such file", "/home/me/socket"), "No such file"),
     ],
 )
@@ -456,7 +439,7 @@ def test_an_answer_has_a_time(
         return True
 
     monkeypatch.setattr(FakeInvocation, "forward", never)
-    monkeypatch.setattr(instance_module, "INVOKE_SECONDS", 0.01)
+    monkeypatch.setattr(invocation_module, "INVOKE_SECONDS", 0.01)
     code, status, message = refusal(instance)
     assert (code, status) == ("ModelError", 424)
     assert "timed out while waiting for a response from container primary" in message
@@ -466,21 +449,12 @@ def test_an_answer_has_a_time(
 # Loads
 
 
-def test_an_invocation_waits_for_its_load(instance: Instance, servers: Servers) -> None:
-    load = servers.started[0].load = Future()
-    with ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(ask, instance)
-        eventually(lambda: getattr(load, "_done_callbacks"))  # noqa: B009 - typeshed lacks it
-        load.set_result(None)
-        assert answer.result() == "0"
-
-
 async def test_the_time_of_a_call_is_kept_apart_from_that_of_its_load(
     instance: Instance, servers: Servers
 ) -> None:
-    servers.started[0].load = load = Future[None]()
+    servers.started[0].load = load = asyncio.get_running_loop().create_future()
     waiting = FakeInvocation()
-    called = asyncio.ensure_future(instance.invoke(cast("Any", waiting)))
+    called = asyncio.ensure_future(waiting.answer_by(instance))
     await asyncio.sleep(0)
     assert (waiting.model_was_loaded, waiting.model_seconds) == (False, None)
     load.set_result(None)
@@ -489,78 +463,55 @@ async def test_the_time_of_a_call_is_kept_apart_from_that_of_its_load(
     assert waiting.model_seconds is not None
     servers.started[0].load = None
     at_once = FakeInvocation()
-    await instance.invoke(cast("Any", at_once))
+    await at_once.answer_by(instance)
     assert (at_once.model_was_loaded, at_once.loading_seconds) == (True, None)
 
 
 async def test_a_call_that_fails_has_taken_its_time_too(instance: Instance) -> None:
     failing = FakeInvocation(model_error(400, b"no"))
     with pytest.raises(ApiError):
-        await instance.invoke(cast("Any", failing))
+        await failing.answer_by(instance)
     assert failing.model_seconds is not None
 
 
 @pytest.mark.parametrize(
     ("error", "expected"),
     [
-        (ApiError("ModelError", "no file", status=424), ("ModelError", 424, "no file")),
-        (
-            ConnectionError("broken off"),
-            ("ModelError", 424, "The container did not answer: broken off"),
-        ),
+        (ApiError("ModelError", "no file", status=424), "no file"),
+        (ConnectionError("broken off"), "The container did not answer: broken off"),
     ],
 )
-def test_a_load_that_failed_is_told_and_does_not_come_up_in_the_log(
-    instance: Instance,
-    servers: Servers,
-    caplog: pytest.LogCaptureFixture,
-    error: Exception,
-    expected: tuple[str, int, str],
+async def test_a_load_that_failed_is_the_calls_error(
+    instance: Instance, servers: Servers, error: Exception, expected: str
 ) -> None:
-    load = servers.started[0].load = Future()
+    servers.started[0].load = load = asyncio.get_running_loop().create_future()
     load.set_exception(error)
-    assert refusal(instance) == expected
-    gc.collect()  # asyncio speaks of errors that nobody looked at when they are thrown away
-    assert caplog.text == ""
+    with pytest.raises(ApiError) as refused:
+        await FakeInvocation().answer_by(instance)
+    assert (refused.value.status, refused.value.message) == (424, expected)
     assert servers.started[0].calls == 0
 
 
-def test_a_load_that_takes_too_long_is_asked_for_again_and_fails_unheard(
-    instance: Instance,
-    servers: Servers,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+async def test_a_load_that_takes_too_long_goes_on_and_the_caller_shall_retry(
+    instance: Instance, servers: Servers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    load = servers.started[0].load = Future()
-    monkeypatch.setattr(instance_module, "INVOKE_SECONDS", 0.01)
-
-    async def fails_later() -> None:
-        invocation: Any = FakeInvocation()
-        with pytest.raises(ApiError) as refused:
-            await instance.invoke(invocation)
-        assert (refused.value.code, refused.value.status) == ("ModelNotReadyException", 429)
-        assert refused.value.message == (
-            "Model m is not ready for inference: it is still loading. Retry."
-        )
-        load.set_exception(ConnectionError("broken off"))
-        await asyncio.sleep(0)
-
-    uvloop.run(fails_later())
-    gc.collect()
-    assert caplog.text == ""
+    servers.started[0].load = load = asyncio.get_running_loop().create_future()
+    monkeypatch.setattr(invocation_module, "INVOKE_SECONDS", 0.01)
+    with pytest.raises(ApiError) as refused:
+        await FakeInvocation().answer_by(instance)
+    assert (refused.value.code, refused.value.status) == ("ModelNotReadyException", 429)
+    assert refused.value.message == (
+        "Model m is not ready for inference: it is still loading. Retry."
+    )
+    assert not load.cancelled()
 
 
 def test_a_server_that_is_healthy_while_the_instance_is_stopped_serves_nobody(
     servers: Servers,
 ) -> None:
     made = Instance("only", servers.begin)
-
-    def stopped_meanwhile(_: float) -> None:
-        made._stopped = True
-
     made.start()
     server: Any = servers.started[0]
-    server.wait_until_healthy = stopped_meanwhile
-    made._become_healthy(PATIENCE)
-    assert made._healthy is None
-    made.stop()
+    server.wait_until_healthy = lambda _: made.stop()
+    made.wait_until_healthy(PATIENCE)
+    assert made.running is None

@@ -13,9 +13,8 @@ import pytest
 
 from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.connections import PART, Connection, Connections
-from local_sagemaker.hosting.container_response import MAX_BODY_BYTES, model_error
 from local_sagemaker.hosting.instance import Instance, Running
-from local_sagemaker.hosting.invocation import Invocation
+from local_sagemaker.hosting.invocation import MAX_BODY_BYTES, Invocation, model_error
 from local_sagemaker.hosting.single_model_container import SingleModelContainer
 from local_sagemaker.metrics.collected import Collected
 from local_sagemaker.sagemaker.invocations import Invocations
@@ -90,11 +89,11 @@ async def endpoint(script: Script) -> AsyncIterator[tuple[Container, int]]:
     instance = Instance("only", lambda: running)
     triton: Any = SimpleNamespace(connections=connections)
     running = Running(triton, SingleModelContainer(), Path(), Capacity(memory=1, disk=1))
-    instance._running = instance._healthy = running
+    instance.running = running
     fleet = SimpleNamespace(release=lambda _: None, counts={}, config="one")
-    hosting: Any = SimpleNamespace(route=lambda *_, **__: (fleet, instance), capture=lambda _: None)
+    text: Any = SimpleNamespace(route=lambda *_: (fleet, instance), plan=SimpleNamespace(config={}))
     recorder: Any = None
-    async with served(Invocations(hosting, recorder, Collected(speed=1))) as port:
+    async with served(Invocations({"text": text}, recorder, Collected(speed=1))) as port:
         yield container, port
         connections.close()
         connections._close_idle()
@@ -441,7 +440,7 @@ async def connected() -> AsyncIterator[tuple[Connection, Streams]]:
     reader, writer = await asyncio.open_connection(sock=ours, limit=PART)
     container = await asyncio.open_connection(sock=theirs)
     try:
-        yield Connection(reader, writer, frozenset()), container
+        yield Connection(reader, writer), container
     finally:
         writer.transport.abort()
         container[1].transport.abort()
@@ -507,7 +506,7 @@ async def test_an_answer_counts_though_the_container_reads_no_further() -> None:
     writer: Any = Broken()
     invocation = await Client([b"a", b"b", b"c"]).begun()
     forwarding = asyncio.ensure_future(
-        invocation.forward(Connection(reader, writer, frozenset()), "/invocations")
+        invocation.forward(Connection(reader, writer), "/invocations")
     )
     await settled()
     reader.feed_data(OK)

@@ -118,7 +118,7 @@ def test_an_empty_setting_is_one_that_is_not_set() -> None:
     }
     made = command(release="25.09", **empty)
     assert list(made.arguments) == DEFAULTS
-    assert made.said == (SAID.format("live"),)
+    assert made.notes == (SAID.format("live"),)
 
 
 def test_a_port_that_sagemaker_does_not_ask_is_refused() -> None:
@@ -132,7 +132,7 @@ def test_a_port_that_sagemaker_does_not_ask_is_refused() -> None:
 def test_a_limit_of_gpu_memory_limits_nothing_and_the_log_says_so() -> None:
     made = command(SAGEMAKER_TRITON_MODEL_LOAD_GPU_LIMIT="0.8")
     assert list(made.arguments) == DEFAULTS
-    assert made.said == (
+    assert made.notes == (
         "LOCAL AWS: SAGEMAKER_TRITON_MODEL_LOAD_GPU_LIMIT has no effect: there is no GPU",
         SAID.format("live"),
     )
@@ -159,7 +159,7 @@ def test_the_ping_mode_reaches_the_server_where_the_container_has_one(
 ) -> None:
     made = command(**environment)
     assert made.environment.get(PING_MODE) == passed_on
-    assert made.said == (SAID.format(said),)
+    assert made.notes == (SAID.format(said),)
     assert made.ping == "/ping"
 
 
@@ -169,7 +169,7 @@ def test_the_ping_mode_reaches_the_server_where_the_container_has_one(
 def test_what_the_images_script_does_not_know_has_no_effect_and_the_log_says_so() -> None:
     made = command(release="23.06", SAGEMAKER_TRITON_ALLOW_GRPC="true")
     assert list(made.arguments) == DEFAULTS
-    assert made.said[0] == (
+    assert made.notes[0] == (
         "LOCAL AWS: SAGEMAKER_TRITON_ALLOW_GRPC has no effect: 23.06 does not know it, 23.07 is "
         "first"
     )
@@ -256,7 +256,7 @@ def test_a_single_model_is_loaded_from_its_own_repository(archive: Path) -> None
 def test_the_only_folder_is_the_model_and_the_log_warns(archive: Path) -> None:
     made = single(archive)
     assert made.environment == {DEFAULT_MODEL: "minilm"}
-    assert made.said == (
+    assert made.notes == (
         f"WARNING: No {DEFAULT_MODEL} provided.",
         "         Starting with the only existing model directory minilm",
     )
@@ -266,7 +266,7 @@ def test_the_model_of_many_is_named(archive: Path) -> None:
     (archive / "tokenizer").mkdir()
     made = single(archive, **{DEFAULT_MODEL: "tokenizer"})
     assert made.arguments[-1] == "--load-model=tokenizer"
-    assert (made.environment, made.said) == ({DEFAULT_MODEL: "tokenizer"}, ())
+    assert (made.environment, made.notes) == ({DEFAULT_MODEL: "tokenizer"}, ())
     with pytest.raises(LocalSageMakerError) as refused:
         single(archive)
     assert str(refused.value) == (
@@ -328,6 +328,6 @@ def test_a_type_of_inference_is_named_rightly(archive: Path) -> None:
 def test_a_release_before_25_03_infers_whatever_it_is_told(archive: Path) -> None:
     made = single(archive, release="24.09", **{INFERENCE_TYPE: "generate"})
     assert made.invocations == "/invocations"
-    assert made.said[0] == (
+    assert made.notes[0] == (
         f"LOCAL AWS: {INFERENCE_TYPE} has no effect: 24.09 does not know it, 25.03 is first"
     )

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from local_sagemaker.errors import ApiError
-from local_sagemaker.hosting.container_response import model_error
-from local_sagemaker.hosting.invocation import Invocation
+from local_sagemaker.hosting.invocation import Invocation, model_error
 from local_sagemaker.metrics.invocations import measured
 
 NOBODY: Any = None

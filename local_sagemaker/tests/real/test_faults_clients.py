@@ -14,7 +14,7 @@ import boto3
 import pytest
 
 from local_sagemaker import lifecycle
-from local_sagemaker.hosting.container_response import MAX_BODY_BYTES
+from local_sagemaker.hosting.invocation import MAX_BODY_BYTES
 from local_sagemaker.tests.support.asking import Asker, processes
 from local_sagemaker.tests.support.endpoints import host, multi_model
 from local_sagemaker.tests.support.running import LocalSageMaker

@@ -17,9 +17,10 @@ import pytest
 from botocore.exceptions import EndpointConnectionError
 
 from local_sagemaker.errors import ApiError
-from local_sagemaker.hosting import backends, instance, launch
-from local_sagemaker.hosting.instance import TIMED_OUT, Instance
-from local_sagemaker.hosting.invocation import Invocation
+from local_sagemaker.hosting import backends, launch
+from local_sagemaker.hosting import invocation as invocation_module
+from local_sagemaker.hosting.instance import Instance
+from local_sagemaker.hosting.invocation import TIMED_OUT, Invocation
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.prerequisites import find_triton
 from local_sagemaker.tests.support.fake_s3 import FakeS3
@@ -97,7 +98,7 @@ class Caller:
         }
         invocation = Invocation(headers, receive, send)
         await invocation.receive()
-        await self._asked.invoke(invocation)
+        await invocation.answer_by(self._asked)
         return float(json.loads(answer)["outputs"][0]["data"][0])
 
 
@@ -149,7 +150,7 @@ def caller(
 def less_patience(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Give calls that are made in this block less than a minute."""
     with monkeypatch.context() as patch:
-        patch.setattr(instance, "INVOKE_SECONDS", SOON)
+        patch.setattr(invocation_module, "INVOKE_SECONDS", SOON)
         yield
 
 

@@ -125,7 +125,7 @@ class Start:
             environment=command.environment,
             backends=self.root / "backends",
             folder=models.parent,
-            said=command.said,
+            notes=command.notes,
             ping=command.ping,
             models=(models, seen_at),
         )

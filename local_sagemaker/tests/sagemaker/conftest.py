@@ -4,12 +4,14 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from local_sagemaker.api import JsonService
 from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.happenings import Happening
+from local_sagemaker.hosting.container import Call
 from local_sagemaker.hosting.invocation import Invocation
 from local_sagemaker.quotas.account import AccountQuotas
 from local_sagemaker.sagemaker.hosting_api import Hosting
@@ -18,17 +20,35 @@ from local_sagemaker.tests.support.waiting import eventually
 
 
 class FakeInstance:
-    """Answers with a text."""
+    """Answers with a text; stands for its server, its container and its connections."""
 
     variant = "only"
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self.running = self.container = self.triton = self.connections = self
 
-    async def invoke(self, invocation: Invocation) -> None:
+    def acquire(self, target_model: str | None) -> Call:
+        return Call("/invocations", target_model)
+
+    async def take(self) -> "FakeInstance":
+        return self
+
+    def give_back(self, connection: "FakeInstance") -> None:
+        assert connection is self
+
+    def release(self, _: Call) -> None:
+        pass
+
+    async def answer(self, invocation: Invocation) -> bool:
         headers = [(b"content-type", b"text/plain"), *invocation.answer_headers]
         await invocation.begin_answer(headers)
         await invocation.send_part(self.text.encode(), more=False)
+        return True
+
+    @property
+    def writer(self) -> Any:
+        return Mock()
 
 
 class FakeFleet:

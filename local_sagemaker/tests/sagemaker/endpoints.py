@@ -37,15 +37,16 @@ def in_service(hosting: Hosting, name: str = "Text") -> dict[str, Any]:
 
 def answers(hosting: Hosting) -> str:
     """Return the configuration whose instances answer."""
-    fleet, instance = hosting.route("Text")
+    route = hosting.by_name["Text"].route()
+    assert route
+    fleet, instance = route
     fleet.release(instance)
     return str(instance.text)  # type: ignore[attr-defined]
 
 
-def refuses_to_serve(hosting: Hosting) -> ApiError:
-    with pytest.raises(ApiError) as refused:
-        hosting.route("Text")
-    return refused.value
+def serves(hosting: Hosting) -> bool:
+    endpoint = hosting.by_name.get("Text")
+    return endpoint is not None and endpoint.route() is not None
 
 
 def refusal(error: pytest.ExceptionInfo[ApiError]) -> str:

@@ -12,8 +12,12 @@ from botocore.exceptions import EventStreamError
 
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting import invocation
-from local_sagemaker.hosting.container_response import MAX_BODY_BYTES, model_error
-from local_sagemaker.hosting.invocation import ClientGoneError, Invocation
+from local_sagemaker.hosting.invocation import (
+    MAX_BODY_BYTES,
+    ClientGoneError,
+    Invocation,
+    model_error,
+)
 from local_sagemaker.metrics.collected import Collected
 from local_sagemaker.sagemaker.hosting_api import Hosting
 from local_sagemaker.sagemaker.invocations import OPERATIONS, Invocations
@@ -23,6 +27,16 @@ from local_sagemaker.tests.support.waiting import eventually
 
 TEXT = "/endpoints/Text/invocations"
 NOT_CAPTURED: Any = None
+
+
+@pytest.fixture(autouse=True)
+def forwarded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the instance that stands for its connections answer what is forwarded to it."""
+
+    async def forward(invocation: Invocation, connection: Any, _: str) -> bool:
+        return bool(await connection.answer(invocation))
+
+    monkeypatch.setattr(Invocation, "forward", forward)
 
 
 @pytest.fixture
@@ -38,7 +52,7 @@ def endpoint(hosting: Hosting, fleets: Fleets, collected: Collected) -> Iterator
     eventually(lambda: fleets.started)
     described = hosting.describe_endpoint
     eventually(lambda: described({"EndpointName": "Text"})["EndpointStatus"] == "InService")
-    yield Invocations(hosting, NOT_CAPTURED, collected)
+    yield Invocations(hosting.by_name, NOT_CAPTURED, collected)
     assert fleets.started[0].busy == 0
 
 
@@ -48,7 +62,7 @@ def answer_with(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     async def invoke(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(FakeInstance, "invoke", invoke)
+    monkeypatch.setattr(FakeInstance, "answer", invoke)
 
 
 def test_an_sdk_is_told_which_variant_answered(
@@ -70,7 +84,7 @@ def test_what_was_answered_is_told_with_its_time_and_whether_it_failed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     told: list[Any] = []
-    observed = Invocations(hosting, NOT_CAPTURED, collected, lambda *it: told.append(it))
+    observed = Invocations(hosting.by_name, NOT_CAPTURED, collected, lambda *it: told.append(it))
     client = client_for("sagemaker-runtime", observed)
     client.invoke_endpoint(EndpointName="Text", Body=b"{}")
     answer_with(monkeypatch, model_error(400, b"no"))
@@ -217,7 +231,7 @@ async def test_an_answer_that_breaks_off_is_not_followed_by_another(
         await invocation.send_part(b"part", more=True)
         raise ApiError("ModelError", "broken off", status=424)
 
-    monkeypatch.setattr(FakeInstance, "invoke", breaks_off)
+    monkeypatch.setattr(FakeInstance, "answer", breaks_off)
     async with served(endpoint) as port:
         with pytest.raises(http.client.IncompleteRead) as broken:
             await asyncio.to_thread(request, port, b"", {})
@@ -250,7 +264,7 @@ def test_a_stream_has_the_container_s_parts_and_its_content_type(
             await invocation.send_part(part, more=True)
         await invocation.send_part(b"", more=False)
 
-    monkeypatch.setattr(FakeInstance, "invoke", invoke)
+    monkeypatch.setattr(FakeInstance, "answer", invoke)
     client = client_for("sagemaker-runtime", endpoint)
     answer = client.invoke_endpoint_with_response_stream(EndpointName="Text", Body=b"{}")
     assert answer["ContentType"] == "text/event-stream"
@@ -276,7 +290,7 @@ def test_a_stream_that_breaks_ends_with_an_error_among_its_parts(
         await invocation.send_part(b"one", more=True)
         raise error
 
-    monkeypatch.setattr(FakeInstance, "invoke", invoke)
+    monkeypatch.setattr(FakeInstance, "answer", invoke)
     client = client_for("sagemaker-runtime", endpoint)
     answer = client.invoke_endpoint_with_response_stream(EndpointName="Text", Body=b"{}")
     parts = iter(answer["Body"])

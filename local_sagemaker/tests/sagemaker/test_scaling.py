@@ -11,7 +11,7 @@ from local_sagemaker.tests.sagemaker.endpoints import (
     create,
     delete,
     in_service,
-    refuses_to_serve,
+    serves,
     set_by_hand,
     status,
     variant_of,
@@ -33,7 +33,9 @@ def test_counts_and_weights_that_are_set_are_reached_by_an_update(hosting: Hosti
     in_service(hosting)
     assert variant_of(hosting, "CurrentInstanceCount", "DesiredInstanceCount") == (4, 4)
     assert variant_of(hosting, "CurrentWeight", "DesiredWeight") == (0.25, 0.25)
-    fleet: Any = hosting.route("Text")[0]
+    route = hosting.by_name["Text"].route()
+    assert route
+    fleet: Any = route[0]
     assert fleet.weights == {"only": 0.25}
 
 
@@ -83,7 +85,7 @@ def test_an_endpoint_that_cannot_be_scaled_back_has_failed(
     set_by_hand(hosting, DesiredInstanceCount=4)
     eventually(lambda: status(hosting) == "Failed")
     assert hosting.describe_endpoint(TEXT)["FailureReason"] == "no room; no way"
-    assert refuses_to_serve(hosting)
+    assert not serves(hosting)
     delete(hosting)
     assert fleets.started[0].events[-1] == "stopped"
 
@@ -101,7 +103,7 @@ def test_everything_may_stop_while_instances_are_scaled(
         raise LocalSageMakerError("stopped")
 
     monkeypatch.setattr(FakeFleet, "scale", scale)
-    endpoint = hosting._endpoints["Text"]
+    endpoint = hosting.by_name["Text"]
     set_by_hand(hosting, DesiredInstanceCount=4)
     stopped.wait()
     assert endpoint.status == "Updating"

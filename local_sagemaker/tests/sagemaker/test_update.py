@@ -49,7 +49,7 @@ def described(hosting: Hosting) -> Record:
 
 
 def share(hosting: Hosting) -> float:
-    return float(hosting._endpoints["Text"].share)
+    return float(hosting.by_name["Text"].share)
 
 
 def update(hosting: Hosting, deployment: Record | None = None, **more: Any) -> Record:
@@ -76,7 +76,9 @@ def at(clock: FakeClock, second: float, act: Callable[[], Any]) -> None:
 def answering(hosting: Hosting, monkeypatch: pytest.MonkeyPatch, draw: float) -> str:
     """Return the configuration of the fleet that gets a call which draws a number."""
     monkeypatch.setattr("random.random", lambda: draw)
-    fleet: Any = hosting.route("Text")[0]
+    route = hosting.by_name["Text"].route()
+    assert route
+    fleet: Any = route[0]
     assert isinstance(fleet, FakeFleet)
     assert fleet.weights == {"only": 1.0}
     return fleet.config
@@ -326,7 +328,7 @@ def test_nothing_changes_after_everything_stopped(
     endpoint: Hosting, alarms: dict[str, str], monkeypatch: pytest.MonkeyPatch, alarm: str
 ) -> None:
     alarms["errors"] = alarm
-    state = endpoint._endpoints["Text"]
+    state = endpoint.by_name["Text"]
     monkeypatch.setattr(FakeFleet, "drain", lambda *_: endpoint.stop())
     request = {**TEXT, "EndpointConfigName": "new", "DeploymentConfig": watched("errors")}
     endpoint.update_endpoint(request)

@@ -69,20 +69,6 @@ async def test_nothing_can_be_changed(application: Site, path: str, method: str)
 
 
 @pytest.mark.parametrize(
-    "path", ["/_local_sagemaker", "/_local_sagemaker/", "/_local_sagemaker/state"]
-)
-def test_paths_below_the_prefix_are_the_sites(path: str) -> None:
-    assert site.is_for({"path": path})
-
-
-@pytest.mark.parametrize(
-    "path", ["/", "/bucket/key", "/_local_sagemakerx/state", "/x/_local_sagemaker/state"]
-)
-def test_other_paths_are_those_of_aws(path: str) -> None:
-    assert not site.is_for({"path": path})
-
-
-@pytest.mark.parametrize(
     ("path", "status"),
     [
         ("/_local_sagemaker/", 200),

@@ -71,7 +71,7 @@ def test_a_command_that_waits_for_the_cdk_cli_ends_soon_after_the_local_sagemake
     assert local.run(lambda: cdk_cli.run("deploy", title="cdk deploy").succeeded) == 1
     eventually((tmp_path / "ended").exists)
     assert capsys.readouterr().err == (
-        f"error: the local SageMaker has ended: {Folder.default().log} says why, and tritonsm up "
+        f"error: the local SageMaker has ended: {Folder.default().log} says why, and up "
         "starts a new one, with nothing deployed\n"
     )
 

@@ -85,9 +85,7 @@ def test_local_points_a_command_at_the_local_sagemaker(
     monkeypatch.chdir(tmp_path)
     command = read(["retire", "m", "0", "--stage", "dev", "--endpoint", "text", "--local"])
     assert command() == 1
-    assert capsys.readouterr().err == (
-        "error: no local SageMaker is running: start it with tritonsm up\n"
-    )
+    assert capsys.readouterr().err == ("error: no local SageMaker is running: run up first\n")
     folder, seen = Folder.default(), dict[str, str]()
     folder.root.mkdir()
     running = Running(pid=1, port=4566, python="3.10")
