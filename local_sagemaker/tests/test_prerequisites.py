@@ -139,7 +139,7 @@ def test_numpy_2_is_refused_because_tensors_come_back_empty(python: Any) -> None
         find_triton()
     assert str(refused.value) == (
         "numpy 2.4.6 is installed, with which the local Triton's Python backend returns empty "
-        "tensors: run make install to get the pinned one"
+        "tensors: pip install 'numpy<2'"
     )
 
 
