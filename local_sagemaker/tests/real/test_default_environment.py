@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from local_sagemaker.happenings import Happening, Kind
-from local_sagemaker.hosting import backends, health, instance, launch
+from local_sagemaker.hosting import backends, health, invocation, launch
 from local_sagemaker.hosting.instance import Instance
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.hosting.triton import Response, Triton
@@ -140,7 +140,7 @@ def test_after_a_load_that_failed_other_models_are_loaded_and_answer(
 def test_sixty_cold_calls_for_twenty_models_are_all_answered(
     caller: Caller, upload: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(instance, "INVOKE_SECONDS", PATIENCE)  # a busy machine loads for a minute
+    monkeypatch.setattr(invocation, "INVOKE_SECONDS", PATIENCE)  # a busy machine takes a minute
     for number in range(20):
         upload(f"m{number}", times(number))
     calls = [caller.begin(f"m{number}") for _ in range(3) for number in range(20)]
