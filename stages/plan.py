@@ -37,14 +37,21 @@ def planned_model(name: str) -> ModelPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
-class VariantPlan:
-    """A production variant; its instances load archives of `target` below `prefix`."""
+class PoolPlan:
+    """Instances of one type; they load archives of `target` below `prefix`."""
 
-    name: str
-    weight: float
     instance_type: platform_facts.InstanceType
     target: BuildTarget
     prefix: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class VariantPlan:
+    """A production variant; of several pools, the first has capacity wherever possible."""
+
+    name: str
+    weight: float
+    pools: tuple[PoolPlan, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,21 +93,17 @@ class EndpointPlan:
         config, variants = stage.endpoints[short_name], []
         release = platform_facts.release(stage.release)
         for name, variant in config.variants.items():
-            instance_type = platform_facts.instance_type(config.variant_instance_type(name))
-            gpu = instance_type.gpu
-            capability = str(gpu.compute_capability) if gpu else None
-            target = BuildTarget(release=release.name, compute_capability=capability)
-            if python is not None:
-                target = target.run_in(python)
-            variants.append(
-                VariantPlan(
-                    name=name,
-                    weight=variant.weight,
-                    instance_type=instance_type,
-                    target=target,
-                    prefix=f"{short_name}/{target}/",
-                )
-            )
+            pools = []
+            for written in config.variant_instance_types(name):
+                instance_type = platform_facts.instance_type(written)
+                gpu = instance_type.gpu
+                capability = str(gpu.compute_capability) if gpu else None
+                target = BuildTarget(release=release.name, compute_capability=capability)
+                if python is not None:
+                    target = target.run_in(python)
+                prefix = f"{short_name}/{target}/"
+                pools.append(PoolPlan(instance_type=instance_type, target=target, prefix=prefix))
+            variants.append(VariantPlan(name=name, weight=variant.weight, pools=tuple(pools)))
         return cls(
             short_name=short_name,
             name=f"{stage_name}-{short_name}",
@@ -112,9 +115,14 @@ class EndpointPlan:
         )
 
     @property
+    def pools(self) -> Iterator[PoolPlan]:
+        """The pools of all variants."""
+        return (pool for variant in self.variants for pool in variant.pools)
+
+    @property
     def archives(self) -> list[ArchivePlan]:
         """One archive a model and kind of instance, however many variants share it."""
-        prefixes = {variant.prefix: variant.target for variant in self.variants}
+        prefixes = {pool.prefix: pool.target for pool in self.pools}
         return [
             ArchivePlan(model=model, target=target, key=f"{prefix}{model.target_model}")
             for model in self.models
@@ -147,7 +155,7 @@ class EndpointPlan:
     @property
     def has_volumes(self) -> bool:
         """Whether there are volumes to encrypt: types with NVMe storage have none."""
-        return not any(variant.instance_type.local_nvme for variant in self.variants)
+        return not any(pool.instance_type.local_nvme for pool in self.pools)
 
     @property
     def longest_update(self) -> int:
@@ -179,9 +187,14 @@ class EndpointPlan:
             "hosting": self.config.hosting,
             "variants": {
                 variant.name: {
-                    "instance_type": variant.instance_type.name,
-                    "prefix": variant.prefix,
-                    "target": str(variant.target),
+                    "pools": [
+                        {
+                            "instance_type": pool.instance_type.name,
+                            "prefix": pool.prefix,
+                            "target": str(pool.target),
+                        }
+                        for pool in variant.pools
+                    ],
                     "weight": variant.weight,
                 }
                 for variant in self.variants

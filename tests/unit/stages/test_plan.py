@@ -35,7 +35,7 @@ def problems(**settings: Any) -> dict[tuple[str | int, ...], str]:
 
 def test_variants_of_one_kind_of_gpu_share_an_archive() -> None:
     planned = plan(variants={"Small": {}, "Large": {"instance_type": "ml.g5.4xlarge"}})
-    assert [variant.prefix for variant in planned.variants] == 2 * ["text/cuda-25.09-sm86/"]
+    assert [pool.prefix for pool in planned.pools] == 2 * ["text/cuda-25.09-sm86/"]
     (archive,) = planned.archives
     assert archive.key == f"text/cuda-25.09-sm86/minilm-{archive.model.version}.tar.gz"
 
@@ -44,6 +44,39 @@ def test_variants_of_two_kinds_of_gpus_have_an_archive_each() -> None:
     planned = plan(variants={"Old": {}, "New": {"instance_type": "ml.g6.xlarge"}})
     targets = [str(archive.target) for archive in planned.archives]
     assert targets == ["cuda-25.09-sm86", "cuda-25.09-sm89"]
+
+
+def test_instance_types_of_two_gpus_have_an_archive_each_in_their_order() -> None:
+    planned = plan(
+        hosting="single-model", instance_type=None, instance_types=["ml.g6.xlarge", "ml.g5.xlarge"]
+    )
+    (variant,) = planned.variants
+    assert [pool.instance_type.name for pool in variant.pools] == ["ml.g6.xlarge", "ml.g5.xlarge"]
+    assert [archive.key.rpartition("/")[0] for archive in planned.archives] == [
+        "text/cuda-25.09-sm89",
+        "text/cuda-25.09-sm86",
+    ]
+    (entry,) = planned.catalog
+    assert entry["target_model"] is None
+
+
+def test_instance_types_of_one_gpu_share_an_archive() -> None:
+    planned = plan(
+        hosting="single-model", instance_type=None, instance_types=["ml.g5.xlarge", "ml.g5.4xlarge"]
+    )
+    assert len(planned.archives) == 1
+
+
+def test_an_engine_that_no_builder_compiles_for_a_fallback_is_a_problem_of_the_model() -> None:
+    (message,) = problems(
+        models=["bert"],
+        hosting="single-model",
+        instance_type=None,
+        instance_types=["ml.g5.xlarge", "ml.g4dn.xlarge"],
+    ).values()
+    assert (
+        "an engine for compute capability 7.5 cannot be compiled on a builder with 8.6" in message
+    )
 
 
 def test_archives_for_another_python_have_a_prefix_of_their_own() -> None:
