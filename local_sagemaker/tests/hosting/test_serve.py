@@ -170,8 +170,8 @@ def test_what_the_images_script_does_not_know_has_no_effect_and_the_log_says_so(
     made = command(release="23.06", SAGEMAKER_TRITON_ALLOW_GRPC="true")
     assert list(made.arguments) == DEFAULTS
     assert made.said[0] == (
-        "LOCAL SAGEMAKER: SAGEMAKER_TRITON_ALLOW_GRPC has no effect: 23.06 does not know it, 23.07 is "
-        "first"
+        "LOCAL SAGEMAKER: SAGEMAKER_TRITON_ALLOW_GRPC has no effect: 23.06 does not know it, "
+        "23.07 is first"
     )
     assert "--allow-grpc=true" in command(
         release="23.07", SAGEMAKER_TRITON_ALLOW_GRPC="true"
