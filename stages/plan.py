@@ -22,6 +22,7 @@ from model_build import (
 )
 from platform_facts.rules import Violation, inside
 from platform_facts.rules.catalog import catalog_entry
+from platform_facts.rules.server import responses_of_a_model
 from platform_facts.rules.updates import LONGEST_SECONDS
 from stages.schema.endpoint import EndpointConfig
 from stages.schema.stage import StageConfig
@@ -166,7 +167,7 @@ class EndpointPlan:
         return min(LONGEST_SECONDS, self.config.update.times.longest(max(counts)))
 
     def problems(self) -> Iterator[Violation]:
-        """Yield models that cannot be built for the instances, or have no room in the catalog."""
+        """Yield models that the endpoint cannot build, serve, or name in its catalog."""
         builder = platform_facts.codebuild_gpu().compute_capability
         for archive in self.archives:
             place = ("models", self.models.index(archive.model))
@@ -176,6 +177,10 @@ class EndpointPlan:
                 )
             except BuildError as error:
                 yield Violation(place, str(error))
+        inference_type = self.config.server.inference_type
+        for number, model in enumerate(self.models):
+            answered = responses_of_a_model.at("models", number)
+            yield from answered(model.name, model.is_decoupled, inference_type)
         for number, entry in enumerate(self.catalog):
             text = json.dumps(entry, separators=(",", ":"))
             yield from catalog_entry.at("models", number)(entry["model"], text)

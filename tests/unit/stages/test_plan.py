@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from checked_yaml import LocatedErrors
 from model_build import BuildError
 from model_build.manifest import Signature
 from stages import StageConfig
-from stages.plan import EndpointPlan, StagePlan
+from stages.plan import EndpointPlan, StagePlan, planned_model
 
 ROOT = Path(__file__).parents[3]
 
@@ -131,6 +132,39 @@ def test_a_model_without_room_in_the_catalog_is_named_at_its_key(
     monkeypatch.setattr(Signature, "model_dump", lambda _: large)
     refused = problems()
     assert "the catalog entry of minilm has" in refused["endpoints", "text", "models", 0]
+
+
+@pytest.fixture
+def _decoupled(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoupled = replace(planned_model("minilm"), is_decoupled=True)
+    monkeypatch.setattr("stages.plan.planned_model", lambda _: decoupled)
+
+
+@pytest.mark.usefixtures("_decoupled")
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"hosting": "single-model"},
+        {"hosting": "single-model", "server": {"inference_type": "infer"}},
+    ],
+)
+def test_a_decoupled_model_is_refused_where_each_request_has_one_response(
+    settings: dict[str, Any],
+) -> None:
+    refused = problems(**settings)
+    assert refused["endpoints", "text", "models", 0].startswith(
+        "minilm is decoupled, and a multi-model endpoint and inference_type infer answer a request "
+        "with one response: write hosting: single-model and server: { inference_type: "
+        "generate_stream } with release 25.03 or newer"
+    )
+
+
+@pytest.mark.usefixtures("_decoupled")
+@pytest.mark.parametrize("inference_type", ["generate", "generate_stream"])
+def test_a_decoupled_model_is_served_alone_where_it_generates(inference_type: str) -> None:
+    (model,) = plan(hosting="single-model", server={"inference_type": inference_type}).models
+    assert model.is_decoupled
 
 
 def test_the_time_of_a_delivery_counts_the_most_instances_of_any_schedule() -> None:
