@@ -40,8 +40,7 @@ class Model(TypedDict):
     """A model of an instance; `target` is its archive, `name` the catalog's, or the archive again.
 
     `state` is downloading, loading, loaded or unloading, `since` a time. `calls` are under way,
-    `answered` have been since it was asked for. `memory` is that of the processes which run its
-    Python, null where there are none of its own.
+    `answered` have been since it was asked for. `disk` is used of the instance's volume.
     """
 
     target: str
@@ -51,7 +50,6 @@ class Model(TypedDict):
     calls: int
     answered: int
     disk: int
-    memory: int | None
 
 
 class Instance(TypedDict):
@@ -63,7 +61,6 @@ class Instance(TypedDict):
     """
 
     id: str
-    configuration: str
     state: str
     calls: int
     memory: int | None
@@ -123,9 +120,8 @@ class Endpoint(TypedDict):
 class Alarm(TypedDict):
     """An alarm of CloudWatch; `endpoint` and `variant` are those of its dimensions, or null.
 
-    `watches` says what, `condition` when it is in ALARM. `threshold` and `value`, the latest, are
-    in the metric's unit, and null for an alarm on other alarms, or without data. `state` is OK,
-    ALARM or INSUFFICIENT_DATA, `since` a time.
+    `watches` is the metric or expression, `condition` that of ALARM. `value` is the latest, in the
+    metric's unit, and null without data. `state` is OK, ALARM or INSUFFICIENT_DATA, `since` a time.
     """
 
     name: str
@@ -133,7 +129,6 @@ class Alarm(TypedDict):
     variant: str | None
     watches: str
     condition: str
-    threshold: float | None
     value: float | None
     state: str
     since: float

@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from local_sagemaker.autoscaling.alarms import HIGH, alarms_of
 from local_sagemaker.autoscaling.store import Target
@@ -16,7 +16,6 @@ from local_sagemaker.watch.alarms import Alarms
 from local_sagemaker.watch.events import Events
 from local_sagemaker.watch.lookup import Lookup
 from local_sagemaker.watch.models import model_name
-from local_sagemaker.watch.processes import Processes, Usage
 from local_sagemaker.watch.rates import Traffic
 
 LOOK_SECONDS = 1.0
@@ -24,6 +23,17 @@ LOOK_SECONDS = 1.0
 
 Record = dict[str, Any]
 Targets = Mapping[tuple[str, str], Target]
+
+
+class Usage(NamedTuple):
+    """What an instance's processes use: bytes, and percent of one processor since the last look."""
+
+    memory: int
+    cpu: float | None
+
+
+Usages = Mapping[str, Usage]
+"""By the id of the instance."""
 
 
 class Watch:
@@ -45,10 +55,10 @@ class Watch:
         self._events, self._traffic = events, traffic
         self._speed, self._most, self._clock = speed, most, clock
         self._started = clock()
-        alarms, processes = Alarms(cloudwatch, events.tell), Processes(self._sessions)
-        nothing: dict[int, Usage] = {}
+        self._processors: dict[str, tuple[float, float]] = {}  # time and seconds used
+        alarms = Alarms(cloudwatch, events.tell)
         self._alarms = Lookup(alarms.look, list[schema.Alarm](), seconds=LOOK_SECONDS)
-        self._usage = Lookup(processes.look, nothing, seconds=LOOK_SECONDS)
+        self._usage = Lookup(self._usages, dict[str, Usage](), seconds=LOOK_SECONDS)
 
     def state(self, *, after: int = 0, since: float = 0) -> schema.State:
         """Return the state, with the events after a sequence number and the rates since a time."""
@@ -67,19 +77,27 @@ class Watch:
             events=self._events.after(after),
         )
 
-    def _sessions(self) -> Iterable[int]:
-        for endpoint in self._endpoints():
-            for fleet in endpoint.fleets:
-                for instance in fleet.instances():
-                    if server := instance.server:
-                        yield server.triton.session
+    def _usages(self) -> dict[str, Usage]:
+        """Return what instances use, by their ids."""
+        fleets = (fleet for endpoint in self._endpoints() for fleet in endpoint.fleets)
+        instances = (instance for fleet in fleets for instance in fleet.instances())
+        before, usages = self._processors, dict[str, Usage]()
+        self._processors = {}
+        for server in filter(None, (instance.server for instance in instances)):
+            now, used = time.monotonic(), server.triton.cpu_seconds()
+            self._processors[server.id] = now, used
+            then, used_then = before.get(server.id, (now, used))
+            share = max(0.0, used - used_then) / (now - then) if now > then else None
+            cpu = None if share is None else round(share * 100, 1)
+            usages[server.id] = Usage(server.triton.resident_bytes(), cpu)
+        return usages
 
     def _endpoint(
         self,
         endpoint: Endpoint,
         targets: Targets,
         values: Mapping[str, float | None],
-        usage: Mapping[int, Usage],
+        usage: Usages,
         since: float,
     ) -> schema.Endpoint:
         described = endpoint.described()
@@ -141,26 +159,21 @@ def _policy(record: Record, values: Mapping[str, float | None]) -> schema.Policy
     )
 
 
-def _instances(
-    fleets: Iterable[Fleet], variant: str, usage: Mapping[int, Usage]
-) -> Iterable[schema.Instance]:
+def _instances(fleets: Iterable[Fleet], variant: str, usage: Usages) -> Iterable[schema.Instance]:
     for fleet in fleets:
         for instance in fleet.instances():
             if instance.variant == variant:
-                yield from _instance(instance, fleet.config, usage)
+                yield from _instance(instance, usage)
 
 
-def _instance(
-    instance: Instance, configuration: str, usage: Mapping[int, Usage]
-) -> Iterable[schema.Instance]:
+def _instance(instance: Instance, usage: Usages) -> Iterable[schema.Instance]:
     """Yield an instance, unless it has ended, or its next server is not there yet."""
     server = instance.server
     if server is None:
         return
-    used = usage.get(server.triton.session)
+    used = usage.get(server.id)
     yield schema.Instance(
         id=server.id,
-        configuration=configuration,
         state=instance.state,
         calls=instance.calls,
         memory=used.memory if used else None,
@@ -177,7 +190,6 @@ def _instance(
                 calls=it.calls,
                 answered=it.answered,
                 disk=it.bytes,
-                memory=used.models.get(it.folder) if used else None,
             )
             for it in server.container.statuses()
         ],

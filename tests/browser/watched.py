@@ -69,7 +69,6 @@ def model(name: str, ago: float, *, state: str = "loaded", **more: Any) -> schem
         "calls": 1,
         "answered": 12,
         "disk": 90 * MIB,
-        "memory": 180 * MIB,
         **more,
     }
     return cast("schema.Model", given)
@@ -83,10 +82,9 @@ def instance_id(number: int) -> str:
 def instance(number: int, *models: schema.Model, **more: Any) -> schema.Instance:
     given = {
         "id": instance_id(number),
-        "configuration": "Config1",
         "state": "serving",
         "calls": sum(it["calls"] for it in models),
-        "memory": sum(it["memory"] or 0 for it in models) + 30 * MIB,
+        "memory": (180 * len(models) + 30) * MIB,
         "memory_limit": 900 * MIB,
         "disk": sum(it["disk"] for it in models),
         "disk_limit": 30 << 30,
@@ -145,7 +143,6 @@ def alarm(
         "variant": "AllTraffic",
         "watches": "ModelLatency",
         "condition": "p99 > 500000 in 2 of 3 periods of 60 s",
-        "threshold": 500_000.0,
         "value": 620_000.0 if state == "ALARM" else 120_000.0,
         "state": state,
         "since": NOW - 40,
@@ -204,7 +201,7 @@ def busy() -> Watched:
                     1,
                     model("minilm", 386),
                     model("reranker", 176, calls=0),
-                    model("clip", 60, state="loading", memory=None, answered=0),
+                    model("clip", 60, state="loading", disk=0, answered=0),
                 ),
                 instance(2, model("minilm", 81), model("bert", 36)),
                 current_count=2,

@@ -14,9 +14,8 @@ from local_sagemaker.sagemaker.endpoint import Endpoint
 from local_sagemaker.sagemaker.registry import Plan
 from local_sagemaker.settings import GPU_TRACE
 from local_sagemaker.watch.events import Events
-from local_sagemaker.watch.processes import Usage
 from local_sagemaker.watch.rates import Traffic
-from local_sagemaker.watch.state import Watch
+from local_sagemaker.watch.state import Usage, Watch
 
 KEY = TargetKey("sagemaker", "endpoint/text/variant/only", "sagemaker:variant:DesiredInstanceCount")
 TRACKING = {
@@ -54,7 +53,7 @@ def fleet(config: str, *instances: Any) -> Any:
 def instance(number: int, *models: ModelStatus, state: str = "serving") -> Any:
     server = SimpleNamespace(
         id=f"i-{number}",
-        triton=SimpleNamespace(session=number),
+        triton=SimpleNamespace(cpu_seconds=lambda: 3.0, resident_bytes=lambda: 600),
         container=SimpleNamespace(disk_bytes=30, statuses=lambda: list(models)),
         capacity=Capacity(memory=1000, disk=40),
     )
@@ -130,12 +129,11 @@ def test_an_instance_is_told_with_its_models(local: Local) -> None:
     loaded = ModelStatus(MINILM, Phase.LOADED, folder="f", **stats)  # type: ignore[arg-type]
     loading = ModelStatus("own.tar.gz", Phase.LOADING, folder="g", **stats)  # type: ignore[arg-type]
     local.endpoint.fleet = fleet("one", instance(1, loaded, loading))
-    local.found(usage={1: Usage(memory=600, models={"f": 200}, cpu=12.5)})
+    local.found(usage={"i-1": Usage(memory=600, cpu=12.5)})
     (told,) = local.only()["instances"]
     first, second = told.pop("models")
     assert told == {
         "id": "i-1",
-        "configuration": "one",
         "state": "serving",
         "calls": 3,
         "memory": 600,
@@ -146,10 +144,10 @@ def test_an_instance_is_told_with_its_models(local: Local) -> None:
     }
     common = {"since": 90.0, "calls": 1, "answered": 7, "disk": 5}
     assert first == {
-        "target": MINILM, "name": "minilm", "state": "loaded", "memory": 200, **common,
+        "target": MINILM, "name": "minilm", "state": "loaded", **common,
     }  # fmt: skip
     assert second == {
-        "target": "own.tar.gz", "name": "own.tar.gz", "state": "loading", "memory": None, **common,
+        "target": "own.tar.gz", "name": "own.tar.gz", "state": "loading", **common,
     }  # fmt: skip
 
 
@@ -173,9 +171,9 @@ def test_both_fleets_of_an_update_are_told_and_no_instance_that_has_ended(local:
     more, only = told["variants"]
     assert (more["name"], more["instances"], more["instance_type"]) == ("more", [], "ml.g5.xlarge")
     assert only["current_count"] == 2  # of what serves
-    assert [(it["id"], it["configuration"], it["state"]) for it in only["instances"]] == [
-        ("i-1", "one", "serving"),
-        ("i-2", "two", "starting"),
+    assert [(it["id"], it["state"]) for it in only["instances"]] == [
+        ("i-1", "serving"),
+        ("i-2", "starting"),
     ]
 
 
@@ -226,7 +224,8 @@ def test_a_failed_endpoint_says_why(local: Local) -> None:
     assert (told["status"], told["failure"]) == ("Failed", "no archive")
 
 
-def test_only_sessions_of_servers_are_looked_at(local: Local) -> None:
+def test_the_usage_of_servers_alone_is_looked_up(local: Local) -> None:
     ended = SimpleNamespace(variant="only", server=None)
     local.endpoint.fleet = fleet("one", instance(7), ended)
-    assert list(local.watch._sessions()) == [7]
+    assert local.watch._usages() == {"i-7": Usage(600, None)}
+    assert local.watch._usages() == {"i-7": Usage(600, 0.0)}
