@@ -89,16 +89,15 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "DeregisterScalableTargetRequest": _TARGET,
         "DescribeScalableTargetsRequest": "MaxResults NextToken ResourceIds ScalableDimension "
         "ServiceNamespace",
-        "DescribeScalingActivitiesRequest": f"{_TARGET} IncludeNotScaledActivities MaxResults "
-        "NextToken",
+        "DescribeScalingActivitiesRequest": f"{_TARGET} MaxResults NextToken",
         "DescribeScalingPoliciesRequest": f"{_TARGET} MaxResults NextToken PolicyNames",
         "DescribeScheduledActionsRequest": f"{_TARGET} MaxResults NextToken ScheduledActionNames",
         "MetricDimension": "Name Value",
         "PredefinedMetricSpecification": "PredefinedMetricType",
         "PutScalingPolicyRequest": f"{_TARGET} PolicyName PolicyType "
         "TargetTrackingScalingPolicyConfiguration",
-        "PutScheduledActionRequest": f"{_TARGET} EndTime ScalableTargetAction Schedule "
-        "ScheduledActionName StartTime Timezone",
+        "PutScheduledActionRequest": f"{_TARGET} ScalableTargetAction Schedule "
+        "ScheduledActionName Timezone",
         "RegisterScalableTargetRequest": f"{_TARGET} MaxCapacity MinCapacity RoleARN Tags",
         "ScalableTargetAction": "MaxCapacity MinCapacity",
         "TargetTrackingScalingPolicyConfiguration": "CustomizedMetricSpecification DisableScaleIn "
