@@ -69,7 +69,7 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "ProductionVariantRoutingConfig": "RoutingStrategy",
         "RepositoryAuthConfig": "RepositoryCredentialsProviderArn",
         "RollingUpdatePolicy": "MaximumBatchSize MaximumExecutionTimeoutInSeconds "
-        "RollbackMaximumBatchSize WaitIntervalInSeconds",
+        "WaitIntervalInSeconds",
         "Tag": "Key Value",
         "TrafficRoutingConfig": "CanarySize LinearStepSize Type WaitIntervalInSeconds",
         "UpdateEndpointInput": "DeploymentConfig EndpointConfigName EndpointName "
@@ -110,8 +110,8 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "CreateProjectInput": _PROJECT,
         "DeleteProjectInput": "name",
         "EnvironmentVariable": "name type value",
-        "ListBuildsForProjectInput": "projectName sortOrder",
-        "ListBuildsInput": "sortOrder",
+        "ListBuildsForProjectInput": "projectName",
+        "ListBuildsInput": "",
         "LogsConfig": "cloudWatchLogs s3Logs",
         "ProjectArtifacts": "location name namespaceType packaging path type",
         "ProjectCache": "type",
@@ -119,8 +119,8 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "type",
         "ProjectSource": "buildspec location sourceIdentifier type",
         "S3LogsConfig": "status",
-        "StartBuildInput": "artifactsOverride buildspecOverride environmentVariablesOverride "
-        "idempotencyToken imageOverride projectName secondarySourcesOverride",
+        "StartBuildInput": "artifactsOverride environmentVariablesOverride idempotencyToken "
+        "imageOverride projectName secondarySourcesOverride",
         "StopBuildInput": "id",
         "Tag": "key value",
         "UpdateProjectInput": _PROJECT,

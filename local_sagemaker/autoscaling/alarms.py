@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from local_sagemaker.autoscaling.targets import Record, TargetKey
 from local_sagemaker.environment import ACCOUNT, REGION
-from local_sagemaker.errors import ApiError
+from local_sagemaker.errors import invalid
 
 HIGH, LOW = "AlarmHigh", "AlarmLow"
 PERIODS = {HIGH: 3, LOW: 15}
@@ -76,17 +76,15 @@ def metric(key: TargetKey, configuration: Record, kind: str) -> Metric:
     if predefined is not None and customized is None:
         return {**_predefined(predefined["PredefinedMetricType"], kind), **_place(key)}
     if predefined is not None or customized is None:
-        raise ApiError(
-            "ValidationException",
+        raise invalid(
             "Exactly one of PredefinedMetricSpecification and CustomizedMetricSpecification must "
-            "be specified.",
+            "be specified."
         )
     missing = [it for it in ("MetricName", "Namespace", "Statistic") if it not in customized]
     if missing:  # a metric of metric math
-        raise ApiError(
-            "ValidationException",
+        raise invalid(
             f"CustomizedMetricSpecification without {missing[0]}: the local SageMaker has no "
-            "metric math.",
+            "metric math."
         )
     unit = {"Unit": customized["Unit"]} if "Unit" in customized else {}
     return {
@@ -120,9 +118,8 @@ def _predefined(kind_of_metric: str, kind: str) -> Metric:
             "Statistic": "Maximum",
             "Period": 10 if kind == HIGH else MINUTE,
         }
-    raise ApiError(
-        "ValidationException",
-        f"PredefinedMetricType {kind_of_metric} is not of a SageMaker variant's instances.",
+    raise invalid(
+        f"PredefinedMetricType {kind_of_metric} is not of a SageMaker variant's instances."
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from local_sagemaker.autoscaling.targets import MEMBERS, Record
-from local_sagemaker.errors import ApiError
+from local_sagemaker.errors import invalid
 from local_sagemaker.paging import page
 
 _LISTS = {
@@ -20,7 +20,7 @@ def describe(
 ) -> Record:
     """Return what matches, a page of at most `size`; source: the API reference, by MaxResults."""
     if not 1 <= request.get("MaxResults", size) <= size:
-        raise ApiError("ValidationException", f"MaxResults must be between 1 and {size}.")
+        raise invalid(f"MaxResults must be between 1 and {size}.")
     allowed = {
         **{name: [request[name]] for name in MEMBERS if name in request},
         **{name: request[lists] for lists, name in _LISTS.items() if request.get(lists)},

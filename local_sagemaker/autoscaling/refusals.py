@@ -4,14 +4,14 @@ from typing import Any
 
 from local_sagemaker.autoscaling.store import Target
 from local_sagemaker.autoscaling.targets import Record
-from local_sagemaker.errors import ApiError
+from local_sagemaker.errors import invalid
 
 
 def refuse_limits(target: Record) -> None:
     """Both are "required when registering a new scalable target", says the API reference."""
     for member in ("MinCapacity", "MaxCapacity"):
         if member not in target:
-            raise _invalid(f"A new scalable target needs {member}.")
+            raise invalid(f"A new scalable target needs {member}.")
     _refuse_order(target)
 
 
@@ -21,10 +21,10 @@ def refuse_policy(target: Target, policy: Record) -> None:
     The words of the latter: gravitational/teleport, lib/backend/dynamo.
     """
     if policy.get("PolicyType", "TargetTrackingScaling") != "TargetTrackingScaling":
-        raise _invalid(f"the local SageMaker has no {policy['PolicyType']}: not emulated")
+        raise invalid(f"the local SageMaker has no {policy['PolicyType']}: not emulated")
     others = (other for name, other in target.policies.items() if name != policy["PolicyName"])
     if any(_metric(other) == _metric(policy) for other in others):
-        raise _invalid(
+        raise invalid(
             "Only one TargetTrackingScaling policy for a given metric specification is allowed."
         )
 
@@ -39,16 +39,12 @@ def refuse_action(action: Record) -> None:
     """What a new scheduled action needs; no source was found for the words."""
     for member in ("Schedule", "ScalableTargetAction"):
         if member not in action:
-            raise _invalid(f"A new scheduled action needs {member}.")
+            raise invalid(f"A new scheduled action needs {member}.")
     if not action["ScalableTargetAction"]:
-        raise _invalid("Specify a minimum or maximum capacity.")
+        raise invalid("Specify a minimum or maximum capacity.")
     _refuse_order(action["ScalableTargetAction"])
 
 
 def _refuse_order(limits: Record) -> None:
     if limits.get("MinCapacity", 0) > limits.get("MaxCapacity", 2**31):  # no source
-        raise _invalid("Minimum capacity cannot be greater than maximum capacity.")
-
-
-def _invalid(message: str) -> ApiError:
-    return ApiError("ValidationException", message)
+        raise invalid("Minimum capacity cannot be greater than maximum capacity.")

@@ -17,7 +17,7 @@ from local_sagemaker.autoscaling.store import Store, Target
 from local_sagemaker.autoscaling.targets import Record, TargetKey, arn, autoscaling_arn
 from local_sagemaker.clock import Ticker
 from local_sagemaker.environment import ACCOUNT
-from local_sagemaker.errors import ApiError
+from local_sagemaker.errors import ApiError, invalid
 from local_sagemaker.happenings import Tell, untold
 
 SUSPENDED = dict.fromkeys(
@@ -91,7 +91,7 @@ class AutoScaling:
         key = TargetKey.of(request)
         endpoint = self._variants.describe_endpoint({"EndpointName": key.endpoint})
         if key.variant not in {it["VariantName"] for it in endpoint.get("ProductionVariants", [])}:
-            raise ApiError("ValidationException", f"SageMaker variant not found: {key.resource}")
+            raise invalid(f"SageMaker variant not found: {key.resource}")
         with self._store.lock:
             known = self._store.targets.get(key)
             old: Record = known.record if known else {"RoleARN": ROLE, "SuspendedState": SUSPENDED}
@@ -191,7 +191,7 @@ class AutoScaling:
                     speed=self._speed,
                 )
             except ValueError as error:
-                raise ApiError("ValidationException", f"Invalid schedule: {error}") from None
+                raise invalid(f"Invalid schedule: {error}") from None
             target.actions[name], target.schedules[name] = action, schedule
         return {}
 

@@ -4,7 +4,7 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,7 +15,6 @@ from local_sagemaker.codebuild.artifacts import Output
 from local_sagemaker.codebuild.projects import Projects
 from local_sagemaker.codebuild.quota import Quota
 from local_sagemaker.codebuild.runner import Build
-from local_sagemaker.codebuild.shell import GRACE_SECONDS
 from local_sagemaker.environment import ACCOUNT, REGION
 from local_sagemaker.errors import ApiError
 from local_sagemaker.quotas.account import BUILDS_AT_ONCE
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
 Record = dict[str, Any]
 
+STOP_SECONDS = 10
 TOKEN_SECONDS = 300
 TOKEN_LENGTH = 64
 """How long a token holds, and may be (guide, run-build-cli)."""
@@ -113,17 +113,16 @@ class CodeBuild:
         build.stop()
         return {"build": build.record}
 
-    def list_builds(self, request: Record) -> Record:
-        """ListBuilds, newest first unless `sortOrder` is ASCENDING."""
+    def list_builds(self, _request: Record) -> Record:
+        """ListBuilds, the newest first."""
         with self._lock:
-            return {"ids": _sorted(self._builds, request)}
+            return {"ids": list(reversed(self._builds))}
 
     def list_builds_for_project(self, request: Record) -> Record:
-        """ListBuildsForProject, newest first unless `sortOrder` is ASCENDING."""
+        """ListBuildsForProject, the newest first."""
         name = self._projects.get(request["projectName"])["name"]
-        with self._lock:
-            builds = [id_ for id_, it in self._builds.items() if it.record["projectName"] == name]
-            return {"ids": _sorted(builds, request)}
+        ids: list[str] = self.list_builds({})["ids"]
+        return {"ids": [build for build in ids if build.partition(":")[0] == name]}
 
     def stop(self) -> None:
         """End every build; return when none of their processes is left."""
@@ -132,7 +131,7 @@ class CodeBuild:
         for build in builds:
             build.stop()
         for build in builds:
-            build.wait(2 * GRACE_SECONDS)
+            build.wait(STOP_SECONDS)
 
     def _started_with(self, token: str, request: Record) -> str | None:
         """Return the build that this very request has started, if the token still holds."""
@@ -200,9 +199,3 @@ class CodeBuild:
             },
             self._clock,
         )
-
-
-def _sorted(builds: Iterable[str], request: Record) -> list[str]:
-    """Return builds, given from the oldest to the newest, in the order of a request."""
-    ids = list(builds)
-    return ids if request.get("sortOrder") == "ASCENDING" else ids[::-1]

@@ -37,14 +37,6 @@ _S3_ARTIFACTS = {"encryptionDisabled": False, "namespaceType": "NONE", "packagin
 """Defaults within members, as cloud-custodian/cloud-custodian recorded them:
 tests/data/placebo/test_codebuild_config and test_codebuild."""
 
-OVERRIDES = {
-    "artifactsOverride": ("artifacts",),
-    "buildspecOverride": ("source", "buildspec"),
-    "imageOverride": ("environment", "image"),
-    "secondarySourcesOverride": ("secondarySources",),
-}
-"""Parameter of StartBuild -> what of the project it replaces, for one build."""
-
 GPU_COMPUTE_TYPES = ("BUILD_GENERAL1_SMALL", "BUILD_GENERAL1_LARGE")
 
 
@@ -65,12 +57,11 @@ def complete(project: Record) -> Record:
 def overridden(project: Record, request: Record) -> Record:
     """Return what holds for one build. Raise `ApiError` for what CodeBuild rejects."""
     settings = copy.deepcopy(project)
-    for parameter, (*parents, last) in OVERRIDES.items():
-        if parameter in request:
-            place = settings[parents[0]] if parents else settings
-            place[last] = request[parameter]
-    variables = request.get("environmentVariablesOverride", [])
-    settings["environment"]["environmentVariables"] += variables
+    for member in ("artifacts", "secondarySources"):
+        settings[member] = request.get(f"{member}Override", settings[member])
+    environment = settings["environment"]
+    environment["image"] = request.get("imageOverride", environment["image"])
+    environment["environmentVariables"] += request.get("environmentVariablesOverride", [])
     return complete(settings)
 
 

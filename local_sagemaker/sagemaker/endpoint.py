@@ -128,15 +128,12 @@ class Endpoint:
         }
         self.set(PendingDeploymentSummary=summary, FailureReason=None, **changes)
 
-    def tell(self, status: str, message: str, now: Mapping[str, int] | None = None) -> None:
-        """Say what happens to the pending variants, and how many instances they have from `now`."""
+    def count_pending(self, now: Mapping[str, int]) -> None:
+        """Say how many instances the pending variants have now."""
         with self.lock:
-            pending = variants.counted(self.pending, now) if now else self.pending
-            summary = {
-                **self.description["PendingDeploymentSummary"],
-                "ProductionVariants": variants.under(pending, status, message),
-            }
-            self.set(PendingDeploymentSummary=summary)
+            summary = self.description["PendingDeploymentSummary"]
+            counted = variants.counted(self.pending, now)
+            self.set(PendingDeploymentSummary={**summary, "ProductionVariants": counted})
 
     def pick(self) -> tuple[Fleet, dict[str, float]] | None:
         """Return the fleet that gets the next call, and the weights of its variants."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from local_sagemaker.clock import Clock
 from local_sagemaker.environment import ACCOUNT
-from local_sagemaker.errors import ApiError
+from local_sagemaker.errors import ApiError, invalid
 from local_sagemaker.happenings import Kind
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.instance import Instance
@@ -105,7 +105,7 @@ class Hosting(Registry):
             counts = variants.counts(pending)
             check_variants(wanted, list(variants.counts(endpoint.variants)), list(counts))
             check_deployment(wanted, counts)
-            steps = deployment(wanted, counts, excluded=_excluded(old) or _excluded(plan.config))
+            steps = deployment(wanted, counts)
             self._check_quotas(plan.config, steps.started(counts))
             fleet = self._site.fleet()
             kept = {"LastDeploymentConfig": wanted} if wanted else {}
@@ -185,9 +185,7 @@ class Hosting(Registry):
             endpoint.set(
                 EndpointStatus="Updating",
                 FailureReason=None,
-                ProductionVariants=variants.under(
-                    desired, "Updating", "Scaling desired instance count to {desired}."
-                ),
+                ProductionVariants=desired,
             )
         self._in_background(self._reach_desired, endpoint)
         return {"EndpointArn": endpoint.description["EndpointArn"]}
@@ -288,30 +286,31 @@ class Hosting(Registry):
         """
         clock = self._site.clock()
         before = variants.counts(endpoint.variants, when="Current")
-        wanted = variants.counts(endpoint.variants)
+        desired = variants.counts(endpoint.variants)
+        fleet = endpoint.fleet
+        if fleet is None:  # everything was stopped
+            return
         try:
-            if wanted != before:
-                self._scale(endpoint, wanted)
+            if desired != before:
+                fleet.scale(desired)
         except Exception as error:
             if self._site.stopping.is_set():
                 return
             log.warning("endpoint %s is not scaled: %s", endpoint.name, error)
-            back = variants.undesired(endpoint.variants)
-            why = reason(error)
-            endpoint.set(EndpointStatus="RollingBack", ProductionVariants=back, FailureReason=why)
+            endpoint.set(
+                EndpointStatus="RollingBack",
+                ProductionVariants=variants.undesired(endpoint.variants),
+                FailureReason=reason(error),
+            )
             try:
-                self._scale(endpoint, before)
+                fleet.scale(before)
             except Exception as second:
-                endpoint.set(EndpointStatus="Failed", FailureReason=f"{why}; {reason(second)}")
+                both = f"{reason(error)}; {reason(second)}"
+                endpoint.set(EndpointStatus="Failed", FailureReason=both)
                 return
         clock.fill(LEAST_SECONDS, self._site.stopping)
-        endpoint.set(
-            EndpointStatus="InService", ProductionVariants=variants.settled(endpoint.variants)
-        )
-
-    def _scale(self, endpoint: Endpoint, counts: Mapping[str, int]) -> None:
-        if endpoint.fleet is not None:  # else everything was stopped
-            endpoint.fleet.scale(counts)
+        settled = variants.settled(endpoint.variants)
+        endpoint.set(EndpointStatus="InService", ProductionVariants=settled)
 
     def _in_background(self, transition: Any, *arguments: Any) -> None:
         threading.Thread(target=transition, args=arguments, daemon=True).start()
@@ -320,26 +319,17 @@ class Hosting(Registry):
         check_quotas(self._endpoints.values(), config, added, self._quota)
 
 
-def _excluded(config: Record) -> bool:
-    """Whether deployment guardrails are not for the instances of a configuration.
-
-    Source: the developer guide, deployment-guardrails-exclusions.
-    """
-    return any(it["InstanceType"].startswith("ml.inf1.") for it in config["ProductionVariants"])
-
-
 def _needed(config: str, endpoint: Endpoint) -> ApiError:
     arn, status = endpoint.description["EndpointArn"], endpoint.status
-    return ApiError(
-        "ValidationException",
+    return invalid(
         f'Cannot delete endpoint configuration "{config}": endpoint "{arn}", which is {status}, '
-        "needs it.",
+        "needs it."
     )
 
 
 def _in_progress(endpoint: Endpoint) -> ApiError:
     arn = endpoint.description["EndpointArn"]
-    return ApiError("ValidationException", f'Cannot update in-progress endpoint "{arn}".')
+    return invalid(f'Cannot update in-progress endpoint "{arn}".')
 
 
 def _refuse_unless(endpoint: Endpoint, *allowed: str) -> None:
@@ -349,15 +339,13 @@ def _refuse_unless(endpoint: Endpoint, *allowed: str) -> None:
     if endpoint.status == "Failed":
         # Source: EndpointSummary's API reference, "the only operation that can be performed on a
         # failed endpoint" is DeleteEndpoint.
-        raise ApiError(
-            "ValidationException",
+        raise invalid(
             f'Cannot update failed endpoint "{arn}": delete it and create it anew.',
         )
     if endpoint.status == "UpdateRollbackFailed":  # no source
-        raise ApiError(
-            "ValidationException",
+        raise invalid(
             f'Cannot scale endpoint "{arn}", whose update and rollback failed: call '
-            "UpdateEndpoint first.",
+            "UpdateEndpoint first."
         )
     raise _in_progress(endpoint)
 
@@ -370,8 +358,7 @@ def _refuse_changed(changed: list[str], scaled: Collection[str]) -> None:
     """
     names = [it for it in changed if it in scaled]
     if names:
-        raise ApiError(
-            "ValidationException",
+        raise invalid(
             f"Variant {', '.join(names)} is a scalable target of Application Auto Scaling: call "
-            "DeregisterScalableTarget before it is removed or gets another instance type.",
+            "DeregisterScalableTarget before it is removed or gets another instance type."
         )

@@ -7,17 +7,14 @@ aws-cloudformation/cloudformation-coverage-roadmap#1327 and hashicorp/terraform-
 """
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 from botocore.exceptions import ClientError
 
 from local_sagemaker.hosting.fleet import Fleet
-from local_sagemaker.hosting.launch import Host
 
 KEPT_SECONDS = 180
 """How long an interface stays after its instance: "a few minutes"."""
@@ -25,15 +22,6 @@ EVERY_SECONDS = 15
 """Between two looks for interfaces to delete."""
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class _Left:
-    """An interface without an instance, with the role to delete it as, and when."""
-
-    interface: str
-    role: str
-    time: float
 
 
 class NetworkInterfaces:
@@ -46,8 +34,7 @@ class NetworkInterfaces:
     def __init__(self, ec2: Any, *, assumable: Callable[[str], bool], speed: float) -> None:
         self._ec2, self._assumable = ec2, assumable
         self._kept_seconds = KEPT_SECONDS / speed
-        self._lock = threading.Lock()
-        self._left: list[_Left] = []
+        self._left: list[tuple[float, str, str]] = []  # when to delete it, its id, as which role
 
     def create(self, vpc: Mapping[str, list[str]]) -> str:
         """Return the id of a new interface in the first subnet of a VpcConfig."""
@@ -60,20 +47,19 @@ class NetworkInterfaces:
 
     def leave(self, interface: str, role: str) -> None:
         """Delete an interface after a while."""
-        with self._lock:
-            self._left.append(_Left(interface, role, time.monotonic() + self._kept_seconds))
+        self._left.append((time.monotonic() + self._kept_seconds, interface, role))
 
     def tick(self) -> None:
         """Delete the interfaces whose time is up, and whose role is still there."""
-        with self._lock:
-            due = [left for left in self._left if left.time <= time.monotonic()]
-            self._left = [left for left in self._left if left not in due]
-        for left in due:
-            if not self._assumable(left.role):
-                log.warning("%s stays: SageMaker cannot assume %s", left.interface, left.role)
+        now = time.monotonic()
+        for left in [left for left in self._left if left[0] <= now]:
+            self._left.remove(left)
+            _, interface, role = left
+            if not self._assumable(role):
+                log.warning("%s stays: SageMaker cannot assume %s", interface, role)
                 continue
             with suppress(ClientError):  # somebody has deleted it
-                self._ec2.delete_network_interface(NetworkInterfaceId=left.interface)
+                self._ec2.delete_network_interface(NetworkInterfaceId=interface)
 
 
 class PrivateFleet(Fleet):
@@ -87,19 +73,13 @@ class PrivateFleet(Fleet):
         self._interfaces = interfaces
         self._attached: list[tuple[str, str]] = []
 
-    def start(
-        self,
-        host: Host,
-        endpoint: str,
-        config: dict[str, Any],
-        models: dict[str, dict[str, Any]],
-        counts: Mapping[str, int],
-    ) -> None:
+    def start(self, *arguments: Any) -> None:
         """Start as a `Fleet` does."""
+        _, _, _, models, _ = arguments
         for model in models.values():
             if (vpc := model.get("VpcConfig")) and "ExecutionRoleArn" in model:
                 self._attached.append((self._interfaces.create(vpc), model["ExecutionRoleArn"]))
-        super().start(host, endpoint, config, models, counts)
+        super().start(*arguments)
 
     def stop(self) -> None:
         """Stop as a `Fleet` does."""

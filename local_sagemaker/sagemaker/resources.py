@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from local_sagemaker.environment import ACCOUNT, REGION
-from local_sagemaker.errors import ApiError
+from local_sagemaker.errors import invalid
 from local_sagemaker.paging import page
 
 Record = dict[str, Any]
@@ -36,17 +36,14 @@ class Kind:
         """Return the record of a name. Raises `ApiError`."""
         if name not in records:
             # The text: aws/sagemaker-python-sdk#2112, aws/amazon-sagemaker-examples#2339 and #2402.
-            raise ApiError(
-                "ValidationException", f'Could not find {self.words} "{self.arn(name)}".'
-            )
+            raise invalid(f'Could not find {self.words} "{self.arn(name)}".')
         return records[name]
 
     def refuse_existing(self, records: Iterable[str], name: str) -> None:
         """Raise `ApiError` if the name is taken; CreateEndpoint's reference: in any case."""
         if name.lower() in {it.lower() for it in records}:
             # The text: aws/sagemaker-python-sdk#101.
-            raise ApiError(
-                "ValidationException",
+            raise invalid(
                 f'Cannot create already existing {self.words} "{self.arn(name)}".',
             )
 

@@ -1,6 +1,5 @@
 """An endpoint's production variants, as DescribeEndpoint has them."""
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -90,36 +89,9 @@ def counted(variants: list[Record], now: Mapping[str, int]) -> list[Record]:
     return [{**it, "CurrentInstanceCount": now[it["VariantName"]]} for it in variants]
 
 
-def under(variants: list[Record], status: str, message: str) -> list[Record]:
-    """Return the variants with a status; `message` may name {current} and {desired} instances.
-
-    Source of both: the API reference of ProductionVariantStatus, and the examples of messages in
-    the developer guide, automating-sagemaker-with-eventbridge.
-    """
-    started = time.time()
-    return [
-        {
-            **it,
-            "VariantStatus": [
-                {
-                    "Status": status,
-                    "StatusMessage": message.format(
-                        current=it["CurrentInstanceCount"], desired=it["DesiredInstanceCount"]
-                    ),
-                    "StartTime": started,
-                }
-            ],
-        }
-        for it in variants
-    ]
-
-
 def settled(variants: list[Record]) -> list[Record]:
-    """Return the variants with all that was desired, and no status."""
+    """Return the variants with all that was desired."""
     return [
-        {
-            **{name: value for name, value in it.items() if name != "VariantStatus"},
-            **{f"Current{name}": it[f"Desired{name}"] for name in DESIRED.values()},
-        }
-        for it in variants
+        {**variant, **{f"Current{name}": variant[f"Desired{name}"] for name in DESIRED.values()}}
+        for variant in variants
     ]

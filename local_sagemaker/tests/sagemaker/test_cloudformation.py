@@ -75,9 +75,9 @@ def test_tags_follow_the_template(model: Model, hosting: Hosting) -> None:
     first, second = tags(team="search", stage="dev"), tags(team="ads", cost="1")
     arn, attributes = model.create("Logical", first, "stack")
     assert model.update(arn, first, second, "stack") == (arn, attributes)
-    assert hosting.list_tags({"ResourceArn": arn})["Tags"] == second["Tags"]
+    assert hosting.tags.list_tags({"ResourceArn": arn})["Tags"] == second["Tags"]
     model.update(arn, second, ONE, "stack")
-    assert hosting.list_tags({"ResourceArn": arn})["Tags"] == []
+    assert hosting.tags.list_tags({"ResourceArn": arn})["Tags"] == []
 
 
 def test_a_resource_is_deleted_by_its_name_or_its_arn(model: Model, hosting: Hosting) -> None:
@@ -105,7 +105,7 @@ def test_a_created_endpoint_is_in_service(endpoint: Endpoint, hosting: Hosting) 
         {"EndpointName": "Text"},
     )
     assert describe(hosting)["EndpointStatus"] == "InService"
-    assert hosting.list_tags({"ResourceArn": f"{ARN}:endpoint/text"}) == {"Tags": tags}
+    assert hosting.tags.list_tags({"ResourceArn": f"{ARN}:endpoint/text"}) == {"Tags": tags}
 
 
 def test_an_endpoint_that_fails_fails_the_resource_with_its_reason(

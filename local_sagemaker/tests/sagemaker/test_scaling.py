@@ -37,19 +37,6 @@ def test_counts_and_weights_that_are_set_are_reached_by_an_update(hosting: Hosti
     assert fleet.weights == {"only": 0.25}
 
 
-def test_a_variant_says_to_how_many_instances_it_scales(hosting: Hosting) -> None:
-    create(hosting)
-    in_service(hosting)
-    with hosting._lock:  # the update cannot end
-        set_by_hand(hosting, DesiredInstanceCount=4)
-        ((told,),) = variant_of(hosting, "VariantStatus")
-    assert (told["Status"], told["StatusMessage"]) == (
-        "Updating",
-        "Scaling desired instance count to 4.",
-    )
-    assert "VariantStatus" not in in_service(hosting)["ProductionVariants"][0]
-
-
 def test_instances_that_cannot_be_scaled_are_as_many_as_before(
     hosting: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
