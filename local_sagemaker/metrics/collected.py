@@ -9,9 +9,6 @@ from typing import NamedTuple
 
 from local_sagemaker.metrics.names import MICROSECONDS, Metric
 
-MOST_PERIODS = 15
-"""How many of a metric wait for a CloudWatch that does not take them; older ones are given up."""
-
 DIGITS = 2
 """Of a time, that are kept, so that a minute's percentiles are made of few different values."""
 
@@ -89,12 +86,7 @@ class Collected:
     def _values(self, metric: Metric, place: Place, now: float) -> Counter[float]:
         """Return those of the period that is now."""
         period = math.floor(now / self._width(metric))
-        by_period = self._waiting.setdefault((metric, place), {})
-        if period not in by_period:
-            by_period[period] = Counter()
-            for oldest in sorted(by_period)[:-MOST_PERIODS]:
-                del by_period[oldest]
-        return by_period[period]
+        return self._waiting.setdefault((metric, place), {}).setdefault(period, Counter())
 
     def _width(self, metric: Metric) -> float:
         return metric.period / self._speed

@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 from local_sagemaker.happenings import Happening, Kind, Tell
-from local_sagemaker.watch.schema import Alarm
 
 Record = dict[str, Any]
 
@@ -26,39 +25,39 @@ class Alarms:
         self._cloudwatch, self._tell = cloudwatch, tell
         self._states: dict[str, str] = {}
 
-    def look(self) -> list[Alarm]:
+    def look(self) -> list[Record]:
         """Return the alarms by name. Raise botocore's errors."""
         pages = self._cloudwatch.get_paginator("describe_alarms").paginate()
         records = {alarm["AlarmName"]: alarm for page in pages for alarm in page["MetricAlarms"]}
         alarms = [_alarm(records[name]) for name in sorted(records)]
         for alarm in alarms:
-            before = self._states.get(alarm["name"], alarm["state"])
-            if before != alarm["state"]:
+            before = self._states.get(alarm["name"])
+            if before and before != alarm["state"]:
                 self._tell(_change(alarm, before, records[alarm["name"]]["StateReason"]))
         self._states = {alarm["name"]: alarm["state"] for alarm in alarms}
         return alarms
 
 
-def _change(alarm: Alarm, before: str, reason: str) -> Happening:
+def _change(alarm: Record, before: str, reason: str) -> Happening:
     kind = Kind.ALARM if alarm["state"] == "ALARM" else Kind.ALARM_ENDED
     message = f"{alarm['name']}: from {before} to {alarm['state']}. {reason}"
     return Happening(kind, message, alarm["endpoint"], alarm["variant"], time=alarm["since"])
 
 
-def _alarm(record: Record) -> Alarm:
+def _alarm(record: Record) -> Record:
     metric = _metric(record)
     dimensions = {each["Name"]: each["Value"] for each in metric.get("Dimensions", [])}
     data = json.loads(record.get("StateReasonData") or "{}").get("recentDatapoints")
-    return Alarm(
-        name=record["AlarmName"],
-        endpoint=dimensions.get("EndpointName"),
-        variant=dimensions.get("VariantName"),
-        watches=metric["MetricName"],
-        condition=_condition(record, metric),
-        value=data[-1] if data else None,
-        state=record["StateValue"],
-        since=record["StateUpdatedTimestamp"].timestamp(),
-    )
+    return {
+        "name": record["AlarmName"],
+        "endpoint": dimensions.get("EndpointName"),
+        "variant": dimensions.get("VariantName"),
+        "watches": metric["MetricName"],
+        "condition": _condition(record, metric),
+        "value": data[-1] if data else None,
+        "state": record["StateValue"],
+        "since": record["StateUpdatedTimestamp"].timestamp(),
+    }
 
 
 def _metric(record: Record) -> Record:

@@ -29,7 +29,7 @@ class Fleet:
         running = SimpleNamespace(
             triton=server,
             container=container,
-            folder=folder,
+            id=str(folder),
             capacity=Capacity(memory=1000, disk=40),
         )
         return SimpleNamespace(calls=0, most_calls=0, running=running)

@@ -12,7 +12,6 @@ from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.container import ModelStatus, Phase
 from local_sagemaker.sagemaker.endpoint import Endpoint
 from local_sagemaker.sagemaker.registry import Plan
-from local_sagemaker.settings import GPU_TRACE
 from local_sagemaker.watch.events import Events
 from local_sagemaker.watch.rates import Traffic
 from local_sagemaker.watch.state import Usage, Watch
@@ -113,15 +112,9 @@ def local() -> Local:
     return made
 
 
-def test_the_state_says_how_time_passes_and_where_gpus_come_from(
-    local: Local, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv(GPU_TRACE, raising=False)
+def test_the_state_says_how_time_passes(local: Local) -> None:
     state = local.watch.state()
     assert (state["speed"], state["started"], state["now"]) == (60.0, 100.0, 100.0)
-    assert state["gpu_trace"] is None
-    monkeypatch.setenv(GPU_TRACE, "/trace.csv")
-    assert local.watch.state()["gpu_trace"] == "/trace.csv"
 
 
 def test_an_instance_is_told_with_its_models(local: Local) -> None:
