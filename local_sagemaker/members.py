@@ -87,11 +87,10 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "DeleteScalingPolicyRequest": f"{_TARGET} PolicyName",
         "DeleteScheduledActionRequest": f"{_TARGET} ScheduledActionName",
         "DeregisterScalableTargetRequest": _TARGET,
-        "DescribeScalableTargetsRequest": "MaxResults NextToken ResourceIds ScalableDimension "
-        "ServiceNamespace",
-        "DescribeScalingActivitiesRequest": f"{_TARGET} MaxResults NextToken",
-        "DescribeScalingPoliciesRequest": f"{_TARGET} MaxResults NextToken PolicyNames",
-        "DescribeScheduledActionsRequest": f"{_TARGET} MaxResults NextToken ScheduledActionNames",
+        "DescribeScalableTargetsRequest": "ResourceIds ScalableDimension ServiceNamespace",
+        "DescribeScalingActivitiesRequest": _TARGET,
+        "DescribeScalingPoliciesRequest": f"{_TARGET} PolicyNames",
+        "DescribeScheduledActionsRequest": f"{_TARGET} ScheduledActionNames",
         "MetricDimension": "Name Value",
         "PredefinedMetricSpecification": "PredefinedMetricType",
         "PutScalingPolicyRequest": f"{_TARGET} PolicyName PolicyType "
@@ -128,7 +127,7 @@ SUPPORTED: dict[str, dict[str, str]] = {
     "service-quotas": {
         "ListAWSDefaultServiceQuotasRequest": "MaxResults NextToken ServiceCode",
         "ListServiceQuotasRequest": "MaxResults NextToken ServiceCode",
-        "ListServicesRequest": "MaxResults NextToken",
+        "ListServicesRequest": "",
     },
     "ecr": {
         "BatchGetImageRequest": "acceptedMediaTypes imageIds registryId repositoryName",

@@ -23,6 +23,18 @@ SHARE_OF_LOW = 0.9
 PREFIX = "TargetTracking-"
 MINUTE = 60
 
+PREDEFINED = {
+    "SageMakerVariantInvocationsPerInstance": ("InvocationsPerInstance", "Sum", MINUTE),
+    "SageMakerVariantConcurrentRequestsPerModelHighResolution": (
+        "ConcurrentRequestsPerModel", "Maximum", 10
+    ),
+}  # fmt: skip
+"""Type -> metric, statistic, and the period in which it is scaled out.
+
+The statistic of concurrent requests: "Valid statistics: Min, Max" (SageMaker's developer guide,
+monitoring-cloudwatch). It "scales in at the same speed as it would for standard metrics"
+(endpoint-auto-scaling-add-code-define)."""
+
 Metric = dict[str, Any]
 """Members of a PutMetricAlarm request."""
 
@@ -70,62 +82,36 @@ def alarms_of(policy: Record) -> dict[str, str]:
 
 
 def metric(key: TargetKey, configuration: Record, kind: str) -> Metric:
-    """Return what an alarm of this kind watches. Raises `ApiError`."""
+    """Return the metric of an alarm of this kind. Raise `ApiError`."""
     predefined = configuration.get("PredefinedMetricSpecification")
     customized = configuration.get("CustomizedMetricSpecification")
-    if predefined is not None and customized is None:
-        return {**_predefined(predefined["PredefinedMetricType"], kind), **_place(key)}
-    if predefined is not None or customized is None:
+    if (predefined is None) == (customized is None):
         raise invalid(
             "Exactly one of PredefinedMetricSpecification and CustomizedMetricSpecification must "
             "be specified."
         )
-    missing = [it for it in ("MetricName", "Namespace", "Statistic") if it not in customized]
-    if missing:  # a metric of metric math
+    if customized:
+        for member in ("MetricName", "Namespace", "Statistic"):
+            if member not in customized:
+                raise invalid(
+                    f"CustomizedMetricSpecification without {member}: the local SageMaker has no "
+                    "metric math."
+                )
+        return {"Dimensions": [], "Period": MINUTE, **customized}
+    kind_of_metric = predefined["PredefinedMetricType"]
+    if kind_of_metric not in PREDEFINED:
         raise invalid(
-            f"CustomizedMetricSpecification without {missing[0]}: the local SageMaker has no "
-            "metric math."
+            f"PredefinedMetricType {kind_of_metric} is not of a SageMaker variant's instances."
         )
-    unit = {"Unit": customized["Unit"]} if "Unit" in customized else {}
+    name, statistic, seconds = PREDEFINED[kind_of_metric]
+    place = {"EndpointName": key.endpoint, "VariantName": key.variant}
     return {
-        "MetricName": customized["MetricName"],
-        "Namespace": customized["Namespace"],
-        "Statistic": customized["Statistic"],
-        "Dimensions": customized.get("Dimensions", []),
-        "Period": MINUTE,
-        **unit,
+        "Dimensions": [{"Name": name, "Value": value} for name, value in place.items()],
+        "MetricName": name,
+        "Namespace": "AWS/SageMaker",
+        "Period": seconds if kind == HIGH else MINUTE,
+        "Statistic": statistic,
     }
-
-
-def _predefined(kind_of_metric: str, kind: str) -> Metric:
-    """Return a metric that Application Auto Scaling knows.
-
-    The statistic of concurrent requests: "Valid statistics: Min, Max" (SageMaker's developer guide,
-    monitoring-cloudwatch). It is scaled out by periods of 10 seconds, and "scales in at the same
-    speed as it would for standard metrics" (endpoint-auto-scaling-add-code-define).
-    """
-    if kind_of_metric == "SageMakerVariantInvocationsPerInstance":
-        return {
-            "MetricName": "InvocationsPerInstance",
-            "Namespace": "AWS/SageMaker",
-            "Statistic": "Sum",
-            "Period": MINUTE,
-        }
-    if kind_of_metric == "SageMakerVariantConcurrentRequestsPerModelHighResolution":
-        return {
-            "MetricName": "ConcurrentRequestsPerModel",
-            "Namespace": "AWS/SageMaker",
-            "Statistic": "Maximum",
-            "Period": 10 if kind == HIGH else MINUTE,
-        }
-    raise invalid(
-        f"PredefinedMetricType {kind_of_metric} is not of a SageMaker variant's instances."
-    )
-
-
-def _place(key: TargetKey) -> Metric:
-    names = {"EndpointName": key.endpoint, "VariantName": key.variant}
-    return {"Dimensions": [{"Name": name, "Value": value} for name, value in names.items()]}
 
 
 def described(requests: Iterable[Record]) -> list[Record]:

@@ -214,19 +214,18 @@ class AutoScaling:
 
     def describe_targets(self, request: Record) -> Record:
         """DescribeScalableTargets."""
-        return describe("ScalableTargets", [it.record for it in self.targets()], request, size=50)
+        return describe("ScalableTargets", [target.record for target in self.targets()], request)
 
     def describe_policies(self, request: Record) -> Record:
         """DescribeScalingPolicies."""
         records = [policy for target in self.targets() for policy in target.policies.values()]
-        return describe("ScalingPolicies", records, request, size=10)
+        return describe("ScalingPolicies", records, request)
 
     def describe_actions(self, request: Record) -> Record:
         """DescribeScheduledActions."""
         records = [action for target in self.targets() for action in target.actions.values()]
-        return describe("ScheduledActions", records, request, size=50)
+        return describe("ScheduledActions", records, request)
 
     def describe_activities(self, request: Record) -> Record:
         """DescribeScalingActivities, the latest first."""
-        records = self._activities.all()
-        return describe("ScalingActivities", records, request, size=50, descending=True)
+        return describe("ScalingActivities", reversed(self._activities.all()), request)

@@ -57,8 +57,9 @@ def complete(project: Record) -> Record:
 def overridden(project: Record, request: Record) -> Record:
     """Return what holds for one build. Raise `ApiError` for what CodeBuild rejects."""
     settings = copy.deepcopy(project)
-    for member in ("artifacts", "secondarySources"):
-        settings[member] = request.get(f"{member}Override", settings[member])
+    settings["artifacts"] = request.get("artifactsOverride", settings["artifacts"])
+    secondary = request.get("secondarySourcesOverride", settings["secondarySources"])
+    settings["secondarySources"] = secondary
     environment = settings["environment"]
     environment["image"] = request.get("imageOverride", environment["image"])
     environment["environmentVariables"] += request.get("environmentVariablesOverride", [])

@@ -69,6 +69,11 @@ class Endpoint:
         return str(self.description["EndpointName"])
 
     @property
+    def arn(self) -> str:
+        """Return its ARN."""
+        return str(self.description["EndpointArn"])
+
+    @property
     def status(self) -> str:
         """Return its EndpointStatus."""
         return str(self.description["EndpointStatus"])

@@ -81,7 +81,7 @@ class Hosting(Registry):
                 ProductionVariants=described,
             )
         self._in_background(self._bring_up, endpoint, plan)
-        return {"EndpointArn": endpoint.description["EndpointArn"]}
+        return {"EndpointArn": endpoint.arn}
 
     def update_endpoint(self, request: Record) -> Record:
         """UpdateEndpoint: the old instances serve until the new ones are healthy.
@@ -112,7 +112,7 @@ class Hosting(Registry):
             endpoint.begin(plan, fleet, pending, EndpointStatus="Updating", **kept)
             update = Update(endpoint, plan, steps, site=self._site, new=fleet)
         self._in_background(update.run)
-        return {"EndpointArn": endpoint.description["EndpointArn"]}
+        return {"EndpointArn": endpoint.arn}
 
     def delete_endpoint_config(self, request: Record) -> Record:
         """DeleteEndpointConfig: refused while an endpoint is created or updated that needs it.
@@ -129,7 +129,10 @@ class Hosting(Registry):
             for endpoint in self._endpoints.values():
                 in_progress = endpoint.status in ("Creating", "Updating", "RollingBack")
                 if in_progress and name in endpoint.configurations:
-                    raise _needed(ENDPOINT_CONFIG.arn(name), endpoint)
+                    raise invalid(
+                        f'Cannot delete endpoint configuration "{ENDPOINT_CONFIG.arn(name)}": '
+                        f'endpoint "{endpoint.arn}", which is {endpoint.status}, needs it.'
+                    )
             return super().delete_endpoint_config(request)
 
     def describe_endpoint(self, request: Record) -> Record:
@@ -161,8 +164,7 @@ class Hosting(Registry):
         name = request["EndpointName"]
         with self._lock:
             endpoint = ENDPOINT.find(self._endpoints, name)
-            if endpoint.status not in ("InService", "Failed", "UpdateRollbackFailed"):
-                raise _in_progress(endpoint)
+            _refuse_unless(endpoint, "InService", "Failed", "UpdateRollbackFailed")
             endpoint.set(EndpointStatus="Deleting")
         self._deregister(name)
         self._in_background(self._take_down, endpoint)
@@ -182,13 +184,10 @@ class Hosting(Registry):
             now = variants.counts(endpoint.variants)
             more = {name: it - now[name] for name, it in variants.counts(desired).items()}
             self._check_quotas(endpoint.plan.config, more)
-            endpoint.set(
-                EndpointStatus="Updating",
-                FailureReason=None,
-                ProductionVariants=desired,
-            )
+            changes = {"FailureReason": None, "ProductionVariants": desired}
+            endpoint.set(EndpointStatus="Updating", **changes)
         self._in_background(self._reach_desired, endpoint)
-        return {"EndpointArn": endpoint.description["EndpointArn"]}
+        return {"EndpointArn": endpoint.arn}
 
     # What the data plane asks
 
@@ -281,18 +280,13 @@ class Hosting(Registry):
     def _reach_desired(self, endpoint: Endpoint) -> None:
         """Scale, or be RollingBack until the instances are as many as before.
 
-        Source of RollingBack, and of Failed where that fails too: the API reference of
-        DescribeEndpoint.
+        A fleet that cannot be scaled is as it was before. Source of RollingBack: the API reference
+        of DescribeEndpoint.
         """
-        clock = self._site.clock()
-        before = variants.counts(endpoint.variants, when="Current")
-        desired = variants.counts(endpoint.variants)
-        fleet = endpoint.fleet
-        if fleet is None:  # everything was stopped
-            return
+        clock, desired = self._site.clock(), variants.counts(endpoint.variants)
         try:
-            if desired != before:
-                fleet.scale(desired)
+            if endpoint.fleet and desired != variants.counts(endpoint.variants, when="Current"):
+                endpoint.fleet.scale(desired)
         except Exception as error:
             if self._site.stopping.is_set():
                 return
@@ -302,12 +296,6 @@ class Hosting(Registry):
                 ProductionVariants=variants.undesired(endpoint.variants),
                 FailureReason=reason(error),
             )
-            try:
-                fleet.scale(before)
-            except Exception as second:
-                both = f"{reason(error)}; {reason(second)}"
-                endpoint.set(EndpointStatus="Failed", FailureReason=both)
-                return
         clock.fill(LEAST_SECONDS, self._site.stopping)
         settled = variants.settled(endpoint.variants)
         endpoint.set(EndpointStatus="InService", ProductionVariants=settled)
@@ -319,35 +307,21 @@ class Hosting(Registry):
         check_quotas(self._endpoints.values(), config, added, self._quota)
 
 
-def _needed(config: str, endpoint: Endpoint) -> ApiError:
-    arn, status = endpoint.description["EndpointArn"], endpoint.status
-    return invalid(
-        f'Cannot delete endpoint configuration "{config}": endpoint "{arn}", which is {status}, '
-        "needs it."
-    )
-
-
-def _in_progress(endpoint: Endpoint) -> ApiError:
-    arn = endpoint.description["EndpointArn"]
-    return invalid(f'Cannot update in-progress endpoint "{arn}".')
-
-
 def _refuse_unless(endpoint: Endpoint, *allowed: str) -> None:
-    arn = endpoint.description["EndpointArn"]
     if endpoint.status in allowed:
         return
     if endpoint.status == "Failed":
         # Source: EndpointSummary's API reference, "the only operation that can be performed on a
         # failed endpoint" is DeleteEndpoint.
         raise invalid(
-            f'Cannot update failed endpoint "{arn}": delete it and create it anew.',
+            f'Cannot update failed endpoint "{endpoint.arn}": delete it and create it anew.'
         )
     if endpoint.status == "UpdateRollbackFailed":  # no source
         raise invalid(
-            f'Cannot scale endpoint "{arn}", whose update and rollback failed: call '
+            f'Cannot scale endpoint "{endpoint.arn}", whose update and rollback failed: call '
             "UpdateEndpoint first."
         )
-    raise _in_progress(endpoint)
+    raise invalid(f'Cannot update in-progress endpoint "{endpoint.arn}".')
 
 
 def _refuse_changed(changed: list[str], scaled: Collection[str]) -> None:

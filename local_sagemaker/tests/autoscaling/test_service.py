@@ -112,28 +112,6 @@ def test_what_is_not_registered_has_no_policy(scaling: AutoScaling) -> None:
         assert refused.value.message == message
 
 
-@pytest.mark.parametrize(("size", "number"), [({}, 10), ({"MaxResults": 4}, 4)])
-def test_policies_are_described_a_page_at_a_time(
-    scaling: AutoScaling, size: dict[str, int], number: int
-) -> None:
-    scaling.register(TARGET)
-    for each in range(11):
-        scaling.put_policy(policy(f"p{each:02}", custom(f"m{each}")))
-    answer = scaling.describe_policies(size)
-    found = [it["PolicyName"] for it in answer["ScalingPolicies"]]
-    assert found == [f"p{each:02}" for each in range(number)]
-    while "NextToken" in answer:
-        answer = scaling.describe_policies({**size, "NextToken": answer["NextToken"]})
-        found += [it["PolicyName"] for it in answer["ScalingPolicies"]]
-    assert found == [f"p{each:02}" for each in range(11)]
-
-
-def test_a_token_that_is_none_is_refused_by_its_own_code(scaling: AutoScaling) -> None:
-    with pytest.raises(ApiError) as refused:
-        scaling.describe_targets({"NextToken": "x"})
-    assert refused.value.code == "InvalidNextTokenException"
-
-
 @pytest.mark.parametrize(("resource", "count"), [(KEY["ResourceId"], 1), ("endpoint/x", 0)])
 def test_targets_are_filtered_by_their_resources(
     scaling: AutoScaling, resource: str, count: int

@@ -9,14 +9,11 @@ from local_sagemaker.tests.sagemaker.conftest import FakeFleet, Fleets, config
 from local_sagemaker.tests.sagemaker.endpoints import (
     TEXT,
     create,
-    delete,
     in_service,
-    refuses_to_serve,
     set_by_hand,
     status,
     variant_of,
 )
-from local_sagemaker.tests.support.waiting import eventually
 
 
 def test_counts_and_weights_that_are_set_are_reached_by_an_update(hosting: Hosting) -> None:
@@ -54,25 +51,11 @@ def test_instances_that_cannot_be_scaled_are_as_many_as_before(
     fleets.unscalable.append(LocalSageMakerError("no room"))
     set_by_hand(hosting, DesiredInstanceCount=4, DesiredWeight=0.5)
     assert in_service(hosting)["FailureReason"] == "no room"
-    assert seen == [("Updating", 1, 4, 0.5), ("RollingBack", 1, 1, 1.0)]
+    assert seen == [("Updating", 1, 4, 0.5)]
     assert fleets.started[0].counts == {"only": 1}
     assert variant_of(hosting, "CurrentInstanceCount", "CurrentWeight") == (1, 1.0)
     set_by_hand(hosting, DesiredInstanceCount=2)
     assert "FailureReason" not in in_service(hosting)
-
-
-def test_an_endpoint_that_cannot_be_scaled_back_has_failed(
-    hosting: Hosting, fleets: Fleets
-) -> None:
-    create(hosting)
-    in_service(hosting)
-    fleets.unscalable.extend([LocalSageMakerError("no room"), LocalSageMakerError("no way")])
-    set_by_hand(hosting, DesiredInstanceCount=4)
-    eventually(lambda: status(hosting) == "Failed")
-    assert hosting.describe_endpoint(TEXT)["FailureReason"] == "no room; no way"
-    assert refuses_to_serve(hosting)
-    delete(hosting)
-    assert fleets.started[0].events[-1] == "stopped"
 
 
 def test_everything_may_stop_while_instances_are_scaled(
