@@ -54,8 +54,9 @@ class Log(LogStream):
         """Write a line of CodeBuild's own."""
         now = time.strftime("%Y/%m/%d %H:%M:%S", time.gmtime(self._clock()))
         with self.file.open("ab+") as log:
-            if log.tell() and not self._ends_a_line():
-                log.write(b"\n")
+            if log.tell():
+                log.seek(-1, 2)
+                log.write(b"" if log.read() == b"\n" else b"\n")
             log.write(f"[Container] {now} {text}\n".encode())
 
     def send(self) -> Exception | None:
@@ -64,8 +65,3 @@ class Log(LogStream):
         if refused:
             self.say(f"Cannot write to CloudWatch Logs: {refused}")
         return refused
-
-    def _ends_a_line(self) -> bool:
-        with self.file.open("rb") as log:
-            log.seek(-1, 2)
-            return log.read() == b"\n"

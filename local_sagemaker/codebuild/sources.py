@@ -26,13 +26,11 @@ def check(primary: Record, secondary: list[Record]) -> None:
         if source["type"] == "S3" and "/" not in source.get("location", ""):
             raise _invalid("Invalid project source: location of S3 is <bucket>/<key>")
     identifiers = [source.get("sourceIdentifier", "") for source in secondary]
-    if not all(map(IDENTIFIER.fullmatch, identifiers)):
+    if not all(map(IDENTIFIER.fullmatch, identifiers)) or len(set(identifiers)) < len(identifiers):
         raise _invalid(
             "Invalid input: identifier must contain only alphanumeric characters and underscores "
-            "and be less than 128 characters in length"
+            "and be less than 128 characters in length, and differ from others"
         )
-    if len(set(identifiers)) < len(identifiers):
-        raise _invalid(f"source identifiers must differ: {identifiers}")
 
 
 def download(source: Record, to: Path, s3: "S3Client") -> None:

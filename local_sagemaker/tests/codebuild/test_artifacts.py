@@ -117,7 +117,7 @@ def test_a_project_without_artifacts_uploads_nothing(s3: Any, sources: Path) -> 
     [
         ({"type": "CODEPIPELINE"}, "the local SageMaker has no type CODEPIPELINE: write S3"),
         ({"type": "NO_ARTIFACTS", "name": "a"}, "artifact type NO_ARTIFACTS should have null"),
-        ({**S3, "location": "a/b"}, "location is 'a/b': write the name of the output bucket"),
+        ({**S3, "location": "a/b"}, "write the name of the output bucket as location"),
         ({**S3, "name": ""}, "there is no name: write the artifact's, or"),
         ({**S3, "packaging": "ZIP"}, "the local SageMaker has no packaging ZIP: write NONE"),
     ],
