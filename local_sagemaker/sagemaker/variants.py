@@ -5,8 +5,8 @@ from typing import Any
 
 Record = dict[str, Any]
 
-DESIRED = {"DesiredInstanceCount": "InstanceCount", "DesiredWeight": "Weight"}
-"""What can be retained or set by hand; DescribeEndpoint has it as current and as desired."""
+PROPERTIES = ("InstanceCount", "Weight")
+"""What can be retained or set by hand; DescribeEndpoint has each as Current and as Desired."""
 
 
 def described(config: Record) -> list[Record]:
@@ -28,16 +28,21 @@ def kept(old: list[Record], config: Record, request: Record) -> list[Record]:
     variants = described(config)
     if not request.get("RetainAllVariantProperties"):
         return variants
-    excluded = {
-        it["VariantPropertyType"] for it in request.get("ExcludeRetainedVariantProperties", [])
-    }
-    before = {it["VariantName"]: it for it in old}
-    for variant in variants:
-        for api, name in DESIRED.items():
-            if api not in excluded and variant["VariantName"] in before:
-                for when in ("Current", "Desired"):
-                    variant[f"{when}{name}"] = before[variant["VariantName"]][f"{when}{name}"]
-    return variants
+    excluded = [
+        each["VariantPropertyType"] for each in request.get("ExcludeRetainedVariantProperties", [])
+    ]
+    members = [
+        f"{when}{name}"
+        for name in PROPERTIES
+        if f"Desired{name}" not in excluded
+        for when in ("Current", "Desired")
+    ]
+    before = {variant["VariantName"]: variant for variant in old}
+    return [
+        {**variant, **{member: before[name][member] for member in members if name in before}}
+        for variant in variants
+        for name in [variant["VariantName"]]
+    ]
 
 
 def changed(old: Record, new: Record) -> list[str]:
@@ -57,25 +62,14 @@ def counts(variants: list[Record], *, when: str = "Desired") -> dict[str, int]:
 
 def desired(variants: list[Record], wanted: list[Record]) -> list[Record]:
     """Return the variants as UpdateEndpointWeightsAndCapacities asks for them."""
-    changes = {it["VariantName"]: it for it in wanted}
-    return [
-        {
-            **variant,
-            **{
-                f"Desired{name}": changes[variant["VariantName"]][api]
-                for api, name in DESIRED.items()
-                if api in changes.get(variant["VariantName"], {})
-            },
-        }
-        for variant in variants
-    ]
+    changes = {each["VariantName"]: each for each in wanted}
+    return [{**variant, **changes.get(variant["VariantName"], {})} for variant in variants]
 
 
 def undesired(variants: list[Record]) -> list[Record]:
     """Return the variants with nothing desired but what is."""
     return [
-        {**it, **{f"Desired{name}": it[f"Current{name}"] for name in DESIRED.values()}}
-        for it in variants
+        {**it, **{f"Desired{name}": it[f"Current{name}"] for name in PROPERTIES}} for it in variants
     ]
 
 
@@ -92,6 +86,6 @@ def counted(variants: list[Record], now: Mapping[str, int]) -> list[Record]:
 def settled(variants: list[Record]) -> list[Record]:
     """Return the variants with all that was desired."""
     return [
-        {**variant, **{f"Current{name}": variant[f"Desired{name}"] for name in DESIRED.values()}}
+        {**variant, **{f"Current{name}": variant[f"Desired{name}"] for name in PROPERTIES}}
         for variant in variants
     ]
