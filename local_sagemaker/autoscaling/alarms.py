@@ -83,14 +83,14 @@ def alarms_of(policy: Record) -> dict[str, str]:
 
 def metric(key: TargetKey, configuration: Record, kind: str) -> Metric:
     """Return the metric of an alarm of this kind. Raise `ApiError`."""
-    predefined = configuration.get("PredefinedMetricSpecification")
+    predefined: Any = configuration.get("PredefinedMetricSpecification")
     customized = configuration.get("CustomizedMetricSpecification")
     if (predefined is None) == (customized is None):
         raise invalid(
             "Exactly one of PredefinedMetricSpecification and CustomizedMetricSpecification must "
             "be specified."
         )
-    if customized:
+    if customized is not None:
         for member in ("MetricName", "Namespace", "Statistic"):
             if member not in customized:
                 raise invalid(
