@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.codebuild.artifacts import S3_KEY, Output, check
+from local_sagemaker.codebuild.artifacts import Output, check
 from local_sagemaker.codebuild.buildspec import Artifacts
 from local_sagemaker.codebuild.phases import Failed
 from local_sagemaker.errors import ApiError
@@ -91,16 +91,6 @@ def test_a_bucket_that_takes_nothing_is_an_error(s3: Any, sources: Path) -> None
     with pytest.raises(Failed, match=r"^Failed to upload artifacts: no such bucket$") as failed:
         upload(output(s3, location="none"), sources)
     assert failed.value.code == "CLIENT_ERROR"
-
-
-def test_objects_are_encrypted_with_the_key_and_name_their_build(s3: Any, sources: Path) -> None:
-    metadata = {"Metadata": {"codebuild-buildarn": ARN}}
-    upload(output(s3), sources, "plan")
-    assert s3.uploaded["plan"] == {
-        **metadata, "ServerSideEncryption": "aws:kms", "SSEKMSKeyId": KEY
-    }  # fmt: skip
-    upload(output(s3, key=S3_KEY), sources, "plan")
-    assert s3.uploaded["plan"] == {**metadata, "ServerSideEncryption": "aws:kms"}
 
 
 def test_a_project_without_artifacts_uploads_nothing(s3: Any, sources: Path) -> None:

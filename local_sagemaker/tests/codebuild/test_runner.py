@@ -39,13 +39,6 @@ def test_commands_see_settings_of_this_machine_but_not_its_secrets(
     assert printed(made) == ["unset http://localhost:1/simple", python]
 
 
-@pytest.mark.usefixtures("something_typed")
-def test_a_command_that_asks_gets_no_answer(build: MakeBuild) -> None:
-    made = build(build=["read -r line || echo nothing to read"])
-    made.run()
-    assert printed(made) == ["nothing to read"]
-
-
 # Phases
 
 
@@ -166,31 +159,8 @@ def test_sources_land_where_the_variables_say(build: MakeBuild, s3: Any) -> None
     assert printed(made) == ["primary", "deep", "setup.txt", str(made.folder / "src")]
 
 
-def test_a_source_that_cannot_be_had_fails_the_build(build: MakeBuild) -> None:
-    made = build(source={"type": "S3", "location": "assets/src.zip"}, build=["true"])
-    made.run()
-    assert made.record["buildStatus"] == "FAILED"
-    assert context(made, "DOWNLOAD_SOURCE")["statusCode"] == "CLIENT_ERROR"
-    assert list(statuses(made))[-3:] == ["DOWNLOAD_SOURCE", "FINALIZING", "COMPLETED"]
-
-
 OUTPUT = {"type": "S3", "location": "models", "path": "raw", "namespaceType": "BUILD_ID",
           "name": "/", "packaging": "NONE"}  # fmt: skip
-
-
-@pytest.mark.parametrize(("status", "end"), [("SUCCEEDED", "true"), ("FAILED", "false")])
-def test_artifacts_are_uploaded_whether_the_build_succeeded_or_not(
-    build: MakeBuild, s3: Any, status: str, end: str
-) -> None:
-    made = build(
-        artifacts={"files": ["**/*"], "base-directory": "result"},
-        output=OUTPUT,
-        build=[f"mkdir result; cd result; echo done > result.json; {end}"],
-    )
-    assert made.record["artifacts"]["location"] == f"arn:aws:s3:::models/raw/{UUID}"
-    made.run()
-    assert made.record["buildStatus"] == status
-    assert s3.objects == {("models", f"raw/{UUID}/result.json"): b"done\n"}
 
 
 def test_a_build_without_its_output_fails_and_is_named_by_its_first_failure(
@@ -284,22 +254,6 @@ def test_a_build_that_takes_too_long_is_ended(build: MakeBuild, clock: Clock) ->
     message = "Build has timed out."
     assert context(made, "BUILD") == {"statusCode": "BUILD_TIMED_OUT", "message": message}
     eventually(lambda: not runs(child))
-
-
-def test_no_phase_begins_once_the_time_is_over(
-    build: MakeBuild, clock: Clock, s3: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = build(source={"type": "S3", "location": "assets/src/"}, build=["echo built"])
-
-    def slow(*_: str) -> Any:
-        clock.now += 60
-        return s3
-
-    s3.objects["assets", "src/a"] = b""
-    monkeypatch.setattr(s3, "get_paginator", slow)
-    made.run()
-    assert list(statuses(made).items())[-2:] == [("INSTALL", "TIMED_OUT"), ("COMPLETED", None)]
-    assert printed(made) == []
 
 
 def test_what_a_command_leaves_in_the_background_ends_with_it(build: MakeBuild) -> None:

@@ -101,10 +101,6 @@ def test_an_instance_that_is_replaced_is_measured_anew(measured: Measured) -> No
     assert len(measured.after(60)["CPUUtilization"]) == 1
 
 
-def test_a_single_models_container_counts_no_models(tmp_path: Path) -> None:
-    assert "LoadedModelCount" not in Measured(Fleet(tmp_path, loaded=None)).after(60)
-
-
 def test_calls_at_once_are_the_most_of_a_container_and_nothing_where_there_are_none(
     measured: Measured,
 ) -> None:

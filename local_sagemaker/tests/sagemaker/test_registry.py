@@ -40,21 +40,14 @@ def test_what_exists_is_not_created_twice(hosting: Hosting, written: str) -> Non
 @pytest.mark.parametrize(
     ("operation", "request_", "kind"),
     [
-        ("describe_model", {"ModelName": "none"}, "model"),
         ("delete_model", {"ModelName": "none"}, "model"),
         ("create_endpoint_config", config("three", model="none"), "model"),
-        (
-            "describe_endpoint_config",
-            {"EndpointConfigName": "none"},
-            "endpoint configuration",
-        ),
         ("delete_endpoint_config", {"EndpointConfigName": "none"}, "endpoint configuration"),
         (
             "create_endpoint",
             {"EndpointName": "e", "EndpointConfigName": "none"},
             "endpoint configuration",
         ),
-        ("describe_endpoint", {"EndpointName": "none"}, "endpoint"),
         ("delete_endpoint", {"EndpointName": "none"}, "endpoint"),
         ("update_endpoint", {"EndpointName": "none", "EndpointConfigName": "one"}, "endpoint"),
     ],

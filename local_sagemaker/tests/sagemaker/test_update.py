@@ -112,12 +112,6 @@ def test_a_canary_takes_its_share_and_then_the_rest(endpoint: Hosting, seen: lis
     assert seen == [(10, 0.25), (20, 0.25), (30, 1)]
 
 
-def test_a_linear_shift_takes_equal_steps(endpoint: Hosting, seen: list[Seen]) -> None:
-    step = blue_green("LINEAR", LinearStepSize=size(50), wait=10, termination=10)
-    assert outcome(update(endpoint, step)) == ("InService", "new", None)
-    assert seen == [(10, 0.5), (20, 1)]
-
-
 def test_a_call_goes_to_the_new_fleet_by_its_share(
     endpoint: Hosting, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -303,23 +297,15 @@ def test_nothing_changes_after_everything_stopped(
 # Refusals
 
 
-def canary_of(percent: int) -> Record:
-    return blue_green("CANARY", CanarySize=size(percent))
-
-
-@pytest.mark.parametrize(
-    ("deployment", "reason"),
-    [
-        (canary_of(51), "CanarySize is 51"),
-        (watched("none"), "Could not find the CloudWatch alarm none"),
-        (rolling(size(3, "INSTANCE_COUNT")), "MaximumBatchSize is 3 "),
-    ],
-)
 def test_what_aws_refuses_is_refused_before_anything_changes(
-    endpoint: Hosting, fleets: Fleets, deployment: Record, reason: str
+    endpoint: Hosting, fleets: Fleets
 ) -> None:
     before = described(endpoint)
-    with pytest.raises(ApiError, match=reason):
-        update(endpoint, deployment)
+    for refused, why in (
+        (blue_green("CANARY", CanarySize=size(51)), "CanarySize is 51"),
+        (watched("none"), "Could not find the CloudWatch alarm none"),
+    ):
+        with pytest.raises(ApiError, match=why):
+            update(endpoint, refused)
     assert described(endpoint) == before
     assert len(fleets.made) == 1

@@ -144,12 +144,6 @@ def test_an_instance_is_told_with_its_models(local: Local) -> None:
     }  # fmt: skip
 
 
-def test_what_was_not_measured_yet_is_null(local: Local) -> None:
-    local.endpoint.fleet = fleet("one", instance(1))
-    (told,) = local.only()["instances"]
-    assert (told["memory"], told["cpu"]) == (None, None)
-
-
 def test_both_fleets_of_an_update_are_told_and_no_instance_that_has_ended(local: Local) -> None:
     ended = SimpleNamespace(variant="only", server=None)
     local.endpoint.fleet = fleet("one", instance(1), ended)
@@ -209,12 +203,6 @@ def test_only_what_is_new_is_told_of_events_and_rates(local: Local) -> None:
     state = local.watch.state(after=10, since=52)
     assert state["events"] == []
     assert state["endpoints"][0]["variants"][0]["rates"]["first"] == 52
-
-
-def test_a_failed_endpoint_says_why(local: Local) -> None:
-    local.endpoint.set(EndpointStatus="Failed", FailureReason="no archive")
-    (told,) = local.watch.state()["endpoints"]
-    assert (told["status"], told["failure"]) == ("Failed", "no archive")
 
 
 def test_the_usage_of_servers_alone_is_looked_up(local: Local) -> None:
