@@ -99,7 +99,7 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "ScheduledActionName Timezone",
         "RegisterScalableTargetRequest": f"{_TARGET} MaxCapacity MinCapacity RoleARN Tags",
         "ScalableTargetAction": "MaxCapacity MinCapacity",
-        "TargetTrackingScalingPolicyConfiguration": "CustomizedMetricSpecification DisableScaleIn "
+        "TargetTrackingScalingPolicyConfiguration": "CustomizedMetricSpecification "
         "PredefinedMetricSpecification ScaleInCooldown ScaleOutCooldown TargetValue",
     },
     "codebuild": {

@@ -4,7 +4,6 @@ The texts: the API reference of DescribeScalingActivities, the user guide's "Sca
 and of SageMaker's variants the developer guide, endpoint-scaling-query-history.
 """
 
-import threading
 import time
 import uuid
 from collections import deque
@@ -26,11 +25,13 @@ MOST = 1000
 
 
 class Activities:
-    """Every method is safe to call from any thread. `tell` is told each status of an activity."""
+    """What was done, the latest last. `tell` is told each status of an activity.
+
+    Only one thread at a time adds and ends activities.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.time, tell: Tell = untold) -> None:
         self._clock, self._tell = clock, tell
-        self._lock = threading.Lock()
         self._known: deque[Record] = deque(maxlen=MOST)
 
     def begin(self, key: TargetKey, capacity: int, cause: str) -> Record:
@@ -56,8 +57,7 @@ class Activities:
             else f"Failed to reach desired instance count {capacity}: {problem}"
         )
         status = "Successful" if problem is None else "Unfulfilled"
-        with self._lock:
-            activity.update(StatusCode=status, StatusMessage=message, EndTime=self._clock())
+        activity.update(StatusCode=status, StatusMessage=message, EndTime=self._clock())
         self._tell(_happening(activity))
 
     def fail(self, key: TargetKey, capacity: int, cause: str, error: ApiError) -> None:
@@ -86,8 +86,7 @@ class Activities:
 
     def all(self) -> list[Record]:
         """Return all activities."""
-        with self._lock:
-            return [dict(activity) for activity in self._known]
+        return [dict(activity) for activity in list(self._known)]
 
     def _add(
         self, key: TargetKey, description: str, cause: str, status: str, message: str, **more: float
@@ -99,13 +98,12 @@ class Activities:
             "StatusCode": status,
             "StatusMessage": message,
         }
-        with self._lock:
-            last = next((each for each in reversed(self._known) if TargetKey.of(each) == key), {})
-            if status == "Failed" and record.items() <= last.items():
-                return last
-            started = {"ActivityId": str(uuid.uuid4()), "StartTime": self._clock()}
-            record.update(started, **more)
-            self._known.append(record)
+        last = next((each for each in reversed(self._known) if TargetKey.of(each) == key), {})
+        if status == "Failed" and record.items() <= last.items():
+            return last
+        started = {"ActivityId": str(uuid.uuid4()), "StartTime": self._clock()}
+        record.update(started, **more)
+        self._known.append(record)
         self._tell(_happening(record))
         return record
 

@@ -50,15 +50,13 @@ def alarm_requests(key: TargetKey, policy: Record) -> list[Record]:
     """Return the PutMetricAlarm requests of a policy.
 
     Their actions end with `:createdBy/UUID` as in dumps of DynamoDB's and ECS's alarms. That known
-    alarms keep their names, and that there is no AlarmLow where DisableScaleIn is set, has no
-    source.
+    alarms keep their names has no source.
     """
     configuration = policy["TargetTrackingScalingPolicyConfiguration"]
     target = configuration["TargetValue"]
     named = alarms_of(policy)
     arn = policy["PolicyARN"]
     action = f"{arn}:createdBy/{uuid.uuid5(uuid.NAMESPACE_URL, arn)}"
-    kinds = [HIGH] if configuration.get("DisableScaleIn") else [HIGH, LOW]
     return [
         {
             "AlarmName": named.get(kind) or f"{PREFIX}{key.resource}-{kind}-{uuid.uuid4()}",
@@ -72,7 +70,7 @@ def alarm_requests(key: TargetKey, policy: Record) -> list[Record]:
             "TreatMissingData": "missing",
             **metric(key, configuration, kind),
         }
-        for kind in kinds
+        for kind in (HIGH, LOW)
     ]
 
 

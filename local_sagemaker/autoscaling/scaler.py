@@ -157,7 +157,6 @@ class Scaler:
             high=high.points if high and high.in_alarm else None,
             low=low.points if low and low.in_alarm else None,
             base=target.out.before if target.out and cooling else current,
-            scales_in=not configuration.get("DisableScaleIn"),
         )
 
     def _cools(self, step: ScalingStep | None, policy: Record, member: str) -> bool:

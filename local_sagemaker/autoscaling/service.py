@@ -3,7 +3,7 @@
 import copy
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from local_sagemaker.api import JsonService
@@ -132,7 +132,7 @@ class AutoScaling:
         with self._store.lock:
             self._store.targets.pop(target.key, None)
         for policy in target.policies.values():
-            self._delete_alarms(policy["Alarms"])
+            self._delete_alarms(policy)
 
     # Policies
 
@@ -144,17 +144,14 @@ class AutoScaling:
         """
         with self._store.lock:
             target, name = self._store.find(request), request["PolicyName"]
-            old = target.policies.get(name)
-            policy = {**(old or self._new_policy(target.key, name)), **request}
+            old = target.policies.get(name) or self._new_policy(target.key, name)
+            policy = {**old, **request}
             refuse_policy(target, policy)
             alarms = alarm_requests(target.key, policy)
             policy["Alarms"] = described(alarms)
             target.policies[name] = policy
         for alarm in alarms:
             self._cloudwatch.put_metric_alarm(**alarm)
-        self._delete_alarms(
-            alarm for alarm in (old or policy)["Alarms"] if alarm not in policy["Alarms"]
-        )
         return {"PolicyARN": policy["PolicyARN"], "Alarms": policy["Alarms"]}
 
     def delete_policy(self, request: Record) -> Record:
@@ -164,16 +161,16 @@ class AutoScaling:
             policy = target.policies.pop(request["PolicyName"], None) if target else None
         if policy is None:
             raise ApiError("ObjectNotFoundException", "No scaling policy found.")
-        self._delete_alarms(policy["Alarms"])
+        self._delete_alarms(policy)
         return {}
 
     def _new_policy(self, key: TargetKey, name: str) -> Record:
         policy = autoscaling_arn("scalingPolicy", str(uuid.uuid4()), key, f"policyName/{name}")
         return {"CreationTime": self._clock(), "PolicyARN": policy, "Alarms": []}
 
-    def _delete_alarms(self, alarms: Iterable[Record]) -> None:
-        if names := [it["AlarmName"] for it in alarms]:
-            self._cloudwatch.delete_alarms(AlarmNames=names)
+    def _delete_alarms(self, policy: Record) -> None:
+        names = [alarm["AlarmName"] for alarm in policy["Alarms"]]
+        self._cloudwatch.delete_alarms(AlarmNames=names)
 
     # Scheduled actions
 

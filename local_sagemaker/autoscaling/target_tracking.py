@@ -24,7 +24,6 @@ class Policy:
     high: Sequence[float] | None
     low: Sequence[float] | None
     base: int
-    scales_in: bool = True
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,6 @@ def decide(
     proportion; a table of DynamoDB was seen to go from 5 to 1 in one step: the alarm's 15 minutes,
     the cooldown and the rounding are all that is gradual here.
     """
-    enabled = [policy for policy in policies if policy.scales_in]
     scales_out = any(policy.high for policy in policies)
     if scales_out:
         capacities = {
@@ -70,10 +68,10 @@ def decide(
             for policy in policies
             if policy.high
         }
-    elif enabled and all(policy.low for policy in enabled):
+    elif policies and all(policy.low for policy in policies):
         capacities = {
             policy.name: capacity_for(current, max(policy.low or [0]), policy.target)
-            for policy in enabled
+            for policy in policies
         }
     else:
         return None

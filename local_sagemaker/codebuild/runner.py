@@ -20,7 +20,7 @@ from local_sagemaker.codebuild.phases import (
     timed_out,
 )
 from local_sagemaker.codebuild.quota import Quota
-from local_sagemaker.codebuild.shell import Shell, host_environment
+from local_sagemaker.codebuild.shell import host_environment, run
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -90,18 +90,17 @@ class Build:
         failures: list[Failed] = []
         try:
             with self._phases.phase("DOWNLOAD_SOURCE"):
-                spec, shell = self._download()
+                spec = self._download()
             for name in ("install", "pre_build"):
-                self._run(name, spec, shell)
+                self._run(name, spec)
         except Failed as failed:
             failures.append(failed)
         else:
             for name in ("build", "post_build", "upload_artifacts"):
                 try:
-                    self._run(name, spec, shell)
+                    self._run(name, spec)
                 except Failed as failed:
                     failures.append(failed)
-                    shell.environment["CODEBUILD_BUILD_SUCCEEDING"] = "0"
         with self._phases.phase("FINALIZING"):
             pass
         if failures:
@@ -124,47 +123,45 @@ class Build:
                 self.log.open(self.logs["groupName"], self.logs["streamName"])
                 self.record["logs"] = self.logs
 
-    def _download(self) -> tuple[Buildspec, Shell]:
+    def _download(self) -> Buildspec:
         """Fetch the sources into folders that variables name (guide, build-env-ref-env-vars)."""
-        primary = self.folder / "src"
-        sources.download(self.record["source"], primary, self.s3)
-        folders = {"CODEBUILD_SRC_DIR": str(primary)}
+        folders = {"CODEBUILD_SRC_DIR": self.folder / "src"}
+        sources.download(self.record["source"], self.folder / "src", self.s3)
         for source in self.record["secondarySources"]:
             name = source["sourceIdentifier"]
-            folders[f"CODEBUILD_SRC_DIR_{name}"] = str(self.folder / f"src_{name}")
+            folders[f"CODEBUILD_SRC_DIR_{name}"] = self.folder / f"src_{name}"
             sources.download(source, self.folder / f"src_{name}", self.s3)
-        try:
-            spec = Buildspec.parse(self.record["source"].get("buildspec", ""))
-        except ValueError as error:
-            raise Failed("YAML_FILE_ERROR", str(error)) from error
-        own = self.environment.items()
-        environment = {
+        self.environment = {
             **host_environment(),
             # Packages come from where this machine gets them.
-            **{name: value for name, value in own if not name.startswith("PIP_")},
-            **folders,
-            "CODEBUILD_BUILD_SUCCEEDING": "1",
-            "PWD": str(primary),
+            **{k: value for k, value in self.environment.items() if not k.startswith("PIP_")},
+            **{name: str(folder) for name, folder in folders.items()},
         }
-        return spec, Shell(self.folder / "environment", self.log.file, environment)
+        try:
+            return Buildspec.parse(self.record["source"].get("buildspec", ""))
+        except ValueError as error:
+            raise Failed("YAML_FILE_ERROR", str(error)) from error
 
-    def _run(self, name: str, spec: Buildspec, shell: Shell) -> None:
-        """Run the commands of a phase, or upload the artifacts."""
+    def _run(self, name: str, spec: Buildspec) -> None:
+        """Run the command of a phase, or upload the artifacts."""
         with self._phases.phase(name.upper()):
+            folder = self.folder / "src"
             if name == "upload_artifacts":
-                self.output.upload(spec.artifacts, self.folder / "src")
-                return
-            self.log.say(f"Entering phase {name.upper()}")
-            for command in spec.commands[name]:
+                self.output.upload(spec.artifacts, folder)
+            if command := spec.commands.get(name):
                 self.log.say(f"Running command {command}")
-                status = shell.run(command, self._must_end)
+                status = run(
+                    command,
+                    folder=folder,
+                    environment=self.environment,
+                    log=self.log.file,
+                    must_end=self._must_end,
+                )
                 self._check()
                 if status:
-                    problem = f"{command} exit status {status}"
-                    self.log.say(f"Command did not exit successfully {problem}")
+                    message = f"{command}. Reason: exit status {status}"
                     raise Failed(
-                        "COMMAND_EXECUTION_ERROR",
-                        f"Error while executing command: {command}. Reason: exit status {status}",
+                        "COMMAND_EXECUTION_ERROR", f"Error while executing command: {message}"
                     )
 
     def _must_end(self) -> bool:

@@ -1,64 +1,43 @@
-"""The shell of a build: one process a command, and what commands leave to the next."""
+"""The command of a phase."""
 
 import os
-import shlex
 import signal
 import subprocess
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from local_sagemaker.prerequisites import search_path
 
 
-@dataclass
-class Shell:
-    """What the commands of all phases share, as buildspec version 0.2 has it.
+def run(
+    command: str,
+    *,
+    folder: Path,
+    environment: Mapping[str, str],
+    log: Path,
+    must_end: Callable[[], bool],
+) -> int:
+    """Return the exit status of a command, which is killed as soon as it must end.
 
-    Each command is a shell of its own, so that it has a status and can be ended; on leaving, it
-    writes its exported variables, PWD among them, to `file`, and the next one starts with them.
-    What a command leaves in the background ends with it.
+    What it prints goes to the log. What it leaves in the background ends with it.
     """
-
-    file: Path
-    log: Path
-    environment: dict[str, str]
-
-    def run(self, command: str, must_end: Callable[[], bool]) -> int:
-        """Return the exit status of a command, which is killed as soon as it must end.
-
-        What it prints goes to the log.
-        """
-        with self.log.open("ab") as log:
-            process = subprocess.Popen(
-                ["sh", "-c", self._script(command)],
-                cwd=self.environment["PWD"],
-                env=self.environment,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-        try:
-            while not _has_ended(process) and not must_end():
-                pass
-        finally:  # before it is reaped: until then, the number of its group is not another's
-            os.killpg(process.pid, signal.SIGKILL)
-            status = process.wait()
-        self._take_over()
-        return status
-
-    def _take_over(self) -> None:
-        """Take the variables of the last command; one that was killed left none."""
-        content = self.file.read_bytes() if self.file.exists() else b""
-        variables = dict(os.fsdecode(line).split("=", 1) for line in content.split(b"\0") if line)
-        if "PWD" in variables:
-            self.environment = variables
-        self.file.unlink(missing_ok=True)
-
-    def _script(self, command: str) -> str:
-        save = f"command -p env -0 > {shlex.quote(str(self.file))}"
-        return f"trap {shlex.quote(save)} EXIT\n{command}"
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            ["sh", "-c", command],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+    try:
+        while not _has_ended(process) and not must_end():
+            pass
+    finally:  # before it is reaped: until then, the number of its group is not another's
+        os.killpg(process.pid, signal.SIGKILL)
+        status = process.wait()
+    return status
 
 
 def host_environment() -> dict[str, str]:

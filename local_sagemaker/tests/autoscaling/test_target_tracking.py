@@ -25,7 +25,6 @@ def policy(
     low: float | None = None,
     target: float = 100,
     base: int = 4,
-    scales_in: bool = True,
 ) -> Policy:
     return Policy(
         name=name,
@@ -33,7 +32,6 @@ def policy(
         high=None if high is None else [high],
         low=None if low is None else [low],
         base=base,
-        scales_in=scales_in,
     )
 
 
@@ -117,7 +115,6 @@ policies_ = st.lists(
         high=st.none() | points,
         low=st.none() | points,
         base=st.integers(1, 20),
-        scales_in=st.booleans(),
     ),
     max_size=3,
 )

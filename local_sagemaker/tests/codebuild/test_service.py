@@ -15,12 +15,12 @@ MakeCodeBuild = Callable[..., CodeBuild]
 GPU_KIND = ("LINUX_GPU_CONTAINER", "BUILD_GENERAL1_SMALL")
 
 
-def spec(*commands: str) -> str:
-    phases = {"build": {"commands": list(commands)}}
+def spec(command: str) -> str:
+    phases = {"build": {"commands": [command]}}
     return json.dumps({"version": "0.2", "phases": phases})
 
 
-NOTHING = spec()
+NOTHING = spec("true")
 UNTIL_STOPPED = spec("echo started; sleep 300")
 
 
