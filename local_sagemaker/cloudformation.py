@@ -71,6 +71,9 @@ class ResourceType(ABC):
 
     replacing: tuple[str, ...] = ()
 
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
     @abstractmethod
     def create(self, logical_id: str, properties: dict[str, Any], stack: str) -> Created:
         """Make the resource."""

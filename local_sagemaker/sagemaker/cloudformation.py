@@ -19,24 +19,20 @@ class HostingResource(ResourceType):
 
     kind: ClassVar[str]
 
-    def __init__(self, sagemaker: Service) -> None:
-        self._sagemaker = sagemaker
-
     def create(self, logical_id: str, properties: Properties, stack: str) -> Created:
         """Create it, under a name of CloudFormation's making where the template has none."""
         name = properties.get(f"{self.kind}Name") or _generated_name(stack, logical_id)
         request = typed({**self.request(properties), f"{self.kind}Name": name})
-        answer = self._sagemaker.call(f"Create{self.kind}", request)
+        answer = self._service.call(f"Create{self.kind}", request)
         return answer[f"{self.kind}Arn"], {f"{self.kind}Name": name}
 
     def update(self, physical_id: str, old: Properties, new: Properties, stack: str) -> Created:
         """Only tags change in place."""
         before, after = ({it["Key"]: it for it in each.get("Tags", [])} for each in (old, new))
         arn = {"ResourceArn": physical_id}
-        if gone := [key for key in before if key not in after]:
-            self._sagemaker.call("DeleteTags", {**arn, "TagKeys": gone})
-        if after:
-            self._sagemaker.call("AddTags", {**arn, "Tags": list(after.values())})
+        if gone := before.keys() - after.keys():
+            self._service.call("DeleteTags", {**arn, "TagKeys": list(gone)})
+        self._service.call("AddTags", {**arn, "Tags": list(after.values())})
         return physical_id, {f"{self.kind}Name": self.name(physical_id, new)}
 
     def delete(self, physical_id: str, properties: Properties) -> None:
@@ -55,7 +51,7 @@ class HostingResource(ResourceType):
     def _if_found(self, operation: str, request: Properties) -> Properties | None:
         """Return what the service answers, or None if what the request names is not there."""
         try:
-            return self._sagemaker.call(operation, request)
+            return self._service.call(operation, request)
         except ApiError as error:
             if not error.message.startswith("Could not find"):
                 raise
@@ -126,7 +122,7 @@ class Endpoint(HostingResource):
         name = self.name(physical_id, new)
         if any(old.get(it) != new.get(it) for it in _OF_AN_UPDATE):
             request = {it: new[it] for it in _OF_AN_UPDATE if it in new}
-            self._sagemaker.call("UpdateEndpoint", typed({**request, "EndpointName": name}))
+            self._service.call("UpdateEndpoint", typed({**request, "EndpointName": name}))
             self._wait(name, new["EndpointConfigName"])
         return super().update(physical_id, old, new, stack)
 
@@ -144,7 +140,7 @@ class Endpoint(HostingResource):
 
     def _wait(self, name: str, config: str) -> None:
         for _ in self._moments(name):
-            endpoint = self._sagemaker.call("DescribeEndpoint", {"EndpointName": name})
+            endpoint = self._service.call("DescribeEndpoint", {"EndpointName": name})
             status, reason = endpoint["EndpointStatus"], endpoint.get("FailureReason")
             if status in ("Failed", "UpdateRollbackFailed"):
                 raise ValueError(f"Endpoint {name} {status}: {reason}")
