@@ -2,7 +2,6 @@
 
 from local_sagemaker.autoscaling.targets import MEMBERS, Record
 from local_sagemaker.cloudformation import Created, ResourceType, Service, typed
-from local_sagemaker.errors import ApiError
 
 SCHEDULED = "ScheduledActions"
 
@@ -25,7 +24,7 @@ class ScalableTarget(ResourceType):
 
     def delete(self, physical_id: str, properties: Record) -> None:
         """Deregister it, if it is registered."""
-        _call_if_found(self._service, "DeregisterScalableTarget", _target_of(physical_id))
+        self.call_if_found("DeregisterScalableTarget", _target_of(physical_id))
 
     def _register(self, old: Record, new: Record, **tags: Record) -> None:
         """Register the target, and put the scheduled actions that it has, and no others.
@@ -44,7 +43,7 @@ class ScalableTarget(ResourceType):
         )
         for name in before - names:
             request = {**named, "ScheduledActionName": name}
-            _call_if_found(self._service, "DeleteScheduledAction", request)
+            self.call_if_found("DeleteScheduledAction", request)
 
 
 class ScalingPolicy(ResourceType):
@@ -67,7 +66,7 @@ class ScalingPolicy(ResourceType):
         """Delete it, if its target was not deregistered before."""
         request = _policy_request(properties)
         named = {name: request[name] for name in ("PolicyName", *MEMBERS)}
-        _call_if_found(self._service, "DeleteScalingPolicy", named)
+        self.call_if_found("DeleteScalingPolicy", named)
 
 
 def resource_types(service: Service) -> dict[str, ResourceType]:
@@ -86,11 +85,3 @@ def _policy_request(properties: Record) -> Record:
 
 def _target_of(physical_id: str) -> Record:
     return dict(zip(MEMBERS, physical_id.split("|"), strict=False)) if physical_id else {}
-
-
-def _call_if_found(service: Service, operation: str, request: Record) -> None:
-    try:
-        service.call(operation, request)
-    except ApiError as error:
-        if error.code != "ObjectNotFoundException":
-            raise

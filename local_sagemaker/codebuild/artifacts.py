@@ -9,6 +9,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from local_sagemaker.codebuild import buildspec
 from local_sagemaker.codebuild.phases import Failed
+from local_sagemaker.codebuild.sources import invalid_input
 from local_sagemaker.environment import ACCOUNT, REGION
 from local_sagemaker.errors import ApiError
 
@@ -38,7 +39,7 @@ def check(described: Record) -> None:
 
 
 def _invalid(reason: str) -> ApiError:
-    return ApiError("InvalidInputException", f"Invalid artifacts: {reason}")
+    return invalid_input(f"Invalid artifacts: {reason}")
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from local_sagemaker.codebuild.artifacts import Output
 from local_sagemaker.codebuild.projects import Projects
 from local_sagemaker.codebuild.quota import Quota
 from local_sagemaker.codebuild.runner import Build
+from local_sagemaker.codebuild.sources import invalid_input
 from local_sagemaker.environment import ACCOUNT, REGION
 from local_sagemaker.errors import ApiError
 from local_sagemaker.quotas.account import BUILDS_AT_ONCE
@@ -129,17 +130,14 @@ class CodeBuild:
     def _started_with(self, token: str, request: Record) -> Build | None:
         """Return the build that this very request has started, if the token still holds."""
         if len(token) > TOKEN_LENGTH:
-            raise ApiError(
-                "InvalidInputException",
-                f"idempotencyToken has {len(token)} characters; at most {TOKEN_LENGTH} are allowed",
+            raise invalid_input(
+                f"idempotencyToken has {len(token)} characters; at most {TOKEN_LENGTH} are allowed"
             )
         build, started, when = self._tokens.get(token, (None, request, 0.0))
         if self._clock() - when >= TOKEN_SECONDS:
             return None
         if started != request:  # junioryono/billet saw these words on 2026-08-31
-            raise ApiError(
-                "InvalidInputException", f"Request parameter mismatch for idempotency token {token}"
-            )
+            raise invalid_input(f"Request parameter mismatch for idempotency token {token}")
         return build
 
     def _new(self, settings: Record) -> Build:

@@ -4,7 +4,6 @@ import copy
 from typing import Any
 
 from local_sagemaker.codebuild import artifacts, sources
-from local_sagemaker.errors import ApiError
 
 Record = dict[str, Any]
 
@@ -76,14 +75,14 @@ def _check(settings: Record) -> None:
         ),
     }
     if members := [name for name, is_used in not_emulated.items() if is_used]:
-        raise _invalid(f"The local SageMaker has no {', '.join(members)}: leave it out.")
+        raise sources.invalid_input(
+            f"The local SageMaker has no {', '.join(members)}: leave it out."
+        )
     sources.check(settings["source"], settings["secondarySources"])
     artifacts.check(settings["artifacts"])
     kind, size = environment["type"], environment["computeType"]
     if kind == "LINUX_GPU_CONTAINER" and size not in GPU_COMPUTE_TYPES:
         # guide, build-env-ref-compute-types: the rows of this type
-        raise _invalid(f"{kind} has no {size}: choose one of {', '.join(GPU_COMPUTE_TYPES)}.")
-
-
-def _invalid(message: str) -> ApiError:
-    return ApiError("InvalidInputException", message)
+        raise sources.invalid_input(
+            f"{kind} has no {size}: choose one of {', '.join(GPU_COMPUTE_TYPES)}."
+        )

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from local_sagemaker.cloudformation import Created, ResourceType, Service, typed
-from local_sagemaker.errors import ApiError
 
 STABILIZE_SECONDS = 9 * 3600
 """More than an update may take: 8 hours, the most of MaximumExecutionTimeoutInSeconds."""
@@ -38,7 +37,7 @@ class HostingResource(ResourceType):
     def delete(self, physical_id: str, properties: Properties) -> None:
         """Delete it, if it is still there."""
         request = {f"{self.kind}Name": self.name(physical_id, properties)}
-        self._if_found(f"Delete{self.kind}", request)
+        self.call_if_found(f"Delete{self.kind}", request)
 
     def name(self, physical_id: str, properties: Properties) -> str:
         """Return the resource's name; the ARN has it in lower case, as generated names are."""
@@ -47,15 +46,6 @@ class HostingResource(ResourceType):
     def request(self, properties: Properties) -> Properties:
         """Return what the service's Create operation takes of the properties."""
         return properties
-
-    def _if_found(self, operation: str, request: Properties) -> Properties | None:
-        """Return what the service answers, or None if what the request names is not there."""
-        try:
-            return self._service.call(operation, request)
-        except ApiError as error:
-            if not error.message.startswith("Could not find"):
-                raise
-            return None
 
 
 class Model(HostingResource):
@@ -131,7 +121,7 @@ class Endpoint(HostingResource):
         super().delete(physical_id, properties)
         request = {"EndpointName": self.name(physical_id, properties)}
         for _ in self._moments(request["EndpointName"]):
-            if self._if_found("DescribeEndpoint", request) is None:
+            if self.call_if_found("DescribeEndpoint", request) is None:
                 return
 
     def request(self, properties: Properties) -> Properties:
