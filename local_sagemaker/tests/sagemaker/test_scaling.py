@@ -5,7 +5,7 @@ import pytest
 
 from local_sagemaker.errors import ApiError, LocalSageMakerError
 from local_sagemaker.sagemaker.hosting_api import Hosting
-from local_sagemaker.tests.sagemaker.conftest import FakeFleet, Fleets, config
+from local_sagemaker.tests.sagemaker.conftest import FakeClock, FakeFleet, Fleets, config
 from local_sagemaker.tests.sagemaker.endpoints import (
     TEXT,
     create,
@@ -14,6 +14,7 @@ from local_sagemaker.tests.sagemaker.endpoints import (
     status,
     variant_of,
 )
+from local_sagemaker.tests.support.waiting import eventually
 
 
 def test_counts_and_weights_that_are_set_are_reached_by_an_update(hosting: Hosting) -> None:
@@ -32,6 +33,18 @@ def test_counts_and_weights_that_are_set_are_reached_by_an_update(hosting: Hosti
     assert variant_of(hosting, "CurrentWeight", "DesiredWeight") == (0.25, 0.25)
     fleet: Any = hosting.route("Text")[0]
     assert fleet.weights == {"only": 0.25}
+
+
+def test_an_update_of_a_weight_is_seen(hosting: Hosting, clock: FakeClock) -> None:
+    create(hosting)
+    in_service(hosting)
+    clock.filled.clear()
+    set_by_hand(hosting, DesiredWeight=0.5)
+    eventually(lambda: clock.waiting)
+    assert status(hosting) == "Updating"
+    assert variant_of(hosting, "CurrentWeight", "DesiredWeight") == (1.0, 0.5)
+    clock.filled.set()
+    assert in_service(hosting)["ProductionVariants"][0]["CurrentWeight"] == 0.5
 
 
 def test_instances_that_cannot_be_scaled_are_as_many_as_before(
