@@ -17,12 +17,11 @@ def stream(config: Record, project: str, build: str) -> tuple[str, str] | None:
 
     `config` is API, LogsConfig; its stream name is a prefix.
     """
-    wanted = config.get("cloudWatchLogs", {"status": "ENABLED"})
-    if wanted["status"] == "DISABLED":
+    logs = config["cloudWatchLogs"]
+    if logs["status"] == "DISABLED":
         return None
-    prefix = wanted.get("streamName", "")
-    group = wanted.get("groupName") or f"/aws/codebuild/{project}"
-    return group, f"{prefix}/{build}" if prefix else build
+    name = "/".join(filter(None, [logs.get("streamName"), build]))
+    return logs.get("groupName") or f"/aws/codebuild/{project}", name
 
 
 def location(config: Record, stream: tuple[str, str] | None) -> Record:

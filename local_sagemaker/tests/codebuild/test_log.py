@@ -85,7 +85,6 @@ def test_what_cloudwatch_does_not_take_stays_in_the_file(
 @pytest.mark.parametrize(
     ("config", "expected"),
     [
-        ({}, ("/aws/codebuild/builder", UUID)),
         (ENABLED, ("/aws/codebuild/builder", UUID)),
         ({"cloudWatchLogs": {"status": "ENABLED", "groupName": "mine"}}, ("mine", UUID)),
         (
