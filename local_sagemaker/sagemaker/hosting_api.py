@@ -100,7 +100,7 @@ class Hosting(Registry):
             # hashicorp/terraform-provider-aws#40048 and #48997 names the old one.
             old = self.describe_endpoint_config(endpoint.description)
             plan = self._plan(request)
-            _refuse_changed(variants.changed(old, plan.config), scaled)
+            _refuse_changed(old, plan.config, scaled)
             pending = variants.kept(endpoint.variants, plan.config, request)
             counts = variants.counts(pending)
             check_variants(wanted, list(variants.counts(endpoint.variants)), list(counts))
@@ -324,15 +324,17 @@ def _refuse_unless(endpoint: Endpoint, *allowed: str) -> None:
     raise invalid(f'Cannot update in-progress endpoint "{endpoint.arn}".')
 
 
-def _refuse_changed(changed: list[str], scaled: Collection[str]) -> None:
+def _refuse_changed(old: Record, new: Record, scaled: Collection[str]) -> None:
     """Refuse an update that changes a scaled variant's instances, or removes it.
 
     Source: the developer guide, "Update endpoints that use auto scaling": the call fails; a change
     of the model alone does not. That a removed variant is refused too has no source.
     """
-    names = [it for it in changed if it in scaled]
-    if names:
-        raise invalid(
-            f"Variant {', '.join(names)} is a scalable target of Application Auto Scaling: call "
-            "DeregisterScalableTarget before it is removed or gets another instance type."
-        )
+    types = {each["VariantName"]: each["InstanceType"] for each in new["ProductionVariants"]}
+    for variant in old["ProductionVariants"]:
+        name = variant["VariantName"]
+        if name in scaled and types.get(name) != variant["InstanceType"]:
+            raise invalid(
+                f"Variant {name} is a scalable target of Application Auto Scaling: call "
+                "DeregisterScalableTarget before it is removed or gets another instance type."
+            )

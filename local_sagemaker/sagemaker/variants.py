@@ -45,16 +45,6 @@ def kept(old: list[Record], config: Record, request: Record) -> list[Record]:
     ]
 
 
-def changed(old: Record, new: Record) -> list[str]:
-    """Return the variants that a new configuration has not, or on other instances."""
-    instances = {it["VariantName"]: it["InstanceType"] for it in new["ProductionVariants"]}
-    return [
-        it["VariantName"]
-        for it in old["ProductionVariants"]
-        if instances.get(it["VariantName"]) != it["InstanceType"]
-    ]
-
-
 def counts(variants: list[Record], *, when: str = "Desired") -> dict[str, int]:
     """Return the instances by variant, desired or current."""
     return {it["VariantName"]: it[f"{when}InstanceCount"] for it in variants}

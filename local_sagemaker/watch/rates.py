@@ -46,12 +46,10 @@ class Traffic:
             counts.turn(now)
             first = max(now - len(counts.ended), math.ceil(since))
             seconds = list(counts.ended)[len(counts.ended) - (now - first) :] if first < now else []
+        members = _Second._fields
         return {
             "first": first,
-            "calls": [second.calls for second in seconds],
-            "errors": [second.errors for second in seconds],
-            "p50": [second.p50 for second in seconds],
-            "p95": [second.p95 for second in seconds],
+            **{member: [getattr(second, member) for second in seconds] for member in members},
         }
 
     def keep(self, endpoints: Collection[str]) -> None:
