@@ -69,6 +69,11 @@ class Endpoint:
         return str(self.description["EndpointName"])
 
     @property
+    def arn(self) -> str:
+        """Return its ARN."""
+        return str(self.description["EndpointArn"])
+
+    @property
     def status(self) -> str:
         """Return its EndpointStatus."""
         return str(self.description["EndpointStatus"])
@@ -128,15 +133,12 @@ class Endpoint:
         }
         self.set(PendingDeploymentSummary=summary, FailureReason=None, **changes)
 
-    def tell(self, status: str, message: str, now: Mapping[str, int] | None = None) -> None:
-        """Say what happens to the pending variants, and how many instances they have from `now`."""
+    def count_pending(self, now: Mapping[str, int]) -> None:
+        """Say how many instances the pending variants have now."""
         with self.lock:
-            pending = variants.counted(self.pending, now) if now else self.pending
-            summary = {
-                **self.description["PendingDeploymentSummary"],
-                "ProductionVariants": variants.under(pending, status, message),
-            }
-            self.set(PendingDeploymentSummary=summary)
+            summary = self.description["PendingDeploymentSummary"]
+            counted = variants.counted(self.pending, now)
+            self.set(PendingDeploymentSummary={**summary, "ProductionVariants": counted})
 
     def pick(self) -> tuple[Fleet, dict[str, float]] | None:
         """Return the fleet that gets the next call, and the weights of its variants."""

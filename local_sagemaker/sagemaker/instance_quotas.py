@@ -40,28 +40,23 @@ def check_quotas(
 def _used(endpoints: Iterable[Endpoint]) -> Counter[str]:
     """Return the instances that all endpoints hold, by quota.
 
-    Those of an update under way count as well as those that it replaces: of a rolling one those
-    that are there, else all that are to come. A failed endpoint has none.
+    Those of an update in progress count as well as those that it replaces, all that are to come. A
+    failed endpoint has none.
     """
     used: Counter[str] = Counter()
     for endpoint in endpoints:
-        description = endpoint.description
         if endpoint.status == "Failed":
             continue
         if endpoint.status != "Creating":
-            _count(used, endpoint.plan.config, description["ProductionVariants"])
-        if pending := description.get("PendingDeploymentSummary"):
-            rolling = "RollingUpdatePolicy" in description.get("LastDeploymentConfig", {})
-            _count(used, endpoint.coming.config, pending["ProductionVariants"], only_now=rolling)
+            _count(used, endpoint.plan.config, endpoint.variants)
+        if "PendingDeploymentSummary" in endpoint.description:
+            _count(used, endpoint.coming.config, endpoint.pending)
     return used
 
 
-def _count(
-    used: Counter[str], config: Record, variants: Iterable[Record], *, only_now: bool = False
-) -> None:
-    types = {it["VariantName"]: it["InstanceType"] for it in config["ProductionVariants"]}
-    for it in variants:
-        desired = 0 if only_now else it["DesiredInstanceCount"]
-        count = max(it["CurrentInstanceCount"], desired)
-        used[instances_name(types[it["VariantName"]])] += count
+def _count(used: Counter[str], config: Record, variants: Iterable[Record]) -> None:
+    types = {each["VariantName"]: each["InstanceType"] for each in config["ProductionVariants"]}
+    for variant in variants:
+        count = max(variant["CurrentInstanceCount"], variant["DesiredInstanceCount"])
+        used[instances_name(types[variant["VariantName"]])] += count
         used[ALL_INSTANCES] += count

@@ -48,7 +48,7 @@ class Registry:
         self._lock = threading.RLock()
         self._models: dict[str, Record] = {}
         self._configs: dict[str, Record] = {}
-        self._tags = Tags()
+        self.tags = Tags()
 
     # Models
 
@@ -107,23 +107,6 @@ class Registry:
         with self._lock:
             return ENDPOINT_CONFIG.list(self._configs.values(), request)
 
-    # Tags
-
-    def add_tags(self, request: Record) -> Record:
-        """AddTags."""
-        with self._lock:
-            return self._tags.add(request)
-
-    def list_tags(self, request: Record) -> Record:
-        """ListTags."""
-        with self._lock:
-            return self._tags.list(request)
-
-    def delete_tags(self, request: Record) -> Record:
-        """DeleteTags."""
-        with self._lock:
-            return self._tags.delete(request)
-
     # What needs the lock
 
     def _plan(self, request: Record) -> Plan:
@@ -141,10 +124,10 @@ class Registry:
     def _born(self, kind: Kind, request: Record) -> Record:
         """Return the description of a resource that is created now; its tags are kept apart."""
         born = kind.born(request[f"{kind.name}Name"])
-        self._tags.born(born[f"{kind.name}Arn"], request.get("Tags", []))
+        self.tags.born(born[f"{kind.name}Arn"], request.get("Tags", []))
         return {**{name: it for name, it in request.items() if name != "Tags"}, **born}
 
     def _delete(self, kind: Kind, records: dict[str, Any], name: str) -> None:
         kind.find(records, name)
         del records[name]
-        self._tags.gone(kind.arn(name))
+        self.tags.gone(kind.arn(name))

@@ -14,7 +14,6 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from local_sagemaker.hosting.invocation import Receive, Send
-from local_sagemaker.watch.schema import State
 
 PREFIX = "/_local_sagemaker/"
 
@@ -53,7 +52,7 @@ def is_for(scope: Any) -> bool:
 class Site:
     """An ASGI application for requests that `is_for` accepts; `state` returns the document."""
 
-    def __init__(self, state: Callable[..., State]) -> None:
+    def __init__(self, state: Callable[..., dict[str, Any]]) -> None:
         self._state = state
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:

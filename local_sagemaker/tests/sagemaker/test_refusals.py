@@ -79,12 +79,16 @@ def test_a_model_in_an_image_is_not_emulated(s3: Any) -> None:
         ({"ProductionVariants": [ONE, ONE]}, "The names of variants must differ: only, only."),
         (
             {"ProductionVariants": [ONE], "MetricsConfig": {"MetricPublishFrequencyInSeconds": 20}},
-            "MetricPublishFrequencyInSeconds is 20: it must be one of 10, 30, 60, 120, 180, 240, "
-            "300.",
+            "The local SageMaker publishes metrics every 60 s: leave out "
+            "MetricPublishFrequencyInSeconds.",
         ),
         (
             {"ProductionVariants": [VARIANT]},
             "The local SageMaker has no inference components: give variant only a ModelName.",
+        ),
+        (
+            {"ProductionVariants": [{**ONE, "InstanceType": "ml.inf1.xlarge"}]},
+            "The local SageMaker has no ml.inf1.xlarge.",
         ),
         *(
             (
