@@ -56,6 +56,7 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "DescribeModelInput": "ModelName",
         "DesiredWeightAndCapacity": "DesiredInstanceCount DesiredWeight VariantName",
         "ImageConfig": "RepositoryAccessMode RepositoryAuthConfig",
+        "InstancePool": "InstanceType ModelNameOverride Priority",
         "ListEndpointConfigsInput": _LIST,
         "ListEndpointsInput": f"{_LIST} StatusEquals",
         "ListModelsInput": _LIST,
@@ -64,8 +65,9 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "MetricPublishFrequencyInSeconds",
         "MultiModelConfig": "ModelCacheSetting",
         "ProductionVariant": "ContainerStartupHealthCheckTimeoutInSeconds InferenceAmiVersion "
-        "InitialInstanceCount InitialVariantWeight InstanceType ModelDataDownloadTimeoutInSeconds "
-        "ModelName RoutingConfig VariantName VolumeSizeInGB",
+        "InitialInstanceCount InitialVariantWeight InstancePools InstanceType "
+        "ModelDataDownloadTimeoutInSeconds ModelName RoutingConfig "
+        "VariantInstanceProvisionTimeoutInSeconds VariantName VolumeSizeInGB",
         "ProductionVariantRoutingConfig": "RoutingStrategy",
         "RepositoryAuthConfig": "RepositoryCredentialsProviderArn",
         "RollingUpdatePolicy": "MaximumBatchSize MaximumExecutionTimeoutInSeconds "

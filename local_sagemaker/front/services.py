@@ -1,5 +1,6 @@
 """The services that ministack lacks, put together."""
 
+import json
 import os
 from functools import partial
 from typing import Any
@@ -19,6 +20,7 @@ from local_sagemaker.hosting.container import ModelStep
 from local_sagemaker.hosting.container_logs import ContainerLogs
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.launch import Host
+from local_sagemaker.hosting.pools import Capacities
 from local_sagemaker.metrics.collected import Collected
 from local_sagemaker.metrics.gpu_trace import GpuTrace
 from local_sagemaker.metrics.instances import EVERY_SECONDS, InstanceMetrics
@@ -87,6 +89,7 @@ class Services:
                 follow=self._logs.follow,
                 tell=events.tell,
                 most_failed_pings=settings.whole_number(settings.FAILED_PINGS),
+                capacities=Capacities(json.loads(os.environ.get(settings.CAPACITY, "{}"))),
             ),
             fleet=Fleet,
             clock=lambda: Clock(speed),

@@ -11,6 +11,7 @@ from typing import Any
 from local_sagemaker.errors import ApiError, LocalSageMakerError
 from local_sagemaker.hosting.instance import Instance, Running
 from local_sagemaker.hosting.launch import Host, begin
+from local_sagemaker.hosting.pools import Capacities, Pool, pools
 
 DRAIN_SECONDS = 30
 """What an instance that is ended gets for its calls. Source: developer guide, "Use Your Own
@@ -51,7 +52,7 @@ class Fleet:
         when another thread calls `stop` before this returns; what was started waits for `stop`.
         """
         self._kinds = {
-            it["VariantName"]: _Kind.of(host, endpoint, it, models[it["ModelName"]])
+            it["VariantName"]: _Kind.of(host, endpoint, it, models)
             for it in config["ProductionVariants"]
         }
         self.config = config["EndpointConfigName"]
@@ -129,12 +130,11 @@ class Fleet:
             instance.stop()
 
     def _grow(self, wanted: Mapping[str, int]) -> None:
-        new = [
-            Instance(name, self._kinds[name].begin, most_failed_pings=self._most_failed_pings)
-            for name, count in wanted.items()
-            for _ in range(count - len(self._serving[name]))
-        ]
+        new: list[Instance] = []
         try:
+            for name, count in wanted.items():
+                for _ in range(count - len(self._serving[name])):
+                    new.append(self._kinds[name].instance(name, self._most_failed_pings))
             for instance in new:
                 self._add(instance)
             for instance in new:
@@ -147,7 +147,10 @@ class Fleet:
             raise
         with self._changed:
             for instance in new:
-                self._serving[instance.variant].append(instance)
+                serving = self._serving[instance.variant]
+                serving.append(instance)
+                # Those of the least preferred type end first.
+                serving.sort(key=self._kinds[instance.variant].preference)
 
     def _shrink(self, wanted: Mapping[str, int]) -> None:
         with self._changed:
@@ -218,12 +221,33 @@ def _least_busy(instances: list[Instance], target_model: str | None) -> Instance
 class _Kind:
     """How a variant's instances start, and the seconds that each has to become healthy."""
 
-    begin: Callable[[], Running]
+    variant: dict[str, Any]
+    begin: Callable[[Pool], Running]
+    capacities: Capacities
     seconds: float
 
     @classmethod
     def of(
-        cls, host: Host, endpoint: str, variant: dict[str, Any], model: dict[str, Any]
+        cls, host: Host, endpoint: str, variant: dict[str, Any], models: dict[str, dict[str, Any]]
     ) -> "_Kind":
+        def start(pool: Pool) -> Running:
+            of_type = {**variant, "InstanceType": pool.instance_type}
+            return begin(host, endpoint, of_type, models[pool.model_name])
+
         seconds = variant.get("ContainerStartupHealthCheckTimeoutInSeconds", 600)
-        return cls(partial(begin, host, endpoint, variant, model), seconds)
+        return cls(variant, start, host.capacities, seconds)
+
+    def instance(self, name: str, most_failed_pings: int | None) -> Instance:
+        """Return an instance of the first type with capacity. Raise `NoCapacityError`."""
+        pool = self.capacities.take(self.variant)
+        return Instance(
+            name,
+            partial(self.begin, pool),
+            most_failed_pings=most_failed_pings,
+            pool=pool,
+            ended=partial(self.capacities.give_back, pool),
+        )
+
+    def preference(self, instance: Instance) -> int:
+        """Return the place of an instance's type among the variant's."""
+        return pools(self.variant).index(instance.pool) if instance.pool else 0

@@ -13,6 +13,7 @@ from typing import Any
 from local_sagemaker.clock import Clock
 from local_sagemaker.errors import ApiError, LocalSageMakerError, plain_message
 from local_sagemaker.happenings import Happening, Kind, Tell, untold
+from local_sagemaker.hosting import pools
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.sagemaker import variants
@@ -99,7 +100,7 @@ class Endpoint:
     def described(self) -> Record:
         """Return what DescribeEndpoint answers."""
         with self.lock:
-            return copy.deepcopy({**self.description, **self._capture()})
+            return copy.deepcopy({**self.description, **self._capture(), **self._pools()})
 
     def set(self, **changes: Any) -> None:
         """Change members of the description; None takes one away."""
@@ -175,6 +176,22 @@ class Endpoint:
         coming = self.description.get("PendingDeploymentSummary", {}).get("EndpointConfigName")
         config = coming or self.description.get("EndpointConfigName")
         return f"{self.name} is {self.status}: {why or f'configuration {config}'}"
+
+    def _pools(self) -> Record:
+        """Return the variants with the instances of each type, where there are instance pools."""
+        configured = {each["VariantName"]: each for each in self.plan.config["ProductionVariants"]}
+        if self.fleet is None or not any("InstancePools" in it for it in configured.values()):
+            return {}
+        serving = self.fleet.serving()
+        described = [
+            {**variant, "InstancePools": pools.described(
+                configured[name],
+                [each.pool.instance_type for each in serving[name] if each.pool],
+                variant["CurrentInstanceCount"],
+            )} if "InstancePools" in configured[name := variant["VariantName"]] else variant
+            for variant in self.variants
+        ]  # fmt: skip
+        return {"ProductionVariants": described}
 
     def _capture(self) -> Record:
         """Return the "currently active data capture configuration": the API reference."""

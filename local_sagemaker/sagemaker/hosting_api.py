@@ -11,6 +11,7 @@ from local_sagemaker.happenings import Kind
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.instance import Instance
 from local_sagemaker.hosting.launch import Host
+from local_sagemaker.hosting.pools import NoCapacityError
 from local_sagemaker.sagemaker import variants
 from local_sagemaker.sagemaker.deployment import alarms_of, deployment
 from local_sagemaker.sagemaker.deployment_checks import (
@@ -253,7 +254,8 @@ class Hosting(Registry):
             clock.fill(LEAST_SECONDS, self._site.stopping)
         except Exception as error:
             fleet.stop()
-            clock.fill(LEAST_SECONDS, self._site.stopping)
+            seconds = error.seconds if isinstance(error, NoCapacityError) else LEAST_SECONDS
+            clock.fill(seconds, self._site.stopping)
             with self._lock:
                 endpoint.new = None
                 endpoint.set(
@@ -328,12 +330,14 @@ def _refuse_changed(old: Record, new: Record, scaled: Collection[str]) -> None:
     """Refuse an update that changes a scaled variant's instances, or removes it.
 
     Source: the developer guide, "Update endpoints that use auto scaling": the call fails; a change
-    of the model alone does not. That a removed variant is refused too has no source.
+    of the model alone does not. That a removed variant is refused too has no source. Scaling stays
+    where instance pools come or go (AWS machine learning blog, "Capacity-aware inference").
     """
-    types = {each["VariantName"]: each["InstanceType"] for each in new["ProductionVariants"]}
+    types = {each["VariantName"]: each.get("InstanceType") for each in new["ProductionVariants"]}
     for variant in old["ProductionVariants"]:
-        name = variant["VariantName"]
-        if name in scaled and types.get(name) != variant["InstanceType"]:
+        name, before = variant["VariantName"], variant.get("InstanceType")
+        removed, after = name not in types, types.get(name)
+        if name in scaled and (removed or (before and after and before != after)):
             raise invalid(
                 f"Variant {name} is a scalable target of Application Auto Scaling: call "
                 "DeregisterScalableTarget before it is removed or gets another instance type."

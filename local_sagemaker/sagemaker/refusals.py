@@ -4,13 +4,14 @@ The forms of the values were checked before, by the service's model. Rules witho
 marked; AWS refuses these requests in words that were not found.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from local_sagemaker.errors import invalid
 from local_sagemaker.hosting.archives import S3Prefix
+from local_sagemaker.hosting.pools import pools
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -58,16 +59,30 @@ def check_endpoint_config(request: Record) -> None:
             raise invalid(
                 f"The local SageMaker has no inference components: give variant {name} a ModelName."
             )
-        for member in ("InstanceType", "InitialInstanceCount"):
-            if member not in variant:  # no source
-                raise invalid(f"Variant {name} needs an {member}.")
-        if variant["InstanceType"].startswith("ml.inf1."):
-            # Deployment guardrails are not for them: developer guide,
-            # deployment-guardrails-exclusions.
-            raise invalid(f"The local SageMaker has no {variant['InstanceType']}.")
+        if "InitialInstanceCount" not in variant:  # no source
+            raise invalid(f"Variant {name} needs an InitialInstanceCount.")
+        if ("InstanceType" in variant) == ("InstancePools" in variant):
+            # That both are rejected: mikegc-aws/strands-decider-triton, README; neither: no source.
+            raise invalid(f"Variant {name} needs an InstanceType or InstancePools, and not both.")
+        for pool in pools(variant):
+            if pool.instance_type.startswith("ml.inf1."):
+                # Deployment guardrails are not for them: developer guide,
+                # deployment-guardrails-exclusions.
+                raise invalid(f"The local SageMaker has no {pool.instance_type}.")
     names = [it["VariantName"] for it in variants]
     if len(set(names)) < len(names):  # no source
         raise invalid(f"The names of variants must differ: {', '.join(names)}.")
+
+
+def check_pools(request: Record, models: Mapping[str, Record]) -> None:
+    """Raise `ApiError` for pools of multi-model containers, which no document of AWS names."""
+    for variant in request["ProductionVariants"]:
+        modes = {models[pool.model_name]["PrimaryContainer"]["Mode"] for pool in pools(variant)}
+        if "InstancePools" in variant and "MultiModel" in modes:
+            raise invalid(
+                f"The local SageMaker has no InstancePools for multi-model containers: give "
+                f"variant {variant['VariantName']} an InstanceType."
+            )
 
 
 def check_desired(wanted: list[Record], known: Collection[str]) -> None:

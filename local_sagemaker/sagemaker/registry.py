@@ -5,7 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from local_sagemaker.sagemaker.refusals import check_endpoint_config, check_model
+from local_sagemaker.hosting.pools import pools
+from local_sagemaker.sagemaker.refusals import check_endpoint_config, check_model, check_pools
 from local_sagemaker.sagemaker.resources import ENDPOINT_CONFIG, MODEL, Kind, Record
 from local_sagemaker.sagemaker.tags import Tags
 
@@ -87,7 +88,7 @@ class Registry:
         request = {**request, "MetricsConfig": {**METRICS, **request.get("MetricsConfig", {})}}
         with self._lock:
             ENDPOINT_CONFIG.refuse_existing(self._configs, name)
-            self._models_of(request)
+            check_pools(request, self._models_of(request))
             self._configs[name] = self._born(ENDPOINT_CONFIG, request)
             return {"EndpointConfigArn": self._configs[name]["EndpointConfigArn"]}
 
@@ -118,7 +119,7 @@ class Registry:
 
         Source: aws/sagemaker-python-sdk#2112.
         """
-        names = [it["ModelName"] for it in config["ProductionVariants"]]
+        names = [pool.model_name for it in config["ProductionVariants"] for pool in pools(it)]
         return {name: MODEL.find(self._models, name) for name in names}
 
     def _born(self, kind: Kind, request: Record) -> Record:

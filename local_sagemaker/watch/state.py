@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from local_sagemaker.autoscaling.alarms import HIGH, alarms_of
 from local_sagemaker.autoscaling.store import Target
 from local_sagemaker.hosting.instance import Instance
+from local_sagemaker.hosting.pools import pools
 from local_sagemaker.metrics.processors import Processors
 from local_sagemaker.sagemaker.endpoint import Endpoint
 from local_sagemaker.watch.alarms import Alarms
@@ -106,7 +107,7 @@ class Watch:
             yield {
                 "name": name,
                 "weight": variant["CurrentWeight"],
-                "instance_type": config["InstanceType"],
+                "instance_type": ", ".join(pool.instance_type for pool in pools(config)),
                 "container_mode": container.get("Mode", "SingleModel"),
                 "current_count": variant["CurrentInstanceCount"],
                 "desired_count": variant["DesiredInstanceCount"],
