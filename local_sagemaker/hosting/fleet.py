@@ -133,8 +133,8 @@ class Fleet:
         new: list[Instance] = []
         try:
             for name, count in wanted.items():
-                for _ in range(count - len(self._serving[name])):
-                    new.append(self._kinds[name].instance(name, self._most_failed_pings))
+                kind, added = self._kinds[name], range(count - len(self._serving[name]))
+                new.extend(kind.instance(name, self._most_failed_pings) for _ in added)
             for instance in new:
                 self._add(instance)
             for instance in new:

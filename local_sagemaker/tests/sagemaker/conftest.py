@@ -56,6 +56,9 @@ class FakeFleet:
             raise self._fleets.unscalable.pop(0)
         self.counts = dict(counts)
 
+    def serving(self) -> dict[str, list[Any]]:
+        return {name: [] for name in self.counts}
+
     def choose(self, weights: Mapping[str, float], **_: Any) -> FakeInstance:
         self.weights = dict(weights)
         self.busy += 1

@@ -14,6 +14,11 @@ from local_sagemaker.tests.sagemaker.conftest import CONTAINER, VARIANT
 ONE = {**VARIANT, "ModelName": "m"}
 
 
+def without(member: str) -> dict[str, Any]:
+    """Return a variant without one of its members."""
+    return {name: value for name, value in ONE.items() if name != member}
+
+
 def refusal_of_model(s3: Any, **request: Any) -> str:
     with pytest.raises(ApiError) as refused:
         check_model({"ModelName": "m", **request}, s3, assumable=lambda _: True)
@@ -90,12 +95,17 @@ def test_a_model_in_an_image_is_not_emulated(s3: Any) -> None:
             {"ProductionVariants": [{**ONE, "InstanceType": "ml.inf1.xlarge"}]},
             "The local SageMaker has no ml.inf1.xlarge.",
         ),
-        *(
-            (
-                {"ProductionVariants": [{it: ONE[it] for it in ONE if it != member}]},
-                f"Variant only needs an {member}.",
-            )
-            for member in ("InstanceType", "InitialInstanceCount")
+        (
+            {"ProductionVariants": [without("InitialInstanceCount")]},
+            "Variant only needs an InitialInstanceCount.",
+        ),
+        (
+            {"ProductionVariants": [without("InstanceType")]},
+            "Variant only needs an InstanceType or InstancePools, and not both.",
+        ),
+        (
+            {"ProductionVariants": [{**ONE, "InstancePools": [{"InstanceType": "ml.g5.xlarge"}]}]},
+            "Variant only needs an InstanceType or InstancePools, and not both.",
         ),
     ],
 )
