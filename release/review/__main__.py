@@ -20,9 +20,9 @@ from release.checkouts import Clone
 from release.review import judge
 from release.review.assemblies import write
 from release.review.findings import NOTHING
+from release.review.output_files import DANGER, INCOMPLETE, conclude, remove
 from release.review.report import Gap, Report
-from release.review.reviewing import ERRORS, Review, said
-from release.review.written import DANGER, INCOMPLETE, conclude, remove
+from release.review.session import ERRORS, Review, message
 from release.tree import CheckoutError, Tree
 
 PROGRAM = Path("release", "review", "judge.py")
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
             code = _review(options.base, options.stage, options.output)
     except ERRORS as error:
         base = LIVE if options.live else options.base
-        code = conclude(_nothing(base, said(error)), options.output)
+        code = conclude(_nothing(base, message(error)), options.output)
     print(options.output / "review.md")
     return code
 

@@ -1,10 +1,8 @@
 """One stage before and after a change."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from release.review import environments
 from release.review.access.gained import AccessChange, access_changes
@@ -15,14 +13,6 @@ from release.review.environments import Settings
 from release.review.findings import NOTHING, FindingsChange
 from release.stage_file import StageFile
 from release.tree import Template
-
-Linter = Callable[[dict[str, Template], dict[str, Template]], FindingsChange]
-"""What is found in the templates before and after."""
-
-
-def nothing_found(*_: dict[str, Template]) -> FindingsChange:
-    """Find nothing: a linter where none is asked."""
-    return NOTHING
 
 
 @dataclass(frozen=True)
@@ -45,9 +35,9 @@ class Comparison:
     """What rules and sentences look at.
 
     `before` and `after` are templates by stack, `was` and `will_be` what the stage says of itself
-    then, `change_sets` what CloudFormation says of stacks, `settings` what cloud assemblies say of
-    stacks beside templates, by stack, before and after, `acknowledged` the findings of cdk-nag that
-    the app acknowledges, with reasons that are among the `reviewed_texts` of the base's code,
+    then, `settings` what cloud assemblies say of stacks beside templates, by stack, before and
+    after, `findings` what linters find in the templates, `acknowledged` the findings of cdk-nag
+    that the app acknowledges, with reasons that are among the `reviewed_texts` of the base's code,
     `models` the folders of models before and after, None where there are no files.
     """
 
@@ -56,9 +46,8 @@ class Comparison:
     after: dict[str, Template]
     was: StageFile
     will_be: StageFile
-    change_sets: dict[str, Any] = field(default_factory=dict)
-    lint: Linter = nothing_found
     settings: tuple[Settings, Settings] = ({}, {})
+    findings: FindingsChange = NOTHING
     acknowledged: FindingsChange = NOTHING
     reviewed_texts: frozenset[str] = frozenset()
     models: tuple[Path | None, Path | None] = (None, None)
@@ -86,7 +75,7 @@ class Comparison:
     @cached_property
     def stacks(self) -> list[StackDifference]:
         """The stacks that differ, by name."""
-        return differences(*self.sides, self.change_sets)
+        return differences(*self.sides)
 
     @property
     def changes(self) -> list[Change]:
@@ -112,11 +101,6 @@ class Comparison:
     def access(self) -> list[AccessChange]:
         """What the policies of each stack allow and did not before, and the other way round."""
         return list(access_changes(*self.sides))
-
-    @cached_property
-    def findings(self) -> FindingsChange:
-        """What linters find in the templates, where they differ."""
-        return self.lint(self.before, self.after) if self.stacks or self.moves else NOTHING
 
     @cached_property
     def endpoints(self) -> dict[str, Pair]:

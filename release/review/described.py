@@ -8,7 +8,7 @@ from release.review.describers.generic import shown
 from release.review.differences import Change
 from release.review.property_change import ChangeLine, PropertyChange
 from release.review.table import describer
-from release.review.values import PropertyDifference, differences
+from release.review.values import ValueDifference, differences
 
 if TYPE_CHECKING:
     from release.review.comparison import Comparison
@@ -42,8 +42,8 @@ def described(comparison: "Comparison") -> Iterator[DescribedChange]:
 
 def _lines(change: Change, comparison: "Comparison") -> Iterator[tuple[str, ChangeLine]]:
     """Yield the lines of the resource as a whole, then of each property."""
-    whole = PropertyDifference("", "", *(value.get("Properties", {}) if value else None
-                                 for value in (change.before, change.after)))  # fmt: skip
+    whole = ValueDifference((), "", *(side.get("Properties", {}) if side else None
+                                 for side in (change.before, change.after)))  # fmt: skip
     yield from _of(change, whole, comparison)
     if change.after:
         before, after = (
@@ -58,8 +58,12 @@ def _lines(change: Change, comparison: "Comparison") -> Iterator[tuple[str, Chan
 
 
 def _of(
-    change: Change, difference: PropertyDifference, comparison: "Comparison"
+    change: Change, difference: ValueDifference, comparison: "Comparison"
 ) -> Iterable[tuple[str, ChangeLine]]:
     describe = describer(change.type, difference.path) or (shown if difference.path else None)
-    for line in describe(PropertyChange(change, comparison, *difference)) if describe else ():
+    for line in (
+        describe(PropertyChange(change, comparison, difference.path, *difference[1:]))
+        if describe
+        else ()
+    ):
         yield difference.path, line

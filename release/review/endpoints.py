@@ -32,6 +32,12 @@ class DeclaredVariant:
     scaled: bool
     target: str | None
 
+    @property
+    def range(self) -> str:
+        """How many instances there may be."""
+        low, high = self.minimum, self.maximum
+        return str(low) if low == high else f"{low}-{high}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class DeclaredModel:

@@ -17,9 +17,9 @@ from packaging.utils import canonicalize_name
 
 from release.checkouts import Clone
 from release.review.assemblies import Synthesised, write
+from release.review.output_files import conclude, remove
 from release.review.report import Commits, Gap, Report
-from release.review.reviewing import Review
-from release.review.written import conclude, remove
+from release.review.session import Review
 from release.tree import CheckoutError, Tree
 
 

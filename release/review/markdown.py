@@ -6,8 +6,10 @@ from typing import NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from release.review import escaping
+from release.review.cost_table import cost_rows, prices
+from release.review.findings import joined
 from release.review.report import Report
-from release.review.shown import Shown
+from release.review.summary import summary
 
 MOST = 60_000
 """Characters of everything: a comment on GitHub has 65,536."""
@@ -35,9 +37,26 @@ LEVELS = (
 
 def render(report: Report) -> str:
     """Return the whole comment: what matters first, and as much of the rest as it holds."""
-    shown = Shown(report)
+    shown = {
+        "report": report,
+        "summary": summary(report),
+        "models": report.changed_models,
+        "breaking": [
+            f"**breaking for clients of {model.model} on {model.endpoint}**: {line}"
+            for model in report.changed_models
+            for line in model.breaking
+        ],
+        "notes": [*report.all_of("notes"), *report.notes],
+        "access": list(report.all_of("access")),
+        "stacks": [(stage, stack) for stage in report.stages for stack in stage.stacks],
+        "costs": cost_rows(report.changed_costs),
+        "prices": prices(report.changed_costs),
+        "findings": joined([report.findings, *(stage.findings for stage in report.stages)]),
+        "acknowledged": joined(stage.acknowledged for stage in report.stages),
+        "first": LEVELS[0],
+    }
     for level in LEVELS:
-        text = _render(shown, level)
+        text = _render(level, shown)
         if len(text) > MOST:  # before it is translated, which makes it longer
             continue
         text = text.translate(escaping.REORDERING)
@@ -46,7 +65,7 @@ def render(report: Report) -> str:
     raise AssertionError("the last level holds any report")
 
 
-def _render(shown: Shown, level: Level) -> str:
+def _render(level: Level, shown: dict[str, object]) -> str:
     environment = Environment(  # Markdown is escaped by `plain` and its like
         loader=PackageLoader("release.review"),
         trim_blocks=True,
@@ -56,6 +75,5 @@ def _render(shown: Shown, level: Level) -> str:
     for name in ("code", "plain", "title"):
         environment.filters[name] = partial(getattr(escaping, name), longest=level.text)
     environment.filters["fence"] = escaping.fence
-    template = environment.get_template("review.md.j2")
-    text = template.render(shown=shown, report=shown.report, level=level, first=LEVELS[0])
+    text = environment.get_template("review.md.j2").render(shown, level=level)
     return f"{text.rstrip()}\n"

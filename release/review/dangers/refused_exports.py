@@ -5,11 +5,11 @@ from typing import Any
 
 from release.exports import imports
 from release.review.comparison import Comparison
-from release.review.dangers.found import Found
+from release.review.dangers.danger import Danger
 from release.tree import Template
 
 
-def refused_exports(comparison: Comparison) -> Iterator[Found]:
+def refused_exports(comparison: Comparison) -> Iterator[Danger]:
     """A stack removes an export, or changes its value, that another stack imports until then.
 
     "After another stack imports an output value, you can't delete the stack that is exporting the
@@ -28,7 +28,7 @@ def refused_exports(comparison: Comparison) -> Iterator[Found]:
             users = sorted(it for it in before if it != stack and name in wanted[it])
             if users and not stays:
                 what = "another value" if name in new else "no longer there"
-                yield Found(
+                yield Danger(
                     f"{stack}.{name}",
                     f"CloudFormation refuses to update {stack}: its export {name} would be {what}, "
                     f"and is imported by {', '.join(users)}",

@@ -88,9 +88,8 @@ def catalog_entry(change: PropertyChange) -> Iterator[ChangeLine]:
     if not (isinstance(old, dict) and isinstance(new, dict)):
         yield from shown(change)
     elif old.get("version") == new.get("version"):
-        for item in differences(old, new, lambda _: False):
-            sides = (text_of(value, {}) for value in (item.before, item.after))
-            yield ChangeLine(f"{change.path}.{item.path}: {arrow(*sides)}")
+        for difference in differences(old, new):
+            yield ChangeLine(f"{change.path}.{difference}")
 
 
 def _parsed(value: Any) -> Any:

@@ -5,13 +5,8 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from release.review.files.file_change import FileChange, FileLine
-from release.review.files.plain_values import (
-    Unreadable,
-    ValueDifference,
-    differences,
-    read_yaml,
-    shown,
-)
+from release.review.files.readers import read_yaml
+from release.review.values import Steps, Unreadable, ValueDifference, differences, listed, text_of
 
 FOLDER = ".github/workflows/"
 STRANGERS = ("issue_comment", "pull_request_target", "workflow_run")
@@ -43,7 +38,7 @@ def describe(change: FileChange) -> Iterator[FileLine]:
     yield from widened
     known = _actions(change)
     for difference in differences(old, new):
-        level, field = _field(difference.path)
+        level, field = _field(difference.steps)
         text = str(difference)
         if field[:1] == ("permissions",) and level != "step":
             if not widened:
@@ -62,33 +57,29 @@ def _read(content: bytes | None) -> Workflow:
     workflow = {"on" if key is True else key: value for key, value in workflow.items()}
     events = workflow.get("on")
     if isinstance(events, str | list):
-        workflow["on"] = {str(event): {} for event in _listed(events)}
+        workflow["on"] = {str(event): {} for event in listed(events)}
     elif isinstance(events, dict):
         workflow["on"] = {event: value or {} for event, value in events.items()}
     for job in _jobs(workflow).values():
         if "needs" in job:
-            job["needs"] = _listed(job["needs"])
+            job["needs"] = listed(job["needs"])
     return workflow
 
 
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
-
-
-def _field(path: tuple[str, ...]) -> tuple[Literal["workflow", "job", "step"], tuple[str, ...]]:
-    """Return what a field is of, and its path there: names of jobs are no fields."""
-    match path:
+def _field(steps: Steps) -> tuple[Literal["workflow", "job", "step"], Steps]:
+    """Return what a field is of, and its steps there: names of jobs are no fields."""
+    match steps:
         case ("jobs", _, "steps", _, *field):
             return "step", tuple(field)
         case ("jobs", _, *field):
             return "job", tuple(field)
-    return "workflow", path
+    return "workflow", steps
 
 
 def _reason(difference: ValueDifference, known: set[str], *, is_new: bool) -> str:
     """Return why a difference is a danger of its own, empty where it is none."""
-    path, before, after = difference
-    level, field = _field(path)
+    steps, _, before, after = difference
+    level, field = _field(steps)
     if new := sorted({*_SECRET.findall(str(after))} - {*_SECRET.findall(str(before))}):
         return f"reads {', '.join(new)}"
     match level, field:
@@ -101,9 +92,9 @@ def _reason(difference: ValueDifference, known: set[str], *, is_new: bool) -> st
         case _, ("uses",) if after is not None:
             return _of_action(str(after), known)
         case "job", ("needs", *_) if before is not None:
-            return f"the job {path[1]} no longer waits for {shown(before)}"
+            return f"the job {steps[1]} no longer waits for {text_of(before)}"
         case "job", ("environment", *_) if before is not None:
-            return f"the job {path[1]} no longer runs in the environment {shown(before)}"
+            return f"the job {steps[1]} no longer runs in the environment {text_of(before)}"
         case _, ("continue-on-error",) if after not in (None, False):
             return "its failure no longer counts"
         case _, ("if",) if not is_new:
@@ -120,7 +111,7 @@ def _of_action(action: str, known: set[str]) -> str:
 
 def _is_harmless(difference: ValueDifference) -> bool:
     """Whether a field names something or gives it more time. A job's name is a required check."""
-    level, field = _field(difference.path)
+    level, field = _field(difference.steps)
     match field:
         case ("name",):
             return level != "job"

@@ -10,7 +10,8 @@ import pytest
 import checked_yaml
 from release.review.acknowledged import Acknowledgements, read
 from release.review.comparison import Comparison
-from release.review.dangers import Danger, dangers
+from release.review.dangers import dangers
+from release.review.dangers.danger import Danger
 from release.stage_file import StageFile
 from tests.unit.release.review.resources import RESOURCES
 
@@ -280,7 +281,7 @@ def test_a_danger_is_acknowledged_until_a_day(
 ) -> None:
     (danger,) = _dangers(_changed(("Endpoint", "Properties", "DeploymentConfig"), None))
     file.write_text(ACKNOWLEDGED.replace("KEY", danger.key))
-    found = read(tmp_path, TODAY).of(danger, date(*today))
+    found = read(tmp_path, TODAY).of(danger.key, date(*today))
     assert (found.who if found else None) == by
 
 
@@ -288,7 +289,7 @@ def test_an_acknowledgement_is_of_one_danger(tmp_path: Path, file: Path) -> None
     (other,) = _dangers(_changed(("Endpoint", "Properties", "DeploymentConfig"), None))
     file.write_text(ACKNOWLEDGED.replace("KEY", other.key))
     (danger,) = _dangers(_changed(("Quota",), None))
-    assert read(tmp_path, TODAY).of(danger, date(2026, 12, 1)) is None
+    assert read(tmp_path, TODAY).of(danger.key, date(2026, 12, 1)) is None
 
 
 def test_nothing_is_acknowledged_for_longer_than_a_year(tmp_path: Path, file: Path) -> None:

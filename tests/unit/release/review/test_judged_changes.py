@@ -13,7 +13,7 @@ from release.review.comparison import Comparison
 from release.review.dangers import dangers
 from release.review.endpoint_changes import endpoint_changes
 from release.review.money import cost_changes
-from release.review.summaries import endpoint_summary, notes
+from release.review.stack_changes import notes
 from release.stage_file import StageFile
 from release.tree import Template
 from tests.unit.release.review.resources import RESOURCES
@@ -183,9 +183,8 @@ def review(edit: Edit, **file: Any) -> tuple[list[str], str]:
         {"prod-text": {"Resources": side}} for side in (before, after)
     ]
     comparison = Comparison("prod", sides[0], sides[1], PROD, replace(PROD, **file))
-    endpoints = endpoint_changes(comparison, compared=True)
     text = [
-        *(endpoint_summary(comparison, endpoint, []) for endpoint in endpoints),
+        *(endpoint.sentence for endpoint in endpoint_changes(comparison)),
         *notes(comparison, []),
         *map(str, cost_changes(comparison)),
     ]  # fmt: skip
@@ -582,7 +581,7 @@ def test_the_same_change_of_several_endpoints_is_one_danger() -> None:
         return stacks_by_name
 
     (danger,) = dangers(Comparison("prod", stacks(600), stacks(0), PROD, PROD))
-    assert danger.message.startswith("3 AWS::SageMaker::Endpoint: traffic moves to new instances")
+    assert danger.message.startswith("prod-a, prod-b, prod-c: traffic moves to new instances")
     assert [item.partition(":")[0] for item in danger.details] == ["prod-a", "prod-b", "prod-c"]
 
 

@@ -474,7 +474,7 @@ def test_checkov_s_high_findings_count() -> None:
     said = FindingsChange(new=lines, fixed=(), still=())
     before: dict[str, Template] = {STACK: {"Resources": {}}}
     after: dict[str, Template] = {STACK: {"Resources": RESOURCES}}
-    comparison = Comparison("prod", before, after, PROD, PROD, lint=lambda *_: said)
+    comparison = Comparison("prod", before, after, PROD, PROD, findings=said)
     high = [it for it in dangers(comparison) if it.rule == "high_findings"]
     assert [it.subject for it in high] == ["prod-text.AWS::S3::Bucket.It.CKV_AWS_20"]
     assert [it.message for it in high] == [lines[0]]

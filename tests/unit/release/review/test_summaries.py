@@ -9,7 +9,7 @@ import pytest
 from release.review.comparison import Comparison
 from release.review.endpoint_changes import endpoint_changes
 from release.review.model_changes import ModelChange
-from release.review.summaries import MOST, endpoint_summary, notes
+from release.review.stack_changes import MOST, notes
 from release.stage_file import StageFile
 from release.tree import Template
 from tests.unit.release.review.resources import RESOURCES
@@ -27,8 +27,8 @@ def summary(after: dict[str, Any], before: dict[str, Any] = RESOURCES) -> list[s
         {"prod-text": {"Resources": side}} for side in (before, after)
     ]
     comparison = Comparison("prod", sides[0], sides[1], FILE, FILE)
-    (endpoint,) = endpoint_changes(comparison, compared=True)
-    text = endpoint_summary(comparison, endpoint, []).removeprefix("**prod-text**: ")
+    (endpoint,) = endpoint_changes(comparison)
+    text = endpoint.sentence.removeprefix("**prod-text**: ")
     return [item for item in text.split("; ") if not item.startswith("models:")]
 
 

@@ -1,29 +1,31 @@
-"""A review under way: what fails stands beside what does not."""
+"""A review in progress: what fails stands beside what does not."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
+from functools import partial
 
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 import checked_yaml
 from release.review import findings
-from release.review.acknowledged import Acknowledgement, Acknowledgements, read
+from release.review.acknowledged import Acknowledgements, read
 from release.review.assemblies import Synthesised
-from release.review.dangers import REPOSITORY, Danger
+from release.review.dangers.danger import REPOSITORY, Danger
 from release.review.deployed import Deployed
 from release.review.files.file_review import FileReview, review_files
 from release.review.findings import NOTHING, FindingsChange, LinterFailed
-from release.review.report import Base, Commits, Gap, Report, StageReview, review_stage
+from release.review.report import Commits, Gap, Report
+from release.review.stage_review import StageReview, review_stage
 from release.tree import CheckoutError, Template, Tree
 
 ERRORS = (CheckoutError, LinterFailed, checked_yaml.InvalidFile, BotoCoreError, ClientError)
-"""What is for the person who asked."""
+"""What a person can do something about."""
 
 
-def said(error: Exception) -> str:
+def message(error: Exception) -> str:
     """Return the text of one of `ERRORS`."""
     return f"AWS: {error}" if isinstance(error, BotoCoreError | ClientError) else str(error)
 
@@ -53,27 +55,27 @@ class Review:
     def add(self, stage: str, base: Synthesised) -> None:
         """Compare a stage with that of another tree."""
         with self._gap(stage):
-            self._add(stage, base, missing=None)
+            lint = partial(self._lint, stage)
+            self._stages.append(review_stage(stage, base, self._head, lint=lint))
 
     def add_live(self, stage: str) -> None:
         """Compare a stage with what is deployed."""
         with self._gap(stage):
             region = self._head.stage(stage).region
             session = boto3.Session(region_name=region)
-            deployed = Deployed(session, stage, tuple(self._head.stages()))
-            nothing = f"no stack of {stage} is deployed in {region}"
-            self._add(stage, deployed, missing=None if deployed.stages() else nothing)
-            refused = tuple(f"no change set of {it}" for it in deployed.refused)
-            reviewed = self._stages[-1]
-            self._stages[-1] = replace(reviewed, notes=(*reviewed.notes, *refused))
+            base = Deployed.of(session, stage, tuple(self._head.stages()))
+            missing = None if base.templates else f"no stack of {stage} is deployed in {region}"
+            lint = partial(self._lint, stage)
+            review = review_stage(stage, base, self._head, missing=missing, lint=lint)
+            self._stages.append(review)
 
     def lint_models(self, base: Tree | None) -> None:
-        """Ask the model linter about both sides; without a base, about the head alone."""
+        """Lint the models of both sides; without a base, of the head alone."""
         with self._gap("model lint"):
             self._findings = findings.model_findings(self._judge, base, self._head)
 
     def compare_repositories(self, base: Tree) -> None:
-        """Look for what is no stage's."""
+        """Compare the files of both sides."""
         for path in self._head.compiled():
             reason = "compiled Python would run in place of its source, which was reviewed: git rm"
             self.failed.append(Gap(path, reason))
@@ -85,44 +87,45 @@ class Review:
     def report(self, base: str, *, named: list[str] | None) -> Report:
         """Return the report; `base` is what the base is called."""
         files = self._files or FileReview()
-        unread = {it.stage for it in self._stages if it.no_base is not None}
-        unread.update(it.what for it in self.failed)
+        stages = [
+            replace(stage, dangers=self._acknowledged(stage.dangers)) for stage in self._stages
+        ]
+        unread = {stage.stage for stage in stages if stage.no_base is not None}
+        unread.update(gap.what for gap in self.failed)
         if self._files is None:
             unread.add(REPOSITORY)
-        known = [*files.dangers, *(danger for it in self._stages for danger, _ in it.dangers)]
+        every = (*files.dangers, *(danger for stage in stages for danger in stage.dangers))
+        known = {danger.key for danger in every}
         return Report(
             base=base,
-            stages=tuple(self._stages),
+            stages=tuple(stages),
             findings=self._findings,
-            dangers=tuple((it, self._acknowledgement(it)) for it in files.dangers),
+            dangers=self._acknowledged(files.dangers),
             notes=files.notes,
             not_judged=files.not_judged,
-            unmatched=self._acknowledgements.without_danger(
-                known, lambda stage: stage not in unread and (not named or stage in named)
+            unmatched=tuple(
+                line
+                for line in self._acknowledgements.acknowledged
+                if line.danger not in known
+                and line.stage not in unread
+                and (not named or line.stage in named)
             ),
             commits=self._commits,
             failed=tuple(self.failed),
         )
 
-    def _add(self, stage: str, base: Base, *, missing: str | None) -> None:
-        def lint(before: dict[str, Template], after: dict[str, Template]) -> FindingsChange:
-            with self._gap(f"cfn-lint and checkov of {stage}"):
-                return findings.template_findings(self._judge, before, after)
-            return NOTHING
-
-        self._stages.append(
-            review_stage(
-                stage,
-                base,
-                self._head,
-                missing=missing,
-                lint=lint,
-                acknowledgement=self._acknowledgement,
-            )
+    def _acknowledged(self, dangers: tuple[Danger, ...]) -> tuple[Danger, ...]:
+        return tuple(
+            replace(danger, acknowledgement=self._acknowledgements.of(danger.key, self._today))
+            for danger in dangers
         )
 
-    def _acknowledgement(self, danger: Danger) -> Acknowledgement | None:
-        return self._acknowledgements.of(danger, self._today)
+    def _lint(
+        self, stage: str, before: dict[str, Template], after: dict[str, Template]
+    ) -> FindingsChange:
+        with self._gap(f"cfn-lint and checkov of {stage}"):
+            return findings.template_findings(self._judge, before, after)
+        return NOTHING
 
     @contextmanager
     def _gap(self, what: str) -> Iterator[None]:
@@ -133,6 +136,6 @@ class Review:
         try:
             yield
         except ERRORS as error:
-            self.failed.append(Gap(what, said(error)))
+            self.failed.append(Gap(what, message(error)))
         except Exception as error:
             self.failed.append(Gap(what, f"the review failed: {type(error).__name__}: {error}"))
