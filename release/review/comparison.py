@@ -37,7 +37,7 @@ class Comparison:
     `before` and `after` are templates by stack, `was` and `will_be` what the stage says of itself
     then, `settings` what cloud assemblies say of stacks beside templates, by stack, before and
     after, `findings` what linters find in the templates, `acknowledged` the findings of cdk-nag
-    that the app acknowledges, with reasons that are among the `reviewed_texts` of the base's code,
+    that the app acknowledges, `base_strings` the string constants in the base's code,
     `models` the folders of models before and after, None where there are no files.
     """
 
@@ -49,7 +49,7 @@ class Comparison:
     settings: tuple[Settings, Settings] = ({}, {})
     findings: FindingsChange = NOTHING
     acknowledged: FindingsChange = NOTHING
-    reviewed_texts: frozenset[str] = frozenset()
+    base_strings: frozenset[str] = frozenset()
     models: tuple[Path | None, Path | None] = (None, None)
 
     @property

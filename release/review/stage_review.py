@@ -83,7 +83,7 @@ def review_stage(
         settings=environments.comparable(old.settings, was, new.settings, will_be),
         findings=linted,
         acknowledged=compare(old.acknowledged or (), new.acknowledged or ()) if known else NOTHING,
-        reviewed_texts=_texts(tree.root) if tree else frozenset(),
+        base_strings=_string_constants(tree.root) if tree else frozenset(),
         models=(tree.models if tree else None, head.models),
     )
     models = tuple(model_changes(comparison))
@@ -110,8 +110,8 @@ def review_stage(
 
 
 @cache
-def _texts(root: Path) -> frozenset[str]:
-    """Return the texts in the constructs and stacks of a tree."""
+def _string_constants(root: Path) -> frozenset[str]:
+    """Return the string constants in the Python code of a tree's constructs and stacks."""
     files = (path for folder in ("constructs", "stacks") for path in (root / folder).rglob("*.py"))
     return frozenset(
         node.value

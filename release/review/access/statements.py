@@ -11,8 +11,9 @@ from release.tree import Template
 
 ROOT = {"Fn::Join": ["", ["arn:aws:iam::", {"Ref": "AWS::AccountId"}, ":root"]]}
 DEFAULTS: dict[str, tuple[str, dict[str, Any]]] = {
-    # "the default endpoint policy ... allows full access" (AWS PrivateLink guide,
-    # vpc-endpoints-access)
+    # "If this parameter is not specified, we attach a default policy that allows full access to
+    # the service" (EC2 API reference, CreateVpcEndpoint, PolicyDocument); the policy itself: AWS
+    # PrivateLink guide, vpc-endpoints-access.html, "Default endpoint policy"
     "AWS::EC2::VPCEndpoint": (
         "PolicyDocument",
         {"Effect": "Allow", "Principal": "*", "Action": "*", "Resource": "*"},

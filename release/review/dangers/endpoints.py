@@ -109,8 +109,8 @@ def _is_of(alarm: str, variants: set[str]) -> bool:
 def split_sequences(comparison: Comparison) -> Iterator[Danger]:
     """A model that keeps state between requests is on an endpoint of several instances.
 
-    "The sequence batcher ... ensures that all inference requests in a sequence get routed to the
-    same model instance" of one Triton (Triton user guide, "Ragged and Stateful Models"), and
+    "The sequence batcher ensures that all inference requests in a sequence get routed to the same
+    model instance" of one Triton (Triton user guide, model_execution.html#stateful-models), and
     SageMaker sends the requests of one sequence to any instance.
     """
     for pair in comparison.endpoints.values():

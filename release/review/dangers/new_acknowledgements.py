@@ -25,7 +25,7 @@ def new_acknowledgements(comparison: Comparison) -> Iterator[Danger]:
     known = {(match["rule"], match["reason"]) for match in _matches((*lines.fixed, *lines.still))}
     for match in _matches(lines.new):
         reason = match["reason"]
-        if (match["rule"], reason) not in known and reason not in comparison.reviewed_texts:
+        if (match["rule"], reason) not in known and reason not in comparison.base_strings:
             group = f"{match['rule']}.{digest(reason)}"
             yield Danger(
                 f"{group}.{match['construct']}",

@@ -24,7 +24,7 @@ def uses_sequence_batching(model_folder: Path) -> bool:
     """Whether a configuration of a model's repository asks for sequence batching.
 
     Its sequences have state in one instance of Triton, which SageMaker's requests reach only where
-    there is one (Triton user guide, "Stateful Models"). What cannot be read says nothing here: it
+    there is one (Triton user guide, model_execution.html#stateful-models). What cannot be read says nothing here: it
     is named by the review of files.
     """
     for path in sorted(model_folder.glob(f"*/{NAME}")):

@@ -507,7 +507,7 @@ def test_a_reason_that_the_base_s_code_gives_or_of_a_new_stage_is_no_danger() ->
     line = "cdk-nag: prod-text/Role: AwsSolutions-IAM4: It works."
     lines = FindingsChange(new=(line,), fixed=(), still=())
     reviewed = frozenset({"It works."})
-    known = Comparison("prod", SAME, SAME, PROD, PROD, acknowledged=lines, reviewed_texts=reviewed)
+    known = Comparison("prod", SAME, SAME, PROD, PROD, acknowledged=lines, base_strings=reviewed)
     assert dangers(known) == []
     new = Comparison("prod", {}, SAME, PROD, PROD, acknowledged=lines)
     assert "new_acknowledgements" not in {danger.rule for danger in dangers(new)}
