@@ -110,8 +110,7 @@ def _live(stages: list[str], output: Path) -> int:
     known = clone.stages()
     head = write(clone, assemblies, [it for it in stages if it in known])
     review = Review(clone, head, judge.commits(None, clone))
-    for stage in stages:
-        review.add_live(stage)
+    review.add_live(stages)
     review.lint_models(None)
     return conclude(review.report(LIVE, named=stages), output)
 

@@ -45,8 +45,7 @@ def _report(base: Tree, head: Synthesised, name: str, stages: list[str] | None) 
         known = base.stages()
         named = [stage for stage in stages or known if stage in known]
         made = write(base, Path(folder), named, validate=False)  # a delivery has validated it
-        for stage in stages or sorted({*head.stages(), *known}):
-            review.add(stage, made)
+        review.add(stages or sorted({*head.stages(), *known}), made)
     review.lint_models(base)
     review.compare_repositories(base)
     if other := other_versions(base):

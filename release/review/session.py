@@ -1,10 +1,10 @@
 """A review in progress: what fails stands beside what does not."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import date
-from functools import partial
+from typing import Any
 
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
@@ -19,7 +19,7 @@ from release.review.files.file_review import FileReview, review_files
 from release.review.findings import NOTHING, FindingsChange, LinterFailed
 from release.review.report import Commits, Gap, Report
 from release.review.stage_review import StageReview, review_stage
-from release.tree import CheckoutError, Template, Tree
+from release.tree import CheckoutError, NotSynthesised, Tree
 
 ERRORS = (CheckoutError, LinterFailed, checked_yaml.InvalidFile, BotoCoreError, ClientError)
 """What a person can do something about."""
@@ -52,22 +52,39 @@ class Review:
                 if tree is judge:
                     self._acknowledgements = acknowledgements
 
-    def add(self, stage: str, base: Synthesised) -> None:
-        """Compare a stage with that of another tree."""
-        with self._gap(stage):
-            lint = partial(self._lint, stage)
-            self._stages.append(review_stage(stage, base, self._head, lint=lint))
+    def add(self, stages: Iterable[str], base: Synthesised) -> None:
+        """Compare stages with those of another tree."""
+        self._add(dict.fromkeys(stages, (base, None)))
 
-    def add_live(self, stage: str) -> None:
-        """Compare a stage with what is deployed."""
-        with self._gap(stage):
-            region = self._head.stage(stage).region
-            session = boto3.Session(region_name=region)
-            base = Deployed.of(session, stage, tuple(self._head.stages()))
-            missing = None if base.templates else f"no stack of {stage} is deployed in {region}"
-            lint = partial(self._lint, stage)
-            review = review_stage(stage, base, self._head, missing=missing, lint=lint)
-            self._stages.append(review)
+    def add_live(self, stages: Iterable[str]) -> None:
+        """Compare stages with what is deployed."""
+        bases: dict[str, tuple[Deployed, str | None]] = {}
+        for stage in stages:
+            with self._gap(stage):
+                region = self._head.stage(stage).region
+                session = boto3.Session(region_name=region)
+                base = Deployed.of(session, stage, tuple(self._head.stages()))
+                missing = None if base.templates else f"no stack of {stage} is deployed in {region}"
+                bases[stage] = base, missing
+        self._add(bases)
+
+    def _add(self, bases: Mapping[str, tuple[Synthesised | Deployed, str | None]]) -> None:
+        """Compare stages with their bases, or show the head alone where one is missing."""
+        sides: tuple[Any, Any] = {}, {}
+        for stage, (base, _) in bases.items():
+            for side, tree in zip(sides, (base, self._head), strict=True):
+                with suppress(NotSynthesised):  # which the stage's own review says
+                    for stack, template in tree.synth(stage).templates.items():
+                        side[stage, stack] = template
+        linted: dict[str, FindingsChange] = {}
+        if sides[0] != sides[1]:
+            with self._gap("cfn-lint and checkov"):
+                linted = findings.template_findings(self._judge, *sides)
+        for stage, (base, missing) in bases.items():
+            with self._gap(stage):
+                own = linted.get(stage, NOTHING)
+                review = review_stage(stage, base, self._head, missing=missing, findings=own)
+                self._stages.append(review)
 
     def lint_models(self, base: Tree | None) -> None:
         """Lint the models of both sides; without a base, of the head alone."""
@@ -119,13 +136,6 @@ class Review:
             replace(danger, acknowledgement=self._acknowledgements.of(danger.key, self._today))
             for danger in dangers
         )
-
-    def _lint(
-        self, stage: str, before: dict[str, Template], after: dict[str, Template]
-    ) -> FindingsChange:
-        with self._gap(f"cfn-lint and checkov of {stage}"):
-            return findings.template_findings(self._judge, before, after)
-        return NOTHING
 
     @contextmanager
     def _gap(self, what: str) -> Iterator[None]:

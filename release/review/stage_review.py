@@ -1,7 +1,6 @@
 """The review of one stage."""
 
 import ast
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -19,10 +18,7 @@ from release.review.findings import NOTHING, FindingsChange, compare
 from release.review.model_changes import ModelChange, model_changes
 from release.review.money import CostChange, cost_changes
 from release.review.stack_changes import notes
-from release.tree import NotSynthesised, Template
-
-Linter = Callable[[dict[str, Template], dict[str, Template]], FindingsChange]
-"""Returns the findings in the templates before and after."""
+from release.tree import NotSynthesised
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,9 +51,9 @@ def review_stage(
     head: Synthesised,
     *,
     missing: str | None = None,
-    lint: Linter | None = None,
+    findings: FindingsChange = NOTHING,
 ) -> StageReview:
-    """Compare one stage; `missing` says why there is no base.
+    """Compare one stage; `missing` says why there is no base, `findings` are the linters' of it.
 
     Raises `NotSynthesised`, `CheckoutError` where nothing has the stage.
     """
@@ -72,7 +68,6 @@ def review_stage(
     files = [side.stage(stage) for side in (tree, head) if side and stage in side.stages()]
     was, will_be = (files[0], files[-1]) if files else (head.stage(stage),) * 2
     before, after = old.templates, new.templates
-    linted = lint(before, after) if lint and before != after else NOTHING
     known = old.acknowledged is not None and new.acknowledged is not None
     comparison = Comparison(
         stage,
@@ -81,7 +76,7 @@ def review_stage(
         was,
         will_be,
         settings=environments.comparable(old.settings, was, new.settings, will_be),
-        findings=linted,
+        findings=findings,
         acknowledged=compare(old.acknowledged or (), new.acknowledged or ()) if known else NOTHING,
         base_strings=_string_constants(tree.root) if tree else frozenset(),
         models=(tree.models if tree else None, head.models),
@@ -95,7 +90,7 @@ def review_stage(
         costs=tuple(cost_changes(comparison)),
         access=tuple(line for access in comparison.access for line in in_words(access.by_new)),
         stacks=tuple(comparison.stacks),
-        findings=linted,
+        findings=findings,
         acknowledged=comparison.acknowledged,
         left=tuple(sorted(before.keys() - after.keys())),
     )

@@ -24,8 +24,8 @@ def uses_sequence_batching(model_folder: Path) -> bool:
     """Whether a configuration of a model's repository asks for sequence batching.
 
     Its sequences have state in one instance of Triton, which SageMaker's requests reach only where
-    there is one (Triton user guide, model_execution.html#stateful-models). What cannot be read says nothing here: it
-    is named by the review of files.
+    there is one (Triton user guide, model_execution.html#stateful-models). A file that cannot be
+    read is named by the review of files.
     """
     for path in sorted(model_folder.glob(f"*/{NAME}")):
         if not path.is_symlink() and path.is_file():

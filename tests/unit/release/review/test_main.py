@@ -190,7 +190,7 @@ def test_linters_that_fail_do_not_hide_dangers(
     write(dangerous, "bin/cfn-lint", "#!/bin/sh\nexit 4\n")
     assert main(["--base", "main"]) == 4
     said = capsys.readouterr().err
-    assert "not reviewed: cfn-lint and checkov of prod: cfn-lint ended with exit code 4" in said
+    assert "not reviewed: cfn-lint and checkov: cfn-lint ended with exit code 4" in said
     assert "not reviewed: model lint: " in said
     assert f"  {DANGER}\n" in said
     assert DANGER in report(dangerous)
