@@ -21,6 +21,7 @@ ENDPOINT = """\
     instance_type: ml.g5.xlarge
     instance_count: 2
 """
+NEW = "".join(ENDPOINT.format(number=number) for number in range(1, 21))
 SHOWN = 3
 """Of twenty new endpoints."""
 
@@ -34,11 +35,11 @@ CHANGES: dict[str, Edits] = {
             "models: [minilm, bert]\n    instance_type: ml.g5.2xlarge",
         ),
         "models/minilm/pooling/config.pbtxt": ("count: 1", "count: 4"),
-        "models/minilm/tokenizer/1/model.py": ("def execute", "# Batches come whole.\n    def execute"),
+        "models/minilm/tokenizer/1/model.py": ("def execute", "# Whole.\n    def execute"),
     },
     "none": {STAGE: ("max_rps: 60", "max_rps: 80")},
     "twenty new endpoints": {
-        STAGE: ("  text:\n", "".join(map(ENDPOINT.format_map, ({"number": n} for n in range(1, 21)))) + "  text:\n"),
+        STAGE: ("  text:\n", f"{NEW}  text:\n"),
     },
 }  # fmt: skip
 
@@ -47,10 +48,10 @@ def main() -> None:
     """Write the reports between their marks in the document."""
     text = DOCUMENT.read_text()
     for name, edits in CHANGES.items():
-        block = f"<!-- report: {name} -->\n\n````markdown\n{report(edits)}````\n"
-        pattern = rf"<!-- report: {name} -->\n\n````markdown\n.*?````\n"
-        text, count = re.subn(pattern, lambda _, block=block: block, text, flags=re.DOTALL)
-        assert count == 1, f"docs/review.md has {count} marks of the report {name!r}"
+        before, begin, rest = text.partition(f"<!-- report: {name} -->\n\n````markdown\n")
+        assert begin, f"docs/review.md has no mark of the report {name!r}"
+        _, end, after = rest.partition("````\n")
+        text = f"{before}{begin}{report(edits)}{end}{after}"
     DOCUMENT.write_text(text)
 
 

@@ -25,8 +25,8 @@ def rules(seed: int, aim: Aim) -> tuple[str, set[str]]:
 @pytest.mark.parametrize("kind", DANGEROUS)
 def test_a_dangerous_change_is_a_danger_of_its_rule(kind: str) -> None:
     for seed in SEEDS:
-        resource, found = rules(seed, DANGEROUS[kind])
-        assert DANGEROUS[kind].rule in found, resource
+        resource, rules_of_dangers = rules(seed, DANGEROUS[kind])
+        assert DANGEROUS[kind].rule in rules_of_dangers, resource
 
 
 @pytest.mark.parametrize("kind", HARMLESS)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from release.review.describers.alarms import in_units
+from release.review.describers.alarms import in_units, variant_of
 from release.review.describers.generic import falls
 from release.review.property_change import ChangeLine, PropertyChange
 from release.review.schedules import WeeklyLimits, limits
@@ -69,11 +69,9 @@ def _target(
     predefined = settings.get("PredefinedMetricSpecification", {}).get("PredefinedMetricType")
     custom = settings.get("CustomizedMetricSpecification", {})
     metric = str(predefined or custom.get("MetricName", "?")).removeprefix("SageMakerVariant")
-    dimensions = {item.get("Name"): item.get("Value") for item in custom.get("Dimensions", ())}
     endpoint = (change.pair.before, change.pair.after)[side] if change.pair else None
-    variant = str(dimensions.get("VariantName"))
     value = float(settings.get("TargetValue", 0))
-    return metric, in_units(metric, value, endpoint, variant)[1]
+    return metric, in_units(metric, value, endpoint, variant_of(custom))[1]
 
 
 def _schedule(action: dict[str, Any] | None) -> str:
