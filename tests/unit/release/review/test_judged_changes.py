@@ -2,7 +2,6 @@
 
 import copy
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,11 @@ from release.review.dangers import dangers
 from release.review.endpoint_changes import endpoint_changes
 from release.review.money import cost_changes
 from release.review.stack_changes import notes
-from release.stage_file import StageFile
 from release.tree import Template
+from tests.unit.release.review.edits import PROD, Edit, add, compared, drop, put, together
 from tests.unit.release.review.resources import RESOURCES
 
-PROD = StageFile(region="us-east-1", production=True, account="111111111111")
 OTHER = "999999999999"
-Edit = Callable[[dict[str, Any]], None]
 
 
 def arn(service: str, name: str, account: str = OTHER) -> str:
@@ -137,52 +134,11 @@ def base() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def put(*path: Any) -> Edit:
-    """Set a value, the last argument, below the properties of a resource."""
-    name, *steps, last, value = path
-
-    def edit(resources: dict[str, Any]) -> None:
-        here = resources[name]["Properties"]
-        for step in steps:
-            here = here[step]
-        here[last] = value
-
-    return edit
-
-
-def drop(*path: Any) -> Edit:
-    """Delete a resource, or a property of one."""
-    name, *steps = path
-
-    def edit(resources: dict[str, Any]) -> None:
-        here = resources if not steps else resources[name]["Properties"]
-        for step in steps[:-1]:
-            here = here[step]
-        del here[steps[-1] if steps else name]
-
-    return edit
-
-
-def add(**resources: Any) -> Edit:
-    return lambda here: here.update(resources)
-
-
-def together(*edits: Edit) -> Edit:
-    def edit(resources: dict[str, Any]) -> None:
-        for item in edits:
-            item(resources)
-
-    return edit
-
-
 def review(edit: Edit, **file: Any) -> tuple[list[str], str]:
     """Return rule and message of each danger, and all that is said beside them."""
     before, after = base(), base()
     edit(after)
-    sides: list[dict[str, Template]] = [
-        {"prod-text": {"Resources": side}} for side in (before, after)
-    ]
-    comparison = Comparison("prod", sides[0], sides[1], PROD, replace(PROD, **file))
+    comparison = compared(before, after, will_be=replace(PROD, **file))
     text = [
         *(endpoint.sentence for endpoint in endpoint_changes(comparison)),
         *notes(comparison, []),
@@ -403,6 +359,26 @@ DANGERS: dict[str, tuple[Edit, str]] = {
         "threshold 1,000 ms -> 5,000 ms",
     ),
     "a longer period": (put("Latency", "Period", 300), "the alarm is weaker: period 60 s -> 300 s"),
+    "more bad periods": (
+        add(Latency=alarm(EvaluationPeriods=60, DatapointsToAlarm=60)),
+        "the alarm is weaker: 2 bad periods of 3 -> 60 of 60",
+    ),
+    "fewer periods": (
+        put("Latency", "EvaluationPeriods", 2),
+        "the alarm is weaker: 2 bad periods of 3 -> 2 of 2",
+    ),
+    "missing data is ignored": (
+        put("Latency", "TreatMissingData", "ignore"),
+        "the alarm is weaker: missing data is missing -> ignore",
+    ),
+    "the other direction": (
+        put("Latency", "ComparisonOperator", "LessThanThreshold"),
+        "the alarm is weaker: GreaterThanThreshold -> LessThanThreshold",
+    ),
+    "another metric": (
+        put("Latency", "MetricName", "Other"),
+        "the alarm is weaker: MetricName is another",
+    ),
     "a mean in place of the maximum": (
         put("Latency", "Statistic", "Minimum"),
         "the alarm is weaker: Average -> Minimum",
@@ -550,10 +526,7 @@ def test_a_role_that_writes_what_its_endpoint_captures_is_no_danger() -> None:
         statement("s3:PutObject", captured),
         statement(["kms:Decrypt", "kms:GenerateDataKey"], key),
     ]
-    sides: list[dict[str, Template]] = [
-        {"prod-text": {"Resources": side}} for side in (before, after)
-    ]
-    assert dangers(Comparison("prod", sides[0], sides[1], PROD, PROD)) == []
+    assert dangers(compared(before, after)) == []
 
 
 def test_a_group_of_a_new_network_without_a_way_out_reaches_nothing() -> None:
@@ -598,16 +571,15 @@ def test_the_same_change_of_several_endpoints_is_one_danger() -> None:
 def test_sequences_over_several_instances_are_a_danger(
     tmp_path: Path, batching: tuple[str, str], counts: tuple[int, int], is_danger: bool
 ) -> None:
-    sides: list[dict[str, Template]] = []
+    sides = []
     for side, text, count in zip(("before", "after"), batching, counts, strict=True):
         config = tmp_path / side / "minilm" / "minilm" / "config.pbtxt"
         config.parent.mkdir(parents=True)
         config.write_text(f'name: "minilm"\n{text}\n')
         resources = copy.deepcopy(RESOURCES)
         put(*VARIANT, "InitialInstanceCount", count)(resources)
-        sides.append({"prod-text": {"Resources": resources}})
-    folders = tmp_path / "before", tmp_path / "after"
-    comparison = Comparison("prod", sides[0], sides[1], PROD, PROD, models=folders)
+        sides.append(resources)
+    comparison = compared(*sides, models=(tmp_path / "before", tmp_path / "after"))
     messages = [item.message for item in dangers(comparison) if item.rule == "split_sequences"]
     assert messages == is_danger * [
         f"minilm of prod-text batches sequences, whose requests go to up to {counts[1]} instances: "

@@ -11,10 +11,8 @@ from release.review.dangers import dangers
 from release.review.findings import FindingsChange
 from release.stage_file import StageFile
 from release.tree import Template
+from tests.unit.release.review.edits import PROD, STACK, compared
 from tests.unit.release.review.resources import RESOURCES
-
-PROD = StageFile(region="us-east-1", production=True, account="111111111111")
-STACK = "prod-text"
 
 
 def found(
@@ -142,33 +140,6 @@ ALARM = {
     "Threshold": 0.05,
     "TreatMissingData": "notBreaching",
 }
-
-
-@pytest.mark.parametrize(
-    ("change", "weaker"),
-    [
-        ({"Threshold": 2}, "threshold 0.05 -> 2"),
-        ({"Threshold": 0.01}, None),
-        ({"EvaluationPeriods": 60, "DatapointsToAlarm": 60}, "2 bad periods of 3 -> 60 of 60"),
-        ({"EvaluationPeriods": 2}, "2 bad periods of 3 -> 2 of 2"),
-        ({"EvaluationPeriods": 5}, None),
-        ({"DatapointsToAlarm": 1}, None),
-        ({"TreatMissingData": "ignore"}, "missing data is notBreaching -> ignore"),
-        (
-            {"ComparisonOperator": "LessThanThreshold"},
-            "GreaterThanThreshold -> LessThanThreshold",
-        ),
-        ({"MetricName": "Other"}, "MetricName is another"),
-        ({"AlarmDescription": "it is bad"}, None),
-    ],
-)
-def test_an_alarm_that_needs_more_is_weaker(change: dict[str, Any], weaker: str | None) -> None:
-    before = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **ALARM)}
-    after = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **{**ALARM, **change})}
-    expected = (
-        [f"AWS::CloudWatch::Alarm prod-text/It: the alarm is weaker: {weaker}"] if weaker else []
-    )
-    assert of("weakened_alarms", before, after) == expected
 
 
 def test_an_alarm_for_too_little_is_weaker_when_it_waits_for_less() -> None:
@@ -565,8 +536,7 @@ def test_a_group_has_the_key_of_exactly_what_is_in_it() -> None:
         return {**RESOURCES, **named}
 
     def key(after: dict[str, Any]) -> str:
-        sides = [{STACK: {"Resources": it}} for it in (alarms("A", "B", "C"), after)]
-        (danger,) = dangers(Comparison("prod", sides[0], sides[1], PROD, PROD))
+        (danger,) = dangers(compared(alarms("A", "B", "C"), after))
         assert danger.key.startswith("prod/lost_alarms/prod-text.")
         return danger.key
 

@@ -12,6 +12,7 @@ from release.review.model_changes import ModelChange
 from release.review.stack_changes import MOST, notes
 from release.stage_file import StageFile
 from release.tree import Template
+from tests.unit.release.review.edits import compared
 from tests.unit.release.review.resources import RESOURCES
 from triton_sagemaker import PublishedMetrics
 
@@ -23,11 +24,7 @@ RESTING = "its instances stay as they are"
 
 def summary(after: dict[str, Any], before: dict[str, Any] = RESOURCES) -> list[str]:
     """Return the parts of the sentence about the endpoint of a stack with these resources."""
-    sides: list[dict[str, Template]] = [
-        {"prod-text": {"Resources": side}} for side in (before, after)
-    ]
-    comparison = Comparison("prod", sides[0], sides[1], FILE, FILE)
-    (endpoint,) = endpoint_changes(comparison)
+    (endpoint,) = endpoint_changes(compared(before, after))
     text = endpoint.sentence.removeprefix("**prod-text**: ")
     return [item for item in text.split("; ") if not item.startswith("models:")]
 
