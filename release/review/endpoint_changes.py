@@ -69,7 +69,8 @@ def _parts(
     else:
         yield _how(before, after, changes)
         if before.release != after.release:
-            yield f"Triton {before.release} -> {after.release}"
+            older = ", an older release" if after.release < before.release else ""
+            yield f"Triton {before.release} -> {after.release}{older}"
         if before.name == after.name:
             yield from _two_deploys(before, after)
             yield from _archives_of_a_move(before, after)

@@ -32,7 +32,7 @@ DONE = {"WILL_CREATE": "created", "WILL_DESTROY": "deleted", "WILL_ORPHAN": "lef
 
 def notes(comparison: Comparison, models: Sequence[ModelChange]) -> Iterator[str]:
     """Yield a sentence for what is of the whole stage, and for each stack without an endpoint."""
-    yield from _ceiling(comparison)
+    yield from _stage(comparison)
     before, after = comparison.sides
     changed = {stack.stack: stack.changes for stack in comparison.stacks}
     for stack in sorted(before.keys() | after.keys()):
@@ -100,7 +100,9 @@ def _with_resources(comparison: Comparison, text: str, changes: list[Change]) ->
     return f"{first.path}: {text}"
 
 
-def _ceiling(comparison: Comparison) -> Iterator[str]:
+def _stage(comparison: Comparison) -> Iterator[str]:
+    if comparison.will_be.production and comparison.before and not comparison.was.production:
+        yield f"**{comparison.stage}**: becomes production"
     was, most = comparison.was.max_monthly_usd, comparison.will_be.max_monthly_usd
     if was != most:
         texts = ("none" if amount is None else f"{amount:,.0f}" for amount in (was, most))

@@ -68,6 +68,15 @@ def access_changes(
             yield AccessChange(stack, known, rest, lost_denials, lost, new_denials)
 
 
+def may_do_more(resources: dict[str, Any], role: str, other: str) -> bool:
+    """Whether the other role may do something that a role may not, by their logical ids."""
+    names = [construct_path(name, resources) for name in (role, other)]
+    every = grants({"Resources": resources})
+    own = [replace(grant, who=names[1]) for grant in every if grant.who == names[0]]
+    others = (grant for grant in every if grant.who == names[1])
+    return not all(any(known.covers(grant) for known in own) for grant in others)
+
+
 def _renamed(grant: Grant, names: dict[str, str]) -> Grant:
     """Return what a grant is after roles got other names."""
     who, guarded = (names.get(item, item) for item in (grant.who, grant.guarded))

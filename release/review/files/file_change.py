@@ -85,3 +85,9 @@ class FileChange:
 def unjudged(change: FileChange) -> Iterator[FileLine]:
     """Yield that a file changed whose content no rule judges, and how much of it."""
     yield FileLine(f"{change.state}, not judged ({change.size})")
+
+
+def deleted(change: FileChange) -> Iterator[FileLine]:
+    """Yield that a file is deleted, and nothing of other changes."""
+    if change.after is None:
+        yield FileLine(f"deleted ({change.size})")

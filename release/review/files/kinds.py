@@ -12,7 +12,7 @@ from release.review.files import (
     recipe,
     workflows,
 )
-from release.review.files.file_change import FileChange, FileLine, unjudged
+from release.review.files.file_change import FileChange, FileLine, deleted, unjudged
 from release.review.files.settings import JSON_FILE, LINTER, NPM_LOCK, TOML_FILE
 
 Describe = Callable[[FileChange], Iterator[FileLine]]
@@ -38,8 +38,8 @@ KINDS = (
     FileKind("models/*/recipe.yaml", recipe.describe),
     FileKind("models/*/config.pbtxt", model_configuration.describe),
     FileKind("models/*requirements*.txt", python_packages.describe),
-    FileKind("models/*/tests/*", reason="tests of a model are no part of its archive"),
-    FileKind("models/test_*.py", reason="tests"),
+    FileKind("models/*/tests/*", deleted, reason="tests of a model are no part of its archive"),
+    FileKind("models/test_*.py", deleted, reason="tests"),
     FileKind("models/conftest.py", reason="tests"),
     FileKind("models/*.py", unjudged, "model code"),
     FileKind("models/*", unjudged, "model files"),
@@ -58,7 +58,7 @@ KINDS = (
     FileKind("stages/*", reason=TEMPLATES),
     FileKind("model_build/*", unjudged, "code that builds models"),
     FileKind("platform_facts/*", unjudged, "tables of facts"),
-    FileKind("tests/*", reason="nothing that is deployed reads tests"),
+    FileKind("tests/*", deleted, reason="nothing that is deployed reads tests"),
     FileKind("docs/*", reason="text for people"),
     FileKind("*.md", reason="text for people"),
     FileKind("LICENSE", reason="text for people"),

@@ -126,7 +126,10 @@ def base() -> dict[str, Any]:
         },
         "Function": {
             "Type": "AWS::Lambda::Function",
-            "Properties": {"Code": {"S3Bucket": "cdk-assets", "S3Key": "a.zip"}},
+            "Properties": {
+                "Code": {"S3Bucket": "cdk-assets", "S3Key": "a.zip"},
+                "Role": {"Fn::GetAtt": ["Unused", "Arn"]},
+            },
         },
         "Latency": alarm(),
         "Guard": {"Type": "Custom::TritonUpdateGuard", "Properties": {"Endpoint": "prod-text"}},
@@ -260,6 +263,16 @@ DANGERS: dict[str, tuple[Edit, str]] = {
         put("Scaling", "SuspendedState", {"DynamicScalingOutSuspended": True}),
         "lost_safeguards: AWS::ApplicationAutoScaling::ScalableTarget prod-text/Scaling: scaling "
         "is suspended: DynamicScalingOutSuspended",
+    ),
+    # access
+    "a function runs as another role, which may do more": (
+        put("Function", "Role", {"Fn::GetAtt": ["Role", "Arn"]}),
+        "widened_access: AWS::Lambda::Function prod-text/Function: runs as another role, which may "
+        "do more: Unused -> Role",
+    ),
+    "anyone may invoke a function by its address": (
+        add(Url={"Type": "AWS::Lambda::Url", "Properties": {"AuthType": "NONE"}}),
+        "public_exposure: AWS::Lambda::Url prod-text/Url: lets anyone invoke a function",
     ),
     # origins
     "an image of another account": (
@@ -428,6 +441,10 @@ NOTED: dict[str, tuple[Edit, str]] = {
         put(*CAPTURE, "InitialSamplingPercentage", 50),
         "data capture: 100 % of requests -> 50 % of requests",
     ),
+    "an older release": (
+        put("Model", "PrimaryContainer", "Image", "tritonserver:24.01-py3"),
+        "Triton 25.09 -> 24.01, an older release",
+    ),
     "a budget": (lambda _: None, "max_monthly_usd none -> 90,000"),
 }  # fmt: skip
 
@@ -492,6 +509,7 @@ HARMLESS: dict[str, Edit] = {
     "a longer retention": put("Log", "RetentionInDays", 365),
     "a tag": put("Bucket", "Tags", [{"Key": "team", "Value": "search"}]),
     "a description": put("Latency", "AlarmDescription", "it is slow"),
+    "a role that may do less": put("Build", "ServiceRole", {"Fn::GetAtt": ["Unused", "Arn"]}),
     "a topic": add(More={"Type": "AWS::SNS::Topic", "Properties": {}}),
     "other code of a function": put("Function", "Code", "S3Key", "b.zip"),
     "a timeout": put("Function", "Timeout", 30),

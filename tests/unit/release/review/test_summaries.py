@@ -184,6 +184,14 @@ def test_a_new_stack_of_much_is_counted() -> None:
     assert list(notes(comparison, [])) == ["**prod-models**: new, 5 resources created"]
 
 
+def test_a_stage_that_becomes_production() -> None:
+    text = {"prod-text": {"Resources": RESOURCES}}
+    before = replace(FILE, production=False)
+    assert list(notes(Comparison("prod", text, text, before, FILE), [])) == [
+        "**prod**: becomes production"
+    ]
+
+
 def test_a_budget_that_changes_and_one_that_cannot_be_held() -> None:
     unpriced = replace(FILE, region="eu-west-1", max_monthly_usd=500)
     text = {"prod-text": {"Resources": RESOURCES}}
