@@ -6,6 +6,7 @@ from typing import Any
 
 from release import parameters
 from release.review.schedules import WeeklyLimits, limits
+from release.review.values import construct_path
 from release.tree import Template
 
 UNNAMED = "an endpoint without a name"
@@ -142,10 +143,7 @@ def _release(resources: dict[str, Any]) -> str:
 
 def _alarms(resources: dict[str, Any]) -> list[str]:
     return [
-        resource.get("Metadata", {})
-        .get("aws:cdk:path", logical_id)
-        .partition("/")[2]
-        .removesuffix("/Resource")
+        construct_path(logical_id, resources).partition("/")[2]
         for logical_id, resource in resources.items()
         if resource["Type"] in ("AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm")
     ]

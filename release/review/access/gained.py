@@ -116,24 +116,21 @@ def _successors(before: Template, after: Template) -> dict[str, str]:
 
 
 def _likeness(old: dict[str, Any], role: str, new: dict[str, Any], name: str) -> tuple[int, int]:
-    users = [_users(side, item) for side, item in ((old, role), (new, name))]
-    trusts = [side[value]["Properties"].get("AssumeRolePolicyDocument")
-              for side, value in ((old, role), (new, name))]  # fmt: skip
-    kinds = [
-        {side[entry]["Type"] for entry in used}
-        for side, used in zip((old, new), users, strict=True)
-    ]
-    return len(users[0] & users[1]), int(trusts[0] == trusts[1] and kinds[0] == kinds[1])
+    """Return how many users two roles share, and whether the same service uses both alike."""
+    was, now = _users(old, role), _users(new, name)
+    trusts = (side["Properties"].get("AssumeRolePolicyDocument") for side in (old[role], new[name]))
+    is_alike = next(trusts) == next(trusts) and {*was.values()} == {*now.values()}
+    return len(was.keys() & now.keys()), int(is_alike)
 
 
-def _users(resources: dict[str, Any], role: str) -> set[str]:
-    """Return the resources that run as a role."""
-    wanted = json.dumps({"Fn::GetAtt": [role, "Arn"]})
+def _users(resources: dict[str, Any], role: str) -> dict[str, str]:
+    """Return the resources that run as a role, with their types."""
+    arn = json.dumps({"Fn::GetAtt": [role, "Arn"]})
     return {
-        name
-        for name, item in resources.items()
-        if wanted in json.dumps(item.get("Properties", {}))
-        and not item["Type"].startswith("AWS::IAM")
+        name: resource["Type"]
+        for name, resource in resources.items()
+        if arn in json.dumps(resource.get("Properties", {}))
+        and not resource["Type"].startswith("AWS::IAM")
     }
 
 

@@ -69,19 +69,14 @@ def _gates(old: Plain, new: Plain) -> Iterator[FileLine]:
     """Yield gates that allow another difference, by the version folder of the file they are of."""
     before, after = _differences_allowed(old), _differences_allowed(new)
     kept = {folder for folder, _ in _steps(new)}
-    for (folder, gate), allowed in before.items():
-        now = after.get((folder, gate))
-        if now is None:
-            if gate == "gate" and folder in kept:
-                yield FileLine(
-                    f"{folder} is no longer compared with its origin", "larger_tolerances"
-                )
-        elif now != allowed:
-            text = f"{folder}: {gate}: {text_of(allowed)} -> {text_of(now)}"
-            yield FileLine(text, "" if now <= allowed else "larger_tolerances")  # nor NaN
-    for place, allowed in after.items():
-        if place not in before:
-            yield FileLine(f"{': '.join(place)}: none -> {text_of(allowed)}")
+    for folder, gate in dict.fromkeys((*before, *after)):
+        was, now = (side.get((folder, gate)) for side in (before, after))
+        if now is not None and now != was:
+            is_larger = was is not None and not now <= was  # nor NaN
+            text = f"{folder}: {gate}: {text_of(was)} -> {text_of(now)}"
+            yield FileLine(text, "larger_tolerances" if is_larger else "")
+        elif now is None and gate == "gate" and folder in kept:
+            yield FileLine(f"{folder} is no longer compared with its origin", "larger_tolerances")
 
 
 def _differences_allowed(recipe: Plain) -> dict[tuple[str, str], float]:
