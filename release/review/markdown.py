@@ -1,9 +1,9 @@
 """The review as Markdown, for the comment on a pull request: templates/review.md.j2."""
 
-from functools import partial
+from functools import cache, partial
 from typing import NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from release.review import escaping
 from release.review.cost_table import cost_rows, prices
@@ -56,7 +56,7 @@ def render(report: Report) -> str:
         "first": LEVELS[0],
     }
     for level in LEVELS:
-        text = _render(level, shown)
+        text = f"{_template(level.text).render(shown, level=level).rstrip()}\n"
         if len(text) > MOST:  # before it is translated, which makes it longer
             continue
         text = text.translate(escaping.REORDERING)
@@ -65,7 +65,9 @@ def render(report: Report) -> str:
     raise AssertionError("the last level holds any report")
 
 
-def _render(level: Level, shown: dict[str, object]) -> str:
+@cache
+def _template(longest: int) -> Template:
+    """Return the template that shows texts of so many characters."""
     environment = Environment(  # Markdown is escaped by `plain` and its like
         loader=PackageLoader("release.review"),
         trim_blocks=True,
@@ -73,7 +75,6 @@ def _render(level: Level, shown: dict[str, object]) -> str:
         undefined=StrictUndefined,
     )
     for name in ("code", "plain", "title"):
-        environment.filters[name] = partial(getattr(escaping, name), longest=level.text)
+        environment.filters[name] = partial(getattr(escaping, name), longest=longest)
     environment.filters["fence"] = escaping.fence
-    text = environment.get_template("review.md.j2").render(shown, level=level)
-    return f"{text.rstrip()}\n"
+    return environment.get_template("review.md.j2")

@@ -117,8 +117,8 @@ TABLE = (
         guarded(networks.ROUTES, is_off, "its instances get public addresses")),
     # storage
     _Row("AWS::S3::Bucket", "LifecycleConfiguration", storage.lifecycle),
-    _Row("AWS::S3::Bucket", "LoggingConfiguration", storage.access_log),
-    _Row("AWS::S3::Bucket", "BucketEncryption", storage.encryption),
+    _Row("AWS::S3::Bucket", "LoggingConfiguration.DestinationBucketName",
+        guarded(storage.RECORDS, is_set, "access to the bucket is no longer logged")),
     # S3 user guide, Versioning
     _Row("AWS::S3::Bucket", "VersioningConfiguration.Status",
         guarded(SAFEGUARDS, is_on, "keeps no earlier versions of objects any more")),

@@ -151,7 +151,7 @@ def text_of(value: Any, resources: Mapping[str, Any] | None = None) -> str:
         case str():
             return value
         case float():
-            return f"{value:g}"
+            return f"{value:.15g}"
         case {"Ref": str(name)}:
             return construct_path(name, known) if name in known else f"${{{name}}}"
         case {"Fn::GetAtt": [str(name), *_]} if name in known:

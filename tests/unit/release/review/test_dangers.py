@@ -75,7 +75,7 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
     ),
     "another key's place is taken by S3's own": (
         put(*ENCRYPTED, "ServerSideEncryptionByDefault", {"SSEAlgorithm": "AES256"}),
-        ["AWS::S3::Bucket prod-text/Bucket: loses the key that encrypts it"],
+        ["AWS::S3::Bucket prod-text/Bucket: loses its encryption with KMSMasterKeyID"],
     ),
     "a bucket goes with its stack": (
         retain("Delete"),
@@ -98,7 +98,7 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
     "anyone may take the role on": (put(*TRUST, "*"), ["anyone may sts:AssumeRole on Role"]),
     "encryption of a bucket goes": (
         drop("Bucket", "BucketEncryption"),
-        ["AWS::S3::Bucket prod-text/Bucket: loses the key that encrypts it"],
+        ["AWS::S3::Bucket prod-text/Bucket: loses its encryption with KMSMasterKeyID"],
     ),
     "the key of a topic goes": (
         drop("Topic", "KmsMasterKeyId"),
