@@ -23,8 +23,9 @@ def deploy_time_values(comparison: Comparison) -> Iterator[Danger]:
     types".
     """
     for stack, template in comparison.after.items():
-        before = set(_values(comparison.before.get(stack, {})))
-        for value in sorted(set(_values(template)) - before):
+        earlier = comparison.before.get(stack, {})
+        new = set(_values(template)) - set(_values(earlier)) if template != earlier else ()
+        for value in sorted(new):
             yield Danger(
                 f"{stack}.{digest(value)}",
                 f"{stack} takes {value} when it is deployed: who may write that decides then",
