@@ -45,7 +45,7 @@ class CheckoutError(Exception):
 
 
 class NotSynthesised(CheckoutError):
-    """The app of a tree failed, and this is what it said."""
+    """The app of a tree failed, and this is what it printed."""
 
 
 @dataclass(frozen=True)
@@ -93,13 +93,15 @@ class Tree:
         """Return the compiled Python files that git tracks: they run in place of sources."""
         with suppress(CheckoutError):  # outside of a clone, nothing is tracked
             names = git(self.root, "ls-files", "-z", "--", *COMPILED).split("\0")
-            return [it for it in names if it]
+            return [name for name in names if name]
         return []
 
     def links(self) -> list[str]:
         """Return the links that git tracks, and the repositories: neither has content here."""
         entries = git(self.root, "ls-files", "-z", "--stage").split("\0")
-        return [it.partition("\t")[2] for it in entries if it.startswith(("120000", "160000"))]
+        return [
+            entry.partition("\t")[2] for entry in entries if entry.startswith(("120000", "160000"))
+        ]
 
     def stages(self) -> list[str]:
         """Return the names of its stages."""
@@ -149,8 +151,8 @@ class Tree:
             environment |= WITHOUT_VALIDATION
         finished = run_app((APP,), cwd=self.root, environment=environment)
         if finished.returncode:
-            said = "\n".join(refused(to)) or _reason(finished.stderr)
-            raise NotSynthesised(said or f"exit code {finished.returncode}")
+            reason = "\n".join(refused(to)) or _reason(finished.stderr)
+            raise NotSynthesised(reason or f"exit code {finished.returncode}")
 
 
 def has_transform(template: Mapping[str, Any]) -> bool:
@@ -207,10 +209,10 @@ def refused(assembly: Path) -> Iterator[str]:
         for violation in plugin["violations"]:
             if violation["severity"] != "error":
                 continue
-            rule, said = violation["ruleName"], violation["description"]
+            rule, text = violation["ruleName"], violation["description"]
             for construct in violation["violatingConstructs"]:
                 path = construct["constructPath"]
-                yield f"{rule}: {path}{_place(assembly, path)}: {said}"
+                yield f"{rule}: {path}{_place(assembly, path)}: {text}"
 
 
 def _place(assembly: Path, construct: str) -> str:
@@ -224,6 +226,6 @@ def _place(assembly: Path, construct: str) -> str:
     return ""
 
 
-def _reason(said: str) -> str:
-    """Return all that the app said, and of a traceback the last line."""
-    return _TRACEBACK.sub("", said.strip()).removeprefix("error: ")
+def _reason(stderr: str) -> str:
+    """Return all that the app printed, and of a traceback the last line."""
+    return _TRACEBACK.sub("", stderr.strip()).removeprefix("error: ")

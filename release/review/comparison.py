@@ -90,7 +90,8 @@ class Comparison:
         """
         if self.moves:
             return []
-        return [it for it in self.changes if it.stack in self.before and it.stack in self.after]
+        stay = self.before.keys() & self.after.keys()
+        return [change for change in self.changes if change.stack in stay]
 
     @cached_property
     def described(self) -> list[DescribedChange]:
@@ -107,17 +108,17 @@ class Comparison:
         """Stack name -> its endpoint before and after, for stacks that have one."""
         before, after = self.sides
         names = sorted(before.keys() | after.keys())
-        pairs = {it: Pair(endpoint_of(before.get(it, {})), endpoint_of(after.get(it, {})))
-                 for it in names}  # fmt: skip
+        pairs = {name: Pair(endpoint_of(before.get(name, {})), endpoint_of(after.get(name, {})))
+                 for name in names}  # fmt: skip
         return {name: pair for name, pair in pairs.items() if pair.before or pair.after}
 
     @property
     def kept(self) -> list[tuple[DeclaredEndpoint, DeclaredEndpoint]]:
         """The endpoints that were there before and still are, under the same name."""
         return [
-            (it.before, it.after)
-            for it in self.endpoints.values()
-            if it.before and it.after and it.before.name == it.after.name
+            (pair.before, pair.after)
+            for pair in self.endpoints.values()
+            if pair.before and pair.after and pair.before.name == pair.after.name
         ]
 
     def endpoint_in(self, stack: str) -> str:

@@ -77,7 +77,7 @@ def endpoint_of(template: Template) -> DeclaredEndpoint | None:
         return None
     name = endpoint.get("EndpointName", UNNAMED)
     variants, shadows = (
-        {it["VariantName"]: _variant(it, resources, name) for it in config.get(key, ())}
+        {each["VariantName"]: _variant(each, resources, name) for each in config.get(key, ())}
         for key in ("ProductionVariants", "ShadowProductionVariants")
     )
     deployment = endpoint.get("DeploymentConfig", {})
@@ -94,13 +94,14 @@ def endpoint_of(template: Template) -> DeclaredEndpoint | None:
 
 
 def _of_type(resources: dict[str, Any], resource_type: str) -> Any:
-    return (it["Properties"] for it in resources.values() if it["Type"] == resource_type)
+    every = resources.values()
+    return (resource["Properties"] for resource in every if resource["Type"] == resource_type)
 
 
 def _variant(variant: dict[str, Any], resources: dict[str, Any], endpoint: str) -> DeclaredVariant:
     resource_id = f"endpoint/{endpoint}/variant/{variant['VariantName']}"
     targets = _of_type(resources, "AWS::ApplicationAutoScaling::ScalableTarget")
-    target = next((it for it in targets if it["ResourceId"] == resource_id), None)
+    target = next((each for each in targets if each["ResourceId"] == resource_id), None)
     count = variant.get("InitialInstanceCount", 1)
     range_ = limits(target) if target else WeeklyLimits(count, count, count, count)
     model = _container(variant.get("ModelName"), resources)
@@ -153,14 +154,14 @@ def _models(resources: dict[str, Any]) -> dict[str, DeclaredModel]:
     builds: dict[str, dict[str, str]] = {}
     for build in _of_type(resources, "Custom::TritonModel"):
         builds.setdefault(build["Model"], {})[build["Target"]] = build["Digest"]
-    found = {}
+    models = {}
     for parameter in _of_type(resources, "AWS::SSM::Parameter"):
         if parameter.get("Name", "").startswith(parameters.ROOT):
             entry = json.loads(parameter["Value"])
-            found[entry["model"]] = DeclaredModel(
+            models[entry["model"]] = DeclaredModel(
                 name=entry["model"],
                 version=entry["version"],
                 signature=entry["signature"],
                 builds=builds.get(entry["model"], {}),
             )
-    return found
+    return models

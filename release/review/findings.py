@@ -51,9 +51,9 @@ def joined(changes: Iterable[FindingsChange]) -> FindingsChange:
     """Return the findings of several reviews as one."""
     every = list(changes)
     return FindingsChange(
-        new=tuple(line for it in every for line in it.new),
-        fixed=tuple(line for it in every for line in it.fixed),
-        still=tuple(line for it in every for line in it.still),
+        new=tuple(line for change in every for line in change.new),
+        fixed=tuple(line for change in every for line in change.fixed),
+        still=tuple(line for change in every for line in change.still),
     )
 
 
@@ -71,10 +71,10 @@ def model_findings(judge: Tree, before: Tree | None, after: Tree) -> FindingsCha
 def _of_models(judge: Tree, tree: Tree) -> list[str]:
     """Lint models as files: Python looks for the linter in the judging tree alone (-P)."""
     lint = ("-P", "-m", "model_build", "lint", str(tree.models), "--json")
-    found = _json(judge, sys.executable, *lint)
     return [
-        f"model lint: {os.path.relpath(it['path'], tree.root)}: {it['message']} [{it['rule']}]"
-        for it in found
+        f"model lint: {os.path.relpath(finding['path'], tree.root)}: {finding['message']} "
+        f"[{finding['rule']}]"
+        for finding in _json(judge, sys.executable, *lint)
     ]
 
 
@@ -118,14 +118,14 @@ def template_findings(
 def _without_metadata(template: Template) -> Template:
     resources = template.get("Resources", {})
     bare = {
-        name: {key: value for key, value in it.items() if key != "Metadata"}
-        for name, it in resources.items()
+        name: {key: value for key, value in resource.items() if key != "Metadata"}
+        for name, resource in resources.items()
     }
     return {**template, "Metadata": {}, "Resources": bare}
 
 
 def _json(judge: Tree, program: str | Path, *arguments: str) -> Any:
-    """Run a linter in a tree, whose exit code is not 0 where it found something."""
+    """Run a linter in a tree, whose exit code is not 0 where there are findings."""
     try:
         finished = subprocess.run(
             [str(program), *arguments],

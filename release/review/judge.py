@@ -71,7 +71,7 @@ def other_versions(tree: Tree) -> str:
     A local label, as of 2.13.0+cpu, does not count (PEP 440, "Version matching").
     """
     path = tree.root / "requirements.txt"
-    installed = {canonicalize_name(it.name): it.version for it in distributions()}
+    installed = {canonicalize_name(each.name): each.version for each in distributions()}
     other = []
     for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
         with suppress(InvalidRequirement):  # a comment, or an option

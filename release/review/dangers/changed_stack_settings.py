@@ -21,8 +21,8 @@ def changed_stack_settings(comparison: Comparison) -> Iterator[Danger]:
     before, after = comparison.settings
     for stack, settings in after.items():
         others = [before[stack]] if stack in before else list(before.values())
-        for key in sorted({*settings, *(key for it in others for key in it)}):
-            known = [it.get(key) for it in others]
+        for key in sorted({*settings, *(key for other in others for key in other)}):
+            known = [other.get(key) for other in others]
             now = settings.get(key)
             if known and now not in known and not (key == PROTECTION and now is True):
                 was = " or ".join(dict.fromkeys(map(_shown, known)))

@@ -40,8 +40,8 @@ def foreign_origins(comparison: Comparison) -> Iterator[Danger]:
     for change in comparison.changes:
         if change.stack not in after or change.type.startswith("AWS::IAM::"):
             continue
-        found = _places(change.after.get("Properties", {}))
-        for path, (kind, place) in dict.fromkeys(found):
+        places = _places(change.after.get("Properties", {}))
+        for path, (kind, place) in dict.fromkeys(places):
             if (kind, place) not in known and (before or kind == "account"):
                 cause = f"{path} names the {kind} {place}, which the stage did not name before"
                 yield Danger(

@@ -22,6 +22,6 @@ _CHECK = re.compile(r"checkov: (?P<stack>[^,]+), (?P<resource>\S+): .* \[(?P<id>
 def high_findings(comparison: Comparison) -> Iterator[Danger]:
     """Checkov finds something high that it did not find before; others are listed as linters'."""
     for line in comparison.findings.new:
-        found = _CHECK.fullmatch(line)
-        if found and found["id"] in HIGH:
-            yield Danger(f"{found['stack']}.{found['resource']}.{found['id']}", line)
+        check = _CHECK.fullmatch(line)
+        if check and check["id"] in HIGH:
+            yield Danger(f"{check['stack']}.{check['resource']}.{check['id']}", line)

@@ -19,13 +19,17 @@ def refused_exports(comparison: Comparison) -> Iterator[Danger]:
     if comparison.moves:
         return
     before, after = comparison.sides
-    wanted = {it: imports(template) for it, template in before.items()}
-    replaced = {(it.stack, it.id) for it in comparison.changes if it.impact == "WILL_REPLACE"}
+    imported = {stack: imports(template) for stack, template in before.items()}
+    replaced = {
+        (change.stack, change.id)
+        for change in comparison.changes
+        if change.impact == "WILL_REPLACE"
+    }
     for stack in sorted(before.keys() & after.keys()):
         old, new = _exported(before[stack]), _exported(after[stack])
         for name, value in sorted(old.items()):
             stays = new.get(name) == value and (stack, _named(value)) not in replaced
-            users = sorted(it for it in before if it != stack and name in wanted[it])
+            users = sorted(user for user in before if user != stack and name in imported[user])
             if users and not stays:
                 what = "another value" if name in new else "no longer there"
                 yield Danger(
@@ -41,7 +45,7 @@ def refused_exports(comparison: Comparison) -> Iterator[Danger]:
 def _exported(template: Template) -> dict[str, Any]:
     """Return name -> value, as the template says it."""
     outputs = template.get("Outputs", {}).values()
-    return {it["Export"]["Name"]: it["Value"] for it in outputs if "Export" in it}
+    return {output["Export"]["Name"]: output["Value"] for output in outputs if "Export" in output}
 
 
 def _named(value: Any) -> str | None:

@@ -57,7 +57,7 @@ def over_budget(comparison: Comparison) -> Iterator[Danger]:
     most, before_that = comparison.will_be.max_monthly_usd, comparison.was.max_monthly_usd
     if most is None or not comparison.after:
         return
-    costs = cost_changes(comparison)
+    costs = list(cost_changes(comparison))
     was = total((cost.before for cost in costs), "maximum").usd
     now = total((item.after for item in costs), "maximum").usd
     was_above = before_that is not None and was > before_that
