@@ -194,6 +194,11 @@ DANGEROUS: dict[str, Aim] = {
         ENDPOINT, put(*ROUTING, "TerminationWaitInSeconds", 0), "lost_rollback"),
     "a schedule that lowers, and none that raises": Aim(SCALING, _schedule(1, 8), "low_minimum"),
     "a schedule with a low maximum": Aim(SCALING, _schedule(2, 2), "lost_scaling"),
+    "a target of ten times as much": Aim(
+        "AWS::ApplicationAutoScaling::ScalingPolicy",
+        put("TargetTrackingScalingPolicyConfiguration", "TargetValue", lambda old: 10 * old),
+        "lost_scaling",
+    ),
     "a maximum of a third": Aim(SCALING, put("MaxCapacity", 2), "lost_scaling"),
     "a tenth of what was captured": Aim(
         CONFIG, put(CAPTURE, "InitialSamplingPercentage", _percent), "lost_records", "all"),
@@ -227,6 +232,10 @@ HARMLESS: dict[str, Aim] = {
     "old instances stay": Aim(
         ENDPOINT, put(*ROUTING, "TerminationWaitInSeconds", lambda old: 2 * old)),
     "more instances at most": Aim(SCALING, put("MaxCapacity", lambda old: 2 * old)),
+    "a target of twice as much": Aim(
+        "AWS::ApplicationAutoScaling::ScalingPolicy",
+        put("TargetTrackingScalingPolicyConfiguration", "TargetValue", lambda old: 2 * old),
+    ),
     "a schedule that raises": Aim(SCALING, _schedule(3, 12)),
     "logs for longer": Aim("AWS::Logs::LogGroup", put("RetentionInDays", 3653)),
     "half of what was captured": Aim(
