@@ -1,7 +1,7 @@
 """Make the three reports of docs/review.md anew: `python -m bench.review_reports`.
 
-Each is of a change of `prod` in a clone of HEAD. The CDK's own differences are left out, and the
-twenty new endpoints are cut to three.
+Each is of a change of `prod` in a clone of HEAD. Commits and the CDK's own differences are left
+out, and the twenty new endpoints are cut to three.
 """
 
 import re
@@ -74,7 +74,8 @@ def report(edits: Edits) -> str:
 
 
 def shown(text: str) -> str:
-    """Return a report without differences of stacks, and without most of many lines alike."""
+    """Return a report without commits, differences of stacks, and most of many lines alike."""
+    text = re.sub(r"(?<=^Review against HEAD).*$", "", text, flags=re.MULTILINE)
     text = re.sub(
         r"<details>\n<summary>[\w-]+: \d+ resources?</summary>.*?</details>\n\n?",
         "",
