@@ -11,7 +11,7 @@ def refusal(before: DeclaredEndpoint, after: DeclaredEndpoint) -> str | None:
     """
     if before.variants.keys() != after.variants.keys():
         return "SageMaker updates no endpoint to variants of other names"
-    modes = [{it.mode for it in side.variants.values()} for side in (before, after)]
+    modes = [{variant.mode for variant in side.variants.values()} for side in (before, after)]
     if not modes[0] & modes[1]:
         return "clients that name a TargetModel, or none, would be refused at once"
     other = sorted(before.models.keys() - after.models.keys())

@@ -8,7 +8,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from release.review import markdown
 from release.review.findings import NOTHING
-from release.review.report import Report, StageReview
+from release.review.report import Report
+from release.review.stage_review import StageReview
 from tests.synth.review.conftest import STAGE as STAGE_FILE
 from tests.synth.review.conftest import Edit, Reviewer
 
