@@ -8,10 +8,12 @@ from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.pools import NO_CAPACITY, NoCapacityError
 from local_sagemaker.sagemaker.hosting_api import Hosting
 from local_sagemaker.tests.sagemaker.conftest import FakeClock, Fleets, config, model
-from local_sagemaker.tests.sagemaker.endpoints import TEXT, create, in_service, refusal, status, update
+from local_sagemaker.tests.sagemaker.endpoints import (
+    TEXT,
     create,
     in_service,
     refusal,
+    status,
     update,
 )
 from local_sagemaker.tests.support.waiting import eventually
