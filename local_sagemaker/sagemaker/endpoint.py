@@ -180,17 +180,16 @@ class Endpoint:
     def _pools(self) -> Record:
         """Return the variants with the instances of each type, where there are instance pools."""
         configured = {each["VariantName"]: each for each in self.plan.config["ProductionVariants"]}
-        if self.fleet is None or not any("InstancePools" in it for it in configured.values()):
+        if self.fleet is None:
             return {}
-        serving = self.fleet.serving()
-        described = [
-            {**variant, "InstancePools": pools.described(
-                configured[name],
-                [each.pool.instance_type for each in serving[name] if each.pool],
-                variant["CurrentInstanceCount"],
-            )} if "InstancePools" in configured[name := variant["VariantName"]] else variant
-            for variant in self.variants
-        ]  # fmt: skip
+        serving, described = self.fleet.serving(), []
+        for variant in self.variants:
+            config, count = configured[variant["VariantName"]], variant["CurrentInstanceCount"]
+            types = [
+                each.pool.instance_type for each in serving[variant["VariantName"]] if each.pool
+            ]
+            own = {"InstancePools": pools.described(config, types, count)}
+            described.append({**variant, **(own if "InstancePools" in config else {})})
         return {"ProductionVariants": described}
 
     def _capture(self) -> Record:
