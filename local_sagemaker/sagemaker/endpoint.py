@@ -180,7 +180,7 @@ class Endpoint:
     def _pools(self) -> Record:
         """Return the variants with the instances of each type, where there are instance pools."""
         configured = {each["VariantName"]: each for each in self.plan.config["ProductionVariants"]}
-        if self.fleet is None:
+        if self.fleet is None or not any("InstancePools" in each for each in configured.values()):
             return {}
         serving, described = self.fleet.serving(), []
         for variant in self.variants:
