@@ -17,12 +17,13 @@ UNNAMED = "an endpoint without a name"
 class DeclaredVariant:
     """A production or shadow variant: `initial` instances are those that it is created with.
 
+    `instance_types` has the preferred one first.
     `minimum` and `maximum` are scaling's over a week, with the mean of each. `target` is what a
     multi-model variant's archives are built for, None for a single model.
     """
 
     name: str
-    instance_type: str
+    instance_types: tuple[str, ...]
     weight: float
     mode: str
     initial: int
@@ -32,6 +33,11 @@ class DeclaredVariant:
     mean_maximum: float
     scaled: bool
     target: str | None
+
+    @property
+    def instance_type(self) -> str:
+        """Its instance type, or all of them in order."""
+        return " or ".join(self.instance_types)
 
     @property
     def range(self) -> str:
@@ -107,13 +113,21 @@ def _variant(variant: dict[str, Any], resources: dict[str, Any], endpoint: str) 
     model = _container(variant.get("ModelName"), resources)
     return DeclaredVariant(
         name=variant["VariantName"],
-        instance_type=variant.get("InstanceType", "no instances"),
+        instance_types=instance_types(variant),
         weight=variant.get("InitialVariantWeight", 1),
         mode=model.get("Mode", "SingleModel"),
         initial=count,
         **range_._asdict(),
         scaled=target is not None,
         target=_target(model),
+    )
+
+
+def instance_types(variant: dict[str, Any]) -> tuple[str, ...]:
+    """Return the instance types of a production variant, the preferred first."""
+    pools = sorted(variant.get("InstancePools", ()), key=lambda pool: int(pool["Priority"]))
+    return tuple(pool["InstanceType"] for pool in pools) or (
+        variant.get("InstanceType", "no instances"),
     )
 
 

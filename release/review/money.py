@@ -16,7 +16,8 @@ class Cost:
     """USD a month for the instances of an endpoint, on demand.
 
     At the fewest and the most instances that scaling allows, as its schedules have them over a
-    week. `unknown` has each instance type without a price, and why; then both amounts are None.
+    week, and at the cheapest and the dearest of a variant's instance types. `unknown` has each
+    instance type without a price, and why; then both amounts are None.
     """
 
     minimum: float | None
@@ -49,7 +50,7 @@ def cost_of(endpoint: DeclaredEndpoint, region: str) -> Cost:
     """Return what an endpoint's instances cost in a region."""
     prices = platform_facts.prices()
     variants = [*endpoint.variants.values(), *endpoint.shadows.values()]
-    hourly = {kind: prices.of(region, kind) for kind in (each.instance_type for each in variants)}
+    hourly = {kind: prices.of(region, kind) for each in variants for kind in each.instance_types}
     known = ", ".join(sorted(prices.per_hour))
     why = f"it is not in the table of {prices.date}"
     if region not in prices.per_hour:
@@ -61,10 +62,10 @@ def cost_of(endpoint: DeclaredEndpoint, region: str) -> Cost:
     )
     if unknown:
         return Cost(minimum=None, maximum=None, unknown=unknown)
-    rates = [(hourly[each.instance_type] or 0, each) for each in variants]
+    rates = [([hourly[kind] or 0 for kind in each.instance_types], each) for each in variants]
     return Cost(
-        minimum=HOURS * sum(rate * variant.mean_minimum for rate, variant in rates),
-        maximum=HOURS * sum(rate * variant.mean_maximum for rate, variant in rates),
+        minimum=HOURS * sum(min(rate) * variant.mean_minimum for rate, variant in rates),
+        maximum=HOURS * sum(max(rate) * variant.mean_maximum for rate, variant in rates),
     )
 
 

@@ -71,6 +71,7 @@ TABLE = (
     _Row("AWS::SageMaker::EndpointConfig", "ProductionVariants[]", contents.variant),
     _Row("AWS::SageMaker::EndpointConfig", "ShadowProductionVariants[]", contents.shadow_variant),
     _Row("AWS::SageMaker::EndpointConfig", "*.InstanceType", labelled("instance type")),
+    _Row("AWS::SageMaker::EndpointConfig", "*.InstancePools", contents.pools),
     _Row("AWS::SageMaker::EndpointConfig", "*.InitialInstanceCount", labelled("initial instances")),
     _Row("AWS::SageMaker::EndpointConfig", "*.InitialVariantWeight", labelled("weight")),
     _Row("AWS::SageMaker::EndpointConfig", "DataCaptureConfig", storage.capture),

@@ -157,7 +157,7 @@ def in_units(
     kind = next((kind for kind in ("GPU", "CPU") if metric.startswith(kind)), None)
     if kind and declared:
         try:
-            instance = platform_facts.instance_type(declared.instance_type)
+            instance = platform_facts.instance_type(declared.instance_types[0])
         except platform_facts.UnknownFact:  # of a commit that knew it
             return value, f"{value:,.10g}"
         count = (instance.gpu_count if kind == "GPU" else instance.vcpus) or 1

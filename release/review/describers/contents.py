@@ -7,6 +7,7 @@ from typing import Any
 
 from release.review.access.gained import may_do_more
 from release.review.describers.generic import shown
+from release.review.endpoints import instance_types
 from release.review.property_change import ChangeLine, Describer, PropertyChange
 from release.review.values import arrow, differences, text_of
 
@@ -43,8 +44,17 @@ def variant(change: PropertyChange) -> Iterator[ChangeLine]:
         yield ChangeLine(f"variant {change.item} removed")
     else:
         count = change.after.get("InitialInstanceCount", 1)
-        kind = change.after.get("InstanceType", "no instances")
-        yield ChangeLine(f"new variant {change.item}: {count} {kind}")
+        kinds = " or ".join(instance_types(change.after))
+        yield ChangeLine(f"new variant {change.item}: {count} {kinds}")
+
+
+def pools(change: PropertyChange) -> Iterator[ChangeLine]:
+    """Yield a variant's instance types in order, and archives that they load instead."""
+    sides = change.before, change.after
+    types = [" or ".join(instance_types({"InstancePools": side})) if side else "none"
+             for side in sides]  # fmt: skip
+    if types[0] != types[1]:
+        yield ChangeLine(f"instance types of {change.item}: {arrow(*types)}")
 
 
 def shadow_variant(change: PropertyChange) -> Iterator[ChangeLine]:

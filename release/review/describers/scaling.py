@@ -82,7 +82,9 @@ def _target(properties: dict[str, Any] | None, endpoint: DeclaredEndpoint | None
         return None
     predefined = settings.get("PredefinedMetricSpecification", {}).get("PredefinedMetricType")
     custom = settings.get("CustomizedMetricSpecification", {})
-    metric = str(predefined or custom.get("MetricName", "?")).removeprefix("SageMakerVariant")
+    expressions = [each["Expression"] for each in custom.get("Metrics", ()) if "Expression" in each]
+    named = predefined or custom.get("MetricName") or "; ".join(expressions)
+    metric = str(named).removeprefix("SageMakerVariant")
     value = float(settings.get("TargetValue", 0))
     return _Target(metric, *in_units(metric, value, endpoint, variant_of(custom)))
 

@@ -48,6 +48,15 @@ CHANGES: dict[str, list[Edit]] = {
         ),
         ("models/minilm/pooling/config.pbtxt", "# One vector", "# A comment.\n# One vector"),
     ],
+    "instance types in order of preference, for one": [
+        (
+            STAGE,
+            TEXT,
+            "  text:\n    models: [minilm]\n    hosting: single-model\n"
+            "    instance_types: [ml.g5.xlarge, ml.g5.2xlarge]\n    provision_timeout_minutes: 15",
+        ),
+        (STAGE, "10, max_rps: 60", "10, concurrency: {ml.g5.xlarge: 4, ml.g5.2xlarge: 6}"),
+    ],
     "breaking for clients: an output renamed, smaller batches": [
         ("models/minilm/minilm/config.pbtxt", '{ name: "EMBEDDING"', '{ name: "VECTOR"'),
         (
