@@ -114,12 +114,12 @@ soak-test: install ## have a local SageMaker go through the faults of its soak o
 	@python -m pytest local_sagemaker/bench/tests
 
 .PHONY: browser-test
-browser-test: install $(BROWSER)/.installed ## look at review.html and the local SageMaker's page in headless Chromium, which must be on PATH
+browser-test: install $(BROWSER)/.installed ## look at the local SageMaker's page in headless Chromium, which must be on PATH
 	@PYTHONPATH=$(BROWSER) python -m pytest tests/browser
 
 .PHONY: browser-image
-browser-image: install $(BROWSER)/.installed ## make the images of the docs anew; ONLY=review, or page (five minutes)
-	@PYTHONPATH=$(BROWSER) python -m tests.browser $(ONLY)
+browser-image: install $(BROWSER)/.installed ## make the images of the docs anew (five minutes)
+	@PYTHONPATH=$(BROWSER) python -m tests.browser
 
 .PHONY: mutants
 mutants: install ## make one fault after the other and say which test notices; ONLY=digest for some

@@ -1,13 +1,14 @@
-"""Ask a model of a deployed endpoint, as an application would: through endpoint_client."""
+"""Invoke a model of a deployed endpoint as an application does, by endpoint_client."""
 
 import argparse
+import json
 import time
 from functools import partial
 from pathlib import Path
 
 import boto3
 
-from cli import answers, inputs
+from cli import answers, inputs, request_parameters
 from cli.errors import exit_code
 from endpoint_client import EndpointClient, EndpointError
 from model_build.commands.arguments import Commands
@@ -20,26 +21,38 @@ def add_to(commands: Commands) -> None:
         "invoke",
         description=__doc__,
         epilog="examples:\n  tritonsm invoke dev text minilm\n"
-        "  tritonsm invoke local text minilm --input TEXT=hello --local",
+        "  tritonsm invoke local text minilm --input TEXT=hello --local\n"
+        "  tritonsm invoke dev chat gpt --input PROMPT=hello --parameter max_tokens=99 --stream",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("stage", metavar="STAGE", help="the stage's name, such as dev")
     parser.add_argument("endpoint", metavar="ENDPOINT", help="the endpoint's name in the stage")
     parser.add_argument("model", metavar="MODEL", help="the model's name in the catalog")
     inputs.add_option(parser)
+    request_parameters.add_option(parser)
+    parser.add_argument(
+        "--stream",
+        action="store_true",
+        help="write the outputs of each response of a decoupled model as it comes, a line of JSON",
+    )
     parser.add_argument("--json", action="store_true", help="write JSON to standard output")
     parser.set_defaults(run=partial(exit_code, run, expected=(EndpointError,)))
 
 
 def run(options: argparse.Namespace) -> int:
-    """Ask; return the exit code."""
+    """Invoke the model; return the exit code."""
+    parameters = request_parameters.parse(options.parameter)
     here = Tree(Path.cwd())
     session = boto3.Session(region_name=here.stage(options.stage).region)
     client = EndpointClient(stage=options.stage, endpoint=options.endpoint, session=session)
     entry = client.resolve(options.model)
     beside = inputs.sample(here.models, options.model)
-    asked = inputs.chosen(options.input, entry, beside)
+    tensors = inputs.chosen(options.input, entry, beside)
+    if options.stream:
+        for response in client.stream(options.model, tensors, parameters=parameters):
+            print(json.dumps(response, ensure_ascii=False), flush=True)
+        return 0
     start = time.perf_counter()
-    answer = client.invoke(options.model, asked)
-    answers.show(answer, {"call": time.perf_counter() - start}, as_json=options.json)
+    outputs = client.invoke(options.model, tensors, parameters=parameters)
+    answers.show(outputs, {"call": time.perf_counter() - start}, as_json=options.json)
     return 0

@@ -48,7 +48,8 @@ def write(name: str, base: str, endpoints: list[str], *, stages: Path, models: P
     copied = load_stage(base, stages)
     text = (stages / f"{base}.yaml").read_text(encoding="utf-8")
     if endpoints:
-        instance_type = next(iter(copied.endpoints.values())).instance_type
+        first = next(iter(copied.endpoints.values()))
+        instance_type, *_ = first.variant_instance_types(next(iter(first.variants)))
         wanted = [_endpoint(it, instance_type, models) for it in endpoints]
         text = (
             ENDPOINTS.sub(lambda _: "endpoints:\n" + "".join(wanted), text + "\n").rstrip() + "\n"

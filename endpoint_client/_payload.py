@@ -13,7 +13,7 @@ from endpoint_client._errors import InvalidInput
 
 Array = npt.NDArray[Any]
 Inputs = Mapping[str, Array | Sequence[Any]]
-Parameters = Mapping[str, str | int | bool]
+Parameters = Mapping[str, str | int | float | bool]
 Encoded = tuple[bytes, str]
 """A request's body and its Content-Type."""
 

@@ -64,6 +64,12 @@ def add_to(commands: Commands) -> None:
         action="append",
         help='a quota of the account, such as "ml.m5.xlarge for endpoint usage=1"; repeatable',
     )
+    up.add_argument(
+        "--capacity",
+        metavar="TYPE=N",
+        action="append",
+        help="instances of a type that AWS has for you, such as ml.g6.xlarge=0; repeatable",
+    )
     up.set_defaults(run=partial(_code, _up))
     down = commands.add_parser(
         "down",
@@ -100,6 +106,8 @@ def _up(options: argparse.Namespace) -> None:
             os.environ[name] = value
     if options.quota:
         os.environ[settings.QUOTAS] = json.dumps(dict(map(_quota, options.quota)))
+    if options.capacity:
+        os.environ[settings.CAPACITY] = json.dumps(dict(map(_capacity, options.capacity)))
     most = settings.instances_at_most()
     if quotas := quotas_here():
         AccountQuotas(quotas)
@@ -116,6 +124,15 @@ def _quota(text: str) -> tuple[str, int]:
     name, _, value = text.rpartition("=")
     if not name or not value.isdecimal():
         raise LocalSageMakerError(f"--quota {text!r}: write a name and a whole number, NAME=N")
+    return name, int(value)
+
+
+def _capacity(text: str) -> tuple[str, int]:
+    name, _, value = text.rpartition("=")
+    if not name.startswith("ml.") or not value.isdecimal():
+        raise LocalSageMakerError(
+            f"--capacity {text!r}: write an instance type and a whole number, ml.g6.xlarge=0"
+        )
     return name, int(value)
 
 

@@ -71,6 +71,19 @@ class ResourceType(ABC):
 
     replacing: tuple[str, ...] = ()
 
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def call_if_found(self, operation: str, request: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the answer of an operation, or None if what the request names is not there."""
+        try:
+            return self._service.call(operation, request)
+        except ApiError as error:
+            absent = error.code == "ObjectNotFoundException"
+            if not absent and not error.message.startswith("Could not find"):
+                raise
+            return None
+
     @abstractmethod
     def create(self, logical_id: str, properties: dict[str, Any], stack: str) -> Created:
         """Make the resource."""

@@ -18,6 +18,11 @@ class ApiError(Exception):
         self.code, self.message, self.status, self.fields = code, message, status, fields
 
 
+def invalid(message: str) -> ApiError:
+    """Return the error of most services for a request that contradicts itself or the account."""
+    return ApiError("ValidationException", message)
+
+
 def plain_message(error: Exception) -> str:
     """Return the message of an error, without the path that an `OSError` names."""
     if isinstance(error, OSError) and error.strerror:

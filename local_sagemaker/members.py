@@ -56,6 +56,7 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "DescribeModelInput": "ModelName",
         "DesiredWeightAndCapacity": "DesiredInstanceCount DesiredWeight VariantName",
         "ImageConfig": "RepositoryAccessMode RepositoryAuthConfig",
+        "InstancePool": "InstanceType ModelNameOverride Priority",
         "ListEndpointConfigsInput": _LIST,
         "ListEndpointsInput": f"{_LIST} StatusEquals",
         "ListModelsInput": _LIST,
@@ -64,12 +65,13 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "MetricPublishFrequencyInSeconds",
         "MultiModelConfig": "ModelCacheSetting",
         "ProductionVariant": "ContainerStartupHealthCheckTimeoutInSeconds InferenceAmiVersion "
-        "InitialInstanceCount InitialVariantWeight InstanceType ModelDataDownloadTimeoutInSeconds "
-        "ModelName RoutingConfig VariantName VolumeSizeInGB",
+        "InitialInstanceCount InitialVariantWeight InstancePools InstanceType "
+        "ModelDataDownloadTimeoutInSeconds ModelName RoutingConfig "
+        "VariantInstanceProvisionTimeoutInSeconds VariantName VolumeSizeInGB",
         "ProductionVariantRoutingConfig": "RoutingStrategy",
         "RepositoryAuthConfig": "RepositoryCredentialsProviderArn",
         "RollingUpdatePolicy": "MaximumBatchSize MaximumExecutionTimeoutInSeconds "
-        "RollbackMaximumBatchSize WaitIntervalInSeconds",
+        "WaitIntervalInSeconds",
         "Tag": "Key Value",
         "TrafficRoutingConfig": "CanarySize LinearStepSize Type WaitIntervalInSeconds",
         "UpdateEndpointInput": "DeploymentConfig EndpointConfigName EndpointName "
@@ -87,21 +89,19 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "DeleteScalingPolicyRequest": f"{_TARGET} PolicyName",
         "DeleteScheduledActionRequest": f"{_TARGET} ScheduledActionName",
         "DeregisterScalableTargetRequest": _TARGET,
-        "DescribeScalableTargetsRequest": "MaxResults NextToken ResourceIds ScalableDimension "
-        "ServiceNamespace",
-        "DescribeScalingActivitiesRequest": f"{_TARGET} IncludeNotScaledActivities MaxResults "
-        "NextToken",
-        "DescribeScalingPoliciesRequest": f"{_TARGET} MaxResults NextToken PolicyNames",
-        "DescribeScheduledActionsRequest": f"{_TARGET} MaxResults NextToken ScheduledActionNames",
+        "DescribeScalableTargetsRequest": "ResourceIds ScalableDimension ServiceNamespace",
+        "DescribeScalingActivitiesRequest": _TARGET,
+        "DescribeScalingPoliciesRequest": f"{_TARGET} PolicyNames",
+        "DescribeScheduledActionsRequest": f"{_TARGET} ScheduledActionNames",
         "MetricDimension": "Name Value",
         "PredefinedMetricSpecification": "PredefinedMetricType",
         "PutScalingPolicyRequest": f"{_TARGET} PolicyName PolicyType "
         "TargetTrackingScalingPolicyConfiguration",
-        "PutScheduledActionRequest": f"{_TARGET} EndTime ScalableTargetAction Schedule "
-        "ScheduledActionName StartTime Timezone",
+        "PutScheduledActionRequest": f"{_TARGET} ScalableTargetAction Schedule "
+        "ScheduledActionName Timezone",
         "RegisterScalableTargetRequest": f"{_TARGET} MaxCapacity MinCapacity RoleARN Tags",
         "ScalableTargetAction": "MaxCapacity MinCapacity",
-        "TargetTrackingScalingPolicyConfiguration": "CustomizedMetricSpecification DisableScaleIn "
+        "TargetTrackingScalingPolicyConfiguration": "CustomizedMetricSpecification "
         "PredefinedMetricSpecification ScaleInCooldown ScaleOutCooldown TargetValue",
     },
     "codebuild": {
@@ -111,8 +111,8 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "CreateProjectInput": _PROJECT,
         "DeleteProjectInput": "name",
         "EnvironmentVariable": "name type value",
-        "ListBuildsForProjectInput": "projectName sortOrder",
-        "ListBuildsInput": "sortOrder",
+        "ListBuildsForProjectInput": "projectName",
+        "ListBuildsInput": "",
         "LogsConfig": "cloudWatchLogs s3Logs",
         "ProjectArtifacts": "location name namespaceType packaging path type",
         "ProjectCache": "type",
@@ -120,8 +120,8 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "type",
         "ProjectSource": "buildspec location sourceIdentifier type",
         "S3LogsConfig": "status",
-        "StartBuildInput": "artifactsOverride buildspecOverride environmentVariablesOverride "
-        "idempotencyToken imageOverride projectName secondarySourcesOverride",
+        "StartBuildInput": "artifactsOverride environmentVariablesOverride idempotencyToken "
+        "imageOverride projectName secondarySourcesOverride",
         "StopBuildInput": "id",
         "Tag": "key value",
         "UpdateProjectInput": _PROJECT,
@@ -129,7 +129,7 @@ SUPPORTED: dict[str, dict[str, str]] = {
     "service-quotas": {
         "ListAWSDefaultServiceQuotasRequest": "MaxResults NextToken ServiceCode",
         "ListServiceQuotasRequest": "MaxResults NextToken ServiceCode",
-        "ListServicesRequest": "MaxResults NextToken",
+        "ListServicesRequest": "",
     },
     "ecr": {
         "BatchGetImageRequest": "acceptedMediaTypes imageIds registryId repositoryName",

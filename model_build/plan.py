@@ -35,6 +35,8 @@ class ModelPlan:
     """The files that TensorRT compiles for GPU targets."""
     is_stateful: bool = False
     """Whether answers depend on earlier requests of a sequence, which one instance keeps."""
+    is_decoupled: bool = False
+    """Whether it answers a request with any number of responses."""
 
     def instance_warning(self, *, most_instances: int) -> str | None:
         """Return what is wrong with serving the model on up to so many instances, if anything.
@@ -101,5 +103,6 @@ def plan_model(model: ModelSource) -> ModelPlan:
         entry=repository.entry.name,
         signature=Signature.of(repository.entry.config),
         is_stateful=repository.stateful is not None,
+        is_decoupled=repository.is_decoupled,
         engines=tuple(path for path, step in model.files.items() if isinstance(step, TensorRt)),
     )

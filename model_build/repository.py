@@ -125,6 +125,19 @@ class Repository:
         )
 
     @property
+    def is_decoupled(self) -> bool:
+        """Whether the entry model answers a request with any number of responses.
+
+        An ensemble does where one of its steps does, whatever its own policy says (core,
+        src/ensemble_utils.cc, ValidateEnsembleConfig).
+        """
+        steps = [
+            self.models[step.model_name] for step in self.entry.config.ensemble_scheduling.step
+        ]
+        answering = steps or [self.entry]
+        return any(model.config.model_transaction_policy.decoupled for model in answering)
+
+    @property
     def entry(self) -> Model:
         """The model that SageMaker serves under the archive's name.
 

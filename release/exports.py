@@ -9,7 +9,7 @@ from release.tree import Template
 def exports(template: Template) -> frozenset[str]:
     """Return the names that a stack exports, such as `prod-models:Bucket`."""
     outputs = template.get("Outputs", {}).values()
-    return frozenset(it["Export"]["Name"] for it in outputs if "Export" in it)
+    return frozenset(output["Export"]["Name"] for output in outputs if "Export" in output)
 
 
 def imports(template: Template) -> frozenset[str]:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from release.stage_file import StageFile, UnreadableStage
+import checked_yaml
+from release.stage_file import StageFile
 
 APP = "app.py"
 SUFFIX = ".template.json"
@@ -44,7 +45,7 @@ class CheckoutError(Exception):
 
 
 class NotSynthesised(CheckoutError):
-    """The app of a tree failed, and this is what it said."""
+    """The app of a tree failed, and this is what it printed."""
 
 
 @dataclass(frozen=True)
@@ -92,13 +93,15 @@ class Tree:
         """Return the compiled Python files that git tracks: they run in place of sources."""
         with suppress(CheckoutError):  # outside of a clone, nothing is tracked
             names = git(self.root, "ls-files", "-z", "--", *COMPILED).split("\0")
-            return [it for it in names if it]
+            return [name for name in names if name]
         return []
 
     def links(self) -> list[str]:
         """Return the links that git tracks, and the repositories: neither has content here."""
         entries = git(self.root, "ls-files", "-z", "--stage").split("\0")
-        return [it.partition("\t")[2] for it in entries if it.startswith(("120000", "160000"))]
+        return [
+            entry.partition("\t")[2] for entry in entries if entry.startswith(("120000", "160000"))
+        ]
 
     def stages(self) -> list[str]:
         """Return the names of its stages."""
@@ -109,10 +112,9 @@ class Tree:
         path = self.root / "stages" / f"{name}.yaml"
         shown = f"stages/{name}.yaml"
         try:
-            return StageFile.of(path.read_bytes())
-        except UnreadableStage as error:
-            line = f":{error.line}" if error.line else ""
-            raise CheckoutError(f"{shown}{line}: {error}") from None
+            return StageFile.of(Path(shown), path.read_bytes())
+        except checked_yaml.InvalidFile as error:
+            raise CheckoutError(str(error)) from None
         except OSError as error:
             known = self.stages()
             if name in known:  # a folder, or a link to nothing
@@ -149,8 +151,8 @@ class Tree:
             environment |= WITHOUT_VALIDATION
         finished = run_app((APP,), cwd=self.root, environment=environment)
         if finished.returncode:
-            said = "\n".join(refused(to)) or _reason(finished.stderr)
-            raise NotSynthesised(said or f"exit code {finished.returncode}")
+            reason = "\n".join(refused(to)) or _reason(finished.stderr)
+            raise NotSynthesised(reason or f"exit code {finished.returncode}")
 
 
 def has_transform(template: Mapping[str, Any]) -> bool:
@@ -207,10 +209,10 @@ def refused(assembly: Path) -> Iterator[str]:
         for violation in plugin["violations"]:
             if violation["severity"] != "error":
                 continue
-            rule, said = violation["ruleName"], violation["description"]
+            rule, text = violation["ruleName"], violation["description"]
             for construct in violation["violatingConstructs"]:
                 path = construct["constructPath"]
-                yield f"{rule}: {path}{_place(assembly, path)}: {said}"
+                yield f"{rule}: {path}{_place(assembly, path)}: {text}"
 
 
 def _place(assembly: Path, construct: str) -> str:
@@ -224,6 +226,6 @@ def _place(assembly: Path, construct: str) -> str:
     return ""
 
 
-def _reason(said: str) -> str:
-    """Return all that the app said, and of a traceback the last line."""
-    return _TRACEBACK.sub("", said.strip()).removeprefix("error: ")
+def _reason(stderr: str) -> str:
+    """Return all that the app printed, and of a traceback the last line."""
+    return _TRACEBACK.sub("", stderr.strip()).removeprefix("error: ")

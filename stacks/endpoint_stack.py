@@ -78,8 +78,10 @@ class EndpointStack(Stack):
             update=settings.update(config.update),
             variants=[variant(planned, plan, models.bucket) for planned in plan.variants],
         )
-        for model in self.endpoint.models.values():
-            model.node.add_dependency(*(build for builds in built.values() for build in builds))
+        builds = [build for of_model in built.values() for build in of_model]
+        for of_variant in self.endpoint.models.values():
+            for model in of_variant.values():
+                model.node.add_dependency(*builds)
         if config.scaling:
             for scaled in self.endpoint.instance_production_variants:
                 count = scaled.auto_scale_instance_count(

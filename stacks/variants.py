@@ -1,10 +1,12 @@
 """Planned variants as the construct library takes them."""
 
+from aws_cdk import Duration
 from aws_cdk import aws_s3 as s3
 
 from stacks import settings
-from stages.plan import EndpointPlan, VariantPlan
+from stages.plan import EndpointPlan, PoolPlan, VariantPlan
 from triton_sagemaker import (
+    Fallback,
     HostingMode,
     MultiModelHosting,
     PublishedMetrics,
@@ -17,7 +19,8 @@ from triton_sagemaker import (
 
 def variant(planned: VariantPlan, plan: EndpointPlan, models: s3.IBucket) -> Variant:
     """Return a variant of an endpoint, whose archives are in the bucket `models`."""
-    config = plan.config
+    config, minutes = plan.config, plan.config.provision_timeout_minutes
+    preferred, *others = planned.pools
     metrics = None
     if plan.metrics_namespace:
         metrics = PublishedMetrics(
@@ -31,17 +34,22 @@ def variant(planned: VariantPlan, plan: EndpointPlan, models: s3.IBucket) -> Var
             environment=config.environment,
             options=settings.server_options(config.server, metrics),
         ),
-        hosting=_hosting(planned, plan, models),
-        instance_type=planned.instance_type,
+        hosting=_hosting(preferred, plan, models),
+        instance_type=preferred.instance_type,
         initial_instance_count=config.instance_count,
+        fallbacks=[
+            Fallback(instance_type=pool.instance_type, hosting=_hosting(pool, plan, models))
+            for pool in others
+        ],
+        provision_timeout=Duration.minutes(minutes) if minutes else None,
     )
 
 
-def _hosting(planned: VariantPlan, plan: EndpointPlan, models: s3.IBucket) -> HostingMode:
+def _hosting(pool: PoolPlan, plan: EndpointPlan, models: s3.IBucket) -> HostingMode:
     if plan.config.hosting == "multi-model":
         return MultiModelHosting(
-            bucket=models, prefix=planned.prefix, cache_models=plan.config.cache_models
+            bucket=models, prefix=pool.prefix, cache_models=plan.config.cache_models
         )
     (model,) = plan.models
-    key = f"{planned.prefix}{model.target_model}"
+    key = f"{pool.prefix}{model.target_model}"
     return SingleModelHosting(bucket=models, key=key, default_model=model.entry)

@@ -22,6 +22,7 @@ from model_build import (
 )
 from platform_facts.rules import Violation, inside
 from platform_facts.rules.catalog import catalog_entry
+from platform_facts.rules.server import responses_of_a_model
 from platform_facts.rules.updates import LONGEST_SECONDS
 from stages.schema.endpoint import EndpointConfig
 from stages.schema.stage import StageConfig
@@ -37,14 +38,21 @@ def planned_model(name: str) -> ModelPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
-class VariantPlan:
-    """A production variant; its instances load archives of `target` below `prefix`."""
+class PoolPlan:
+    """Instances of one type; they load archives of `target` below `prefix`."""
 
-    name: str
-    weight: float
     instance_type: platform_facts.InstanceType
     target: BuildTarget
     prefix: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class VariantPlan:
+    """A production variant; of several pools, the first has capacity wherever possible."""
+
+    name: str
+    weight: float
+    pools: tuple[PoolPlan, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,21 +94,17 @@ class EndpointPlan:
         config, variants = stage.endpoints[short_name], []
         release = platform_facts.release(stage.release)
         for name, variant in config.variants.items():
-            instance_type = platform_facts.instance_type(config.variant_instance_type(name))
-            gpu = instance_type.gpu
-            capability = str(gpu.compute_capability) if gpu else None
-            target = BuildTarget(release=release.name, compute_capability=capability)
-            if python is not None:
-                target = target.run_in(python)
-            variants.append(
-                VariantPlan(
-                    name=name,
-                    weight=variant.weight,
-                    instance_type=instance_type,
-                    target=target,
-                    prefix=f"{short_name}/{target}/",
-                )
-            )
+            pools = []
+            for written in config.variant_instance_types(name):
+                instance_type = platform_facts.instance_type(written)
+                gpu = instance_type.gpu
+                capability = str(gpu.compute_capability) if gpu else None
+                target = BuildTarget(release=release.name, compute_capability=capability)
+                if python is not None:
+                    target = target.run_in(python)
+                prefix = f"{short_name}/{target}/"
+                pools.append(PoolPlan(instance_type=instance_type, target=target, prefix=prefix))
+            variants.append(VariantPlan(name=name, weight=variant.weight, pools=tuple(pools)))
         return cls(
             short_name=short_name,
             name=f"{stage_name}-{short_name}",
@@ -112,9 +116,14 @@ class EndpointPlan:
         )
 
     @property
+    def pools(self) -> Iterator[PoolPlan]:
+        """The pools of all variants."""
+        return (pool for variant in self.variants for pool in variant.pools)
+
+    @property
     def archives(self) -> list[ArchivePlan]:
         """One archive a model and kind of instance, however many variants share it."""
-        prefixes = {variant.prefix: variant.target for variant in self.variants}
+        prefixes = {pool.prefix: pool.target for pool in self.pools}
         return [
             ArchivePlan(model=model, target=target, key=f"{prefix}{model.target_model}")
             for model in self.models
@@ -147,7 +156,7 @@ class EndpointPlan:
     @property
     def has_volumes(self) -> bool:
         """Whether there are volumes to encrypt: types with NVMe storage have none."""
-        return not any(variant.instance_type.local_nvme for variant in self.variants)
+        return not any(pool.instance_type.local_nvme for pool in self.pools)
 
     @property
     def longest_update(self) -> int:
@@ -158,7 +167,7 @@ class EndpointPlan:
         return min(LONGEST_SECONDS, self.config.update.times.longest(max(counts)))
 
     def problems(self) -> Iterator[Violation]:
-        """Yield models that cannot be built for the instances, or have no room in the catalog."""
+        """Yield models that the endpoint cannot build, serve, or name in its catalog."""
         builder = platform_facts.codebuild_gpu().compute_capability
         for archive in self.archives:
             place = ("models", self.models.index(archive.model))
@@ -168,6 +177,10 @@ class EndpointPlan:
                 )
             except BuildError as error:
                 yield Violation(place, str(error))
+        inference_type = self.config.server.inference_type
+        for number, model in enumerate(self.models):
+            answered = responses_of_a_model.at("models", number)
+            yield from answered(model.name, model.is_decoupled, inference_type)
         for number, entry in enumerate(self.catalog):
             text = json.dumps(entry, separators=(",", ":"))
             yield from catalog_entry.at("models", number)(entry["model"], text)
@@ -179,9 +192,14 @@ class EndpointPlan:
             "hosting": self.config.hosting,
             "variants": {
                 variant.name: {
-                    "instance_type": variant.instance_type.name,
-                    "prefix": variant.prefix,
-                    "target": str(variant.target),
+                    "pools": [
+                        {
+                            "instance_type": pool.instance_type.name,
+                            "prefix": pool.prefix,
+                            "target": str(pool.target),
+                        }
+                        for pool in variant.pools
+                    ],
                     "weight": variant.weight,
                 }
                 for variant in self.variants

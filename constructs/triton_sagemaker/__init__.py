@@ -30,4 +30,5 @@ from triton_sagemaker.updates import AllAtOnce as AllAtOnce
 from triton_sagemaker.updates import Canary as Canary
 from triton_sagemaker.updates import Linear as Linear
 from triton_sagemaker.updates import Rolling as Rolling
+from triton_sagemaker.variant import Fallback as Fallback
 from triton_sagemaker.variant import Variant as Variant

@@ -104,7 +104,20 @@ def charts(metrics: EndpointMetrics, variant: Variant, limits: AlarmThresholds) 
     if published := variant.container.options.publish_metrics:
         for title, names in TRITON.items():
             yield Chart(title, beside=[_search(published.namespace, name) for name in names])
-    yield from _machines(metrics, variant.instance_type.gpu_count, limits)
+    counts = {each.gpu_count for each in variant.instance_types}
+    if len(counts) > 1:  # sums over as many GPUs as each type has: one threshold fits none
+        limits = replace(limits, gpu_memory_percent={})
+    yield from _machines(metrics, max(counts), limits)
+    if variant.fallbacks:
+        types = [replace(metrics, instance_type=each.name) for each in variant.instance_types]
+        yield Chart(
+            "Traffic by instance type (a minute)",
+            beside=[each.metric_invocations(label=each.instance_type or "") for each in types],
+        )
+        yield Chart(
+            "p99 latency by instance type (microseconds)",
+            beside=[each.metric_model_latency(label=each.instance_type or "") for each in types],
+        )
 
 
 def _model_cache(metrics: EndpointMetrics, limits: AlarmThresholds) -> Iterator[Chart]:

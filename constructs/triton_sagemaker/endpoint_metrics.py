@@ -45,12 +45,14 @@ class EndpointMetrics:
     With `endpoint_config_name`, metrics of invocations are those of the instances that an update
     to that configuration brings: "CloudWatch publishes the metrics with the dimension
     EndpointConfigName:{New-Ep-Config} after the new fleet starts receiving traffic" (developer
-    guide, deployment-guardrails-configuration).
+    guide, deployment-guardrails-configuration). With `instance_type`, metrics are those of the
+    instances of one type of a pool (realtime-endpoints-heterogeneous).
     """
 
     endpoint_name: str
     variant_name: str
     endpoint_config_name: str | None = None
+    instance_type: str | None = None
 
     @property
     def dimensions(self) -> dict[str, str]:
@@ -58,6 +60,8 @@ class EndpointMetrics:
         names = {"EndpointName": self.endpoint_name, "VariantName": self.variant_name}
         if self.endpoint_config_name is not None:
             names["EndpointConfigName"] = self.endpoint_config_name
+        if self.instance_type is not None:
+            names["InstanceType"] = self.instance_type
         return names
 
     def metric(

@@ -20,31 +20,37 @@ def models(
     images: Mapping[str, str],
     role: iam.IRole,
     vpc_config: sagemaker.CfnModel.VpcConfigProperty | None,
-) -> dict[str, sagemaker.CfnModel]:
-    """Return a Model for each variant, by its name; so are `images`."""
-    resources = {}
+) -> dict[str, dict[str, sagemaker.CfnModel]]:
+    """Return the Models of each variant by their hostings' locations, by its name, as are `images`.
+
+    A variant with fallbacks has one for each archive that its instances load.
+    """
+    resources: dict[str, dict[str, sagemaker.CfnModel]] = {}
     for variant in variants:
-        model = sagemaker.CfnModel(
-            scope,
-            f"Model-{variant.variant_name}",
-            execution_role_arn=role.role_arn,
-            primary_container=sagemaker.CfnModel.ContainerDefinitionProperty(
-                environment=variant.container.all_environment(variant.hosting),
-                image=images.get(variant.variant_name, ""),
-                model_data_url=variant.hosting.url,
-                **variant.hosting.container_properties,
-            ),
-            vpc_config=vpc_config,
-        )
-        model.node.add_dependency(role)  # its policy too: CreateModel checks the rights
-        resources[variant.variant_name] = model
+        of_variant = resources.setdefault(variant.variant_name, {})
+        for number, hosting in enumerate(variant.hostings, start=1):
+            suffix = f"-{number}" if number > 1 else ""
+            model = sagemaker.CfnModel(
+                scope,
+                f"Model-{variant.variant_name}{suffix}",
+                execution_role_arn=role.role_arn,
+                primary_container=sagemaker.CfnModel.ContainerDefinitionProperty(
+                    environment=variant.container.all_environment(hosting),
+                    image=images.get(variant.variant_name, ""),
+                    model_data_url=hosting.url,
+                    **hosting.container_properties,
+                ),
+                vpc_config=vpc_config,
+            )
+            model.node.add_dependency(role)  # its policy too: CreateModel checks the rights
+            of_variant[hosting.location] = model
     return resources
 
 
 def endpoint_config(
     scope: Construct,
     variants: Sequence[Variant],
-    models: Mapping[str, sagemaker.CfnModel],
+    models: Mapping[str, Mapping[str, sagemaker.CfnModel]],
     encryption_key: kms.IKey | None,
     data_capture: DataCapture | None,
     detailed_observability: bool,
@@ -61,7 +67,12 @@ def endpoint_config(
             metric_publish_frequency_in_seconds=60,
         ),
         production_variants=[
-            variant.property(model_name=models[variant.variant_name].attr_model_name)
+            variant.property(
+                model_names={
+                    location: model.attr_model_name
+                    for location, model in models[variant.variant_name].items()
+                }
+            )
             for variant in variants
         ],
     )

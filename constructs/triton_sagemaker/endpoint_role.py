@@ -59,10 +59,10 @@ class EndpointRole(Construct):
 
 
 def _read_archives(role: RoleStatements, variants: Sequence[Variant]) -> Statements:
-    buckets = dict.fromkeys(variant.hosting.bucket for variant in variants)
-    for number, bucket in enumerate(buckets):
-        hosted = (variant.hosting for variant in variants if variant.hosting.bucket is bucket)
-        prefixes = [f"{prefix}*" for prefix in sorted({hosting.readable for hosting in hosted})]
+    hostings = [hosting for variant in variants for hosting in variant.hostings]
+    for number, bucket in enumerate(dict.fromkeys(hosting.bucket for hosting in hostings)):
+        readable = {hosting.readable for hosting in hostings if hosting.bucket is bucket}
+        prefixes = [f"{prefix}*" for prefix in sorted(readable)]
         suffix = str(number or "")
         yield role.allow(
             f"ReadOwnArchives{suffix}",

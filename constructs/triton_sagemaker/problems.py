@@ -19,6 +19,8 @@ ARGUMENTS = {
     "update.rollback_error_rate": "rollback_error_rate",
     "update.strategy": "update",
     "notify": "topics",
+    "instance_types": "fallbacks",
+    "provision_timeout_minutes": "provision_timeout",
 }
 """The key of a rule's path -> the argument that holds the same, where its name differs."""
 

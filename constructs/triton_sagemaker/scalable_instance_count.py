@@ -1,17 +1,22 @@
 """The scaling of a variant."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Unpack
 
 from aws_cdk import IResolvable, TimeZone
 from aws_cdk import aws_applicationautoscaling as scaling
 from constructs import Construct
 
-from platform_facts.rules import Keys, Violation, ranges, schedules
+from platform_facts.rules import Keys, Violation, pools, ranges, schedules
 from platform_facts.rules import scaling as rules
 from triton_sagemaker.endpoint_metrics import CPU_UTILIZATION, GPU_UTILIZATION, EndpointMetrics
 from triton_sagemaker.problems import Problem, inside, of_rules
-from triton_sagemaker.target_tracking import Cooldowns, target_tracking
+from triton_sagemaker.target_tracking import (
+    Configuration,
+    Cooldowns,
+    concurrency_tracking,
+    target_tracking,
+)
 from triton_sagemaker.variant import Variant
 
 SAFETY_FACTOR = 0.5
@@ -72,18 +77,31 @@ class ScalableInstanceCount(Construct):
         self._track(construct_id, where, metric, per_minute, violations, cooldowns)
 
     def scale_on_concurrency(
-        self, construct_id: str, *, requests_per_instance: float, **cooldowns: Unpack[Cooldowns]
+        self,
+        construct_id: str,
+        *,
+        requests_per_instance: float | Mapping[str, float],
+        **cooldowns: Unpack[Cooldowns],
     ) -> None:
         """Keep the requests that each instance works on at once at `requests_per_instance`.
 
-        Measured every ten seconds, and so the fastest to react. For single-model hosting.
+        Measured every ten seconds, and so the fastest to react. For single-model hosting. Of a
+        variant with fallbacks that are not alike, the number by instance type, measured by minutes.
         """
-        where = "scale_on_concurrency"
+        where, targets = "scale_on_concurrency", requests_per_instance
         metric = "SageMakerVariantConcurrentRequestsPerModelHighResolution"
-        violations = ranges.CONCURRENCY(requests_per_instance)
-        if self._variant.hosting.many_models:
-            violations += rules.concurrency_of_one_model(requests_per_instance)
-        self._track(construct_id, where, metric, requests_per_instance, violations, cooldowns)
+        if not isinstance(targets, Mapping):
+            violations = ranges.CONCURRENCY(targets)
+            if self._variant.hosting.many_models:
+                violations += rules.concurrency_of_one_model(targets)
+            self._track(construct_id, where, metric, targets, violations, cooldowns)
+            return
+        names = [each.name for each in self._variant.instance_types]
+        violations = pools.concurrency_of_types(targets, names if len(names) > 1 else None)
+        violations += [each for value in targets.values() for each in ranges.CONCURRENCY(value)]
+        self._problems += of_rules(violations, where=where)
+        tracking = concurrency_tracking(targets, self._dimensions, **cooldowns)
+        self._add_policy(construct_id, where, metric, tracking)
 
     def scale_on_gpu_utilization(
         self,
@@ -96,6 +114,7 @@ class ScalableInstanceCount(Construct):
         where, instance_type = "scale_on_gpu_utilization", self._variant.instance_type
         percent, count = target_utilization_percent, instance_type.gpu_count
         violations = rules.utilization_of_a_gpu(percent, instance_type)
+        violations += pools.comparable_gpus(self._variant.instance_types)
         violations += ranges.GPU_PERCENT(percent)
         self._track(construct_id, where, GPU_UTILIZATION, percent * count, violations, cooldowns)
 
@@ -109,7 +128,8 @@ class ScalableInstanceCount(Construct):
         """Keep each vCPU at `target_utilization_percent`; the metric is their sum."""
         where, count = "scale_on_cpu_utilization", self._variant.instance_type.vcpus
         percent = target_utilization_percent
-        violations = ranges.CPU_PERCENT(percent)
+        violations = pools.comparable_vcpus(self._variant.instance_types)
+        violations += ranges.CPU_PERCENT(percent)
         self._track(construct_id, where, CPU_UTILIZATION, percent * count, violations, cooldowns)
 
     def scale_on_schedule(
@@ -157,13 +177,20 @@ class ScalableInstanceCount(Construct):
         violations: Sequence[Violation],
         cooldowns: Cooldowns,
     ) -> None:
+        """Keep a metric at a value."""
+        self._problems += of_rules(violations, value, where=where)
+        tracking = target_tracking(metric, value, self._dimensions, **cooldowns)
+        self._add_policy(construct_id, where, metric, tracking)
+
+    def _add_policy(
+        self, construct_id: str, where: str, metric: str, tracking: Configuration
+    ) -> None:
         """Make a policy.
 
         It is L1 because a policy of the CDK's L2 has another logical ID than the one of a deployed
         endpoint, and cannot replace it: "Only one TargetTrackingScaling policy for a given metric
         specification is allowed" (PutScalingPolicy, in hashicorp/terraform-provider-aws#24282).
         """
-        self._problems += of_rules(violations, value, where=where)
         if metric in self._metrics:
             what = "called twice: AWS takes one policy for each metric"
             self._problems.append(Problem(where, what))
@@ -174,9 +201,7 @@ class ScalableInstanceCount(Construct):
             policy_name=f"{self._name}-{construct_id}".replace("/", "-"),
             policy_type="TargetTrackingScaling",
             scaling_target_id=self._target_id,
-            target_tracking_scaling_policy_configuration=target_tracking(
-                metric, value, self._dimensions, **cooldowns
-            ),
+            target_tracking_scaling_policy_configuration=tracking,
         )
 
 

@@ -1,16 +1,27 @@
 """One production variant."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from aws_cdk import Duration
 from aws_cdk import aws_sagemaker as sagemaker
 
 from platform_facts import InstanceType
-from platform_facts.rules import names, ranges, server, variants
+from platform_facts.rules import names, pools, ranges, server, variants
 from platform_facts.rules.updates import CONTAINER_SECONDS
 from triton_sagemaker.hosting_mode import HostingMode
 from triton_sagemaker.problems import Problem, of_rules
 from triton_sagemaker.triton_container import TritonContainer
+
+Cfn = sagemaker.CfnEndpointConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fallback:
+    """An instance type to start where AWS has no capacity for those before it, and its archive."""
+
+    instance_type: InstanceType
+    hosting: HostingMode
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +30,10 @@ class Variant:
 
     `variant_name` must never change: deployment guardrails and scaling go by it.
     `initial_variant_weight` is the variant's share of the traffic, relative to the others'.
+    `fallbacks` are further instance types, in order of preference, for single-model hosting: each
+    has an archive for its own GPU, or the same one. Fleets mix, and nothing moves back by itself
+    (developer guide, realtime-endpoints-heterogeneous). `provision_timeout` is for how long
+    SageMaker looks for capacity of any of them.
     """
 
     container: TritonContainer
@@ -27,28 +42,59 @@ class Variant:
     initial_instance_count: int = 1
     initial_variant_weight: float = 1.0
     variant_name: str = "AllTraffic"
+    fallbacks: Sequence[Fallback] = ()
+    provision_timeout: Duration | None = None
 
-    def property(self, *, model_name: str) -> sagemaker.CfnEndpointConfig.ProductionVariantProperty:
-        """Return the variant of an EndpointConfig, which serves the Model `model_name`.
+    @property
+    def instance_types(self) -> list[InstanceType]:
+        """Its instance types, the preferred first."""
+        return [self.instance_type, *(fallback.instance_type for fallback in self.fallbacks)]
 
-        Requests go to the instance with the fewest in progress: models' latencies are uneven.
+    @property
+    def hostings(self) -> list[HostingMode]:
+        """What its instances load, each once: the Models of the variant."""
+        hostings = [self.hosting, *(fallback.hosting for fallback in self.fallbacks)]
+        return list({hosting.location: hosting for hosting in hostings}.values())
+
+    def property(self, *, model_names: dict[str, str]) -> Cfn.ProductionVariantProperty:
+        """Return the variant of an EndpointConfig; `model_names` are of Models, by location.
+
+        Requests go to the instance with the fewest in progress: models' latencies are uneven, and
+        so are instance types.
         """
-        release = self.container.release
-        return sagemaker.CfnEndpointConfig.ProductionVariantProperty(
+        release, own_model = self.container.release, model_names[self.hosting.location]
+        return Cfn.ProductionVariantProperty(
             container_startup_health_check_timeout_in_seconds=CONTAINER_SECONDS,
             inference_ami_version=(
                 release.preferred_inference_ami if self.instance_type.gpu else None
             ),
             initial_instance_count=self.initial_instance_count,
             initial_variant_weight=self.initial_variant_weight,
-            instance_type=self.instance_type.name,
+            instance_pools=self._pools(model_names) if self.fallbacks else None,
+            instance_type=None if self.fallbacks else self.instance_type.name,
             model_data_download_timeout_in_seconds=CONTAINER_SECONDS,
-            model_name=model_name,
-            routing_config=sagemaker.CfnEndpointConfig.RoutingConfigProperty(
-                routing_strategy="LEAST_OUTSTANDING_REQUESTS"
+            model_name=own_model,
+            routing_config=Cfn.RoutingConfigProperty(routing_strategy="LEAST_OUTSTANDING_REQUESTS"),
+            variant_instance_provision_timeout_in_seconds=(
+                self.provision_timeout.to_seconds() if self.provision_timeout else None
             ),
             variant_name=self.variant_name,
         )
+
+    def _pools(self, model_names: dict[str, str]) -> list[Cfn.InstancePoolProperty]:
+        own = Fallback(instance_type=self.instance_type, hosting=self.hosting)
+        return [
+            Cfn.InstancePoolProperty(
+                instance_type=pool.instance_type.name,
+                model_name_override=(
+                    None
+                    if pool.hosting.location == self.hosting.location
+                    else model_names[pool.hosting.location]
+                ),
+                priority=priority,
+            )
+            for priority, pool in enumerate([own, *self.fallbacks], start=1)
+        ]
 
     def problems(self) -> Iterator[Problem]:
         """Yield everything that is wrong with the variant and its parts."""
@@ -56,8 +102,24 @@ class Variant:
         limit = self.container.options.model_load_gpu_limit
         yield from of_rules(names.variant_name(self.variant_name), self.variant_name)
         yield from of_rules(ranges.WEIGHT.at("weight")(weight), weight)
-        yield from self.hosting.problems(self.container.options, self.instance_type)
+        for hosting in self.hostings:
+            yield from hosting.problems(self.container.options, self.instance_type)
         yield from self.container.problems(self.hosting)
-        yield from of_rules(server.memory_of_a_gpu(limit, self.instance_type), limit)
         yield from of_rules(ranges.INSTANCE_COUNT(count), count)
-        yield from of_rules(variants.gpu_of_release(self.instance_type, self.container.release))
+        for instance_type in self.instance_types:
+            yield from of_rules(server.memory_of_a_gpu(limit, instance_type), limit)
+            yield from of_rules(variants.gpu_of_release(instance_type, self.container.release))
+        if self.fallbacks:
+            yield from self._pool_problems()
+        timeout = self.provision_timeout.to_minutes() if self.provision_timeout else None
+        yield from of_rules(pools.timeout_of_a_pool(timeout, self.fallbacks))
+        yield from of_rules(ranges.PROVISION_MINUTES(timeout))
+
+    def _pool_problems(self) -> Iterator[Problem]:
+        types = self.instance_types
+        hosting = "multi-model" if self.hosting.many_models else "single-model"
+        yield from of_rules(pools.number_of_types([each.name for each in types]))
+        yield from of_rules(pools.types_of_one_model(hosting))
+        yield from of_rules(pools.one_processor(types))
+        yield from of_rules(pools.one_storage(types))
+        yield from of_rules(pools.one_driver(types, self.container.release))

@@ -4,13 +4,11 @@ The texts: the API reference of DescribeScalingActivities, the user guide's "Sca
 and of SageMaker's variants the developer guide, endpoint-scaling-query-history.
 """
 
-import threading
 import time
 import uuid
 from collections import deque
 from collections.abc import Callable
 
-from local_sagemaker.autoscaling.target_tracking import Decision, NotScaled
 from local_sagemaker.autoscaling.targets import Record, TargetKey
 from local_sagemaker.errors import ApiError
 from local_sagemaker.happenings import Happening, Kind, Tell, untold
@@ -27,11 +25,13 @@ MOST = 1000
 
 
 class Activities:
-    """Every method is safe to call from any thread. `tell` is told each status of an activity."""
+    """What was done, the latest last. `tell` is told each status of an activity.
+
+    Only one thread at a time adds and ends activities.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.time, tell: Tell = untold) -> None:
         self._clock, self._tell = clock, tell
-        self._lock = threading.Lock()
         self._known: deque[Record] = deque(maxlen=MOST)
 
     def begin(self, key: TargetKey, capacity: int, cause: str) -> Record:
@@ -41,7 +41,7 @@ class Activities:
             f"Setting desired instance count to {capacity}.",
             cause,
             "InProgress",
-            StatusMessage=f"Successfully set desired instance count to {capacity}. Waiting for "
+            f"Successfully set desired instance count to {capacity}. Waiting for "
             "change to be fulfilled by sagemaker.",
         )
 
@@ -57,8 +57,7 @@ class Activities:
             else f"Failed to reach desired instance count {capacity}: {problem}"
         )
         status = "Successful" if problem is None else "Unfulfilled"
-        with self._lock:
-            activity.update(StatusCode=status, StatusMessage=message, EndTime=self._clock())
+        activity.update(StatusCode=status, StatusMessage=message, EndTime=self._clock())
         self._tell(_happening(activity))
 
     def fail(self, key: TargetKey, capacity: int, cause: str, error: ApiError) -> None:
@@ -67,30 +66,13 @@ class Activities:
         The same refusal again is not repeated: ours, to be readable. AWS was seen to write one down
         every ten seconds (aws-samples/sample-kokoro-tts-for-ai-agents, tts_bench/ttotal.py).
         """
-        told = (
+        message = (
             f"Failed to set desired instance count to {capacity}. Reason: {error.message} "
             f"(Service: AmazonSageMaker; Status Code: {error.status}; Error Code: {error.code}; "
             "Request ID: local; Proxy: null)"
         )
         description = f"Setting desired instance count to {capacity}."
-        self._add(key, description, cause, "Failed", StatusMessage=told, EndTime=self._clock())
-
-    def not_scaled(
-        self, key: TargetKey, cause: str, decision: Decision, smallest: int, largest: int
-    ) -> None:
-        """Write down why an alarm changes nothing; the same again is not repeated.
-
-        Which numbers a reason has: the user guide, "Scaling activities", shows AlreadyAtMaxCapacity
-        with MaxCapacity alone; that the others are alike has no source.
-        """
-        numbers: dict[NotScaled | None, Record] = {
-            NotScaled.AT_MAX: {"MaxCapacity": largest},
-            NotScaled.AT_MIN: {"MinCapacity": smallest},
-            NotScaled.AT_DESIRED: {"CurrentCapacity": decision.capacity},
-        }
-        reason = {"Code": str(decision.reason), **numbers.get(decision.reason, {})}
-        told = "Attempting to scale due to alarm triggered"
-        self._add(key, told, cause, "Failed", NotScaledReasons=[reason])
+        self._add(key, description, cause, "Failed", message, EndTime=self._clock())
 
     def limits(
         self, key: TargetKey, name: str, smallest: int, largest: int, refusal: str | None = None
@@ -100,35 +82,28 @@ class Activities:
         cause = f"scheduled action name {name} was triggered"
         status = "Failed" if refusal else "Successful"
         message = f"Failed to set {told}: {refusal}" if refusal else f"Successfully set {told}"
-        self._add(key, f"Setting {told}", cause, status, StatusMessage=message)
+        self._add(key, f"Setting {told}", cause, status, message)
 
-    def of(self, key: TargetKey | None = None, *, not_scaled: bool = False) -> list[Record]:
-        """Return the activities of a target, or all; without those that changed nothing."""
-        with self._lock:
-            return [
-                dict(it)
-                for it in self._known
-                if (not_scaled or "NotScaledReasons" not in it)
-                and (key is None or TargetKey.of(it) == key)
-            ]
+    def all(self) -> list[Record]:
+        """Return all activities."""
+        return [dict(activity) for activity in list(self._known)]
 
     def _add(
-        self, key: TargetKey, description: str, cause: str, status: str, **more: object
+        self, key: TargetKey, description: str, cause: str, status: str, message: str, **more: float
     ) -> Record:
         record = {
             **key.members,
             "Description": description,
             "Cause": cause,
             "StatusCode": status,
-            **more,
+            "StatusMessage": message,
         }
-        with self._lock:
-            last = next((it for it in reversed(self._known) if TargetKey.of(it) == key), {})
-            changing = ("ActivityId", "StartTime", "EndTime")
-            if status == "Failed" and _without(last, changing) == _without(record, changing):
-                return last
-            record |= {"ActivityId": str(uuid.uuid4()), "StartTime": self._clock()}
-            self._known.append(record)
+        last = next((each for each in reversed(self._known) if TargetKey.of(each) == key), {})
+        if status == "Failed" and record.items() <= last.items():
+            return last
+        started = {"ActivityId": str(uuid.uuid4()), "StartTime": self._clock()}
+        record.update(started, **more)
+        self._known.append(record)
         self._tell(_happening(record))
         return record
 
@@ -136,15 +111,8 @@ class Activities:
 def _happening(activity: Record) -> Happening:
     """Return what is told of an activity: what it does, its status, and why."""
     key = TargetKey.of(activity)
-    reasons = [it["Code"] for it in activity.get("NotScaledReasons", [])]
-    status = ", ".join([activity["StatusCode"], *reasons])
-    said = f"{activity['Description'].rstrip('.')} ({status}): {activity['Cause']}"
-    if activity["StatusCode"] in ("Failed", "Unfulfilled") and "StatusMessage" in activity:
-        said = f"{said}. {activity['StatusMessage']}"
-    return Happening(
-        _KINDS[activity["StatusCode"]], said, endpoint=key.endpoint, variant=key.variant
-    )
-
-
-def _without(record: Record, names: tuple[str, ...]) -> Record:
-    return {name: value for name, value in record.items() if name not in names}
+    status = activity["StatusCode"]
+    message = f"{activity['Description'].rstrip('.')} ({status}): {activity['Cause']}"
+    if status in ("Failed", "Unfulfilled"):
+        message = f"{message}. {activity['StatusMessage']}"
+    return Happening(_KINDS[status], message, endpoint=key.endpoint, variant=key.variant)

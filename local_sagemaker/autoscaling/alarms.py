@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from local_sagemaker.autoscaling.targets import Record, TargetKey
 from local_sagemaker.environment import ACCOUNT, REGION
-from local_sagemaker.errors import ApiError
+from local_sagemaker.errors import invalid
 
 HIGH, LOW = "AlarmHigh", "AlarmLow"
 PERIODS = {HIGH: 3, LOW: 15}
@@ -22,6 +22,18 @@ SHARE_OF_LOW = 0.9
 
 PREFIX = "TargetTracking-"
 MINUTE = 60
+
+PREDEFINED = {
+    "SageMakerVariantInvocationsPerInstance": ("InvocationsPerInstance", "Sum", MINUTE),
+    "SageMakerVariantConcurrentRequestsPerModelHighResolution": (
+        "ConcurrentRequestsPerModel", "Maximum", 10
+    ),
+}  # fmt: skip
+"""Type -> metric, statistic, and the period in which it is scaled out.
+
+The statistic of concurrent requests: "Valid statistics: Min, Max" (SageMaker's developer guide,
+monitoring-cloudwatch). It "scales in at the same speed as it would for standard metrics"
+(endpoint-auto-scaling-add-code-define)."""
 
 Metric = dict[str, Any]
 """Members of a PutMetricAlarm request."""
@@ -38,15 +50,13 @@ def alarm_requests(key: TargetKey, policy: Record) -> list[Record]:
     """Return the PutMetricAlarm requests of a policy.
 
     Their actions end with `:createdBy/UUID` as in dumps of DynamoDB's and ECS's alarms. That known
-    alarms keep their names, and that there is no AlarmLow where DisableScaleIn is set, has no
-    source.
+    alarms keep their names has no source.
     """
     configuration = policy["TargetTrackingScalingPolicyConfiguration"]
     target = configuration["TargetValue"]
     named = alarms_of(policy)
     arn = policy["PolicyARN"]
     action = f"{arn}:createdBy/{uuid.uuid5(uuid.NAMESPACE_URL, arn)}"
-    kinds = [HIGH] if configuration.get("DisableScaleIn") else [HIGH, LOW]
     return [
         {
             "AlarmName": named.get(kind) or f"{PREFIX}{key.resource}-{kind}-{uuid.uuid4()}",
@@ -60,7 +70,7 @@ def alarm_requests(key: TargetKey, policy: Record) -> list[Record]:
             "TreatMissingData": "missing",
             **metric(key, configuration, kind),
         }
-        for kind in kinds
+        for kind in (HIGH, LOW)
     ]
 
 
@@ -70,65 +80,36 @@ def alarms_of(policy: Record) -> dict[str, str]:
 
 
 def metric(key: TargetKey, configuration: Record, kind: str) -> Metric:
-    """Return what an alarm of this kind watches. Raises `ApiError`."""
-    predefined = configuration.get("PredefinedMetricSpecification")
+    """Return the metric of an alarm of this kind. Raise `ApiError`."""
+    predefined: Any = configuration.get("PredefinedMetricSpecification")
     customized = configuration.get("CustomizedMetricSpecification")
-    if predefined is not None and customized is None:
-        return {**_predefined(predefined["PredefinedMetricType"], kind), **_place(key)}
-    if predefined is not None or customized is None:
-        raise ApiError(
-            "ValidationException",
+    if (predefined is None) == (customized is None):
+        raise invalid(
             "Exactly one of PredefinedMetricSpecification and CustomizedMetricSpecification must "
-            "be specified.",
+            "be specified."
         )
-    missing = [it for it in ("MetricName", "Namespace", "Statistic") if it not in customized]
-    if missing:  # a metric of metric math
-        raise ApiError(
-            "ValidationException",
-            f"CustomizedMetricSpecification without {missing[0]}: the local SageMaker has no "
-            "metric math.",
+    if customized is not None:
+        for member in ("MetricName", "Namespace", "Statistic"):
+            if member not in customized:
+                raise invalid(
+                    f"CustomizedMetricSpecification without {member}: the local SageMaker has no "
+                    "metric math."
+                )
+        return {"Dimensions": [], "Period": MINUTE, **customized}
+    kind_of_metric = predefined["PredefinedMetricType"]
+    if kind_of_metric not in PREDEFINED:
+        raise invalid(
+            f"PredefinedMetricType {kind_of_metric} is not of a SageMaker variant's instances."
         )
-    unit = {"Unit": customized["Unit"]} if "Unit" in customized else {}
+    name, statistic, seconds = PREDEFINED[kind_of_metric]
+    place = {"EndpointName": key.endpoint, "VariantName": key.variant}
     return {
-        "MetricName": customized["MetricName"],
-        "Namespace": customized["Namespace"],
-        "Statistic": customized["Statistic"],
-        "Dimensions": customized.get("Dimensions", []),
-        "Period": MINUTE,
-        **unit,
+        "Dimensions": [{"Name": name, "Value": value} for name, value in place.items()],
+        "MetricName": name,
+        "Namespace": "AWS/SageMaker",
+        "Period": seconds if kind == HIGH else MINUTE,
+        "Statistic": statistic,
     }
-
-
-def _predefined(kind_of_metric: str, kind: str) -> Metric:
-    """Return a metric that Application Auto Scaling knows.
-
-    The statistic of concurrent requests: "Valid statistics: Min, Max" (SageMaker's developer guide,
-    monitoring-cloudwatch). It is scaled out by periods of 10 seconds, and "scales in at the same
-    speed as it would for standard metrics" (endpoint-auto-scaling-add-code-define).
-    """
-    if kind_of_metric == "SageMakerVariantInvocationsPerInstance":
-        return {
-            "MetricName": "InvocationsPerInstance",
-            "Namespace": "AWS/SageMaker",
-            "Statistic": "Sum",
-            "Period": MINUTE,
-        }
-    if kind_of_metric == "SageMakerVariantConcurrentRequestsPerModelHighResolution":
-        return {
-            "MetricName": "ConcurrentRequestsPerModel",
-            "Namespace": "AWS/SageMaker",
-            "Statistic": "Maximum",
-            "Period": 10 if kind == HIGH else MINUTE,
-        }
-    raise ApiError(
-        "ValidationException",
-        f"PredefinedMetricType {kind_of_metric} is not of a SageMaker variant's instances.",
-    )
-
-
-def _place(key: TargetKey) -> Metric:
-    names = {"EndpointName": key.endpoint, "VariantName": key.variant}
-    return {"Dimensions": [{"Name": name, "Value": value} for name, value in names.items()]}
 
 
 def described(requests: Iterable[Record]) -> list[Record]:

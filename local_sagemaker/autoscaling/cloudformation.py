@@ -2,7 +2,6 @@
 
 from local_sagemaker.autoscaling.targets import MEMBERS, Record
 from local_sagemaker.cloudformation import Created, ResourceType, Service, typed
-from local_sagemaker.errors import ApiError
 
 SCHEDULED = "ScheduledActions"
 
@@ -12,44 +11,39 @@ class ScalableTarget(ResourceType):
 
     replacing = MEMBERS
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
-
     def create(self, logical_id: str, properties: Record, stack: str) -> Created:
-        """Register the target."""
-        self._register(
-            {}, properties, {it["Key"]: it["Value"] for it in properties.get("Tags", [])}
-        )
+        """Register the target; the API takes tags of new ones alone, and later ones are lost."""
+        tags = {tag["Key"]: tag["Value"] for tag in properties.get("Tags", [])}
+        self._register({}, properties, **({"Tags": tags} if tags else {}))
         return "|".join(properties[name] for name in MEMBERS), {}
 
     def update(self, physical_id: str, old: Record, new: Record, stack: str) -> Created:
         """Register it again, with its new limits."""
-        self._register(old, new, {})
+        self._register(old, new)
         return physical_id, {}
 
     def delete(self, physical_id: str, properties: Record) -> None:
         """Deregister it, if it is registered."""
-        _call_if_found(self._service, "DeregisterScalableTarget", _target_of(physical_id))
+        self.call_if_found("DeregisterScalableTarget", _target_of(physical_id))
 
-    def _register(self, old: Record, new: Record, tags: Record) -> None:
+    def _register(self, old: Record, new: Record, **tags: Record) -> None:
         """Register the target, and put the scheduled actions that it has, and no others.
-
-        `tags` are of a new target: the API takes no others here, and later ones are lost.
 
         Source: the CloudFormation user guide, AWS::ApplicationAutoScaling::ScalableTarget
         ScheduledAction: members as PutScheduledAction has them.
         """
-        request = {name: it for name, it in new.items() if name not in (SCHEDULED, "Tags")}
-        tagged = {"Tags": tags} if tags else {}
-        self._service.call("RegisterScalableTarget", {**typed(request), **tagged})
+        request = {name: value for name, value in new.items() if name not in (SCHEDULED, "Tags")}
+        self._service.call("RegisterScalableTarget", {**typed(request), **tags})
         named = {name: new[name] for name in MEMBERS}
-        actions = {it["ScheduledActionName"]: it for it in new.get(SCHEDULED, [])}
-        for action in actions.values():
+        for action in new.get(SCHEDULED, []):
             self._service.call("PutScheduledAction", typed({**action, **named}))
-        for action in old.get(SCHEDULED, []):
-            if (name := action["ScheduledActionName"]) not in actions:
-                request = {**named, "ScheduledActionName": name}
-                _call_if_found(self._service, "DeleteScheduledAction", request)
+        before, names = (
+            {action["ScheduledActionName"] for action in properties.get(SCHEDULED, [])}
+            for properties in (old, new)
+        )
+        for name in before - names:
+            request = {**named, "ScheduledActionName": name}
+            self.call_if_found("DeleteScheduledAction", request)
 
 
 class ScalingPolicy(ResourceType):
@@ -58,9 +52,6 @@ class ScalingPolicy(ResourceType):
     replacing = (
         "PolicyName", "ResourceId", "ScalableDimension", "ScalingTargetId", "ServiceNamespace",
     )  # fmt: skip
-
-    def __init__(self, service: Service) -> None:
-        self._service = service
 
     def create(self, logical_id: str, properties: Record, stack: str) -> Created:
         """Put the policy."""
@@ -73,11 +64,9 @@ class ScalingPolicy(ResourceType):
 
     def delete(self, physical_id: str, properties: Record) -> None:
         """Delete it, if its target was not deregistered before."""
-        wanted = ("PolicyName", *MEMBERS)
         request = _policy_request(properties)
-        _call_if_found(
-            self._service, "DeleteScalingPolicy", {name: request[name] for name in wanted}
-        )
+        named = {name: request[name] for name in ("PolicyName", *MEMBERS)}
+        self.call_if_found("DeleteScalingPolicy", named)
 
 
 def resource_types(service: Service) -> dict[str, ResourceType]:
@@ -96,11 +85,3 @@ def _policy_request(properties: Record) -> Record:
 
 def _target_of(physical_id: str) -> Record:
     return dict(zip(MEMBERS, physical_id.split("|"), strict=False)) if physical_id else {}
-
-
-def _call_if_found(service: Service, operation: str, request: Record) -> None:
-    try:
-        service.call(operation, request)
-    except ApiError as error:
-        if error.code != "ObjectNotFoundException":
-            raise

@@ -4,55 +4,47 @@ from typing import Any
 
 from local_sagemaker.autoscaling.store import Target
 from local_sagemaker.autoscaling.targets import Record
-from local_sagemaker.errors import ApiError
+from local_sagemaker.errors import invalid
 
 
 def refuse_limits(target: Record) -> None:
     """Both are "required when registering a new scalable target", says the API reference."""
-    missing = [it for it in ("MinCapacity", "MaxCapacity") if it not in target]
-    if missing:
-        raise ApiError("ValidationException", f"A new scalable target needs {missing[0]}.")
-    if target["MinCapacity"] > target["MaxCapacity"]:  # no source
-        raise ApiError(
-            "ValidationException", "Minimum capacity cannot be greater than maximum capacity."
+    for member in ("MinCapacity", "MaxCapacity"):
+        if member not in target:
+            raise invalid(f"A new scalable target needs {member}.")
+    _refuse_order(target)
+
+
+def refuse_policy(target: Target, policy: Record) -> None:
+    """Policies that track no target, and a second one with the metric of another.
+
+    The words of the latter: gravitational/teleport, lib/backend/dynamo.
+    """
+    if policy.get("PolicyType", "TargetTrackingScaling") != "TargetTrackingScaling":
+        raise invalid(f"the local SageMaker has no {policy['PolicyType']}: not emulated")
+    others = (other for name, other in target.policies.items() if name != policy["PolicyName"])
+    if any(_metric(other) == _metric(policy) for other in others):
+        raise invalid(
+            "Only one TargetTrackingScaling policy for a given metric specification is allowed."
         )
 
 
-def refuse_policy(request: Record) -> None:
-    """What is not emulated: policies that do not track a target."""
-    if request.get("PolicyType", "TargetTrackingScaling") != "TargetTrackingScaling":
-        raise ApiError(
-            "ValidationException",
-            f"the local SageMaker has no {request['PolicyType']}: not emulated",
-        )
-
-
-def refuse_metric_of_another(target: Target, name: str, request: Record) -> None:
-    """The words: gravitational/teleport, lib/backend/dynamo."""
-
-    def metric(policy: Record) -> tuple[Any, Any]:
-        configuration = policy["TargetTrackingScalingPolicyConfiguration"]
-        kinds = ("PredefinedMetricSpecification", "CustomizedMetricSpecification")
-        predefined, customized = (configuration.get(it) for it in kinds)
-        return predefined, customized
-
-    others = (it for other, it in target.policies.items() if other != name)
-    if any(metric(it) == metric(request) for it in others):
-        raise ApiError(
-            "ValidationException",
-            "Only one TargetTrackingScaling policy for a given metric specification is allowed.",
-        )
+def _metric(policy: Record) -> tuple[Any, ...]:
+    configuration = policy["TargetTrackingScalingPolicyConfiguration"]
+    kinds = ("PredefinedMetricSpecification", "CustomizedMetricSpecification")
+    return tuple(configuration.get(kind) for kind in kinds)
 
 
 def refuse_action(action: Record) -> None:
     """What a new scheduled action needs; no source was found for the words."""
     for member in ("Schedule", "ScalableTargetAction"):
         if member not in action:
-            raise ApiError("ValidationException", f"A new scheduled action needs {member}.")
-    limits = action["ScalableTargetAction"]
-    if not limits:
-        raise ApiError("ValidationException", "Specify a minimum or maximum capacity.")
-    if limits.get("MinCapacity", 0) > limits.get("MaxCapacity", 2**31):
-        raise ApiError(
-            "ValidationException", "Minimum capacity cannot be greater than maximum capacity."
-        )
+            raise invalid(f"A new scheduled action needs {member}.")
+    if not action["ScalableTargetAction"]:
+        raise invalid("Specify a minimum or maximum capacity.")
+    _refuse_order(action["ScalableTargetAction"])
+
+
+def _refuse_order(limits: Record) -> None:
+    if limits.get("MinCapacity", 0) > limits.get("MaxCapacity", 2**31):  # no source
+        raise invalid("Minimum capacity cannot be greater than maximum capacity.")

@@ -1,15 +1,14 @@
-"""Scales: what alarms and schedules ask for becomes a number of instances."""
+"""Scales: alarms and schedules become a number of instances."""
 
-import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Protocol
 
 from local_sagemaker.autoscaling.activities import Activities
 from local_sagemaker.autoscaling.alarms import HIGH, LOW, AlarmState, alarms_of
-from local_sagemaker.autoscaling.store import Store, Target
-from local_sagemaker.autoscaling.target_tracking import Decision, NotScaled, Policy, decide
+from local_sagemaker.autoscaling.store import ScalingStep, Store, Target
+from local_sagemaker.autoscaling.target_tracking import Policy, decide
 from local_sagemaker.autoscaling.targets import Record, TargetKey
 from local_sagemaker.errors import ApiError
 
@@ -25,7 +24,7 @@ TargetTrackingScalingPolicyConfiguration."""
 
 
 class Variants(Protocol):
-    """What is asked of SageMaker's control plane."""
+    """The part of SageMaker's control plane that scales."""
 
     def describe_endpoint(self, request: Record) -> Record:
         """DescribeEndpoint."""
@@ -34,31 +33,8 @@ class Variants(Protocol):
         """UpdateEndpointWeightsAndCapacities."""
 
 
-@dataclass(frozen=True)
-class _Step:
-    """A change of capacity; `policy` is what asked for it, if that was a policy.
-
-    `before` is what it was reckoned from: a larger step within a cooldown has that of the first.
-    """
-
-    before: int
-    capacity: int
-    policy: str | None = None
-    ended: float = 0.0
-
-
-@dataclass
-class _History:
-    """The step that is under way, and the last one out and in that a policy asked for."""
-
-    activity: Record | None = None
-    step: _Step | None = None
-    out: _Step | None = None
-    into: _Step | None = None
-
-
 class Scaler:
-    """Scales every target of a store. `states` gives the alarms of policies by name.
+    """Scales every target of a store. `states` returns the alarms of policies by name.
 
     At a `speed`, cooldowns pass so much faster. Every method is safe to call from any thread.
     """
@@ -75,73 +51,59 @@ class Scaler:
     ) -> None:
         self._store, self._variants, self._states = store, variants, states
         self._activities, self._speed, self._clock = activities, speed, clock
-        self._lock = threading.RLock()
-        self._histories: dict[TargetKey, _History] = {}
         self._looked = clock()
 
     def tick(self) -> None:
-        """Do what schedules and alarms ask for now."""
-        keys = self._store.all_keys()
-        states = self._states() if self._any_policy() else {}
-        with self._lock:
+        """Act on schedules and alarms as they are now."""
+        with self._store.lock:
+            has_policies = any(target.policies for target in self._store.targets.values())
+        states = self._states() if has_policies else {}
+        with self._store.lock:
             since, self._looked = self._looked, self._clock()
-            self._histories = {it: self._histories.get(it, _History()) for it in keys}
-            for key in keys:
-                with self._store.locked() as targets:
-                    target = targets.get(key)
-                    if target is None:  # it was deregistered meanwhile
-                        continue
-                    due = _due(target, since, self._looked)
-                    policies = dict(target.policies)
-                self._finish(key)
-                for action in due:
+            for target in self._store.targets.values():
+                self._finish(target)
+                for action in _due(target, since, self._looked):
                     self._set_limits(target, action)
-                self._follow(target, policies, states)
+                self._follow(target, states)
 
     def into_limits(self, target: Target) -> None:
         """Scale a target that is outside its limits, at once.
 
-        Where the endpoint is at work it is left: "if the specified resource is not active in the
-        target service, this operation does not change the resource's current capacity" (API
-        reference of RegisterScalableTarget).
+        Unless the endpoint is updating: "if the specified resource is not active in the target
+        service, this operation does not change the resource's current capacity" (API reference of
+        RegisterScalableTarget).
         """
-        with self._lock:
-            self._finish(target.key)
+        with self._store.lock:
+            self._finish(target)
             endpoint = self._endpoint(target.key)
             if endpoint is None or endpoint["EndpointStatus"] != "InService":
                 return
             current = _capacity(target.key, endpoint)
             smallest, largest = target.limits
-            if current < smallest:
-                cause = f"minimum capacity was set to {smallest}"
-                self._scale(target.key, _Step(current, smallest), cause)
-            elif current > largest:
-                cause = f"maximum capacity was set to {largest}"
-                self._scale(target.key, _Step(current, largest), cause)
-
-    def _any_policy(self) -> bool:
-        with self._store.locked() as targets:
-            return any(it.policies for it in targets.values())
+            capacity = min(max(current, smallest), largest)
+            if capacity != current:
+                name = "minimum" if capacity > current else "maximum"
+                cause = f"{name} capacity was set to {capacity}"
+                self._scale(target, ScalingStep(current, capacity), cause)
 
     def _set_limits(self, target: Target, action: Record) -> None:
-        """Do what a scheduled action says: "sets the MinCapacity and MaxCapacity" (user guide).
+        """Act on a scheduled action: "sets the MinCapacity and MaxCapacity" (user guide).
 
         It fails with a minimum above the maximum that is in force, so that "you must include both
         sizes", and where the resource is not "in a scalable state" (user guide,
         scheduled-scaling-policy-overview). That the limits stay then, and the activity's words,
         have no source.
         """
-        limits = action["ScalableTargetAction"]
-        smallest, largest = (
-            limits.get(name, old)
-            for name, old in zip(("MinCapacity", "MaxCapacity"), target.limits, strict=True)
-        )
+        limits = {
+            name: action["ScalableTargetAction"].get(name, target.record[name])
+            for name in ("MinCapacity", "MaxCapacity")
+        }
+        smallest, largest = limits.values()
         refusal = self._refusal(target.key, smallest, largest)
         name = action["ScheduledActionName"]
         self._activities.limits(target.key, name, smallest, largest, refusal)
         if refusal is None:
-            with self._store.locked():
-                target.record.update(MinCapacity=smallest, MaxCapacity=largest)
+            target.record.update(limits)
             self.into_limits(target)
 
     def _refusal(self, key: TargetKey, smallest: int, largest: int) -> str | None:
@@ -154,98 +116,85 @@ class Scaler:
             return None
         return f"Resource Id [{key.resource}] is not scalable. Reason: the endpoint is {status}"
 
-    def _follow(
-        self, target: Target, policies: Mapping[str, Record], states: Mapping[str, AlarmState]
-    ) -> None:
-        """Do what the policies of a target ask for together."""
-        key, history = target.key, self._histories[target.key]
-        endpoint = self._endpoint(key)
-        if endpoint is None or history.activity is not None:
+    def _follow(self, target: Target, states: Mapping[str, AlarmState]) -> None:
+        """Scale a target as its policies need together."""
+        endpoint = self._endpoint(target.key)
+        if endpoint is None or endpoint["EndpointStatus"] != "InService" or target.step:
             return
-        current = _capacity(key, endpoint)
+        current = _capacity(target.key, endpoint)
         smallest, largest = target.limits
-        asking = [self._policy(it, states, history, current) for it in policies.values()]
-        decision = decide(asking, current=current, smallest=smallest, largest=largest)
-        if decision is None or self._waits(decision, policies, history):
+        policies = [
+            self._policy(record, states, target, current) for record in target.policies.values()
+        ]
+        decision = decide(policies, current=current, smallest=smallest, largest=largest)
+        if decision is None:
             return
-        if endpoint["EndpointStatus"] != "InService":
-            decision = replace(decision, capacity=current, reason=NotScaled.UNSCALABLE)
-        alarm = alarms_of(policies[decision.policy])[HIGH if decision.scales_out else LOW]
+        policy = target.policies[decision.policy]
+        if not decision.scales_out and self._cools(target.into, policy, "ScaleInCooldown"):
+            return
+        alarm = alarms_of(policy)[HIGH if decision.scales_out else LOW]
         cause = f"monitor alarm {alarm} in state ALARM triggered policy {decision.policy}"
-        if decision.reason:
-            self._activities.not_scaled(key, cause, decision, smallest, largest)
-        else:
-            bases = {it.name: it.base for it in asking}
-            before = bases[decision.policy] if decision.scales_out else current
-            self._scale(key, _Step(before, decision.capacity, decision.policy), cause)
+        bases = {policy.name: policy.base for policy in policies}
+        before = bases[decision.policy] if decision.scales_out else current
+        self._scale(target, ScalingStep(before, decision.capacity, decision.policy), cause)
 
     def _policy(
-        self, record: Record, states: Mapping[str, AlarmState], history: _History, current: int
+        self, record: Record, states: Mapping[str, AlarmState], target: Target, current: int
     ) -> Policy:
         """Return a policy as it is now.
 
         "While the scale-out cooldown period is in effect, the capacity added by the initiating
         scale-out activity is calculated as part of the desired capacity for the next scale-out
-        activity" (user guide): only what would have been a larger step is one.
+        activity" (user guide): only a larger step is made.
         """
         configuration = record["TargetTrackingScalingPolicyConfiguration"]
-        named = alarms_of(record)
-        high, low = (states.get(named.get(it, "")) for it in (HIGH, LOW))
-        out = history.out
-        cooling = out is not None and self._cools(out, configuration, "ScaleOutCooldown")
+        alarms = alarms_of(record)
+        high, low = (states.get(alarms.get(kind, "")) for kind in (HIGH, LOW))
+        cooling = self._cools(target.out, record, "ScaleOutCooldown")
         return Policy(
             name=record["PolicyName"],
             target=configuration["TargetValue"],
             high=high.points if high and high.in_alarm else None,
             low=low.points if low and low.in_alarm else None,
-            base=out.before if out and cooling else current,
-            scales_in=not configuration.get("DisableScaleIn"),
+            base=target.out.before if target.out and cooling else current,
         )
 
-    def _waits(self, decision: Decision, policies: Mapping[str, Record], history: _History) -> bool:
-        """Whether a decision is put off: a scale-in was just made."""
-        configuration = policies[decision.policy]["TargetTrackingScalingPolicyConfiguration"]
-        into = None if decision.scales_out else history.into
-        return into is not None and self._cools(into, configuration, "ScaleInCooldown")
-
-    def _cools(self, step: _Step, configuration: Record, member: str) -> bool:
+    def _cools(self, step: ScalingStep | None, policy: Record, member: str) -> bool:
         """Whether the cooldown of a step runs, "after a scaling activity completes"."""
-        cooldown = configuration.get(member, COOLDOWN_SECONDS)
-        return (self._clock() - step.ended) * self._speed < float(cooldown)
+        if step is None:
+            return False
+        configuration = policy["TargetTrackingScalingPolicyConfiguration"]
+        cooldown = float(configuration.get(member, COOLDOWN_SECONDS))
+        return (self._clock() - step.ended) * self._speed < cooldown
 
-    def _scale(self, key: TargetKey, step: _Step, cause: str) -> None:
-        wanted = {"VariantName": key.variant, "DesiredInstanceCount": step.capacity}
+    def _scale(self, target: Target, step: ScalingStep, cause: str) -> None:
+        key = target.key
+        desired = {"VariantName": key.variant, "DesiredInstanceCount": step.capacity}
         try:
             self._variants.update_endpoint_weights_and_capacities(
-                {"EndpointName": key.endpoint, "DesiredWeightsAndCapacities": [wanted]}
+                {"EndpointName": key.endpoint, "DesiredWeightsAndCapacities": [desired]}
             )
         except ApiError as error:
             self._activities.fail(key, step.capacity, cause, error)
             return
-        history = self._histories[key]
-        history.activity = self._activities.begin(key, step.capacity, cause)
-        history.step = step
+        target.step = replace(step, activity=self._activities.begin(key, step.capacity, cause))
 
-    def _finish(self, key: TargetKey) -> None:
-        """Look whether the step under way has been made; a policy's cooldown begins then."""
-        history = self._histories.setdefault(key, _History())
-        if history.activity is None or history.step is None:
+    def _finish(self, target: Target) -> None:
+        """End the step in progress if it has been made; a policy's cooldown begins then."""
+        step, endpoint = target.step, self._endpoint(target.key)
+        if step is None or (endpoint and endpoint["EndpointStatus"] in ("Updating", "RollingBack")):
             return
-        endpoint, step = self._endpoint(key), history.step
-        if endpoint and endpoint["EndpointStatus"] in ("Updating", "RollingBack"):
+        target.step = None
+        if endpoint is None or _capacity(target.key, endpoint) != step.capacity:
+            problem = endpoint.get("FailureReason", "") if endpoint else "the endpoint is gone"
+            self._activities.end(step.activity, step.capacity, problem)
             return
-        if endpoint and _capacity(key, endpoint) == step.capacity:
-            self._activities.end(history.activity, step.capacity, None)
-            if step.policy:
-                ended = replace(step, ended=self._clock())
-                if step.capacity > step.before:  # "the scale-in cooldown period stops"
-                    history.out, history.into = ended, None
-                else:
-                    history.into = ended
-        else:
-            why = endpoint.get("FailureReason", "") if endpoint else "the endpoint is gone"
-            self._activities.end(history.activity, step.capacity, why)
-        history.activity = history.step = None
+        self._activities.end(step.activity, step.capacity, None)
+        ended = replace(step, ended=self._clock())
+        if step.policy and step.capacity > step.before:  # "the scale-in cooldown period stops"
+            target.out, target.into = ended, None
+        elif step.policy:
+            target.into = ended
 
     def _endpoint(self, key: TargetKey) -> Record | None:
         try:
@@ -254,21 +203,13 @@ class Scaler:
             return None
 
 
-def _due(target: Target, after: float, until: float) -> list[Record]:
-    """Return the scheduled actions that are due.
-
-    Between its StartTime, when it is due once, and its EndTime.
-    """
-    due = []
+def _due(target: Target, after: float, until: float) -> Iterator[Record]:
+    """Yield the scheduled actions that are due."""
     for name, action in target.actions.items():
-        start, end = action.get("StartTime", after), action.get("EndTime", until)
-        starts = "StartTime" in action and after < start <= until
-        recurs = start <= until <= end and target.schedules[name](after, until)
-        if starts or recurs:
-            due.append(action)
-    return due
+        if target.schedules[name](after, until):
+            yield action
 
 
 def _capacity(key: TargetKey, endpoint: Record) -> int:
-    variants = {it["VariantName"]: it for it in endpoint.get("ProductionVariants", [])}
+    variants = {each["VariantName"]: each for each in endpoint.get("ProductionVariants", [])}
     return int(variants.get(key.variant, {}).get("DesiredInstanceCount", 0))

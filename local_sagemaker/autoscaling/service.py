@@ -1,31 +1,23 @@
 """Application Auto Scaling of endpoints' variants: what is registered, and who scales by it."""
 
+import copy
 import time
 import uuid
-from collections.abc import Callable, Iterable
-from dataclasses import replace
-from datetime import datetime
+from collections.abc import Callable
 from typing import Any
-
-from botocore.utils import parse_to_aware_datetime
 
 from local_sagemaker.api import JsonService
 from local_sagemaker.autoscaling.activities import Activities
 from local_sagemaker.autoscaling.alarms import alarm_requests, alarm_states, described
 from local_sagemaker.autoscaling.describing import describe
-from local_sagemaker.autoscaling.refusals import (
-    refuse_action,
-    refuse_limits,
-    refuse_metric_of_another,
-    refuse_policy,
-)
+from local_sagemaker.autoscaling.refusals import refuse_action, refuse_limits, refuse_policy
 from local_sagemaker.autoscaling.scaler import EVERY_SECONDS, Scaler, Variants
 from local_sagemaker.autoscaling.schedules import parse
 from local_sagemaker.autoscaling.store import Store, Target
 from local_sagemaker.autoscaling.targets import Record, TargetKey, arn, autoscaling_arn
 from local_sagemaker.clock import Ticker
 from local_sagemaker.environment import ACCOUNT
-from local_sagemaker.errors import ApiError
+from local_sagemaker.errors import ApiError, invalid
 from local_sagemaker.happenings import Tell, untold
 
 SUSPENDED = dict.fromkeys(
@@ -99,59 +91,48 @@ class AutoScaling:
         key = TargetKey.of(request)
         endpoint = self._variants.describe_endpoint({"EndpointName": key.endpoint})
         if key.variant not in {it["VariantName"] for it in endpoint.get("ProductionVariants", [])}:
-            raise ApiError("ValidationException", f"SageMaker variant not found: {key.resource}")
-        with self._store.locked() as targets:
-            known = targets.get(key)
+            raise invalid(f"SageMaker variant not found: {key.resource}")
+        with self._store.lock:
+            known = self._store.targets.get(key)
             old: Record = known.record if known else {"RoleARN": ROLE, "SuspendedState": SUSPENDED}
             record = {
                 "CreationTime": self._clock(),
                 "ScalableTargetARN": arn("scalable-target", uuid.uuid4().hex[:8]),
                 **old,
-                **{name: it for name, it in request.items() if name != "Tags"},
+                **{name: value for name, value in request.items() if name != "Tags"},
             }
             refuse_limits(record)
-            if known:
-                known.record = record
-            target = known or targets.setdefault(key, Target(key, record))
-        self.scaler.into_limits(target)
+            target = self._store.targets.setdefault(key, Target(key, record))
+            target.record = record
+            self.scaler.into_limits(target)
         return {"ScalableTargetARN": record["ScalableTargetARN"]}
 
     def targets(self) -> list[Target]:
-        """Return what is registered, as it is now."""
-        with self._store.locked() as targets:
-            return [
-                replace(
-                    it,
-                    record=dict(it.record),
-                    policies={name: dict(policy) for name, policy in it.policies.items()},
-                    actions={name: dict(action) for name, action in it.actions.items()},
-                )
-                for it in targets.values()
-            ]
+        """Return copies of the targets."""
+        with self._store.lock:
+            return copy.deepcopy(list(self._store.targets.values()))
 
     def variants(self, endpoint: str) -> set[str]:
         """Return the variants of an endpoint that are registered."""
-        return {it.variant for it in self._store.all_keys() if it.endpoint == endpoint}
+        with self._store.lock:
+            return {key.variant for key in self._store.targets if key.endpoint == endpoint}
 
     def deregister(self, request: Record) -> Record:
         """DeregisterScalableTarget, which deletes the target's policies and scheduled actions."""
-        target = self._store.find(request)
-        self._remove(target)
+        self._remove(self._store.find(request))
         return {}
 
     def forget(self, endpoint: str) -> None:
         """Deregister every variant of an endpoint that is deleted."""
-        with self._store.locked() as targets:
-            found = [it for key, it in targets.items() if key.endpoint == endpoint]
-        for target in found:
-            self._remove(target)
+        for target in self.targets():
+            if target.key.endpoint == endpoint:
+                self._remove(target)
 
     def _remove(self, target: Target) -> None:
-        with self._store.locked() as targets:
-            targets.pop(target.key, None)
-            policies = list(target.policies.values())
-        for policy in policies:
-            self._delete_alarms(policy["Alarms"])
+        with self._store.lock:
+            self._store.targets.pop(target.key, None)
+        for policy in target.policies.values():
+            self._delete_alarms(policy)
 
     # Policies
 
@@ -161,74 +142,64 @@ class AutoScaling:
         Of two policies with one metric the second is refused: "provided that each of them uses a
         different metric" (user guide, "Target tracking scaling policies").
         """
-        refuse_policy(request)
-        with self._store.locked():
+        with self._store.lock:
             target, name = self._store.find(request), request["PolicyName"]
-            old = target.policies.get(name)
-            policy = dict(old or self._new_policy(target.key, name))
-            policy.update(request)
-            requests = alarm_requests(target.key, policy)
-            refuse_metric_of_another(target, name, request)
-            policy["Alarms"] = described(requests)
+            old = target.policies.get(name) or self._new_policy(target.key, name)
+            policy = {**old, **request}
+            refuse_policy(target, policy)
+            alarms = alarm_requests(target.key, policy)
+            policy["Alarms"] = described(alarms)
             target.policies[name] = policy
-        for alarm in requests:
+        for alarm in alarms:
             self._cloudwatch.put_metric_alarm(**alarm)
-        kept = [it["AlarmName"] for it in requests]
-        self._delete_alarms(it for it in (old or policy)["Alarms"] if it["AlarmName"] not in kept)
         return {"PolicyARN": policy["PolicyARN"], "Alarms": policy["Alarms"]}
 
     def delete_policy(self, request: Record) -> Record:
         """DeleteScalingPolicy, which deletes the policy's alarms."""
-        with self._store.locked() as targets:
-            target = targets.get(TargetKey.of(request))
+        with self._store.lock:
+            target = self._store.targets.get(TargetKey.of(request))
             policy = target.policies.pop(request["PolicyName"], None) if target else None
         if policy is None:
             raise ApiError("ObjectNotFoundException", "No scaling policy found.")
-        self._delete_alarms(policy["Alarms"])
+        self._delete_alarms(policy)
         return {}
 
     def _new_policy(self, key: TargetKey, name: str) -> Record:
         policy = autoscaling_arn("scalingPolicy", str(uuid.uuid4()), key, f"policyName/{name}")
         return {"CreationTime": self._clock(), "PolicyARN": policy, "Alarms": []}
 
-    def _delete_alarms(self, alarms: Iterable[Record]) -> None:
-        if names := [it["AlarmName"] for it in alarms]:
-            self._cloudwatch.delete_alarms(AlarmNames=names)
+    def _delete_alarms(self, policy: Record) -> None:
+        names = [alarm["AlarmName"] for alarm in policy["Alarms"]]
+        self._cloudwatch.delete_alarms(AlarmNames=names)
 
     # Scheduled actions
 
     def put_action(self, request: Record) -> Record:
-        """PutScheduledAction. Of one that is known, "if you don't specify start and end times, the
-        old values are deleted" (API reference)."""
-        with self._store.locked():
+        """PutScheduledAction; members of a known action that are not given stay."""
+        with self._store.lock:
             target, name = self._store.find(request), request["ScheduledActionName"]
-            old = target.actions.get(name) or self._new_action(target.key, name)
-            kept = {it: value for it, value in old.items() if it not in ("StartTime", "EndTime")}
-            action = {**kept, **request}
-            for moment in ("StartTime", "EndTime"):
-                if moment in action:
-                    action[moment] = _seconds(action[moment])
+            action = {**(target.actions.get(name) or self._new_action(target.key, name)), **request}
             refuse_action(action)
             try:
                 schedule = parse(
                     action["Schedule"],
                     zone=action.get("Timezone", "UTC"),
-                    since=action.get("StartTime", self._clock()),
+                    since=self._clock(),
                     speed=self._speed,
                 )
             except ValueError as error:
-                raise ApiError("ValidationException", f"Invalid schedule: {error}") from None
+                raise invalid(f"Invalid schedule: {error}") from None
             target.actions[name], target.schedules[name] = action, schedule
         return {}
 
     def delete_action(self, request: Record) -> Record:
         """DeleteScheduledAction."""
-        with self._store.locked() as targets:
-            target = targets.get(TargetKey.of(request))
-            if target is None or request["ScheduledActionName"] not in target.actions:
+        name = request["ScheduledActionName"]
+        with self._store.lock:
+            target = self._store.targets.get(TargetKey.of(request))
+            if target is None or name not in target.actions:
                 raise ApiError("ObjectNotFoundException", "No scheduled action found.")
-            del target.actions[request["ScheduledActionName"]]
-            del target.schedules[request["ScheduledActionName"]]
+            del target.actions[name], target.schedules[name]
         return {}
 
     def _new_action(self, key: TargetKey, name: str) -> Record:
@@ -240,26 +211,18 @@ class AutoScaling:
 
     def describe_targets(self, request: Record) -> Record:
         """DescribeScalableTargets."""
-        return describe("ScalableTargets", [it.record for it in self.targets()], request, size=50)
+        return describe("ScalableTargets", [target.record for target in self.targets()], request)
 
     def describe_policies(self, request: Record) -> Record:
         """DescribeScalingPolicies."""
         records = [policy for target in self.targets() for policy in target.policies.values()]
-        return describe("ScalingPolicies", records, request, size=10)
+        return describe("ScalingPolicies", records, request)
 
     def describe_actions(self, request: Record) -> Record:
         """DescribeScheduledActions."""
         records = [action for target in self.targets() for action in target.actions.values()]
-        return describe("ScheduledActions", records, request, size=50)
+        return describe("ScheduledActions", records, request)
 
     def describe_activities(self, request: Record) -> Record:
         """DescribeScalingActivities, the latest first."""
-        not_scaled = request.get("IncludeNotScaledActivities", False)
-        records = self._activities.of(not_scaled=not_scaled)
-        return describe("ScalingActivities", records, request, size=50, descending=True)
-
-
-def _seconds(moment: Any) -> float:
-    if isinstance(moment, datetime):
-        return moment.timestamp()
-    return float(parse_to_aware_datetime(moment).timestamp())
+        return describe("ScalingActivities", reversed(self._activities.all()), request)

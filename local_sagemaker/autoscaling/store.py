@@ -1,8 +1,6 @@
 """What is registered: scalable targets, their policies and their scheduled actions."""
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from local_sagemaker.autoscaling.schedules import Schedule
@@ -10,15 +8,36 @@ from local_sagemaker.autoscaling.targets import Record, TargetKey
 from local_sagemaker.errors import ApiError
 
 
+@dataclass(frozen=True)
+class ScalingStep:
+    """A change of capacity; `policy` is the policy that caused it, if one did.
+
+    `before` is the capacity that it was computed from: a larger step within a cooldown has that of
+    the first one. `activity` is its scaling activity.
+    """
+
+    before: int
+    capacity: int
+    policy: str | None = None
+    activity: Record = field(default_factory=dict)
+    ended: float = 0.0
+
+
 @dataclass
 class Target:
-    """A scalable target; policies and scheduled actions by their names."""
+    """A scalable target; policies and scheduled actions by their names.
+
+    `step` is in progress. `out` and `into` are the last scale-out and scale-in of a policy.
+    """
 
     key: TargetKey
     record: Record
     policies: dict[str, Record] = field(default_factory=dict)
     actions: dict[str, Record] = field(default_factory=dict)
     schedules: dict[str, Schedule] = field(default_factory=dict)
+    step: ScalingStep | None = None
+    out: ScalingStep | None = None
+    into: ScalingStep | None = None
 
     @property
     def limits(self) -> tuple[int, int]:
@@ -27,32 +46,20 @@ class Target:
 
 
 class Store:
-    """The targets by their names; what is read or changed of them is inside `locked`."""
+    """The targets by their names; `lock` guards everything in them."""
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
-        self._targets: dict[TargetKey, Target] = {}
-
-    @contextmanager
-    def locked(self) -> Iterator[dict[TargetKey, Target]]:
-        """Give the targets to one thread."""
-        with self._lock:
-            yield self._targets
+        self.lock = threading.RLock()
+        self.targets: dict[TargetKey, Target] = {}
 
     def find(self, request: Record) -> Target:
-        """Return the target that a request names. Raises `ApiError`."""
-        with self.locked() as targets:
-            key = TargetKey.of(request)
-            if key not in targets:
-                raise ApiError(
-                    "ObjectNotFoundException",
-                    "No scalable target registered for service namespace: "
-                    f"{key.namespace}, resource ID: {key.resource}, scalable dimension: "
-                    f"{key.dimension}",
-                )
-            return targets[key]
-
-    def all_keys(self) -> list[TargetKey]:
-        """Return the targets that there are."""
-        with self.locked() as targets:
-            return list(targets)
+        """Return the target that a request names. Raise `ApiError`."""
+        key = TargetKey.of(request)
+        with self.lock:
+            if key in self.targets:
+                return self.targets[key]
+        raise ApiError(
+            "ObjectNotFoundException",
+            f"No scalable target registered for service namespace: {key.namespace}, "
+            f"resource ID: {key.resource}, scalable dimension: {key.dimension}",
+        )

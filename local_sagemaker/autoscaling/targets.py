@@ -4,7 +4,7 @@ import re
 from typing import Any, NamedTuple
 
 from local_sagemaker.environment import ACCOUNT, REGION
-from local_sagemaker.errors import ApiError
+from local_sagemaker.errors import invalid
 
 Record = dict[str, Any]
 
@@ -44,7 +44,7 @@ class TargetKey(NamedTuple):
     def _names(self) -> "re.Match[str]":
         match = _VARIANT.fullmatch(self.resource)
         if match is None:
-            raise ApiError("ValidationException", f"Invalid resource ID {self.resource}")
+            raise invalid(f"Invalid resource ID {self.resource}")
         return match
 
 

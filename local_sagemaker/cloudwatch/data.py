@@ -12,7 +12,9 @@ def statistic_by_period(
     """Return a metric's statistic by period of `width` seconds, from the first to the last.
 
     `metric` names it as an alarm on it does, with the statistic where none is given. A period
-    without data is left out.
+    without data is left out. An alarm's Unit, if it has one, must be the data's: "If you specify a
+    unit that the metric is not published with, this causes the alarm to be stuck in
+    INSUFFICIENT_DATA" (API reference, PutMetricAlarm).
     """
     named = cloudwatch._dims_from_list(metric.get("Dimensions") or [])
     key = (metric["Namespace"], metric["MetricName"], str(cloudwatch._dims_key(named)))
@@ -21,26 +23,17 @@ def statistic_by_period(
         period = math.floor(point["Timestamp"] / width)
         if period < first - 1:  # data comes in the order of time, but for some of a period
             break
-        if first <= period <= last and _has_unit(point, metric):
+        if first <= period <= last and metric.get("Unit") in (None, "", point["Unit"]):
             by_period.setdefault(period, []).append(point)
-    found = {}
+    values = {}
     for period, points in by_period.items():
         statistics = cloudwatch._calc_stats(points)
         value = cloudwatch._stat_value(statistics, statistic or statistic_of(metric), points)
         if statistics and value is not None:
-            found[period] = float(value)
-    return found
+            values[period] = float(value)
+    return values
 
 
 def statistic_of(metric: Record) -> str:
     """Return the statistic that an alarm watches."""
     return str(metric.get("ExtendedStatistic") or metric.get("Statistic") or "Average")
-
-
-def _has_unit(point: Record, metric: Record) -> bool:
-    """Whether a point counts: an alarm's Unit, if it has one, must be the data's.
-
-    "If you specify a unit that the metric is not published with, this causes the alarm to be stuck
-    in INSUFFICIENT_DATA": API reference of PutMetricAlarm.
-    """
-    return not metric.get("Unit") or point["Unit"] == metric["Unit"]

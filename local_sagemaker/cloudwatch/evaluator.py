@@ -74,55 +74,53 @@ class Evaluator:
         expression = Expression.of(alarm["Metrics"]) if "Metrics" in alarm else None
         period_seconds = expression.period if expression else alarm["Period"]
         width = period_seconds / self._speed
-        last = math.floor(now / width) - 1  # the one that is under way is not complete
+        last = math.floor(now / width) - 1  # the current one is not complete
         first = last - condition.range + 1
         data = partial(statistic_by_period, self._cloudwatch, width=width, first=first, last=last)
+        counts: dict[int, float] = {}
         if expression:
-            by_period = expression.values(
-                {name: data(metric) for name, metric in expression.metrics.items()}
-            )
-            counts: dict[int, float] = {}
+            metrics = expression.metrics.items()
+            by_period = expression.values({name: data(metric) for name, metric in metrics})
         else:
             by_period, counts = data(alarm), data(alarm, statistic="SampleCount")
         state = condition.state([by_period.get(period) for period in range(first, last + 1)])
         if state is None:
             return
         newest_first = sorted(by_period, reverse=True)[: condition.periods]
-        missing = range(last, last - condition.periods, -1)
         evaluated = [
-            {
-                "timestamp": _iso(period * width),
-                **({"sampleCount": counts[period]} if period in counts else {}),
-                **({"value": by_period[period]} if period in by_period else {}),
-            }
-            for period in newest_first or missing
+            _without_none(
+                timestamp=_iso(period * width),
+                sampleCount=counts.get(period),
+                value=by_period.get(period),
+            )
+            for period in newest_first or range(last, last - condition.periods, -1)
         ]
-        reason_data = {
-            "version": "1.0",
-            "queryDate": _iso(now),
-            **({"startDate": evaluated[-1]["timestamp"]} if newest_first else {}),
-            **({"unit": alarm["Unit"]} if alarm.get("Unit") else {}),
-            **({} if expression else {"statistic": statistic_of(alarm)}),
-            "period": period_seconds,
-            "recentDatapoints": [by_period[period] for period in reversed(newest_first)],
-            "threshold": condition.threshold,
-            "evaluatedDatapoints": evaluated,
-        }
+        reason_data = _without_none(
+            version="1.0",
+            queryDate=_iso(now),
+            startDate=evaluated[-1]["timestamp"] if newest_first else None,
+            unit=alarm.get("Unit"),
+            statistic=None if expression else statistic_of(alarm),
+            period=period_seconds,
+            recentDatapoints=[by_period[period] for period in reversed(newest_first)],
+            threshold=condition.threshold,
+            evaluatedDatapoints=evaluated,
+        )
         if state == alarm["StateValue"]:
             alarm["StateReasonData"] = json.dumps(reason_data)  # Application Auto Scaling reads it
-        else:
-            shown = [(_short(period * width), by_period[period]) for period in newest_first]
-            self._cloudwatch._set_alarm_state(
-                {},
-                {
-                    "AlarmName": alarm["AlarmName"],
-                    "StateValue": state,
-                    "StateReason": condition.reason(state, shown),
-                    "StateReasonData": json.dumps(reason_data),
-                },
-                is_cbor=False,
-                is_json=True,
-            )
+            return
+        shown = [(_short(period * width), by_period[period]) for period in newest_first]
+        change = {
+            "AlarmName": alarm["AlarmName"],
+            "StateValue": state,
+            "StateReason": condition.reason(state, shown),
+            "StateReasonData": json.dumps(reason_data),
+        }
+        self._cloudwatch._set_alarm_state({}, change, is_cbor=False, is_json=True)
+
+
+def _without_none(**members: Any) -> Record:
+    return {name: value for name, value in members.items() if value is not None}
 
 
 def condition_of(alarm: Record) -> Condition:

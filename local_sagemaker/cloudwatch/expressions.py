@@ -21,20 +21,17 @@ OF_ONE_METRIC = (
 
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-    "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
-_NUMBER = r"\d+(?:\.\d+)?"
-_VALUE = rf"[a-z]\w*|{_NUMBER}"
 _IF = re.compile(
-    rf"IF\(\s*([a-z]\w*)\s*([<>]=?|[=!]=)\s*({_NUMBER})\s*,\s*({_VALUE})\s*(?:,\s*({_VALUE})\s*)?\)"
+    r"IF\(\s*([a-z]\w*)\s*([<>]=?)\s*(\d\S*?)\s*,\s*([a-z]\w*)\s*,\s*(\d\S*?)\s*\)", re.ASCII
 )
 
 
 @dataclass(frozen=True)
 class Expression:
-    """`IF(metric < number, value, value)`, each value a metric's or a number; the last is optional.
+    """`IF(metric < number, metric, number)`.
 
-    `metrics` are what it is computed of, by id, each as an alarm on one metric has it.
+    `metrics` are those that it is computed of, by id, each as an alarm on one metric has it.
     """
 
     metrics: Mapping[str, Record]
@@ -42,35 +39,31 @@ class Expression:
     comparison: str
     limit: float
     if_true: str
-    if_false: str | None
+    if_false: float
 
     @classmethod
     def of(cls, queries: Sequence[Record]) -> "Expression":
-        """Return what an alarm's Metrics ask for. Raises `ValueError` for what is not emulated."""
+        """Return the expression of an alarm's Metrics. Raise `ValueError` for others."""
         metrics = {
-            it["Id"]: {
-                **it["MetricStat"]["Metric"],
-                "Period": int(it["MetricStat"]["Period"]),
-                "Statistic": it["MetricStat"]["Stat"],
-                "Unit": it["MetricStat"].get("Unit"),
+            query["Id"]: {
+                **query["MetricStat"]["Metric"],
+                "Period": int(query["MetricStat"]["Period"]),
+                "Statistic": query["MetricStat"]["Stat"],
+                "Unit": query["MetricStat"].get("Unit"),
             }
-            for it in queries
-            if "MetricStat" in it
+            for query in queries
+            if "MetricStat" in query
         }
-        texts = [it["Expression"] for it in queries if "Expression" in it]
-        match = _IF.fullmatch(texts[0]) if len(texts) == 1 else None
-        if match is None:
+        texts = " and ".join(query["Expression"] for query in queries if "Expression" in query)
+        match = _IF.fullmatch(texts)
+        if match is None or not {match[1], match[4]} <= metrics.keys():
             raise ValueError(
-                "The local SageMaker computes one IF(metric < number, value, value) for an alarm, "
-                f"not {' and '.join(texts) or 'none'}."
+                "The local SageMaker computes one IF(metric < number, metric, number) for an "
+                f"alarm, not {texts or 'none'}."
             )
-        condition, comparison, limit, if_true, if_false = match.groups()
-        for operand in filter(None, (condition, if_true, if_false)):
-            if operand not in metrics and not operand[0].isdigit():
-                raise ValueError(f"There is no metric {operand} for the expression {texts[0]}.")
-        if len({it["Period"] for it in metrics.values()}) > 1:
-            raise ValueError(f"The local SageMaker computes {texts[0]} of metrics with one period.")
-        return cls(metrics, condition, comparison, float(limit), if_true, if_false)
+        if len({metric["Period"] for metric in metrics.values()}) > 1:
+            raise ValueError(f"The local SageMaker computes {texts} of metrics with one period.")
+        return cls(metrics, match[1], match[2], float(match[3]), match[4], float(match[5]))
 
     @property
     def period(self) -> int:
@@ -81,19 +74,13 @@ class Expression:
         """Return its values by period, of the data of each metric.
 
         A period in which the condition's metric has no data is dropped. Where the condition is true
-        and the value's metric has none, it is 0; where it is false, the period is dropped.
+        and the other metric has none, the value is 0.
         """
-        found = {}
-        for period, value in data[self.condition].items():
-            if _COMPARISONS[self.comparison](value, self.limit):
-                found[period] = _value(self.if_true, data, period) or 0.0
-            elif self.if_false and (other := _value(self.if_false, data, period)) is not None:
-                found[period] = other
-        return found
-
-
-def _value(operand: str, data: Mapping[str, Data], period: int) -> float | None:
-    return data[operand].get(period) if operand in data else float(operand)
+        holds, if_true = _COMPARISONS[self.comparison], data[self.if_true]
+        return {
+            period: if_true.get(period, 0.0) if holds(value, self.limit) else self.if_false
+            for period, value in data[self.condition].items()
+        }
 
 
 def install(cloudwatch: Any, provisioners: Any) -> None:
@@ -116,7 +103,7 @@ def install(cloudwatch: Any, provisioners: Any) -> None:
         if not queries:
             return dict(record(name, properties))
         Expression.of(queries)
-        plain = {key: it for key, it in properties.items() if key != "Metrics"}
+        plain = {key: value for key, value in properties.items() if key != "Metrics"}
         alarm = record(name, {**plain, "MetricName": "none", "Namespace": "none"})
         return _on_expression(alarm, queries)
 
@@ -125,7 +112,7 @@ def install(cloudwatch: Any, provisioners: Any) -> None:
 
 
 def _problem(params: Record, body: Record) -> str | None:
-    """Return why a PutMetricAlarm is refused; `params` are those of clients that send forms."""
+    """Return why a PutMetricAlarm is rejected; `params` are those of clients that send forms."""
     if "Metrics.member.1.Id" in params:
         return "The local SageMaker takes Metrics as JSON or CBOR, not as a form."
     try:

@@ -6,10 +6,8 @@ pinned ministack, which forgets nothing that is younger than two weeks.
 """
 
 import asyncio
-import heapq
 import time
-from collections import Counter
-from itertools import islice, takewhile
+from itertools import takewhile
 from typing import Any
 
 from local_sagemaker.cloudwatch.evaluator import condition_of
@@ -31,8 +29,8 @@ MOST_POINTS = 10_000
 MOST_CHANGES = 1_000
 """Of alarms' states, the latest."""
 
-MOST_EVENTS, SLACK_EVENTS = 10_000, 1_000
-"""Of a log group, the latest: they are looked through when so many more have come."""
+MOST_EVENTS = 10_000
+"""Of a log stream, the latest."""
 
 
 class Retention:
@@ -56,7 +54,8 @@ class Retention:
         self._forget_points(now)
         del self._cloudwatch._history_entries()[:-MOST_CHANGES]
         for group in list(self._logs._log_groups.values()):
-            self._forget_events(list(group["streams"].values()))
+            for stream in list(group["streams"].values()):
+                self._forget_events(stream)
 
     def _forget_points(self, now: float) -> None:
         """Forget old data; a metric that has none any more is not listed either."""
@@ -73,20 +72,10 @@ class Retention:
         looked_at = [float(it["Period"] * condition_of(it).range) for it in alarms]
         return max([DAY_SECONDS, *looked_at])
 
-    def _forget_events(self, streams: list[dict[str, Any]]) -> None:
-        """Forget the oldest events of a log group, and the records by which they are found."""
-        count = sum(len(it["events"]) for it in streams)
-        if count <= MOST_EVENTS + SLACK_EVENTS:
-            return
+    def _forget_events(self, stream: dict[str, Any]) -> None:
+        """Forget the oldest events of a stream, and the records by which they are found."""
         with self._logs._log_events_lock:
-            times = (
-                [(it["timestamp"], number) for it in stream["events"]]
-                for number, stream in enumerate(streams)
-            )
-            oldest = islice(heapq.merge(*times), count - MOST_EVENTS)
-            forgotten = Counter(number for _, number in oldest)
-            for number, old in forgotten.items():
-                events = streams[number]["events"]
-                for event in events[:old]:
-                    self._logs._log_records.pop(event["eventId"], None)
-                streams[number]["events"] = events[old:]  # who reads now has the other list
+            for event in stream["events"][:-MOST_EVENTS]:
+                self._logs._log_records.pop(event.get("eventId"), None)
+            if len(stream["events"]) > MOST_EVENTS:
+                stream["events"] = stream["events"][-MOST_EVENTS:]  # others may read the old list

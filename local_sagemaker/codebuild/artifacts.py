@@ -9,6 +9,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from local_sagemaker.codebuild import buildspec
 from local_sagemaker.codebuild.phases import Failed
+from local_sagemaker.codebuild.sources import invalid_input
 from local_sagemaker.environment import ACCOUNT, REGION
 from local_sagemaker.errors import ApiError
 
@@ -31,15 +32,14 @@ def check(described: Record) -> None:
             raise _invalid(
                 f"the local SageMaker has no {member} {described[member]}: write {value}"
             )
-    bucket = described.get("location", "")
-    if not bucket or "/" in bucket:
-        raise _invalid(f"location is {bucket!r}: write the name of the output bucket")
+    if not described.get("location") or "/" in described["location"]:
+        raise _invalid("write the name of the output bucket as location")
     if not described.get("name"):  # CloudFormation's page on Artifacts wants one for S3
         raise _invalid('there is no name: write the artifact\'s, or "/"')
 
 
 def _invalid(reason: str) -> ApiError:
-    return ApiError("InvalidInputException", f"Invalid artifacts: {reason}")
+    return invalid_input(f"Invalid artifacts: {reason}")
 
 
 @dataclass(frozen=True)
@@ -53,36 +53,30 @@ class Output:
 
     @property
     def record(self) -> Record:
-        """What the build's record says from its start (the AWS CLI's example of stop-build)."""
+        """The member of the build's record (the AWS CLI's example of stop-build)."""
         if self.described["type"] == "NO_ARTIFACTS":
             return {"location": ""}
-        return {
-            "location": f"arn:aws:s3:::{self.described['location']}/{self._key()}",
-            "encryptionDisabled": False,
-            "overrideArtifactName": False,
-        }
+        location = f"arn:aws:s3:::{self.described['location']}/{self._key()}"
+        return {"location": location, "encryptionDisabled": False, "overrideArtifactName": False}
 
     def upload(self, spec: buildspec.Artifacts | None, sources: Path) -> None:
-        """Upload the files that match. Raise `Failed`."""
+        """Upload the files that match; their metadata has the build. Raise `Failed`."""
         if self.described["type"] == "NO_ARTIFACTS":
             return
         if spec is None:  # aws/aws-codebuild-docker-images#128
             raise Failed("CLIENT_ERROR", "no definition for primary artifacts in buildspec")
-        try:
-            for name, file in _matching(spec, sources).items():
-                self._put(file, self._key(name))
-        except (ClientError, BotoCoreError, Boto3Error) as error:
-            raise Failed("CLIENT_ERROR", f"Failed to upload artifacts: {error}") from error
-
-    def _put(self, file: Path, key: str) -> None:
-        """Upload one file in parts; its metadata says which build it is from."""
         extra: Record = {
             "Metadata": {"codebuild-buildarn": self.build_arn},
             "ServerSideEncryption": "aws:kms",
         }
         if self.encryption_key != S3_KEY:
             extra["SSEKMSKeyId"] = self.encryption_key
-        self.s3.upload_file(str(file), self.described["location"], key, ExtraArgs=extra)
+        bucket = self.described["location"]
+        try:
+            for name, file in _matching(spec, sources).items():
+                self.s3.upload_file(str(file), bucket, self._key(name), ExtraArgs=extra)
+        except (ClientError, BotoCoreError, Boto3Error) as error:
+            raise Failed("CLIENT_ERROR", f"Failed to upload artifacts: {error}") from error
 
     def _key(self, file: str = "") -> str:
         """Return <path>/<build's UUID>/<name>/<file>, or what of it there is."""

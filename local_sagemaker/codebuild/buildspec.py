@@ -1,4 +1,4 @@
-"""A buildspec, as far as builds here run it: commands of each phase, and artifacts."""
+"""A buildspec, as far as builds here run it: one command a phase, and artifacts."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import yaml
 from botocore.model import ShapeResolver
 from botocore.validate import ParamValidator
 
-PHASES = ("install", "pre_build", "build", "post_build")
+PHASES = ("install", "build")
 
 
 def _structure(members: Mapping[str, str], required: Iterable[str] = ()) -> dict[str, Any]:
@@ -42,9 +42,9 @@ class Artifacts:
 
 @dataclass(frozen=True)
 class Buildspec:
-    """Commands by phase, and what the build puts out."""
+    """The commands by phase, and what the build puts out."""
 
-    commands: dict[str, list[str]]
+    commands: dict[str, str]
     artifacts: Artifacts | None
 
     @classmethod
@@ -62,11 +62,15 @@ class Buildspec:
             raise ValueError(
                 f"the local SageMaker runs no such buildspec: {report.generate_report()}"
             )
-        phases = content["phases"]
-        if not phases:
+        commands = {name: phase["commands"] for name, phase in content["phases"].items()}
+        if not commands:
             raise ValueError("there are no phases")  # guide, build-spec-ref: a required sequence
+        for name, several in commands.items():
+            if len(several) != 1:
+                # Commands of a build share a shell's folder and variables: guide, build-spec-ref.
+                raise ValueError(f"phase {name} has {len(several)} commands: join them to one")
         return cls(
-            commands={name: phases[name]["commands"] if name in phases else [] for name in PHASES},
+            commands={name: command for name, (command,) in commands.items()},
             artifacts=_artifacts(content["artifacts"]) if "artifacts" in content else None,
         )
 

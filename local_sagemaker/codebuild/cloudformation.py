@@ -14,24 +14,21 @@ class Project(ResourceType):
 
     replacing = ("Name",)
 
-    def __init__(self, codebuild: Service) -> None:
-        self._codebuild = codebuild
-
     def create(self, logical_id: str, properties: Properties, stack: str) -> Created:
         """Create it, under a name of CloudFormation's making where the template has none."""
         name = properties.get("Name") or f"{logical_id}-{uuid.uuid4().hex[:12]}"
-        self._codebuild.call("CreateProject", {**_request(properties), "name": name})
+        self._service.call("CreateProject", {**_request(properties), "name": name})
         return name, {"Arn": projects.arn(name)}
 
     def update(self, physical_id: str, old: Properties, new: Properties, stack: str) -> Created:
         """Change it; what the template no longer says is as by default again."""
         request = {**settings.DEFAULTS, **_request(new), "name": physical_id}
-        self._codebuild.call("UpdateProject", request)
+        self._service.call("UpdateProject", request)
         return physical_id, {"Arn": projects.arn(physical_id)}
 
     def delete(self, physical_id: str, properties: Properties) -> None:
         """Delete it, if it is still there."""
-        self._codebuild.call("DeleteProject", {"name": physical_id})
+        self._service.call("DeleteProject", {"name": physical_id})
 
 
 def resource_types(codebuild: Service) -> dict[str, ResourceType]:

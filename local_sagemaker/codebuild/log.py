@@ -17,12 +17,11 @@ def stream(config: Record, project: str, build: str) -> tuple[str, str] | None:
 
     `config` is API, LogsConfig; its stream name is a prefix.
     """
-    wanted = config.get("cloudWatchLogs", {"status": "ENABLED"})
-    if wanted["status"] == "DISABLED":
+    logs = config["cloudWatchLogs"]
+    if logs["status"] == "DISABLED":
         return None
-    prefix = wanted.get("streamName", "")
-    group = wanted.get("groupName") or f"/aws/codebuild/{project}"
-    return group, f"{prefix}/{build}" if prefix else build
+    name = "/".join(filter(None, [logs.get("streamName"), build]))
+    return logs.get("groupName") or f"/aws/codebuild/{project}", name
 
 
 def location(config: Record, stream: tuple[str, str] | None) -> Record:
@@ -54,8 +53,9 @@ class Log(LogStream):
         """Write a line of CodeBuild's own."""
         now = time.strftime("%Y/%m/%d %H:%M:%S", time.gmtime(self._clock()))
         with self.file.open("ab+") as log:
-            if log.tell() and not self._ends_a_line():
-                log.write(b"\n")
+            if log.tell():
+                log.seek(-1, 2)
+                log.write(b"" if log.read() == b"\n" else b"\n")
             log.write(f"[Container] {now} {text}\n".encode())
 
     def send(self) -> Exception | None:
@@ -64,8 +64,3 @@ class Log(LogStream):
         if refused:
             self.say(f"Cannot write to CloudWatch Logs: {refused}")
         return refused
-
-    def _ends_a_line(self) -> bool:
-        with self.file.open("rb") as log:
-            log.seek(-1, 2)
-            return log.read() == b"\n"

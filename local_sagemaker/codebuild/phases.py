@@ -15,21 +15,21 @@ class Ended(Exception):
     The statuses are those of API, BuildPhase and Build. A phase without a `code` gets no context.
     """
 
-    def __init__(self, phase: str, *, build: str, code: str = "", message: str = "") -> None:
+    def __init__(self, phase: str, build: str, code: str = "", message: str = "") -> None:
         super().__init__(message)
         self.phase, self.build, self.code, self.message = phase, build, code, message
 
 
 class Failed(Ended):
-    """The commands, or what the project says, are at fault. Some phases run all the same."""
+    """The commands or the project are at fault. Some phases run all the same."""
 
     def __init__(self, code: str, message: str) -> None:
-        super().__init__("FAILED", build="FAILED", code=code, message=message)
+        super().__init__("FAILED", "FAILED", code, message)
 
 
 def stopped() -> Ended:
     """Return the end that StopBuild makes (as in the AWS CLI's example of stop-build)."""
-    return Ended("STOPPED", build="STOPPED")
+    return Ended("STOPPED", "STOPPED")
 
 
 def timed_out() -> Ended:
@@ -38,22 +38,13 @@ def timed_out() -> Ended:
     The phase is TIMED_OUT, the build FAILED: so did AWS answer on 2026-08-31, as the repository
     junioryono/billet notes in its acceptance record; the API Reference leaves it open.
     """
-    message = "Build has timed out."
-    return Ended("TIMED_OUT", build="FAILED", code="BUILD_TIMED_OUT", message=message)
+    return Ended("TIMED_OUT", "FAILED", "BUILD_TIMED_OUT", "Build has timed out.")
 
 
 def queue_timed_out() -> Ended:
-    """Return the end of a build that waited too long; nothing tells of a context, so it has none.
-
-    That its status is TIMED_OUT is how we read API, Build: nobody was found who had seen it.
-    """
-    return Ended("TIMED_OUT", build="TIMED_OUT")
-
-
-def fault(error: Exception) -> Ended:
-    """Return the end by what nobody foresaw: AWS then says that it is at fault, and no more."""
-    message = f"Internal Service Error: {type(error).__name__}: {error}"
-    return Ended("FAULT", build="FAULT", code="INTERNAL_SERVICE_ERROR", message=message)
+    """Return the end of a build that waited too long. Its status (API, Build) has no other source,
+    and no source has a context."""
+    return Ended("TIMED_OUT", "TIMED_OUT")
 
 
 class Phases:
@@ -76,10 +67,11 @@ class Phases:
         except Ended as end:
             self._end(phase, end.phase, end)
             raise
-        except Exception as error:
-            faulted = fault(error)
-            self._end(phase, faulted.phase, faulted)
-            raise faulted from error
+        except Exception as error:  # AWS then says that it is at fault, and no more
+            message = f"Internal Service Error: {type(error).__name__}: {error}"
+            fault = Ended("FAULT", "FAULT", "INTERNAL_SERVICE_ERROR", message)
+            self._end(phase, fault.phase, fault)
+            raise fault from error
         else:
             self._end(phase, "SUCCEEDED")
 

@@ -19,34 +19,26 @@ class Quota:
 
     limit: int
     places: int | None = None
-    _running: set[str] = field(default_factory=set)
-    _waiting: list[str] = field(default_factory=list)
+    _builds: list[str] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def enter(self, build: str) -> None:
-        """Let a build run or wait. Raises `ApiError` where the queue is full."""
+        """Let a build run or wait. Raise `ApiError` where the queue is full."""
         places = WAITING_FOR_EACH_RUNNING * self.limit if self.places is None else self.places
         with self._lock:
-            if len(self._running) < self.limit:
-                self._running.add(build)
-            elif len(self._waiting) < places:
-                self._waiting.append(build)
-            else:
+            if len(self._builds) >= self.limit + places:
                 raise ApiError(  # the message as in rebuy-de/aws-nuke#1209, where it says 0
                     "AccountLimitExceededException",
                     f"Cannot have more than {places} builds in queue for the account",
                 )
+            self._builds.append(build)
 
     def may_run(self, build: str) -> bool:
         """Whether the build's turn has come."""
-        with self._lock:
-            return build in self._running
+        return build in self._builds[: self.limit]
 
     def leave(self, build: str) -> None:
         """Take out a build that has ended, running or waiting; the next one may run."""
         with self._lock:
-            self._running.discard(build)
-            if build in self._waiting:
-                self._waiting.remove(build)
-            if self._waiting and len(self._running) < self.limit:
-                self._running.add(self._waiting.pop(0))
+            if build in self._builds:
+                self._builds.remove(build)

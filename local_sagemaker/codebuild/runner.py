@@ -1,4 +1,4 @@
-"""One build: wait for a place, fetch the sources, run the phases, upload what comes out."""
+"""One build: wait for a place, fetch the sources, run the phases, upload the artifacts."""
 
 import threading
 import time
@@ -20,23 +20,19 @@ from local_sagemaker.codebuild.phases import (
     timed_out,
 )
 from local_sagemaker.codebuild.quota import Quota
-from local_sagemaker.codebuild.shell import (
-    POLL_SECONDS,
-    Shell,
-    exit_status,
-    host_environment,
-    terminate,
-)
+from local_sagemaker.codebuild.shell import host_environment, run
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 Record = dict[str, Any]
 
+POLL_SECONDS = 0.01
+
 
 @dataclass
 class Build:
-    """A build under way. `record` is what BatchGetBuilds answers, and changes as it goes.
+    """A build in progress. `record` is what BatchGetBuilds answers, and changes as it goes on.
 
     `logs` is what the record says of its log from PROVISIONING on.
     """
@@ -55,25 +51,22 @@ class Build:
 
     def __post_init__(self) -> None:
         self._deadline = float("inf")
-        self._shell: Shell | None = None
-        self._phases = Phases(self.record, self.log, clock=self.clock, check=self._refuse_to_go_on)
+        self._phases = Phases(self.record, self.log, clock=self.clock, check=self._check)
 
     def run(self) -> None:
-        """Run the build to its end, whatever that is."""
+        """Run the build to its end."""
         status = "FAULT"
         try:
-            self._wait_for_a_place()
-            with self._phases.phase("PROVISIONING"):
-                self._provision()
             self._work()
             status = "SUCCEEDED"
         except Ended as end:
             status = end.build
-        finally:
-            if self._shell is not None:
-                self._shell.close()
-                self._shell = None  # the build is remembered, its environment need not be
-            self._finish(status)
+        finally:  # it has ended once its log can be read and its place is free
+            self._phases.complete()
+            self.log.send()
+            self.quota.leave(self.record["id"])
+            self.record.update(buildStatus=status, buildComplete=True, endTime=self.clock())
+            self._finished.set()
 
     def stop(self) -> None:
         """Ask the build to end, as StopBuild does: no further command runs."""
@@ -83,24 +76,8 @@ class Build:
         """Return when the build has ended, or after `timeout` seconds."""
         self._finished.wait(timeout)
 
-    def _wait_for_a_place(self) -> None:
-        deadline = self.clock() + 60 * self.record["queuedTimeoutInMinutes"]
-        with self._phases.phase("QUEUED"):
-            while not self.quota.may_run(self.record["id"]):
-                if self.clock() >= deadline:
-                    raise queue_timed_out()
-                self._stopped.wait(POLL_SECONDS)
-                self._refuse_to_go_on()
-
-    def _provision(self) -> None:
-        """The time runs from here, and here the log's stream is made (API, LogsLocation)."""
-        self._deadline = self.clock() + 60 * self.record["timeoutInMinutes"]
-        if "groupName" in self.logs:
-            self.log.open(self.logs["groupName"], self.logs["streamName"])
-            self.record["logs"] = self.logs
-
     def _work(self) -> None:
-        """Run the phases of the build's container.
+        """Run the phases.
 
         After a failed BUILD or POST_BUILD the rest is attempted all the same: guide,
         view-build-details-phases, says so of UPLOAD_ARTIFACTS after BUILD, and logs show it after
@@ -108,101 +85,92 @@ class Build:
         many logs, which end with that of INSTALL or PRE_BUILD. Stopping or the build's time end
         it at once.
         """
+        self._wait_for_a_place()
+        self._provision()
         failures: list[Failed] = []
         try:
             with self._phases.phase("DOWNLOAD_SOURCE"):
-                spec, shell = self._download()
+                spec = self._download()
             for name in ("install", "pre_build"):
-                self._run(name, spec, shell)
+                self._run(name, spec)
         except Failed as failed:
             failures.append(failed)
         else:
-            for name in ("build", "post_build"):
+            for name in ("build", "post_build", "upload_artifacts"):
                 try:
-                    self._run(name, spec, shell)
+                    self._run(name, spec)
                 except Failed as failed:
                     failures.append(failed)
-                    shell.environment["CODEBUILD_BUILD_SUCCEEDING"] = "0"
-            try:
-                self._upload(spec)
-            except Failed as failed:
-                failures.append(failed)
         with self._phases.phase("FINALIZING"):
             pass
         if failures:
             raise failures[0]
 
-    def _download(self) -> tuple[Buildspec, Shell]:
+    def _wait_for_a_place(self) -> None:
+        deadline = self.clock() + 60 * self.record["queuedTimeoutInMinutes"]
+        with self._phases.phase("QUEUED"):
+            while not self.quota.may_run(self.record["id"]):
+                if self.clock() >= deadline:
+                    raise queue_timed_out()
+                self._stopped.wait(POLL_SECONDS)
+                self._check()
+
+    def _provision(self) -> None:
+        """The time runs from here, and here the log's stream is made (API, LogsLocation)."""
+        with self._phases.phase("PROVISIONING"):
+            self._deadline = self.clock() + 60 * self.record["timeoutInMinutes"]
+            if "groupName" in self.logs:
+                self.log.open(self.logs["groupName"], self.logs["streamName"])
+                self.record["logs"] = self.logs
+
+    def _download(self) -> Buildspec:
         """Fetch the sources into folders that variables name (guide, build-env-ref-env-vars)."""
-        primary = self.folder / "src"
-        sources.download(self.record["source"], primary, self.s3)
-        folders = {"CODEBUILD_SRC_DIR": str(primary)}
+        folders = {"CODEBUILD_SRC_DIR": self.folder / "src"}
+        sources.download(self.record["source"], self.folder / "src", self.s3)
         for source in self.record["secondarySources"]:
             name = source["sourceIdentifier"]
-            folder = self.folder / f"src_{name}"
-            sources.download(source, folder, self.s3)
-            folders[f"CODEBUILD_SRC_DIR_{name}"] = str(folder)
+            folders[f"CODEBUILD_SRC_DIR_{name}"] = self.folder / f"src_{name}"
+            sources.download(source, self.folder / f"src_{name}", self.s3)
+        self.environment = {
+            **host_environment(),
+            # Packages come from where this machine gets them.
+            **{k: value for k, value in self.environment.items() if not k.startswith("PIP_")},
+            **{name: str(folder) for name, folder in folders.items()},
+        }
         try:
-            spec = Buildspec.parse(self.record["source"].get("buildspec", ""))
+            return Buildspec.parse(self.record["source"].get("buildspec", ""))
         except ValueError as error:
             raise Failed("YAML_FILE_ERROR", str(error)) from error
-        self._shell = Shell(
-            self.folder / "environment",
-            self.log.file,
-            {
-                **host_environment(),
-                # Packages come from where this machine gets them.
-                **{k: it for k, it in self.environment.items() if not k.startswith("PIP_")},
-                **folders,
-                "CODEBUILD_BUILD_SUCCEEDING": "1",
-                "PWD": str(primary),
-            },
-        )
-        return spec, self._shell
 
-    def _run(self, name: str, spec: Buildspec, shell: Shell) -> None:
+    def _run(self, name: str, spec: Buildspec) -> None:
+        """Run the command of a phase, or upload the artifacts."""
         with self._phases.phase(name.upper()):
-            self.log.say(f"Entering phase {name.upper()}")
-            for command in spec.commands[name]:
-                self._refuse_to_go_on()
+            folder = self.folder / "src"
+            if name == "upload_artifacts":
+                self.output.upload(spec.artifacts, folder)
+            if command := spec.commands.get(name):
                 self.log.say(f"Running command {command}")
-                status = self._run_command(command, shell)
+                status = run(
+                    command,
+                    folder=folder,
+                    environment=self.environment,
+                    log=self.log.file,
+                    must_end=self._must_end,
+                )
+                self._check()
                 if status:
-                    self.log.say(
-                        f"Command did not exit successfully {command} exit status {status}"
-                    )
+                    message = f"{command}. Reason: exit status {status}"
                     raise Failed(
-                        "COMMAND_EXECUTION_ERROR",
-                        f"Error while executing command: {command}. Reason: exit status {status}",
+                        "COMMAND_EXECUTION_ERROR", f"Error while executing command: {message}"
                     )
 
-    def _run_command(self, command: str, shell: Shell) -> int:
-        """Return a command's status when it has ended; end it when it must."""
-        process = shell.start(command)
-        while (status := exit_status(process)) is None and self.clock() < self._deadline:
-            if self._stopped.wait(POLL_SECONDS):
-                break
-        if status is None:
-            terminate(process)
-            raise stopped() if self._stopped.is_set() else timed_out()
-        self._refuse_to_go_on()
-        shell.take_over()
-        return status
+    def _must_end(self) -> bool:
+        """Wait a little, and return whether the build must end."""
+        return self._stopped.wait(POLL_SECONDS) or self.clock() >= self._deadline
 
-    def _upload(self, spec: Buildspec) -> None:
-        with self._phases.phase("UPLOAD_ARTIFACTS"):
-            self.output.upload(spec.artifacts, self.folder / "src")
-
-    def _refuse_to_go_on(self) -> None:
+    def _check(self) -> None:
+        """Raise `Ended` if the build must end."""
         if self._stopped.is_set():
             raise stopped()
         if self.clock() >= self._deadline:
             raise timed_out()
-
-    def _finish(self, status: str) -> None:
-        """Say that the build has ended once its log can be read and its place is free."""
-        self._phases.complete()
-        self.log.send()
-        self.quota.leave(self.record["id"])
-        self.record.update(buildStatus=status, buildComplete=True, endTime=self.clock())
-        self._finished.set()

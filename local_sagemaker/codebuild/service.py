@@ -2,12 +2,12 @@
 
 import threading
 import time
-import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from local_sagemaker.api import JsonService
 from local_sagemaker.codebuild import log, settings
@@ -15,7 +15,7 @@ from local_sagemaker.codebuild.artifacts import Output
 from local_sagemaker.codebuild.projects import Projects
 from local_sagemaker.codebuild.quota import Quota
 from local_sagemaker.codebuild.runner import Build
-from local_sagemaker.codebuild.shell import GRACE_SECONDS
+from local_sagemaker.codebuild.sources import invalid_input
 from local_sagemaker.environment import ACCOUNT, REGION
 from local_sagemaker.errors import ApiError
 from local_sagemaker.quotas.account import BUILDS_AT_ONCE
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Record = dict[str, Any]
 
+STOP_SECONDS = 10
 TOKEN_SECONDS = 300
 TOKEN_LENGTH = 64
 """How long a token holds, and may be (guide, run-build-cli)."""
@@ -35,12 +36,6 @@ OF_THE_PROJECT = (
     "serviceRole", "source", "timeoutInMinutes",
 )  # fmt: skip
 """Members of a build's record that are the project's, with what StartBuild overrides."""
-
-
-class _Started(NamedTuple):
-    build: str
-    request: Record
-    when: float
 
 
 class CodeBuild:
@@ -65,7 +60,7 @@ class CodeBuild:
         self._quotas = {kind: Quota(limit, queued) for kind, limit in (quotas or {}).items()}
         self._lock = threading.Lock()
         self._builds: dict[str, Build] = {}
-        self._tokens: dict[str, _Started] = {}
+        self._tokens: dict[str, tuple[Build, Record, float]] = {}  # with the request, and when
         self._numbers: Counter[str] = Counter()
         self._projects = Projects(clock)
         self.service = JsonService(
@@ -85,13 +80,12 @@ class CodeBuild:
         project = self._projects.get(request["projectName"])
         with self._lock:
             token = request.get("idempotencyToken", "")
-            if known := self._started_with(token, request):
-                return {"build": self._builds[known].record}
+            if build := self._started_with(token, request):
+                return {"build": build.record}
             build = self._new(settings.overridden(project, request))
-            name = build.record["id"]
-            self._builds[name] = build
+            self._builds[build.record["id"]] = build
             if token:
-                self._tokens[token] = _Started(name, request, self._clock())
+                self._tokens[token] = build, request, self._clock()
         threading.Thread(target=build.run, daemon=True).start()
         return {"build": build.record}
 
@@ -113,17 +107,16 @@ class CodeBuild:
         build.stop()
         return {"build": build.record}
 
-    def list_builds(self, request: Record) -> Record:
-        """ListBuilds, newest first unless `sortOrder` is ASCENDING."""
+    def list_builds(self, _request: Record) -> Record:
+        """ListBuilds, the newest first."""
         with self._lock:
-            return {"ids": _sorted(self._builds, request)}
+            return {"ids": list(reversed(self._builds))}
 
     def list_builds_for_project(self, request: Record) -> Record:
-        """ListBuildsForProject, newest first unless `sortOrder` is ASCENDING."""
+        """ListBuildsForProject, the newest first."""
         name = self._projects.get(request["projectName"])["name"]
-        with self._lock:
-            builds = [id_ for id_, it in self._builds.items() if it.record["projectName"] == name]
-            return {"ids": _sorted(builds, request)}
+        ids: list[str] = self.list_builds({})["ids"]
+        return {"ids": [build for build in ids if build.partition(":")[0] == name]}
 
     def stop(self) -> None:
         """End every build; return when none of their processes is left."""
@@ -132,36 +125,32 @@ class CodeBuild:
         for build in builds:
             build.stop()
         for build in builds:
-            build.wait(2 * GRACE_SECONDS)
+            build.wait(STOP_SECONDS)
 
-    def _started_with(self, token: str, request: Record) -> str | None:
+    def _started_with(self, token: str, request: Record) -> Build | None:
         """Return the build that this very request has started, if the token still holds."""
         if len(token) > TOKEN_LENGTH:
-            raise ApiError(
-                "InvalidInputException",
-                f"idempotencyToken has {len(token)} characters; at most {TOKEN_LENGTH} are allowed",
+            raise invalid_input(
+                f"idempotencyToken has {len(token)} characters; at most {TOKEN_LENGTH} are allowed"
             )
-        started = self._tokens.get(token)
-        if started is None or self._clock() - started.when >= TOKEN_SECONDS:
+        build, started, when = self._tokens.get(token, (None, request, 0.0))
+        if self._clock() - when >= TOKEN_SECONDS:
             return None
-        if started.request != request:  # junioryono/billet saw these words on 2026-08-31
-            raise ApiError(
-                "InvalidInputException", f"Request parameter mismatch for idempotency token {token}"
-            )
-        return started.build
+        if started != request:  # junioryono/billet saw these words on 2026-08-31
+            raise invalid_input(f"Request parameter mismatch for idempotency token {token}")
+        return build
 
     def _new(self, settings: Record) -> Build:
         """Return a build that has its place in the queue. Raise `ApiError` where there is none."""
         project, environment = settings["name"], settings["environment"]
-        number = str(uuid.uuid4())
-        name = f"{project}:{number}"
+        uuid = str(uuid4())
+        name = f"{project}:{uuid}"
         arn = f"arn:aws:codebuild:{REGION}:{ACCOUNT}:build/{name}"
-        quota = self._quotas.setdefault(
-            (environment["type"], environment["computeType"]), Quota(BUILDS_AT_ONCE)
-        )
+        kind = environment["type"], environment["computeType"]
+        quota = self._quotas.setdefault(kind, Quota(BUILDS_AT_ONCE))
         quota.enter(name)
         self._numbers[project] += 1
-        folder = self._folder / number
+        folder, config = self._folder / uuid, settings["logsConfig"]
         folder.mkdir(parents=True)
         s3, logs = self._clients(settings["serviceRole"])
         output = Output(settings["artifacts"], arn, settings["encryptionKey"], s3)
@@ -173,36 +162,21 @@ class CodeBuild:
             "buildNumber": self._numbers[project],
             "buildStatus": "IN_PROGRESS",
             "buildComplete": False,
-            "logs": log.location(settings["logsConfig"], None),
+            "logs": log.location(config, None),
             "phases": [],
             "projectName": project,
             "startTime": self._clock(),
         }
-        return Build(
-            record,
-            folder,
-            log.Log(folder / "build.log", logs, self._clock),
-            log.location(
-                settings["logsConfig"], log.stream(settings["logsConfig"], project, number)
-            ),
-            output,
-            quota,
-            s3,
-            {
-                **self._environment,
-                "AWS_SESSION_TOKEN": settings["serviceRole"],  # by which its calls are recorded
-                "CI": "true",
-                "CODEBUILD_BUILD_ARN": arn,
-                "CODEBUILD_BUILD_ID": name,
-                "CODEBUILD_BUILD_IMAGE": environment["image"],
-                "CODEBUILD_BUILD_NUMBER": str(self._numbers[project]),
-                **{it["name"]: it["value"] for it in environment["environmentVariables"]},
-            },
-            self._clock,
-        )
-
-
-def _sorted(builds: Iterable[str], request: Record) -> list[str]:
-    """Return builds, given from the oldest to the newest, in the order of a request."""
-    ids = list(builds)
-    return ids if request.get("sortOrder") == "ASCENDING" else ids[::-1]
+        variables = {
+            **self._environment,
+            "AWS_SESSION_TOKEN": settings["serviceRole"],  # by which its calls are recorded
+            "CI": "true",
+            "CODEBUILD_BUILD_ARN": arn,
+            "CODEBUILD_BUILD_ID": name,
+            "CODEBUILD_BUILD_IMAGE": environment["image"],
+            "CODEBUILD_BUILD_NUMBER": str(self._numbers[project]),
+            **{each["name"]: each["value"] for each in environment["environmentVariables"]},
+        }
+        file = log.Log(folder / "build.log", logs, self._clock)
+        logged = log.location(config, log.stream(config, project, uuid))
+        return Build(record, folder, file, logged, output, quota, s3, variables, self._clock)

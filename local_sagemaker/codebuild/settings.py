@@ -4,7 +4,6 @@ import copy
 from typing import Any
 
 from local_sagemaker.codebuild import artifacts, sources
-from local_sagemaker.errors import ApiError
 
 Record = dict[str, Any]
 
@@ -37,14 +36,6 @@ _S3_ARTIFACTS = {"encryptionDisabled": False, "namespaceType": "NONE", "packagin
 """Defaults within members, as cloud-custodian/cloud-custodian recorded them:
 tests/data/placebo/test_codebuild_config and test_codebuild."""
 
-OVERRIDES = {
-    "artifactsOverride": ("artifacts",),
-    "buildspecOverride": ("source", "buildspec"),
-    "imageOverride": ("environment", "image"),
-    "secondarySourcesOverride": ("secondarySources",),
-}
-"""Parameter of StartBuild -> what of the project it replaces, for one build."""
-
 GPU_COMPUTE_TYPES = ("BUILD_GENERAL1_SMALL", "BUILD_GENERAL1_LARGE")
 
 
@@ -65,12 +56,12 @@ def complete(project: Record) -> Record:
 def overridden(project: Record, request: Record) -> Record:
     """Return what holds for one build. Raise `ApiError` for what CodeBuild rejects."""
     settings = copy.deepcopy(project)
-    for parameter, (*parents, last) in OVERRIDES.items():
-        if parameter in request:
-            place = settings[parents[0]] if parents else settings
-            place[last] = request[parameter]
-    variables = request.get("environmentVariablesOverride", [])
-    settings["environment"]["environmentVariables"] += variables
+    settings["artifacts"] = request.get("artifactsOverride", settings["artifacts"])
+    secondary = request.get("secondarySourcesOverride", settings["secondarySources"])
+    settings["secondarySources"] = secondary
+    environment = settings["environment"]
+    environment["image"] = request.get("imageOverride", environment["image"])
+    environment["environmentVariables"] += request.get("environmentVariablesOverride", [])
     return complete(settings)
 
 
@@ -84,14 +75,14 @@ def _check(settings: Record) -> None:
         ),
     }
     if members := [name for name, is_used in not_emulated.items() if is_used]:
-        raise _invalid(f"The local SageMaker has no {', '.join(members)}: leave it out.")
+        raise sources.invalid_input(
+            f"The local SageMaker has no {', '.join(members)}: leave it out."
+        )
     sources.check(settings["source"], settings["secondarySources"])
     artifacts.check(settings["artifacts"])
     kind, size = environment["type"], environment["computeType"]
     if kind == "LINUX_GPU_CONTAINER" and size not in GPU_COMPUTE_TYPES:
         # guide, build-env-ref-compute-types: the rows of this type
-        raise _invalid(f"{kind} has no {size}: choose one of {', '.join(GPU_COMPUTE_TYPES)}.")
-
-
-def _invalid(message: str) -> ApiError:
-    return ApiError("InvalidInputException", message)
+        raise sources.invalid_input(
+            f"{kind} has no {size}: choose one of {', '.join(GPU_COMPUTE_TYPES)}."
+        )

@@ -22,17 +22,17 @@ def check(primary: Record, secondary: list[Record]) -> None:
     """Raise `ApiError` for what CodeBuild, or this one, refuses (API, ProjectSource)."""
     for source in (primary, *secondary):
         if source["type"] not in ("NO_SOURCE", "S3"):
-            raise _invalid(f"the local SageMaker builds from S3 sources, not from {source['type']}")
+            raise invalid_input(
+                f"the local SageMaker builds from S3 sources, not from {source['type']}"
+            )
         if source["type"] == "S3" and "/" not in source.get("location", ""):
-            raise _invalid("Invalid project source: location of S3 is <bucket>/<key>")
+            raise invalid_input("Invalid project source: location of S3 is <bucket>/<key>")
     identifiers = [source.get("sourceIdentifier", "") for source in secondary]
-    if not all(map(IDENTIFIER.fullmatch, identifiers)):
-        raise _invalid(
+    if not all(map(IDENTIFIER.fullmatch, identifiers)) or len(set(identifiers)) < len(identifiers):
+        raise invalid_input(
             "Invalid input: identifier must contain only alphanumeric characters and underscores "
-            "and be less than 128 characters in length"
+            "and be less than 128 characters in length, and differ from others"
         )
-    if len(set(identifiers)) < len(identifiers):
-        raise _invalid(f"source identifiers must differ: {identifiers}")
 
 
 def download(source: Record, to: Path, s3: "S3Client") -> None:
@@ -84,5 +84,6 @@ def _fetch(s3: "S3Client", bucket: str, key: str, to: Path) -> None:
         shutil.copyfileobj(s3.get_object(Bucket=bucket, Key=key)["Body"], file)
 
 
-def _invalid(message: str) -> ApiError:
+def invalid_input(message: str) -> ApiError:
+    """Return the error of CodeBuild for settings that cannot be."""
     return ApiError("InvalidInputException", message)

@@ -52,18 +52,11 @@ def registries(ministack: Any) -> JsonService:
             )
         tags = {f"{it}-py3{cpu}" for it in IMAGES[registry] for cpu in ("", "-cpu")}
         known = [{"imageTag": tag} for tag in tags]  # by a digest, which nobody knows here, none
-        image_ids = request["imageIds"]
+        unknown = {"failureCode": "ImageNotFound", "failureReason": "Requested image not found"}
+        ids = request["imageIds"]
         return {
-            "images": [_image(registry, it) for it in image_ids if it in known],
-            "failures": [
-                {
-                    "imageId": it,
-                    "failureCode": "ImageNotFound",
-                    "failureReason": "Requested image not found",
-                }
-                for it in image_ids
-                if it not in known
-            ],
+            "images": [_image(registry, image) for image in ids if image in known],
+            "failures": [{"imageId": image, **unknown} for image in ids if image not in known],
         }
 
     return JsonService("ecr", {"BatchGetImage": batch_get_image}, rest_elsewhere=True)

@@ -1,5 +1,6 @@
 """The services that ministack lacks, put together."""
 
+import json
 import os
 from functools import partial
 from typing import Any
@@ -17,7 +18,9 @@ from local_sagemaker.front.calls import Calls
 from local_sagemaker.hosting import backends
 from local_sagemaker.hosting.container import ModelStep
 from local_sagemaker.hosting.container_logs import ContainerLogs
+from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.launch import Host
+from local_sagemaker.hosting.pools import Capacities
 from local_sagemaker.metrics.collected import Collected
 from local_sagemaker.metrics.gpu_trace import GpuTrace
 from local_sagemaker.metrics.instances import EVERY_SECONDS, InstanceMetrics
@@ -26,12 +29,10 @@ from local_sagemaker.metrics.publisher import Publisher
 from local_sagemaker.prerequisites import TritonInstallation
 from local_sagemaker.quotas.account import AccountQuotas, quotas_here
 from local_sagemaker.quotas.service import service_quotas
-from local_sagemaker.sagemaker import network_interfaces
 from local_sagemaker.sagemaker.alarms import alarm_states
 from local_sagemaker.sagemaker.capture import Recorder
 from local_sagemaker.sagemaker.hosting_api import Hosting
 from local_sagemaker.sagemaker.invocations import Invocations
-from local_sagemaker.sagemaker.network_interfaces import NetworkInterfaces, PrivateFleet
 from local_sagemaker.sagemaker.roles import assumable
 from local_sagemaker.sagemaker.service import control_plane
 from local_sagemaker.watch.events import Events
@@ -77,9 +78,6 @@ class Services:
 
         self._logs = ContainerLogs(acting_as("endpoint", "logs"))
         backends.install(triton, folder.backends)
-        interfaces = NetworkInterfaces(
-            client("ec2"), assumable=partial(assumable, iam), speed=speed
-        )
         self._hosting = Hosting(
             Host(
                 triton,
@@ -91,8 +89,9 @@ class Services:
                 follow=self._logs.follow,
                 tell=events.tell,
                 most_failed_pings=settings.whole_number(settings.FAILED_PINGS),
+                capacities=Capacities(json.loads(os.environ.get(settings.CAPACITY, "{}"))),
             ),
-            fleet=partial(PrivateFleet, interfaces),
+            fleet=Fleet,
             clock=lambda: Clock(speed),
             alarms=partial(alarm_states, cloudwatch),
             assumable=partial(assumable, iam),
@@ -114,9 +113,6 @@ class Services:
         publisher = Publisher(collected, cloudwatch)
         self._measuring = Ticker(instances.measure, seconds=EVERY_SECONDS, speed=speed)
         self._publishing = Ticker(publisher.publish, seconds=EVERY_SECONDS, speed=speed)
-        self._detaching = Ticker(
-            interfaces.tick, seconds=network_interfaces.EVERY_SECONDS, speed=speed
-        )
         self._recorder = Recorder(client("s3"))
         self.runtime = Invocations(self._hosting.by_name, self._recorder, collected, traffic.add)
         watch = Watch(
@@ -137,12 +133,12 @@ class Services:
             registries(client("ecr")),
         )
 
-        for ticker in (self._measuring, self._publishing, self._scaling, self._detaching):
+        for ticker in (self._measuring, self._publishing, self._scaling):
             ticker.start()
 
     def stop(self) -> None:
         """End builds and instances."""
-        for ticker in (self._scaling, self._measuring, self._publishing, self._detaching):
+        for ticker in (self._scaling, self._measuring, self._publishing):
             ticker.stop()
         self._codebuild.stop()
         self._hosting.stop()

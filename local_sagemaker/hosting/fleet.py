@@ -11,6 +11,7 @@ from typing import Any
 from local_sagemaker.errors import ApiError, LocalSageMakerError
 from local_sagemaker.hosting.instance import STOPPED, Instance
 from local_sagemaker.hosting.launch import Host, begin
+from local_sagemaker.hosting.pools import pools
 
 DRAIN_SECONDS = 30
 """What an instance that is ended gets for its calls. Source: developer guide, "Use Your Own
@@ -129,12 +130,11 @@ class Fleet:
             instance.stop()
 
     def _grow(self, counts: Mapping[str, int]) -> None:
-        new = [
-            self._instance(self._variants[name])
-            for name, count in counts.items()
-            for _ in range(count - len(self._serving[name]))
-        ]
+        new: list[Instance] = []
         try:
+            for name, count in counts.items():
+                added = range(count - len(self._serving[name]))
+                new.extend(self._instance(self._variants[name]) for _ in added)
             for instance in new:
                 with self._lock:
                     self._refuse_stopped()
@@ -146,17 +146,25 @@ class Fleet:
             with self._lock:
                 self._refuse_stopped()
                 for instance in new:
-                    self._serving[instance.variant].append(instance)
+                    serving = self._serving[instance.variant]
+                    serving.append(instance)
+                    # Those of the least preferred type end first.
+                    serving.sort(key=partial(_preference, self._variants[instance.variant]))
         except BaseException:
             self._end(new)
             raise
 
     def _instance(self, variant: dict[str, Any]) -> Instance:
-        model = self._models[variant["ModelName"]]
+        """Return an instance of the first type with capacity. Raise `NoCapacityError`."""
+        pool = self._host.capacities.take(variant)
+        of_type = {**variant, "InstanceType": pool.instance_type}
+        model = self._models[pool.model_name]
         return Instance(
             variant["VariantName"],
-            partial(begin, self._host, self._endpoint, variant, model),
+            partial(begin, self._host, self._endpoint, of_type, model),
             most_failed_pings=self._host.most_failed_pings,
+            pool=pool,
+            ended=partial(self._host.capacities.give_back, pool),
         )
 
     def _shrink(self, counts: Mapping[str, int]) -> None:
@@ -226,3 +234,8 @@ def _least_busy(instances: list[Instance], target_model: str | None) -> Instance
         and instance.running.container.has(target_model)
     ]
     return min(having or healthy, key=lambda instance: instance.calls)
+
+
+def _preference(variant: Mapping[str, Any], instance: Instance) -> int:
+    """Return the place of an instance's type among the variant's."""
+    return pools(variant).index(instance.pool) if instance.pool else 0

@@ -15,6 +15,7 @@ from local_sagemaker.happenings import Kind
 from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.container import Container
 from local_sagemaker.hosting.health import wait_for_failure
+from local_sagemaker.hosting.pools import Pool
 from local_sagemaker.hosting.triton import Triton, UnhealthyError
 
 # How long a container that ends again and again is left alone: 100 ms and then twice as long each
@@ -66,15 +67,24 @@ class InstanceState(StrEnum):
 class Instance:
     """An instance of a variant. `begin` starts a server, the first and any other.
 
+    `pool` is the one of the variant's that it belongs to; `ended` is called once, after `stop`.
+
     Once it was healthy, a server that ends, or fails more pings in a row than `most_failed_pings`
     allows, is replaced by a new one in a folder of its own, which knows no model yet; the endpoint
     stays InService. `server` may still start; `running` is the same one while it is healthy.
     """
 
     def __init__(
-        self, variant: str, begin: Callable[[], Running], *, most_failed_pings: int | None = None
+        self,
+        variant: str,
+        begin: Callable[[], Running],
+        *,
+        most_failed_pings: int | None = None,
+        pool: Pool | None = None,
+        ended: Callable[[], None] = lambda: None,
     ) -> None:
-        self.variant, self._most_failed_pings = variant, most_failed_pings
+        self.variant, self.pool, self._most_failed_pings = variant, pool, most_failed_pings
+        self._ended = ended
         self.calls = 0  # in progress, or chosen for; its fleet counts them
         self.most_calls = 0  # at once, since they were measured last
         self.server: Running | None = None
@@ -132,8 +142,12 @@ class Instance:
 
     def stop(self) -> None:
         """End the server, also one that is starting, and start no more."""
-        self._stopping.set()
+        with self._lock:
+            was_stopped = self.stopped
+            self._stopping.set()
         self._end()
+        if not was_stopped:
+            self._ended()
 
     def _become_healthy(self, seconds: float) -> None:
         server, started = self.server, time.monotonic()

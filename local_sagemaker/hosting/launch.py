@@ -4,7 +4,7 @@ import itertools
 import shutil
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from local_sagemaker.hosting.container import ModelStep, Report
 from local_sagemaker.hosting.instance import DOWNLOADED, Running
 from local_sagemaker.hosting.model_store import ModelStore
 from local_sagemaker.hosting.multi_model_container import LOAD_SECONDS, MultiModelContainer
+from local_sagemaker.hosting.pools import Capacities
 from local_sagemaker.hosting.single_model_container import SingleModelContainer
 from local_sagemaker.hosting.triton import Triton
 from local_sagemaker.prerequisites import TritonInstallation
@@ -34,7 +35,7 @@ class Host:
     """What instances are made of, the same for every endpoint; `instances` is a variant's most.
 
     A container is replaced after `most_failed_pings` in a row, or never for that. A model may load
-    for `load_seconds`.
+    for `load_seconds`. `capacities` says how many instances AWS has.
     `report` is told by endpoint, variant and instance what happens to models, `follow` what a
     server writes, and `tell` what happens to instances and endpoints.
     """
@@ -49,6 +50,7 @@ class Host:
     tell: Tell = untold
     most_failed_pings: int | None = None
     load_seconds: float = LOAD_SECONDS
+    capacities: Capacities = field(default_factory=Capacities)
 
 
 _numbers = itertools.count(1)

@@ -193,10 +193,11 @@ def _notes(environment: dict[str, str], release: str | None) -> Iterator[str]:
     """Yield what is ours to say about the variables that have no effect."""
     for name, since in _KNOWN_SINCE.items():
         if environment.get(name) and not _has(release, since):
-            yield f"LOCAL AWS: {name} has no effect: {release} does not know it, {since} is first"
+            unknown = f"{release} does not know it, {since} is first"
+            yield f"LOCAL SAGEMAKER: {name} has no effect: {unknown}"
     # `serve` adds a limit for each GPU that nvidia-smi lists.
     if _GPU_LIMIT in _known(environment, release):
-        yield f"LOCAL AWS: {_GPU_LIMIT} has no effect: there is no GPU"
+        yield f"LOCAL SAGEMAKER: {_GPU_LIMIT} has no effect: there is no GPU"
 
 
 def _passed_on(environment: dict[str, str], ping_mode: str) -> dict[str, str]:

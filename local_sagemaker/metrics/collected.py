@@ -9,9 +9,6 @@ from typing import NamedTuple
 
 from local_sagemaker.metrics.names import MICROSECONDS, Metric
 
-MOST_PERIODS = 15
-"""How many of a metric wait for a CloudWatch that does not take them; older ones are given up."""
-
 DIGITS = 2
 """Of a time, that are kept, so that a minute's percentiles are made of few different values."""
 
@@ -47,7 +44,7 @@ class Collected:
     def __init__(self, speed: float, *, clock: Callable[[], float] = time.time) -> None:
         self._speed, self._clock = speed, clock
         self._lock = threading.Lock()
-        self._waiting: dict[tuple[Metric, Place], dict[int, Counter[float]]] = {}
+        self._waiting: dict[tuple[Metric, Place, int], Counter[float]] = {}
 
     def add(self, metric: Metric, place: Place, value: float) -> None:
         """Take a value that was measured now."""
@@ -73,28 +70,19 @@ class Collected:
 
         Its time is the middle of its period: that of the values is in no other.
         """
-        now = self._clock()
-        taken = []
+        now, taken = self._clock(), list[Series]()
         with self._lock:
-            for (metric, place), by_period in list(self._waiting.items()):
+            for metric, place, period in list(self._waiting):
                 width = self._width(metric)
-                for period in [it for it in sorted(by_period) if (it + 1) * width <= now]:
-                    middle = (period + 0.5) * width
-                    values = by_period.pop(period) or Counter({0.0: 1})
-                    taken.append(Series(metric, place, middle, values))
-                if not by_period:
-                    del self._waiting[metric, place]
-        return sorted(taken, key=lambda it: it.time)
+                if (period + 1) * width <= now:
+                    values = self._waiting.pop((metric, place, period)) or Counter({0.0: 1})
+                    taken.append(Series(metric, place, (period + 0.5) * width, values))
+        return sorted(taken, key=lambda series: series.time)
 
     def _values(self, metric: Metric, place: Place, now: float) -> Counter[float]:
         """Return those of the period that is now."""
         period = math.floor(now / self._width(metric))
-        by_period = self._waiting.setdefault((metric, place), {})
-        if period not in by_period:
-            by_period[period] = Counter()
-            for oldest in sorted(by_period)[:-MOST_PERIODS]:
-                del by_period[oldest]
-        return by_period[period]
+        return self._waiting.setdefault((metric, place, period), Counter())
 
     def _width(self, metric: Metric) -> float:
         return metric.period / self._speed

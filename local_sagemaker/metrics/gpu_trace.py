@@ -39,12 +39,11 @@ class Load:
 class GpuTrace:
     """The lines of a file, which is read for each value: it may change while it is used.
 
-    What is wrong with it then is logged once, and the lines that were read before stay.
+    If it cannot be read then, the lines that were read before stay.
     """
 
     def __init__(self, file: Path) -> None:
-        self._file, self._problem = file, ""
-        self._loads = read(file)
+        self._file, self._loads = file, read(file)
 
     @classmethod
     def here(cls) -> "GpuTrace | None":
@@ -55,11 +54,9 @@ class GpuTrace:
     def at(self, endpoint: str, variant: str, seconds: float) -> Load | None:
         """Return the load of a variant's GPUs, so many seconds after it first served."""
         try:
-            self._loads, self._problem = read(self._file), ""
+            self._loads = read(self._file)
         except LocalSageMakerError as error:
-            if str(error) != self._problem:
-                _log.warning("%s; the lines of before stay in force", error)
-            self._problem = str(error)
+            _log.warning("%s; the lines of before stay in force", error)
         loads = self._loads.get((endpoint, variant), [])
         return next((load for load in reversed(loads) if load.seconds <= seconds), None)
 

@@ -26,24 +26,16 @@ class Publisher:
 
     def __init__(self, collected: Collected, cloudwatch: Any) -> None:
         self._collected, self._cloudwatch = collected, cloudwatch
-        self._refused = False
 
     def publish(self) -> None:
         """Put the periods that have ended."""
-        series = sorted(self._collected.take(), key=lambda it: it.metric.namespace)
-        for namespace, found in groupby(series, key=lambda it: it.metric.namespace):
-            for data in _parts((datum for it in found for datum in _data(it)), MOST_DATA):
-                self._put(namespace, data)
-
-    def _put(self, namespace: str, data: list[dict[str, Any]]) -> None:
-        try:
-            self._cloudwatch.put_metric_data(Namespace=namespace, MetricData=data)
-        except (BotoCoreError, ClientError) as error:
-            if not self._refused:  # else the log would have it every minute
-                _log.warning("metrics are not published: %s", error)
-            self._refused = True
-        else:
-            self._refused = False
+        series = sorted(self._collected.take(), key=lambda each: each.metric.namespace)
+        for namespace, same in groupby(series, key=lambda each: each.metric.namespace):
+            for data in _parts((datum for each in same for datum in _data(each)), MOST_DATA):
+                try:
+                    self._cloudwatch.put_metric_data(Namespace=namespace, MetricData=data)
+                except (BotoCoreError, ClientError) as error:
+                    _log.warning("metrics are not published: %s", error)
 
 
 def _data(series: Series) -> Iterator[dict[str, Any]]:

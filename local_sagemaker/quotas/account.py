@@ -3,9 +3,8 @@
 import json
 import os
 import zlib
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 import botocore.session
 
@@ -49,8 +48,7 @@ INSTANCES_OF_A_TYPE, INSTANCES = 20, 100
 (awsdocs/amazon-sagemaker-developer-guide#70, aws/amazon-sagemaker-examples#307)."""
 
 
-@dataclass(frozen=True)
-class Quota:
+class Quota(NamedTuple):
     """One quota: `default` is AWS's, `value` the account's."""
 
     service: str
@@ -70,11 +68,11 @@ class AccountQuotas:
     def __init__(self, values: Mapping[str, int] | None = None) -> None:
         values = dict(values or {})
         self.queued_builds = values.pop(QUEUED_BUILDS, None)
-        self._quotas = {it.name: it for it in (*_builds(), *_others(), *_instances())}
+        self._quotas = {quota.name: quota for quota in _quotas()}
         for name, value in values.items():
             if name not in self._quotas:
                 raise LocalSageMakerError(f"there is no quota {name!r}")
-            self._quotas[name] = replace(self._quotas[name], value=value)
+            self._quotas[name] = self._quotas[name]._replace(value=value)
 
     def of_service(self, service: str) -> list[Quota]:
         """Return the quotas of a service, in the order of their names."""
@@ -116,32 +114,15 @@ def _builds_name(environment: str) -> str:
     return f"Concurrently running builds for {environment} environment"
 
 
-def _builds() -> list[Quota]:
-    return [
-        Quota("codebuild", code, _builds_name(called), default, BUILDS_AT_ONCE)
-        for called, code, default in BUILDS.values()
-    ]
-
-
-def _others() -> list[Quota]:
-    return [
-        Quota("lambda", "L-B99A9384", FUNCTIONS, 1000, 1000),
-        Quota("vpc", "L-F678F1CE", NETWORKS, 5, 5),
-    ]
-
-
-def _instances() -> list[Quota]:
+def _quotas() -> Iterator[Quota]:
+    for environment, code, default in BUILDS.values():
+        yield Quota("codebuild", code, _builds_name(environment), default, BUILDS_AT_ONCE)
+    yield Quota("lambda", "L-B99A9384", FUNCTIONS, 1000, 1000)
+    yield Quota("vpc", "L-F678F1CE", NETWORKS, 5, 5)
     model: Any = botocore.session.get_session().get_service_model("sagemaker")
     types: list[str] = model.shape_for("ProductionVariantInstanceType").enum
-    found = [
-        Quota(
-            "sagemaker",
-            INSTANCE_CODES.get(it, f"L-{zlib.crc32(it.encode()):08X}"),
-            instances_name(it),
-            0,
-            INSTANCES_OF_A_TYPE,
-        )
-        for it in types
-    ]
+    for kind in types:
+        code = INSTANCE_CODES.get(kind, f"L-{zlib.crc32(kind.encode()):08X}")
+        yield Quota("sagemaker", code, instances_name(kind), 0, INSTANCES_OF_A_TYPE)
     # The code as `aws service-quotas list-service-quotas` gave it to others; no default was found.
-    return [*found, Quota("sagemaker", "L-7A3DF611", ALL_INSTANCES, 0, INSTANCES)]
+    yield Quota("sagemaker", "L-7A3DF611", ALL_INSTANCES, 0, INSTANCES)

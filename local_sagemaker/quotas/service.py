@@ -13,7 +13,6 @@ Record = dict[str, Any]
 PAGE_SIZE = 100
 """Quotas in an answer at most: the service's model."""
 
-
 SERVICES = {
     "codebuild": "AWS CodeBuild",
     "lambda": "AWS Lambda",
@@ -38,19 +37,13 @@ def service_quotas(quotas: AccountQuotas) -> JsonService:
 
         return answer
 
-    def list_services(request: Record) -> Record:
-        services = [{"ServiceCode": code, "ServiceName": SERVICES[code]} for code in SERVICES]
-        listed, more = page(
-            services, request, key=lambda service: (service["ServiceCode"], ""), size=PAGE_SIZE
-        )
-        return {"Services": listed, **more}
-
+    services = [{"ServiceCode": code, "ServiceName": name} for code, name in SERVICES.items()]
     return JsonService(
         "service-quotas",
         {
             "ListServiceQuotas": listing(lambda quota: quota.value),
             "ListAWSDefaultServiceQuotas": listing(lambda quota: quota.default),
-            "ListServices": list_services,
+            "ListServices": lambda _: {"Services": services},
         },
     )
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from local_sagemaker.cloudformation import Created, ResourceType, Service, typed
-from local_sagemaker.errors import ApiError
 
 STABILIZE_SECONDS = 9 * 3600
 """More than an update may take: 8 hours, the most of MaximumExecutionTimeoutInSeconds."""
@@ -19,30 +18,26 @@ class HostingResource(ResourceType):
 
     kind: ClassVar[str]
 
-    def __init__(self, sagemaker: Service) -> None:
-        self._sagemaker = sagemaker
-
     def create(self, logical_id: str, properties: Properties, stack: str) -> Created:
         """Create it, under a name of CloudFormation's making where the template has none."""
         name = properties.get(f"{self.kind}Name") or _generated_name(stack, logical_id)
         request = typed({**self.request(properties), f"{self.kind}Name": name})
-        answer = self._sagemaker.call(f"Create{self.kind}", request)
+        answer = self._service.call(f"Create{self.kind}", request)
         return answer[f"{self.kind}Arn"], {f"{self.kind}Name": name}
 
     def update(self, physical_id: str, old: Properties, new: Properties, stack: str) -> Created:
         """Only tags change in place."""
         before, after = ({it["Key"]: it for it in each.get("Tags", [])} for each in (old, new))
         arn = {"ResourceArn": physical_id}
-        if gone := [key for key in before if key not in after]:
-            self._sagemaker.call("DeleteTags", {**arn, "TagKeys": gone})
-        if after:
-            self._sagemaker.call("AddTags", {**arn, "Tags": list(after.values())})
+        if gone := before.keys() - after.keys():
+            self._service.call("DeleteTags", {**arn, "TagKeys": list(gone)})
+        self._service.call("AddTags", {**arn, "Tags": list(after.values())})
         return physical_id, {f"{self.kind}Name": self.name(physical_id, new)}
 
     def delete(self, physical_id: str, properties: Properties) -> None:
         """Delete it, if it is still there."""
         request = {f"{self.kind}Name": self.name(physical_id, properties)}
-        self._if_found(f"Delete{self.kind}", request)
+        self.call_if_found(f"Delete{self.kind}", request)
 
     def name(self, physical_id: str, properties: Properties) -> str:
         """Return the resource's name; the ARN has it in lower case, as generated names are."""
@@ -51,15 +46,6 @@ class HostingResource(ResourceType):
     def request(self, properties: Properties) -> Properties:
         """Return what the service's Create operation takes of the properties."""
         return properties
-
-    def _if_found(self, operation: str, request: Properties) -> Properties | None:
-        """Return what the service answers, or None if what the request names is not there."""
-        try:
-            return self._sagemaker.call(operation, request)
-        except ApiError as error:
-            if not error.message.startswith("Could not find"):
-                raise
-            return None
 
 
 class Model(HostingResource):
@@ -126,7 +112,7 @@ class Endpoint(HostingResource):
         name = self.name(physical_id, new)
         if any(old.get(it) != new.get(it) for it in _OF_AN_UPDATE):
             request = {it: new[it] for it in _OF_AN_UPDATE if it in new}
-            self._sagemaker.call("UpdateEndpoint", typed({**request, "EndpointName": name}))
+            self._service.call("UpdateEndpoint", typed({**request, "EndpointName": name}))
             self._wait(name, new["EndpointConfigName"])
         return super().update(physical_id, old, new, stack)
 
@@ -135,7 +121,7 @@ class Endpoint(HostingResource):
         super().delete(physical_id, properties)
         request = {"EndpointName": self.name(physical_id, properties)}
         for _ in self._moments(request["EndpointName"]):
-            if self._if_found("DescribeEndpoint", request) is None:
+            if self.call_if_found("DescribeEndpoint", request) is None:
                 return
 
     def request(self, properties: Properties) -> Properties:
@@ -144,7 +130,7 @@ class Endpoint(HostingResource):
 
     def _wait(self, name: str, config: str) -> None:
         for _ in self._moments(name):
-            endpoint = self._sagemaker.call("DescribeEndpoint", {"EndpointName": name})
+            endpoint = self._service.call("DescribeEndpoint", {"EndpointName": name})
             status, reason = endpoint["EndpointStatus"], endpoint.get("FailureReason")
             if status in ("Failed", "UpdateRollbackFailed"):
                 raise ValueError(f"Endpoint {name} {status}: {reason}")

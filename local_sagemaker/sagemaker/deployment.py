@@ -1,4 +1,4 @@
-"""What a DeploymentConfig asks for: in which steps an update moves traffic to the new fleet."""
+"""The steps in which an update moves traffic to the new fleet, of a DeploymentConfig."""
 
 import math
 from collections.abc import Mapping
@@ -16,61 +16,56 @@ steps of 33 % are three (developer guide, deployment-guardrails-blue-green-linea
 
 @dataclass(frozen=True)
 class Step:
-    """From now on `share` of the calls goes to the new fleet, watched for `bake` seconds.
-
-    `waits` is the member that says how long, as in the message of the variants' status.
-    """
+    """From now on `share` of the calls goes to the new fleet, watched for `bake` seconds."""
 
     share: Fraction
     bake: int = 0
-    waits: str = "TerminationWaitInSeconds"
 
 
 @dataclass(frozen=True)
 class Deployment:
-    """How an update goes on, and back.
+    """The steps of an update. `timeout` is in seconds.
 
-    A rolling one starts and ends as many instances as a step's share needs, one that is not has
-    both fleets at their full size. `back` is the share of the old fleet that comes back at a time.
-    `timeout` is in seconds.
+    A rolling one starts and ends as many instances as a step's share needs; of one that is not,
+    both fleets have their full size.
     """
 
     steps: tuple[Step, ...]
     rolling: bool = False
-    back: Fraction = ALL
     alarms: tuple[str, ...] = ()
     timeout: float | None = None
 
     def started(self, counts: Mapping[str, int]) -> dict[str, int]:
         """Return how many new instances start beside the old ones, by variant."""
         share = self.steps[0].share if self.rolling else ALL
-        return {name: math.ceil(count * share) for name, count in counts.items()}
+        return part(counts, share)
 
 
-def deployment(config: Record, counts: Mapping[str, int], *, excluded: bool = False) -> Deployment:
-    """Return what a DeploymentConfig that was checked asks for.
+def deployment(config: Record, counts: Mapping[str, int]) -> Deployment:
+    """Return the deployment of a DeploymentConfig that was checked.
 
-    `counts` are the new fleet's instances by variant. `excluded` says that the endpoint cannot use
-    deployment guardrails: "your endpoint will fall back to using a blue/green deployment with all
-    at once traffic shifting and no final baking period" (developer guide,
-    deployment-guardrails-exclusions). Without a policy traffic shifts all at once too (API
-    reference of DeploymentConfig).
+    `counts` are the new fleet's instances by variant. Without a policy traffic shifts all at once
+    (API reference of DeploymentConfig).
     """
-    if excluded:
-        return Deployment((Step(ALL),))
-    alarms = alarms_of(config)
-    count = min(counts.values())
-    if "RollingUpdatePolicy" in config:
-        return _rolling(config["RollingUpdatePolicy"], count, alarms)
-    if "BlueGreenUpdatePolicy" in config:
-        return _blue_green(config["BlueGreenUpdatePolicy"], count, alarms)
-    return Deployment((Step(ALL),), alarms=alarms)
+    count, is_rolling = min(counts.values()), False
+    steps: tuple[Step, ...] = (Step(ALL),)
+    if policy := config.get("RollingUpdatePolicy", {}):
+        steps, is_rolling = _rolling(policy, count), True
+    elif policy := config.get("BlueGreenUpdatePolicy", {}):
+        steps = _blue_green(policy, count)
+    timeout = policy.get("MaximumExecutionTimeoutInSeconds")
+    return Deployment(steps, is_rolling, alarms_of(config), timeout)
+
+
+def part(counts: Mapping[str, int], share: Fraction) -> dict[str, int]:
+    """Return whole instances, rounded up: a fleet that takes calls is never without one."""
+    return {name: math.ceil(count * share) for name, count in counts.items()}
 
 
 def alarms_of(config: Record) -> tuple[str, ...]:
     """Return the names of the alarms that roll an update back."""
     rollback = config.get("AutoRollbackConfiguration", {})
-    return tuple(it["AlarmName"] for it in rollback.get("Alarms", []))
+    return tuple(alarm["AlarmName"] for alarm in rollback.get("Alarms", []))
 
 
 def share_of(size: Record, count: int) -> Fraction:
@@ -83,55 +78,32 @@ def share_of(size: Record, count: int) -> Fraction:
     return Fraction(size["Value"], 100 if size["Type"] == "CAPACITY_PERCENT" else count)
 
 
-def _blue_green(policy: Record, count: int, alarms: tuple[str, ...]) -> Deployment:
+def _blue_green(policy: Record, count: int) -> tuple[Step, ...]:
     """Source of the waits: developer guide, deployment-guardrails-blue-green-* and -canary.
 
     WaitIntervalInSeconds passes between two steps, TerminationWaitInSeconds is the final baking
     period: the example of an event has "Baking for 600 seconds (TerminationWaitInSeconds)"
     (developer guide, automating-sagemaker-with-eventbridge).
     """
-    routing = policy["TrafficRoutingConfiguration"]
-    between = [
-        Step(it, routing["WaitIntervalInSeconds"], "WaitIntervalInSeconds")
-        for it in _partial(routing, count)
-    ]
-    final = Step(ALL, policy.get("TerminationWaitInSeconds", 0))
-    timeout = policy.get("MaximumExecutionTimeoutInSeconds")
-    return Deployment((*between, final), alarms=alarms, timeout=timeout)
-
-
-def _partial(routing: Record, count: int) -> list[Fraction]:
-    """Return the shares before the new fleet has all: one of a canary, some of a linear shift."""
+    routing, shares = policy["TrafficRoutingConfiguration"], list[Fraction]()
     if routing["Type"] == "CANARY":
-        return [share_of(routing["CanarySize"], count)]
-    if routing["Type"] == "LINEAR":
-        shares = _cumulative(share_of(routing["LinearStepSize"], count))
-        return [it for it in shares if ALL - it >= LEAST_LINEAR_STEP]
-    return []
+        shares = [share_of(routing["CanarySize"], count)]
+    elif routing["Type"] == "LINEAR":
+        linear = _cumulative(share_of(routing["LinearStepSize"], count))
+        shares = [share for share in linear if ALL - share >= LEAST_LINEAR_STEP]
+    between = [Step(share, routing["WaitIntervalInSeconds"]) for share in shares]
+    return (*between, Step(ALL, policy.get("TerminationWaitInSeconds", 0)))
 
 
-def _rolling(policy: Record, count: int, alarms: tuple[str, ...]) -> Deployment:
+def _rolling(policy: Record, count: int) -> tuple[Step, ...]:
     """Each batch bakes, and then as much of the old fleet is ended: deployment-guardrails-rolling.
 
     Of a percentage whole instances, at least one: 33 % of 3 is 1 in AWS's notebook (aws/
     amazon-sagemaker-examples, Update-SageMaker-Inference-endpoint-using-rolling-deployment).
     """
-    batch = _whole(policy["MaximumBatchSize"], count)
-    back = policy.get("RollbackMaximumBatchSize")
-    return Deployment(
-        tuple(
-            Step(it, policy["WaitIntervalInSeconds"], "WaitIntervalInSeconds")
-            for it in _cumulative(batch)
-        ),
-        rolling=True,
-        back=_whole(back, count) if back else ALL,
-        alarms=alarms,
-        timeout=policy.get("MaximumExecutionTimeoutInSeconds"),
-    )
-
-
-def _whole(size: Record, count: int) -> Fraction:
-    return Fraction(max(1, int(share_of(size, count) * count)), count)
+    batch = max(1, int(share_of(policy["MaximumBatchSize"], count) * count))
+    shares = _cumulative(Fraction(batch, count))
+    return tuple(Step(share, policy["WaitIntervalInSeconds"]) for share in shares)
 
 
 def _cumulative(step: Fraction) -> list[Fraction]:

@@ -4,48 +4,47 @@ The forms of the values were checked before, by the service's model. AWS refuses
 words that were not found. Rules without a source are marked.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from local_sagemaker.errors import ApiError
+from local_sagemaker.errors import invalid
 from local_sagemaker.sagemaker.deployment import share_of
 
 Record = dict[str, Any]
 
-_SIZES = {"CANARY": "CanarySize", "LINEAR": "LinearStepSize"}
+MOST_PERCENT = 50
+"""Of a variant's instances: "less than or equal to 50%" of a CanarySize, "10-50%" of a
+LinearStepSize, "between 5% to 50%" of a MaximumBatchSize (API reference of TrafficRoutingConfig and
+RollingUpdatePolicy)."""
 
-_LIMITS = {
-    # "less than or equal to 50% of the variant's total instance count"
-    "CanarySize": (0, 50),
-    # "10-50% of the variant's total instance count"
-    "LinearStepSize": (10, 50),
-    # "between 5% to 50% of the variant's total instance count"
-    "MaximumBatchSize": (5, 50),
-    # A share of the old fleet, so that more than all of it says nothing; no source.
-    "RollbackMaximumBatchSize": (0, 100),
-}
-"""In percent of a variant's instances; source: the API reference of TrafficRoutingConfig and
-RollingUpdatePolicy."""
+_SIZES = {"CANARY": ("CanarySize", 0), "LINEAR": ("LinearStepSize", 10)}
+"""Type of traffic routing -> the member that it needs, and its least percentage."""
 
 
 def check_deployment(config: Record, counts: Mapping[str, int]) -> None:
     """Raise `ApiError` if the configuration contradicts itself or the instances by variant."""
     blue_green, rolling = (
-        config.get(it) for it in ("BlueGreenUpdatePolicy", "RollingUpdatePolicy")
+        config.get(name) for name in ("BlueGreenUpdatePolicy", "RollingUpdatePolicy")
     )
     if blue_green is not None and rolling is not None:
         # "Only one update policy should be used in the deployment configuration": API reference.
-        raise _invalid("Give BlueGreenUpdatePolicy or RollingUpdatePolicy, not both.")
-    if rolling is not None and len(counts) > 1:
-        # Developer guide, deployment-guardrails-exclusions; serverless endpoints there are none.
-        raise _invalid(
-            "A rolling deployment is for endpoints of one variant, and not of "
-            f"{', '.join(counts)}: use a BlueGreenUpdatePolicy."
-        )
+        raise invalid("Give BlueGreenUpdatePolicy or RollingUpdatePolicy, not both.")
+    if rolling is not None:
+        if len(counts) > 1:
+            # Developer guide, deployment-guardrails-exclusions; no endpoint is serverless here.
+            raise invalid(
+                "A rolling deployment is for endpoints of one variant, and not of "
+                f"{', '.join(counts)}: use a BlueGreenUpdatePolicy."
+            )
+        _check_size("MaximumBatchSize", rolling, 5, counts)
     if blue_green is not None:
         _check_waits(blue_green)
-    for member, size in _sizes(blue_green, rolling):
-        _check_size(member, size, counts)
+        routing = blue_green["TrafficRoutingConfiguration"]
+        if routing["Type"] in _SIZES:
+            member, least = _SIZES[routing["Type"]]
+            if member not in routing:  # no source
+                raise invalid(f"Traffic routing of type {routing['Type']} needs a {member}.")
+            _check_size(member, routing, least, counts)
 
 
 def check_variants(config: Record, old: Collection[str], new: Collection[str]) -> None:
@@ -57,7 +56,7 @@ def check_variants(config: Record, old: Collection[str], new: Collection[str]) -
     """
     policies = config.keys() & {"BlueGreenUpdatePolicy", "RollingUpdatePolicy"}
     if policies and set(old) != set(new):
-        raise _invalid(
+        raise invalid(
             f"The new endpoint configuration has the variants {', '.join(new)}, the endpoint has "
             f"{', '.join(old)}: with a {policies.pop()} their names must be the same."
         )
@@ -70,7 +69,7 @@ def check_alarms(names: Collection[str], states: Mapping[str, str]) -> None:
     """
     absent = [it for it in names if it not in states]
     if absent:
-        raise _invalid(f"Could not find the CloudWatch alarm {', '.join(absent)}.")
+        raise invalid(f"Could not find the CloudWatch alarm {', '.join(absent)}.")
 
 
 def _check_waits(policy: Record) -> None:
@@ -84,35 +83,17 @@ def _check_waits(policy: Record) -> None:
     waits = policy.get("TerminationWaitInSeconds", 0)
     waits += policy["TrafficRoutingConfiguration"]["WaitIntervalInSeconds"]
     if timeout is not None and timeout <= waits:
-        raise _invalid(
+        raise invalid(
             f"MaximumExecutionTimeoutInSeconds is {timeout}: it must be larger than "
             f"TerminationWaitInSeconds and WaitIntervalInSeconds together, which is {waits}."
         )
 
 
-def _sizes(blue_green: Record | None, rolling: Record | None) -> Iterator[tuple[str, Record]]:
-    if blue_green is not None:
-        routing = blue_green["TrafficRoutingConfiguration"]
-        member = _SIZES.get(routing["Type"])
-        if member is not None:
-            if member not in routing:  # no source
-                raise _invalid(f"Traffic routing of type {routing['Type']} needs a {member}.")
-            yield member, routing[member]
-    if rolling is not None:
-        for member in ("MaximumBatchSize", "RollbackMaximumBatchSize"):
-            if member in rolling:
-                yield member, rolling[member]
-
-
-def _check_size(member: str, size: Record, counts: Mapping[str, int]) -> None:
-    low, high = _LIMITS[member]
+def _check_size(member: str, policy: Record, least: int, counts: Mapping[str, int]) -> None:
+    size = policy[member]
     for variant, count in counts.items():
-        if not low <= share_of(size, count) * 100 <= high:
-            raise _invalid(
-                f"{member} is {size['Value']} ({size['Type']}): it must be {low} to {high} percent "
-                f"of the {count} instances of variant {variant}."
+        if not least <= share_of(size, count) * 100 <= MOST_PERCENT:
+            raise invalid(
+                f"{member} is {size['Value']} ({size['Type']}): it must be {least} to "
+                f"{MOST_PERCENT} percent of the {count} instances of variant {variant}."
             )
-
-
-def _invalid(message: str) -> ApiError:
-    return ApiError("ValidationException", message)

@@ -13,6 +13,7 @@ from typing import Any
 from local_sagemaker.clock import Clock
 from local_sagemaker.errors import ApiError, LocalSageMakerError, plain_message
 from local_sagemaker.happenings import Happening, Kind, Tell, untold
+from local_sagemaker.hosting import pools
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.instance import Instance
 from local_sagemaker.hosting.launch import Host
@@ -73,6 +74,11 @@ class Endpoint:
         return str(self.description["EndpointName"])
 
     @property
+    def arn(self) -> str:
+        """Return its ARN."""
+        return str(self.description["EndpointArn"])
+
+    @property
     def status(self) -> str:
         """Return its EndpointStatus."""
         return str(self.description["EndpointStatus"])
@@ -98,7 +104,7 @@ class Endpoint:
     def described(self) -> Record:
         """Return what DescribeEndpoint answers."""
         with self.lock:
-            return copy.deepcopy({**self.description, **self._capture()})
+            return copy.deepcopy({**self.description, **self._capture(), **self._pools()})
 
     def set(self, **changes: Any) -> None:
         """Change members of the description; None takes one away."""
@@ -132,15 +138,12 @@ class Endpoint:
         }
         self.set(PendingDeploymentSummary=summary, FailureReason=None, **changes)
 
-    def tell(self, status: str, message: str, now: Mapping[str, int] | None = None) -> None:
-        """Say what happens to the pending variants, and how many instances they have from `now`."""
+    def count_pending(self, now: Mapping[str, int]) -> None:
+        """Say how many instances the pending variants have now."""
         with self.lock:
-            pending = variants.counted(self.pending, now) if now else self.pending
-            summary = {
-                **self.description["PendingDeploymentSummary"],
-                "ProductionVariants": variants.under(pending, status, message),
-            }
-            self.set(PendingDeploymentSummary=summary)
+            summary = self.description["PendingDeploymentSummary"]
+            counted = variants.counted(self.pending, now)
+            self.set(PendingDeploymentSummary={**summary, "ProductionVariants": counted})
 
     def route(self, target_model: str | None = None, target_variant: str | None = None) -> Route:
         """Return the fleet and the instance that answer an invocation; None if nothing serves.
@@ -190,6 +193,21 @@ class Endpoint:
         coming = self.description.get("PendingDeploymentSummary", {}).get("EndpointConfigName")
         config = coming or self.description.get("EndpointConfigName")
         return f"{self.name} is {self.status}: {why or f'configuration {config}'}"
+
+    def _pools(self) -> Record:
+        """Return the variants with the instances of each type, where there are instance pools."""
+        configured = {each["VariantName"]: each for each in self.plan.config["ProductionVariants"]}
+        if self.fleet is None or not any("InstancePools" in each for each in configured.values()):
+            return {}
+        serving, described = self.fleet.serving(), []
+        for variant in self.variants:
+            config, count = configured[variant["VariantName"]], variant["CurrentInstanceCount"]
+            types = [
+                each.pool.instance_type for each in serving[variant["VariantName"]] if each.pool
+            ]
+            own = {"InstancePools": pools.described(config, types, count)}
+            described.append({**variant, **(own if "InstancePools" in config else {})})
+        return {"ProductionVariants": described}
 
     def _capture(self) -> Record:
         """Return the "currently active data capture configuration": the API reference."""

@@ -5,10 +5,11 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from local_sagemaker.clock import Clock
-from local_sagemaker.errors import ApiError
+from local_sagemaker.errors import invalid
 from local_sagemaker.happenings import Kind
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.launch import Host
+from local_sagemaker.hosting.pools import NoCapacityError
 from local_sagemaker.sagemaker import variants
 from local_sagemaker.sagemaker.deployment import alarms_of, deployment
 from local_sagemaker.sagemaker.deployment_checks import (
@@ -79,7 +80,7 @@ class Hosting(Registry):
                 ProductionVariants=described,
             )
         self._in_background(self._bring_up, endpoint, plan)
-        return {"EndpointArn": endpoint.description["EndpointArn"]}
+        return {"EndpointArn": endpoint.arn}
 
     def update_endpoint(self, request: Record) -> Record:
         """UpdateEndpoint: the old instances serve until the new ones are healthy.
@@ -98,19 +99,19 @@ class Hosting(Registry):
             # hashicorp/terraform-provider-aws#40048 and #48997 names the old one.
             old = self.describe_endpoint_config(endpoint.description)
             plan = self._plan(request)
-            _refuse_changed(variants.changed(old, plan.config), scaled)
+            _refuse_changed(old, plan.config, scaled)
             pending = variants.kept(endpoint.variants, plan.config, request)
             counts = variants.counts(pending)
             check_variants(wanted, list(variants.counts(endpoint.variants)), list(counts))
             check_deployment(wanted, counts)
-            steps = deployment(wanted, counts, excluded=_excluded(old) or _excluded(plan.config))
+            steps = deployment(wanted, counts)
             self._check_quotas(plan.config, steps.started(counts))
             fleet = self._site.fleet()
             kept = {"LastDeploymentConfig": wanted} if wanted else {}
             endpoint.begin(plan, fleet, pending, EndpointStatus="Updating", **kept)
             update = Update(endpoint, plan, steps, site=self._site, new=fleet)
         self._in_background(update.run)
-        return {"EndpointArn": endpoint.description["EndpointArn"]}
+        return {"EndpointArn": endpoint.arn}
 
     def delete_endpoint_config(self, request: Record) -> Record:
         """DeleteEndpointConfig: refused while an endpoint is created or updated that needs it.
@@ -127,7 +128,10 @@ class Hosting(Registry):
             for endpoint in self.by_name.values():
                 in_progress = endpoint.status in ("Creating", "Updating", "RollingBack")
                 if in_progress and name in endpoint.configurations:
-                    raise _needed(ENDPOINT_CONFIG.arn(name), endpoint)
+                    raise invalid(
+                        f'Cannot delete endpoint configuration "{ENDPOINT_CONFIG.arn(name)}": '
+                        f'endpoint "{endpoint.arn}", which is {endpoint.status}, needs it.'
+                    )
             return super().delete_endpoint_config(request)
 
     def describe_endpoint(self, request: Record) -> Record:
@@ -159,8 +163,7 @@ class Hosting(Registry):
         name = request["EndpointName"]
         with self._lock:
             endpoint = ENDPOINT.find(self.by_name, name)
-            if endpoint.status not in ("InService", "Failed", "UpdateRollbackFailed"):
-                raise _in_progress(endpoint)
+            _refuse_unless(endpoint, "InService", "Failed", "UpdateRollbackFailed")
             endpoint.set(EndpointStatus="Deleting")
         self._deregister(name)
         self._in_background(self._take_down, endpoint)
@@ -180,15 +183,10 @@ class Hosting(Registry):
             now = variants.counts(endpoint.variants)
             more = {name: it - now[name] for name, it in variants.counts(desired).items()}
             self._check_quotas(endpoint.plan.config, more)
-            endpoint.set(
-                EndpointStatus="Updating",
-                FailureReason=None,
-                ProductionVariants=variants.under(
-                    desired, "Updating", "Scaling desired instance count to {desired}."
-                ),
-            )
+            changes = {"FailureReason": None, "ProductionVariants": desired}
+            endpoint.set(EndpointStatus="Updating", **changes)
         self._in_background(self._reach_desired, endpoint)
-        return {"EndpointArn": endpoint.description["EndpointArn"]}
+        return {"EndpointArn": endpoint.arn}
 
     # What the others ask
 
@@ -228,7 +226,8 @@ class Hosting(Registry):
             clock.fill(LEAST_SECONDS, self._site.stopping)
         except Exception as error:
             fleet.stop()
-            clock.fill(LEAST_SECONDS, self._site.stopping)
+            seconds = error.seconds if isinstance(error, NoCapacityError) else LEAST_SECONDS
+            clock.fill(seconds, self._site.stopping)
             with self._lock:
                 endpoint.new = None
                 endpoint.set(
@@ -255,35 +254,25 @@ class Hosting(Registry):
     def _reach_desired(self, endpoint: Endpoint) -> None:
         """Scale, or be RollingBack until the instances are as many as before.
 
-        Source of RollingBack, and of Failed where that fails too: the API reference of
-        DescribeEndpoint.
+        A fleet that cannot be scaled is as it was before. Source of RollingBack: the API reference
+        of DescribeEndpoint.
         """
-        clock = self._site.clock()
-        before = variants.counts(endpoint.variants, when="Current")
-        wanted = variants.counts(endpoint.variants)
+        clock, desired = self._site.clock(), variants.counts(endpoint.variants)
         try:
-            if wanted != before:
-                self._scale(endpoint, wanted)
+            if endpoint.fleet and desired != variants.counts(endpoint.variants, when="Current"):
+                endpoint.fleet.scale(desired)
         except Exception as error:
             if self._site.stopping.is_set():
                 return
             log.warning("endpoint %s is not scaled: %s", endpoint.name, error)
-            back = variants.undesired(endpoint.variants)
-            why = reason(error)
-            endpoint.set(EndpointStatus="RollingBack", ProductionVariants=back, FailureReason=why)
-            try:
-                self._scale(endpoint, before)
-            except Exception as second:
-                endpoint.set(EndpointStatus="Failed", FailureReason=f"{why}; {reason(second)}")
-                return
+            endpoint.set(
+                EndpointStatus="RollingBack",
+                ProductionVariants=variants.undesired(endpoint.variants),
+                FailureReason=reason(error),
+            )
         clock.fill(LEAST_SECONDS, self._site.stopping)
-        endpoint.set(
-            EndpointStatus="InService", ProductionVariants=variants.settled(endpoint.variants)
-        )
-
-    def _scale(self, endpoint: Endpoint, counts: Mapping[str, int]) -> None:
-        if endpoint.fleet is not None:  # else everything was stopped
-            endpoint.fleet.scale(counts)
+        settled = variants.settled(endpoint.variants)
+        endpoint.set(EndpointStatus="InService", ProductionVariants=settled)
 
     def _in_background(self, transition: Any, *arguments: Any) -> None:
         threading.Thread(target=transition, args=arguments, daemon=True).start()
@@ -292,58 +281,36 @@ class Hosting(Registry):
         check_quotas(self.by_name.values(), config, added, self._quota)
 
 
-def _excluded(config: Record) -> bool:
-    """Whether deployment guardrails are not for the instances of a configuration.
-
-    Source: the developer guide, deployment-guardrails-exclusions.
-    """
-    return any(it["InstanceType"].startswith("ml.inf1.") for it in config["ProductionVariants"])
-
-
-def _needed(config: str, endpoint: Endpoint) -> ApiError:
-    arn, status = endpoint.description["EndpointArn"], endpoint.status
-    return ApiError(
-        "ValidationException",
-        f'Cannot delete endpoint configuration "{config}": endpoint "{arn}", which is {status}, '
-        "needs it.",
-    )
-
-
-def _in_progress(endpoint: Endpoint) -> ApiError:
-    arn = endpoint.description["EndpointArn"]
-    return ApiError("ValidationException", f'Cannot update in-progress endpoint "{arn}".')
-
-
 def _refuse_unless(endpoint: Endpoint, *allowed: str) -> None:
-    arn = endpoint.description["EndpointArn"]
     if endpoint.status in allowed:
         return
     if endpoint.status == "Failed":
         # Source: EndpointSummary's API reference, "the only operation that can be performed on a
         # failed endpoint" is DeleteEndpoint.
-        raise ApiError(
-            "ValidationException",
-            f'Cannot update failed endpoint "{arn}": delete it and create it anew.',
+        raise invalid(
+            f'Cannot update failed endpoint "{endpoint.arn}": delete it and create it anew.'
         )
     if endpoint.status == "UpdateRollbackFailed":  # no source
-        raise ApiError(
-            "ValidationException",
-            f'Cannot scale endpoint "{arn}", whose update and rollback failed: call '
-            "UpdateEndpoint first.",
+        raise invalid(
+            f'Cannot scale endpoint "{endpoint.arn}", whose update and rollback failed: call '
+            "UpdateEndpoint first."
         )
-    raise _in_progress(endpoint)
+    raise invalid(f'Cannot update in-progress endpoint "{endpoint.arn}".')
 
 
-def _refuse_changed(changed: list[str], scaled: Collection[str]) -> None:
+def _refuse_changed(old: Record, new: Record, scaled: Collection[str]) -> None:
     """Refuse an update that changes a scaled variant's instances, or removes it.
 
     Source: the developer guide, "Update endpoints that use auto scaling": the call fails; a change
-    of the model alone does not. That a removed variant is refused too has no source.
+    of the model alone does not. That a removed variant is refused too has no source. Scaling stays
+    where instance pools come or go (AWS machine learning blog, "Capacity-aware inference").
     """
-    names = [it for it in changed if it in scaled]
-    if names:
-        raise ApiError(
-            "ValidationException",
-            f"Variant {', '.join(names)} is a scalable target of Application Auto Scaling: call "
-            "DeregisterScalableTarget before it is removed or gets another instance type.",
-        )
+    types = {each["VariantName"]: each.get("InstanceType") for each in new["ProductionVariants"]}
+    for variant in old["ProductionVariants"]:
+        name, before = variant["VariantName"], variant.get("InstanceType")
+        removed, after = name not in types, types.get(name)
+        if name in scaled and (removed or (before and after and before != after)):
+            raise invalid(
+                f"Variant {name} is a scalable target of Application Auto Scaling: call "
+                "DeregisterScalableTarget before it is removed or gets another instance type."
+            )

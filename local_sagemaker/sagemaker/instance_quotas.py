@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 from local_sagemaker.errors import ApiError
+from local_sagemaker.hosting.pools import pools
 from local_sagemaker.quotas.account import ALL_INSTANCES, instances_name
 from local_sagemaker.sagemaker.endpoint import Endpoint
 from local_sagemaker.sagemaker.resources import Record
@@ -19,12 +20,14 @@ def check_quotas(
 
     The text: aws-samples/sagemaker-custom-project-templates#51. It is CreateEndpoint's; that
     updates are refused in the same words has no source, that they can be has: UpdateEndpoint and
-    UpdateEndpointWeightsAndCapacities list ResourceLimitExceeded in the API reference.
+    UpdateEndpointWeightsAndCapacities list ResourceLimitExceeded in the API reference. Every type
+    of instance pools is checked (Deepgram's page on SageMaker).
     """
-    types = {it["VariantName"]: it["InstanceType"] for it in config["ProductionVariants"]}
+    types = _types(config)
     delta: Counter[str] = Counter()
     for variant, count in added.items():
-        delta[instances_name(types[variant])] += max(0, count)
+        for instance_type in types[variant]:
+            delta[instances_name(instance_type)] += max(0, count)
         delta[ALL_INSTANCES] += max(0, count)
     used = _used(endpoints)
     for name, more in delta.items():
@@ -40,28 +43,31 @@ def check_quotas(
 def _used(endpoints: Iterable[Endpoint]) -> Counter[str]:
     """Return the instances that all endpoints hold, by quota.
 
-    Those of an update under way count as well as those that it replaces: of a rolling one those
-    that are there, else all that are to come. A failed endpoint has none.
+    Those of an update in progress count as well as those that it replaces, all that are to come. A
+    failed endpoint has none.
     """
     used: Counter[str] = Counter()
     for endpoint in endpoints:
-        description = endpoint.description
         if endpoint.status == "Failed":
             continue
         if endpoint.status != "Creating":
-            _count(used, endpoint.plan.config, description["ProductionVariants"])
-        if pending := description.get("PendingDeploymentSummary"):
-            rolling = "RollingUpdatePolicy" in description.get("LastDeploymentConfig", {})
-            _count(used, endpoint.coming.config, pending["ProductionVariants"], only_now=rolling)
+            _count(used, endpoint.plan.config, endpoint.variants)
+        if "PendingDeploymentSummary" in endpoint.description:
+            _count(used, endpoint.coming.config, endpoint.pending)
     return used
 
 
-def _count(
-    used: Counter[str], config: Record, variants: Iterable[Record], *, only_now: bool = False
-) -> None:
-    types = {it["VariantName"]: it["InstanceType"] for it in config["ProductionVariants"]}
-    for it in variants:
-        desired = 0 if only_now else it["DesiredInstanceCount"]
-        count = max(it["CurrentInstanceCount"], desired)
-        used[instances_name(types[it["VariantName"]])] += count
+def _count(used: Counter[str], config: Record, variants: Iterable[Record]) -> None:
+    types = _types(config)
+    for variant in variants:
+        count = max(variant["CurrentInstanceCount"], variant["DesiredInstanceCount"])
+        preferred, *_ = types[variant["VariantName"]]  # of pools: wherever they really run
+        used[instances_name(preferred)] += count
         used[ALL_INSTANCES] += count
+
+
+def _types(config: Record) -> dict[str, list[str]]:
+    return {
+        variant["VariantName"]: [pool.instance_type for pool in pools(variant)]
+        for variant in config["ProductionVariants"]
+    }

@@ -4,13 +4,14 @@ The forms of the values were checked before, by the service's model. Rules witho
 marked; AWS refuses these requests in words that were not found.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from local_sagemaker.errors import ApiError
+from local_sagemaker.errors import invalid
 from local_sagemaker.hosting.archives import S3Prefix
+from local_sagemaker.hosting.pools import pools
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -20,8 +21,8 @@ Record = dict[str, Any]
 MOST_ENVIRONMENT_BYTES = 32 * 1024
 """Of keys and values together; source: ContainerDefinition's API reference."""
 
-_PUBLISHED_EVERY = (10, 30, 60, 120, 180, 240, 300)
-"""Seconds; source: MetricsConfig's API reference."""
+PUBLISHED_EVERY = 60
+"""Seconds."""
 
 
 def check_model(request: Record, s3: "S3Client", *, assumable: Callable[[str], bool]) -> None:
@@ -31,12 +32,12 @@ def check_model(request: Record, s3: "S3Client", *, assumable: Callable[[str], b
     """
     container = request.get("PrimaryContainer")
     if container is None:
-        raise _invalid("A model needs a PrimaryContainer.")
+        raise invalid("A model needs a PrimaryContainer.")
     _check_container(container, s3)
     role = request.get("ExecutionRoleArn")
     if role is not None and not assumable(role):
         # The text: philschmid/llm-sagemaker-sample#2, which goes on about the objects.
-        raise _invalid(
+        raise invalid(
             f"Could not access model data at {container['ModelDataUrl']}. Please ensure that "
             f'the role "{role}" exists and that its trust relationship policy allows the action '
             '"sts:AssumeRole" for the service principal "sagemaker.amazonaws.com".'
@@ -45,25 +46,43 @@ def check_model(request: Record, s3: "S3Client", *, assumable: Callable[[str], b
 
 def check_endpoint_config(request: Record) -> None:
     """Raise `ApiError` if CreateEndpointConfig does."""
-    frequency = request.get("MetricsConfig", {}).get("MetricPublishFrequencyInSeconds", 60)
-    if frequency not in _PUBLISHED_EVERY:
-        raise _invalid(
-            f"MetricPublishFrequencyInSeconds is {frequency}: it must be one of "
-            f"{', '.join(map(str, _PUBLISHED_EVERY))}."
+    frequency = request.get("MetricsConfig", {}).get("MetricPublishFrequencyInSeconds")
+    if frequency not in (None, PUBLISHED_EVERY):
+        raise invalid(
+            f"The local SageMaker publishes metrics every {PUBLISHED_EVERY} s: leave out "
+            "MetricPublishFrequencyInSeconds."
         )
     variants = request["ProductionVariants"]
     for variant in variants:
         name = variant["VariantName"]
         if "ModelName" not in variant:
-            raise _invalid(
+            raise invalid(
                 f"The local SageMaker has no inference components: give variant {name} a ModelName."
             )
-        for member in ("InstanceType", "InitialInstanceCount"):
-            if member not in variant:  # no source
-                raise _invalid(f"Variant {name} needs an {member}.")
+        if "InitialInstanceCount" not in variant:  # no source
+            raise invalid(f"Variant {name} needs an InitialInstanceCount.")
+        if ("InstanceType" in variant) == ("InstancePools" in variant):
+            # That both are rejected: mikegc-aws/strands-decider-triton, README; neither: no source.
+            raise invalid(f"Variant {name} needs an InstanceType or InstancePools, and not both.")
+        for pool in pools(variant):
+            if pool.instance_type.startswith("ml.inf1."):
+                # Deployment guardrails are not for them: developer guide,
+                # deployment-guardrails-exclusions.
+                raise invalid(f"The local SageMaker has no {pool.instance_type}.")
     names = [it["VariantName"] for it in variants]
     if len(set(names)) < len(names):  # no source
-        raise _invalid(f"The names of variants must differ: {', '.join(names)}.")
+        raise invalid(f"The names of variants must differ: {', '.join(names)}.")
+
+
+def check_pools(request: Record, models: Mapping[str, Record]) -> None:
+    """Raise `ApiError` for pools of multi-model containers, which no document of AWS names."""
+    for variant in request["ProductionVariants"]:
+        modes = {models[pool.model_name]["PrimaryContainer"]["Mode"] for pool in pools(variant)}
+        if "InstancePools" in variant and "MultiModel" in modes:
+            raise invalid(
+                f"The local SageMaker has no InstancePools for multi-model containers: give "
+                f"variant {variant['VariantName']} an InstanceType."
+            )
 
 
 def check_desired(wanted: list[Record], known: Collection[str]) -> None:
@@ -71,40 +90,38 @@ def check_desired(wanted: list[Record], known: Collection[str]) -> None:
     for each in wanted:
         name = each["VariantName"]
         if name not in known:  # no source
-            raise _invalid(f"Could not find variant {name}.")
+            raise invalid(f"Could not find variant {name}.")
         if each.get("DesiredInstanceCount") == 0:
             # Only variants with inference components scale to zero: the developer guide,
             # endpoint-auto-scaling-zero-instances.
-            raise _invalid(f"Variant {name} needs a DesiredInstanceCount of at least 1.")
+            raise invalid(f"Variant {name} needs a DesiredInstanceCount of at least 1.")
     scaled = [it["VariantName"] for it in wanted if "DesiredInstanceCount" in it]
     if len(scaled) > 1:
         # "Updates variant weight of one or more variants associated with an existing endpoint, or
         # capacity of one variant": the API reference of UpdateEndpointWeightsAndCapacities.
-        raise _invalid(
+        raise invalid(
             f"Give a DesiredInstanceCount to one variant at a time, and not to {', '.join(scaled)}."
         )
 
 
 def _check_container(container: Record, s3: "S3Client") -> None:
     if "Image" not in container:  # no source
-        raise _invalid("A container needs an Image.")
+        raise invalid("A container needs an Image.")
     environment = container.get("Environment", {})
     if len("".join([*environment, *environment.values()]).encode()) > MOST_ENVIRONMENT_BYTES:
-        raise _invalid(f"Environment has more than {MOST_ENVIRONMENT_BYTES} bytes.")
+        raise invalid(f"Environment has more than {MOST_ENVIRONMENT_BYTES} bytes.")
     url = container.get("ModelDataUrl")
     if url is None:
         # The image could bring a model; what runs here is Triton, and no image.
-        raise _invalid(
+        raise invalid(
             "The local SageMaker has no models in images: give the container a ModelDataUrl."
         )
     if not url.startswith("s3://"):
-        raise _invalid(
-            f"The local SageMaker has no https model data: write s3:// instead of {url}."
-        )
+        raise invalid(f"The local SageMaker has no https model data: write s3:// instead of {url}.")
     if not _exists(S3Prefix.parse(url), s3, many=container.get("Mode") == "MultiModel"):
         # Of a model: aws/amazon-sagemaker-examples#2264. That the prefix of a multi-model container
         # may be empty, and its bucket may not be absent, has no source.
-        raise _invalid(f"Could not find model data at {url}.")
+        raise invalid(f"Could not find model data at {url}.")
 
 
 def _exists(data: S3Prefix, s3: "S3Client", *, many: bool) -> bool:
@@ -116,7 +133,3 @@ def _exists(data: S3Prefix, s3: "S3Client", *, many: bool) -> bool:
     except (BotoCoreError, ClientError):  # also what S3 would not even be asked for
         return False
     return True
-
-
-def _invalid(message: str) -> ApiError:
-    return ApiError("ValidationException", message)

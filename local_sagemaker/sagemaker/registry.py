@@ -5,7 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from local_sagemaker.sagemaker.refusals import check_endpoint_config, check_model
+from local_sagemaker.hosting.pools import pools
+from local_sagemaker.sagemaker.refusals import check_endpoint_config, check_model, check_pools
 from local_sagemaker.sagemaker.resources import ENDPOINT_CONFIG, MODEL, Kind, Record
 from local_sagemaker.sagemaker.tags import Tags
 
@@ -48,7 +49,7 @@ class Registry:
         self._lock = threading.RLock()
         self._models: dict[str, Record] = {}
         self._configs: dict[str, Record] = {}
-        self._tags = Tags()
+        self.tags = Tags()
 
     # Models
 
@@ -87,7 +88,7 @@ class Registry:
         request = {**request, "MetricsConfig": {**METRICS, **request.get("MetricsConfig", {})}}
         with self._lock:
             ENDPOINT_CONFIG.refuse_existing(self._configs, name)
-            self._models_of(request)
+            check_pools(request, self._models_of(request))
             self._configs[name] = self._born(ENDPOINT_CONFIG, request)
             return {"EndpointConfigArn": self._configs[name]["EndpointConfigArn"]}
 
@@ -107,23 +108,6 @@ class Registry:
         with self._lock:
             return ENDPOINT_CONFIG.list(self._configs.values(), request)
 
-    # Tags
-
-    def add_tags(self, request: Record) -> Record:
-        """AddTags."""
-        with self._lock:
-            return self._tags.add(request)
-
-    def list_tags(self, request: Record) -> Record:
-        """ListTags."""
-        with self._lock:
-            return self._tags.list(request)
-
-    def delete_tags(self, request: Record) -> Record:
-        """DeleteTags."""
-        with self._lock:
-            return self._tags.delete(request)
-
     # What needs the lock
 
     def _plan(self, request: Record) -> Plan:
@@ -135,16 +119,16 @@ class Registry:
 
         Source: aws/sagemaker-python-sdk#2112.
         """
-        names = [it["ModelName"] for it in config["ProductionVariants"]]
+        names = [pool.model_name for it in config["ProductionVariants"] for pool in pools(it)]
         return {name: MODEL.find(self._models, name) for name in names}
 
     def _born(self, kind: Kind, request: Record) -> Record:
         """Return the description of a resource that is created now; its tags are kept apart."""
         born = kind.born(request[f"{kind.name}Name"])
-        self._tags.born(born[f"{kind.name}Arn"], request.get("Tags", []))
+        self.tags.born(born[f"{kind.name}Arn"], request.get("Tags", []))
         return {**{name: it for name, it in request.items() if name != "Tags"}, **born}
 
     def _delete(self, kind: Kind, records: dict[str, Any], name: str) -> None:
         kind.find(records, name)
         del records[name]
-        self._tags.gone(kind.arn(name))
+        self.tags.gone(kind.arn(name))

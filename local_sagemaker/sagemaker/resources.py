@@ -1,12 +1,12 @@
 """What SageMaker's three kinds of hosting resources have in common: names, ARNs, lists."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from local_sagemaker.environment import ACCOUNT, REGION
-from local_sagemaker.errors import ApiError
+from local_sagemaker.errors import invalid
 from local_sagemaker.paging import page
 
 Record = dict[str, Any]
@@ -36,17 +36,14 @@ class Kind:
         """Return the record of a name. Raises `ApiError`."""
         if name not in records:
             # The text: aws/sagemaker-python-sdk#2112, aws/amazon-sagemaker-examples#2339 and #2402.
-            raise ApiError(
-                "ValidationException", f'Could not find {self.words} "{self.arn(name)}".'
-            )
+            raise invalid(f'Could not find {self.words} "{self.arn(name)}".')
         return records[name]
 
     def refuse_existing(self, records: Iterable[str], name: str) -> None:
         """Raise `ApiError` if the name is taken; CreateEndpoint's reference: in any case."""
         if name.lower() in {it.lower() for it in records}:
             # The text: aws/sagemaker-python-sdk#101.
-            raise ApiError(
-                "ValidationException",
+            raise invalid(
                 f'Cannot create already existing {self.words} "{self.arn(name)}".',
             )
 
@@ -56,38 +53,25 @@ class Kind:
         Source of filters, order and defaults: the API reference of ListModels, ListEndpointConfigs
         and ListEndpoints, which is botocore's model: by CreationTime, the newest first.
         """
-        summaries = [_summary(self.name, it) for it in descriptions]
-        wanted = [
-            it
-            for it in summaries
-            if all(
-                _FILTERS[name](self.name, it, request[name]) for name in _FILTERS if name in request
-            )
+        name, status = f"{self.name}Name", f"{self.name}Status"
+        members = (name, f"{self.name}Arn", "CreationTime", "LastModifiedTime", status)
+        summaries = [
+            {member: description[member] for member in members if member in description}
+            for description in descriptions
+            if request.get("NameContains", "") in description[name]
+            and request.get("StatusEquals") in (None, description.get(status))
         ]
-        member = _SORTED_BY.get(request.get("SortBy", ""), "CreationTime").format(self.name)
-        found, more = page(
-            wanted,
+        by = {"Name": name, "Status": status}.get(request.get("SortBy", ""), "CreationTime")
+        listed, more = page(
+            summaries,
             request,
-            key=lambda it: (it[member], it[f"{self.name}Name"]),
+            key=lambda summary: (summary[by], summary[name]),
             size=PAGE_SIZE,
             descending=request.get("SortOrder", "Descending") == "Descending",
         )
-        return {f"{self.name}s": found, **more}
+        return {f"{self.name}s": listed, **more}
 
 
 MODEL = Kind("Model", "model", "model")
 ENDPOINT_CONFIG = Kind("EndpointConfig", "endpoint configuration", "endpoint-config")
 ENDPOINT = Kind("Endpoint", "endpoint", "endpoint")
-
-_SORTED_BY = {"Name": "{}Name", "Status": "{}Status"}
-
-_FILTERS: dict[str, Callable[[str, Record, Any], bool]] = {
-    "NameContains": lambda kind, it, part: part in it[f"{kind}Name"],
-    "StatusEquals": lambda kind, it, status: it[f"{kind}Status"] == status,
-}
-"""By the name of the request's member."""
-
-
-def _summary(kind: str, description: Record) -> Record:
-    members = (f"{kind}Name", f"{kind}Arn", "CreationTime", "LastModifiedTime", f"{kind}Status")
-    return {it: description[it] for it in members if it in description}

@@ -15,5 +15,8 @@ OPERATIONS = (
 
 def control_plane(hosting: Hosting) -> JsonService:
     """Return the service in front of what exists."""
-    operations = {name: getattr(hosting, xform_name(name)) for name in OPERATIONS}
+    operations = {
+        name: getattr(hosting.tags if name.endswith("Tags") else hosting, xform_name(name))
+        for name in OPERATIONS
+    }
     return JsonService("sagemaker", operations)

@@ -1,8 +1,9 @@
 """The tags of models, endpoint configurations and endpoints, by ARN."""
 
+import threading
 from typing import Any
 
-from local_sagemaker.errors import ApiError
+from local_sagemaker.errors import invalid
 
 Record = dict[str, Any]
 
@@ -11,9 +12,10 @@ MOST = 50
 
 
 class Tags:
-    """Keeps tags; who calls holds the lock, and says which resources there are."""
+    """The tags of all resources. Every method is safe to call from any thread."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._values: dict[str, dict[str, str]] = {}
 
     def born(self, arn: str, tags: list[Record]) -> None:
@@ -24,45 +26,43 @@ class Tags:
         """Forget a resource."""
         del self._values[arn]
 
-    def add(self, request: Record) -> Record:
+    def add_tags(self, request: Record) -> Record:
         """AddTags: adds or overwrites."""
-        changed = {**self._of(request), **_unique(request["Tags"])}
-        if len(changed) > MOST:
-            raise ApiError("ValidationException", f"A resource has at most {MOST} tags.")
-        self._values[request["ResourceArn"]] = changed
-        return {"Tags": _listed(changed)}
+        with self._lock:
+            changed = {**self._of(request), **_unique(request["Tags"])}
+            if len(changed) > MOST:
+                raise invalid(f"A resource has at most {MOST} tags.")
+            self._values[request["ResourceArn"]] = changed
+        return self.list_tags({"ResourceArn": request["ResourceArn"]})
 
-    def list(self, request: Record) -> Record:
+    def list_tags(self, request: Record) -> Record:
         """ListTags: in one page, which has room for all that a resource may have."""
         if "NextToken" in request:
-            raise ApiError("ValidationException", "Invalid NextToken: it is of another list.")
-        return {"Tags": _listed(self._of(request))}
+            raise invalid("Invalid NextToken: it is of another list.")
+        tags = self._of(request).items()
+        return {"Tags": [{"Key": key, "Value": value} for key, value in tags]}
 
-    def delete(self, request: Record) -> Record:
+    def delete_tags(self, request: Record) -> Record:
         """DeleteTags; a key that is not there is no error."""
-        kept = self._of(request)
-        for key in request["TagKeys"]:
-            kept.pop(key, None)
+        with self._lock:
+            tags, keys = self._of(request), request["TagKeys"]
+            kept = {key: value for key, value in tags.items() if key not in keys}
+            self._values[request["ResourceArn"]] = kept
         return {}
 
     def _of(self, request: Record) -> dict[str, str]:
         arn = request["ResourceArn"]
         if arn not in self._values:
-            raise ApiError(
-                "ValidationException",
+            raise invalid(
                 f'Could not find "{arn}": the local SageMaker has tags of models, endpoint '
-                "configurations and endpoints.",
+                "configurations and endpoints."
             )
         return self._values[arn]
 
 
 def _unique(tags: list[Record]) -> dict[str, str]:
-    values = {it["Key"]: it["Value"] for it in tags}
+    values = {tag["Key"]: tag["Value"] for tag in tags}
     if len(values) < len(tags):
         # Source: "Tag keys must be unique per resource", the API reference of AddTags.
-        raise ApiError("ValidationException", "Tag keys must be unique per resource.")
+        raise invalid("Tag keys must be unique per resource.")
     return values
-
-
-def _listed(values: dict[str, str]) -> list[Record]:
-    return [{"Key": key, "Value": value} for key, value in values.items()]

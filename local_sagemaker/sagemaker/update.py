@@ -1,14 +1,13 @@
 """One UpdateEndpoint under way: step by step to the new fleet, or all the way back."""
 
 import logging
-import math
 from fractions import Fraction
 
 from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.happenings import Kind
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.sagemaker import variants
-from local_sagemaker.sagemaker.deployment import ALL, Deployment, Step
+from local_sagemaker.sagemaker.deployment import ALL, Deployment, Step, part
 from local_sagemaker.sagemaker.endpoint import LEAST_SECONDS, Endpoint, Site, end, reason
 from local_sagemaker.sagemaker.registry import Plan
 
@@ -27,9 +26,8 @@ class Update:
 
     All the while the endpoint keeps its EndpointConfigName, and the new one is in the
     PendingDeploymentSummary (the developer guide's example of an event,
-    automating-sagemaker-with-eventbridge). Traffic is turned on in no time, so that no variant is
-    ever seen ActivatingTraffic. The status stays Updating on the way back: RollingBack "only
-    applies to" changes of weights and capacities (API reference of DescribeEndpoint).
+    automating-sagemaker-with-eventbridge). The status stays Updating on the way back: RollingBack
+    "only applies to" changes of weights and capacities (API reference of DescribeEndpoint).
     """
 
     def __init__(
@@ -42,7 +40,6 @@ class Update:
         self._begun = self._clock.now()
         self._of_old = variants.counts(endpoint.variants)
         self._of_new = variants.counts(endpoint.pending)
-        self._started = False
 
     def run(self) -> None:
         """Return when the endpoint is InService, with either fleet, or everything is stopped."""
@@ -71,16 +68,16 @@ class Update:
 
     def _provision(self, step: Step) -> None:
         """Have as many new instances as the step needs: all of them, or what a batch adds."""
-        wanted = _part(self._of_new, step.share if self._deployment.rolling else ALL)
-        if not self._started:
-            self._started = True
-            told = "Creating", f"Launching {sum(wanted.values())} instance(s)."
-            self._endpoint.tell(*told, now=dict.fromkeys(wanted, 0))
-            config, models = self._plan.config, self._plan.models
-            self._new.start(self._site.host, self._endpoint.name, config, models, wanted)
-            self._endpoint.tell(*told, now=wanted)
-        elif self._deployment.rolling:
-            self._scale_new(wanted, "out")
+        counts = part(self._of_new, step.share if self._deployment.rolling else ALL)
+        if step is not self._deployment.steps[0]:
+            if self._deployment.rolling:
+                self._new.scale(counts)
+                self._endpoint.count_pending(counts)
+            return
+        self._endpoint.count_pending(dict.fromkeys(counts, 0))
+        config, models = self._plan.config, self._plan.models
+        self._new.start(self._site.host, self._endpoint.name, config, models, counts)
+        self._endpoint.count_pending(counts)
 
     def _shift(self, step: Step) -> None:
         """Turn on traffic, unless there is a reason to roll back already.
@@ -94,12 +91,6 @@ class Update:
 
     def _bake(self, step: Step) -> None:
         """Watch the alarms for as long as the step says."""
-        on = "full" if step.share == ALL else "partial"
-        self._endpoint.tell(
-            "Baking",
-            f"Baking for {step.bake} seconds ({step.waits}) with traffic enabled on {on} capacity "
-            "of {current} instance(s).",
-        )
         until = self._clock.now() + step.bake
         while (left := until - self._clock.now()) > 0:
             self._clock.sleep(min(left, POLL_SECONDS), self._site.stopping)
@@ -108,40 +99,31 @@ class Update:
     def _release(self, step: Step) -> None:
         """End the old instances that a batch of a rolling deployment has replaced."""
         if self._deployment.rolling and step.share < ALL:
-            self._scale_old(_part(self._of_old, ALL - step.share), "in")
+            self._scale_old(part(self._of_old, ALL - step.share))
 
     def _complete(self) -> None:
         """End the old fleet when its calls are answered; then the new one is the endpoint's."""
-        endpoint = self._endpoint
-        endpoint.set(
-            ProductionVariants=variants.under(
-                endpoint.variants, "Deleting", "Terminating {current} instance(s)."
-            )
-        )
         try:
             end(self._old)
             self._clock.fill(LEAST_SECONDS, self._site.stopping)
         finally:
-            with endpoint.lock:
+            with self._endpoint.lock:
                 if not self._site.stopping.is_set():
-                    endpoint.switch(self._plan)
+                    self._endpoint.switch(self._plan)
 
     def _check(self) -> None:
         """Raise what ends the deployment: an alarm, the time limit, or that everything stops."""
         if self._site.stopping.is_set():
             raise LocalSageMakerError("everything was stopped")
-        tripped = [it for it, state in self._states().items() if state == "ALARM"]
-        if tripped:
+        names = self._deployment.alarms
+        states = self._site.alarms(names) if names else {}
+        if tripped := [name for name, state in states.items() if state == "ALARM"]:
             raise AlarmError(f"in ALARM: {', '.join(tripped)}")
         timeout = self._deployment.timeout
         if timeout is not None and self._clock.now() - self._begun > timeout:
             raise LocalSageMakerError(
                 f"The deployment took longer than MaximumExecutionTimeoutInSeconds, {timeout} s."
             )
-
-    def _states(self) -> dict[str, str]:
-        names = self._deployment.alarms
-        return dict(self._site.alarms(names)) if names else {}
 
     # Back
 
@@ -160,12 +142,15 @@ class Update:
         )
         why = None if isinstance(error, AlarmError) else reason(error)
         try:
-            self._restore_old()
+            if variants.counts(self._endpoint.variants, when="Current") != self._of_old:
+                self._scale_old(self._of_old)  # "at once" (API reference, RollingUpdatePolicy)
         except Exception as second:
             if not self._site.stopping.is_set():
-                self._stay_mixed(f"{why or error}; and the rollback failed: {reason(second)}")
+                # "Your endpoint is in service with a mix of the old and new endpoint
+                # configurations" (API reference of DescribeEndpoint).
+                both = f"{why or error}; and the rollback failed: {reason(second)}"
+                self._endpoint.set(EndpointStatus="UpdateRollbackFailed", FailureReason=both)
             return
-        self._endpoint.tell("Deleting", "Terminating {current} instance(s).")
         with self._endpoint.lock:
             self._endpoint.share = Fraction(0)
         try:
@@ -173,22 +158,6 @@ class Update:
             self._clock.fill(LEAST_SECONDS, self._site.stopping)
         finally:
             self._be_as_before(why)
-
-    def _restore_old(self) -> None:
-        """Start again what batches have ended, and move the calls back with it.
-
-        In batches of RollbackMaximumBatchSize, or all at once (API reference of
-        RollingUpdatePolicy).
-        """
-        now = variants.counts(self._endpoint.variants, when="Current")
-        back = Fraction(sum(now.values()), sum(self._of_old.values()))
-        while back < ALL:
-            back = min(ALL, back + self._deployment.back)
-            self._scale_old(_part(self._of_old, back), "out")
-            with self._endpoint.lock:
-                self._endpoint.share = min(self._endpoint.share, ALL - back)
-            if back < ALL:
-                self._scale_new(_part(self._of_new, self._endpoint.share), "in")
 
     def _be_as_before(self, why: str | None) -> None:
         endpoint = self._endpoint
@@ -203,33 +172,7 @@ class Update:
                 FailureReason=why,
             )
 
-    def _stay_mixed(self, why: str) -> None:
-        """Leave both fleets serving.
-
-        "Both the rolling deployment and auto-rollback failed. Your endpoint is in service with a
-        mix of the old and new endpoint configurations" (API reference of DescribeEndpoint).
-        """
-        self._endpoint.set(EndpointStatus="UpdateRollbackFailed", FailureReason=why)
-
-    # Both ways
-
-    def _scale_old(self, counts: dict[str, int], way: str) -> None:
-        endpoint, told = self._endpoint, _scaling(counts, way)
-        endpoint.set(ProductionVariants=variants.under(endpoint.variants, "Updating", told))
+    def _scale_old(self, counts: dict[str, int]) -> None:
         self._old.scale(counts)
-        endpoint.set(ProductionVariants=variants.counted(endpoint.variants, counts))
-
-    def _scale_new(self, counts: dict[str, int], way: str) -> None:
-        told = "Updating", _scaling(counts, way)
-        self._endpoint.tell(*told)
-        self._new.scale(counts)
-        self._endpoint.tell(*told, now=counts)
-
-
-def _scaling(counts: dict[str, int], way: str) -> str:
-    return f"Scaling {way} desired instance count to {sum(counts.values())}."
-
-
-def _part(counts: dict[str, int], share: Fraction) -> dict[str, int]:
-    """Return whole instances, rounded up: what still takes calls is never without one."""
-    return {name: math.ceil(count * share) for name, count in counts.items()}
+        now = variants.counted(self._endpoint.variants, counts)
+        self._endpoint.set(ProductionVariants=now)

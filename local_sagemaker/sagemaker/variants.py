@@ -1,13 +1,12 @@
 """An endpoint's production variants, as DescribeEndpoint has them."""
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
 Record = dict[str, Any]
 
-DESIRED = {"DesiredInstanceCount": "InstanceCount", "DesiredWeight": "Weight"}
-"""What can be retained or set by hand; DescribeEndpoint has it as current and as desired."""
+PROPERTIES = ("InstanceCount", "Weight")
+"""What can be retained or set by hand; DescribeEndpoint has each as Current and as Desired."""
 
 
 def described(config: Record) -> list[Record]:
@@ -29,25 +28,20 @@ def kept(old: list[Record], config: Record, request: Record) -> list[Record]:
     variants = described(config)
     if not request.get("RetainAllVariantProperties"):
         return variants
-    excluded = {
-        it["VariantPropertyType"] for it in request.get("ExcludeRetainedVariantProperties", [])
-    }
-    before = {it["VariantName"]: it for it in old}
-    for variant in variants:
-        for api, name in DESIRED.items():
-            if api not in excluded and variant["VariantName"] in before:
-                for when in ("Current", "Desired"):
-                    variant[f"{when}{name}"] = before[variant["VariantName"]][f"{when}{name}"]
-    return variants
-
-
-def changed(old: Record, new: Record) -> list[str]:
-    """Return the variants that a new configuration has not, or on other instances."""
-    instances = {it["VariantName"]: it["InstanceType"] for it in new["ProductionVariants"]}
+    excluded = [
+        each["VariantPropertyType"] for each in request.get("ExcludeRetainedVariantProperties", [])
+    ]
+    members = [
+        f"{when}{name}"
+        for name in PROPERTIES
+        if f"Desired{name}" not in excluded
+        for when in ("Current", "Desired")
+    ]
+    before = {variant["VariantName"]: variant for variant in old}
     return [
-        it["VariantName"]
-        for it in old["ProductionVariants"]
-        if instances.get(it["VariantName"]) != it["InstanceType"]
+        {**variant, **{member: before[name][member] for member in members if name in before}}
+        for variant in variants
+        for name in [variant["VariantName"]]
     ]
 
 
@@ -58,25 +52,14 @@ def counts(variants: list[Record], *, when: str = "Desired") -> dict[str, int]:
 
 def desired(variants: list[Record], wanted: list[Record]) -> list[Record]:
     """Return the variants as UpdateEndpointWeightsAndCapacities asks for them."""
-    changes = {it["VariantName"]: it for it in wanted}
-    return [
-        {
-            **variant,
-            **{
-                f"Desired{name}": changes[variant["VariantName"]][api]
-                for api, name in DESIRED.items()
-                if api in changes.get(variant["VariantName"], {})
-            },
-        }
-        for variant in variants
-    ]
+    changes = {each["VariantName"]: each for each in wanted}
+    return [{**variant, **changes.get(variant["VariantName"], {})} for variant in variants]
 
 
 def undesired(variants: list[Record]) -> list[Record]:
     """Return the variants with nothing desired but what is."""
     return [
-        {**it, **{f"Desired{name}": it[f"Current{name}"] for name in DESIRED.values()}}
-        for it in variants
+        {**it, **{f"Desired{name}": it[f"Current{name}"] for name in PROPERTIES}} for it in variants
     ]
 
 
@@ -85,36 +68,9 @@ def counted(variants: list[Record], now: Mapping[str, int]) -> list[Record]:
     return [{**it, "CurrentInstanceCount": now[it["VariantName"]]} for it in variants]
 
 
-def under(variants: list[Record], status: str, message: str) -> list[Record]:
-    """Return the variants with a status; `message` may name {current} and {desired} instances.
-
-    Source of both: the API reference of ProductionVariantStatus, and the examples of messages in
-    the developer guide, automating-sagemaker-with-eventbridge.
-    """
-    started = time.time()
-    return [
-        {
-            **it,
-            "VariantStatus": [
-                {
-                    "Status": status,
-                    "StatusMessage": message.format(
-                        current=it["CurrentInstanceCount"], desired=it["DesiredInstanceCount"]
-                    ),
-                    "StartTime": started,
-                }
-            ],
-        }
-        for it in variants
-    ]
-
-
 def settled(variants: list[Record]) -> list[Record]:
-    """Return the variants with all that was desired, and no status."""
+    """Return the variants with all that was desired."""
     return [
-        {
-            **{name: value for name, value in it.items() if name != "VariantStatus"},
-            **{f"Current{name}": it[f"Desired{name}"] for name in DESIRED.values()},
-        }
-        for it in variants
+        {**variant, **{f"Current{name}": variant[f"Desired{name}"] for name in PROPERTIES}}
+        for variant in variants
     ]

@@ -35,20 +35,6 @@ def _models_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def something_typed() -> Iterator[None]:
-    """A line on this process' standard input, where pytest has none."""
-    saved = os.dup(0)
-    reading, writing = os.pipe()
-    os.write(writing, b"typed\n")
-    os.dup2(reading, 0)
-    os.close(reading)
-    os.close(writing)
-    yield
-    os.dup2(saved, 0)
-    os.close(saved)
-
-
-@pytest.fixture
 def s3() -> Any:
     """An S3 client with `objects` to fill."""
     return FakeS3()

@@ -1,19 +1,11 @@
-"""CloudWatch's alarms and how their states change, as its API tells them."""
+"""CloudWatch's alarms, as its API describes them, and how their states change."""
 
 import json
-from collections.abc import Iterable
-from itertools import takewhile
 from typing import Any
 
 from local_sagemaker.happenings import Happening, Kind, Tell
-from local_sagemaker.watch.events import MOST
-from local_sagemaker.watch.schema import Alarm
 
 Record = dict[str, Any]
-
-KINDS = ["MetricAlarm", "CompositeAlarm"]
-MOST_CHANGES = MOST // 2
-"""Of a look: those while nobody looked are not to push out all other events."""
 
 _SIGNS = {
     "GreaterThanOrEqualToThreshold": "≥",
@@ -24,98 +16,65 @@ _SIGNS = {
 
 
 class Alarms:
-    """Asks boto3's client `cloudwatch`; `tell` is told of each change once, with its time."""
+    """The metric alarms of boto3's client `cloudwatch`.
+
+    Each change of a state between two looks is reported to `tell`, with its time.
+    """
 
     def __init__(self, cloudwatch: Any, tell: Tell) -> None:
         self._cloudwatch, self._tell = cloudwatch, tell
-        self._states: dict[str, Any] = {}
-        self._last: Record | None = None  # of the changes that were told
+        self._states: dict[str, str] = {}
 
-    def look(self) -> list[Alarm]:
-        """Return the alarms by name. Raises botocore's errors."""
-        pages = self._cloudwatch.get_paginator("describe_alarms").paginate(AlarmTypes=KINDS)
-        records = [
-            alarm
-            for page in pages
-            for kind in ("MetricAlarms", "CompositeAlarms")
-            for alarm in page.get(kind, [])
-        ]
-        alarms = sorted(map(_alarm, records), key=lambda it: it["name"])
-        states = {
-            it["AlarmName"]: (it["StateValue"], it["StateUpdatedTimestamp"]) for it in records
-        }
-        if states != self._states:
-            self._tell_changes({it["name"]: it for it in alarms})
-            self._states = states
+    def look(self) -> list[Record]:
+        """Return the alarms by name. Raise botocore's errors."""
+        pages = self._cloudwatch.get_paginator("describe_alarms").paginate()
+        records = {alarm["AlarmName"]: alarm for page in pages for alarm in page["MetricAlarms"]}
+        alarms = [_alarm(records[name]) for name in sorted(records)]
+        for alarm in alarms:
+            before = self._states.get(alarm["name"])
+            if before and before != alarm["state"]:
+                self._tell(_change(alarm, before, records[alarm["name"]]["StateReason"]))
+        self._states = {alarm["name"]: alarm["state"] for alarm in alarms}
         return alarms
 
-    def _tell_changes(self, alarms: dict[str, Alarm]) -> None:
-        pages = self._cloudwatch.get_paginator("describe_alarm_history").paginate(
-            AlarmTypes=KINDS,
-            HistoryItemType="StateUpdate",
-            PaginationConfig={"MaxItems": MOST_CHANGES},
-        )
-        latest_first = (it for page in pages for it in page["AlarmHistoryItems"])
-        changes = list(takewhile(lambda it: it != self._last, latest_first))
-        for change in reversed(changes):
-            if alarm := alarms.get(change["AlarmName"]):
-                self._tell_change(change, alarm)
-            self._last = change
 
-    def _tell_change(self, change: Record, alarm: Alarm) -> None:
-        """Tell a change, unless it is an alarm's creation, which ministack keeps as one.
-
-        HistoryData's shape: aws-cli's awscli/examples/cloudwatch/describe-alarm-history.rst.
-        """
-        data = json.loads(change["HistoryData"])
-        before, after = data["oldState"], data["newState"]
-        if before["stateValue"] == after["stateValue"]:
-            return
-        said = change["HistorySummary"].removeprefix("Alarm ")
-        message = f"{alarm['name']}: {said}. {after['stateReason']}"
-        kind = Kind.ALARM if after["stateValue"] == "ALARM" else Kind.ALARM_ENDED
-        place, time = (alarm["endpoint"], alarm["variant"]), change["Timestamp"].timestamp()
-        self._tell(Happening(kind, message, *place, time=time))
+def _change(alarm: Record, before: str, reason: str) -> Happening:
+    kind = Kind.ALARM if alarm["state"] == "ALARM" else Kind.ALARM_ENDED
+    message = f"{alarm['name']}: from {before} to {alarm['state']}. {reason}"
+    return Happening(kind, message, alarm["endpoint"], alarm["variant"], time=alarm["since"])
 
 
-def _alarm(record: Record) -> Alarm:
+def _alarm(record: Record) -> Record:
     metric = _metric(record)
-    dimensions = {it["Name"]: it["Value"] for it in metric.get("Dimensions", [])}
-    threshold, data = record.get("Threshold"), json.loads(record.get("StateReasonData") or "{}")
-    return Alarm(
-        name=record["AlarmName"],
-        endpoint=dimensions.get("EndpointName"),
-        variant=dimensions.get("VariantName"),
-        watches=metric.get("MetricName") or record.get("AlarmRule", ""),
-        condition=_condition(record, metric),
-        threshold=threshold,
-        value=_last(data.get("recentDatapoints", [])),
-        state=record["StateValue"],
-        since=record["StateUpdatedTimestamp"].timestamp(),
-    )
+    dimensions = {each["Name"]: each["Value"] for each in metric.get("Dimensions", [])}
+    data = json.loads(record.get("StateReasonData") or "{}").get("recentDatapoints")
+    return {
+        "name": record["AlarmName"],
+        "endpoint": dimensions.get("EndpointName"),
+        "variant": dimensions.get("VariantName"),
+        "watches": metric["MetricName"],
+        "condition": _condition(record, metric),
+        "value": data[-1] if data else None,
+        "state": record["StateValue"],
+        "since": record["StateUpdatedTimestamp"].timestamp(),
+    }
 
 
 def _metric(record: Record) -> Record:
     """Return the names of an alarm's metric; of an expression, those of the first metric in it."""
     queries = record.get("Metrics", ())
-    if not (metrics := [it["MetricStat"] for it in queries if "MetricStat" in it]):
+    if not (metrics := [query["MetricStat"] for query in queries if "MetricStat" in query]):
         return record
-    (expression,) = (it["Expression"] for it in queries if "Expression" in it)
+    (expression,) = (query["Expression"] for query in queries if "Expression" in query)
     return {**metrics[0]["Metric"], "MetricName": expression, "Period": metrics[0]["Period"]}
 
 
 def _condition(record: Record, metric: Record) -> str:
-    if "Threshold" not in record:
-        return "its rule is true"
     statistic = record.get("ExtendedStatistic") or record.get("Statistic") or "value"
     sign = _SIGNS.get(record["ComparisonOperator"], record["ComparisonOperator"])
     periods = record["EvaluationPeriods"]
-    needed = record.get("DatapointsToAlarm") or periods
+    datapoints = record.get("DatapointsToAlarm") or periods
     return (
-        f"{statistic} {sign} {record['Threshold']:g} in {needed} of {periods} periods of "
+        f"{statistic} {sign} {record['Threshold']:g} in {datapoints} of {periods} periods of "
         f"{metric['Period']} s"
     )
-
-
-def _last(points: Iterable[float]) -> float | None:
-    return next(reversed(list(points)), None)

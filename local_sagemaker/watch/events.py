@@ -5,10 +5,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
 
 from local_sagemaker.happenings import Happening
 from local_sagemaker.watch.models import model_name
-from local_sagemaker.watch.schema import Event
+
+Record = dict[str, Any]
 
 MOST = 500
 MOST_MESSAGE = 600
@@ -22,26 +25,21 @@ class Events:
         self._clock = clock
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
-        self._latest: deque[Event] = deque(maxlen=MOST)
+        self._latest: deque[Record] = deque(maxlen=MOST)
 
     def tell(self, happening: Happening) -> None:
         """Keep what happened."""
         with self._lock:
-            self._latest.append(
-                Event(
-                    sequence=next(self._numbers),
-                    time=self._clock() if happening.time is None else happening.time,
-                    kind=happening.kind,
-                    endpoint=happening.endpoint,
-                    variant=happening.variant,
-                    instance=happening.instance,
-                    model=happening.model,
-                    name=happening.model and model_name(happening.model),
-                    message=_short(happening.message),
-                )
-            )
+            event = {
+                **asdict(happening),
+                "sequence": next(self._numbers),
+                "time": self._clock() if happening.time is None else happening.time,
+                "name": happening.model and model_name(happening.model),
+                "message": _short(happening.message),
+            }
+            self._latest.append(event)
 
-    def after(self, sequence: int) -> list[Event]:
+    def after(self, sequence: int) -> list[Record]:
         """Return those that were told after one, the oldest first."""
         with self._lock:
             return [it for it in self._latest if it["sequence"] > sequence]

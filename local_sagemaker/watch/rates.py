@@ -6,9 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection
 from itertools import repeat
-from typing import NamedTuple
-
-from local_sagemaker.watch.schema import Rates
+from typing import Any, NamedTuple
 
 SECONDS = 600
 """How many seconds of a variant are kept."""
@@ -40,7 +38,7 @@ class Traffic:
             counts.latencies.append(seconds)
             counts.errors += failed
 
-    def of(self, endpoint: str, variant: str, since: float) -> Rates:
+    def of(self, endpoint: str, variant: str, since: float) -> dict[str, Any]:
         """Return the seconds that have ended, from `since` on, in Unix seconds."""
         now = int(self._clock())
         with self._lock:
@@ -48,13 +46,11 @@ class Traffic:
             counts.turn(now)
             first = max(now - len(counts.ended), math.ceil(since))
             seconds = list(counts.ended)[len(counts.ended) - (now - first) :] if first < now else []
-        return Rates(
-            first=first,
-            calls=[second.calls for second in seconds],
-            errors=[second.errors for second in seconds],
-            p50=[second.p50 for second in seconds],
-            p95=[second.p95 for second in seconds],
-        )
+        members = _Second._fields
+        return {
+            "first": first,
+            **{member: [getattr(second, member) for second in seconds] for member in members},
+        }
 
     def keep(self, endpoints: Collection[str]) -> None:
         """Forget all but these endpoints."""

@@ -14,7 +14,6 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from local_sagemaker.hosting.invocation import Receive, Send
-from local_sagemaker.watch.schema import State
 
 PREFIX = "/_local_sagemaker/"
 
@@ -48,7 +47,7 @@ _HEADERS = {
 class Site:
     """An ASGI application for paths below `PREFIX`; `state` returns the document."""
 
-    def __init__(self, state: Callable[..., State]) -> None:
+    def __init__(self, state: Callable[..., dict[str, Any]]) -> None:
         self._state = state
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:

@@ -1,29 +1,32 @@
-"""The state of the local SageMaker, put together from those who know it."""
+"""The state of the local SageMaker as a JSON document; docs/reference.md describes its members."""
 
-import os
 import time
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from local_sagemaker.autoscaling.alarms import HIGH, alarms_of
 from local_sagemaker.autoscaling.store import Target
-from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.instance import Instance
+from local_sagemaker.hosting.pools import pools
+from local_sagemaker.metrics.processors import Processors
 from local_sagemaker.sagemaker.endpoint import Endpoint
-from local_sagemaker.settings import GPU_TRACE
-from local_sagemaker.watch import schema
 from local_sagemaker.watch.alarms import Alarms
 from local_sagemaker.watch.events import Events
 from local_sagemaker.watch.lookup import Lookup
 from local_sagemaker.watch.models import model_name
-from local_sagemaker.watch.processes import Processes, Usage
 from local_sagemaker.watch.rates import Traffic
 
 LOOK_SECONDS = 1.0
 """Between two looks at alarms, and at processes, while somebody asks."""
 
 Record = dict[str, Any]
-Targets = Mapping[tuple[str, str], Target]
+
+
+class Usage(NamedTuple):
+    """What an instance's processes use: bytes, and percent of one processor since the last look."""
+
+    memory: int | None = None
+    cpu: float | None = None
 
 
 class Watch:
@@ -45,140 +48,132 @@ class Watch:
         self._events, self._traffic = events, traffic
         self._speed, self._most, self._clock = speed, most, clock
         self._started = clock()
-        alarms, processes = Alarms(cloudwatch, events.tell), Processes(self._sessions)
-        nothing: dict[int, Usage] = {}
-        self._alarms = Lookup(alarms.look, list[schema.Alarm](), seconds=LOOK_SECONDS)
-        self._usage = Lookup(processes.look, nothing, seconds=LOOK_SECONDS)
+        self._processors = Processors()
+        alarms = Alarms(cloudwatch, events.tell)
+        self._alarms = Lookup(alarms.look, list[Record](), seconds=LOOK_SECONDS)
+        self._usage = Lookup(self._usages, dict[str, Usage](), seconds=LOOK_SECONDS)
 
-    def state(self, *, after: int = 0, since: float = 0) -> schema.State:
+    def state(self, *, after: int = 0, since: float = 0) -> Record:
         """Return the state, with the events after a sequence number and the rates since a time."""
-        alarms, usage = self._alarms.latest(), self._usage.latest()
-        targets = {(it.key.endpoint, it.key.variant): it for it in self._targets()}
-        values = {it["name"]: it["value"] for it in alarms}
-        endpoints = self._endpoints()
-        self._traffic.keep([it.name for it in endpoints])
-        return schema.State(
-            speed=self._speed,
-            started=self._started,
-            now=self._clock(),
-            gpu_trace=os.environ.get(GPU_TRACE) or None,
-            endpoints=[self._endpoint(it, targets, values, usage, since) for it in endpoints],
-            alarms=alarms,
-            events=self._events.after(after),
-        )
+        alarms, usages, endpoints = self._alarms.latest(), self._usage.latest(), self._endpoints()
+        values = {alarm["name"]: alarm["value"] for alarm in alarms}
+        scaling = {
+            (target.key.endpoint, target.key.variant): _scaling(target, values)
+            for target in self._targets()
+        }
+        self._traffic.keep([endpoint.name for endpoint in endpoints])
+        return {
+            "speed": self._speed,
+            "started": self._started,
+            "now": self._clock(),
+            "endpoints": [
+                _endpoint(endpoint, list(self._variants(endpoint, scaling, usages, since)))
+                for endpoint in endpoints
+            ],
+            "alarms": alarms,
+            "events": self._events.after(after),
+        }
 
-    def _sessions(self) -> Iterable[int]:
-        for endpoint in self._endpoints():
-            for fleet in endpoint.fleets:
-                for instance in fleet.instances():
-                    if server := instance.server:
-                        yield server.triton.session
+    def _usages(self) -> dict[str, Usage]:
+        """Return what instances use, by their ids."""
+        fleets = (fleet for endpoint in self._endpoints() for fleet in endpoint.fleets)
+        instances = (instance for fleet in fleets for instance in fleet.instances())
+        servers = [server for instance in instances if (server := instance.server)]
+        cpu = self._processors.percentages(servers)
+        return {
+            server.id: Usage(server.triton.resident_bytes(), cpu.get(server.id))
+            for server in servers
+        }
 
-    def _endpoint(
+    def _variants(
         self,
         endpoint: Endpoint,
-        targets: Targets,
-        values: Mapping[str, float | None],
-        usage: Mapping[int, Usage],
+        scaling: Mapping[tuple[str, str], Record],
+        usages: Mapping[str, Usage],
         since: float,
-    ) -> schema.Endpoint:
+    ) -> Iterator[Record]:
         described = endpoint.described()
-        fleets = endpoint.fleets
         pending = described.get("PendingDeploymentSummary", {}).get("ProductionVariants", [])
-        records = {it["VariantName"]: it for it in [*pending, *described["ProductionVariants"]]}
+        variants = {each["VariantName"]: each for each in pending + described["ProductionVariants"]}
         configured = {
-            it["VariantName"]: (it, plan.models[it["ModelName"]])
+            each["VariantName"]: (each, plan.models[each["ModelName"]]["PrimaryContainer"])
             for plan in (endpoint.coming, endpoint.plan)
-            for it in plan.config["ProductionVariants"]
+            for each in plan.config["ProductionVariants"]
         }
-        return schema.Endpoint(
-            name=endpoint.name,
-            status=described["EndpointStatus"],
-            configuration=described["EndpointConfigName"],
-            failure=described.get("FailureReason"),
-            variants=[
-                schema.Variant(
-                    name=name,
-                    weight=record["CurrentWeight"],
-                    instance_type=configured[name][0].get("InstanceType", ""),
-                    container_mode=_mode(configured[name][1]),
-                    current_count=record["CurrentInstanceCount"],
-                    desired_count=record["DesiredInstanceCount"],
-                    scaling=_scaling(targets.get((endpoint.name, name)), values),
-                    processes_at_most=(
-                        self._most if record["DesiredInstanceCount"] > self._most else None
-                    ),
-                    instances=list(_instances(fleets, name, usage)),
-                    rates=self._traffic.of(endpoint.name, name, since),
-                )
-                for name, record in sorted(records.items())
-            ],
-        )
+        instances = [instance for fleet in endpoint.fleets for instance in fleet.instances()]
+        for name, variant in sorted(variants.items()):
+            config, container = configured[name]
+            own = (_instance(each, usages) for each in instances if each.variant == name)
+            yield {
+                "name": name,
+                "weight": variant["CurrentWeight"],
+                "instance_type": ", ".join(pool.instance_type for pool in pools(config)),
+                "container_mode": container.get("Mode", "SingleModel"),
+                "current_count": variant["CurrentInstanceCount"],
+                "desired_count": variant["DesiredInstanceCount"],
+                "scaling": scaling.get((endpoint.name, name)),
+                "processes_at_most": (
+                    self._most if variant["DesiredInstanceCount"] > self._most else None
+                ),
+                "instances": list(filter(None, own)),
+                "rates": self._traffic.of(endpoint.name, name, since),
+            }
 
 
-def _mode(model: Record) -> str:
-    container = model.get("PrimaryContainer") or model["Containers"][0]
-    return str(container.get("Mode", "SingleModel"))
+def _endpoint(endpoint: Endpoint, variants: list[Record]) -> Record:
+    described = endpoint.described()
+    return {
+        "name": endpoint.name,
+        "status": described["EndpointStatus"],
+        "configuration": described["EndpointConfigName"],
+        "failure": described.get("FailureReason"),
+        "variants": variants,
+    }
 
 
-def _scaling(target: Target | None, values: Mapping[str, float | None]) -> schema.Scaling | None:
-    if target is None:
-        return None
+def _scaling(target: Target, values: Mapping[str, float | None]) -> Record:
     smallest, largest = target.limits
-    policies = [_policy(it, values) for it in target.policies.values()]
-    return schema.Scaling(min=smallest, max=largest, policies=policies)
+    policies = [_policy(record, values) for record in target.policies.values()]
+    return {"min": smallest, "max": largest, "policies": policies}
 
 
-def _policy(record: Record, values: Mapping[str, float | None]) -> schema.Policy:
+def _policy(record: Record, values: Mapping[str, float | None]) -> Record:
     configuration = record["TargetTrackingScalingPolicyConfiguration"]
     predefined = configuration.get("PredefinedMetricSpecification", {})
     customized = configuration.get("CustomizedMetricSpecification", {})
-    return schema.Policy(
-        name=record["PolicyName"],
-        metric=predefined.get("PredefinedMetricType") or customized.get("MetricName", ""),
-        target=configuration["TargetValue"],
-        value=values.get(alarms_of(record).get(HIGH, "")),
-    )
+    return {
+        "name": record["PolicyName"],
+        "metric": predefined.get("PredefinedMetricType") or customized.get("MetricName", ""),
+        "target": configuration["TargetValue"],
+        "value": values.get(alarms_of(record).get(HIGH, "")),
+    }
 
 
-def _instances(
-    fleets: Iterable[Fleet], variant: str, usage: Mapping[int, Usage]
-) -> Iterable[schema.Instance]:
-    for fleet in fleets:
-        for instance in fleet.instances():
-            if instance.variant == variant:
-                yield from _instance(instance, fleet.config, usage)
-
-
-def _instance(
-    instance: Instance, configuration: str, usage: Mapping[int, Usage]
-) -> Iterable[schema.Instance]:
-    """Yield an instance, unless it has ended, or its next server is not there yet."""
+def _instance(instance: Instance, usages: Mapping[str, Usage]) -> Record | None:
+    """Return an instance, unless it has ended, or its next server is not there yet."""
     server = instance.server
     if server is None:
-        return
-    used = usage.get(server.triton.session)
-    yield schema.Instance(
-        id=server.id,
-        configuration=configuration,
-        state=instance.state,
-        calls=instance.calls,
-        memory=used.memory if used else None,
-        memory_limit=server.capacity.memory,
-        disk=server.container.disk_bytes,
-        disk_limit=server.capacity.disk,
-        cpu=used.cpu if used else None,
-        models=[
-            schema.Model(
-                target=it.target_model,
-                name=model_name(it.target_model),
-                state=it.phase,
-                since=it.since,
-                calls=it.calls,
-                answered=it.answered,
-                disk=it.bytes,
-                memory=used.models.get(it.folder) if used else None,
-            )
-            for it in server.container.statuses()
+        return None
+    usage = usages.get(server.id, Usage())
+    return {
+        "id": server.id,
+        "state": instance.state,
+        "calls": instance.calls,
+        "memory": usage.memory,
+        "memory_limit": server.capacity.memory,
+        "disk": server.container.disk_bytes,
+        "disk_limit": server.capacity.disk,
+        "cpu": usage.cpu,
+        "models": [
+            {
+                "target": model.target_model,
+                "name": model_name(model.target_model),
+                "state": model.phase,
+                "since": model.since,
+                "calls": model.calls,
+                "answered": model.answered,
+                "disk": model.bytes,
+            }
+            for model in server.container.statuses()
         ],
-    )
+    }

@@ -26,7 +26,6 @@ from model_build.checks.model_names import model_names
 from model_build.checks.model_warmups import model_warmups
 from model_build.checks.no_links import no_links
 from model_build.checks.one_entry import one_entry
-from model_build.checks.one_response import one_response
 from model_build.checks.onnx_tensors import onnx_tensors
 from model_build.checks.onnx_versions import onnx_versions
 from model_build.checks.python_imports import python_imports
@@ -71,7 +70,6 @@ WRITTEN: tuple[Rule, ...] = (
     execution_accelerators,
     ensemble_settings,
     ensemble_maps,
-    one_response,
     version_folders,
     version_policies,
     model_warmups,

@@ -17,6 +17,7 @@ from model_build.publishing.catalog import Catalog
 from model_build.publishing.copies import numbered
 from model_build.publishing.engines import stage_engines
 from model_build.publishing.hosted import PUBLISHED, ArchivePrefix, archive_prefixes
+from platform_facts.rules.server import responses_of_a_model
 
 
 def add_to(commands: Commands) -> None:
@@ -53,6 +54,8 @@ def run(options: argparse.Namespace) -> Outcome:
     An archive that builds have delivered below every prefix is taken as it is.
     """
     plan = plan_model(options.model)
+    for problem in responses_of_a_model(plan.name, plan.is_decoupled, inference_type=None):
+        raise BuildError(problem.message)  # no single-model endpoint is published to
     refuse_during_delivery(options)
     endpoint_name = f"{options.stage}-{options.endpoint}"
     prefixes = _prefixes(endpoint_name)

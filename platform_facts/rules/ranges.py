@@ -83,6 +83,12 @@ CAPTURED_PERCENT = Range(
 ROLLBACK_ERROR_RATE = Range(
     "update.rollback_error_rate", "a share of requests, on which an alarm rests", above=0, most=1
 )
+PROVISION_MINUTES = Range(
+    "provision_timeout_minutes",
+    f"{API}ProductionVariant.html, VariantInstanceProvisionTimeoutInSeconds: 300 to 3600",
+    least=5,
+    most=60,
+)
 WAIT_SECONDS = Range("update.wait_seconds", f"{API}TrafficRoutingConfig.html", least=0, most=3600)
 THREAD_COUNT = Range("server.thread_count", SERVE, least=1, most=MAX_INTEGER)
 SHM_DEFAULT, SHM_GROWTH = (

@@ -45,7 +45,7 @@ def utilization_of_a_gpu(percent: float | None, instance_type: InstanceType) -> 
     f'{GUIDE}multi-model-endpoints-autoscaling.html: metrics "at one-minute granularity"; '
     "concurrency is measured every ten seconds",
 )
-def concurrency_of_one_model(concurrency: float | None) -> str | None:
+def concurrency_of_one_model(concurrency: object) -> str | None:
     """Concurrency is measured of single-model hosting."""
     if concurrency is None:
         return None

@@ -27,6 +27,25 @@ def answers_as_infer(inference_type: str | None) -> str | None:
     )
 
 
+ONE_RESPONSE = (
+    f"{SERVER}: infer refuses decoupled models; botocore's model of sagemaker-runtime: "
+    "InvokeEndpointWithResponseStream has no TargetModel"
+)
+
+
+@rule("models", ONE_RESPONSE)
+def responses_of_a_model(model: str, decoupled: bool, inference_type: str | None) -> str | None:
+    """A decoupled model is served alone, and generates."""
+    if not decoupled or inference_type in ("generate", "generate_stream"):
+        return None
+    since = serve_option_since("inference_type")
+    return (
+        f"{model} is decoupled, and a multi-model endpoint and inference_type infer answer a "
+        "request with one response: write hosting: single-model and server: { inference_type: "
+        f"generate_stream }} with release {since} or newer, or remove decoupled: true"
+    )
+
+
 @rule("server.ping_mode", SERVE)
 def ping_of_many_models(ping_mode: str | None) -> str | None:
     """Multi-model hosting does not ping for readiness of every model."""

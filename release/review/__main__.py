@@ -1,7 +1,7 @@
 """Say what a change will do: `tritonsm review --base origin/main`, or `--live --stage prod`.
 
 Runs the app of this tree without credentials; the code, settings and acknowledgements of the base
-judge what it makes. Writes review.md, review.json and review.html, whatever happens. Exit codes:
+judge what it makes. Writes review.md and review.json, whatever happens. Exit codes:
   0  all of it was compared, and every danger is acknowledged in release/acknowledged.yaml
   2  the command's arguments are wrong
   3  all of it was compared, and a danger is not acknowledged
@@ -20,9 +20,9 @@ from release.checkouts import Clone
 from release.review import judge
 from release.review.assemblies import write
 from release.review.findings import NOTHING
+from release.review.output_files import DANGER, INCOMPLETE, conclude, remove
 from release.review.report import Gap, Report
-from release.review.reviewing import ERRORS, Review, said
-from release.review.written import DANGER, INCOMPLETE, conclude, remove
+from release.review.session import ERRORS, Review, message
 from release.tree import CheckoutError, Tree
 
 PROGRAM = Path("release", "review", "judge.py")
@@ -35,8 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m release")
     add_to(parser.add_subparsers())
-    given = sys.argv[1:] if arguments is None else arguments
-    return run(parser.parse_args(["review", *given]))
+    return run(parser.parse_args(["review", *(sys.argv[1:] if arguments is None else arguments)]))
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -66,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
             code = _review(options.base, options.stage, options.output)
     except ERRORS as error:
         base = LIVE if options.live else options.base
-        code = conclude(_nothing(base, said(error)), options.output)
+        code = conclude(_nothing(base, message(error)), options.output)
     print(options.output / "review.md")
     return code
 
@@ -79,7 +78,7 @@ def _review(base: str, stages: list[str] | None, output: Path) -> int:
     assemblies = output / "assemblies"
     shutil.rmtree(assemblies, ignore_errors=True)
     known = clone.stages()
-    write(clone, assemblies, [it for it in stages or known if it in known])
+    write(clone, assemblies, [stage for stage in stages or known if stage in known])
     with clone.checked_out(commit) as tree:
         for name in INSTALLED:
             with suppress(FileExistsError):
@@ -108,10 +107,9 @@ def _live(stages: list[str], output: Path) -> int:
     assemblies = output / "assemblies"
     shutil.rmtree(assemblies, ignore_errors=True)
     known = clone.stages()
-    head = write(clone, assemblies, [it for it in stages if it in known])
+    head = write(clone, assemblies, [stage for stage in stages if stage in known])
     review = Review(clone, head, judge.commits(None, clone))
-    for stage in stages:
-        review.add_live(stage)
+    review.add_live(stages)
     review.lint_models(None)
     return conclude(review.report(LIVE, named=stages), output)
 

@@ -1,6 +1,6 @@
 """Dangers that somebody has acknowledged, until a day: `release/acknowledged.yaml`."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterator
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +8,6 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 import checked_yaml
-from release.review.dangers import Danger
 
 LONGEST = timedelta(days=366)
 """From the day of a review: nobody remembers for longer why it was fine. Our choice."""
@@ -24,6 +23,11 @@ class Acknowledgement(BaseModel):
     why: Annotated[str, Field(min_length=1)]
     until: date
 
+    @property
+    def stage(self) -> str:
+        """The stage of the danger, `repository` for one of files."""
+        return self.danger.partition("/")[0]
+
 
 class Acknowledgements(BaseModel):
     """The file."""
@@ -32,23 +36,10 @@ class Acknowledgements(BaseModel):
 
     acknowledged: list[Acknowledgement] = []
 
-    def of(self, danger: Danger, today: date) -> Acknowledgement | None:
-        """Return who acknowledged a danger, None where nobody did, or no longer."""
-        for it in self.acknowledged:
-            if it.danger == danger.key and it.until >= today:
-                return it
-        return None
-
-    def without_danger(
-        self, found: Iterable[Danger], asked: Callable[[str], bool]
-    ) -> tuple[Acknowledgement, ...]:
-        """Return those of no danger that was found, of the stages that were `asked`."""
-        keys = {it.key for it in found}
-        return tuple(
-            it
-            for it in self.acknowledged
-            if it.danger not in keys and asked(it.danger.partition("/")[0])
-        )
+    def of(self, key: str, today: date) -> Acknowledgement | None:
+        """Return who acknowledged the danger of a key, None where nobody did, or no longer."""
+        lines = (line for line in self.acknowledged if line.danger == key and line.until >= today)
+        return next(lines, None)
 
 
 def read(root: Path, today: date) -> Acknowledgements:
@@ -56,18 +47,18 @@ def read(root: Path, today: date) -> Acknowledgements:
     path = root / "release" / "acknowledged.yaml"
     if not path.is_file():
         return Acknowledgements()
-    found = checked_yaml.load(path, Acknowledgements)
-    last = today + LONGEST
-    late = [
-        checked_yaml.Problem(
-            path,
-            checked_yaml.line_of(path, "acknowledged", number, "until"),
-            f"acknowledged.{number}.until",
-            f"{it.until} is more than a year away: write {last} or earlier",
-        )
-        for number, it in enumerate(found.acknowledged)
-        if it.until > last
-    ]
-    if late:
-        raise checked_yaml.InvalidFile(late)
-    return found
+    content = checked_yaml.load(path, Acknowledgements)
+    if problems := list(_too_late(path, content, today + LONGEST)):
+        raise checked_yaml.InvalidFile(problems)
+    return content
+
+
+def _too_late(path: Path, content: Acknowledgements, last: date) -> Iterator[checked_yaml.Problem]:
+    for number, line in enumerate(content.acknowledged):
+        if line.until > last:
+            yield checked_yaml.Problem(
+                path,
+                checked_yaml.line_of(path, "acknowledged", number, "until"),
+                f"acknowledged.{number}.until",
+                f"{line.until} is more than a year away: write {last} or earlier",
+            )

@@ -99,30 +99,22 @@ def read(folder: Path, stage: str) -> Synthesis:
     try:
         if not stat.S_ISDIR(assembly.lstat().st_mode):
             raise NotSynthesised(f"{stage}: the assembly is not a folder")
-        names = {it.name for it in assembly.iterdir()}
+        names = {path.name for path in assembly.iterdir()}
     except FileNotFoundError:
         raise NotSynthesised(f"{stage} was not synthesised: there is no assembly of it") from None
     settings = dict(_stacks(_json(assembly / "manifest.json")))
-    stacks = list(settings)
-    ends = (SUFFIX, _ASSETS)
-    known = {f"{stack}{end}" for stack in stacks for end in ends}
-    unknown = {it for it in names if it.endswith(ends)} - known
-    if unknown:
+    known = {f"{stack}{end}" for stack in settings for end in (SUFFIX, _ASSETS)}
+    if unknown := {name for name in names - known if name.endswith((SUFFIX, _ASSETS))}:
         raise NotSynthesised(
             f"{', '.join(sorted(unknown))}: a template of no stack, such as a nested one, is not "
             "reviewed: make it a stack of its own"
         )
-    for stack in stacks:
+    for stack, own in settings.items():
         if f"{stack}{_ASSETS}" in names:
-            settings[stack]["assets"] = _assets(assembly / f"{stack}{_ASSETS}")
-    templates = {it: _template(assembly / f"{it}{SUFFIX}") for it in stacks}
-    metadata = {it: assembly / f"{it}.metadata.json" for it in stacks}
-    lines = (
-        line
-        for it in sorted(stacks)
-        if metadata[it].name in names
-        for line in _acknowledged(_json(metadata[it]), metadata[it].name)
-    )
+            own["assets"] = _assets(assembly / f"{stack}{_ASSETS}")
+    templates = {stack: _template(assembly / f"{stack}{SUFFIX}") for stack in settings}
+    metadata = (f"{stack}.metadata.json" for stack in sorted(settings))
+    lines = (line for name in metadata if name in names for line in _acknowledged(assembly / name))
     return Synthesis(templates, tuple(lines), settings)
 
 
@@ -183,7 +175,7 @@ def _assets(path: Path) -> list[str]:
             case {"source": {"path": str(source), **more}, "destinations": dict(destinations)} if (
                 _ASSET.fullmatch(source)
                 and more.keys() <= {"packaging"}
-                and all(isinstance(it, dict) for it in destinations.values())
+                and all(isinstance(place, dict) for place in destinations.values())
             ):
                 places.update(map(_place, destinations.values()))
             case _:
@@ -216,23 +208,23 @@ def _template(path: Path) -> Template:
 def _is_resource(value: Any) -> bool:
     match value:
         case {"Type": str(kind)}:
-            parts = [value.get(it, {}) for it in ("Properties", "Metadata")]
+            parts = [value.get(name, {}) for name in ("Properties", "Metadata")]
             nested = kind == "AWS::CloudFormation::Stack"
-            return not nested and all(isinstance(it, dict) for it in parts)
+            return not nested and all(isinstance(part, dict) for part in parts)
     return False
 
 
-def _acknowledged(metadata: Any, name: str) -> Iterator[str]:
+def _acknowledged(path: Path) -> Iterator[str]:
     """Yield what the app acknowledges, out of the metadata of its constructs."""
     try:
-        for construct, entries in sorted(metadata.items()):
+        for construct, entries in sorted(_json(path).items()):
             for entry in entries:
                 if entry["type"] == ACKNOWLEDGED:
                     for finding, reason in sorted(entry["data"].items()):
                         rule = finding.removeprefix("Annotation::")
                         yield f"cdk-nag: {construct.removeprefix('/')}: {rule}: {reason}"
     except (AttributeError, KeyError, TypeError):
-        raise NotSynthesised(f"{name} is no metadata of constructs") from None
+        raise NotSynthesised(f"{path.name} is no metadata of constructs") from None
 
 
 def _json(path: Path) -> Any:

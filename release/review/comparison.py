@@ -1,10 +1,8 @@
 """One stage before and after a change."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from release.review import environments
 from release.review.access.gained import AccessChange, access_changes
@@ -15,14 +13,6 @@ from release.review.environments import Settings
 from release.review.findings import NOTHING, FindingsChange
 from release.stage_file import StageFile
 from release.tree import Template
-
-Linter = Callable[[dict[str, Template], dict[str, Template]], FindingsChange]
-"""What is found in the templates before and after."""
-
-
-def nothing_found(*_: dict[str, Template]) -> FindingsChange:
-    """Find nothing: a linter where none is asked."""
-    return NOTHING
 
 
 @dataclass(frozen=True)
@@ -45,9 +35,9 @@ class Comparison:
     """What rules and sentences look at.
 
     `before` and `after` are templates by stack, `was` and `will_be` what the stage says of itself
-    then, `change_sets` what CloudFormation says of stacks, `settings` what cloud assemblies say of
-    stacks beside templates, by stack, before and after, `acknowledged` the findings of cdk-nag that
-    the app acknowledges, with reasons that are among the `reviewed_texts` of the base's code,
+    then, `settings` what cloud assemblies say of stacks beside templates, by stack, before and
+    after, `findings` what linters find in the templates, `acknowledged` the findings of cdk-nag
+    that the app acknowledges, `base_strings` the string constants in the base's code,
     `models` the folders of models before and after, None where there are no files.
     """
 
@@ -56,11 +46,10 @@ class Comparison:
     after: dict[str, Template]
     was: StageFile
     will_be: StageFile
-    change_sets: dict[str, Any] = field(default_factory=dict)
-    lint: Linter = nothing_found
     settings: tuple[Settings, Settings] = ({}, {})
+    findings: FindingsChange = NOTHING
     acknowledged: FindingsChange = NOTHING
-    reviewed_texts: frozenset[str] = frozenset()
+    base_strings: frozenset[str] = frozenset()
     models: tuple[Path | None, Path | None] = (None, None)
 
     @property
@@ -86,7 +75,7 @@ class Comparison:
     @cached_property
     def stacks(self) -> list[StackDifference]:
         """The stacks that differ, by name."""
-        return differences(*self.sides, self.change_sets)
+        return differences(*self.sides)
 
     @property
     def changes(self) -> list[Change]:
@@ -101,7 +90,8 @@ class Comparison:
         """
         if self.moves:
             return []
-        return [it for it in self.changes if it.stack in self.before and it.stack in self.after]
+        stay = self.before.keys() & self.after.keys()
+        return [change for change in self.changes if change.stack in stay]
 
     @cached_property
     def described(self) -> list[DescribedChange]:
@@ -114,26 +104,21 @@ class Comparison:
         return list(access_changes(*self.sides))
 
     @cached_property
-    def findings(self) -> FindingsChange:
-        """What linters find in the templates, where they differ."""
-        return self.lint(self.before, self.after) if self.stacks or self.moves else NOTHING
-
-    @cached_property
     def endpoints(self) -> dict[str, Pair]:
         """Stack name -> its endpoint before and after, for stacks that have one."""
         before, after = self.sides
         names = sorted(before.keys() | after.keys())
-        pairs = {it: Pair(endpoint_of(before.get(it, {})), endpoint_of(after.get(it, {})))
-                 for it in names}  # fmt: skip
+        pairs = {name: Pair(endpoint_of(before.get(name, {})), endpoint_of(after.get(name, {})))
+                 for name in names}  # fmt: skip
         return {name: pair for name, pair in pairs.items() if pair.before or pair.after}
 
     @property
     def kept(self) -> list[tuple[DeclaredEndpoint, DeclaredEndpoint]]:
         """The endpoints that were there before and still are, under the same name."""
         return [
-            (it.before, it.after)
-            for it in self.endpoints.values()
-            if it.before and it.after and it.before.name == it.after.name
+            (pair.before, pair.after)
+            for pair in self.endpoints.values()
+            if pair.before and pair.after and pair.before.name == pair.after.name
         ]
 
     def endpoint_in(self, stack: str) -> str:

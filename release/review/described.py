@@ -1,14 +1,15 @@
 """What changes in each resource, in words: the table applied to every change of a stage."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
-from release.review.describers.generic import shown
+from release.review.describers.generic import shown, silent
 from release.review.differences import Change
-from release.review.property_change import ChangeLine, PropertyChange
+from release.review.property_change import Describer, PropertyChange
 from release.review.table import describer
-from release.review.values import PropertyDifference, differences
+from release.review.values import ValueDifference, differences
 
 if TYPE_CHECKING:
     from release.review.comparison import Comparison
@@ -35,31 +36,33 @@ def described(comparison: "Comparison") -> Iterator[DescribedChange]:
         if change.stack not in comparison.after:
             continue
         stays = change.stack in comparison.before and not comparison.moves
-        for path, line in dict.fromkeys(_lines(change, comparison)):
+        lines = (
+            (difference.path, line)
+            for difference in _differences(change)
+            for line in _describer(change, difference.path)(
+                PropertyChange(change, comparison, difference.path, *difference[1:])
+            )
+        )
+        for path, line in dict.fromkeys(lines):
             if line.rule or (stays and (not path or (change.before and change.after))):
                 yield DescribedChange(change, path, line.text, line.rule)
 
 
-def _lines(change: Change, comparison: "Comparison") -> Iterator[tuple[str, ChangeLine]]:
-    """Yield the lines of the resource as a whole, then of each property."""
-    whole = PropertyDifference("", "", *(value.get("Properties", {}) if value else None
-                                 for value in (change.before, change.after)))  # fmt: skip
-    yield from _of(change, whole, comparison)
+def _describer(change: Change, path: str) -> Describer:
+    default = shown if path else silent("its properties are described")
+    return describer(change.type, path) or default
+
+
+def _differences(change: Change) -> Iterator[ValueDifference]:
+    """Yield the resource as a whole, whose path is empty, then each property that differs."""
+    sides = (change.before, change.after)
+    properties = (side.get("Properties", {}) if side else None for side in sides)
+    yield ValueDifference((), "", *properties)
     if change.after:
         before, after = (
-            {**{key: entry for key, entry in side.items() if key not in NOT_COMPARED},
+            {**{key: value for key, value in side.items() if key not in NOT_COMPARED},
              **side.get("Properties", {})}
-            for side in (change.before, change.after)
+            for side in sides
         )  # fmt: skip
-        for item in differences(
-            before, after, lambda path: describer(change.type, path) is not None
-        ):
-            yield from _of(change, item, comparison)
-
-
-def _of(
-    change: Change, difference: PropertyDifference, comparison: "Comparison"
-) -> Iterable[tuple[str, ChangeLine]]:
-    describe = describer(change.type, difference.path) or (shown if difference.path else None)
-    for line in describe(PropertyChange(change, comparison, *difference)) if describe else ():
-        yield difference.path, line
+        has_row = partial(describer, change.type)
+        yield from differences(before, after, lambda path: has_row(path) is not None)

@@ -1,15 +1,14 @@
-// What the CDK's own diff engine says of pairs of templates.
+// The differences that the CDK's own engine finds between pairs of templates.
 //
-// For each line of standard input, [{ "before": template, "after": template, "changeSet": null or
-// CloudFormation's description of one }, ...], writes a line with the resource changes of each pair
-// and the text that `cdk diff` would show.
+// For each line of standard input, [[template, template], ...], writes a line with the resource
+// changes of each pair and the text that `cdk diff` would show.
 
 import { fullDiff, formatDifferences } from "@aws-cdk/cloudformation-diff";
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 
-function describe({ before, after, changeSet }) {
-  const diff = fullDiff(before, after, changeSet ?? undefined);
+function describe([before, after]) {
+  const diff = fullDiff(before, after);
   const changes = [];
   diff.resources.forEachDifference((id, change) => {
     changes.push({

@@ -3,7 +3,7 @@
 import atexit
 import json
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import IO, Any
@@ -23,8 +23,8 @@ class Change:
     type: str
     impact: str
     properties: tuple[str, ...]
-    before: dict[str, Any]
-    after: dict[str, Any]
+    before: dict[str, Any] = field(repr=False)
+    after: dict[str, Any] = field(repr=False)
 
     @property
     def path(self) -> str:
@@ -43,41 +43,31 @@ class StackDifference:
     text: str
 
 
-def differences(
-    before: dict[str, Template], after: dict[str, Template], change_sets: dict[str, Any]
-) -> list[StackDifference]:
-    """Return what differs in each stack; stacks that do not differ are left out.
-
-    Where there is a change set of a stack, CloudFormation itself says what is replaced.
-    """
-    names = sorted(
-        it
-        for it in before.keys() | after.keys()
-        if it in change_sets or before.get(it) != after.get(it)
+def differences(before: dict[str, Template], after: dict[str, Template]) -> list[StackDifference]:
+    """Return what differs in each stack; stacks that do not differ are left out."""
+    stacks = sorted(
+        stack for stack in before.keys() | after.keys() if before.get(stack) != after.get(stack)
     )
-    pairs: list[dict[str, Any]] = [
-        {"before": before.get(it, {}), "after": after.get(it, {}), "changeSet": change_sets.get(it)}
-        for it in names
-    ]
-    found = []
-    for stack, pair, told in zip(names, pairs, _described(pairs), strict=True):
-        resources = [pair[side].get("Resources", {}) for side in ("before", "after")]
+    pairs = [(before.get(stack, {}), after.get(stack, {})) for stack in stacks]
+    every = []
+    for stack, pair, difference in zip(stacks, pairs, _differences(pairs), strict=True):
+        old, new = (side.get("Resources", {}) for side in pair)
         changes = tuple(
             Change(
-                stack=stack,
-                id=it["id"],
-                type=it["type"],
-                impact=_impact(it),
-                properties=tuple(it["properties"]),
-                before=resources[0].get(it["id"], {}),
-                after=resources[1].get(it["id"], {}),
+                stack,
+                logical_id := change["id"],
+                change["type"],
+                _impact(change),
+                tuple(change["properties"]),
+                old.get(logical_id, {}),
+                new.get(logical_id, {}),
             )
-            for it in told["changes"]
-            if _impact(it) != NO_CHANGE
+            for change in difference["changes"]
+            if _impact(change) != NO_CHANGE
         )
         if changes:
-            found.append(StackDifference(stack, changes, told["text"]))
-    return found
+            every.append(StackDifference(stack, changes, difference["text"]))
+    return every
 
 
 def _impact(change: dict[str, Any]) -> str:
@@ -90,13 +80,15 @@ def _impact(change: dict[str, Any]) -> str:
     return "WILL_UPDATE" if impact == NO_CHANGE and change["properties"] else impact
 
 
-def _described(pairs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Ask the script, by a line, for a line."""
-    to, out = _script()
-    to.write(json.dumps(pairs, default=str) + "\n")  # a change set has dates
-    to.flush()
-    described: list[dict[str, Any]] = json.loads(out.readline())
-    return described
+def _differences(pairs: list[tuple[Template, Template]]) -> list[dict[str, Any]]:
+    """Return the script's answer, a line for a line."""
+    if not pairs:
+        return []
+    stdin, stdout = _script()
+    stdin.write(json.dumps(pairs) + "\n")
+    stdin.flush()
+    answer: list[dict[str, Any]] = json.loads(stdout.readline())
+    return answer
 
 
 @cache

@@ -1,42 +1,46 @@
-"""Which endpoints a change touches, in a word each."""
+"""What happens to each endpoint, in a word and in a sentence."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from release.review.comparison import Comparison, Pair
+from release.review.describers.updates import in_words
 from release.review.differences import Change
+from release.review.endpoints import DeclaredEndpoint, DeclaredModel, DeclaredVariant
+from release.review.model_changes import ModelChange
+from release.review.refusals import refusal, scaled_variants_that_change
+from release.review.stack_changes import details
 
 State = Literal["new", "removed", "renamed", "changed", "unchanged", "not compared"]
+
+MOST_FILES = 2
+"""More files than these are in the table of models alone."""
 
 
 @dataclass(frozen=True)
 class EndpointChange:
-    """An endpoint before and after; `changes` are those of its stack."""
+    """An endpoint, by its new name where that changes, and what becomes of it."""
 
-    pair: Pair
+    name: str
     state: State
-    changes: tuple[Change, ...]
-
-    @property
-    def name(self) -> str:
-        """The endpoint's name, the new one where it changes."""
-        return self.pair.name
+    sentence: str
 
 
-def endpoint_changes(comparison: Comparison, *, compared: bool) -> list[EndpointChange]:
-    """Return every endpoint of a stage; without a base to compare with, no state is known."""
-    found = []
-    for stack, there in comparison.endpoints.items():
+def endpoint_changes(
+    comparison: Comparison, models: Sequence[ModelChange] = ()
+) -> Iterator[EndpointChange]:
+    """Yield every endpoint of a stage."""
+    for stack, both in comparison.endpoints.items():
         # A stage that moves is created anew, and what was stays as it is.
-        pair = Pair(None, there.after) if comparison.moves and there.after else there
-        changes = tuple(it for it in comparison.changes if it.stack == stack)
-        found.append(
-            EndpointChange(pair, _state(pair, changes) if compared else "not compared", changes)
-        )
-    return found
+        pair = Pair(None, both.after) if comparison.moves and both.after else both
+        changes = [change for change in comparison.changes if change.stack == stack]
+        own = [model for model in models if model.endpoint == pair.name]
+        parts = "; ".join(_parts(comparison, stack, pair, changes, own))
+        yield EndpointChange(pair.name, _state(pair, changes), f"**{pair.name}**: {parts}")
 
 
-def _state(pair: Pair, changes: tuple[Change, ...]) -> State:
+def _state(pair: Pair, changes: Sequence[Change]) -> State:
     if pair.before is None:
         return "new"
     if pair.after is None:
@@ -44,3 +48,101 @@ def _state(pair: Pair, changes: tuple[Change, ...]) -> State:
     if pair.before.name != pair.after.name:
         return "renamed"
     return "changed" if changes else "unchanged"
+
+
+def _parts(
+    comparison: Comparison,
+    stack: str,
+    pair: Pair,
+    changes: Sequence[Change],
+    models: Sequence[ModelChange],
+) -> Iterator[str]:
+    before, after = pair.before, pair.after
+    if after is None:
+        yield "no longer in the app; its stack stays until it is deleted"
+    elif before is None:
+        yield f"new, Triton {after.release}"
+        yield ", ".join(map(_instances, after.variants.values()))
+        yield f"models: {', '.join(sorted(after.models)) or 'no models'}"
+    elif not changes and before.name == after.name:
+        yield "no change"
+    else:
+        yield _how(before, after, changes)
+        if before.release != after.release:
+            older = ", an older release" if after.release < before.release else ""
+            yield f"Triton {before.release} -> {after.release}{older}"
+        if before.name == after.name:
+            yield from _two_deploys(before, after)
+            yield from _archives_of_a_move(before, after)
+        yield from details(comparison, stack)
+        yield f"models: {', '.join(map(_model, models))}"
+
+
+def _how(before: DeclaredEndpoint, after: DeclaredEndpoint, changes: Sequence[Change]) -> str:
+    if before.name != after.name:
+        return f"created under this name, {before.name} deleted"
+    # Tags change in place: nothing that serves is replaced for them.
+    changed = {change.type for change in changes if set(change.properties) != {"Tags"}}
+    if not changed:
+        return "other tags, its instances stay as they are"
+    if "AWS::SageMaker::EndpointConfig" not in changed:
+        return "its instances stay as they are"
+    if reason := refusal(before, after):
+        return f"**refused before it begins**: {reason}"
+    count = after.rollback_alarms
+    rollback = f"rollback on {count} alarm{'' if count == 1 else 's'}" if count else "no rollback"
+    return f"updated in place, {in_words(after.deployment)}, {rollback}"
+
+
+def _two_deploys(before: DeclaredEndpoint, after: DeclaredEndpoint) -> Iterator[str]:
+    """SageMaker gives no variant other instances while it is registered for scaling."""
+    if names := scaled_variants_that_change(before, after):
+        some = "" if [*before.variants] == names else f" of {', '.join(names)}"
+        yield f"make deliver deploys it twice, first as it is without the scaling{some}"
+
+
+def _archives_of_a_move(before: DeclaredEndpoint, after: DeclaredEndpoint) -> Iterator[str]:
+    """The archives of both sides must be wherever instances load from, before and after."""
+    was, will_be = (
+        {variant.target for variant in side.variants.values()} for side in (before, after)
+    )
+    targets = {target for target in was | will_be if target}
+    if was == will_be or len(targets) < len(was | will_be):
+        return  # it stays where it is, or would be hosted in another way
+    missing = dict.fromkeys(
+        f"{model.name} {model.version} for {target}"
+        for side in (before, after)
+        for _, model in sorted(side.models.items())
+        for target in sorted(targets - _targets_built(model, before, after))
+    )
+    by_hand = "while the catalog has a model published by hand"
+    if missing:
+        yield (
+            "make deliver first builds what clients may be sent to meanwhile: "
+            f"{', '.join(missing)}; it refuses {by_hand}"
+        )
+    else:
+        yield f"make deliver refuses it {by_hand}"
+
+
+def _targets_built(model: DeclaredModel, *sides: DeclaredEndpoint) -> set[str]:
+    """Return the targets for which a version of a model is built by one of the two commits."""
+    models = (side.models.get(model.name) for side in sides)
+    return {
+        target
+        for other in models
+        if other and other.version == model.version
+        for target in other.builds
+    }
+
+
+def _instances(variant: DeclaredVariant) -> str:
+    return f"{variant.instance_type}, {variant.range} instances"
+
+
+def _model(change: ModelChange) -> str:
+    many = len(change.because) > MOST_FILES
+    causes = f"{len(change.because)} files" if many else ", ".join(change.because)
+    because = f" ({causes})" if causes else ""
+    breaking = ", **breaking for clients**" if change.breaking else ""
+    return f"{change.model} {change.state}{because}{breaking}"

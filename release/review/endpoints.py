@@ -6,6 +6,7 @@ from typing import Any
 
 from release import parameters
 from release.review.schedules import WeeklyLimits, limits
+from release.review.values import construct_path
 from release.tree import Template
 
 UNNAMED = "an endpoint without a name"
@@ -16,12 +17,13 @@ UNNAMED = "an endpoint without a name"
 class DeclaredVariant:
     """A production or shadow variant: `initial` instances are those that it is created with.
 
+    `instance_types` has the preferred one first.
     `minimum` and `maximum` are scaling's over a week, with the mean of each. `target` is what a
     multi-model variant's archives are built for, None for a single model.
     """
 
     name: str
-    instance_type: str
+    instance_types: tuple[str, ...]
     weight: float
     mode: str
     initial: int
@@ -31,6 +33,17 @@ class DeclaredVariant:
     mean_maximum: float
     scaled: bool
     target: str | None
+
+    @property
+    def instance_type(self) -> str:
+        """Its instance type, or all of them in order."""
+        return " or ".join(self.instance_types)
+
+    @property
+    def range(self) -> str:
+        """How many instances there may be."""
+        low, high = self.minimum, self.maximum
+        return str(low) if low == high else f"{low}-{high}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +83,7 @@ def endpoint_of(template: Template) -> DeclaredEndpoint | None:
         return None
     name = endpoint.get("EndpointName", UNNAMED)
     variants, shadows = (
-        {it["VariantName"]: _variant(it, resources, name) for it in config.get(key, ())}
+        {each["VariantName"]: _variant(each, resources, name) for each in config.get(key, ())}
         for key in ("ProductionVariants", "ShadowProductionVariants")
     )
     deployment = endpoint.get("DeploymentConfig", {})
@@ -87,25 +100,34 @@ def endpoint_of(template: Template) -> DeclaredEndpoint | None:
 
 
 def _of_type(resources: dict[str, Any], resource_type: str) -> Any:
-    return (it["Properties"] for it in resources.values() if it["Type"] == resource_type)
+    every = resources.values()
+    return (resource["Properties"] for resource in every if resource["Type"] == resource_type)
 
 
 def _variant(variant: dict[str, Any], resources: dict[str, Any], endpoint: str) -> DeclaredVariant:
     resource_id = f"endpoint/{endpoint}/variant/{variant['VariantName']}"
     targets = _of_type(resources, "AWS::ApplicationAutoScaling::ScalableTarget")
-    target = next((it for it in targets if it["ResourceId"] == resource_id), None)
+    target = next((each for each in targets if each["ResourceId"] == resource_id), None)
     count = variant.get("InitialInstanceCount", 1)
     range_ = limits(target) if target else WeeklyLimits(count, count, count, count)
     model = _container(variant.get("ModelName"), resources)
     return DeclaredVariant(
         name=variant["VariantName"],
-        instance_type=variant.get("InstanceType", "no instances"),
+        instance_types=instance_types(variant),
         weight=variant.get("InitialVariantWeight", 1),
         mode=model.get("Mode", "SingleModel"),
         initial=count,
         **range_._asdict(),
         scaled=target is not None,
         target=_target(model),
+    )
+
+
+def instance_types(variant: dict[str, Any]) -> tuple[str, ...]:
+    """Return the instance types of a production variant, the preferred first."""
+    pools = sorted(variant.get("InstancePools", ()), key=lambda pool: int(pool["Priority"]))
+    return tuple(pool["InstanceType"] for pool in pools) or (
+        variant.get("InstanceType", "no instances"),
     )
 
 
@@ -136,10 +158,7 @@ def _release(resources: dict[str, Any]) -> str:
 
 def _alarms(resources: dict[str, Any]) -> list[str]:
     return [
-        resource.get("Metadata", {})
-        .get("aws:cdk:path", logical_id)
-        .partition("/")[2]
-        .removesuffix("/Resource")
+        construct_path(logical_id, resources).partition("/")[2]
         for logical_id, resource in resources.items()
         if resource["Type"] in ("AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm")
     ]
@@ -149,14 +168,14 @@ def _models(resources: dict[str, Any]) -> dict[str, DeclaredModel]:
     builds: dict[str, dict[str, str]] = {}
     for build in _of_type(resources, "Custom::TritonModel"):
         builds.setdefault(build["Model"], {})[build["Target"]] = build["Digest"]
-    found = {}
+    models = {}
     for parameter in _of_type(resources, "AWS::SSM::Parameter"):
         if parameter.get("Name", "").startswith(parameters.ROOT):
             entry = json.loads(parameter["Value"])
-            found[entry["model"]] = DeclaredModel(
+            models[entry["model"]] = DeclaredModel(
                 name=entry["model"],
                 version=entry["version"],
                 signature=entry["signature"],
                 builds=builds.get(entry["model"], {}),
             )
-    return found
+    return models

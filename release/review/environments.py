@@ -5,7 +5,9 @@ and touches nothing of what was. To see what else a change does, both sides are 
 names of their places.
 """
 
+import json
 import re
+from itertools import groupby
 from typing import Any
 
 import platform_facts
@@ -34,16 +36,17 @@ def may_move(before: StageFile, after: StageFile) -> bool:
 
 def without_places(templates: dict[str, Template], place: StageFile) -> dict[str, Template]:
     """Return templates in which region, account, partition and AWS's own registry have no names."""
-    named = [
-        (re.compile(rf"\b{account}(?=\.dkr\.ecr\.|:repository/sagemaker-tritonserver)"), "REGISTRY")
-        for account in registries(place.region)
-    ]
-    named.append((re.compile(rf"\b{re.escape(place.region)}(?![0-9])"), "${AWS::Region}"))
+    text = json.dumps(templates)
+    for account in registries(place.region):
+        text = re.sub(
+            rf"\b{account}(?=\.dkr\.ecr\.|:repository/sagemaker-triton)", "REGISTRY", text
+        )
+    text = re.sub(rf"\b{re.escape(place.region)}(?![0-9])", "${AWS::Region}", text)
     if place.account:
-        named.append((re.compile(rf"\b{place.account}\b"), "${AWS::AccountId}"))
-    named.append((re.compile(r"\barn:aws(?:-[a-z]+)*:"), "arn:${AWS::Partition}:"))
-    named.append((re.compile(r"\bamazonaws\.com\.cn\b"), "amazonaws.com"))
-    return {name: _plain(template, named) for name, template in templates.items()}
+        text = re.sub(rf"\b{place.account}\b", "${AWS::AccountId}", text)
+    text = re.sub(r"\barn:aws(?:-[a-z]+)*:", "arn:${AWS::Partition}:", text)
+    text = re.sub(r"\bamazonaws\.com\.cn\b", "amazonaws.com", text)
+    return dict(json.loads(text, object_hook=_plain))
 
 
 def comparable(
@@ -53,7 +56,7 @@ def comparable(
     if not before or not may_move(was, will_be):
         return before, after
     sides = without_places(before, was), without_places(after, will_be)
-    for settings in (it for side in sides for it in side.values()):
+    for settings in (*sides[0].values(), *sides[1].values()):
         settings.pop("environment", None)
     return sides
 
@@ -61,40 +64,25 @@ def comparable(
 def registries(region: str) -> set[str]:
     """Return the accounts that hold the SageMaker Triton images of a region, if it is known."""
     try:
-        found = platform_facts.region(region)
+        known = platform_facts.region(region)
     except platform_facts.UnknownFact:
         return set()
-    return {it for it in (found.account_since_23_12, found.account_before_23_12) if it}
+    return {account for account in (known.account_since_23_12, known.account_before_23_12)
+            if account}  # fmt: skip
 
 
-def _plain(value: Any, named: list[tuple[re.Pattern[str], str]]) -> Any:
-    """Return a value with places as text, whichever way CloudFormation is told them."""
+def _plain(value: dict[str, Any]) -> Any:
+    """Return an object, or the text with places in it that it is a function for."""
     match value:
-        case str():
-            for pattern, placeholder in named:
-                value = pattern.sub(placeholder, value)
-            return value
         case {"Ref": str(name)} if _PSEUDO.fullmatch(name):
             return f"${{{name}}}"
         case {"Fn::Sub": str(text)} if all(map(_PSEUDO.fullmatch, _SUBSTITUTED.findall(text))):
-            return _plain(text, named)
+            return text
         case {"Fn::Join": ["", list(parts)]}:
-            return _joined([_plain(it, named) for it in parts])
-        case dict():
-            return {_plain(key, named): _plain(it, named) for key, it in value.items()}
-        case list():
-            return [_plain(it, named) for it in value]
+            texts = groupby(parts, key=lambda part: isinstance(part, str))
+            joined = [
+                part for is_text, run in texts for part in (["".join(run)] if is_text else run)
+            ]
+            is_one = len(joined) == 1 and isinstance(joined[0], str)
+            return joined[0] if is_one else {"Fn::Join": ["", joined]}
     return value
-
-
-def _joined(parts: list[Any]) -> Any:
-    """Return parts that follow each other, with neighbours that are text as one."""
-    together: list[Any] = []
-    for part in parts:
-        if together and isinstance(part, str) and isinstance(together[-1], str):
-            together[-1] += part
-        else:
-            together.append(part)
-    if len(together) == 1 and isinstance(together[0], str):
-        return together[0]
-    return {"Fn::Join": ["", together]}

@@ -3,15 +3,12 @@
 import html
 import re
 
-from markupsafe import Markup
-
 _MARKS = re.compile(r"(?<!\*)\*(?!\*)|[<`\\&|]|\](?=[\[(])|^\[|~(?=~)|^[>=~]|^[#+-](?!\w)")
 """What Markdown would take for markup in a text; ** is how sentences mark a name."""
 _NUMBERED = re.compile(r"^(\d+)([.)])")
 _LINKS = re.compile(r"(?<!\w)@(?=\w)|:(?=//)|\bwww(?=\.)")
 """After what GitHub looks for somebody to notify, or somewhere to lead (GitHub Flavored Markdown,
 "Autolinks"). A space without width between keeps it from that, as Renovate's comments do."""
-_BOLD = re.compile(r"\*\*(.+?)\*\*")
 
 REORDERING = {
     character: f"U+{character:04X}"
@@ -48,11 +45,6 @@ def cut(text: str, longest: int) -> str:
     """Return a text on one line, and of one that is too long the beginning."""
     line = " ".join(text.split())
     return line if len(line) <= longest else f"{line[:longest]} ..."
-
-
-def bold(text: str) -> Markup:
-    """Return a text as HTML, in which ** marks names."""
-    return Markup(_BOLD.sub(r"<strong>\1</strong>", html.escape(text)))
 
 
 def _without_links(text: str) -> str:

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,9 @@ from release.tree import SUFFIX, Template, Tree
 
 CHECKOV = Path(".venv-checkov", "bin", "checkov")
 """An environment of its own, below the root: make installs it."""
+
+Templates = Mapping[tuple[str, str], Template]
+"""Stage and stack -> template."""
 
 
 class LinterFailed(Exception):
@@ -48,9 +51,9 @@ def joined(changes: Iterable[FindingsChange]) -> FindingsChange:
     """Return the findings of several reviews as one."""
     every = list(changes)
     return FindingsChange(
-        new=tuple(line for it in every for line in it.new),
-        fixed=tuple(line for it in every for line in it.fixed),
-        still=tuple(line for it in every for line in it.still),
+        new=tuple(line for change in every for line in change.new),
+        fixed=tuple(line for change in every for line in change.fixed),
+        still=tuple(line for change in every for line in change.still),
     )
 
 
@@ -68,56 +71,61 @@ def model_findings(judge: Tree, before: Tree | None, after: Tree) -> FindingsCha
 def _of_models(judge: Tree, tree: Tree) -> list[str]:
     """Lint models as files: Python looks for the linter in the judging tree alone (-P)."""
     lint = ("-P", "-m", "model_build", "lint", str(tree.models), "--json")
-    found = _json(judge, sys.executable, *lint)
     return [
-        f"model lint: {os.path.relpath(it['path'], tree.root)}: {it['message']} [{it['rule']}]"
-        for it in found
+        f"model lint: {os.path.relpath(finding['path'], tree.root)}: {finding['message']} "
+        f"[{finding['rule']}]"
+        for finding in _json(judge, sys.executable, *lint)
     ]
 
 
 def template_findings(
-    judge: Tree, before: dict[str, Template], after: dict[str, Template]
-) -> FindingsChange:
-    """Return what cfn-lint and checkov say of templates that differ, by the settings of one tree.
+    judge: Tree, before: Templates, after: Templates
+) -> dict[str, FindingsChange]:
+    """Return what cfn-lint and checkov find in templates that differ, by the settings of one tree.
 
-    They are given no metadata: with it, a template could suppress its own findings (cfn-lint,
-    "Template based metadata"; checkov, "Suppressing and skipping policies").
+    Both run once for all stages. They are given no metadata: with it, a template could suppress its
+    own findings (cfn-lint, "Template based metadata"; checkov, "Suppressing and skipping
+    policies"). Raises `LinterFailed`.
     """
-    changed = [it for it in before.keys() | after.keys() if before.get(it) != after.get(it)]
+    places = before.keys() | after.keys()
+    changed = {place for place in places if before.get(place) != after.get(place)}
     with TemporaryDirectory(prefix="review-lint-") as folder, ThreadPoolExecutor() as pool:
         for side, templates in (("before", before), ("after", after)):
-            Path(folder, side).mkdir()
-            for stack in templates.keys() & changed:
-                Path(folder, side, stack + SUFFIX).write_text(
-                    json.dumps(_without_metadata(templates[stack]))
-                )
-        paths = sorted(map(str, Path(folder).glob(f"*/*{SUFFIX}")))
+            for stage, stack in templates.keys() & changed:
+                path = Path(folder, side, stage, stack + SUFFIX)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(json.dumps(_without_metadata(templates[stage, stack])))
+        paths = sorted(map(str, Path(folder).glob(f"*/*/*{SUFFIX}")))
         settings = ("--config-file", ".checkov.yaml", "--output", "json", "--directory", folder)
         linting = pool.submit(_json, judge, "cfn-lint", "--format", "json", *paths)
         checking = pool.submit(_json, judge, judge.root / CHECKOV, *settings)
         lint, checks = linting.result(), checking.result()
-    found: dict[str, list[str]] = {"before": [], "after": []}
-    for it in lint:
-        side, stack = _place(it["Filename"])
-        found[side].append(f"cfn-lint: {stack}: {it['Message']} [{it['Rule']['Id']}]")
-    for it in checks.get("results", {}).get("failed_checks", ()):
-        side, stack = _place(it["file_path"])
-        said = f"{it['resource']}: {it['check_name']} [{it['check_id']}]"
-        found[side].append(f"checkov: {stack}, {said}")
-    return compare(**found)
+    lines: dict[tuple[str, str], list[str]] = {}
+    for finding in lint:
+        side, stage, stack = _place(finding["Filename"])
+        line = f"cfn-lint: {stack}: {finding['Message']} [{finding['Rule']['Id']}]"
+        lines.setdefault((side, stage), []).append(line)
+    for check in checks.get("results", {}).get("failed_checks", ()):
+        side, stage, stack = _place(check["file_path"])
+        text = f"{check['resource']}: {check['check_name']} [{check['check_id']}]"
+        lines.setdefault((side, stage), []).append(f"checkov: {stack}, {text}")
+    return {
+        stage: compare(lines.get(("before", stage), ()), lines.get(("after", stage), ()))
+        for _, stage in lines
+    }
 
 
 def _without_metadata(template: Template) -> Template:
     resources = template.get("Resources", {})
     bare = {
-        name: {key: value for key, value in it.items() if key != "Metadata"}
-        for name, it in resources.items()
+        name: {key: value for key, value in resource.items() if key != "Metadata"}
+        for name, resource in resources.items()
     }
     return {**template, "Metadata": {}, "Resources": bare}
 
 
 def _json(judge: Tree, program: str | Path, *arguments: str) -> Any:
-    """Run a linter in a tree, whose exit code is not 0 where it found something."""
+    """Run a linter in a tree, whose exit code is not 0 where there are findings."""
     try:
         finished = subprocess.run(
             [str(program), *arguments],
@@ -138,7 +146,7 @@ def _json(judge: Tree, program: str | Path, *arguments: str) -> Any:
         ) from None
 
 
-def _place(file: str) -> tuple[str, str]:
-    """Return the side and the stack of a template's file."""
-    path = Path(file)
-    return path.parent.name, path.name.removesuffix(SUFFIX)
+def _place(file: str) -> tuple[str, str, str]:
+    """Return the side, the stage and the stack of a template's file."""
+    side, stage, name = Path(file).parts[-3:]
+    return side, stage, name.removesuffix(SUFFIX)

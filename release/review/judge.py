@@ -17,9 +17,9 @@ from packaging.utils import canonicalize_name
 
 from release.checkouts import Clone
 from release.review.assemblies import Synthesised, write
+from release.review.output_files import conclude, remove
 from release.review.report import Commits, Gap, Report
-from release.review.reviewing import Review
-from release.review.written import conclude, remove
+from release.review.session import Review
 from release.tree import CheckoutError, Tree
 
 
@@ -45,8 +45,7 @@ def _report(base: Tree, head: Synthesised, name: str, stages: list[str] | None) 
         known = base.stages()
         named = [stage for stage in stages or known if stage in known]
         made = write(base, Path(folder), named, validate=False)  # a delivery has validated it
-        for stage in stages or sorted({*head.stages(), *known}):
-            review.add(stage, made)
+        review.add(stages or sorted({*head.stages(), *known}), made)
     review.lint_models(base)
     review.compare_repositories(base)
     if other := other_versions(base):
@@ -72,7 +71,7 @@ def other_versions(tree: Tree) -> str:
     A local label, as of 2.13.0+cpu, does not count (PEP 440, "Version matching").
     """
     path = tree.root / "requirements.txt"
-    installed = {canonicalize_name(it.name): it.version for it in distributions()}
+    installed = {canonicalize_name(each.name): each.version for each in distributions()}
     other = []
     for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
         with suppress(InvalidRequirement):  # a comment, or an option

@@ -1,13 +1,15 @@
 """The review as Markdown, for the comment on a pull request: templates/review.md.j2."""
 
-from functools import partial
+from functools import cache, partial
 from typing import NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from release.review import escaping
+from release.review.cost_table import cost_rows, prices
+from release.review.findings import joined
 from release.review.report import Report
-from release.review.shown import Shown
+from release.review.summary import summary
 
 MOST = 60_000
 """Characters of everything: a comment on GitHub has 65,536."""
@@ -35,9 +37,26 @@ LEVELS = (
 
 def render(report: Report) -> str:
     """Return the whole comment: what matters first, and as much of the rest as it holds."""
-    shown = Shown(report)
+    shown = {
+        "report": report,
+        "summary": summary(report),
+        "models": report.changed_models,
+        "breaking": [
+            f"**breaking for clients of {model.model} on {model.endpoint}**: {line}"
+            for model in report.changed_models
+            for line in model.breaking
+        ],
+        "notes": [*report.all_of("notes"), *report.notes],
+        "access": list(report.all_of("access")),
+        "stacks": [(stage, stack) for stage in report.stages for stack in stage.stacks],
+        "costs": cost_rows(report.changed_costs),
+        "prices": prices(report.changed_costs),
+        "findings": joined([report.findings, *(stage.findings for stage in report.stages)]),
+        "acknowledged": joined(stage.acknowledged for stage in report.stages),
+        "first": LEVELS[0],
+    }
     for level in LEVELS:
-        text = _render(shown, level)
+        text = f"{_template(level.text).render(shown, level=level).rstrip()}\n"
         if len(text) > MOST:  # before it is translated, which makes it longer
             continue
         text = text.translate(escaping.REORDERING)
@@ -46,7 +65,9 @@ def render(report: Report) -> str:
     raise AssertionError("the last level holds any report")
 
 
-def _render(shown: Shown, level: Level) -> str:
+@cache
+def _template(longest: int) -> Template:
+    """Return the template that shows texts of so many characters."""
     environment = Environment(  # Markdown is escaped by `plain` and its like
         loader=PackageLoader("release.review"),
         trim_blocks=True,
@@ -54,8 +75,6 @@ def _render(shown: Shown, level: Level) -> str:
         undefined=StrictUndefined,
     )
     for name in ("code", "plain", "title"):
-        environment.filters[name] = partial(getattr(escaping, name), longest=level.text)
+        environment.filters[name] = partial(getattr(escaping, name), longest=longest)
     environment.filters["fence"] = escaping.fence
-    template = environment.get_template("review.md.j2")
-    text = template.render(shown=shown, report=shown.report, level=level, first=LEVELS[0])
-    return f"{text.rstrip()}\n"
+    return environment.get_template("review.md.j2")

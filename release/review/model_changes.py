@@ -1,5 +1,6 @@
 """What happens to each model of an endpoint, and why."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -12,28 +13,6 @@ State = Literal["new", "removed", "rebuilt", "compiled again", "unchanged"]
 _IGNORED = ("__pycache__", "tests")
 
 
-@dataclass(frozen=True)
-class Cause:
-    """Why a model changes: a file of its, a target that it is compiled for, or all that is known.
-
-    `name` is the file's path or the target; the others have none.
-    """
-
-    kind: Literal["file", "target", "builder", "deployed"]
-    name: str | None = None
-
-    def __str__(self) -> str:
-        match self.kind:
-            case "file":
-                return str(self.name)
-            case "target":
-                return f"for {self.name}"
-            case "builder":
-                return "the builder makes different archives"
-            case "deployed":
-                return "other sources than the deployed ones"
-
-
 @dataclass(frozen=True, kw_only=True)
 class ModelChange:
     """One model on one endpoint. `because` names the files or the target that changed.
@@ -44,64 +23,53 @@ class ModelChange:
     endpoint: str
     model: str
     state: State
-    because: tuple[Cause, ...] = ()
+    because: tuple[str, ...] = ()
     breaking: tuple[str, ...] = ()
 
 
 def model_changes(comparison: Comparison) -> list[ModelChange]:
     """Return a line for every model of every endpoint, by name."""
-    before, after = comparison.models
-    found = []
+    changes = []
     for pair in comparison.endpoints.values():
         earlier = None if comparison.moves else pair.before  # nothing is built there
-        old, new = (it.models if it else {} for it in (earlier, pair.after))
+        old, new = (side.models if side else {} for side in (earlier, pair.after))
         for model in sorted(old.keys() | new.keys()):
-            versions = (old.get(model), new.get(model))
-            found.append(_change(pair.name, model, versions, before, after))
-    return found
+            versions = old.get(model), new.get(model)
+            changes.append(_change(pair.name, model, *versions, comparison.models))
+    return changes
 
 
 def _change(
     endpoint: str,
     name: str,
-    versions: tuple[DeclaredModel | None, DeclaredModel | None],
-    before: Path | None,
-    after: Path | None,
+    old: DeclaredModel | None,
+    new: DeclaredModel | None,
+    folders: tuple[Path | None, Path | None],
 ) -> ModelChange:
-    old, new = versions
-    if old is None:
-        return ModelChange(endpoint=endpoint, model=name, state="new")
-    if new is None:
-        return ModelChange(endpoint=endpoint, model=name, state="removed")
-    breaking = tuple(_breaking(old.signature, new.signature))
+    if old is None or new is None:
+        state: State = "removed" if new is None else "new"
+        return ModelChange(endpoint=endpoint, model=name, state=state)
+    state = "unchanged"
+    because: tuple[str, ...] = ()
     if old.version != new.version:
-        because = _files_that_differ(name, before, after) if before and after else ()
-        return ModelChange(
-            endpoint=endpoint,
-            model=name,
-            state="rebuilt",
-            because=because or (Cause("builder" if before else "deployed"),),
-            breaking=breaking,
-        )
-    if targets := sorted(new.builds.keys() - old.builds.keys()):
-        return ModelChange(
-            endpoint=endpoint,
-            model=name,
-            state="compiled again",
-            because=tuple(Cause("target", target) for target in targets),
-            breaking=breaking,
-        )
-    return ModelChange(endpoint=endpoint, model=name, state="unchanged", breaking=breaking)
-
-
-def _files_that_differ(model: str, before: Path, after: Path) -> tuple[Cause, ...]:
-    """Return the files of the model's folder that are not the same in both trees."""
-    files = [_contents(models, model) for models in (before, after)]
-    return tuple(
-        Cause("file", name)
-        for name in sorted(files[0].keys() | files[1].keys())
-        if files[0].get(name) != files[1].get(name)
+        state, because = "rebuilt", _causes(name, *folders)
+    elif targets := sorted(new.builds.keys() - old.builds.keys()):
+        state, because = "compiled again", tuple(f"for {target}" for target in targets)
+    breaking = tuple(_breaking(old.signature, new.signature))
+    return ModelChange(
+        endpoint=endpoint, model=name, state=state, because=because, breaking=breaking
     )
+
+
+def _causes(model: str, before: Path | None, after: Path | None) -> tuple[str, ...]:
+    """Return the files of the model's folder that are not the same in both trees."""
+    if not before or not after:
+        return ("other sources than the deployed ones",)
+    old, new = _contents(before, model), _contents(after, model)
+    files = tuple(
+        path for path in sorted(old.keys() | new.keys()) if old.get(path) != new.get(path)
+    )
+    return files or ("the builder makes different archives",)
 
 
 def folder_of(models: Path, model: str) -> Path:
@@ -122,21 +90,19 @@ def _contents(models: Path, model: str) -> dict[str, bytes]:
     }
 
 
-def _breaking(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    said = []
-    for kind in ("inputs", "outputs"):
-        before, after = ({it["name"]: it for it in side[kind]} for side in (old, new))
+def _breaking(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
+    for kind in ("input", "output"):
+        before, after = ({tensor["name"]: tensor for tensor in side[f"{kind}s"]}
+                         for side in (old, new))  # fmt: skip
         for name, tensor in before.items():
             if name not in after:
-                said.append(f"{kind[:-1]} {name} is gone")
+                yield f"{kind} {name} is gone"
                 continue
-            for what in ("datatype", "shape"):
-                if tensor[what] != after[name][what]:
-                    was, now = tensor[what], after[name][what]
-                    said.append(f"{kind[:-1]} {name} has {what} {now}, before {was}")
-        if kind == "inputs":
-            said += [f"input {name} is new and required" for name in after if name not in before]
-    if new["max_batch_size"] < old["max_batch_size"]:
-        was, now = old["max_batch_size"], new["max_batch_size"]
-        said.append(f"batches up to {now}, before {was}")
-    return said
+            for key in ("datatype", "shape"):
+                if tensor[key] != after[name][key]:
+                    yield f"{kind} {name} has {key} {after[name][key]}, before {tensor[key]}"
+        if kind == "input":
+            yield from (f"input {name} is new and required" for name in after if name not in before)
+    was, now = old["max_batch_size"], new["max_batch_size"]
+    if now < was:
+        yield f"batches up to {now}, before {was}"

@@ -1,6 +1,6 @@
 """What an endpoint's instances cost a month."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import platform_facts
@@ -16,7 +16,8 @@ class Cost:
     """USD a month for the instances of an endpoint, on demand.
 
     At the fewest and the most instances that scaling allows, as its schedules have them over a
-    week. `unknown` has each instance type without a price, and why; then both amounts are None.
+    week, and at the cheapest and the dearest of a variant's instance types. `unknown` has each
+    instance type without a price, and why; then both amounts are None.
     """
 
     minimum: float | None
@@ -49,7 +50,7 @@ def cost_of(endpoint: DeclaredEndpoint, region: str) -> Cost:
     """Return what an endpoint's instances cost in a region."""
     prices = platform_facts.prices()
     variants = [*endpoint.variants.values(), *endpoint.shadows.values()]
-    hourly = {it.instance_type: prices.of(region, it.instance_type) for it in variants}
+    hourly = {kind: prices.of(region, kind) for each in variants for kind in each.instance_types}
     known = ", ".join(sorted(prices.per_hour))
     why = f"it is not in the table of {prices.date}"
     if region not in prices.per_hour:
@@ -61,36 +62,32 @@ def cost_of(endpoint: DeclaredEndpoint, region: str) -> Cost:
     )
     if unknown:
         return Cost(minimum=None, maximum=None, unknown=unknown)
+    rates = [([hourly[kind] or 0 for kind in each.instance_types], each) for each in variants]
     return Cost(
-        minimum=HOURS * sum((hourly[it.instance_type] or 0) * it.mean_minimum for it in variants),
-        maximum=HOURS * sum((hourly[it.instance_type] or 0) * it.mean_maximum for it in variants),
+        minimum=HOURS * sum(min(rate) * variant.mean_minimum for rate, variant in rates),
+        maximum=HOURS * sum(max(rate) * variant.mean_maximum for rate, variant in rates),
     )
 
 
-def cost_changes(comparison: Comparison) -> list[CostChange]:
-    """Return what each endpoint costs before and after.
+def cost_changes(comparison: Comparison) -> Iterator[CostChange]:
+    """Yield what each endpoint costs before and after.
 
     What leaves the app, or stays where its stage was, runs until somebody deletes it.
     """
     was, will_be = comparison.was.region, comparison.will_be.region
-    found = []
-    for stack, it in comparison.endpoints.items():
-        before = cost_of(it.before, was) if it.before else None
-        after = cost_of(it.after, will_be) if it.after else None
-        if before and comparison.moves:
-            left = f"{it.name}, where it was"
-            found.append(CostChange(endpoint=left, before=before, after=before, runs_on=True))
+    for stack, pair in comparison.endpoints.items():
+        before = cost_of(pair.before, was) if pair.before else None
+        after = cost_of(pair.after, will_be) if pair.after else None
+        name = f"{pair.name}, where it was" if comparison.moves else pair.name
+        if before and (comparison.moves or stack not in comparison.after):
+            yield CostChange(endpoint=name, before=before, after=before, runs_on=True)
             before = None
-        elif before and stack not in comparison.after:
-            found.append(CostChange(endpoint=it.name, before=before, after=before, runs_on=True))
-            continue
         if before or after:
-            found.append(CostChange(endpoint=it.name, before=before, after=after))
-    return found
+            yield CostChange(endpoint=pair.name, before=before, after=after)
 
 
 def total(costs: Iterable[Cost | None], amount: str) -> Total:
     """Return the sum of one amount, such as `maximum`, of all endpoints."""
-    values = [getattr(it, amount) for it in costs if it]
-    known = [it for it in values if it is not None]
+    values = [getattr(cost, amount) for cost in costs if cost]
+    known = [value for value in values if value is not None]
     return Total(sum(known), len(known) == len(values))

@@ -11,7 +11,7 @@ def refusal(before: DeclaredEndpoint, after: DeclaredEndpoint) -> str | None:
     """
     if before.variants.keys() != after.variants.keys():
         return "SageMaker updates no endpoint to variants of other names"
-    modes = [{it.mode for it in side.variants.values()} for side in (before, after)]
+    modes = [{variant.mode for variant in side.variants.values()} for side in (before, after)]
     if not modes[0] & modes[1]:
         return "clients that name a TargetModel, or none, would be refused at once"
     other = sorted(before.models.keys() - after.models.keys())
@@ -24,12 +24,15 @@ def refusal(before: DeclaredEndpoint, after: DeclaredEndpoint) -> str | None:
 def scaled_variants_that_change(before: DeclaredEndpoint, after: DeclaredEndpoint) -> list[str]:
     """Return the variants that SageMaker gives no other instances, since they are scaled.
 
-    Source: SageMaker developer guide, "Update endpoints that use auto scaling".
+    Source: SageMaker developer guide, "Update endpoints that use auto scaling". With several types,
+    before or after, scaling stays (AWS machine learning blog, "Capacity-aware inference").
     """
     if refusal(before, after):
         return []
     return [
         name
         for name, old in sorted(before.variants.items())
-        if old.scaled and after.variants[name].instance_type != old.instance_type
+        if old.scaled
+        and len(old.instance_types) == len(after.variants[name].instance_types) == 1
+        and after.variants[name].instance_types != old.instance_types
     ]

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from release.review.danger_groups import grouped
-from release.review.money import CostChange, total
+from release.review.money import total
 from release.review.report import Report
 
 
@@ -12,19 +11,14 @@ def summary(report: Report) -> str:
     return ", ".join((*_dangers(report), *_changes(report), *_money(report), *_not_judged(report)))
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun: `1 danger`, `no dangers`, `2 dangers`."""
-    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
-
-
 def _dangers(report: Report) -> Iterator[str]:
     if not report.is_complete:
         yield "not everything was reviewed"
-    every = grouped(report.every_danger)
-    count = sum(group.by is None for group in every)
+    causes = report.causes
+    count = sum(cause.first.acknowledgement is None for cause in causes)
     if count or report.is_complete:
-        yield counted(count, "danger")
-    if acknowledged := len(every) - count:
+        yield f"{count or 'no'} danger{'' if count == 1 else 's'}"
+    if acknowledged := len(causes) - count:
         yield f"{acknowledged} acknowledged"
 
 
@@ -41,23 +35,16 @@ def _changes(report: Report) -> Iterator[str]:
 
 
 def _money(report: Report) -> Iterator[str]:
-    changed = changed_costs(report)
+    changed = report.changed_costs
     for name, words in (("minimum", "at least"), ("maximum", "at most")):
         before = total((cost.before for cost in changed), name)
         after = total((cost.after for cost in changed), name)
-        known = before.complete and after.complete
-        if changed and not known:
+        if not (before.complete and after.complete):
             yield "costs without a price"
             return
         if difference := round(after.usd - before.usd):
             yield f"{words} {difference:+,} USD a month"
             return
-
-
-def changed_costs(report: Report) -> list[CostChange]:
-    """Return the costs that change, of all stages, and those of what runs on after it left."""
-    costs = [cost for stage in report.stages for cost in stage.costs if stage.no_base is None]
-    return [cost for cost in costs if cost.before != cost.after or cost.runs_on]
 
 
 def _not_judged(report: Report) -> Iterator[str]:

@@ -53,6 +53,10 @@ TABLE = (
     _Row("AWS::IAM::*", "Policies", silent(ACCESS)),
     _Row("*", "ManagedPolicyArns", silent(ACCESS)),
     _Row("AWS::Lambda::Permission", "*", silent(ACCESS)),
+    # Lambda developer guide, urls-auth: NONE lets anyone invoke the function
+    _Row("AWS::Lambda::Url", "AuthType",
+        guarded(networks.PUBLIC, lambda item: item != "NONE", "lets anyone invoke a function")),
+    *(_Row("*", name, contents.role) for name in ("*Role", "*RoleArn")),
     # IAM user guide, access_policies_boundaries
     _Row("AWS::IAM::Role", "PermissionsBoundary",
         guarded(SAFEGUARDS, is_set, "has no permissions boundary any more")),
@@ -67,6 +71,7 @@ TABLE = (
     _Row("AWS::SageMaker::EndpointConfig", "ProductionVariants[]", contents.variant),
     _Row("AWS::SageMaker::EndpointConfig", "ShadowProductionVariants[]", contents.shadow_variant),
     _Row("AWS::SageMaker::EndpointConfig", "*.InstanceType", labelled("instance type")),
+    _Row("AWS::SageMaker::EndpointConfig", "*.InstancePools", contents.pools),
     _Row("AWS::SageMaker::EndpointConfig", "*.InitialInstanceCount", labelled("initial instances")),
     _Row("AWS::SageMaker::EndpointConfig", "*.InitialVariantWeight", labelled("weight")),
     _Row("AWS::SageMaker::EndpointConfig", "DataCaptureConfig", storage.capture),
@@ -81,7 +86,10 @@ TABLE = (
     _Row("AWS::SageMaker::Model", "*.Mode", labelled("hosting")),
     _Row("AWS::SageMaker::Model", "*.ModelCacheSetting", labelled("models stay in memory")),
     _Row("AWS::SageMaker::Model", "*.Environment", contents.container_environment),
-    _Row("AWS::SageMaker::Model", "*.ModelDataUrl", contents.archive),
+    _Row("AWS::SageMaker::Model", "*.ModelDataUrl",
+        contents.described_elsewhere("models are loaded from", contents.DIGEST)),
+    _Row("AWS::SageMaker::Model", "*.Image",
+        contents.described_elsewhere("image:", contents.RELEASE)),
     *(_Row("Custom::TritonModel", name, silent(MODELS)) for name in ("Digest", "Target")),
     *(_Row("Custom::TritonModel", name, contents.build)
       for name in ("Alternative", "Key", "Source")),
@@ -110,8 +118,8 @@ TABLE = (
         guarded(networks.ROUTES, is_off, "its instances get public addresses")),
     # storage
     _Row("AWS::S3::Bucket", "LifecycleConfiguration", storage.lifecycle),
-    _Row("AWS::S3::Bucket", "LoggingConfiguration", storage.access_log),
-    _Row("AWS::S3::Bucket", "BucketEncryption", storage.encryption),
+    _Row("AWS::S3::Bucket", "LoggingConfiguration.DestinationBucketName",
+        guarded(storage.RECORDS, is_set, "access to the bucket is no longer logged")),
     # S3 user guide, Versioning
     _Row("AWS::S3::Bucket", "VersioningConfiguration.Status",
         guarded(SAFEGUARDS, is_on, "keeps no earlier versions of objects any more")),

@@ -1,14 +1,17 @@
-"""Where two values of a template differ, and how values read."""
+"""Values of templates and files: where two differ, and how they read."""
 
 import json
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator
-from itertools import zip_longest
+from collections.abc import Callable, Iterator, Mapping
+from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
-LONGEST = 60
+LONGEST = 100
 """Characters of a value that is shown; of a longer one, the part that differs."""
+
+DEEPEST = 40
+MOST_ITEMS = 1000
+"""Items of a list that is compared item by item, which may take the square of their number."""
 
 _EXPORT = re.compile(r"(?<=:)ExportsOutput(?:Ref|FnGetAtt)(\w*?[0-9A-F]{8})\w*")
 """How the CDK calls an export, and the logical id in it."""
@@ -16,72 +19,105 @@ _EXPORT = re.compile(r"(?<=:)ExportsOutput(?:Ref|FnGetAtt)(\w*?[0-9A-F]{8})\w*")
 NAMES = ("VariantName", "ScheduledActionName", "Name", "Key", "Id", "CaptureMode", "AlarmName")
 """Properties that name an item of a list: items of one name are compared with each other."""
 
+Steps = tuple[str | int, ...]
 
-class PropertyDifference(NamedTuple):
-    """A property that differs; `path` has no step for items of lists, `item` the name of one.
 
-    None stands for a value that is absent.
+class Unreadable(ValueError):
+    """A value is not what its name says, or is too large to be compared."""
+
+
+class ValueDifference(NamedTuple):
+    """A value that differs; None stands for one that is absent.
+
+    Of named items of lists, `item` is the name; of others, the steps have the number. A named item
+    that is new or gone has [] as its last step.
     """
 
-    path: str
+    steps: Steps
     item: str
     before: Any
     after: Any
 
+    @property
+    def path(self) -> str:
+        """The names of properties on the way, without places in lists."""
+        names = (step for step in self.steps if isinstance(step, str))
+        return ".".join(names).replace(".[]", "[]")
+
+    def __str__(self) -> str:
+        steps = ".".join(map(str, self.steps))
+        return f"{steps}: {arrow(text_of(self.before), text_of(self.after))}"
+
 
 def differences(
-    before: Any, after: Any, stops: Callable[[str], bool], path: str = "", item: str = ""
-) -> Iterator[PropertyDifference]:
+    before: Any,
+    after: Any,
+    stops: Callable[[str], bool] = lambda _: False,
+    steps: Steps = (),
+    item: str = "",
+) -> Iterator[ValueDifference]:
     """Yield where two values differ: where `stops` holds for a path, else as deep as possible.
 
-    `stops` is also given paths that end with [], of a named item that is new or gone.
+    Raises `Unreadable` for values that are nested too deeply, or lists that are too long.
     """
-    if before == after:
+    if repr(before) == repr(after):
         return
-    if path and stops(path):
-        yield PropertyDifference(path, item, before, after)
-    elif all(side is None or _has_parts(side) for side in (before, after)):
+    if len(steps) > DEEPEST:
+        raise Unreadable(f"is nested in more than {DEEPEST} levels")
+    difference = ValueDifference(steps, item, before, after)
+    sides = (before, after)
+    if steps and stops(difference.path):
+        yield difference
+    elif any(sides) and all(side is None or _has_parts(side) for side in sides):
         old, new = before or {}, after or {}
-        for name in sorted(old.keys() | new.keys()):
-            below = f"{path}.{name}" if path else name
-            yield from differences(old.get(name), new.get(name), stops, below, item)
-        if not old and not new:
-            yield PropertyDifference(path, item, before, after)
-    elif all(value is None or isinstance(value, list) for value in (before, after)):
-        yield from _items(before or [], after or [], stops, path, item)
+        for name in dict.fromkeys((*old, *new)):
+            yield from differences(old.get(name), new.get(name), stops, (*steps, str(name)), item)
+    elif any(sides) and all(side is None or isinstance(side, list) for side in sides):
+        yield from _of_items(difference, stops)
     else:
-        yield PropertyDifference(path, item, before, after)
+        yield difference
 
 
-def _items(
-    before: list[Any], after: list[Any], stops: Callable[[str], bool], path: str, item: str
-) -> Iterator[PropertyDifference]:
-    name = next(
-        (value for value in NAMES if _are_named(before, value) and _are_named(after, value)), None
-    )
+def _of_items(whole: ValueDifference, stops: Callable[[str], bool]) -> Iterator[ValueDifference]:
+    """Yield the differences of the items of lists; of another order alone, the whole list."""
+    before, after = whole.before or [], whole.after or []
+    if max(len(before), len(after)) > MOST_ITEMS:
+        raise Unreadable(f"has a list of more than {MOST_ITEMS} items")
+    name = next((name for name in NAMES if _named(before, name) and _named(after, name)), None)
     if name:
-        old, new = ({one[name]: one for one in side} for side in (before, after))
+        old, new = ({each[name]: each for each in side} for side in (before, after))
         for label in sorted(old.keys() | new.keys()):
-            pair = old.get(label), new.get(label)
-            if None in pair and stops(f"{path}[]"):
-                yield PropertyDifference(f"{path}[]", label, *pair)
+            was, now = old.get(label), new.get(label)
+            new_or_gone = ValueDifference((*whole.steps, "[]"), label, was, now)
+            if None in (was, now) and stops(new_or_gone.path):
+                yield new_or_gone
             else:
-                yield from differences(*pair, stops, path, label)
-        return
-    counts = [
-        Counter(json.dumps(each, sort_keys=True) for each in side) for side in (before, after)
-    ]
-    gone, added = counts[0] - counts[1], counts[1] - counts[0]
-    for old_item, new_item in zip_longest(sorted(gone.elements()), sorted(added.elements())):
-        was, now = (None if entry is None else json.loads(entry) for entry in (old_item, new_item))
-        yield from differences(was, now, stops, path, item)
-    if not gone and not added:
-        yield PropertyDifference(path, item, before, after)  # in another order
+                yield from differences(was, now, stops, whole.steps, label)
+    elif sorted(map(repr, before)) == sorted(map(repr, after)):
+        yield whole
+    else:
+        for number, was, now in _aligned(before, after):
+            yield from differences(was, now, stops, (*whole.steps, number), whole.item)
 
 
-def _are_named(items: list[Any], name: str) -> bool:
+def _named(items: list[Any], name: str) -> bool:
     names = [item.get(name) for item in items if isinstance(item, dict)]
     return len(names) == len(items) == len({value for value in names if isinstance(value, str)})
+
+
+def _aligned(before: list[Any], after: list[Any]) -> Iterator[tuple[int, Any, Any]]:
+    """Yield number and both sides of items that differ; those of scalars come or go as a whole."""
+    texts = [repr(item) for item in before], [repr(item) for item in after]
+    matcher = SequenceMatcher(None, texts[0], texts[1], autojunk=False)
+    for tag, low, high, start, end in matcher.get_opcodes():
+        if tag == "equal":
+            continue
+        old, new = before[low:high], after[start:end]
+        pairs = len(old) == len(new) and all(isinstance(each, dict | list) for each in (*old, *new))
+        for offset, item in enumerate(old):
+            yield low + offset, item, new[offset] if pairs else None
+        for offset, item in enumerate(() if pairs else new):
+            yield start + offset, None, item
 
 
 def _has_parts(value: Any) -> bool:
@@ -91,7 +127,7 @@ def _has_parts(value: Any) -> bool:
 def is_function(value: Any) -> bool:
     """Whether a value is an intrinsic function of CloudFormation."""
     return isinstance(value, dict) and any(
-        item == "Ref" or item.startswith("Fn::") for item in value
+        str(name) == "Ref" or str(name).startswith("Fn::") for name in value
     )
 
 
@@ -100,30 +136,36 @@ def listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def construct_path(logical_id: str, resources: dict[str, Any]) -> str:
+def construct_path(logical_id: str, resources: Mapping[str, Any]) -> str:
     """Return the path of a resource's construct, which people recognise, or its logical id."""
     path: str = resources.get(logical_id, {}).get("Metadata", {}).get("aws:cdk:path", logical_id)
     return path.removesuffix("/Resource").removesuffix("/Default")
 
 
-def text_of(value: Any, resources: dict[str, Any]) -> str:
-    """Return a value as text, with resources by their construct paths."""
+def text_of(value: Any, resources: Mapping[str, Any] | None = None) -> str:
+    """Return a value as text, with resources by their construct paths. Raises `Unreadable`."""
+    known = resources or {}
     match value:
         case None:
             return "none"
         case str():
             return value
+        case float():
+            return f"{value:.15g}"
         case {"Ref": str(name)}:
-            return construct_path(name, resources) if name in resources else f"${{{name}}}"
-        case {"Fn::GetAtt": [str(name), *_]} if name in resources:
-            return construct_path(name, resources)
+            return construct_path(name, known) if name in known else f"${{{name}}}"
+        case {"Fn::GetAtt": [str(name), *_]} if name in known:
+            return construct_path(name, known)
         case {"Fn::Join": [str(joint), list(parts)]}:
-            return joint.join(text_of(part, resources) for part in parts)
+            return joint.join(text_of(part, known) for part in parts)
         case {"Fn::ImportValue": str(name)}:
             return _EXPORT.sub(r"\1", name)
         case {"Fn::Sub": str(text)}:
             return text
-    return json.dumps(value, sort_keys=True)
+    try:
+        return json.dumps(value, default=str)
+    except ValueError:
+        raise Unreadable("has a value that holds itself") from None
 
 
 def arrow(before: str, after: str) -> str:
@@ -131,16 +173,16 @@ def arrow(before: str, after: str) -> str:
     start = 0
     if max(len(before), len(after)) > LONGEST:
         pairs = enumerate(zip(before, after, strict=False))
-        differs = next((at for at, (one, other) in pairs if one != other), 0)
+        differs = next((place for place, (one, other) in pairs if one != other), 0)
         start = max(differs - LONGEST // 3, 0)
     return f"{_excerpt(before, start)} -> {_excerpt(after, start)}"
 
 
 def _excerpt(text: str, start: int) -> str:
-    text = " ".join(text.split())
-    cut = text[start : start + LONGEST]
-    ends = "…" if start + LONGEST < len(text) else ""
-    return f"{'…' if start and cut else ''}{cut}{ends}" if cut else "…"
+    line = " ".join(text.split())
+    part = line[start : start + LONGEST]
+    end = "…" if start + LONGEST < len(line) else ""
+    return f"{'…' if start and part else ''}{part}{end}" if part else "…"
 
 
 def texts(value: Any) -> Iterator[str]:

@@ -10,6 +10,7 @@ from platform_facts.rules import (
     Keys,
     Violation,
     inside,
+    pools,
     ranges,
     scaling,
     server,
@@ -42,8 +43,13 @@ class EndpointConfig(Part):
     """Folders in models/ that the endpoint serves, each as an archive of its own."""
     hosting: Literal["multi-model", "single-model"] = "multi-model"
     """multi-model loads models when they are asked for; single-model loads one at the start."""
-    instance_type: InstanceTypeName
+    instance_type: InstanceTypeName | None = None
     """SageMaker hosting instance type. A GPU type makes models build for that GPU."""
+    instance_types: Annotated[list[InstanceTypeName], obeying(pools.number_of_types)] | None = None
+    """Instead of instance_type: two to five types in order of preference. Where AWS has no capacity
+    for one, instances of the next are started. For single-model hosting."""
+    provision_timeout_minutes: Annotated[int, within(ranges.PROVISION_MINUTES)] | None = None
+    """For how long SageMaker looks for capacity of instance_types before an update fails."""
     instance_count: Annotated[int, within(ranges.INSTANCE_COUNT)] = 1
     """Instances that each variant starts with."""
     variants: Annotated[dict[VariantName, VariantConfig], Field(min_length=1)] = {
@@ -71,9 +77,10 @@ class EndpointConfig(Part):
     data_capture: DataCaptureConfig | None = None
     """Record requests and responses in a bucket of the stage. Left out: nothing is recorded."""
 
-    def variant_instance_type(self, variant: str) -> str:
-        """Return the instance type of a variant."""
-        return self.variants[variant].instance_type or self.instance_type
+    def variant_instance_types(self, variant: str) -> list[str]:
+        """Return the instance types of a variant, the preferred first."""
+        own = self.variants[variant].instance_type or self.instance_type
+        return [own] if own else self.instance_types or []
 
     @field_validator("data_capture", mode="before")
     @classmethod
@@ -84,20 +91,19 @@ class EndpointConfig(Part):
 
     @model_validator(mode="after")
     def _obeys(self) -> Self:
+        refuse(pools.one_way_to_name_types(self.instance_type, self.instance_types))
         multi_model = self.hosting == "multi-model"
         hosting = self._of_multi_model() if multi_model else self._of_single_model()
         refuse([*self._of_any_hosting(), *hosting])
         return self
 
     @property
-    def instance_types(self) -> dict[Keys, platform_facts.InstanceType]:
-        """The instance types of the variants, by the keys of what each is written for."""
-        return {
-            ("variants", name) if variant.instance_type else (): platform_facts.instance_type(
-                self.variant_instance_type(name)
-            )
-            for name, variant in self.variants.items()
-        }
+    def placed_types(self) -> Iterator[tuple[Keys, platform_facts.InstanceType]]:
+        """Each instance type, with the keys of the part that it is written for."""
+        for name, variant in self.variants.items():
+            keys = ("variants", name) if variant.instance_type else ()
+            for written in self.variant_instance_types(name):
+                yield keys, platform_facts.instance_type(written)
 
     def _of_any_hosting(self) -> Iterator[Violation]:
         update, scaled = self.update, self.scaling
@@ -105,20 +111,38 @@ class EndpointConfig(Part):
         yield from variants.traffic([variant.weight for variant in self.variants.values()])
         yield from variants.rolling_of_one_variant(update.strategy, len(self.variants))
         yield from updates.update(update.times)
-        for instance_type in dict.fromkeys(self.instance_types.values()):
+        for instance_type in dict.fromkeys(placed for _, placed in self.placed_types):
             yield from server.memory_of_a_gpu(self.server.model_load_gpu_limit, instance_type)
             if scaled:
                 yield from scaling.utilization_of_a_gpu(scaled.gpu_percent, instance_type)
+        for name, variant in self.variants.items():
+            rule = pools.types_of_every_variant.at("variants", name, "instance_type")
+            yield from rule(variant.instance_type, self.instance_types)
+        yield from pools.timeout_of_a_pool(self.provision_timeout_minutes, self.instance_types)
+        if self.instance_types:
+            yield from self._of_a_pool(list(map(platform_facts.instance_type, self.instance_types)))
+        if scaled and isinstance(scaled.concurrency, dict):
+            yield from pools.concurrency_of_types(scaled.concurrency, self.instance_types)
         if scaled:
             limits = scaled.min_count, scaled.max_count
             yield from scaling.count_within_limits(self.instance_count, *limits)
+
+    def _of_a_pool(self, types: list[platform_facts.InstanceType]) -> Iterator[Violation]:
+        yield from pools.types_of_one_model(self.hosting)
+        yield from pools.one_processor(types)
+        yield from pools.one_storage(types)
+        scaled = self.scaling
+        if scaled and scaled.gpu_percent is not None:
+            yield from pools.comparable_gpus(types)
+        if scaled and scaled.cpu_percent is not None:
+            yield from pools.comparable_vcpus(types)
 
     def _of_multi_model(self) -> Iterator[Violation]:
         yield from server.answers_as_infer(self.server.inference_type)
         yield from server.ping_of_many_models(self.server.ping_mode)
         if self.scaling:
             yield from scaling.concurrency_of_one_model(self.scaling.concurrency)
-        for keys, instance_type in self.instance_types.items():
+        for keys, instance_type in self.placed_types:
             yield from inside(keys, variants.one_gpu(instance_type))
         for name in stage.CACHE_ALARMS:
             if getattr(self.alarms, name):

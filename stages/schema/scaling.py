@@ -6,11 +6,14 @@ from pydantic import Field, FiniteFloat, model_validator
 
 from platform_facts.rules import ranges, scaling, schedules
 from platform_facts.rules.ranges import MAX_INTEGER
-from stages.schema.names import Name
+from stages.schema.names import InstanceTypeName, Name
 from stages.schema.part import Part, obeying, refuse, within
 
 Seconds = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
 """Application Auto Scaling API reference, TargetTrackingScalingPolicyConfiguration."""
+
+
+Concurrency = Annotated[FiniteFloat, within(ranges.CONCURRENCY)]
 
 
 class Limits(Part):
@@ -37,9 +40,10 @@ class ScalingConfig(Limits):
 
     max_rps: Annotated[FiniteFloat, within(ranges.MAX_RPS)] | None = None
     """Requests a second that one instance sustained in a load test; scaling aims at half of it."""
-    concurrency: Annotated[FiniteFloat, within(ranges.CONCURRENCY)] | None = None
+    concurrency: Concurrency | dict[InstanceTypeName, Concurrency] | None = None
     """Requests that each instance works on at once, to aim at: measured every ten seconds, and so
-    the fastest to react. For single-model hosting."""
+    the fastest to react. For single-model hosting. Of instance_types that are not alike, one number
+    for each, by minutes."""
     gpu_percent: Annotated[float, within(ranges.GPU_PERCENT)] | None = None
     """Utilisation of each GPU to aim at."""
     cpu_percent: Annotated[float, within(ranges.CPU_PERCENT)] | None = None
@@ -54,7 +58,7 @@ class ScalingConfig(Limits):
     """Other limits from a time on, by the names of the schedules."""
 
     @property
-    def targets(self) -> dict[str, float]:
+    def targets(self) -> dict[str, object]:
         """What the number of instances follows, by its key."""
         return self.model_dump(include={*ranges.SCALING_TARGETS}, exclude_none=True)
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, Field, FiniteFloat, model_validator
 
 import platform_facts
-from platform_facts.rules import Violation, inside, observed, server, stage, variants
+from platform_facts.rules import Violation, inside, observed, pools, server, stage, variants
 from stages.schema.alarms import NotifyConfig
 from stages.schema.delivery import DeliveryConfig
 from stages.schema.endpoint import EndpointConfig
@@ -102,8 +102,11 @@ class StageConfig(Part):
     def _of_endpoint(
         self, endpoint: EndpointConfig, release: platform_facts.Release
     ) -> Iterator[Violation]:
-        for keys, instance_type in endpoint.instance_types.items():
+        for keys, instance_type in endpoint.placed_types:
             yield from inside(keys, variants.gpu_of_release(instance_type, release))
+        if endpoint.instance_types:
+            types = list(map(platform_facts.instance_type, endpoint.instance_types))
+            yield from pools.one_driver(types, release)
         yield from stage.metrics_of_a_private_network(
             endpoint.publish_metrics, self.private_network
         )

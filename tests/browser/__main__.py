@@ -1,21 +1,16 @@
-"""Write the images of the docs: `make browser-image`; ONLY=review or page for one of them."""
+"""Write the images of the local SageMaker's page: `make browser-image`."""
 
 import io
-import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from PIL import Image
 
-from release.review import page
 from tests.browser.busy_aws import busy_aws
 from tests.browser.chromium import chromium
-from tests.unit.release.review.pictured import REPORT
 
 ROOT = Path(__file__).parents[2]
-IMAGES = ROOT / "docs" / "images"
 PAGE_IMAGES = ROOT / "local_sagemaker" / "docs" / "images"
 WIDTH, HEIGHT = 1200, 960
 RECORDED_WIDTH, RECORDED_HEIGHT = 1000, 800
@@ -36,30 +31,6 @@ SCRIPT = (
 
 PICTURED, RECORDED = 215.0, 285.0
 """Seconds after which the picture is taken, and the recording ends."""
-
-
-def main() -> None:
-    """Write what the first argument names, or all."""
-    written: dict[str, Callable[[], None]] = {"review": review, "page": local_page}
-    for name in sys.argv[1:] or written:
-        written[name]()
-
-
-def review() -> None:
-    """Write review.png."""
-    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
-        file = Path(folder) / "review.html"
-        file.write_text(page.render(REPORT), encoding="utf-8")
-        shown = browser.new_page(viewport={"width": WIDTH, "height": 900})
-        shown.goto(file.as_uri())
-        end = shown.locator("figure.picture").bounding_box()
-        assert end
-        height = end["y"] + end["height"] + 16
-        shown.screenshot(
-            path=IMAGES / "review.png",
-            full_page=True,
-            clip={"x": 0, "y": 0, "width": WIDTH, "height": height},
-        )
 
 
 def local_page() -> None:
@@ -96,4 +67,4 @@ def local_page() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    local_page()

@@ -45,7 +45,7 @@ FOCUSED = """
 def hostile() -> Watched:
     """Return a run in which every name that a user can choose is markup, or long."""
     run = busy()
-    bad = instance(3, model(EVIL, 100, target=f"{EVIL}.tar.gz"), configuration=EVIL)
+    bad = instance(3, model(EVIL, 100, target=f"{EVIL}.tar.gz"))
     first = variant(bad, name="v" * 63, instance_type=EVIL)
     run.endpoints.insert(0, endpoint(LONG, first, failure=EVIL, configuration=EVIL))
     run.alarms.append(alarm(EVIL * 3, "ALARM", of=LONG, watches=EVIL, condition=EVIL))
@@ -149,12 +149,12 @@ def test_instances_and_their_models_are_told_in_words(shown: Page) -> None:
     assert lanes.count() == 2
     first = lanes.nth(0)
     assert first.locator("h4").inner_text().split() == [instance_id(1)[:8], "serving"]
-    assert "memory 390 MiB of 900 MiB" in first.locator(".numbers").inner_text()
+    assert "memory 570 MiB of 900 MiB" in first.locator(".numbers").inner_text()
     told = first.locator(".names li").evaluate_all("all => all.map((it) => it.ariaLabel)")
     assert told == [
-        "minilm: loaded, memory 180 MiB, 1 call under way, 12 answered",
+        "minilm: loaded, 90 MiB on the volume, 1 call under way, 12 answered",
         "bert: evicted",
-        "reranker: loaded, memory 180 MiB, 0 calls under way, 12 answered",
+        "reranker: loaded, 90 MiB on the volume, 0 calls under way, 12 answered",
         "clip: loading, 1 call under way, 0 answered",
     ]
 

@@ -8,13 +8,14 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
 from local_sagemaker.front.http_server import RequestGuard, http_server
 from local_sagemaker.happenings import Happening, Kind
-from local_sagemaker.watch import schema
 from local_sagemaker.watch.events import Events
 from local_sagemaker.watch.site import Site
+
+Record = dict[str, Any]
 
 NOW = 1_790_000_000.0
 MIB = 1 << 20
@@ -28,11 +29,11 @@ class Watched:
         self.now = NOW
         self.started = started
         self.happened = Events(lambda: self.now)
-        self.endpoints: list[schema.Endpoint] = []
-        self.alarms: list[schema.Alarm] = []
+        self.endpoints: list[Record] = []
+        self.alarms: list[Record] = []
         self.asked: list[dict[str, int]] = []
 
-    def state(self, *, after: int = 0, since: int = 0) -> schema.State:
+    def state(self, *, after: int = 0, since: int = 0) -> Record:
         """Answer as `Watch` does."""
         self.asked.append({"after": after, "since": since})
         endpoints = copy.deepcopy(self.endpoints)
@@ -43,15 +44,14 @@ class Watched:
                 for name in ("calls", "errors", "p50", "p95"):
                     rates[name] = rates[name][skipped:]
                 rates["first"] += skipped
-        return schema.State(
-            speed=60.0,
-            started=self.started,
-            now=self.now,
-            gpu_trace=None,
-            endpoints=endpoints,
-            alarms=copy.deepcopy(self.alarms),
-            events=self.happened.after(after),
-        )
+        return {
+            "speed": 60.0,
+            "started": self.started,
+            "now": self.now,
+            "endpoints": endpoints,
+            "alarms": copy.deepcopy(self.alarms),
+            "events": self.happened.after(after),
+        }
 
     def tell(self, kind: Kind, message: str, *place: str, ago: float = 0) -> None:
         """Let something have happened so many seconds ago, to an endpoint and what is in it."""
@@ -59,8 +59,8 @@ class Watched:
         self.happened.tell(Happening(kind, message, **members, time=self.now - ago))
 
 
-def model(name: str, ago: float, *, state: str = "loaded", **more: Any) -> schema.Model:
-    given = {
+def model(name: str, ago: float, *, state: str = "loaded", **more: Any) -> Record:
+    return {
         "target": f"{name}-{DIGEST}.tar.gz",
         "name": name,
         "state": state,
@@ -68,10 +68,8 @@ def model(name: str, ago: float, *, state: str = "loaded", **more: Any) -> schem
         "calls": 1,
         "answered": 12,
         "disk": 90 * MIB,
-        "memory": 180 * MIB,
         **more,
     }
-    return cast("schema.Model", given)
 
 
 def instance_id(number: int) -> str:
@@ -79,13 +77,12 @@ def instance_id(number: int) -> str:
     return f"i-{hashlib.sha256(bytes([number])).hexdigest()[:17]}"
 
 
-def instance(number: int, *models: schema.Model, **more: Any) -> schema.Instance:
-    given = {
+def instance(number: int, *models: Record, **more: Any) -> Record:
+    return {
         "id": instance_id(number),
-        "configuration": "Config1",
         "state": "serving",
         "calls": sum(it["calls"] for it in models),
-        "memory": sum(it["memory"] or 0 for it in models) + 30 * MIB,
+        "memory": (180 * len(models) + 30) * MIB,
         "memory_limit": 900 * MIB,
         "disk": sum(it["disk"] for it in models),
         "disk_limit": 30 << 30,
@@ -93,21 +90,20 @@ def instance(number: int, *models: schema.Model, **more: Any) -> schema.Instance
         "models": list(models),
         **more,
     }
-    return cast("schema.Instance", given)
 
 
-def rates(seconds: int = 600, *, most: float = 20, failing: bool = False) -> schema.Rates:
+def rates(seconds: int = 600, *, most: float = 20, failing: bool = False) -> Record:
     """Return calls that come and go, with a wave of errors if some fail."""
     waves = [0.5 + 0.5 * math.sin(it / 40) for it in range(seconds)]
     calls = [int(most * it) for it in waves]
     errors = [c // 4 if failing and 420 < it < 460 else 0 for it, c in enumerate(calls)]
     p50 = [12 + 6 * w if c else None for w, c in zip(waves, calls, strict=True)]
     p95 = [30 + 40 * w * w if c else None for w, c in zip(waves, calls, strict=True)]
-    return schema.Rates(first=int(NOW) - seconds, calls=calls, errors=errors, p50=p50, p95=p95)
+    return {"first": int(NOW) - seconds, "calls": calls, "errors": errors, "p50": p50, "p95": p95}
 
 
-def variant(*instances: schema.Instance, name: str = "AllTraffic", **more: Any) -> schema.Variant:
-    given = {
+def variant(*instances: Record, name: str = "AllTraffic", **more: Any) -> Record:
+    return {
         "name": name,
         "weight": 1.0,
         "instance_type": "ml.g5.xlarge",
@@ -120,11 +116,10 @@ def variant(*instances: schema.Instance, name: str = "AllTraffic", **more: Any) 
         "rates": rates(),
         **more,
     }
-    return cast("schema.Variant", given)
 
 
-def endpoint(name: str, *variants: schema.Variant, **more: Any) -> schema.Endpoint:
-    given = {
+def endpoint(name: str, *variants: Record, **more: Any) -> Record:
+    return {
         "name": name,
         "status": "InService",
         "configuration": "Config1",
@@ -132,25 +127,20 @@ def endpoint(name: str, *variants: schema.Variant, **more: Any) -> schema.Endpoi
         "variants": list(variants),
         **more,
     }
-    return cast("schema.Endpoint", given)
 
 
-def alarm(
-    name: str, state: str = "OK", *, of: str | None = "prod-text", **more: Any
-) -> schema.Alarm:
-    given = {
+def alarm(name: str, state: str = "OK", *, of: str | None = "prod-text", **more: Any) -> Record:
+    return {
         "name": name,
         "endpoint": of,
         "variant": "AllTraffic",
         "watches": "ModelLatency",
         "condition": "p99 > 500000 in 2 of 3 periods of 60 s",
-        "threshold": 500_000.0,
         "value": 620_000.0 if state == "ALARM" else 120_000.0,
         "state": state,
         "since": NOW - 40,
         **more,
     }
-    return cast("schema.Alarm", given)
 
 
 def busy() -> Watched:
@@ -203,7 +193,7 @@ def busy() -> Watched:
                     1,
                     model("minilm", 386),
                     model("reranker", 176, calls=0),
-                    model("clip", 60, state="loading", memory=None, answered=0),
+                    model("clip", 60, state="loading", disk=0, answered=0),
                 ),
                 instance(2, model("minilm", 81), model("bert", 36)),
                 current_count=2,

@@ -20,10 +20,8 @@ from local_sagemaker.tests.support.tiny_models import TIMES, write_python
 from release.preflight.__main__ import main
 from release.review.assemblies import write
 from release.review.deployed import Deployed
-from release.review.findings import NOTHING
-from release.review.model_changes import Cause
-from release.review.report import StageReview, review_stage
-from release.tree import NotSynthesised, Tree
+from release.review.stage_review import StageReview, review_stage
+from release.tree import Tree
 from tests.local.commands import run_as
 from tests.local.conftest import Checkout
 from tests.local.permissions import beyond_the_ledger
@@ -157,71 +155,50 @@ FITS = "stages/fits.yaml"
 
 
 @pytest.fixture
-def deployed(local_sagemaker: LocalSageMaker) -> Deployed:
-    return Deployed(local_sagemaker.session("live-review"), "fits", ("fits", "prod"))
-
-
-@pytest.fixture
-def review(app: Checkout, deployed: Deployed, tmp_path: Path) -> Review:
+def review(app: Checkout, local_sagemaker: LocalSageMaker, tmp_path: Path) -> Review:
     def against_what_is_deployed() -> StageReview:
-        return review_stage(
-            "fits",
-            deployed,
-            write(Tree(app.path), tmp_path, ["fits"]),
-            missing=None,
-            lint=lambda *_: NOTHING,
-            acknowledgement=lambda _: None,
-        )
+        session = local_sagemaker.session("live-review")
+        deployed = Deployed.of(session, "fits", ("fits", "prod"))
+        return review_stage("fits", deployed, write(Tree(app.path), tmp_path, ["fits"]))
 
     stage(app.path, "fits", count=1)
     return against_what_is_deployed
 
 
-def _change_sets() -> list[str]:
-    cloudformation = boto3.client("cloudformation")
-    return [
-        it["ChangeSetName"]
-        for stack in ("fits-models", "fits-math")
-        for it in cloudformation.list_change_sets(StackName=stack)["Summaries"]
-        if it["ChangeSetName"].startswith("review-")
-    ]
-
-
 def test_what_was_just_deployed_does_not_change(review: Review) -> None:
-    found = review()
-    assert [stack.text for stack in found.stacks] == []
-    assert found.no_base is None
-    assert _change_sets() == []
+    stage_review = review()
+    assert [stack.text for stack in stage_review.stacks] == []
+    assert stage_review.no_base is None
 
 
-def test_a_change_is_told_by_cloudformation_itself(app: Checkout, review: Review) -> None:
+def test_a_change_is_compared_with_what_is_deployed(app: Checkout, review: Review) -> None:
     with app.edited(FITS, "instance_type: ml.m5.xlarge", "instance_type: ml.m5.2xlarge"):
-        found = review()
-    (sentence,) = found.sentences
-    assert "**fits-math**: updated in place, all at once" in sentence
-    assert "ml.m5.xlarge -> ml.m5.2xlarge" in sentence
-    impacts = {it.type: it.impact for stack in found.stacks for it in stack.changes}
+        stage_review = review()
+    (endpoint,) = stage_review.endpoints
+    assert "**fits-math**: updated in place, all at once" in endpoint.sentence
+    assert "ml.m5.xlarge -> ml.m5.2xlarge" in endpoint.sentence
+    impacts = {
+        change.type: change.impact for stack in stage_review.stacks for change in stack.changes
+    }
     assert impacts["AWS::SageMaker::EndpointConfig"] == "WILL_REPLACE"
-    assert _change_sets() == []
 
 
 def test_a_model_s_code_is_rebuilt_for_the_deployed_one(app: Checkout, review: Review) -> None:
     with app.edited("models/times/times/1/model.py", "* 2", "* 3"):
-        found = review()
-    (model,) = found.models
+        (model,) = review().models
     assert model.state == "rebuilt"
-    assert model.because == (Cause("deployed"),)
+    assert model.because == ("other sources than the deployed ones",)
 
 
 def test_an_endpoint_that_goes_is_a_danger(app: Checkout, review: Review) -> None:
     with app.edited(FITS, "  math:", "  words:"):
-        found = review()
-    assert any("fits-math" in danger.key for danger, _ in found.dangers)
-    assert any(it.startswith("**fits-words**: new") for it in found.sentences)
+        stage_review = review()
+    assert any("fits-math" in danger.subject for danger in stage_review.dangers)
+    assert [(each.name, each.state) for each in stage_review.endpoints] == [
+        ("fits-math", "removed"),
+        ("fits-words", "new"),
+    ]
 
 
-def test_a_stage_that_is_not_deployed_has_no_stacks(app: Checkout) -> None:
-    nowhere = Deployed(boto3.Session(), "prod", ("fits", "prod"))
-    assert nowhere.stages() == []
-    with pytest.raises(NotSynthesised, match="fits was not asked for"):
-        nowhere.synth("fits")
+def test_a_stage_that_is_not_deployed_has_no_stacks() -> None:
+    assert Deployed.of(boto3.Session(), "prod", ("fits", "prod")).stages() == []

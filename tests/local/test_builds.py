@@ -17,9 +17,9 @@ BUILDSPEC = {
     "phases": {
         "build": {
             "commands": [
-                "mkdir -p result/outputs",
-                'cp "$CODEBUILD_SRC_DIR_job/model.onnx" result/model.plan',
-                'cp "$CODEBUILD_SRC_DIR_job/inputs/a.bin" result/outputs/',
+                "mkdir -p result/outputs; "
+                'cp "$CODEBUILD_SRC_DIR_job/model.onnx" result/model.plan; '
+                'cp "$CODEBUILD_SRC_DIR_job/inputs/a.bin" result/outputs/; '
                 "echo error: the plan is not a plan; exit 3",
             ]
         }

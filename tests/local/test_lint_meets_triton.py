@@ -74,6 +74,7 @@ MAY_SAY = (
         "optimization { priority: PRIORITY_MAX input_pinned_memory { enable: false } }",
         "metric_tags { key: 'team' value: 'search' }",
         "response_cache { enable: true }",
+        "model_transaction_policy { decoupled: true }",
     ),
 )
 # Left out until the linter knows them, for Triton refuses: batch_input and batch_output of unknown
@@ -114,7 +115,7 @@ SLIPS = (
     "version_policy { specific { } }",
     "version_policy { specific { versions: 7 } }",
     "parameters { key: 'FORCE_CPU_ONLY_INPUT_TENSORS' value { string_value: 'maybe' } }",
-    "model_transaction_policy { decoupled: true }",
+    "response_cache { enable: true } model_transaction_policy { decoupled: true }",
     "ensemble_scheduling { }",
     "optimization { execution_accelerators { cpu_execution_accelerator { name: 'openvino' } } }",
 )

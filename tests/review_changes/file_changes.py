@@ -163,6 +163,12 @@ DANGEROUS: dict[str, Change] = {
     "packages from elsewhere": _text(PINNED, r"\A", "--index-url https://example.com/simple\n"),
     "a check that is skipped": _text(r"\.checkov\.yaml", "^skip-check:\n", r"\g<0>  - CKV_1\n"),
     "rules of cfn-lint that are skipped": _text(r"\.cfnlintrc\.yaml", r"\Z", "  - E\n"),
+    "a tolerance that is gone": _text(GOLDEN, r',\s*"max_relative_difference": [0-9.e-]+', ""),
+    "weights without a hash": _text(RECIPES, r"^    \S+: [0-9a-f]{64}\n", ""),
+    "cdk-nag's checks that are not added": _text(
+        r"stacks/stage_stacks\.py", r"^ +Validations.*add_plugins.*$", "    pass"),
+    "another kind of file that checkov checks": _text(
+        r"\.checkov\.yaml", r"\[cloudformation\]", "[dockerfile]"),
     "another app": _text(r"cdk\.json", r"app\.py", "other.py"),
     "a secret": _workflow(_reads_secret),
     "a job that waits no more": _workflow(_waits_no_more),

@@ -10,7 +10,7 @@ from release.review.dangers import dangers
 from release.review.endpoint_changes import endpoint_changes
 from release.review.model_changes import model_changes
 from release.review.money import cost_changes
-from release.review.summaries import endpoint_summary, notes
+from release.review.stack_changes import notes
 from tests.review_changes.changes import Change
 from tests.review_changes.stages import ROOT, synthesised
 
@@ -41,10 +41,7 @@ def _always(stage: str) -> frozenset[str]:
 def _said(comparison: Comparison) -> Iterator[str]:
     yield from (it.key for it in dangers(comparison))
     models = model_changes(comparison)
-    endpoints = (
-        endpoint_summary(comparison, it, [model for model in models if model.endpoint == it.name])
-        for it in endpoint_changes(comparison, compared=True)
-    )
+    endpoints = (endpoint.sentence for endpoint in endpoint_changes(comparison, models))
     for line in (*endpoints, *notes(comparison, models)):
         name, _, rest = line.partition("**: ")
         yield from (f"{name}: {it}" for it in rest.split("; ") if not _GENERAL.fullmatch(it))

@@ -73,9 +73,12 @@ def test_the_plan_in_the_assembly_is_that_of_its_templates(stage: str, assembly:
         entries = by_kind["AWS::SSM::Parameter"]
         assert endpoint["catalog"] == [json.loads(entry["Value"]) for entry in entries]
         (config,) = by_kind["AWS::SageMaker::EndpointConfig"]
-        types = {name: variant["instance_type"] for name, variant in endpoint["variants"].items()}
+        types = {
+            name: [pool["instance_type"] for pool in variant["pools"]]
+            for name, variant in endpoint["variants"].items()
+        }
         variants = config["ProductionVariants"]
-        assert types == {variant["VariantName"]: variant["InstanceType"] for variant in variants}
+        assert types == {variant["VariantName"]: [variant["InstanceType"]] for variant in variants}
 
 
 def test_model_stack_knows_no_model(stage: str, templates: Templates) -> None:

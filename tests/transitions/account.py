@@ -32,6 +32,7 @@ from local_sagemaker.happenings import untold
 from local_sagemaker.hosting import fleet as fleet_module
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.instance import Instance
+from local_sagemaker.hosting.pools import Capacities
 from local_sagemaker.quotas.account import AccountQuotas
 from local_sagemaker.sagemaker import cloudformation as sagemaker_types
 from local_sagemaker.sagemaker import endpoint as endpoint_module
@@ -78,7 +79,11 @@ class Account:
         self._clock.then = lambda _: self._bake()
         self.hosting = Hosting(
             SimpleNamespace(  # type: ignore[arg-type]
-                s3=self.s3, instances=2, tell=untold, most_failed_pings=None
+                capacities=Capacities(),
+                instances=2,
+                most_failed_pings=None,
+                s3=self.s3,
+                tell=untold,
             ),
             fleet=Fleet,
             clock=lambda: self._clock,  # type: ignore[arg-type, return-value]

@@ -11,6 +11,7 @@ versions of the models that it serves: a number that stands in their code."""
 
 CANARY = {"strategy": "canary", "percent": 50, "wait_seconds": 60}
 SCALING = {"min_count": 2, "max_count": 4, "max_rps": 60}
+GPUS = ["ml.g6.xlarge", "ml.g5.xlarge"]
 TWO = {"Standard": {"weight": 9}, "Large": {"weight": 1, "instance_type": "ml.m5.2xlarge"}}
 
 
@@ -29,7 +30,14 @@ BASES = {
     "multi-model, scaled": state(scaling=SCALING),
     "two variants": state(variants=TWO),
     "single-model": {**state(hosting="single-model"), "models": {"times": 2}},
+    "instance types": {
+        **state(hosting="single-model", instance_type=None, instance_types=GPUS),
+        "models": {"times": 2},
+    },
 }
+
+
+ONE_TYPE = ("multi-model", "multi-model, scaled", "two variants", "single-model")
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,11 +47,11 @@ class Change:
     axis: str
     name: str
     settings: Mapping[str, Any]
-    bases: tuple[str, ...] = tuple(BASES)
+    bases: tuple[str, ...] = ONE_TYPE
 
 
 def _of_endpoint(axis: str, name: str, *bases: str, **settings: Any) -> Change:
-    return Change(axis, name, {"endpoint": settings}, bases or tuple(BASES))
+    return Change(axis, name, {"endpoint": settings}, bases or ONE_TYPE)
 
 
 ONE_VARIANT = ("multi-model", "multi-model, scaled", "single-model")
@@ -52,6 +60,19 @@ MULTI_MODEL = ("multi-model", "multi-model, scaled", "two variants")
 CHANGES = (
     _of_endpoint("type", "another instance type", instance_type="ml.m5.4xlarge"),
     _of_endpoint("type", "more instances", instance_count=3),
+    _of_endpoint("type", "two instance types for one", "single-model",
+                 instance_type=None, instance_types=["ml.m5.xlarge", "ml.c5.xlarge"]),
+    _of_endpoint("type", "a third instance type", "instance types",
+                 instance_types=[*GPUS, "ml.g6e.xlarge"]),
+    _of_endpoint("type", "instance types in another order", "instance types",
+                 instance_types=GPUS[::-1]),
+    _of_endpoint("type", "one instance type for two", "instance types",
+                 instance_type=GPUS[0], instance_types=None),
+    _of_endpoint("scaling", "scaling of instance types", "instance types", scaling=SCALING),
+    Change("release", "another release of instance types", {"release": "25.09"},
+           ("instance types",)),
+    Change("model", "a new version on instance types", {"models": {"times": 3}},
+           ("instance types",)),
     _of_endpoint(
         "variant", "a variant added", *ONE_VARIANT, variants={"AllTraffic": {}, "Second": {}}
     ),

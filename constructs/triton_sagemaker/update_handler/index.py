@@ -218,15 +218,21 @@ def _refusals(properties: Record, live: Record) -> Iterator[str]:
 
 
 def _scaled_variants(properties: Record, old: Record, new: Record) -> Iterator[str]:
-    """A variant that is registered for scaling may not get other instances.
+    """A variant that is registered for scaling may not get another instance type.
 
-    Source: SageMaker developer guide, "Update endpoints that use auto scaling".
+    Source: SageMaker developer guide, "Update endpoints that use auto scaling". Scaling stays where
+    a variant gets instance pools, or has them (AWS machine learning blog, "Capacity-aware
+    inference", 2026-05-04): those are not compared.
     """
-    types = {variant["VariantName"]: variant["InstanceType"] for variant in _production(new)}
-    changed = {
-        f"endpoint/{properties['Endpoint']}/variant/{variant['VariantName']}"
+    types = {variant["VariantName"]: variant.get("InstanceType") for variant in _production(new)}
+    pairs = {
+        variant["VariantName"]: (variant.get("InstanceType"), types[variant["VariantName"]])
         for variant in _production(old)
-        if types.get(variant["VariantName"]) != variant["InstanceType"]
+    }
+    changed = {
+        f"endpoint/{properties['Endpoint']}/variant/{name}"
+        for name, (before, after) in pairs.items()
+        if before and after and before != after
     }
     if not changed:
         return
@@ -422,7 +428,15 @@ def _variants(config: Record) -> str:
 def _containers(config: Record) -> list[Record]:
     """Return the containers of a configuration, as far as their Models are still there."""
     describe = boto3.client("sagemaker").describe_model
-    names = sorted({variant["ModelName"] for variant in _production(config)})
+    names = sorted(
+        {variant["ModelName"] for variant in _production(config)}
+        | {
+            pool["ModelNameOverride"]
+            for variant in _production(config)
+            for pool in variant.get("InstancePools", ())
+            if "ModelNameOverride" in pool
+        }
+    )
     models = [_if_found(describe, ModelName=name) for name in names]
     return [{"Mode": "SingleModel", **model["PrimaryContainer"]} for model in models if model]
 

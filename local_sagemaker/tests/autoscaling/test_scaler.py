@@ -28,12 +28,8 @@ class Scaled:
     def __init__(
         self, scaling: AutoScaling, variants: Variants, cloudwatch: CloudWatch, time: Time
     ) -> None:
-        self.scaling, self.variants, self.cloudwatch, self.time = (
-            scaling,
-            variants,
-            cloudwatch,
-            time,
-        )
+        self.scaling, self.variants = scaling, variants
+        self.cloudwatch, self.time = cloudwatch, time
         scaling.register(TARGET)
 
     def alarm(self, kind: str | None, *points: float, metric: str = CALLS) -> None:
@@ -54,14 +50,9 @@ class Scaled:
         self.variants.settle()
         self.tick()
 
-    def activities(self, *, not_scaled: bool = False) -> list[dict[str, Any]]:
-        request = {"IncludeNotScaledActivities": not_scaled}
-        found: list[dict[str, Any]] = self.scaling.describe_activities(request)["ScalingActivities"]
+    def activities(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.scaling.describe_activities({})["ScalingActivities"]
         return found
-
-    def reasons(self) -> list[dict[str, Any]]:
-        found = [it for it in self.activities(not_scaled=True) if "NotScaledReasons" in it]
-        return [it for activity in found for it in activity["NotScaledReasons"]]
 
 
 @pytest.fixture
@@ -162,20 +153,12 @@ def test_of_several_policies_the_largest_wins_and_all_must_agree_to_scale_in(
     assert scaled.tick() == [5, 3]
 
 
-def test_why_nothing_is_scaled_is_told_once_to_whoever_asks(scaled: Scaled) -> None:
-    scaled.variants.count = scaled.variants.desired = 6
-    scaled.alarm(HIGH, 100)
-    scaled.tick()
-    scaled.tick()
-    assert scaled.activities() == []
-    assert scaled.reasons() == [{"Code": "AlreadyAtMaxCapacity", "MaxCapacity": 6}]
-    (activity,) = scaled.activities(not_scaled=True)
-    assert activity["Description"] == "Attempting to scale due to alarm triggered"
-    assert activity["StatusCode"] == "Failed"
-    scaled.variants.count = scaled.variants.desired = 2
-    scaled.alarm(LOW, 1)
-    scaled.tick()
-    assert scaled.reasons()[0] == {"Code": "AlreadyAtMinCapacity", "MinCapacity": 2}
+def test_an_endpoint_that_is_updated_is_not_scaled(scaled: Scaled) -> None:
+    scaled.variants.status = "Updating"
+    scaled.alarm(HIGH, 120)
+    assert scaled.tick() == []
+    scaled.variants.settle()
+    assert scaled.tick() == [4]
 
 
 def test_what_sagemaker_refuses_is_told_once(scaled: Scaled) -> None:
@@ -255,20 +238,6 @@ def test_a_scheduled_action_that_cannot_be_done_fails_and_the_limits_stay(
     (activity,) = scaled.activities()
     assert activity["StatusCode"] == "Failed"
     assert refusal in activity["StatusMessage"]
-
-
-def test_a_recurring_action_begins_at_its_start_and_ends_at_its_end(scaled: Scaled) -> None:
-    now = scaled.time.now
-    more = {"Schedule": "cron(* * * * ? *)", "StartTime": now + 90, "EndTime": now + 160}
-    scaled.scaling.put_action({**ACTION, **more})
-    assert scaled.tick(80) == []
-    assert scaled.tick(10) == [4]  # at its start
-    scaled.settle()
-    assert len(scaled.activities()) == 2
-    scaled.tick(50)  # a minute later
-    assert len(scaled.activities()) == 3
-    scaled.tick(60)  # after its end
-    assert len(scaled.activities()) == 3
 
 
 def test_an_endpoint_that_is_gone_stops_nothing_else(scaled: Scaled) -> None:

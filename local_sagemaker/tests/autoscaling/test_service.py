@@ -83,20 +83,16 @@ def test_limits_are_needed_and_in_order(
     assert targets(scaling) == []
 
 
-def test_deregistering_a_target_deletes_its_policies(scaling: AutoScaling) -> None:
-    scaling.register(TARGET)
-    scaling.put_policy(POLICY)
-    assert scaling.deregister(KEY) == {}
-    assert (targets(scaling), policies(scaling)) == ([], [])
-
-
-def test_an_endpoint_that_is_deleted_is_forgotten_with_its_policies(scaling: AutoScaling) -> None:
+@pytest.mark.parametrize("end", ["deregister", "forget"])
+def test_policies_and_their_alarms_go_with_the_target(
+    scaling: AutoScaling, cloudwatch: CloudWatch, end: str
+) -> None:
     scaling.register(TARGET)
     scaling.put_policy(POLICY)
     scaling.forget("tex")
     assert (len(targets(scaling)), len(policies(scaling))) == (1, 1)
-    scaling.forget("text")
-    assert (targets(scaling), policies(scaling)) == ([], [])
+    scaling.forget("text") if end == "forget" else scaling.deregister(KEY)
+    assert (targets(scaling), policies(scaling), cloudwatch.alarms) == ([], [], {})
 
 
 # Policies
@@ -116,28 +112,6 @@ def test_what_is_not_registered_has_no_policy(scaling: AutoScaling) -> None:
         assert refused.value.message == message
 
 
-@pytest.mark.parametrize(("size", "number"), [({}, 10), ({"MaxResults": 4}, 4)])
-def test_policies_are_described_a_page_at_a_time(
-    scaling: AutoScaling, size: dict[str, int], number: int
-) -> None:
-    scaling.register(TARGET)
-    for each in range(11):
-        scaling.put_policy(policy(f"p{each:02}", custom(f"m{each}")))
-    answer = scaling.describe_policies(size)
-    found = [it["PolicyName"] for it in answer["ScalingPolicies"]]
-    assert found == [f"p{each:02}" for each in range(number)]
-    while "NextToken" in answer:
-        answer = scaling.describe_policies({**size, "NextToken": answer["NextToken"]})
-        found += [it["PolicyName"] for it in answer["ScalingPolicies"]]
-    assert found == [f"p{each:02}" for each in range(11)]
-
-
-def test_a_token_that_is_none_is_refused_by_its_own_code(scaling: AutoScaling) -> None:
-    with pytest.raises(ApiError) as refused:
-        scaling.describe_targets({"NextToken": "x"})
-    assert refused.value.code == "InvalidNextTokenException"
-
-
 @pytest.mark.parametrize(("resource", "count"), [(KEY["ResourceId"], 1), ("endpoint/x", 0)])
 def test_targets_are_filtered_by_their_resources(
     scaling: AutoScaling, resource: str, count: int
@@ -145,16 +119,6 @@ def test_targets_are_filtered_by_their_resources(
     scaling.register(TARGET)
     request = {"ServiceNamespace": "sagemaker", "ResourceIds": [resource]}
     assert len(scaling.describe_targets(request)["ScalableTargets"]) == count
-
-
-@pytest.mark.parametrize("end", ["deregister", "forget"])
-def test_the_alarms_go_with_the_target(
-    scaling: AutoScaling, cloudwatch: CloudWatch, end: str
-) -> None:
-    scaling.register(TARGET)
-    scaling.put_policy(POLICY)
-    scaling.forget("text") if end == "forget" else scaling.deregister(KEY)
-    assert cloudwatch.alarms == {}
 
 
 def test_two_policies_of_a_target_have_different_metrics(scaling: AutoScaling) -> None:
@@ -209,18 +173,15 @@ def actions(scaling: AutoScaling) -> list[dict[str, Any]]:
     return found
 
 
-def test_of_an_action_that_is_put_again_times_that_are_not_named_are_deleted(
+def test_of_an_action_that_is_put_again_members_that_are_not_named_stay(
     scaling: AutoScaling,
 ) -> None:
     scaling.register(TARGET)
-    scaling.put_action({**ACTION, "EndTime": 1_900_000_000})
+    scaling.put_action(ACTION)
     scaling.put_action({**KEY, "ScheduledActionName": "morning", "Schedule": "cron(0 * * * ? *)"})
     (found,) = actions(scaling)
-    assert "EndTime" not in found
-    assert (found["Schedule"], found["ScalableTargetAction"]) == (
-        "cron(0 * * * ? *)",
-        {"MinCapacity": 4},
-    )
+    assert found["Schedule"] == "cron(0 * * * ? *)"
+    assert found["ScalableTargetAction"] == {"MinCapacity": 4}
 
 
 @pytest.mark.parametrize(

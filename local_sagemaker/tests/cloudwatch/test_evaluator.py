@@ -107,26 +107,6 @@ def test_statistics_are_of_a_period(evaluator: Evaluator, statistic: Record, val
     assert json.loads(described()["StateReasonData"])["recentDatapoints"] == [value]
 
 
-def test_m_of_n_datapoints(evaluator: Evaluator) -> None:
-    alarm(EvaluationPeriods=3, DatapointsToAlarm=2)
-    for minute, value in enumerate((9, 0, 9)):
-        put(value, T0 + 60 * minute)
-    assert state(evaluator, T0 + 180) == "ALARM"
-    put(0, T0 + 180)
-    assert state(evaluator, T0 + 240) == "OK"
-
-
-def test_missing_data_is_treated_as_the_alarm_says(evaluator: Evaluator) -> None:
-    alarm(TreatMissingData="notBreaching")
-    assert state(evaluator, T0) == "OK"
-    for minute, (missing, expected) in enumerate(
-        [("breaching", "ALARM"), ("ignore", "ALARM"), ("missing", "INSUFFICIENT_DATA")]
-    ):
-        alarm(TreatMissingData=missing)
-        evaluator.evaluate(T0 + 120 * minute)
-        assert state(evaluator, T0 + 120 * minute + 60) == expected
-
-
 def test_an_alarm_that_is_changed_keeps_its_state_until_it_is_evaluated(
     evaluator: Evaluator,
 ) -> None:

@@ -111,7 +111,7 @@ def test_cloudformation_makes_it(evaluator: Evaluator) -> None:
     ("metrics", "why"),
     [
         (queries("measured / requests"), "computes one IF.* not measured / requests"),
-        (queries("IF(loaded < 1, requests)"), "no metric loaded"),
+        (queries("IF(loaded < 1, requests, 0)"), "not IF.loaded"),
         (queries(requests=300), "one period"),
     ],
 )
@@ -124,9 +124,3 @@ def test_other_expressions_are_refused(
         Expression.of(metrics)
     assert answer["message"] == str(refused.value)
     assert ministack._alarms.get("a") is None
-
-
-def test_an_expression_without_a_last_value_has_none_where_its_condition_is_false() -> None:
-    expression = Expression.of(queries("IF(measured >= 2, requests)"))
-    data = {"measured": {1: 1.0, 2: 2.0, 3: 2.0}, "requests": {1: 7.0, 2: 8.0}}
-    assert expression.values(data) == {2: 8.0, 3: 0.0}

@@ -26,10 +26,8 @@ def _empty() -> Iterator[None]:
 
 
 @pytest.fixture
-def retention(_empty: None, monkeypatch: pytest.MonkeyPatch) -> Retention:
-    """Of modules that keep two points, and four events until two more have come."""
-    for name, number in (("MOST_EVENTS", 4), ("SLACK_EVENTS", 2)):
-        monkeypatch.setattr(retention_module, name, number)
+def retention(_empty: None) -> Retention:
+    """Of empty modules."""
     return Retention(metrics, logs, speed=60)
 
 
@@ -118,14 +116,12 @@ def test_of_many_changes_of_alarms_the_latest_are_kept(
     assert changes == ["Alarm updated from OK to ALARM", "Alarm updated from ALARM to OK"]
 
 
-def test_of_many_events_of_a_log_group_the_latest_are_kept_whichever_their_stream(
-    retention: Retention,
+def test_of_many_events_of_a_log_stream_the_latest_are_kept(
+    retention: Retention, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write("long", 1, 3, 5, 7)
+    monkeypatch.setattr(retention_module, "MOST_EVENTS", 2)
+    write("long", 1, 3, 5)
     write("short", 2, 4)
     retention.forget(T0)
-    assert written() == {"long": ["1", "3", "5", "7"], "short": ["2", "4"]}
-    write("third", 8)
-    retention.forget(T0)
-    assert written() == {"long": ["5", "7"], "short": ["4"], "third": ["8"]}
-    assert sorted(it["@message"] for it in logs._log_records.values()) == ["4", "5", "7", "8"]
+    assert written() == {"long": ["3", "5"], "short": ["2", "4"]}
+    assert sorted(it["@message"] for it in logs._log_records.values()) == ["2", "3", "4", "5"]

@@ -85,11 +85,11 @@ def build(tmp_path: Path, s3: Any, logs: FakeLogs, clock: Clock) -> MakeBuild:
         logs_config: dict[str, Any] | None = None,
         quota: Quota | None = None,
         clock: Callable[[], float] = clock,
-        **phases: list[str],
+        **phases: str,
     ) -> Build:
         spec = {
             "version": "0.2",
-            "phases": {name: {"commands": commands} for name, commands in phases.items()},
+            "phases": {name: {"commands": [command]} for name, command in phases.items()},
             **({"artifacts": artifacts} if artifacts else {}),
         }
         arn = f"arn:aws:codebuild:us-east-1:000000000000:build/builder:{UUID}"

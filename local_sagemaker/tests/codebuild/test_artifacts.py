@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.codebuild.artifacts import S3_KEY, Output, check
+from local_sagemaker.codebuild.artifacts import Output, check
 from local_sagemaker.codebuild.buildspec import Artifacts
 from local_sagemaker.codebuild.phases import Failed
 from local_sagemaker.errors import ApiError
@@ -93,16 +93,6 @@ def test_a_bucket_that_takes_nothing_is_an_error(s3: Any, sources: Path) -> None
     assert failed.value.code == "CLIENT_ERROR"
 
 
-def test_objects_are_encrypted_with_the_key_and_name_their_build(s3: Any, sources: Path) -> None:
-    metadata = {"Metadata": {"codebuild-buildarn": ARN}}
-    upload(output(s3), sources, "plan")
-    assert s3.uploaded["plan"] == {
-        **metadata, "ServerSideEncryption": "aws:kms", "SSEKMSKeyId": KEY
-    }  # fmt: skip
-    upload(output(s3, key=S3_KEY), sources, "plan")
-    assert s3.uploaded["plan"] == {**metadata, "ServerSideEncryption": "aws:kms"}
-
-
 def test_a_project_without_artifacts_uploads_nothing(s3: Any, sources: Path) -> None:
     made = Output({"type": "NO_ARTIFACTS"}, ARN, KEY, s3)
     assert made.record == {"location": ""}
@@ -117,7 +107,7 @@ def test_a_project_without_artifacts_uploads_nothing(s3: Any, sources: Path) -> 
     [
         ({"type": "CODEPIPELINE"}, "the local SageMaker has no type CODEPIPELINE: write S3"),
         ({"type": "NO_ARTIFACTS", "name": "a"}, "artifact type NO_ARTIFACTS should have null"),
-        ({**S3, "location": "a/b"}, "location is 'a/b': write the name of the output bucket"),
+        ({**S3, "location": "a/b"}, "write the name of the output bucket as location"),
         ({**S3, "name": ""}, "there is no name: write the artifact's, or"),
         ({**S3, "packaging": "ZIP"}, "the local SageMaker has no packaging ZIP: write NONE"),
     ],

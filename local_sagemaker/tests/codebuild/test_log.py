@@ -5,7 +5,7 @@ import pytest
 from botocore.exceptions import EndpointConnectionError
 
 from local_sagemaker.codebuild.log import Log, stream
-from local_sagemaker.tests.codebuild.conftest import UUID, Clock, FakeLogs, failed
+from local_sagemaker.tests.codebuild.conftest import UUID, Clock, FakeLogs
 
 ENABLED = {"cloudWatchLogs": {"status": "ENABLED"}}
 
@@ -60,16 +60,10 @@ def test_batches_are_what_cloudwatch_takes(log: Log, logs: FakeLogs, content: by
     assert "".join(logs.messages("group", "stream")) == content.decode(errors="replace")
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        failed("ResourceNotFoundException", "PutLogEvents"),
-        EndpointConnectionError(endpoint_url="http://127.0.0.1:1"),
-    ],
-)
 def test_what_cloudwatch_does_not_take_stays_in_the_file(
-    log: Log, logs: FakeLogs, monkeypatch: pytest.MonkeyPatch, error: Exception
+    log: Log, logs: FakeLogs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    error = EndpointConnectionError(endpoint_url="http://127.0.0.1:1")
     asked = []
 
     def refuse(**request: Any) -> None:
@@ -91,7 +85,6 @@ def test_what_cloudwatch_does_not_take_stays_in_the_file(
 @pytest.mark.parametrize(
     ("config", "expected"),
     [
-        ({}, ("/aws/codebuild/builder", UUID)),
         (ENABLED, ("/aws/codebuild/builder", UUID)),
         ({"cloudWatchLogs": {"status": "ENABLED", "groupName": "mine"}}, ("mine", UUID)),
         (

@@ -17,7 +17,7 @@ from local_sagemaker.tests.codebuild.conftest import (
     said,
     statuses,
 )
-from local_sagemaker.tests.support.waiting import PATIENCE, eventually, runs
+from local_sagemaker.tests.support.waiting import eventually, runs
 
 OK = {"statusCode": "", "message": ""}
 STREAM = ("/aws/codebuild/builder", UUID)
@@ -33,17 +33,10 @@ def test_commands_see_settings_of_this_machine_but_not_its_secrets(
 ) -> None:
     monkeypatch.setenv("GITHUB_TOKEN", "secret")
     monkeypatch.setenv("PIP_INDEX_URL", "http://localhost:1/simple")
-    made = build(build=['echo "${GITHUB_TOKEN-unset} $PIP_INDEX_URL"', "command -v python"])
+    made = build(build='echo "${GITHUB_TOKEN-unset} $PIP_INDEX_URL"; command -v python')
     made.run()
     python = str(Path(sys.prefix) / "bin" / "python")
     assert printed(made) == ["unset http://localhost:1/simple", python]
-
-
-@pytest.mark.usefixtures("something_typed")
-def test_a_command_that_asks_gets_no_answer(build: MakeBuild) -> None:
-    made = build(build=["read -r line || echo nothing to read"])
-    made.run()
-    assert printed(made) == ["nothing to read"]
 
 
 # Phases
@@ -52,14 +45,12 @@ def test_a_command_that_asks_gets_no_answer(build: MakeBuild) -> None:
 def test_phases_run_in_order_and_their_times_are_kept(build: MakeBuild) -> None:
     made = build(
         clock=itertools.count(1_800_000_000, 0.75).__next__,
-        post_build=["echo 4"],
-        build=["echo 3"],
-        pre_build=["echo 2"],
-        install=["echo 1"],
+        build="echo 2",
+        install="echo 1",
     )
     made.record["timeoutInMinutes"] = 1_000_000
     made.run()
-    assert printed(made) == ["1", "2", "3", "4"]
+    assert printed(made) == ["1", "2"]
     names = (
         "SUBMITTED QUEUED PROVISIONING DOWNLOAD_SOURCE INSTALL PRE_BUILD BUILD POST_BUILD "
         "UPLOAD_ARTIFACTS FINALIZING"
@@ -78,50 +69,28 @@ def test_phases_run_in_order_and_their_times_are_kept(build: MakeBuild) -> None:
 
 
 def test_a_failed_command_is_named_with_its_status_and_not_with_its_words(build: MakeBuild) -> None:
-    made = build(build=["echo fine", "echo no GPU here; exit 7", "echo not reached"])
+    made = build(build="echo no GPU here; exit 7")
     made.run()
     assert made.record["buildStatus"] == "FAILED"
     assert made.record["buildComplete"] is True
     assert context(made, "BUILD") == failed_command("echo no GPU here; exit 7", 7)
     assert statuses(made)["BUILD"] == "FAILED"
-    assert printed(made) == ["fine", "no GPU here"]
+    assert printed(made) == ["no GPU here"]
     lines = said(made)
-    place = lines.index("Command did not exit successfully echo no GPU here; exit 7 exit status 7")
-    assert lines[place + 1 : place + 3] == [
+    place = lines.index("Phase complete: BUILD State: FAILED")
+    assert lines[place : place + 2] == [
         "Phase complete: BUILD State: FAILED",
         "Phase context status code: COMMAND_EXECUTION_ERROR Message: "
         "Error while executing command: echo no GPU here; exit 7. Reason: exit status 7",
     ]
 
 
-def test_commands_share_one_shell_as_far_as_folder_and_exports_go(build: MakeBuild) -> None:
-    made = build(
-        install=["mkdir -p 'a b'; cd 'a b'", "export WORD=\"$(printf 'two\\nlines')\" GONE=1"],
-        build=["unset GONE; cd ..; false"],
-        post_build=['echo "${PWD##*/} $WORD ${GONE-unset}"'],
-    )
-    made.run()
-    assert printed(made) == ["src two", "lines unset"]
-
-
-def test_the_last_phases_run_after_a_failed_build_which_they_can_see(build: MakeBuild) -> None:
-    succeeding = "echo succeeding: $CODEBUILD_BUILD_SUCCEEDING"
-    made = build(pre_build=[succeeding], build=["false"], post_build=[succeeding])
-    made.run()
-    assert printed(made) == ["succeeding: 1", "succeeding: 0"]
-    assert made.record["buildStatus"] == "FAILED"
-    after = ["POST_BUILD", "UPLOAD_ARTIFACTS", "FINALIZING", "COMPLETED"]
-    assert list(statuses(made))[-4:] == after
-    assert {statuses(made)[phase] for phase in after[:-1]} == {"SUCCEEDED"}
-
-
-@pytest.mark.parametrize("phase", ["install", "pre_build"])
-def test_nothing_runs_after_a_failed_preparation(build: MakeBuild, phase: str) -> None:
-    made = build(**{phase: ["false"]}, build=["echo built"], post_build=["echo cleaned"])
+def test_nothing_runs_after_a_failed_preparation(build: MakeBuild) -> None:
+    made = build(install="false", build="echo built")
     made.run()
     assert printed(made) == []
     assert made.record["buildStatus"] == "FAILED"
-    assert list(statuses(made))[-3:] == [phase.upper(), "FINALIZING", "COMPLETED"]
+    assert list(statuses(made))[-3:] == ["INSTALL", "FINALIZING", "COMPLETED"]
 
 
 def test_a_buildspec_that_cannot_be_read_fails_the_build(build: MakeBuild) -> None:
@@ -136,7 +105,7 @@ def test_a_buildspec_that_cannot_be_read_fails_the_build(build: MakeBuild) -> No
 
 
 def test_what_nobody_foresaw_is_a_fault_of_the_service(build: MakeBuild) -> None:
-    made = build(build=["true"])
+    made = build(build="true")
     made.s3 = None  # type: ignore[assignment]
     made.record["source"] = {"type": "S3", "location": "assets/src.zip"}
     made.run()
@@ -155,53 +124,26 @@ def test_sources_land_where_the_variables_say(build: MakeBuild, s3: Any) -> None
     made = build(
         source={"type": "S3", "location": "assets/src/"},
         secondary=[{"type": "S3", "location": "assets/job/", "sourceIdentifier": "job"}],
-        build=[
-            'cat "$CODEBUILD_SRC_DIR/setup.txt"; echo',
-            'cat "$CODEBUILD_SRC_DIR_job/a/b.txt"; echo',
-            "ls; pwd",
-        ],
+        build='cat "$CODEBUILD_SRC_DIR/setup.txt"; echo; '
+        'cat "$CODEBUILD_SRC_DIR_job/a/b.txt"; echo; ls; pwd',
     )
     made.run()
     assert made.record["buildStatus"] == "SUCCEEDED"
     assert printed(made) == ["primary", "deep", "setup.txt", str(made.folder / "src")]
 
 
-def test_a_source_that_cannot_be_had_fails_the_build(build: MakeBuild) -> None:
-    made = build(source={"type": "S3", "location": "assets/src.zip"}, build=["true"])
-    made.run()
-    assert made.record["buildStatus"] == "FAILED"
-    assert context(made, "DOWNLOAD_SOURCE")["statusCode"] == "CLIENT_ERROR"
-    assert list(statuses(made))[-3:] == ["DOWNLOAD_SOURCE", "FINALIZING", "COMPLETED"]
-
-
 OUTPUT = {"type": "S3", "location": "models", "path": "raw", "namespaceType": "BUILD_ID",
           "name": "/", "packaging": "NONE"}  # fmt: skip
-
-
-@pytest.mark.parametrize(("status", "end"), [("SUCCEEDED", "true"), ("FAILED", "false")])
-def test_artifacts_are_uploaded_whether_the_build_succeeded_or_not(
-    build: MakeBuild, s3: Any, status: str, end: str
-) -> None:
-    made = build(
-        artifacts={"files": ["**/*"], "base-directory": "result"},
-        output=OUTPUT,
-        build=[f"mkdir result; cd result; echo done > result.json; {end}"],
-    )
-    assert made.record["artifacts"]["location"] == f"arn:aws:s3:::models/raw/{UUID}"
-    made.run()
-    assert made.record["buildStatus"] == status
-    assert s3.objects == {("models", f"raw/{UUID}/result.json"): b"done\n"}
 
 
 def test_a_build_without_its_output_fails_and_is_named_by_its_first_failure(
     build: MakeBuild, s3: Any
 ) -> None:
     artifacts = {"files": ["result.json"]}
-    made = build(artifacts=artifacts, output=OUTPUT, build=["exit 3"], post_build=["exit 4"])
+    made = build(artifacts=artifacts, output=OUTPUT, build="exit 3")
     made.run()
     assert made.record["buildStatus"] == "FAILED"
     assert context(made, "BUILD") == failed_command("exit 3", 3)
-    assert context(made, "POST_BUILD") == failed_command("exit 4", 4)
     assert context(made, "UPLOAD_ARTIFACTS") == {
         "statusCode": "CLIENT_ERROR",
         "message": "no matching artifact paths found",
@@ -213,7 +155,7 @@ def test_a_build_without_its_output_fails_and_is_named_by_its_first_failure(
 
 
 def test_the_record_names_the_log_once_it_is_there(build: MakeBuild, logs: FakeLogs) -> None:
-    made = build(build=["echo error: no GPU; false"])
+    made = build(build="echo error: no GPU; false")
     console = "https://console.aws.amazon.com/cloudwatch/home?region=us-east-1#logEvent:"
     assert made.record["logs"]["deepLink"] == console + "group=null;stream=null"
     assert "groupName" not in made.record["logs"]
@@ -233,7 +175,7 @@ def test_a_build_that_waits_too_long_never_starts(
 ) -> None:
     quota = Quota(1)
     quota.enter("another")
-    made = build(quota=quota, build=["echo built"])
+    made = build(quota=quota, build="echo built")
     thread = threading.Thread(target=made.run, daemon=True)
     thread.start()
     clock.now += 5 * 60
@@ -252,9 +194,7 @@ def test_a_build_that_waits_too_long_never_starts(
 
 
 def test_stop_ends_a_command_and_what_it_started(build: MakeBuild) -> None:
-    made = build(
-        build=["sleep 300 & echo $! > child; echo $$ > parent; wait"], post_build=["echo not run"]
-    )
+    made = build(build="sleep 300 & echo $! > child; echo $$ > parent; wait")
     thread = threading.Thread(target=made.run, daemon=True)
     thread.start()
     parent, child = (
@@ -271,24 +211,8 @@ def test_stop_ends_a_command_and_what_it_started(build: MakeBuild) -> None:
     eventually(lambda: not runs(parent) and not runs(child))
 
 
-def test_a_command_that_ignores_the_request_to_end_is_killed(
-    build: MakeBuild, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("local_sagemaker.codebuild.shell.GRACE_SECONDS", 0.1)
-    made = build(
-        build=["trap '' TERM; echo $$ > parent; while :; do sleep 0.01; done"],
-    )
-    thread = threading.Thread(target=made.run, daemon=True)
-    thread.start()
-    parent = int(eventually(lambda: read(made.folder / "src" / "parent")))
-    made.stop()
-    thread.join()
-    assert made.record["buildStatus"] == "STOPPED"
-    assert not runs(parent)
-
-
 def test_a_build_that_takes_too_long_is_ended(build: MakeBuild, clock: Clock) -> None:
-    made = build(build=["sleep 300 & echo $! > child; wait"], post_build=["echo not run"])
+    made = build(build="sleep 300 & echo $! > child; wait")
     thread = threading.Thread(target=made.run, daemon=True)
     thread.start()
     child = int(eventually(lambda: read(made.folder / "src" / "child")))
@@ -302,50 +226,12 @@ def test_a_build_that_takes_too_long_is_ended(build: MakeBuild, clock: Clock) ->
     eventually(lambda: not runs(child))
 
 
-def test_no_phase_begins_once_the_time_is_over(
-    build: MakeBuild, clock: Clock, s3: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = build(source={"type": "S3", "location": "assets/src/"}, build=["echo built"])
-
-    def slow(*_: str) -> Any:
-        clock.now += 60
-        return s3
-
-    s3.objects["assets", "src/a"] = b""
-    monkeypatch.setattr(s3, "get_paginator", slow)
+def test_what_a_command_leaves_in_the_background_ends_with_it(build: MakeBuild) -> None:
+    made = build(build="sleep 300 & echo $! > child")
     made.run()
-    assert list(statuses(made).items())[-2:] == [("INSTALL", "TIMED_OUT"), ("COMPLETED", None)]
-    assert printed(made) == []
-
-
-def test_what_a_command_leaves_in_the_background_lives_until_the_builds_end(
-    build: MakeBuild,
-) -> None:
-    made = build(
-        install=["sleep 300 & echo $! > child"], build=["kill -0 $(cat child) && echo alive"]
-    )
-    made.run()
-    assert printed(made) == ["alive"]
+    assert made.record["buildStatus"] == "SUCCEEDED"
     child = int(read(made.folder / "src" / "child"))
     eventually(lambda: not runs(child))
-
-
-def test_after_a_stop_a_command_may_end_well_and_no_further_one_runs(
-    build: MakeBuild, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("local_sagemaker.codebuild.shell.GRACE_SECONDS", PATIENCE)
-    ends_well = (  # it starts no process, whose end by the signal the shell would tell
-        "mkfifo silent; exec 3<>silent; trap 'echo cleaned up; exit 0' TERM; touch began; "
-        "while :; do read -r line <&3; done"
-    )
-    made = build(build=[ends_well, "echo second"])
-    thread = threading.Thread(target=made.run, daemon=True)
-    thread.start()
-    eventually(lambda: (made.folder / "src" / "began").exists())
-    made.stop()
-    thread.join()
-    assert printed(made) == ["cleaned up"]
-    assert made.record["buildStatus"] == "STOPPED"
 
 
 def read(path: Path) -> str:

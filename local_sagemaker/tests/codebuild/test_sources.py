@@ -96,7 +96,7 @@ def test_what_cannot_be_unpacked_is_named(
         (NOTHING, [NOTHING], "Invalid input: identifier must contain only alphanumeric"),
         (NOTHING, [{**NOTHING, "sourceIdentifier": "a/b"}], "Invalid input: identifier must"),
         (NOTHING, [{**NOTHING, "sourceIdentifier": "a" * 128}], "Invalid input: identifier must"),
-        (NOTHING, [{**NOTHING, "sourceIdentifier": "a"}] * 2, "source identifiers must differ"),
+        (NOTHING, [{**NOTHING, "sourceIdentifier": "a"}] * 2, "Invalid input: identifier must"),
     ],
 )
 def test_what_is_no_source_is_refused(

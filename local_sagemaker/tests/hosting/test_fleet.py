@@ -17,6 +17,7 @@ from local_sagemaker.hosting.fleet import MANY_CALLS, Fleet
 from local_sagemaker.hosting.instance import Running
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.hosting.multi_model_container import MultiModelContainer
+from local_sagemaker.hosting.pools import Capacities, NoCapacityError
 from local_sagemaker.hosting.single_model_container import SingleModelContainer
 from local_sagemaker.tests.hosting.conftest import tar_gz
 from local_sagemaker.tests.support.waiting import PATIENCE, eventually
@@ -145,7 +146,7 @@ def config(*variants: dict[str, Any]) -> dict[str, Any]:
     return {
         "EndpointConfigName": "one",
         "ProductionVariants": [
-            {"VariantName": f"v{number}", "ModelName": "m", **it}
+            {"VariantName": f"v{number}", "ModelName": "m", "InstanceType": "ml.m5.xlarge", **it}
             for number, it in enumerate(variants, 1)
         ],
     }
@@ -464,6 +465,49 @@ def test_a_fleet_that_is_stopped_at_the_last_moment_has_not_started(
     with pytest.raises(LocalSageMakerError, match="the instances were stopped while they started"):
         fleet.start(host, "text", config({}), {"m": model()}, {"v1": 1})
     assert triton.made[0].stopped
+
+
+# Instance pools
+
+
+def pooled() -> dict[str, Any]:
+    pools = [
+        {"InstanceType": "ml.g6.xlarge", "Priority": 1},
+        {"InstanceType": "ml.g5.xlarge", "Priority": 2, "ModelNameOverride": "other"},
+    ]
+    described = config({"InstancePools": pools})
+    del described["ProductionVariants"][0]["InstanceType"]
+    return described
+
+
+def test_scaling_out_falls_back_and_scaling_in_ends_the_less_preferred_type(
+    triton: type[FakeTriton], host: Host
+) -> None:
+    host = replace(host, instances=3, capacities=Capacities({"ml.g6.xlarge": 1}))
+    models = {"m": model(), "other": model(ModelDataUrl="s3://models/other/")}
+    fleet = started(host, "text", pooled(), models)
+    fleet.scale({"v1": 2})
+    assert types(fleet) == ["ml.g6.xlarge", "ml.g5.xlarge"]
+    assert [made.options["models"] for made in triton.made]
+    fleet.scale({"v1": 1})
+    assert types(fleet) == ["ml.g6.xlarge"]
+    assert triton.made[1].stopped
+    fleet.stop()
+    host.capacities.take(pooled()["ProductionVariants"][0])  # what was stopped is free again
+
+
+def test_a_start_without_capacity_starts_nothing_and_keeps_none(
+    triton: type[FakeTriton], host: Host
+) -> None:
+    host = replace(host, capacities=Capacities({"ml.g6.xlarge": 1, "ml.g5.xlarge": 0}))
+    with pytest.raises(NoCapacityError):
+        started(host, "text", pooled(), {"m": model(), "other": model()}, {"v1": 2})
+    assert triton.made == []
+    assert host.capacities.take(pooled()["ProductionVariants"][0]).instance_type == "ml.g6.xlarge"
+
+
+def types(fleet: Fleet) -> list[str]:
+    return [each.pool.instance_type for each in fleet.serving()["v1"] if each.pool]
 
 
 # Counts

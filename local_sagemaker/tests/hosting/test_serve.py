@@ -133,7 +133,7 @@ def test_a_limit_of_gpu_memory_limits_nothing_and_the_log_says_so() -> None:
     made = command(SAGEMAKER_TRITON_MODEL_LOAD_GPU_LIMIT="0.8")
     assert list(made.arguments) == DEFAULTS
     assert made.notes == (
-        "LOCAL AWS: SAGEMAKER_TRITON_MODEL_LOAD_GPU_LIMIT has no effect: there is no GPU",
+        "LOCAL SAGEMAKER: SAGEMAKER_TRITON_MODEL_LOAD_GPU_LIMIT has no effect: there is no GPU",
         SAID.format("live"),
     )
 
@@ -170,8 +170,8 @@ def test_what_the_images_script_does_not_know_has_no_effect_and_the_log_says_so(
     made = command(release="23.06", SAGEMAKER_TRITON_ALLOW_GRPC="true")
     assert list(made.arguments) == DEFAULTS
     assert made.notes[0] == (
-        "LOCAL AWS: SAGEMAKER_TRITON_ALLOW_GRPC has no effect: 23.06 does not know it, 23.07 is "
-        "first"
+        "LOCAL SAGEMAKER: SAGEMAKER_TRITON_ALLOW_GRPC has no effect: 23.06 does not know it, "
+        "23.07 is first"
     )
     assert "--allow-grpc=true" in command(
         release="23.07", SAGEMAKER_TRITON_ALLOW_GRPC="true"
@@ -329,5 +329,5 @@ def test_a_release_before_25_03_infers_whatever_it_is_told(archive: Path) -> Non
     made = single(archive, release="24.09", **{INFERENCE_TYPE: "generate"})
     assert made.invocations == "/invocations"
     assert made.notes[0] == (
-        f"LOCAL AWS: {INFERENCE_TYPE} has no effect: 24.09 does not know it, 25.03 is first"
+        f"LOCAL SAGEMAKER: {INFERENCE_TYPE} has no effect: 24.09 does not know it, 25.03 is first"
     )

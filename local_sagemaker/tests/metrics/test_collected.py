@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from local_sagemaker.metrics import names
-from local_sagemaker.metrics.collected import MOST_PERIODS, Collected, Place, Series
+from local_sagemaker.metrics.collected import Collected, Place, Series
 
 PLACE = Place("text", "only")
 
@@ -81,16 +81,6 @@ def test_times_are_rounded_and_nothing_else() -> None:
         names.MODEL_LATENCY: {120_000, 0},
         names.INVOCATIONS_PER_INSTANCE: {1 / 3},
     }
-
-
-def test_what_nobody_takes_does_not_pile_up() -> None:
-    time = Time()
-    collected = Collected(1, clock=time)
-    for minute in range(100):
-        time.now = minute * 60.0
-        collected.add(names.INVOCATIONS, PLACE, 1)
-    time.now = 6000
-    assert len(collected.take()) == MOST_PERIODS
 
 
 @given(st.lists(st.tuples(st.floats(0, 600), st.integers(1, 5)), max_size=30))

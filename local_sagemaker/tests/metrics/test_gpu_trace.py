@@ -38,9 +38,8 @@ def test_the_file_may_change_while_it_is_used(
     file.write_text(f"{HEADER}0,text,only,95,50\n")
     assert trace.at("text", "only", 0) == Load(0, 95, 50)
     file.write_text(f"{HEADER}0,text,only,none,50\n")
-    for _ in range(2):
-        assert trace.at("text", "only", 0) == Load(0, 95, 50)
-    assert caplog.text.count("utilization is 'none'") == 1
+    assert trace.at("text", "only", 0) == Load(0, 95, 50)
+    assert "utilization is 'none'" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ class Fleet:
         running = SimpleNamespace(
             triton=server,
             container=container,
-            folder=folder,
+            id=str(folder),
             capacity=Capacity(memory=1000, disk=40),
         )
         return SimpleNamespace(calls=0, most_calls=0, running=running)
@@ -99,10 +99,6 @@ def test_an_instance_that_is_replaced_is_measured_anew(measured: Measured) -> No
     measured.after(60, cpu=100)
     measured.fleet.instances[0].running = None
     assert len(measured.after(60)["CPUUtilization"]) == 1
-
-
-def test_a_single_models_container_counts_no_models(tmp_path: Path) -> None:
-    assert "LoadedModelCount" not in Measured(Fleet(tmp_path, loaded=None)).after(60)
 
 
 def test_calls_at_once_are_the_most_of_a_container_and_nothing_where_there_are_none(

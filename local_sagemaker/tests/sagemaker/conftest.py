@@ -76,6 +76,9 @@ class FakeFleet:
             raise self._fleets.unscalable.pop(0)
         self.counts = dict(counts)
 
+    def serving(self) -> dict[str, list[Any]]:
+        return {name: [] for name in self.counts}
+
     def choose(self, weights: Mapping[str, float], **_: Any) -> FakeInstance:
         self.weights = dict(weights)
         self.busy += 1
@@ -122,14 +125,15 @@ class Fleets:
 class FakeClock:
     """A time that passes only where something sleeps; `then` is called whenever it has passed.
 
-    `filled` says whether the least time of a transition has passed, `waiting` that it is awaited.
+    `filled` says whether the least time of a transition has passed, `waiting` that it is awaited;
+    `longest` is the longest that was awaited, in seconds.
     """
 
     def __init__(self) -> None:
         self.seconds = 0.0
         self.filled = threading.Event()
         self.filled.set()
-        self.waiting = False
+        self.waiting, self.longest = False, 0.0
         self.then: Callable[[float], None] = lambda _: None
 
     def now(self) -> float:
@@ -142,7 +146,7 @@ class FakeClock:
 
     def fill(self, seconds: float, until: threading.Event) -> None:
         assert seconds > 0
-        self.waiting = True
+        self.waiting, self.longest = True, max(self.longest, seconds)
         eventually(lambda: self.filled.is_set() or until.is_set())
         self.waiting = False
 

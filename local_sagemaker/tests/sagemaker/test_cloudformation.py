@@ -8,12 +8,10 @@ from local_sagemaker.errors import ApiError
 from local_sagemaker.sagemaker import cloudformation
 from local_sagemaker.sagemaker.cloudformation import (
     Endpoint,
-    EndpointConfigResource,
     Model,
 )
 from local_sagemaker.sagemaker.hosting_api import Hosting
-from local_sagemaker.tests.sagemaker.conftest import CONTAINER, VARIANT, Fleets
-from local_sagemaker.tests.support.waiting import eventually
+from local_sagemaker.tests.sagemaker.conftest import CONTAINER, Fleets
 
 ARN = "arn:aws:sagemaker:us-east-1:000000000000"
 ONE: dict[str, Any] = {"PrimaryContainer": CONTAINER}
@@ -50,24 +48,6 @@ def test_a_resource_without_a_name_gets_one_of_stack_and_logical_id(model: Model
     assert model.create("TextModel", ONE, "Prod-Text")[0] != arn
 
 
-def test_text_from_a_template_becomes_the_numbers_that_the_api_takes(
-    sagemaker: JsonService, hosting: Hosting
-) -> None:
-    variant = {**VARIANT, "ModelName": "m", "InitialInstanceCount": "2"}
-    EndpointConfigResource(sagemaker).create(
-        "Config",
-        {
-            "EndpointConfigName": "three",
-            "ProductionVariants": [{**variant, "InitialVariantWeight": "0.5"}],
-        },
-        "stack",
-    )
-    described = hosting.describe_endpoint_config({"EndpointConfigName": "three"})
-    assert described["ProductionVariants"] == [
-        {**variant, "InitialInstanceCount": 2, "InitialVariantWeight": 0.5}
-    ]
-
-
 def test_tags_follow_the_template(model: Model, hosting: Hosting) -> None:
     def tags(**values: str) -> dict[str, Any]:
         return {**ONE, "Tags": [{"Key": key, "Value": it} for key, it in values.items()]}
@@ -75,9 +55,9 @@ def test_tags_follow_the_template(model: Model, hosting: Hosting) -> None:
     first, second = tags(team="search", stage="dev"), tags(team="ads", cost="1")
     arn, attributes = model.create("Logical", first, "stack")
     assert model.update(arn, first, second, "stack") == (arn, attributes)
-    assert hosting.list_tags({"ResourceArn": arn})["Tags"] == second["Tags"]
+    assert hosting.tags.list_tags({"ResourceArn": arn})["Tags"] == second["Tags"]
     model.update(arn, second, ONE, "stack")
-    assert hosting.list_tags({"ResourceArn": arn})["Tags"] == []
+    assert hosting.tags.list_tags({"ResourceArn": arn})["Tags"] == []
 
 
 def test_a_resource_is_deleted_by_its_name_or_its_arn(model: Model, hosting: Hosting) -> None:
@@ -96,18 +76,6 @@ def test_a_refused_deletion_is_an_error(
         endpoint.delete(f"{ARN}:endpoint/text", TEXT)
 
 
-def test_a_created_endpoint_is_in_service(endpoint: Endpoint, hosting: Hosting) -> None:
-    tags = [{"Key": "team", "Value": "search"}]
-    rollback: Any = {"AutoRollbackConfiguration": {}}
-    properties = {**TEXT, "DeploymentConfig": rollback, "Tags": tags}
-    assert endpoint.create("Logical", properties, "stack") == (
-        f"{ARN}:endpoint/text",
-        {"EndpointName": "Text"},
-    )
-    assert describe(hosting)["EndpointStatus"] == "InService"
-    assert hosting.list_tags({"ResourceArn": f"{ARN}:endpoint/text"}) == {"Tags": tags}
-
-
 def test_an_endpoint_that_fails_fails_the_resource_with_its_reason(
     endpoint: Endpoint, fleets: Fleets
 ) -> None:
@@ -116,20 +84,6 @@ def test_an_endpoint_that_fails_fails_the_resource_with_its_reason(
         endpoint.create("Logical", TEXT, "stack")
     fleets.failure = None
     endpoint.create("Logical", TEXT, "stack")  # the name is free for the next deploy
-
-
-def test_an_update_keeps_what_the_template_tells_it_to_keep(
-    endpoint: Endpoint, hosting: Hosting
-) -> None:
-    arn, _ = endpoint.create("Logical", TEXT, "stack")
-    desired = [{"VariantName": "only", "DesiredInstanceCount": 4}]
-    scaled = {"EndpointName": "Text", "DesiredWeightsAndCapacities": desired}
-    hosting.update_endpoint_weights_and_capacities(scaled)
-    eventually(lambda: describe(hosting)["EndpointStatus"] == "InService")
-    new = {**TEXT, "EndpointConfigName": "two", "RetainAllVariantProperties": "true", "Tags": []}
-    endpoint.update(arn, TEXT, new, "stack")
-    (variant,) = describe(hosting)["ProductionVariants"]
-    assert variant["CurrentInstanceCount"] == 4
 
 
 def test_an_update_that_was_rolled_back_fails_the_resource_with_its_reason(

@@ -16,8 +16,8 @@ def test_a_canary_bakes_before_the_rest_follows() -> None:
     wanted = deployment({**config, **watched("errors", "slow")}, {"only": 3})
     assert wanted == Deployment(
         (
-            Step(Fraction(30, 100), 300, "WaitIntervalInSeconds"),
-            Step(Fraction(1), 60, "TerminationWaitInSeconds"),
+            Step(Fraction(30, 100), 300),
+            Step(Fraction(1), 60),
         ),
         alarms=("errors", "slow"),
         timeout=1800,
@@ -62,15 +62,3 @@ def test_a_rolling_batch_is_of_whole_instances(
     assert [it.share for it in wanted.steps] == expected
     assert {it.bake for it in wanted.steps} == {120}
     assert wanted.rolling
-
-
-def test_the_old_fleet_comes_back_at_once_or_in_batches() -> None:
-    assert deployment(rolling(size(25)), {"only": 4}).back == 1
-    config = rolling(size(25), RollbackMaximumBatchSize=size(50))
-    assert deployment(config, {"only": 4}).back == Fraction(1, 2)
-
-
-def test_guardrails_are_not_for_what_is_excluded() -> None:
-    config = {**blue_green("ALL_AT_ONCE", termination=600, timeout=1800), **watched("errors")}
-    wanted = deployment(config, {"only": 1}, excluded=True)
-    assert wanted == Deployment((Step(Fraction(1)),))

@@ -25,10 +25,6 @@ def batch(value: int, kind: str = "CAPACITY_PERCENT") -> Record:
     return rolling(size(value, kind))
 
 
-def back(value: int, kind: str = "CAPACITY_PERCENT") -> Record:
-    return rolling(size(10), RollbackMaximumBatchSize=size(value, kind))
-
-
 @pytest.mark.parametrize(
     "config",
     [
@@ -43,8 +39,6 @@ def back(value: int, kind: str = "CAPACITY_PERCENT") -> Record:
         batch(5),
         batch(50),
         batch(5, "INSTANCE_COUNT"),
-        back(100),
-        back(10, "INSTANCE_COUNT"),
     ],
 )
 def test_what_the_reference_allows_is_taken(config: Record) -> None:
@@ -61,8 +55,6 @@ def test_what_the_reference_allows_is_taken(config: Record) -> None:
         (linear(6, "INSTANCE_COUNT"), "LinearStepSize is 6 "),
         (batch(4), "MaximumBatchSize is 4 (CAPACITY_PERCENT): it must be 5 to 50 percent"),
         (batch(51), "MaximumBatchSize is 51 "),
-        (back(101), "RollbackMaximumBatchSize is 101 "),
-        (back(11, "INSTANCE_COUNT"), "RollbackMaximumBatchSize is 11 "),
         (blue_green("CANARY"), "Traffic routing of type CANARY needs a CanarySize."),
         (blue_green("LINEAR"), "Traffic routing of type LINEAR needs a LinearStepSize."),
         (

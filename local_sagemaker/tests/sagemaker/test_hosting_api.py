@@ -6,7 +6,6 @@ from local_sagemaker.errors import ApiError
 from local_sagemaker.sagemaker.hosting_api import Hosting
 from local_sagemaker.tests.sagemaker.conftest import (
     FakeClock,
-    FakeFleet,
     Fleets,
     config,
     model,
@@ -65,19 +64,6 @@ def test_the_old_instances_finish_what_they_have_before_they_end(
     in_service(hosting)
     assert old.events == ["draining", "stopped"]
     assert fleets.started[1].events == []
-
-
-def test_a_failed_update_is_updating_until_its_instances_have_ended(
-    hosting: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    create(hosting)
-    in_service(hosting)
-    fleets.fail("out of memory")
-    seen: list[str] = []
-    monkeypatch.setattr(FakeFleet, "stop", lambda _: seen.append(status(hosting)))
-    update(hosting)
-    in_service(hosting)
-    assert seen == ["Updating"]
 
 
 # Data capture

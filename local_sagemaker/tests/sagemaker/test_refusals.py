@@ -14,6 +14,11 @@ from local_sagemaker.tests.sagemaker.conftest import CONTAINER, VARIANT
 ONE = {**VARIANT, "ModelName": "m"}
 
 
+def without(member: str) -> dict[str, Any]:
+    """Return a variant without one of its members."""
+    return {name: value for name, value in ONE.items() if name != member}
+
+
 def refusal_of_model(s3: Any, **request: Any) -> str:
     with pytest.raises(ApiError) as refused:
         check_model({"ModelName": "m", **request}, s3, assumable=lambda _: True)
@@ -79,19 +84,28 @@ def test_a_model_in_an_image_is_not_emulated(s3: Any) -> None:
         ({"ProductionVariants": [ONE, ONE]}, "The names of variants must differ: only, only."),
         (
             {"ProductionVariants": [ONE], "MetricsConfig": {"MetricPublishFrequencyInSeconds": 20}},
-            "MetricPublishFrequencyInSeconds is 20: it must be one of 10, 30, 60, 120, 180, 240, "
-            "300.",
+            "The local SageMaker publishes metrics every 60 s: leave out "
+            "MetricPublishFrequencyInSeconds.",
         ),
         (
             {"ProductionVariants": [VARIANT]},
             "The local SageMaker has no inference components: give variant only a ModelName.",
         ),
-        *(
-            (
-                {"ProductionVariants": [{it: ONE[it] for it in ONE if it != member}]},
-                f"Variant only needs an {member}.",
-            )
-            for member in ("InstanceType", "InitialInstanceCount")
+        (
+            {"ProductionVariants": [{**ONE, "InstanceType": "ml.inf1.xlarge"}]},
+            "The local SageMaker has no ml.inf1.xlarge.",
+        ),
+        (
+            {"ProductionVariants": [without("InitialInstanceCount")]},
+            "Variant only needs an InitialInstanceCount.",
+        ),
+        (
+            {"ProductionVariants": [without("InstanceType")]},
+            "Variant only needs an InstanceType or InstancePools, and not both.",
+        ),
+        (
+            {"ProductionVariants": [{**ONE, "InstancePools": [{"InstanceType": "ml.g5.xlarge"}]}]},
+            "Variant only needs an InstanceType or InstancePools, and not both.",
         ),
     ],
 )

@@ -40,21 +40,14 @@ def test_what_exists_is_not_created_twice(hosting: Hosting, written: str) -> Non
 @pytest.mark.parametrize(
     ("operation", "request_", "kind"),
     [
-        ("describe_model", {"ModelName": "none"}, "model"),
         ("delete_model", {"ModelName": "none"}, "model"),
         ("create_endpoint_config", config("three", model="none"), "model"),
-        (
-            "describe_endpoint_config",
-            {"EndpointConfigName": "none"},
-            "endpoint configuration",
-        ),
         ("delete_endpoint_config", {"EndpointConfigName": "none"}, "endpoint configuration"),
         (
             "create_endpoint",
             {"EndpointName": "e", "EndpointConfigName": "none"},
             "endpoint configuration",
         ),
-        ("describe_endpoint", {"EndpointName": "none"}, "endpoint"),
         ("delete_endpoint", {"EndpointName": "none"}, "endpoint"),
         ("update_endpoint", {"EndpointName": "none", "EndpointConfigName": "one"}, "endpoint"),
     ],
@@ -89,13 +82,13 @@ def test_every_kind_of_resource_has_tags_while_it_is_there(hosting: Hosting) -> 
     resources = [{"ResourceArn": f"{ARN}:{it}"} for it in ("model/m", "endpoint-config/one")]
     resources.append({"ResourceArn": f"{ARN}:endpoint/text"})
     for resource in resources:
-        assert hosting.list_tags(resource) == {"Tags": []}
+        assert hosting.tags.list_tags(resource) == {"Tags": []}
     delete(hosting)
     hosting.delete_endpoint_config({"EndpointConfigName": "one"})
     hosting.delete_model({"ModelName": "m"})
     for resource in resources:
         with pytest.raises(ApiError) as refused:
-            hosting.list_tags(resource)
+            hosting.tags.list_tags(resource)
         assert refusal(refused).startswith(f'Could not find "{resource["ResourceArn"]}"')
 
 
@@ -107,10 +100,10 @@ def test_tags_are_unique_and_at_most_50(hosting: Hosting) -> None:
         hosting.describe_model({"ModelName": "n"})
     resource = {"ResourceArn": f"{ARN}:model/m"}
     fifty = [{"Key": str(number), "Value": ""} for number in range(50)]
-    hosting.add_tags({**resource, "Tags": fifty})
-    hosting.add_tags({**resource, "Tags": fifty[:1]})
+    hosting.tags.add_tags({**resource, "Tags": fifty})
+    hosting.tags.add_tags({**resource, "Tags": fifty[:1]})
     with pytest.raises(ApiError, match="at most 50 tags"):
-        hosting.add_tags({**resource, "Tags": twice[:1]})
-    assert hosting.list_tags(resource) == {"Tags": fifty}
+        hosting.tags.add_tags({**resource, "Tags": twice[:1]})
+    assert hosting.tags.list_tags(resource) == {"Tags": fifty}
     with pytest.raises(ApiError, match="NextToken"):
-        hosting.list_tags({**resource, "NextToken": "x"})
+        hosting.tags.list_tags({**resource, "NextToken": "x"})

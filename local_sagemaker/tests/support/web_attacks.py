@@ -68,9 +68,8 @@ def attacks(victim: Path) -> dict[str, Attack]:
         "read endpoints": _json("SageMaker.ListEndpoints", {}),
         "read the page's state": Attack("GET", "/_local_sagemaker/state"),
         "create a project of CodeBuild": _json("CodeBuild_20161006.CreateProject", project),
-        "start a build that runs commands": _json(
-            "CodeBuild_20161006.StartBuild",
-            {"projectName": "victim", "buildspecOverride": project["source"]["buildspec"]},  # type: ignore[index]
+        "start a build of that project": _json(
+            "CodeBuild_20161006.StartBuild", {"projectName": "planted"}
         ),
         "create a stack": _form(
             Action="CreateStack", StackName="planted", TemplateBody=json.dumps(_TEMPLATE)

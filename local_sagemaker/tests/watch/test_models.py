@@ -12,19 +12,11 @@ A, B = "minilm-0123456789ab.tar.gz", "bert-0123456789ab.tar.gz"
 @pytest.mark.parametrize(
     ("step", "kind", "message"),
     [
-        (ModelStep(Step.DOWNLOADING, A), Kind.MODEL_DOWNLOADING, "minilm was asked for."),
         (
             ModelStep(Step.DOWNLOAD, A, 1.25, bytes=3 * MIB),
             Kind.MODEL_DOWNLOADED,
             "minilm was downloaded in 1.2 s: 3.0 MiB unpacked.",
         ),
-        (ModelStep(Step.LOADING, A), Kind.MODEL_LOADING, "minilm is being loaded."),
-        (
-            ModelStep(Step.LOAD, A, 2.0, bytes=3 * MIB),
-            Kind.MODEL_LOADED,
-            "minilm was loaded in 2.0 s: 3.0 MiB on the volume.",
-        ),
-        (ModelStep(Step.UNLOADING, A), Kind.MODEL_UNLOADING, "minilm is being unloaded."),
         (ModelStep(Step.UNLOAD, A, 2.0), Kind.MODEL_UNLOADED, "minilm was unloaded in 2.0 s."),
         (
             ModelStep(Step.UNLOAD, A, 2.0, room_for=B),

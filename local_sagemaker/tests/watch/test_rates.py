@@ -60,14 +60,6 @@ def test_percentiles_are_those_of_the_second(traffic: Traffic, clock: Clock) -> 
     assert (rates["p50"], rates["p95"]) == ([4], [7.6])
 
 
-def test_a_second_has_no_latency_of_the_one_before(traffic: Traffic, clock: Clock) -> None:
-    add(traffic, *[1.0] * 100)
-    clock.now += 1
-    add(traffic, 0.01)
-    clock.now += 1
-    assert traffic.of("text", "only", 0)["p95"][1] == pytest.approx(10, rel=0.1)
-
-
 @pytest.mark.parametrize("later", [SECONDS + 1, 10 * SECONDS])
 def test_ten_minutes_are_kept_and_nothing_that_is_older(
     traffic: Traffic, clock: Clock, later: int

@@ -12,11 +12,9 @@ from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.container import ModelStatus, Phase
 from local_sagemaker.sagemaker.endpoint import Endpoint
 from local_sagemaker.sagemaker.registry import Plan
-from local_sagemaker.settings import GPU_TRACE
 from local_sagemaker.watch.events import Events
-from local_sagemaker.watch.processes import Usage
 from local_sagemaker.watch.rates import Traffic
-from local_sagemaker.watch.state import Watch
+from local_sagemaker.watch.state import Usage, Watch
 
 KEY = TargetKey("sagemaker", "endpoint/text/variant/only", "sagemaker:variant:DesiredInstanceCount")
 TRACKING = {
@@ -54,7 +52,7 @@ def fleet(config: str, *instances: Any) -> Any:
 def instance(number: int, *models: ModelStatus, state: str = "serving") -> Any:
     server = SimpleNamespace(
         id=f"i-{number}",
-        triton=SimpleNamespace(session=number),
+        triton=SimpleNamespace(cpu_seconds=lambda: 3.0, resident_bytes=lambda: 600),
         container=SimpleNamespace(disk_bytes=30, statuses=lambda: list(models)),
         capacity=Capacity(memory=1000, disk=40),
     )
@@ -114,15 +112,9 @@ def local() -> Local:
     return made
 
 
-def test_the_state_says_how_time_passes_and_where_gpus_come_from(
-    local: Local, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv(GPU_TRACE, raising=False)
+def test_the_state_says_how_time_passes(local: Local) -> None:
     state = local.watch.state()
     assert (state["speed"], state["started"], state["now"]) == (60.0, 100.0, 100.0)
-    assert state["gpu_trace"] is None
-    monkeypatch.setenv(GPU_TRACE, "/trace.csv")
-    assert local.watch.state()["gpu_trace"] == "/trace.csv"
 
 
 def test_an_instance_is_told_with_its_models(local: Local) -> None:
@@ -130,12 +122,11 @@ def test_an_instance_is_told_with_its_models(local: Local) -> None:
     loaded = ModelStatus(MINILM, Phase.LOADED, folder="f", **stats)  # type: ignore[arg-type]
     loading = ModelStatus("own.tar.gz", Phase.LOADING, folder="g", **stats)  # type: ignore[arg-type]
     local.endpoint.fleet = fleet("one", instance(1, loaded, loading))
-    local.found(usage={1: Usage(memory=600, models={"f": 200}, cpu=12.5)})
+    local.found(usage={"i-1": Usage(memory=600, cpu=12.5)})
     (told,) = local.only()["instances"]
     first, second = told.pop("models")
     assert told == {
         "id": "i-1",
-        "configuration": "one",
         "state": "serving",
         "calls": 3,
         "memory": 600,
@@ -146,17 +137,11 @@ def test_an_instance_is_told_with_its_models(local: Local) -> None:
     }
     common = {"since": 90.0, "calls": 1, "answered": 7, "disk": 5}
     assert first == {
-        "target": MINILM, "name": "minilm", "state": "loaded", "memory": 200, **common,
+        "target": MINILM, "name": "minilm", "state": "loaded", **common,
     }  # fmt: skip
     assert second == {
-        "target": "own.tar.gz", "name": "own.tar.gz", "state": "loading", "memory": None, **common,
+        "target": "own.tar.gz", "name": "own.tar.gz", "state": "loading", **common,
     }  # fmt: skip
-
-
-def test_what_was_not_measured_yet_is_null(local: Local) -> None:
-    local.endpoint.fleet = fleet("one", instance(1))
-    (told,) = local.only()["instances"]
-    assert (told["memory"], told["cpu"]) == (None, None)
 
 
 def test_both_fleets_of_an_update_are_told_and_no_instance_that_has_ended(local: Local) -> None:
@@ -173,9 +158,9 @@ def test_both_fleets_of_an_update_are_told_and_no_instance_that_has_ended(local:
     more, only = told["variants"]
     assert (more["name"], more["instances"], more["instance_type"]) == ("more", [], "ml.g5.xlarge")
     assert only["current_count"] == 2  # of what serves
-    assert [(it["id"], it["configuration"], it["state"]) for it in only["instances"]] == [
-        ("i-1", "one", "serving"),
-        ("i-2", "two", "starting"),
+    assert [(it["id"], it["state"]) for it in only["instances"]] == [
+        ("i-1", "serving"),
+        ("i-2", "starting"),
     ]
 
 
@@ -220,13 +205,8 @@ def test_only_what_is_new_is_told_of_events_and_rates(local: Local) -> None:
     assert state["endpoints"][0]["variants"][0]["rates"]["first"] == 52
 
 
-def test_a_failed_endpoint_says_why(local: Local) -> None:
-    local.endpoint.set(EndpointStatus="Failed", FailureReason="no archive")
-    (told,) = local.watch.state()["endpoints"]
-    assert (told["status"], told["failure"]) == ("Failed", "no archive")
-
-
-def test_only_sessions_of_servers_are_looked_at(local: Local) -> None:
+def test_the_usage_of_servers_alone_is_looked_up(local: Local) -> None:
     ended = SimpleNamespace(variant="only", server=None)
     local.endpoint.fleet = fleet("one", instance(7), ended)
-    assert list(local.watch._sessions()) == [7]
+    assert local.watch._usages() == {"i-7": Usage(600, None)}
+    assert local.watch._usages() == {"i-7": Usage(600, 0.0)}

@@ -63,12 +63,12 @@ function updateName(element, model) {
   const span = model.spans.at(-1);
   const told = span.to ? null : model.latest;
   const state = span.to ? span.end : (told?.state ?? "loading");
-  const size = told?.memory ? bytes(told.memory) : "";
+  const size = told?.disk ? bytes(told.disk) : "";
   element.dataset.state = state;
   say(element.children[0], model.name);
   say(element.children[1], state === "loaded" ? size : state);
   element.setAttribute("aria-label",
-    `${model.name}: ${state}${size && `, memory ${size}`}` +
+    `${model.name}: ${state}${size && `, ${size} on the volume`}` +
     (told ? `, ${many(told.calls, "call")} under way, ${told.answered} answered` : ""));
 }
 

@@ -66,8 +66,7 @@ function show() {
   const { endpoints, alarms } = state;
   const endpoint = endpoints.find((it) => it.name === chosen) ?? endpoints[0];
   chosen = endpoint?.name ?? null;
-  const trace = state.gpu_trace ? " · GPUs by a trace" : "";
-  say($("run"), `since ${clock(state.started)} · AWS's time ${state.speed} times as fast${trace}`);
+  say($("run"), `since ${clock(state.started)} · AWS's time ${state.speed} times as fast`);
   $("none").hidden = Boolean(endpoint);
   $("endpoint").hidden = !endpoint;
   showEndpoints($("endpoints"), state, past, chosen, choose);

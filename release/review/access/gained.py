@@ -68,6 +68,15 @@ def access_changes(
             yield AccessChange(stack, known, rest, lost_denials, lost, new_denials)
 
 
+def may_do_more(resources: dict[str, Any], role: str, other: str) -> bool:
+    """Whether the other role may do something that a role may not, by their logical ids."""
+    names = [construct_path(name, resources) for name in (role, other)]
+    every = grants({"Resources": resources})
+    own = [replace(grant, who=names[1]) for grant in every if grant.who == names[0]]
+    others = (grant for grant in every if grant.who == names[1])
+    return not all(any(known.covers(grant) for known in own) for grant in others)
+
+
 def _renamed(grant: Grant, names: dict[str, str]) -> Grant:
     """Return what a grant is after roles got other names."""
     who, guarded = (names.get(item, item) for item in (grant.who, grant.guarded))
@@ -107,24 +116,21 @@ def _successors(before: Template, after: Template) -> dict[str, str]:
 
 
 def _likeness(old: dict[str, Any], role: str, new: dict[str, Any], name: str) -> tuple[int, int]:
-    users = [_users(side, item) for side, item in ((old, role), (new, name))]
-    trusts = [side[value]["Properties"].get("AssumeRolePolicyDocument")
-              for side, value in ((old, role), (new, name))]  # fmt: skip
-    kinds = [
-        {side[entry]["Type"] for entry in used}
-        for side, used in zip((old, new), users, strict=True)
-    ]
-    return len(users[0] & users[1]), int(trusts[0] == trusts[1] and kinds[0] == kinds[1])
+    """Return how many users two roles share, and whether the same service uses both alike."""
+    was, now = _users(old, role), _users(new, name)
+    trusts = (side["Properties"].get("AssumeRolePolicyDocument") for side in (old[role], new[name]))
+    is_alike = next(trusts) == next(trusts) and {*was.values()} == {*now.values()}
+    return len(was.keys() & now.keys()), int(is_alike)
 
 
-def _users(resources: dict[str, Any], role: str) -> set[str]:
-    """Return the resources that run as a role."""
-    wanted = json.dumps({"Fn::GetAtt": [role, "Arn"]})
+def _users(resources: dict[str, Any], role: str) -> dict[str, str]:
+    """Return the resources that run as a role, with their types."""
+    arn = json.dumps({"Fn::GetAtt": [role, "Arn"]})
     return {
-        name
-        for name, item in resources.items()
-        if wanted in json.dumps(item.get("Properties", {}))
-        and not item["Type"].startswith("AWS::IAM")
+        name: resource["Type"]
+        for name, resource in resources.items()
+        if arn in json.dumps(resource.get("Properties", {}))
+        and not resource["Type"].startswith("AWS::IAM")
     }
 
 

@@ -11,8 +11,9 @@ from release.tree import Template
 
 ROOT = {"Fn::Join": ["", ["arn:aws:iam::", {"Ref": "AWS::AccountId"}, ":root"]]}
 DEFAULTS: dict[str, tuple[str, dict[str, Any]]] = {
-    # "the default endpoint policy ... allows full access" (AWS PrivateLink guide,
-    # vpc-endpoints-access)
+    # "If this parameter is not specified, we attach a default policy that allows full access to
+    # the service" (EC2 API reference, CreateVpcEndpoint, PolicyDocument); the policy itself: AWS
+    # PrivateLink guide, vpc-endpoints-access.html, "Default endpoint policy"
     "AWS::EC2::VPCEndpoint": (
         "PolicyDocument",
         {"Effect": "Allow", "Principal": "*", "Action": "*", "Resource": "*"},
@@ -40,10 +41,10 @@ def grants(template: Template, effect: str = "Allow", stays: frozenset[str] = fr
     Of resources that stay, by their logical ids, an absent policy is what AWS takes for it.
     """
     resources = template.get("Resources", {})
-    found = set(_of_documents(resources, effect, stays))
-    if effect == "Allow":
-        found |= {*_managed(resources), *_invocations(resources)}
-    return found
+    of_documents = set(_of_documents(resources, effect, stays))
+    if effect == "Deny":
+        return of_documents
+    return {*of_documents, *_managed(resources), *_invocations(resources)}
 
 
 def paths(template: Template) -> set[str]:
@@ -71,10 +72,10 @@ def _documents(kind: str, properties: dict[str, Any]) -> Iterator[dict[str, Any]
     Some types take the JSON of one (AWS::EC2::VPCEndpoint). `Policies` are IAM's in types of IAM
     alone: a parameter has some of another kind.
     """
-    found = [*properties.values()]
+    documents = [*properties.values()]
     if kind.startswith("AWS::IAM::"):
-        found += [name.get("PolicyDocument") for name in properties.get("Policies", ())]
-    for document in found:
+        documents += [policy.get("PolicyDocument") for policy in properties.get("Policies", ())]
+    for document in documents:
         match document:
             case {"Statement": _}:
                 yield document

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from release.review.access.grants import ANYONE, Grant, in_words
 from release.review.access.statements import paths
 from release.review.comparison import Comparison
-from release.review.dangers.found import Found, digest
+from release.review.dangers.danger import Danger, digest
 
 RULES_ACCESS = (
     "iam:AttachRolePolicy",
@@ -48,7 +48,7 @@ _THROUGH = "kms:ViaService"
 _FEDERATED = ("sts:AssumeRoleWithWebIdentity", "sts:AssumeRoleWithSAML")
 
 
-def widened_access(comparison: Comparison) -> Iterator[Found]:
+def widened_access(comparison: Comparison) -> Iterator[Danger]:
     """Who or what was there before may do more, or is no longer forbidden something.
 
     That is a role that may do more, a bucket, key or role that lets more in, and a new role that
@@ -62,18 +62,18 @@ def widened_access(comparison: Comparison) -> Iterator[Found]:
             (access.lost_denials, "is no longer forbidden to"),
         ):
             for sentence in in_words(grants, verb):
-                yield _found(access.stack, sentence, f"{verb}, {{count}} things")
+                yield _danger(access.stack, sentence, f"{verb}, {{count}} things")
 
 
-def public_exposure(comparison: Comparison) -> Iterator[Found]:
+def public_exposure(comparison: Comparison) -> Iterator[Danger]:
     """Anyone is let in by a policy."""
     for access in comparison.access:
         public = {grant for grant in access.by_known | access.by_new if grant.who == ANYONE}
         for sentence in in_words(public):
-            yield _found(access.stack, sentence, "may do {count} things")
+            yield _danger(access.stack, sentence, "may do {count} things")
 
 
-def powerful_newcomers(comparison: Comparison) -> Iterator[Found]:
+def powerful_newcomers(comparison: Comparison) -> Iterator[Danger]:
     """What is new is an administrator, reaches all data, or lets somebody from outside in.
 
     What is new and less than that is listed as access. A condition narrows nothing here, except one
@@ -87,14 +87,15 @@ def powerful_newcomers(comparison: Comparison) -> Iterator[Found]:
                 judged.setdefault(why, set()).add(grant)
         for why, grants in sorted(judged.items()):
             for sentence in in_words(grants):
-                yield _found(access.stack, sentence, "may do {count} things", f"new, and {why}: ")
+                yield _danger(access.stack, sentence, "may do {count} things", f"new, and {why}: ")
 
 
-def _found(stack: str, sentence: str, together: str, why: str = "") -> Found:
+def _danger(stack: str, sentence: str, together: str, why: str = "") -> Danger:
     who = sentence.partition(" ")[0]
     group = f"{stack}.{who}.{digest(together)}"
     heading = f"{'new: ' if why else ''}{who} {together}"
-    return Found(f"{stack}.{who}.{digest(sentence)}", f"{why}{sentence}", group, heading)
+    subject = f"{stack}.{who}.{digest(sentence)}"
+    return Danger(subject, f"{why}{sentence}", group=group, heading=heading)
 
 
 class _Own:

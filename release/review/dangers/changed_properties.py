@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from release.review.comparison import Comparison
-from release.review.dangers.found import Found, digest
+from release.review.dangers.danger import Danger, digest
 
 
-def changed_properties(comparison: Comparison) -> Iterator[Found]:
+def changed_properties(comparison: Comparison) -> Iterator[Danger]:
     """A property changes for the worse; release/review/table.py has the rule of each, and why.
 
     One property of several resources of a type is one danger.
@@ -14,13 +14,14 @@ def changed_properties(comparison: Comparison) -> Iterator[Found]:
     for line in comparison.described:
         if line.rule:
             change = line.change
-            where = f"{change.type} {change.stack}/{change.path}"
-            if change.type == "AWS::SageMaker::Endpoint":
-                where = comparison.endpoint_in(change.stack)
-            yield Found(
+            is_endpoint = change.type == "AWS::SageMaker::Endpoint"
+            resource = f"{change.type} {change.stack}/{change.path}"
+            where = comparison.endpoint_in(change.stack) if is_endpoint else resource
+            several = "{names}" if is_endpoint else f"{{count}} {change.type}"
+            yield Danger(
                 f"{change.stack}.{change.path}.{digest(line.text)}",
                 f"{where}: {line.text}",
                 group=f"{change.type}.{line.path.partition('.')[0]}",
-                heading=f"{{count}} {change.type}: {line.text}",
+                heading=f"{several}: {line.text}",
                 rule=line.rule,
             )

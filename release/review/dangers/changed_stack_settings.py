@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from release.review.comparison import Comparison
-from release.review.dangers.found import Found, digest
+from release.review.dangers.danger import Danger, digest
 
 PROTECTION = "terminationProtection"
 LONGEST = 200
 """Characters of a value in a message."""
 
 
-def changed_stack_settings(comparison: Comparison) -> Iterator[Found]:
+def changed_stack_settings(comparison: Comparison) -> Iterator[Danger]:
     """A stack loses its protection, or gets other roles, tags, places or parameters.
 
     No template has them (cloud assembly schema, AwsCloudFormationStackProperties). A new stack is
@@ -21,15 +21,18 @@ def changed_stack_settings(comparison: Comparison) -> Iterator[Found]:
     before, after = comparison.settings
     for stack, settings in after.items():
         others = [before[stack]] if stack in before else list(before.values())
-        for key in sorted({*settings, *(key for it in others for key in it)}):
-            known = [it.get(key) for it in others]
+        for key in sorted({*settings, *(key for other in others for key in other)}):
+            known = [other.get(key) for other in others]
             now = settings.get(key)
             if known and now not in known and not (key == PROTECTION and now is True):
                 was = " or ".join(dict.fromkeys(map(_shown, known)))
                 change = f"{key}: {was} -> {_shown(now)}"
                 group = f"{key}.{digest(json.dumps([known[0], now], sort_keys=True))}"
-                yield Found(
-                    f"{stack}.{group}", f"{stack}: {change}", group, f"{{count}} stacks: {change}"
+                yield Danger(
+                    f"{stack}.{group}",
+                    f"{stack}: {change}",
+                    group=group,
+                    heading=f"{{count}} stacks: {change}",
                 )
 
 

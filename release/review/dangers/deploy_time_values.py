@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from release.review.comparison import Comparison
-from release.review.dangers.found import Found, digest
+from release.review.dangers.danger import Danger, digest
 from release.review.values import texts
 from release.tree import Template
 
@@ -14,7 +14,7 @@ _BOOTSTRAP = "/cdk-bootstrap/"
 """Where the CDK's synthesizers read the version of the bootstrap stack from."""
 
 
-def deploy_time_values(comparison: Comparison) -> Iterator[Found]:
+def deploy_time_values(comparison: Comparison) -> Iterator[Danger]:
     """A template reads a value of Parameter Store or Secrets Manager that it did not read before.
 
     Whoever may write it decides after the review: a publisher writes the catalog of a stage.
@@ -23,9 +23,10 @@ def deploy_time_values(comparison: Comparison) -> Iterator[Found]:
     types".
     """
     for stack, template in comparison.after.items():
-        before = set(_values(comparison.before.get(stack, {})))
-        for value in sorted(set(_values(template)) - before):
-            yield Found(
+        earlier = comparison.before.get(stack, {})
+        new = set(_values(template)) - set(_values(earlier)) if template != earlier else ()
+        for value in sorted(new):
+            yield Danger(
                 f"{stack}.{digest(value)}",
                 f"{stack} takes {value} when it is deployed: who may write that decides then",
                 group=stack,

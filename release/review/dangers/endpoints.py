@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from release.review.comparison import Comparison
-from release.review.dangers.found import Found
+from release.review.dangers.danger import Danger
 from release.review.endpoints import DeclaredEndpoint
 from release.review.files.model_configuration import uses_sequence_batching
 from release.review.model_changes import folder_of
 from release.review.refusals import refusal, scaled_variants_that_change
 
 
-def removed_endpoints(comparison: Comparison) -> Iterator[Found]:
+def removed_endpoints(comparison: Comparison) -> Iterator[Danger]:
     """An endpoint leaves the app, or gets another name.
 
     `cdk deploy` leaves stacks alone that are no longer in the app: they run, and cost, until
@@ -19,7 +19,7 @@ def removed_endpoints(comparison: Comparison) -> Iterator[Found]:
     """
     if not comparison.after:
         names = ", ".join(value.name for value in comparison.endpoints.values())
-        yield Found(
+        yield Danger(
             comparison.stage,
             f"the stage {comparison.stage} is no longer in the app: its stacks run on, without "
             f"updates, until somebody deletes them; after that, every invocation fails ({names})",
@@ -27,26 +27,26 @@ def removed_endpoints(comparison: Comparison) -> Iterator[Found]:
         return
     for pair in comparison.endpoints.values():
         if pair.before and pair.after is None:
-            yield Found(
+            yield Danger(
                 pair.name,
                 f"the endpoint {pair.name} is no longer in the app: its stack runs on, without "
                 "updates, until it is deleted; after that, every invocation fails",
-                explains=_its_logs(comparison.stage, pair.name),
+                explains=_is_log_of(comparison.stage, pair.name),
             )
         elif pair.before and pair.before.name != pair.name:
-            yield Found(
+            yield Danger(
                 pair.before.name,
                 f"the endpoint {pair.before.name} becomes {pair.name}: a new one is created, "
                 "the old one is deleted, and clients that invoke it by that name fail",
             )
 
 
-def _its_logs(stage: str, endpoint: str) -> Callable[[str, str], bool]:
+def _is_log_of(stage: str, endpoint: str) -> Callable[[Danger], bool]:
     log = f"{stage}-models.Log-{endpoint.removeprefix(f'{stage}-')}/"
-    return lambda rule, subject: rule == "replaced_resources" and subject.startswith(log)
+    return lambda danger: danger.rule == "replaced_resources" and danger.subject.startswith(log)
 
 
-def refused_updates(comparison: Comparison) -> Iterator[Found]:
+def refused_updates(comparison: Comparison) -> Iterator[Danger]:
     """An endpoint cannot be updated to what the change says, and everything after it waits.
 
     A client may name a variant, too (API reference, InvokeEndpoint, TargetVariant).
@@ -57,21 +57,21 @@ def refused_updates(comparison: Comparison) -> Iterator[Found]:
         if why := refusal(before, after):
             gone = sorted(before.variants.keys() - after.variants.keys())
             named = f"; clients that name {', '.join(gone)} as TargetVariant would fail"
-            yield Found(
+            yield Danger(
                 after.name,
                 f"the update of {after.name} is refused before it begins: {why}"
                 f"{named if gone else ''}. Deploy a second endpoint, and move the clients",
             )
 
 
-def unscaled_meanwhile(comparison: Comparison) -> Iterator[Found]:
+def unscaled_meanwhile(comparison: Comparison) -> Iterator[Danger]:
     """A variant that is scaled gets other instances, which takes two deploys (docs/delivery.md)."""
     if comparison.moves:
         return
     for before, after in comparison.kept:
         if names := scaled_variants_that_change(before, after):
             most = max(before.variants[name].maximum for name in names)
-            yield Found(
+            yield Danger(
                 f"{after.name}.{','.join(names)}",
                 f"{', '.join(names)} of {after.name} is not scaled until its new instances serve: "
                 f"it keeps the number that it has, and does not grow to {most}; cdk deploy is "
@@ -79,24 +79,24 @@ def unscaled_meanwhile(comparison: Comparison) -> Iterator[Found]:
             )
 
 
-def dropped_models(comparison: Comparison) -> Iterator[Found]:
+def dropped_models(comparison: Comparison) -> Iterator[Danger]:
     """A model leaves the catalog of an endpoint that stays."""
     for before, after in comparison.kept:
         for name in sorted(before.models.keys() - after.models.keys()):
-            yield Found(
+            yield Danger(
                 f"{before.name}.{name}",
                 f"{before.name} no longer has {name} in its catalog: clients that ask for it fail "
                 "(its archives stay)",
             )
 
 
-def lost_alarms(comparison: Comparison) -> Iterator[Found]:
+def lost_alarms(comparison: Comparison) -> Iterator[Danger]:
     """An alarm of an endpoint that stays is deleted, and not because its variant is."""
     for before, after in comparison.kept:
         gone = before.variants.keys() - after.variants.keys()
         for alarm in before.alarms:
             if alarm not in after.alarms and not _is_of(alarm, gone):
-                yield Found(f"{after.name}.{alarm}", f"{after.name} loses the alarm {alarm}",
+                yield Danger(f"{after.name}.{alarm}", f"{after.name} loses the alarm {alarm}",
                             group=after.name)  # fmt: skip
 
 
@@ -106,11 +106,11 @@ def _is_of(alarm: str, variants: set[str]) -> bool:
     return any(f"-{variant}-" in name for variant in variants)
 
 
-def split_sequences(comparison: Comparison) -> Iterator[Found]:
+def split_sequences(comparison: Comparison) -> Iterator[Danger]:
     """A model that keeps state between requests is on an endpoint of several instances.
 
-    "The sequence batcher ... ensures that all inference requests in a sequence get routed to the
-    same model instance" of one Triton (Triton user guide, "Ragged and Stateful Models"), and
+    "The sequence batcher ensures that all inference requests in a sequence get routed to the same
+    model instance" of one Triton (Triton user guide, model_execution.html#stateful-models), and
     SageMaker sends the requests of one sequence to any instance.
     """
     for pair in comparison.endpoints.values():
@@ -118,7 +118,7 @@ def split_sequences(comparison: Comparison) -> Iterator[Found]:
                  zip((pair.before, pair.after), comparison.models, strict=True)]  # fmt: skip
         for model, count in split[1].items():
             if model not in split[0]:
-                yield Found(
+                yield Danger(
                     f"{pair.name}.{model}",
                     f"{model} of {pair.name} batches sequences, whose requests go to up to {count} "
                     "instances: each has a part of their state",
@@ -137,7 +137,7 @@ def _split_models(endpoint: DeclaredEndpoint | None, models: Path | None) -> dic
     }
 
 
-def low_minimum(comparison: Comparison) -> Iterator[Found]:
+def low_minimum(comparison: Comparison) -> Iterator[Danger]:
     """A variant in production may have fewer than two instances, and could not before."""
     if not comparison.production:
         return
@@ -145,7 +145,7 @@ def low_minimum(comparison: Comparison) -> Iterator[Found]:
         for name, variant in pair.after.variants.items() if pair.after else ():
             old = pair.before.variants.get(name) if pair.before else None
             if variant.minimum < 2 and (old is None or old.minimum >= 2):
-                yield Found(
+                yield Danger(
                     f"{pair.name}.{name}",
                     f"{pair.name} may run on {variant.minimum} instance: when it fails, "
                     "nothing answers",

@@ -6,7 +6,7 @@ from typing import Any
 
 from release.review import environments
 from release.review.comparison import Comparison
-from release.review.dangers.found import Found
+from release.review.dangers.danger import Danger
 from release.review.values import texts
 
 IDENTITIES = ("Policies", "ManagedPolicyArns", "Principal", "SourceAccount")
@@ -24,7 +24,7 @@ _BUILDS = "aws/codebuild/"
 """CodeBuild's own images (user guide, build-env-ref-available)."""
 
 
-def foreign_origins(comparison: Comparison) -> Iterator[Found]:
+def foreign_origins(comparison: Comparison) -> Iterator[Danger]:
     """Code, images or models come from another place, or data and alarms go there.
 
     That is an account, the owner of images in a registry, a bucket that is called by its name, or a
@@ -40,11 +40,11 @@ def foreign_origins(comparison: Comparison) -> Iterator[Found]:
     for change in comparison.changes:
         if change.stack not in after or change.type.startswith("AWS::IAM::"):
             continue
-        found = _places(change.after.get("Properties", {}))
-        for path, (kind, place) in dict.fromkeys(found):
+        places = _places(change.after.get("Properties", {}))
+        for path, (kind, place) in dict.fromkeys(places):
             if (kind, place) not in known and (before or kind == "account"):
                 cause = f"{path} names the {kind} {place}, which the stage did not name before"
-                yield Found(
+                yield Danger(
                     f"{change.stack}.{change.path}.{kind}.{place}",
                     f"{change.type} {change.stack}/{change.path}: {cause}",
                     group=f"{kind}.{place}",

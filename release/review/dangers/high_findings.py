@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from release.review.comparison import Comparison
-from release.review.dangers.found import Found
+from release.review.dangers.danger import Danger
 
 HIGH = frozenset({
     "CKV_AWS_3", "CKV_AWS_20", "CKV_AWS_28", "CKV_AWS_46", "CKV_AWS_57", "CKV_AWS_62",
@@ -19,9 +19,9 @@ Prisma Cloud's policy reference (docs.prismacloud.io, AWS policies, of 2025-06-1
 _CHECK = re.compile(r"checkov: (?P<stack>[^,]+), (?P<resource>\S+): .* \[(?P<id>CKV\w+)\]")
 
 
-def high_findings(comparison: Comparison) -> Iterator[Found]:
+def high_findings(comparison: Comparison) -> Iterator[Danger]:
     """Checkov finds something high that it did not find before; others are listed as linters'."""
     for line in comparison.findings.new:
-        found = _CHECK.fullmatch(line)
-        if found and found["id"] in HIGH:
-            yield Found(f"{found['stack']}.{found['resource']}.{found['id']}", line)
+        check = _CHECK.fullmatch(line)
+        if check and check["id"] in HIGH:
+            yield Danger(f"{check['stack']}.{check['resource']}.{check['id']}", line)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from release.review.comparison import Comparison
-from release.review.dangers.found import Found, digest
+from release.review.dangers.danger import Danger, digest
 
 _LINE = re.compile(
     r"cdk-nag: (?P<construct>.*?): (?P<finding>(?P<rule>.*?)(?:\[.*?\])?): (?P<reason>.*)",
@@ -12,7 +12,7 @@ _LINE = re.compile(
 )
 
 
-def new_acknowledgements(comparison: Comparison) -> Iterator[Found]:
+def new_acknowledgements(comparison: Comparison) -> Iterator[Danger]:
     """The app acknowledges findings of a rule for a reason that it did not have before.
 
     A reason for more resources is listed, and no danger: each new endpoint has its own roles and
@@ -25,9 +25,9 @@ def new_acknowledgements(comparison: Comparison) -> Iterator[Found]:
     known = {(match["rule"], match["reason"]) for match in _matches((*lines.fixed, *lines.still))}
     for match in _matches(lines.new):
         reason = match["reason"]
-        if (match["rule"], reason) not in known and reason not in comparison.reviewed_texts:
+        if (match["rule"], reason) not in known and reason not in comparison.base_strings:
             group = f"{match['rule']}.{digest(reason)}"
-            yield Found(
+            yield Danger(
                 f"{group}.{match['construct']}",
                 f"{match['construct']}: {match['finding']} of cdk-nag is acknowledged for a new "
                 f"reason: {reason}",

@@ -5,11 +5,11 @@ from typing import Any
 
 from release.exports import imports
 from release.review.comparison import Comparison
-from release.review.dangers.found import Found
+from release.review.dangers.danger import Danger
 from release.tree import Template
 
 
-def refused_exports(comparison: Comparison) -> Iterator[Found]:
+def refused_exports(comparison: Comparison) -> Iterator[Danger]:
     """A stack removes an export, or changes its value, that another stack imports until then.
 
     "After another stack imports an output value, you can't delete the stack that is exporting the
@@ -19,16 +19,20 @@ def refused_exports(comparison: Comparison) -> Iterator[Found]:
     if comparison.moves:
         return
     before, after = comparison.sides
-    wanted = {it: imports(template) for it, template in before.items()}
-    replaced = {(it.stack, it.id) for it in comparison.changes if it.impact == "WILL_REPLACE"}
+    imported = {stack: imports(template) for stack, template in before.items()}
+    replaced = {
+        (change.stack, change.id)
+        for change in comparison.changes
+        if change.impact == "WILL_REPLACE"
+    }
     for stack in sorted(before.keys() & after.keys()):
         old, new = _exported(before[stack]), _exported(after[stack])
         for name, value in sorted(old.items()):
             stays = new.get(name) == value and (stack, _named(value)) not in replaced
-            users = sorted(it for it in before if it != stack and name in wanted[it])
+            users = sorted(user for user in before if user != stack and name in imported[user])
             if users and not stays:
                 what = "another value" if name in new else "no longer there"
-                yield Found(
+                yield Danger(
                     f"{stack}.{name}",
                     f"CloudFormation refuses to update {stack}: its export {name} would be {what}, "
                     f"and is imported by {', '.join(users)}",
@@ -41,7 +45,7 @@ def refused_exports(comparison: Comparison) -> Iterator[Found]:
 def _exported(template: Template) -> dict[str, Any]:
     """Return name -> value, as the template says it."""
     outputs = template.get("Outputs", {}).values()
-    return {it["Export"]["Name"]: it["Value"] for it in outputs if "Export" in it}
+    return {output["Export"]["Name"]: output["Value"] for output in outputs if "Export" in output}
 
 
 def _named(value: Any) -> str | None:

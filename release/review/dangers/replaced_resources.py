@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from release.review.comparison import Comparison
-from release.review.dangers.found import Found
+from release.review.dangers.danger import Danger
 from release.review.differences import Change
 
 NORMAL = ("AWS::SageMaker::Model", "AWS::SageMaker::EndpointConfig")
@@ -23,11 +23,14 @@ STATEFUL = (
 )
 """What holds data, or is known to others by an address of its own."""
 
+FATES = {"WILL_DESTROY": "deleted", "WILL_ORPHAN": "removed from the stack, and stays"}
+"""The CDK's word for what becomes of a resource that leaves its template -> ours."""
+
 ELSEWHERE = ("AWS::SageMaker::Endpoint", "AWS::SSM::Parameter")
 """Types that other rules report, as endpoints and models."""
 
 
-def replaced_resources(comparison: Comparison) -> Iterator[Found]:
+def replaced_resources(comparison: Comparison) -> Iterator[Danger]:
     """Anything but a Model or an EndpointConfig is replaced; something stateful is deleted.
 
     Stacks that leave the app are not touched by a deploy.
@@ -38,23 +41,24 @@ def replaced_resources(comparison: Comparison) -> Iterator[Found]:
         subject = f"{change.stack}.{change.path}"
         if change.impact == "WILL_REPLACE":
             because = ", ".join(change.properties)
-            said = f"{change.type} {change.path} is replaced ({because} changes)"
-            yield Found(subject, said, explains=_follows(change, comparison.deployed_changes))
-        elif change.type in STATEFUL and change.impact in ("WILL_DESTROY", "WILL_ORPHAN"):
-            yield Found(subject, f"{change.type} {change.path} is {_fate(change)}")
+            message = f"{change.type} {change.path} is replaced ({because} changes)"
+            yield Danger(subject, message, explains=_follows(change, comparison.deployed_changes))
+        elif change.type in STATEFUL and change.impact in FATES:
+            yield Danger(subject, f"{change.type} {change.path} is {FATES[change.impact]}")
 
 
-def _follows(replaced: Change, changes: list[Change]) -> Callable[[str, str], bool]:
-    """Return what tells what is replaced only since it names what is."""
+def _follows(replaced: Change, changes: list[Change]) -> Callable[[Danger], bool]:
+    """Return whether a danger is of a resource that is replaced only because it names another."""
     following = {
-        f"{it.stack}.{it.path}"
-        for it in changes
-        if (it.stack, it.impact) == (replaced.stack, "WILL_REPLACE")
-        and it.id != replaced.id
-        and it.properties
-        and all(_names(it.after["Properties"].get(key), replaced.id) for key in it.properties)
-    }
-    return lambda rule, subject: rule == "replaced_resources" and subject in following
+        f"{change.stack}.{change.path}"
+        for change in changes
+        if (change.stack, change.impact) == (replaced.stack, "WILL_REPLACE")
+        and change.id != replaced.id
+        and change.properties
+        and all(_names(change.after["Properties"].get(key), replaced.id)
+                for key in change.properties)
+    }  # fmt: skip
+    return lambda danger: danger.rule == "replaced_resources" and danger.subject in following
 
 
 def _names(value: Any, logical_id: str) -> bool:
@@ -62,9 +66,3 @@ def _names(value: Any, logical_id: str) -> bool:
         case {"Ref": str(name)} | {"Fn::GetAtt": [str(name), *_]}:
             return name == logical_id
     return False
-
-
-def _fate(change: Change) -> str:
-    if change.impact == "WILL_ORPHAN":
-        return "removed from the stack, and stays"
-    return "deleted"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from release.review import environments
 from release.review.comparison import Comparison
-from release.review.dangers.found import Found
+from release.review.dangers.danger import Danger
 from release.review.money import cost_changes, total
 from release.stage_file import StageFile
 
@@ -18,7 +18,7 @@ ALARMS = {
 stacks/model_stack.py)."""
 
 
-def new_environment(comparison: Comparison) -> Iterator[Found]:
+def new_environment(comparison: Comparison) -> Iterator[Danger]:
     """The stage gets another region or account, where nothing of it is.
 
     A stack is in one region of one account (CloudFormation user guide, "How CloudFormation works"):
@@ -33,23 +33,23 @@ def new_environment(comparison: Comparison) -> Iterator[Found]:
         "and is paid for until somebody destroys it"
     )
     unless = "" if comparison.moves else "unless that is where it is deployed already, "
-    yield Found(comparison.stage, f"{comparison.stage} moves, {where}: {unless}{new}")
+    yield Danger(comparison.stage, f"{comparison.stage} moves, {where}: {unless}{new}")
 
 
-def left_production(comparison: Comparison) -> Iterator[Found]:
+def left_production(comparison: Comparison) -> Iterator[Danger]:
     """The stage was production: its alarms go, with whoever heard them."""
     if comparison.was.production and not comparison.will_be.production:
-        yield Found(
+        yield Danger(
             comparison.stage,
             f"{comparison.stage} is no longer production: nobody is notified any more when it "
             "fails, and one instance is enough",
-            explains=lambda rule, subject: (
-                rule in ALARMS and ALARMS[rule].fullmatch(subject) is not None
+            explains=lambda danger: (
+                danger.rule in ALARMS and ALARMS[danger.rule].fullmatch(danger.subject) is not None
             ),
         )
 
 
-def over_budget(comparison: Comparison) -> Iterator[Found]:
+def over_budget(comparison: Comparison) -> Iterator[Danger]:
     """The most that a stage may cost crosses its `max_monthly_usd`, or is above it and rises.
 
     What has no price is left out, and said so in a note.
@@ -57,12 +57,12 @@ def over_budget(comparison: Comparison) -> Iterator[Found]:
     most, before_that = comparison.will_be.max_monthly_usd, comparison.was.max_monthly_usd
     if most is None or not comparison.after:
         return
-    costs = cost_changes(comparison)
+    costs = list(cost_changes(comparison))
     was = total((cost.before for cost in costs), "maximum").usd
     now = total((item.after for item in costs), "maximum").usd
     was_above = before_that is not None and was > before_that
     if now > most and not (was_above and now <= was and before_that and most >= before_that):
-        yield Found(
+        yield Danger(
             comparison.stage,
             f"{comparison.stage} may cost {now:,.0f} USD a month, more than its max_monthly_usd of "
             f"{most:,.0f} (before: up to {was:,.0f})",

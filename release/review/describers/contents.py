@@ -5,8 +5,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from release.review.access.gained import may_do_more
 from release.review.describers.generic import shown
-from release.review.property_change import ChangeLine, PropertyChange
+from release.review.endpoints import instance_types
+from release.review.property_change import ChangeLine, Describer, PropertyChange
 from release.review.values import arrow, differences, text_of
 
 METRICS = ("PUBLISH_METRICS", "ALLOW_METRICS", "CLOUDWATCH_LOG_GROUP", "METRIC_NAMESPACE")
@@ -18,7 +20,13 @@ TWICE = {"SAGEMAKER_TRITON_OVERRIDE_PING_MODE": "SAGEMAKER_TRITON_PING_MODE"}
 DOWNLOADS = re.compile(r"\b(curl|wget|nc|ncat|ftp|scp)\b|https?://|git clone|--(extra-)?index-url")
 """What brings to a build what no template and no lock names. Which belongs here is our choice."""
 
-ARCHIVE = re.compile(r"-[0-9a-f]{12}(?=\.tar\.gz)")
+DIGEST = r"-[0-9a-f]{12}(?=\.tar\.gz)"
+"""In the name of an archive, whose version the table of models has."""
+
+RELEASE = r":\d\d\.\d\d-py3(-cpu)?$"
+"""A tag of SageMaker's Triton images, which the endpoint's sentence has."""
+
+WIDENED = "widened_access"
 MOST_LINES = 6
 
 
@@ -36,8 +44,17 @@ def variant(change: PropertyChange) -> Iterator[ChangeLine]:
         yield ChangeLine(f"variant {change.item} removed")
     else:
         count = change.after.get("InitialInstanceCount", 1)
-        kind = change.after.get("InstanceType", "no instances")
-        yield ChangeLine(f"new variant {change.item}: {count} {kind}")
+        kinds = " or ".join(instance_types(change.after))
+        yield ChangeLine(f"new variant {change.item}: {count} {kinds}")
+
+
+def pools(change: PropertyChange) -> Iterator[ChangeLine]:
+    """Yield a variant's instance types in order, and archives that they load instead."""
+    sides = change.before, change.after
+    types = [" or ".join(instance_types({"InstancePools": side})) if side else "none"
+             for side in sides]  # fmt: skip
+    if types[0] != types[1]:
+        yield ChangeLine(f"instance types of {change.item}: {arrow(*types)}")
 
 
 def shadow_variant(change: PropertyChange) -> Iterator[ChangeLine]:
@@ -67,11 +84,37 @@ def container_environment(change: PropertyChange) -> Iterator[ChangeLine]:
         )
 
 
-def archive(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield where a container loads models from, but for the digest in the name of an archive."""
-    texts = [ARCHIVE.sub("-<digest>", text) for text in change.texts]
-    if texts[0] != texts[1]:
-        yield ChangeLine(f"models are loaded from {arrow(*texts)}")
+def described_elsewhere(label: str, part: str) -> Describer:
+    """Return a describer that shows both values, where more than a part of them differs."""
+    pattern = re.compile(part)
+
+    def describe(change: PropertyChange) -> Iterator[ChangeLine]:
+        texts = [pattern.sub("-<digest>", text) for text in change.texts]
+        if texts[0] != texts[1]:
+            yield ChangeLine(f"{label} {arrow(*texts)}")
+
+    return describe
+
+
+def role(change: PropertyChange) -> Iterator[ChangeLine]:
+    """Yield another role; one that was there and may do more is a danger.
+
+    A role that is new is compared with the one whose place it takes.
+    """
+    sides = [side[change.change.stack]["Resources"] if change.change.stack in side else {}
+             for side in change.comparison.sides]  # fmt: skip
+    roles = [_resource(value) for value in (change.before, change.after)]
+    if roles[0] and roles[1] in sides[0] and may_do_more(sides[1], str(roles[0]), str(roles[1])):
+        yield ChangeLine(f"runs as another role, which may do more: {change.arrow}", WIDENED)
+    else:
+        yield from shown(change)
+
+
+def _resource(value: Any) -> str | None:
+    match value:
+        case {"Ref": str(name)} | {"Fn::GetAtt": [str(name), *_]}:
+            return name
+    return None
 
 
 def build(change: PropertyChange) -> Iterator[ChangeLine]:
@@ -88,9 +131,8 @@ def catalog_entry(change: PropertyChange) -> Iterator[ChangeLine]:
     if not (isinstance(old, dict) and isinstance(new, dict)):
         yield from shown(change)
     elif old.get("version") == new.get("version"):
-        for item in differences(old, new, lambda _: False):
-            sides = (text_of(value, {}) for value in (item.before, item.after))
-            yield ChangeLine(f"{change.path}.{item.path}: {arrow(*sides)}")
+        for difference in differences(old, new):
+            yield ChangeLine(f"{change.path}.{difference}")
 
 
 def _parsed(value: Any) -> Any:

@@ -32,7 +32,7 @@ def tag(change: PropertyChange) -> Iterator[ChangeLine]:
         side.get("Value") if isinstance(side, dict) else side
         for side in (change.before, change.after)
     )
-    yield ChangeLine(f"tag {name}: {arrow(*(text_of(it, {}) for it in sides))}")
+    yield ChangeLine(f"tag {name}: {arrow(*map(text_of, sides))}")
 
 
 def silent(reason: str) -> Describer:

@@ -15,8 +15,9 @@ LARGEST = {4: 2**24, 6: 2 ** (128 - 32)}
 assigned (RIPE-738, 5.1.1): rules that let more in, together, are for the internet."""
 
 EVERYWHERE = [{"CidrIp": "0.0.0.0/0", "IpProtocol": "-1"}]
-"""The rule of a group that names none: "When you create a VPC security group, Amazon EC2 creates a
-default egress rule" (CloudFormation, AWS::EC2::SecurityGroup)."""
+"""The rule of a group that names none: "Amazon EC2 creates a default egress rule that allows egress
+traffic on all ports and IP protocols to any location" (CloudFormation template reference,
+AWS::EC2::SecurityGroup, "Remove the default rule")."""
 
 
 GATEWAYS = (

@@ -1,10 +1,11 @@
 """How many instances there are, and what decides it."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
-from release.review.describers.alarms import in_units
+from release.review.describers.alarms import in_units, variant_of
 from release.review.describers.generic import falls
+from release.review.endpoints import DeclaredEndpoint
 from release.review.property_change import ChangeLine, PropertyChange
 from release.review.schedules import WeeklyLimits, limits
 
@@ -49,31 +50,43 @@ def schedule(change: PropertyChange) -> Iterator[ChangeLine]:
 
 
 def scaling_policy(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield the target of a scaling policy, in the units of a stage's file."""
+    """Yield the target of a scaling policy, in the units of a stage's file.
+
+    With a target of three times as much, a variant hardly grows: that is as if it were not scaled.
+    """
+    endpoints = (change.pair.before, change.pair.after) if change.pair else (None, None)
     old, new = (
-        _target(change, item, side) for item, side in enumerate((change.before, change.after))
+        _target(side, endpoint)
+        for side, endpoint in zip((change.before, change.after), endpoints, strict=True)
     )
-    if old != new and change.change.stack in change.comparison.before:
-        metric = next(entry[0] for entry in (new, old) if entry)
-        texts = [value[1] if value else "nothing" for value in (old, new)]
-        yield ChangeLine(f"scales on {metric} at {texts[0]} -> {texts[1]}")
+    known = new or old
+    if not known or old == new or change.change.stack not in change.comparison.before:
+        return
+    texts = [target.text if target else "nothing" for target in (old, new)]
+    hardly = bool(old and new and old.metric == new.metric and falls(new.value, old.value))
+    rule = RULE if hardly and change.comparison.production else ""
+    yield ChangeLine(f"scales on {known.metric} at {texts[0]} -> {texts[1]}", rule)
 
 
-def _target(
-    change: PropertyChange, side: int, properties: dict[str, Any] | None
-) -> tuple[str, str] | None:
-    """Return the metric that a policy tracks, and its target."""
+class _Target(NamedTuple):
+    """The metric that a policy tracks, and the value that it holds it at."""
+
+    metric: str
+    value: float
+    text: str
+
+
+def _target(properties: dict[str, Any] | None, endpoint: DeclaredEndpoint | None) -> _Target | None:
     settings = (properties or {}).get("TargetTrackingScalingPolicyConfiguration")
     if not settings:
         return None
     predefined = settings.get("PredefinedMetricSpecification", {}).get("PredefinedMetricType")
     custom = settings.get("CustomizedMetricSpecification", {})
-    metric = str(predefined or custom.get("MetricName", "?")).removeprefix("SageMakerVariant")
-    dimensions = {item.get("Name"): item.get("Value") for item in custom.get("Dimensions", ())}
-    endpoint = (change.pair.before, change.pair.after)[side] if change.pair else None
-    variant = str(dimensions.get("VariantName"))
+    expressions = [each["Expression"] for each in custom.get("Metrics", ()) if "Expression" in each]
+    named = predefined or custom.get("MetricName") or "; ".join(expressions)
+    metric = str(named).removeprefix("SageMakerVariant")
     value = float(settings.get("TargetValue", 0))
-    return metric, in_units(metric, value, endpoint, variant)[1]
+    return _Target(metric, *in_units(metric, value, endpoint, variant_of(custom)))
 
 
 def _schedule(action: dict[str, Any] | None) -> str:

@@ -86,23 +86,6 @@ def retention(change: PropertyChange) -> Iterator[ChangeLine]:
     yield ChangeLine(f"the log is kept {texts[1]}, before {texts[0]}", RECORDS if shorter else "")
 
 
-def access_log(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield that access to a bucket is no longer logged."""
-    if change.before and not (change.after or {}).get("DestinationBucketName"):
-        yield ChangeLine("access to the bucket is no longer logged", RECORDS)
-    else:
-        yield from shown(change)
-
-
-def encryption(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield that a bucket no longer names its key, or its encryption."""
-    old, new = (str(side or "") for side in (change.before, change.after))
-    if change.after is None or ("KMSMasterKeyID" in old and "KMSMasterKeyID" not in new):
-        yield ChangeLine("loses the key that encrypts it", ENCRYPTION)
-    else:
-        yield from shown(change)
-
-
 def capture(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield which share of requests is captured, and where it goes."""
     old, new = change.before or {}, change.after or {}

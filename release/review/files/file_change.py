@@ -1,7 +1,8 @@
-"""What is said of a changed file, and what it is said from."""
+"""A changed file, and the lines that describe it."""
 
 import hashlib
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -60,3 +61,33 @@ class FileChange:
         content = self.after
         digest = "deleted" if content is None else hashlib.sha256(content).hexdigest()
         return f"{self.path}.{digest}"
+
+    @property
+    def state(self) -> str:
+        """`new`, `deleted` or `changed`."""
+        if self.before is None:
+            return "new"
+        return "deleted" if self.after is None else "changed"
+
+    @property
+    def size(self) -> str:
+        """How many lines come and go, in bytes where a side is no text.
+
+        Lines are counted without their order: one that moves is neither.
+        """
+        sides = [self.before or b"", self.after or b""]
+        if any(b"\0" in side for side in sides):
+            return f"{len(sides[0]):,} -> {len(sides[1]):,} bytes"
+        old, new = (Counter(side.splitlines()) for side in sides)
+        return f"+{(new - old).total()} -{(old - new).total()} lines"
+
+
+def unjudged(change: FileChange) -> Iterator[FileLine]:
+    """Yield that a file changed whose content no rule judges, and how much of it."""
+    yield FileLine(f"{change.state}, not judged ({change.size})")
+
+
+def deleted(change: FileChange) -> Iterator[FileLine]:
+    """Yield that a file is deleted, and nothing of other changes."""
+    if change.after is None:
+        yield FileLine(f"deleted ({change.size})")

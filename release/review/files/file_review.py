@@ -1,25 +1,25 @@
 """The review of all files that a change touches: dangers, notes, and what is not judged."""
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from release.review.dangers import REPOSITORY, Danger
-from release.review.files import code
-from release.review.files.file_change import FileChange, FileLine, Rule
+from release.review.dangers.danger import REPOSITORY, Danger, grouped
+from release.review.files.file_change import FileChange, FileLine, Rule, unjudged
 from release.review.files.judges import judges
 from release.review.files.kinds import kind_of
-from release.review.files.plain_values import Unreadable
+from release.review.values import Unreadable
 from release.tree import Tree
 
 ACKNOWLEDGEMENTS = "release/acknowledged.yaml"
 MOST_LINES = 20
 """Lines of one file that are notes: what has more is read as a whole."""
 
+JUDGES = "judges, installs or deploys the next change"
+
 
 @dataclass(frozen=True)
 class FileReview:
-    """What is said of files: dangers, notes, and what the summary names as not judged."""
+    """What changes in files: dangers, notes, and what the summary names as not judged."""
 
     dangers: tuple[Danger, ...] = ()
     notes: tuple[str, ...] = ()
@@ -38,31 +38,32 @@ def compare_files(base: Mapping[str, bytes], head: Mapping[str, bytes]) -> FileR
     owners that approve it, and none of it counts before it is merged.
     """
     changed = sorted(path for path in base.keys() | head.keys() if base.get(path) != head.get(path))
+    if changed == [ACKNOWLEDGEMENTS]:
+        return FileReview()
     folders = {path.partition("/")[0] for path in base}
     dangers: list[Danger] = []
-    judging: list[Danger] = []
     notes: list[str] = []
     not_judged: dict[str, None] = {}
-    for path in changed if changed != [ACKNOWLEDGEMENTS] else ():
+    for path in changed:
         change = FileChange(path, base, head)
         lines = list(_lines(change, is_judge=judges(path, folders)))
         own = list(_dangers(change, lines))
-        (judging if [danger.rule for danger in own] == ["changed_judge"] else dangers).extend(own)
+        dangers += own
         notes += _notes(path, [line.text for line in lines if not line.rule])
         if lines and not own and (name := kind_of(path).not_judged):
             not_judged[name] = None
-    return FileReview((*dangers, *_together(judging)), tuple(notes), tuple(not_judged))
+    return FileReview(tuple(grouped(dangers)), tuple(notes), tuple(not_judged))
 
 
 def _lines(change: FileChange, *, is_judge: bool) -> Iterator[FileLine]:
-    """Yield what is said of a change; each line of a file that judges has a rule, or is harmless.
+    """Yield the lines of a change; each line of a file that judges has a rule, or is harmless.
 
     What cannot be read, on either side, is a danger: no rule has seen what changes.
     """
     kind = kind_of(change.path)
     describers = [kind.describe] if kind.describe else []
     if is_judge and kind.reason:
-        describers.append(code.describe)
+        describers.append(unjudged)
     try:
         lines = [line for describe in describers for line in describe(change)]
     except Unreadable as error:
@@ -81,12 +82,12 @@ def _as_a_whole(change: FileChange, lines: list[FileLine]) -> list[FileLine]:
     values = [line for line in lines if not line.rule]
     if len(values) < 2:
         return lines
-    whole = FileLine(f"{code.state(change)} ({code.size(change)})")
+    whole = FileLine(f"{change.state} ({change.size})")
     return [*(line for line in lines if line.rule), whole]
 
 
 def _dangers(change: FileChange, lines: list[FileLine]) -> Iterator[Danger]:
-    """Yield a danger for each rule; what another rule finds in a file that judges is one with it.
+    """Yield a danger for each rule; of a file that judges, another rule's danger has all lines.
 
     The key holds the digest of the file: to acknowledge it is to acknowledge this content.
     """
@@ -94,34 +95,28 @@ def _dangers(change: FileChange, lines: list[FileLine]) -> Iterator[Danger]:
     for line in lines:
         if line.rule:
             rules.setdefault(line.rule, []).append(line.text)
-    if len(rules) > 1:
-        others = rules.pop("changed_judge", [])
-        next(iter(rules.values())).extend(others)
+    judging = rules.pop("changed_judge", [])
+    for texts in list(rules.values())[:1]:
+        texts += judging
+    if judging and not rules:
+        yield Danger(
+            change.subject,
+            f"{change.path} {JUDGES}: {_first(judging)}",
+            rule="changed_judge",
+            stage=REPOSITORY,
+            details=tuple(f"{change.path}: {text}" for text in judging[1:]),
+            group="files",
+            heading="{count} files change that judge, install or deploy the next change",
+        )
     for rule, texts in rules.items():
-        subject = "judges, installs or deploys the next change: " if rule == "changed_judge" else ""
-        first = f"{change.path}{' ' if subject else ': '}{subject}{texts[0]}"
-        more = f" (and {len(texts) - 1} more)" if len(texts) > 1 else ""
-        details = tuple(texts) if more else ()
-        yield Danger(REPOSITORY, rule, change.subject, first + more, details)
+        details = tuple(texts) if len(texts) > 1 else ()
+        message = f"{change.path}: {_first(texts)}"
+        yield Danger(change.subject, message, rule=rule, stage=REPOSITORY, details=details)
 
 
-def _together(judging: list[Danger]) -> list[Danger]:
-    """Return one danger of all files that judge, whose key is that of exactly their content."""
-    if len(judging) < 2:
-        return judging
-    subjects = "\n".join(danger.subject for danger in judging)
-    digest = hashlib.sha256(subjects.encode()).hexdigest()
-    message = f"{len(judging)} files change that judge, install or deploy the next change"
-    parts = tuple(
-        text
-        for danger in judging
-        for text in (danger.message, *(f"{_path(danger)}: {more}" for more in danger.details[1:]))
-    )
-    return [Danger(REPOSITORY, "changed_judge", f"files.{digest}", message, parts)]
-
-
-def _path(danger: Danger) -> str:
-    return danger.subject.rpartition(".")[0]
+def _first(texts: list[str]) -> str:
+    more = f" (and {len(texts) - 1} more)" if len(texts) > 1 else ""
+    return f"{texts[0]}{more}"
 
 
 def _notes(path: str, texts: list[str]) -> list[str]:

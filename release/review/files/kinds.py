@@ -5,18 +5,15 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from release.review.files import (
-    code,
     golden_answers,
-    lint_settings,
     model_configuration,
     nag_plugin,
-    npm_lock,
     python_packages,
     recipe,
-    settings,
     workflows,
 )
-from release.review.files.file_change import FileChange, FileLine
+from release.review.files.file_change import FileChange, FileLine, deleted, unjudged
+from release.review.files.settings import JSON_FILE, LINTER, NPM_LOCK, TOML_FILE
 
 Describe = Callable[[FileChange], Iterator[FileLine]]
 
@@ -41,27 +38,27 @@ KINDS = (
     FileKind("models/*/recipe.yaml", recipe.describe),
     FileKind("models/*/config.pbtxt", model_configuration.describe),
     FileKind("models/*requirements*.txt", python_packages.describe),
-    FileKind("models/*/tests/*", reason="tests of a model are no part of its archive"),
-    FileKind("models/test_*.py", reason="tests"),
+    FileKind("models/*/tests/*", deleted, reason="tests of a model are no part of its archive"),
+    FileKind("models/test_*.py", deleted, reason="tests"),
     FileKind("models/conftest.py", reason="tests"),
-    FileKind("models/*.py", code.describe, "model code"),
-    FileKind("models/*", code.describe, "model files"),
+    FileKind("models/*.py", unjudged, "model code"),
+    FileKind("models/*", unjudged, "model files"),
     FileKind(".github/workflows/*.y*ml", workflows.describe),
-    FileKind("package-lock.json", npm_lock.describe),
+    FileKind("package-lock.json", NPM_LOCK.describe),
     FileKind("requirements*.txt", python_packages.describe),
-    FileKind(".checkov.y*ml", lint_settings.describe),
-    FileKind(".cfnlintrc*", lint_settings.describe),
-    FileKind("cdk.json", settings.describe),
-    FileKind("package.json", settings.describe),
-    FileKind("pyproject.toml", settings.describe),
-    FileKind("constructs/triton_sagemaker/*_handler/*", code.describe, "code of Lambda functions"),
-    FileKind("constructs/triton_sagemaker/nag.py", code.describe),
+    FileKind(".checkov.y*ml", LINTER.describe),
+    FileKind(".cfnlintrc*", LINTER.describe),
+    FileKind("cdk.json", JSON_FILE.describe),
+    FileKind("package.json", JSON_FILE.describe),
+    FileKind("pyproject.toml", TOML_FILE.describe),
+    FileKind("constructs/triton_sagemaker/*_handler/*", unjudged, "code of Lambda functions"),
+    FileKind("constructs/triton_sagemaker/nag.py", unjudged),
     FileKind("constructs/*.py", nag_plugin.describe, reason=TEMPLATES),
     FileKind("stacks/*.py", nag_plugin.describe, reason=TEMPLATES),
     FileKind("stages/*", reason=TEMPLATES),
-    FileKind("model_build/*", code.describe, "code that builds models"),
-    FileKind("platform_facts/*", code.describe, "tables of facts"),
-    FileKind("tests/*", reason="nothing that is deployed reads tests"),
+    FileKind("model_build/*", unjudged, "code that builds models"),
+    FileKind("platform_facts/*", unjudged, "tables of facts"),
+    FileKind("tests/*", deleted, reason="nothing that is deployed reads tests"),
     FileKind("docs/*", reason="text for people"),
     FileKind("*.md", reason="text for people"),
     FileKind("LICENSE", reason="text for people"),
@@ -70,7 +67,7 @@ KINDS = (
     ),
     FileKind("bench/*", reason="measurements, which nothing that is deployed reads"),
     FileKind("account_test/*", reason="a test in an account of its own"),
-    FileKind("*", code.describe, "other code"),
+    FileKind("*", unjudged, "other code"),
 )
 
 

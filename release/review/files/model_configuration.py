@@ -8,7 +8,8 @@ from google.protobuf.json_format import MessageToDict
 
 from model_build import model_config
 from release.review.files.file_change import FileChange, FileLine
-from release.review.files.plain_values import Unreadable, ValueDifference, differences, read_text
+from release.review.files.readers import read_text
+from release.review.values import Unreadable, ValueDifference, differences
 
 NAME = "config.pbtxt"
 
@@ -23,8 +24,8 @@ def uses_sequence_batching(model_folder: Path) -> bool:
     """Whether a configuration of a model's repository asks for sequence batching.
 
     Its sequences have state in one instance of Triton, which SageMaker's requests reach only where
-    there is one (Triton user guide, "Stateful Models"). What cannot be read says nothing here: it
-    is named by the review of files.
+    there is one (Triton user guide, model_execution.html#stateful-models). A file that cannot be
+    read is named by the review of files.
     """
     for path in sorted(model_folder.glob(f"*/{NAME}")):
         if not path.is_symlink() and path.is_file():
@@ -53,7 +54,7 @@ def _parse(content: bytes) -> model_config.ModelConfig:
 
 def _in_milliseconds(difference: ValueDifference) -> str:
     """Return both values of a time as the files of stages have them; protobuf's JSON has text."""
-    if not difference.path[-1].endswith("_microseconds"):
+    if not difference.path.endswith("_microseconds"):
         return ""
-    before, after = (int(value or 0) / 1000 for value in difference[1:])
+    before, after = (int(value or 0) / 1000 for value in (difference.before, difference.after))
     return f" ({before:g} -> {after:g} ms)"

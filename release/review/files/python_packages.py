@@ -8,7 +8,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from release.review.files.file_change import FileChange, FileLine
-from release.review.files.plain_values import read_text
+from release.review.files.readers import read_text
 
 _CONTINUED = re.compile(r"\\\r?\n")
 _COMMENT = re.compile(r"(^|\s)#.*")

@@ -7,7 +7,8 @@ from typing import Any
 import checked_yaml
 from model_build.recipe import Recipe
 from release.review.files.file_change import FileChange, FileLine
-from release.review.files.plain_values import Unreadable, arrow, differences, read_yaml, shown
+from release.review.files.readers import read_yaml
+from release.review.values import Unreadable, arrow, differences, text_of
 
 SOURCE = ("from", "repository", "package", "folder", "uri", "path")
 """Where weights come from; of a package, its name. `revision`, a version and hashes say which."""
@@ -26,7 +27,7 @@ def describe(change: FileChange) -> Iterator[FileLine]:
     yield from _weights(old.pop("weights", None) or {}, new.pop("weights", None) or {})
     yield from _gates(old, new)
     for difference in differences(old, new):
-        if "max_absolute_difference" not in difference.path:
+        if not difference.path.endswith("max_absolute_difference"):
             yield FileLine(str(difference))
 
 
@@ -47,11 +48,11 @@ def _weights(old: Plain, new: Plain) -> Iterator[FileLine]:
     if not old and not new:
         return
     if _source(old) != _source(new):
-        text = f"weights come from elsewhere: {_origin(old)} -> {_origin(new)}"
+        text = f"weights come from elsewhere: {arrow(_origin(old), _origin(new))}"
         yield FileLine(text, "other_weights")
         return
-    for difference in differences(old, new, ("weights",)):
-        is_lost = "files" in difference.path and difference.after is None
+    for difference in differences({"weights": old}, {"weights": new}):
+        is_lost = "files" in difference.steps and difference.after is None
         yield FileLine(str(difference), "lost_pins" if is_lost else "")
 
 
@@ -61,26 +62,21 @@ def _source(weights: Plain) -> list[Any]:
 
 def _origin(weights: Plain) -> str:
     parts = (weights.get(key) for key in (*SOURCE, "revision"))
-    return shown(" ".join(str(part) for part in parts if part) or None)
+    return " ".join(str(part) for part in parts if part) or "none"
 
 
 def _gates(old: Plain, new: Plain) -> Iterator[FileLine]:
     """Yield gates that allow another difference, by the version folder of the file they are of."""
     before, after = _differences_allowed(old), _differences_allowed(new)
     kept = {folder for folder, _ in _steps(new)}
-    for (folder, gate), allowed in before.items():
-        now = after.get((folder, gate))
-        if now is None:
-            if gate == "gate" and folder in kept:
-                yield FileLine(
-                    f"{folder} is no longer compared with its origin", "larger_tolerances"
-                )
-        elif now != allowed:
-            text = f"{folder}: {gate}: {arrow(allowed, now)}"
-            yield FileLine(text, "" if now <= allowed else "larger_tolerances")  # nor NaN
-    for place, allowed in after.items():
-        if place not in before:
-            yield FileLine(f"{': '.join(place)}: {arrow(None, allowed)}")
+    for folder, gate in dict.fromkeys((*before, *after)):
+        was, now = (side.get((folder, gate)) for side in (before, after))
+        if now is not None and now != was:
+            is_larger = was is not None and not now <= was  # nor NaN
+            text = f"{folder}: {gate}: {text_of(was)} -> {text_of(now)}"
+            yield FileLine(text, "larger_tolerances" if is_larger else "")
+        elif now is None and gate == "gate" and folder in kept:
+            yield FileLine(f"{folder} is no longer compared with its origin", "larger_tolerances")
 
 
 def _differences_allowed(recipe: Plain) -> dict[tuple[str, str], float]:

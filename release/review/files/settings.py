@@ -1,13 +1,49 @@
-"""Files of settings: cdk.json, package.json and pyproject.toml."""
+"""Files of settings, as the fields in which they differ."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
-from release.review.files.file_change import FileChange, FileLine
-from release.review.files.plain_values import differences, read_json, read_toml
+from release.review.files.file_change import FileChange, FileLine, Rule
+from release.review.files.readers import read_json, read_toml, read_yaml
+from release.review.values import ValueDifference, differences, text_of
+
+SKIPS = ("ignore_checks", "ignore_templates", "skip-check", "skip-path")
+"""Keys of cfn-lint and checkov whose items are not looked at."""
 
 
-def describe(change: FileChange) -> Iterator[FileLine]:
-    """Yield every setting that differs."""
-    read = read_toml if change.path.endswith(".toml") else read_json
-    old, new = (None if side is None else read(side) for side in (change.before, change.after))
-    return (FileLine(str(difference)) for difference in differences(old, new))
+class SettingsFile(NamedTuple):
+    """How a file is read, and the danger that any other value in it is."""
+
+    read: Callable[[bytes], Any]
+    rule: Rule = ""
+
+    def describe(self, change: FileChange) -> Iterator[FileLine]:
+        """Yield every field that differs; fewer checks skipped by a linter is harmless."""
+        before, after = (
+            None if side is None else self.read(side) for side in (change.before, change.after)
+        )
+        for difference in differences(before, after):
+            yield _of_skipped(difference) or FileLine(str(difference), self.rule)
+
+
+def _of_skipped(difference: ValueDifference) -> FileLine | None:
+    """Return the line of a check that is skipped or checked again, None for another setting."""
+    key = difference.steps[0] if difference.steps else ""
+    if key in SKIPS and difference.after is None:
+        text = f"{key}: {text_of(difference.before)} is checked again"
+        return FileLine(text, harmless=True)
+    if key in SKIPS and difference.before is None:
+        return FileLine(f"{key}: {text_of(difference.after)} is new", "weakened_checks")
+    return None
+
+
+JSON_FILE, TOML_FILE = SettingsFile(read_json), SettingsFile(read_toml)
+
+LINTER = SettingsFile(read_yaml, "weakened_checks")
+"""Both sides of this change are linted with the base's settings: it is the next one that other
+settings weaken."""
+
+NPM_LOCK = SettingsFile(read_json, "uncompared_tools")
+"""The CDK's CLI deploys, and no comparison of templates shows another one. One version may have
+another content (`integrity`) from another place (`resolved`): that any is a danger is our choice.
+"""

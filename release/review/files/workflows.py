@@ -2,16 +2,12 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any, Literal
+from fnmatch import fnmatchcase
+from typing import Any, Literal, NamedTuple
 
 from release.review.files.file_change import FileChange, FileLine
-from release.review.files.plain_values import (
-    Unreadable,
-    ValueDifference,
-    differences,
-    read_yaml,
-    shown,
-)
+from release.review.files.readers import read_yaml
+from release.review.values import Steps, Unreadable, ValueDifference, differences, listed, text_of
 
 FOLDER = ".github/workflows/"
 STRANGERS = ("issue_comment", "pull_request_target", "workflow_run")
@@ -43,7 +39,7 @@ def describe(change: FileChange) -> Iterator[FileLine]:
     yield from widened
     known = _actions(change)
     for difference in differences(old, new):
-        level, field = _field(difference.path)
+        level, field = _field(difference.steps)
         text = str(difference)
         if field[:1] == ("permissions",) and level != "step":
             if not widened:
@@ -62,76 +58,87 @@ def _read(content: bytes | None) -> Workflow:
     workflow = {"on" if key is True else key: value for key, value in workflow.items()}
     events = workflow.get("on")
     if isinstance(events, str | list):
-        workflow["on"] = {str(event): {} for event in _listed(events)}
+        workflow["on"] = {str(event): {} for event in listed(events)}
     elif isinstance(events, dict):
         workflow["on"] = {event: value or {} for event, value in events.items()}
     for job in _jobs(workflow).values():
         if "needs" in job:
-            job["needs"] = _listed(job["needs"])
+            job["needs"] = listed(job["needs"])
     return workflow
 
 
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
-
-
-def _field(path: tuple[str, ...]) -> tuple[Literal["workflow", "job", "step"], tuple[str, ...]]:
-    """Return what a field is of, and its path there: names of jobs are no fields."""
-    match path:
+def _field(steps: Steps) -> tuple[str, Steps]:
+    """Return `workflow`, `job` or `step`, and a field's steps in it; names of jobs are none."""
+    match steps:
         case ("jobs", _, "steps", _, *field):
             return "step", tuple(field)
         case ("jobs", _, *field):
             return "job", tuple(field)
-    return "workflow", path
+    return "workflow", steps
+
+
+class _Widening(NamedTuple):
+    """A field, below `workflow`, `job` or `step`, whose change is a danger, and the reason.
+
+    `of` is `new` where it is one that there is such a value, `gone` where there no longer is, and
+    `changed` for either, but in a new workflow.
+    """
+
+    field: str
+    of: Literal["new", "gone", "changed"]
+    reason: str
+
+
+_WIDENINGS = (
+    *(
+        _Widening(f"workflow.on.{event}*", "new",
+                  f"it is set off by {event}, with the repository's rights")
+        for event in STRANGERS
+    ),
+    _Widening("workflow.on*", "changed", "other events set it off"),
+    _Widening("job.secrets*", "new", "hands secrets on"),
+    _Widening("job.needs*", "gone", "the job {job} no longer waits for {before}"),
+    _Widening("job.environment*", "gone",
+              "the job {job} no longer runs in the environment {before}"),
+    _Widening("*.continue-on-error", "new", "its failure no longer counts"),
+    _Widening("*.if", "changed", "runs under another condition"),
+)  # fmt: skip
+
+_HARMLESS = ("workflow.name", "step.name", "workflow.run-name")
+"""A job's name is that of a required check."""
 
 
 def _reason(difference: ValueDifference, known: set[str], *, is_new: bool) -> str:
     """Return why a difference is a danger of its own, empty where it is none."""
-    path, before, after = difference
-    level, field = _field(path)
-    if new := sorted({*_SECRET.findall(str(after))} - {*_SECRET.findall(str(before))}):
-        return f"reads {', '.join(new)}"
-    match level, field:
-        case "workflow", ("on", event, *_) if event in STRANGERS and after is not None:
-            return f"it is set off by {event}, with the repository's rights"
-        case "workflow", ("on", *_) if not is_new:
-            return "other events set it off"
-        case "job", ("secrets", *_) if after is not None:
-            return "hands secrets on"
-        case _, ("uses",) if after is not None:
-            return _of_action(str(after), known)
-        case "job", ("needs", *_) if before is not None:
-            return f"the job {path[1]} no longer waits for {shown(before)}"
-        case "job", ("environment", *_) if before is not None:
-            return f"the job {path[1]} no longer runs in the environment {shown(before)}"
-        case _, ("continue-on-error",) if after not in (None, False):
-            return "its failure no longer counts"
-        case _, ("if",) if not is_new:
-            return "runs under another condition"
+    steps, _, before, after = difference
+    level, field = _field(steps)
+    name = ".".join(map(str, (level, *field)))
+    if secrets := sorted({*_SECRET.findall(str(after))} - {*_SECRET.findall(str(before))}):
+        return f"reads {', '.join(secrets)}"
+    if field == ("uses",) and after is not None:
+        return _of_action(str(after), known)
+    holds = {"new": after not in (None, False), "gone": before is not None, "changed": not is_new}
+    for widening in _WIDENINGS:
+        if fnmatchcase(name, widening.field) and holds[widening.of]:
+            job = steps[1] if level == "job" else ""
+            return widening.reason.format(job=job, before=text_of(before))
     return ""
 
 
 def _of_action(action: str, known: set[str]) -> str:
-    name = action.partition("@")[0]
-    if name not in known:
+    if action.partition("@")[0] not in known:
         return "an action that no workflow used"
     return "" if _COMMIT.fullmatch(action) else "not pinned to a commit"
 
 
 def _is_harmless(difference: ValueDifference) -> bool:
-    """Whether a field names something or gives it more time. A job's name is a required check."""
-    level, field = _field(difference.path)
-    match field:
-        case ("name",):
-            return level != "job"
-        case ("run-name",):
-            return level == "workflow"
-        case ("timeout-minutes",):
-            times = (difference.before, difference.after)
-            return all(isinstance(time, int) for time in times) and times[1] > times[0]
-        case ("needs", *_):
-            return level == "job" and difference.before is None
-    return False
+    """Whether a field names something, gives it more time, or has a job wait for more."""
+    steps, _, before, after = difference
+    level, field = _field(steps)
+    if field == ("timeout-minutes",):
+        return isinstance(before, int) and isinstance(after, int) and after > before
+    waits = (level, *field[:1]) == ("job", "needs") and before is None
+    return waits or ".".join(map(str, (level, *field))) in _HARMLESS
 
 
 def _actions(change: FileChange) -> set[str]:

@@ -17,8 +17,7 @@ from aws_cdk import App
 
 import platform_facts
 from release.review.assemblies import Synthesised, write
-from release.review.comparison import nothing_found
-from release.review.report import StageReview, review_stage
+from release.review.stage_review import StageReview, review_stage
 from release.tree import AS_THE_CLI, Tree
 from tests.unit.release.review.conftest import PRICES
 
@@ -135,17 +134,7 @@ class Reviewer:
             _apply(head, *edit)
         known = [it for it in stages if it in head.stages()]
         made = write(head, self.folder / "assemblies", known)
-        return [
-            review_stage(
-                it,
-                self.base,
-                made,
-                missing=None,
-                lint=nothing_found,
-                acknowledgement=lambda _: None,
-            )
-            for it in stages
-        ]
+        return [review_stage(stage, self.base, made) for stage in stages]
 
 
 def _apply(head: Tree, file: str, old: str, new: str) -> None:

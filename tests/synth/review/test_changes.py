@@ -8,7 +8,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from release.review import markdown
 from release.review.findings import NOTHING
-from release.review.report import Report, StageReview
+from release.review.report import Report
+from release.review.stage_review import StageReview
 from tests.synth.review.conftest import STAGE as STAGE_FILE
 from tests.synth.review.conftest import Edit, Reviewer
 
@@ -46,6 +47,15 @@ CHANGES: dict[str, list[Edit]] = {
             "# Batches come whole.\n    def execute",
         ),
         ("models/minilm/pooling/config.pbtxt", "# One vector", "# A comment.\n# One vector"),
+    ],
+    "instance types in order of preference, for one": [
+        (
+            STAGE,
+            TEXT,
+            "  text:\n    models: [minilm]\n    hosting: single-model\n"
+            "    instance_types: [ml.g5.xlarge, ml.g5.2xlarge]\n    provision_timeout_minutes: 15",
+        ),
+        (STAGE, "10, max_rps: 60", "10, concurrency: {ml.g5.xlarge: 4, ml.g5.2xlarge: 6}"),
     ],
     "breaking for clients: an output renamed, smaller batches": [
         ("models/minilm/minilm/config.pbtxt", '{ name: "EMBEDDING"', '{ name: "VECTOR"'),

@@ -57,6 +57,17 @@ def test_a_stateful_model_is_for_one_instance(doubled: Path) -> None:
     assert warning.startswith("doubled has sequence_batching, and the endpoint up to 4 instances:")
 
 
+@pytest.mark.parametrize(
+    ("model", "is_decoupled"), [("double", True), ("doubled", False)], ids=["step", "ensemble"]
+)
+def test_an_ensemble_is_decoupled_as_its_steps_are(
+    doubled: Path, model: str, is_decoupled: bool
+) -> None:
+    config = doubled / model / "config.pbtxt"
+    config.write_text(config.read_text() + "model_transaction_policy { decoupled: true }\n")
+    assert plan_model(ModelSource(doubled)).is_decoupled is is_decoupled
+
+
 def test_a_broken_recipe_has_no_plan(doubled: Path) -> None:
     (doubled / "recipe.yaml").write_text("description: x\nfile: {}\n")
     with pytest.raises(checked_yaml.InvalidFile, match=r"recipe\.yaml:2: file: unknown key"):

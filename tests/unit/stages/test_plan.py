@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from checked_yaml import LocatedErrors
 from model_build import BuildError
 from model_build.manifest import Signature
 from stages import StageConfig
-from stages.plan import EndpointPlan, StagePlan
+from stages.plan import EndpointPlan, StagePlan, planned_model
 
 ROOT = Path(__file__).parents[3]
 
@@ -35,7 +36,7 @@ def problems(**settings: Any) -> dict[tuple[str | int, ...], str]:
 
 def test_variants_of_one_kind_of_gpu_share_an_archive() -> None:
     planned = plan(variants={"Small": {}, "Large": {"instance_type": "ml.g5.4xlarge"}})
-    assert [variant.prefix for variant in planned.variants] == 2 * ["text/cuda-25.09-sm86/"]
+    assert [pool.prefix for pool in planned.pools] == 2 * ["text/cuda-25.09-sm86/"]
     (archive,) = planned.archives
     assert archive.key == f"text/cuda-25.09-sm86/minilm-{archive.model.version}.tar.gz"
 
@@ -44,6 +45,39 @@ def test_variants_of_two_kinds_of_gpus_have_an_archive_each() -> None:
     planned = plan(variants={"Old": {}, "New": {"instance_type": "ml.g6.xlarge"}})
     targets = [str(archive.target) for archive in planned.archives]
     assert targets == ["cuda-25.09-sm86", "cuda-25.09-sm89"]
+
+
+def test_instance_types_of_two_gpus_have_an_archive_each_in_their_order() -> None:
+    planned = plan(
+        hosting="single-model", instance_type=None, instance_types=["ml.g6.xlarge", "ml.g5.xlarge"]
+    )
+    (variant,) = planned.variants
+    assert [pool.instance_type.name for pool in variant.pools] == ["ml.g6.xlarge", "ml.g5.xlarge"]
+    assert [archive.key.rpartition("/")[0] for archive in planned.archives] == [
+        "text/cuda-25.09-sm89",
+        "text/cuda-25.09-sm86",
+    ]
+    (entry,) = planned.catalog
+    assert entry["target_model"] is None
+
+
+def test_instance_types_of_one_gpu_share_an_archive() -> None:
+    planned = plan(
+        hosting="single-model", instance_type=None, instance_types=["ml.g5.xlarge", "ml.g5.4xlarge"]
+    )
+    assert len(planned.archives) == 1
+
+
+def test_an_engine_that_no_builder_compiles_for_a_fallback_is_a_problem_of_the_model() -> None:
+    (message,) = problems(
+        models=["bert"],
+        hosting="single-model",
+        instance_type=None,
+        instance_types=["ml.g5.xlarge", "ml.g4dn.xlarge"],
+    ).values()
+    assert (
+        "an engine for compute capability 7.5 cannot be compiled on a builder with 8.6" in message
+    )
 
 
 def test_archives_for_another_python_have_a_prefix_of_their_own() -> None:
@@ -98,6 +132,39 @@ def test_a_model_without_room_in_the_catalog_is_named_at_its_key(
     monkeypatch.setattr(Signature, "model_dump", lambda _: large)
     refused = problems()
     assert "the catalog entry of minilm has" in refused["endpoints", "text", "models", 0]
+
+
+@pytest.fixture
+def _decoupled(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoupled = replace(planned_model("minilm"), is_decoupled=True)
+    monkeypatch.setattr("stages.plan.planned_model", lambda _: decoupled)
+
+
+@pytest.mark.usefixtures("_decoupled")
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"hosting": "single-model"},
+        {"hosting": "single-model", "server": {"inference_type": "infer"}},
+    ],
+)
+def test_a_decoupled_model_is_refused_where_each_request_has_one_response(
+    settings: dict[str, Any],
+) -> None:
+    refused = problems(**settings)
+    assert refused["endpoints", "text", "models", 0].startswith(
+        "minilm is decoupled, and a multi-model endpoint and inference_type infer answer a request "
+        "with one response: write hosting: single-model and server: { inference_type: "
+        "generate_stream } with release 25.03 or newer"
+    )
+
+
+@pytest.mark.usefixtures("_decoupled")
+@pytest.mark.parametrize("inference_type", ["generate", "generate_stream"])
+def test_a_decoupled_model_is_served_alone_where_it_generates(inference_type: str) -> None:
+    (model,) = plan(hosting="single-model", server={"inference_type": inference_type}).models
+    assert model.is_decoupled
 
 
 def test_the_time_of_a_delivery_counts_the_most_instances_of_any_schedule() -> None:

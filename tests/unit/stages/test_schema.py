@@ -679,9 +679,9 @@ def test_a_production_endpoint_scales_no_lower_than_two(problems: Problems, tmp_
 def test_a_variant_has_the_endpoints_instance_type_or_its_own(tmp_path: Path) -> None:
     variants = "    variants: { One: {}, Two: { instance_type: ml.g5.2xlarge, weight: 3 } }\n"
     endpoint = stage(FITTING + variants, tmp_path).endpoints["text"]
-    assert [endpoint.variant_instance_type(name) for name in endpoint.variants] == [
-        "ml.g5.xlarge",
-        "ml.g5.2xlarge",
+    assert [endpoint.variant_instance_types(name) for name in endpoint.variants] == [
+        ["ml.g5.xlarge"],
+        ["ml.g5.2xlarge"],
     ]
 
 

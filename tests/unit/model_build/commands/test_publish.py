@@ -40,6 +40,14 @@ def test_a_model_is_built_for_the_endpoint_and_made_current(
     }
 
 
+def test_a_decoupled_model_is_not_published(doubled: Path, aws: "FakeAws", fail: "Fail") -> None:
+    config = doubled / "double" / "config.pbtxt"
+    config.write_text(config.read_text() + "model_transaction_policy { decoupled: true }\n")
+    message = fail("publish", doubled, *ENDPOINT)
+    assert message.startswith("doubled is decoupled, and a multi-model endpoint")
+    assert aws.archives == set()
+
+
 def test_publishing_again_builds_nothing_and_changes_nothing(
     doubled: Path, aws: "FakeAws", data_of: "Data", succeed: "Succeed"
 ) -> None:

@@ -21,12 +21,11 @@ def stack(name: str = "prod-text", instance_type: str = "ml.g5.xlarge") -> Stack
     return {"Resources": resources}
 
 
-def changes(
-    before: Stack | None, after: Stack | None, *, compared: bool = True, to: str = "us-east-1"
-) -> list[EndpointChange]:
-    old, new = ({"prod-text": it} if it else {} for it in (before, after))
-    was, will_be = (StageFile(region=it, production=True) for it in ("us-east-1", to))
-    return endpoint_changes(Comparison("prod", old, new, was, will_be), compared=compared)
+def change(before: Stack | None, after: Stack | None, to: str = "us-east-1") -> EndpointChange:
+    old, new = ({"prod-text": side} if side else {} for side in (before, after))
+    was, will_be = (StageFile(region=region, production=True) for region in ("us-east-1", to))
+    (endpoint,) = endpoint_changes(Comparison("prod", old, new, was, will_be))
+    return endpoint
 
 
 @pytest.mark.parametrize(
@@ -42,15 +41,11 @@ def changes(
 def test_the_state_of_an_endpoint(
     before: Stack | None, after: Stack | None, name: str, state: str
 ) -> None:
-    (found,) = changes(before, after)
-    assert (found.name, found.state) == (name, state)
+    endpoint = change(before, after)
+    assert (endpoint.name, endpoint.state) == (name, state)
 
 
 def test_an_endpoint_of_a_stage_that_moves_is_new() -> None:
-    (found,) = changes(stack(), stack(), to="eu-west-1")
-    assert (found.state, found.pair.before) == ("new", None)
-
-
-def test_what_is_not_compared_has_no_state() -> None:
-    (found,) = changes(None, stack(), compared=False)
-    assert found.state == "not compared"
+    endpoint = change(stack(), stack(), to="eu-west-1")
+    assert endpoint.state == "new"
+    assert "ml.g5.xlarge, 2 instances" in endpoint.sentence

@@ -7,6 +7,7 @@ from release.review.findings import FindingsChange, LinterFailed, model_findings
 from tests.unit.release.conftest import commit
 from tests.unit.release.review.conftest import write
 
+TEXT = ("prod", "prod-text")
 CFN_LINT = """#!/usr/bin/env python3
 import json, sys
 files = [it for it in sys.argv if it.endswith(".template.json")]
@@ -20,7 +21,7 @@ import json, pathlib, sys
 folder = pathlib.Path(sys.argv[sys.argv.index("--directory") + 1])
 print(json.dumps({"results": {"failed_checks": [
     {"file_path": path, "resource": "A.B", "check_name": "open", "check_id": "CKV_1"}
-    for path in (f"/{it.relative_to(folder)}" for it in folder.glob("after/*.template.json"))
+    for path in (f"/{it.relative_to(folder)}" for it in folder.glob("after/*/*.template.json"))
 ]}}))
 """
 
@@ -28,12 +29,24 @@ print(json.dumps({"results": {"failed_checks": [
 def test_templates_are_linted_before_and_after_in_one_run(clone: Clone) -> None:
     write(clone, "bin/cfn-lint", CFN_LINT)
     write(clone, ".venv-checkov/bin/checkov", CHECKOV)
-    before, after = ({"prod-text": {"Messages": it}} for it in (["a", "b"], ["b", "c"]))
-    assert template_findings(clone, before, after) == FindingsChange(
-        new=("cfn-lint: prod-text: c [W1]", "checkov: prod-text, A.B: open [CKV_1]"),
-        fixed=("cfn-lint: prod-text: a [W1]",),
-        still=("cfn-lint: prod-text: b [W1]",),
-    )
+    sides = ({TEXT: {"Messages": side}} for side in (["a", "b"], ["b", "c"]))
+    assert template_findings(clone, *sides) == {
+        "prod": FindingsChange(
+            new=("cfn-lint: prod-text: c [W1]", "checkov: prod-text, A.B: open [CKV_1]"),
+            fixed=("cfn-lint: prod-text: a [W1]",),
+            still=("cfn-lint: prod-text: b [W1]",),
+        )
+    }
+
+
+def test_stages_that_name_a_stack_alike_are_linted_each(clone: Clone) -> None:
+    write(clone, "bin/cfn-lint", CFN_LINT)
+    after = {("dev", "prod-text"): {"Messages": ["b"]}, TEXT: {"Messages": ["a"]}}
+    by_stage = template_findings(clone, {}, after)
+    assert {stage: each.new for stage, each in by_stage.items()} == {
+        "dev": ("cfn-lint: prod-text: b [W1]",),
+        "prod": ("cfn-lint: prod-text: a [W1]",),
+    }
 
 
 def test_a_template_cannot_silence_linters_by_its_metadata(clone: Clone) -> None:
@@ -48,8 +61,8 @@ print(json.dumps([
 """
     write(clone, "bin/cfn-lint", seen)
     resources = {"Key": {"Type": "AWS::KMS::Key", "Metadata": skipped}}
-    after = {"prod-text": {"Metadata": silent, "Resources": resources}}
-    (line,) = template_findings(clone, {}, after).new
+    after = {TEXT: {"Metadata": silent, "Resources": resources}}
+    (line,) = template_findings(clone, {}, after)["prod"].new
     assert "AWS::KMS::Key" in line
     assert "ignore_checks" not in line
     assert "skip" not in line
@@ -59,31 +72,31 @@ def test_linters_are_given_no_credentials(clone: Clone, monkeypatch: pytest.Monk
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a-secret")
     write(clone, "bin/cfn-lint", "#!/bin/sh\nenv >&2\n")
     with pytest.raises(LinterFailed) as failed:
-        template_findings(clone, {}, {"prod-text": {}})
+        template_findings(clone, {}, {TEXT: {}})
     assert "a-secret" not in str(failed.value)
 
 
 def test_a_new_stage_has_templates_on_one_side_alone(clone: Clone) -> None:
     write(clone, "bin/cfn-lint", CFN_LINT)
-    found = template_findings(clone, {}, {"prod-text": {"Messages": ["a"]}})
+    found = template_findings(clone, {}, {TEXT: {"Messages": ["a"]}})["prod"]
     assert found.new == ("cfn-lint: prod-text: a [W1]",)
 
 
 def test_checkov_that_checked_nothing_has_no_results(clone: Clone) -> None:
     write(clone, ".venv-checkov/bin/checkov", "#!/bin/sh\necho '{\"passed\": 0}'\n")
-    assert template_findings(clone, {}, {}).new == ()
+    assert template_findings(clone, {}, {}) == {}
 
 
 def test_a_linter_that_fails_is_quoted(clone: Clone) -> None:
     write(clone, "bin/cfn-lint", "#!/bin/sh\necho 'no such rule' >&2\nexit 4\n")
     with pytest.raises(LinterFailed, match="cfn-lint ended with exit code 4: no such rule"):
-        template_findings(clone, {}, {"prod-text": {}})
+        template_findings(clone, {}, {TEXT: {}})
 
 
 def test_a_linter_that_is_not_installed_is_named(clone: Clone) -> None:
     (clone.root / ".venv-checkov" / "bin" / "checkov").unlink()
     with pytest.raises(LinterFailed, match="checkov is not there: `make review` installs it"):
-        template_findings(clone, {}, {"prod-text": {}})
+        template_findings(clone, {}, {TEXT: {}})
 
 
 LINT = """
@@ -125,7 +138,7 @@ def test_templates_that_are_the_same_are_not_linted(clone: Clone) -> None:
     write(clone, "bin/cfn-lint", CFN_LINT)
     write(clone, ".venv-checkov/bin/checkov", CHECKOV)
     same, other = {"Messages": ["a"]}, {"Messages": ["b"]}
-    before, after = {"prod-a": same, "prod-b": same}, {"prod-a": same, "prod-b": other}
-    found = template_findings(clone, before, after)
+    before, after = ({("prod", "prod-a"): same, ("prod", "prod-b"): each} for each in (same, other))
+    found = template_findings(clone, before, after)["prod"]
     assert found.still == ()
     assert all("prod-b" in line for line in (*found.new, *found.fixed))

@@ -1,7 +1,6 @@
 """Names and texts of a change are shown as they are: none becomes markup, a link or a mention."""
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from html.parser import HTMLParser
@@ -11,15 +10,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from release.review import markdown, page
+from release.review import markdown
 from release.review.acknowledged import Acknowledgement
-from release.review.dangers import Danger
+from release.review.dangers.danger import Danger
 from release.review.differences import StackDifference
+from release.review.endpoint_changes import EndpointChange
 from release.review.findings import FindingsChange
-from release.review.model_changes import Cause, ModelChange
+from release.review.model_changes import ModelChange
 from release.review.money import CostChange
 from release.review.report import Gap, Report
-from tests.unit.release.review.pictured import changed, endpoint, variant
 from tests.unit.release.review.test_outputs import COST, REPORT, STAGE
 
 ATTACKS = [
@@ -57,33 +56,24 @@ class Elements(HTMLParser):
 
 def hostile(text: str) -> Report:
     """Return a report in which everything that a change may name is a text."""
-    danger = Danger(text, "rule", text, text, (text,))
+    danger = Danger(text, text, rule="rule", stage=text, details=(text,))
     by = Acknowledgement(danger="a/b/c", who=text, why=text, until=date(2026, 12, 1))
     model = ModelChange(
-        endpoint=text, model=text, state="rebuilt", because=(Cause("file", text),), breaking=(text,)
+        endpoint=text, model=text, state="rebuilt", because=(text,), breaking=(text,)
     )
     (stack,) = STAGE.stacks
     stage = replace(
         STAGE,
         stage=text,
-        sentences=(text,),
+        endpoints=(EndpointChange(text, "new", text), EndpointChange(text, "unchanged", text)),
         notes=(text,),
-        dangers=(
-            (danger, None),
-            (danger, by),
-        ),
+        dangers=(danger, replace(danger, acknowledgement=by)),
         models=(model,),
         costs=(CostChange(endpoint=text, before=COST, after=None, runs_on=True),),
         access=(text,),
         stacks=(StackDifference(text, stack.changes, f"{text}\n````\n{text}"),),
         findings=FindingsChange(new=(text,), fixed=(text,), still=()),
         acknowledged=FindingsChange(new=(text,), fixed=(text,), still=()),
-    )
-    odd = endpoint(text, variant(text, name=text), release=text)
-    stage = replace(
-        stage,
-        endpoints=(changed(None, odd, "new"), changed(odd, odd, "unchanged")),
-        sentences=(text,) * 2,
     )
     return replace(
         REPORT,
@@ -97,14 +87,6 @@ def hostile(text: str) -> Report:
 
 
 @pytest.mark.parametrize("text", ATTACKS)
-def test_a_page_has_no_elements_but_its_own(text: str) -> None:
-    harmless, attacked = (Elements(page.render(hostile(it))) for it in ("a", text))
-    assert attacked.names <= harmless.names | {"code"}
-    assert attacked.headings == 1
-    assert not [it for it in attacked.targets if not it.startswith("#")]
-
-
-@pytest.mark.parametrize("text", ATTACKS)
 def test_a_comment_has_no_links_and_mentions(text: str) -> None:
     comment = markdown.render(hostile(text))
     elements = Elements(MarkdownIt("gfm-like", {"linkify": False}).render(comment))
@@ -114,21 +96,16 @@ def test_a_comment_has_no_links_and_mentions(text: str) -> None:
     assert not re.search(r"@octocat|://|www\.", code)
 
 
-@pytest.mark.parametrize("render", [markdown.render, page.render])
-def test_no_text_is_shown_in_another_order_than_it_stands(render: Callable[[Report], str]) -> None:
-    shown = render(hostile("may now \u202e*:3s\u202c on \u2066x\u2069 \u200f"))
+def test_no_text_is_shown_in_another_order_than_it_stands() -> None:
+    shown = markdown.render(hostile("may now \u202e*:3s\u202c on \u2066x\u2069 \u200f"))
     assert not re.search("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]", shown)
     assert "may now U+202E" in shown
-
-
-def test_a_page_may_run_and_fetch_nothing() -> None:
-    assert "default-src 'none'; style-src 'unsafe-inline'" in page.render(REPORT)
 
 
 def test_a_review_that_is_longer_than_a_comment_says_so_and_keeps_what_comes_first() -> None:
     gap = Gap("prod", "the reason")
     dangers = tuple(
-        (Danger("prod", "rule", f"{number}", f"danger {number} " * 200), None)
+        Danger(f"{number}", f"danger {number} " * 200, rule="rule", stage="prod")
         for number in range(100)
     )
     long = replace(REPORT, failed=(gap,), dangers=dangers)
@@ -153,8 +130,8 @@ def test_any_report_fits_a_comment(text: str, many: int, folded: bool) -> None:
     report = hostile(text)
     stage = report.stages[0]
     details = tuple(f"{text}{number}" for number in range(many if folded else 1))
-    danger = Danger(text, "rule", text, text, details)
-    dangers = tuple((replace(danger, message=f"{text}{number}"), None) for number in range(many))
+    danger = Danger(text, text, rule="rule", stage=text, details=details)
+    dangers = tuple(replace(danger, message=f"{text}{number}") for number in range(many))
     large = replace(
         stage,
         dangers=dangers,
@@ -164,7 +141,6 @@ def test_any_report_fits_a_comment(text: str, many: int, folded: bool) -> None:
         access=stage.access * many,
         stacks=stage.stacks * many,
         endpoints=stage.endpoints * many,
-        sentences=stage.sentences * many,
         findings=FindingsChange(new=(text,) * many, fixed=(text,) * many, still=()),
     )
     text = markdown.render(

@@ -8,7 +8,7 @@ import pytest
 
 from release.checkouts import Clone
 from release.review.__main__ import main
-from release.review.dangers.found import digest
+from release.review.dangers.danger import digest
 from release.review.judge import other_versions
 from tests.unit.release.conftest import commit
 from tests.unit.release.review.conftest import APP, write
@@ -40,7 +40,10 @@ def keys(clone: Clone) -> dict[str, bool]:
     """Return the dangers of the review, and whether they are acknowledged."""
     content = json.loads((clone.root / "review.out" / "review.json").read_text())
     dangers = [*content["dangers"], *(it for stage in content["stages"] for it in stage["dangers"])]
-    return {it["key"]: it["acknowledged"] is not None for it in dangers}
+    return {
+        f"{it['stage']}/{it['rule']}/{it['subject']}": it["acknowledgement"] is not None
+        for it in dangers
+    }
 
 
 def test_a_change_of_the_judge_does_not_judge_itself(clone: Clone) -> None:

@@ -2,7 +2,6 @@
 
 import copy
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,14 +12,12 @@ from release.review.comparison import Comparison
 from release.review.dangers import dangers
 from release.review.endpoint_changes import endpoint_changes
 from release.review.money import cost_changes
-from release.review.summaries import endpoint_summary, notes
-from release.stage_file import StageFile
+from release.review.stack_changes import notes
 from release.tree import Template
+from tests.unit.release.review.edits import PROD, Edit, add, compared, drop, put, together
 from tests.unit.release.review.resources import RESOURCES
 
-PROD = StageFile(region="us-east-1", production=True, account="111111111111")
 OTHER = "999999999999"
-Edit = Callable[[dict[str, Any]], None]
 
 
 def arn(service: str, name: str, account: str = OTHER) -> str:
@@ -129,7 +126,10 @@ def base() -> dict[str, Any]:
         },
         "Function": {
             "Type": "AWS::Lambda::Function",
-            "Properties": {"Code": {"S3Bucket": "cdk-assets", "S3Key": "a.zip"}},
+            "Properties": {
+                "Code": {"S3Bucket": "cdk-assets", "S3Key": "a.zip"},
+                "Role": {"Fn::GetAtt": ["Unused", "Arn"]},
+            },
         },
         "Latency": alarm(),
         "Guard": {"Type": "Custom::TritonUpdateGuard", "Properties": {"Endpoint": "prod-text"}},
@@ -137,55 +137,13 @@ def base() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def put(*path: Any) -> Edit:
-    """Set a value, the last argument, below the properties of a resource."""
-    name, *steps, last, value = path
-
-    def edit(resources: dict[str, Any]) -> None:
-        here = resources[name]["Properties"]
-        for step in steps:
-            here = here[step]
-        here[last] = value
-
-    return edit
-
-
-def drop(*path: Any) -> Edit:
-    """Delete a resource, or a property of one."""
-    name, *steps = path
-
-    def edit(resources: dict[str, Any]) -> None:
-        here = resources if not steps else resources[name]["Properties"]
-        for step in steps[:-1]:
-            here = here[step]
-        del here[steps[-1] if steps else name]
-
-    return edit
-
-
-def add(**resources: Any) -> Edit:
-    return lambda here: here.update(resources)
-
-
-def together(*edits: Edit) -> Edit:
-    def edit(resources: dict[str, Any]) -> None:
-        for item in edits:
-            item(resources)
-
-    return edit
-
-
 def review(edit: Edit, **file: Any) -> tuple[list[str], str]:
     """Return rule and message of each danger, and all that is said beside them."""
     before, after = base(), base()
     edit(after)
-    sides: list[dict[str, Template]] = [
-        {"prod-text": {"Resources": side}} for side in (before, after)
-    ]
-    comparison = Comparison("prod", sides[0], sides[1], PROD, replace(PROD, **file))
-    endpoints = endpoint_changes(comparison, compared=True)
+    comparison = compared(before, after, will_be=replace(PROD, **file))
     text = [
-        *(endpoint_summary(comparison, endpoint, []) for endpoint in endpoints),
+        *(endpoint.sentence for endpoint in endpoint_changes(comparison)),
         *notes(comparison, []),
         *map(str, cost_changes(comparison)),
     ]  # fmt: skip
@@ -306,6 +264,16 @@ DANGERS: dict[str, tuple[Edit, str]] = {
         "lost_safeguards: AWS::ApplicationAutoScaling::ScalableTarget prod-text/Scaling: scaling "
         "is suspended: DynamicScalingOutSuspended",
     ),
+    # access
+    "a function runs as another role, which may do more": (
+        put("Function", "Role", {"Fn::GetAtt": ["Role", "Arn"]}),
+        "widened_access: AWS::Lambda::Function prod-text/Function: runs as another role, which may "
+        "do more: Unused -> Role",
+    ),
+    "anyone may invoke a function by its address": (
+        add(Url={"Type": "AWS::Lambda::Url", "Properties": {"AuthType": "NONE"}}),
+        "public_exposure: AWS::Lambda::Url prod-text/Url: lets anyone invoke a function",
+    ),
     # origins
     "an image of another account": (
         put("Model", "PrimaryContainer", "Image", f"{OTHER}.dkr.ecr.us-east-1.amazonaws.com/t:1"),
@@ -404,6 +372,26 @@ DANGERS: dict[str, tuple[Edit, str]] = {
         "threshold 1,000 ms -> 5,000 ms",
     ),
     "a longer period": (put("Latency", "Period", 300), "the alarm is weaker: period 60 s -> 300 s"),
+    "more bad periods": (
+        add(Latency=alarm(EvaluationPeriods=60, DatapointsToAlarm=60)),
+        "the alarm is weaker: 2 bad periods of 3 -> 60 of 60",
+    ),
+    "fewer periods": (
+        put("Latency", "EvaluationPeriods", 2),
+        "the alarm is weaker: 2 bad periods of 3 -> 2 of 2",
+    ),
+    "missing data is ignored": (
+        put("Latency", "TreatMissingData", "ignore"),
+        "the alarm is weaker: missing data is missing -> ignore",
+    ),
+    "the other direction": (
+        put("Latency", "ComparisonOperator", "LessThanThreshold"),
+        "the alarm is weaker: GreaterThanThreshold -> LessThanThreshold",
+    ),
+    "another metric": (
+        put("Latency", "MetricName", "Other"),
+        "the alarm is weaker: MetricName is another",
+    ),
     "a mean in place of the maximum": (
         put("Latency", "Statistic", "Minimum"),
         "the alarm is weaker: Average -> Minimum",
@@ -452,6 +440,10 @@ NOTED: dict[str, tuple[Edit, str]] = {
     "data capture": (
         put(*CAPTURE, "InitialSamplingPercentage", 50),
         "data capture: 100 % of requests -> 50 % of requests",
+    ),
+    "an older release": (
+        put("Model", "PrimaryContainer", "Image", "tritonserver:24.01-py3"),
+        "Triton 25.09 -> 24.01, an older release",
     ),
     "a budget": (lambda _: None, "max_monthly_usd none -> 90,000"),
 }  # fmt: skip
@@ -517,6 +509,7 @@ HARMLESS: dict[str, Edit] = {
     "a longer retention": put("Log", "RetentionInDays", 365),
     "a tag": put("Bucket", "Tags", [{"Key": "team", "Value": "search"}]),
     "a description": put("Latency", "AlarmDescription", "it is slow"),
+    "a role that may do less": put("Build", "ServiceRole", {"Fn::GetAtt": ["Unused", "Arn"]}),
     "a topic": add(More={"Type": "AWS::SNS::Topic", "Properties": {}}),
     "other code of a function": put("Function", "Code", "S3Key", "b.zip"),
     "a timeout": put("Function", "Timeout", 30),
@@ -551,10 +544,7 @@ def test_a_role_that_writes_what_its_endpoint_captures_is_no_danger() -> None:
         statement("s3:PutObject", captured),
         statement(["kms:Decrypt", "kms:GenerateDataKey"], key),
     ]
-    sides: list[dict[str, Template]] = [
-        {"prod-text": {"Resources": side}} for side in (before, after)
-    ]
-    assert dangers(Comparison("prod", sides[0], sides[1], PROD, PROD)) == []
+    assert dangers(compared(before, after)) == []
 
 
 def test_a_group_of_a_new_network_without_a_way_out_reaches_nothing() -> None:
@@ -582,7 +572,7 @@ def test_the_same_change_of_several_endpoints_is_one_danger() -> None:
         return stacks_by_name
 
     (danger,) = dangers(Comparison("prod", stacks(600), stacks(0), PROD, PROD))
-    assert danger.message.startswith("3 AWS::SageMaker::Endpoint: traffic moves to new instances")
+    assert danger.message.startswith("prod-a, prod-b, prod-c: traffic moves to new instances")
     assert [item.partition(":")[0] for item in danger.details] == ["prod-a", "prod-b", "prod-c"]
 
 
@@ -599,16 +589,15 @@ def test_the_same_change_of_several_endpoints_is_one_danger() -> None:
 def test_sequences_over_several_instances_are_a_danger(
     tmp_path: Path, batching: tuple[str, str], counts: tuple[int, int], is_danger: bool
 ) -> None:
-    sides: list[dict[str, Template]] = []
+    sides = []
     for side, text, count in zip(("before", "after"), batching, counts, strict=True):
         config = tmp_path / side / "minilm" / "minilm" / "config.pbtxt"
         config.parent.mkdir(parents=True)
         config.write_text(f'name: "minilm"\n{text}\n')
         resources = copy.deepcopy(RESOURCES)
         put(*VARIANT, "InitialInstanceCount", count)(resources)
-        sides.append({"prod-text": {"Resources": resources}})
-    folders = tmp_path / "before", tmp_path / "after"
-    comparison = Comparison("prod", sides[0], sides[1], PROD, PROD, models=folders)
+        sides.append(resources)
+    comparison = compared(*sides, models=(tmp_path / "before", tmp_path / "after"))
     messages = [item.message for item in dangers(comparison) if item.rule == "split_sequences"]
     assert messages == is_danger * [
         f"minilm of prod-text batches sequences, whose requests go to up to {counts[1]} instances: "

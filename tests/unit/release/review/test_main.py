@@ -12,7 +12,7 @@ from botocore.exceptions import NoCredentialsError
 
 from release.checkouts import Clone
 from release.review.__main__ import main
-from release.review.dangers.found import digest
+from release.review.dangers.danger import digest
 from release.tree import Tree
 from tests.unit.release.conftest import IDENTITY, commit
 from tests.unit.release.review.conftest import APP, write
@@ -56,8 +56,7 @@ def test_no_change_is_said_in_every_form(clone: Clone, capsys: pytest.CaptureFix
     assert main(["--base", "main"]) == 0
     assert capsys.readouterr().out == "review.out/review.md\n"
     assert report(clone).startswith("# no dangers, no change to any deployed resource\n")
-    page = (clone.root / "review.out" / "review.html").read_text()
-    assert "no change to any deployed resource" in page
+    assert written(clone)["summary"] == "no dangers, no change to any deployed resource"
     assert [it["stage"] for it in written(clone)["stages"]] == ["prod"]
     assert written(clone)["complete"]
 
@@ -123,7 +122,7 @@ def test_a_report_names_both_commits(clone: Clone) -> None:
     write(clone, "docs/review.md", "said")
     assert main(["--base", "main"]) == 0
     assert f"-> {second[:12]}, with changes that are not committed`\n" in report(clone)
-    assert written(clone)["head"] == {"commit": second, "dirty": True}
+    assert written(clone)["commits"] == {"base": first, "head": second, "dirty": True}
 
 
 def test_a_broken_acknowledgement_ends_with_4_and_its_place(
@@ -164,7 +163,7 @@ def test_a_base_that_cannot_be_synthesised_leaves_the_head_alone_and_says_so(
 def test_a_base_that_is_not_there_is_said_in_every_form(clone: Clone) -> None:
     assert main(["--base", "main"]) == 0
     assert main(["--base", "orgin/main"]) == 4
-    for form in ("review.md", "review.json", "review.html"):
+    for form in ("review.md", "review.json"):
         said = (clone.root / "review.out" / form).read_text()
         assert "there is no commit orgin/main: fetch it, or write another BASE" in said
         assert clone.git("rev-parse", "HEAD")[:12] in said
@@ -191,7 +190,7 @@ def test_linters_that_fail_do_not_hide_dangers(
     write(dangerous, "bin/cfn-lint", "#!/bin/sh\nexit 4\n")
     assert main(["--base", "main"]) == 4
     said = capsys.readouterr().err
-    assert "not reviewed: cfn-lint and checkov of prod: cfn-lint ended with exit code 4" in said
+    assert "not reviewed: cfn-lint and checkov: cfn-lint ended with exit code 4" in said
     assert "not reviewed: model lint: " in said
     assert f"  {DANGER}\n" in said
     assert DANGER in report(dangerous)

@@ -14,7 +14,7 @@ def variant(instance_type: str = "ml.g5.xlarge", **scaling: Any) -> DeclaredVari
     """A variant of 2 to 10 instances, unless a scalable target says otherwise."""
     return DeclaredVariant(
         name=instance_type,
-        instance_type=instance_type,
+        instance_types=(instance_type,),
         weight=1,
         mode="MultiModel",
         initial=3,
@@ -32,6 +32,13 @@ def endpoint(*variants: DeclaredVariant) -> DeclaredEndpoint:
         alarms=(),
         variants={it.name: it for it in variants},
     )
+
+
+def test_of_several_instance_types_the_cheapest_and_the_dearest_bound_the_cost() -> None:
+    mixed = replace(variant(), instance_types=("ml.g5.xlarge", "ml.g5.2xlarge"))
+    cost = cost_of(endpoint(mixed), "us-east-1")
+    assert cost.minimum == 1.4 * 2 * HOURS
+    assert cost.maximum == cost_of(endpoint(variant("ml.g5.2xlarge")), "us-east-1").maximum
 
 
 def test_a_month_of_instances() -> None:

@@ -11,10 +11,8 @@ from release.review.dangers import dangers
 from release.review.findings import FindingsChange
 from release.stage_file import StageFile
 from release.tree import Template
+from tests.unit.release.review.edits import PROD, STACK, compared
 from tests.unit.release.review.resources import RESOURCES
-
-PROD = StageFile(region="us-east-1", production=True, account="111111111111")
-STACK = "prod-text"
 
 
 def found(
@@ -144,33 +142,6 @@ ALARM = {
 }
 
 
-@pytest.mark.parametrize(
-    ("change", "weaker"),
-    [
-        ({"Threshold": 2}, "threshold 0.05 -> 2"),
-        ({"Threshold": 0.01}, None),
-        ({"EvaluationPeriods": 60, "DatapointsToAlarm": 60}, "2 bad periods of 3 -> 60 of 60"),
-        ({"EvaluationPeriods": 2}, "2 bad periods of 3 -> 2 of 2"),
-        ({"EvaluationPeriods": 5}, None),
-        ({"DatapointsToAlarm": 1}, None),
-        ({"TreatMissingData": "ignore"}, "missing data is notBreaching -> ignore"),
-        (
-            {"ComparisonOperator": "LessThanThreshold"},
-            "GreaterThanThreshold -> LessThanThreshold",
-        ),
-        ({"MetricName": "Other"}, "MetricName is another"),
-        ({"AlarmDescription": "it is bad"}, None),
-    ],
-)
-def test_an_alarm_that_needs_more_is_weaker(change: dict[str, Any], weaker: str | None) -> None:
-    before = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **ALARM)}
-    after = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **{**ALARM, **change})}
-    expected = (
-        [f"AWS::CloudWatch::Alarm prod-text/It: the alarm is weaker: {weaker}"] if weaker else []
-    )
-    assert of("weakened_alarms", before, after) == expected
-
-
 def test_an_alarm_for_too_little_is_weaker_when_it_waits_for_less() -> None:
     low = {**ALARM, "ComparisonOperator": "LessThanThreshold", "Threshold": 5}
     before = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **low)}
@@ -293,46 +264,80 @@ def test_a_fleet_that_falls_to_its_initial_number(after: dict[str, Any]) -> None
 
 
 JOBS = {"Prefix": "jobs/", "ExpirationInDays": 30, "Status": "Enabled"}
+TEXTS = {"Filter": {"Prefix": "text/"}, "ExpirationDate": "2027-01-01", "Status": "Enabled"}
+LOGGED = {"LoggingConfiguration": {"DestinationBucketName": "b"}}
+PROJECT = "AWS::CodeBuild::Project"
+VERSIONED = {"VersioningConfiguration": {"Status": "Enabled"}}
 
 
-@pytest.mark.parametrize(
-    ("rules", "count"),
-    [
-        ([JOBS], 0),
-        ([{**JOBS, "ExpirationInDays": 60}], 0),
-        ([{**JOBS, "Prefix": "jobs/old/"}], 0),
-        ([{**JOBS, "ExpirationInDays": 7}], 1),
-        ([{"ExpirationInDays": 90, "Status": "Enabled"}], 1),
-        ([{"ExpirationInDays": 90, "Status": "Disabled"}], 0),
-        ([JOBS, {"Filter": {"Prefix": "text/"}, "ExpirationDate": "2027-01-01",
-                 "Status": "Enabled"}], 1),
-        ([JOBS, {"Status": "Enabled", "Transitions": [
-            {"StorageClass": "DEEP_ARCHIVE", "TransitionInDays": 1}]}], 1),
-        ([JOBS, {"Status": "Enabled", "Transitions": [
-            {"StorageClass": "STANDARD_IA", "TransitionInDays": 30}]}], 0),
-    ],
-)  # fmt: skip
-def test_objects_that_a_rule_takes_away(rules: list[dict[str, Any]], count: int) -> None:
-    before = resource("AWS::S3::Bucket", LifecycleConfiguration={"Rules": [JOBS]})
-    after = resource("AWS::S3::Bucket", LifecycleConfiguration={"Rules": rules})
-    assert len(of("expiring_objects", before, after, stack="prod-models")) == count
+def expiring(*rules: dict[str, Any]) -> dict[str, Any]:
+    return {"LifecycleConfiguration": {"Rules": [*rules]}}
 
 
-@pytest.mark.parametrize(
-    ("kind", "before", "after", "count"),
-    [
-        ("AWS::S3::Bucket", {"LoggingConfiguration": {"DestinationBucketName": "b"}}, {}, 1),
-        ("AWS::S3::Bucket", {}, {"LoggingConfiguration": {"DestinationBucketName": "b"}}, 0),
-        ("AWS::Logs::LogGroup", {"RetentionInDays": 90}, {"RetentionInDays": 1}, 1),
-        ("AWS::Logs::LogGroup", {}, {"RetentionInDays": 365}, 1),
-        ("AWS::Logs::LogGroup", {"RetentionInDays": 7}, {}, 0),
-    ],
+def moved(storage: str, days: int) -> dict[str, Any]:
+    to = {"StorageClass": storage, "TransitionInDays": days}
+    return {"Status": "Enabled", "Transitions": [to]}
+
+
+BUCKET, LOG, KEY, GROUP = (
+    "AWS::S3::Bucket",
+    "AWS::Logs::LogGroup",
+    "AWS::KMS::Key",
+    "AWS::EC2::SecurityGroup",
 )
-def test_records_that_are_lost(
-    kind: str, before: dict[str, Any], after: dict[str, Any], count: int
+PROPERTIES: list[tuple[str, str, dict[str, Any], dict[str, Any], int]] = [
+    ("expiring_objects", BUCKET, expiring(JOBS), expiring(JOBS), 0),
+    ("expiring_objects", BUCKET, expiring(JOBS), expiring({**JOBS, "ExpirationInDays": 60}), 0),
+    ("expiring_objects", BUCKET, expiring(JOBS), expiring({**JOBS, "Prefix": "jobs/old/"}), 0),
+    ("expiring_objects", BUCKET, expiring(JOBS), expiring({**JOBS, "ExpirationInDays": 7}), 1),
+    ("expiring_objects", BUCKET, expiring(JOBS), expiring({**JOBS, "Prefix": ""}), 1),
+    ("expiring_objects", BUCKET, expiring(JOBS), expiring({**JOBS, "Status": "Disabled"}), 0),
+    ("expiring_objects", BUCKET, expiring(JOBS), expiring(JOBS, TEXTS), 1),
+    ("expiring_objects", BUCKET, expiring(JOBS), expiring(JOBS, moved("DEEP_ARCHIVE", 1)), 1),
+    ("expiring_objects", BUCKET, expiring(JOBS), expiring(JOBS, moved("STANDARD_IA", 30)), 0),
+    ("lost_records", BUCKET, LOGGED, {}, 1),
+    ("lost_records", BUCKET, {}, LOGGED, 0),
+    ("lost_records", LOG, {"RetentionInDays": 90}, {"RetentionInDays": 1}, 1),
+    ("lost_records", LOG, {}, {"RetentionInDays": 365}, 1),
+    ("lost_records", LOG, {"RetentionInDays": 7}, {}, 0),
+    ("internet_routes", "AWS::EC2::Subnet", {}, {"MapPublicIpOnLaunch": True}, 1),
+    ("internet_routes", GROUP, {"SecurityGroupEgress": [{"CidrIp": "10.0.0.0/8"}]},
+     {"SecurityGroupEgress": [{"CidrIp": "0.0.0.0/0"}]}, 1),
+    ("lost_safeguards", KEY, {"EnableKeyRotation": True}, {}, 1),
+    ("lost_safeguards", KEY, {}, {"EnableKeyRotation": True}, 0),
+    ("lost_safeguards", KEY, {}, {"Enabled": False}, 1),
+    ("lost_safeguards", KEY, {"Enabled": False}, {}, 0),
+    ("lost_safeguards", BUCKET, VERSIONED, {"VersioningConfiguration": {"Status": "Suspended"}}, 1),
+    ("lost_safeguards", BUCKET, {}, VERSIONED, 0),
+    ("lost_safeguards", "AWS::IAM::Role", {"PermissionsBoundary": "arn:aws:iam::1:p"}, {}, 1),
+    ("lost_safeguards", "AWS::SageMaker::Model", {"EnableNetworkIsolation": True}, {}, 1),
+    ("lost_safeguards", PROJECT, {}, {"Environment": {"PrivilegedMode": True}}, 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "kind", "before", "after", "count"), PROPERTIES)
+def test_a_property_that_changes_for_the_worse(
+    rule: str, kind: str, before: dict[str, Any], after: dict[str, Any], count: int
 ) -> None:
     sides = (resource(kind, **before), resource(kind, **after))
-    assert len(of("lost_records", *sides, stack="prod-models")) == count
+    assert len(of(rule, *sides, stack="prod-models")) == count
+
+
+@pytest.mark.parametrize(
+    ("kind", "properties"),
+    [
+        ("AWS::EC2::NatGateway", {}),
+        ("AWS::EC2::Route", {"DestinationCidrBlock": "0.0.0.0/0"}),
+        ("AWS::EC2::Subnet", {"MapPublicIpOnLaunch": True}),
+        ("AWS::EC2::VPCPeeringConnection", {}),
+        (GROUP, {"SecurityGroupEgress": [{"CidrIp": "0.0.0.0/0"}]}),
+        ("AWS::EC2::SecurityGroupEgress", {"CidrIpv6": "::/0"}),
+    ],
+)
+def test_a_new_way_out_of_a_network(kind: str, properties: dict[str, Any]) -> None:
+    after = resource(kind, **properties)
+    assert len(of("internet_routes", {}, after, stack="prod-network")) == 1
+    assert not of("internet_routes", after, after, stack="prod-network")
 
 
 def test_requests_that_are_no_longer_captured() -> None:
@@ -343,46 +348,6 @@ def test_requests_that_are_no_longer_captured() -> None:
         "AWS::SageMaker::EndpointConfig prod-text/Config: requests are no longer captured: "
         "10 % of requests -> nothing"
     ]
-
-
-@pytest.mark.parametrize(
-    ("kind", "properties"),
-    [
-        ("AWS::EC2::NatGateway", {}),
-        ("AWS::EC2::Route", {"DestinationCidrBlock": "0.0.0.0/0"}),
-        ("AWS::EC2::Subnet", {"MapPublicIpOnLaunch": True}),
-        ("AWS::EC2::VPCPeeringConnection", {}),
-        ("AWS::EC2::SecurityGroup", {"SecurityGroupEgress": [{"CidrIp": "0.0.0.0/0"}]}),
-        ("AWS::EC2::SecurityGroupEgress", {"CidrIpv6": "::/0"}),
-    ],
-)
-def test_a_way_out_of_a_network(kind: str, properties: dict[str, Any]) -> None:
-    after = resource(kind, **properties)
-    assert len(of("internet_routes", {}, after, stack="prod-network")) == 1
-    assert not of("internet_routes", after, after, stack="prod-network")
-
-
-@pytest.mark.parametrize(
-    ("kind", "before", "after"),
-    [
-        ("AWS::KMS::Key", {"EnableKeyRotation": True}, {}),
-        ("AWS::KMS::Key", {}, {"Enabled": False}),
-        (
-            "AWS::S3::Bucket",
-            {"VersioningConfiguration": {"Status": "Enabled"}},
-            {"VersioningConfiguration": {"Status": "Suspended"}},
-        ),
-        ("AWS::IAM::Role", {"PermissionsBoundary": "arn:aws:iam::1:policy/few"}, {}),
-        ("AWS::SageMaker::Model", {"EnableNetworkIsolation": True}, {}),
-        ("AWS::CodeBuild::Project", {}, {"Environment": {"PrivilegedMode": True}}),
-    ],
-)
-def test_a_safeguard_that_is_taken_back(
-    kind: str, before: dict[str, Any], after: dict[str, Any]
-) -> None:
-    sides = (resource(kind, **before), resource(kind, **after))
-    assert len(of("lost_safeguards", *sides, stack="prod-models")) == 1
-    assert not of("lost_safeguards", *reversed(sides), stack="prod-models")
 
 
 def test_an_export_that_is_in_use() -> None:
@@ -474,7 +439,7 @@ def test_checkov_s_high_findings_count() -> None:
     said = FindingsChange(new=lines, fixed=(), still=())
     before: dict[str, Template] = {STACK: {"Resources": {}}}
     after: dict[str, Template] = {STACK: {"Resources": RESOURCES}}
-    comparison = Comparison("prod", before, after, PROD, PROD, lint=lambda *_: said)
+    comparison = Comparison("prod", before, after, PROD, PROD, findings=said)
     high = [it for it in dangers(comparison) if it.rule == "high_findings"]
     assert [it.subject for it in high] == ["prod-text.AWS::S3::Bucket.It.CKV_AWS_20"]
     assert [it.message for it in high] == [lines[0]]
@@ -507,7 +472,7 @@ def test_a_reason_that_the_base_s_code_gives_or_of_a_new_stage_is_no_danger() ->
     line = "cdk-nag: prod-text/Role: AwsSolutions-IAM4: It works."
     lines = FindingsChange(new=(line,), fixed=(), still=())
     reviewed = frozenset({"It works."})
-    known = Comparison("prod", SAME, SAME, PROD, PROD, acknowledged=lines, reviewed_texts=reviewed)
+    known = Comparison("prod", SAME, SAME, PROD, PROD, acknowledged=lines, base_strings=reviewed)
     assert dangers(known) == []
     new = Comparison("prod", {}, SAME, PROD, PROD, acknowledged=lines)
     assert "new_acknowledgements" not in {danger.rule for danger in dangers(new)}
@@ -565,8 +530,7 @@ def test_a_group_has_the_key_of_exactly_what_is_in_it() -> None:
         return {**RESOURCES, **named}
 
     def key(after: dict[str, Any]) -> str:
-        sides = [{STACK: {"Resources": it}} for it in (alarms("A", "B", "C"), after)]
-        (danger,) = dangers(Comparison("prod", sides[0], sides[1], PROD, PROD))
+        (danger,) = dangers(compared(alarms("A", "B", "C"), after))
         assert danger.key.startswith("prod/lost_alarms/prod-text.")
         return danger.key
 

@@ -9,9 +9,10 @@ import pytest
 from release.review.comparison import Comparison
 from release.review.endpoint_changes import endpoint_changes
 from release.review.model_changes import ModelChange
-from release.review.summaries import MOST, endpoint_summary, notes
+from release.review.stack_changes import MOST, notes
 from release.stage_file import StageFile
 from release.tree import Template
+from tests.unit.release.review.edits import compared
 from tests.unit.release.review.resources import RESOURCES
 from triton_sagemaker import PublishedMetrics
 
@@ -23,12 +24,8 @@ RESTING = "its instances stay as they are"
 
 def summary(after: dict[str, Any], before: dict[str, Any] = RESOURCES) -> list[str]:
     """Return the parts of the sentence about the endpoint of a stack with these resources."""
-    sides: list[dict[str, Template]] = [
-        {"prod-text": {"Resources": side}} for side in (before, after)
-    ]
-    comparison = Comparison("prod", sides[0], sides[1], FILE, FILE)
-    (endpoint,) = endpoint_changes(comparison, compared=True)
-    text = endpoint_summary(comparison, endpoint, []).removeprefix("**prod-text**: ")
+    (endpoint,) = endpoint_changes(compared(before, after))
+    text = endpoint.sentence.removeprefix("**prod-text**: ")
     return [item for item in text.split("; ") if not item.startswith("models:")]
 
 
@@ -185,6 +182,14 @@ def test_a_new_stack_of_much_is_counted() -> None:
     many = {str(kind): {"Type": f"AWS::{kind}", "Properties": {}} for kind in kinds}
     comparison = Comparison("prod", {}, {STACK: {"Resources": many}}, FILE, FILE)
     assert list(notes(comparison, [])) == ["**prod-models**: new, 5 resources created"]
+
+
+def test_a_stage_that_becomes_production() -> None:
+    text = {"prod-text": {"Resources": RESOURCES}}
+    before = replace(FILE, production=False)
+    assert list(notes(Comparison("prod", text, text, before, FILE), [])) == [
+        "**prod**: becomes production"
+    ]
 
 
 def test_a_budget_that_changes_and_one_that_cannot_be_held() -> None:

@@ -200,9 +200,9 @@ CASES = [
         [],
     ),
     Case(
-        "a model is said not to be decoupled",
+        "a model is decoupled",
         PYTHON,
-        {CONFIG: {"# more": "model_transaction_policy { decoupled: false }"}},
+        {CONFIG: {"# more": "model_transaction_policy { decoupled: true }"}},
         [],
     ),
     # Python models

@@ -186,14 +186,18 @@ CASES = [
             "sequence_batching: remove one of them [response_cache]",
         ],
     ),
-    # one_response
     Case(
-        "a model is decoupled",
+        "the responses of a decoupled model are to be cached",
         PYTHON,
-        {CONFIG: {"# more": "model_transaction_policy {\n  decoupled: true\n}"}},
+        {
+            CONFIG: {
+                "# more": "model_transaction_policy { decoupled: true }\n"
+                "response_cache { enable: true }"
+            }
+        },
         [
-            "twice/config.pbtxt:7:3: decoupled models cannot be invoked on SageMaker: remove "
-            "decoupled: true [one_response]",
+            "twice/config.pbtxt:7:1: cannot cache the answers of a model with decoupled: true: "
+            "remove one of them [response_cache]",
         ],
     ),
     # instance_groups

@@ -238,6 +238,11 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
 }
 
 NOTES: dict[str, tuple[Edit, str]] = {
+    "a test that is deleted": (
+        ("models/minilm/tests/reference.py", "", ""),
+        "models/minilm/tests/reference.py: deleted "
+        f"(+0 -{len(base()['models/minilm/tests/reference.py'].splitlines())} lines)",
+    ),
     "eight instances of a model": (
         (ENCODER, "count: 1", "count: 8"),
         f"{ENCODER}: instance_group.0.count: 1 -> 8",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from release.review.files.file_review import compare_files
 from release.review.files.model_configuration import uses_sequence_batching
-from release.review.files.plain_values import LARGEST, MOST_ALIASES
+from release.review.files.readers import LARGEST, MOST_ALIASES
 from tests.unit.release.review.files.repository import base
 
 READ = [

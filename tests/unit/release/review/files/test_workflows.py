@@ -100,7 +100,7 @@ def test_less_than_everything_is_not_more() -> None:
     wide = WORKFLOW.replace("\n  contents: read", " write-all")
     narrower = compared(wide, WORKFLOW.replace("contents: read", "contents: write"))
     assert narrower.dangers == ()
-    assert narrower.notes == (f"{PATH}: permissions: write-all -> {{'contents': 'write'}}",)
+    assert narrower.notes == (f'{PATH}: permissions: write-all -> {{"contents": "write"}}',)
 
 
 def test_acknowledging_that_a_token_reads_acknowledges_no_write() -> None:

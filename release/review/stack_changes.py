@@ -1,4 +1,4 @@
-"""What happens to each endpoint, and to each other stack, in one sentence."""
+"""What changes in each stack, in words."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -6,19 +6,12 @@ from collections.abc import Iterator, Sequence
 from release.review.access.grants import in_words
 from release.review.comparison import Comparison
 from release.review.dangers.replaced_resources import NORMAL
-from release.review.describers.updates import in_words as update_in_words
 from release.review.differences import Change
-from release.review.endpoint_changes import EndpointChange
-from release.review.endpoints import DeclaredEndpoint, DeclaredModel, DeclaredVariant
 from release.review.model_changes import ModelChange
 from release.review.money import cost_changes
-from release.review.refusals import refusal, scaled_variants_that_change
 
 MOST = 12
 """More parts than these of one stack are in its difference alone."""
-
-MOST_FILES = 2
-"""More files than these are in the table of models alone."""
 
 MOST_KINDS = 4
 """More types of resources than these are in the stack's difference alone."""
@@ -37,34 +30,11 @@ DONE = {"WILL_CREATE": "created", "WILL_DESTROY": "deleted", "WILL_ORPHAN": "lef
 """The CDK's word for what CloudFormation does -> ours; the others replace."""
 
 
-def endpoint_summary(
-    comparison: Comparison, endpoint: EndpointChange, models: Sequence[ModelChange]
-) -> str:
-    """Return what a reviewer needs to know first of an endpoint; `models` are its own."""
-    before, after = endpoint.pair.before, endpoint.pair.after
-    if after is None:
-        return f"**{endpoint.name}**: no longer in the app; its stack stays until it is deleted"
-    if before is None:
-        kinds = ", ".join(_instances(variant) for variant in after.variants.values())
-        names = ", ".join(sorted(after.models)) or "no models"
-        return f"**{after.name}**: new, Triton {after.release}; {kinds}; models: {names}"
-    if not endpoint.changes and before.name == after.name:
-        return f"**{after.name}**: no change"
-    parts = [_how(before, after, endpoint.changes)]
-    if before.release != after.release:
-        parts.append(f"Triton {before.release} -> {after.release}")
-    if before.name == after.name:
-        parts += [*_two_deploys(before, after), *_archives_of_a_move(before, after)]
-    (stack,) = {change.stack for change in endpoint.changes} or {after.name}
-    parts += details(comparison, stack)
-    return f"**{after.name}**: {'; '.join([*parts, 'models: ' + ', '.join(map(_model, models))])}"
-
-
 def notes(comparison: Comparison, models: Sequence[ModelChange]) -> Iterator[str]:
     """Yield a sentence for what is of the whole stage, and for each stack without an endpoint."""
-    yield from _ceiling(comparison)
+    yield from _stage(comparison)
     before, after = comparison.sides
-    changed = {item.stack: item.changes for item in comparison.stacks}
+    changed = {stack.stack: stack.changes for stack in comparison.stacks}
     for stack in sorted(before.keys() | after.keys()):
         if stack in comparison.endpoints or before.get(stack) == after.get(stack):
             continue
@@ -75,7 +45,7 @@ def notes(comparison: Comparison, models: Sequence[ModelChange]) -> Iterator[str
             parts = [f"new, {counted(changes)}"]
         else:
             projects = (change for change in changes if change.type == "AWS::CodeBuild::Project")
-            builder = any("Source" in value.properties for value in projects)
+            builder = any("Source" in project.properties for project in projects)
             parts = [*([_builder(models)] if builder else ()), *details(comparison, stack)]
         yield f"**{stack}**: {'; '.join(parts or [counted(changes)])}"
 
@@ -130,84 +100,12 @@ def _with_resources(comparison: Comparison, text: str, changes: list[Change]) ->
     return f"{first.path}: {text}"
 
 
-def _how(before: DeclaredEndpoint, after: DeclaredEndpoint, changes: Sequence[Change]) -> str:
-    if before.name != after.name:
-        return f"created under this name, {before.name} deleted"
-    # Tags change in place: nothing that serves is replaced for them.
-    touched = {change.type for change in changes if set(change.properties) != {"Tags"}}
-    if not touched:
-        return "other tags, its instances stay as they are"
-    if "AWS::SageMaker::EndpointConfig" not in touched:
-        return "its instances stay as they are"
-    if why := refusal(before, after):
-        return f"**refused before it begins**: {why}"
-    count = after.rollback_alarms
-    guard = f"rollback on {count} alarm{'' if count == 1 else 's'}" if count else "no rollback"
-    return f"updated in place, {update_in_words(after.deployment)}, {guard}"
-
-
-def _two_deploys(before: DeclaredEndpoint, after: DeclaredEndpoint) -> list[str]:
-    """SageMaker gives no variant other instances while it is registered for scaling."""
-    names = scaled_variants_that_change(before, after)
-    if not names:
-        return []
-    one = "" if [*before.variants] == names else f" of {', '.join(names)}"
-    return [f"make deliver deploys it twice, first as it is without the scaling{one}"]
-
-
-def _archives_of_a_move(before: DeclaredEndpoint, after: DeclaredEndpoint) -> list[str]:
-    """What clients may be sent to must be wherever instances load from, before and after."""
-    was, will_be = (
-        {variant.target for variant in side.variants.values()} for side in (before, after)
-    )
-    targets = {item for item in was | will_be if item}
-    if was == will_be or len(targets) < len(was | will_be):
-        return []  # it stays where it is, or would be hosted in another way
-    missing = [
-        f"{model.name} {model.version} for {target}"
-        for side in (before, after)
-        for _, model in sorted(side.models.items())
-        for target in sorted(targets - _builds_of(model, before, after))
-    ]
-    by_hand = "while the catalog has a model published by hand"
-    if not missing:
-        return [f"make deliver refuses it {by_hand}"]
-    first = ", ".join(dict.fromkeys(missing))
-    return [
-        f"make deliver first builds what clients may be sent to meanwhile: {first}; it refuses "
-        f"{by_hand}"
-    ]
-
-
-def _builds_of(model: DeclaredModel, before: DeclaredEndpoint, after: DeclaredEndpoint) -> set[str]:
-    """Return the targets for which a version of a model is built by one of the two commits."""
-    sides = (side.models.get(model.name) for side in (before, after))
-    return {
-        target for item in sides if item and item.version == model.version for target in item.builds
-    }
-
-
-def _instances(variant: DeclaredVariant) -> str:
-    count = f"{variant.minimum}-{variant.maximum}"
-    if variant.minimum == variant.maximum:
-        count = str(variant.minimum)
-    return f"{variant.instance_type}, {count} instances"
-
-
-def _model(change: ModelChange) -> str:
-    because = ""
-    if change.because:
-        causes = [str(item) for item in change.because]
-        few = len(causes) <= MOST_FILES
-        because = f" ({', '.join(causes) if few else f'{len(causes)} files'})"
-    breaking = ", **breaking for clients**" if change.breaking else ""
-    return f"{change.model} {change.state}{because}{breaking}"
-
-
-def _ceiling(comparison: Comparison) -> Iterator[str]:
+def _stage(comparison: Comparison) -> Iterator[str]:
+    if comparison.will_be.production and comparison.before and not comparison.was.production:
+        yield f"**{comparison.stage}**: becomes production"
     was, most = comparison.was.max_monthly_usd, comparison.will_be.max_monthly_usd
     if was != most:
-        texts = ("none" if item is None else f"{item:,.0f}" for item in (was, most))
+        texts = ("none" if amount is None else f"{amount:,.0f}" for amount in (was, most))
         yield f"**{comparison.stage}**: max_monthly_usd {' -> '.join(texts)}"
     sides = [change.after for change in cost_changes(comparison) if change.after]
     unknown = sorted({name for side in sides for name in side.unknown})
@@ -219,7 +117,7 @@ def _ceiling(comparison: Comparison) -> Iterator[str]:
 
 
 def _builder(models: Sequence[ModelChange]) -> str:
-    """Say what a change of the builder's code, or of its packages, does to archives.
+    """Return what a change of the builder's code, or of its packages, does to archives.
 
     An archive is named by its model's digest, which the builder's code is no part of: what is
     unchanged is not built again (model_build/digest.py, BUILD_FORMAT).

@@ -1,0 +1,24 @@
+"""How much of a processor instances use."""
+
+import time
+from collections.abc import Callable, Iterable
+
+from local_sagemaker.hosting.instance import Running
+
+
+class Processors:
+    """Remembers what the processes of instances had used at the last look."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._before: dict[str, tuple[float, float]] = {}
+
+    def percentages(self, servers: Iterable[Running]) -> dict[str, float]:
+        """Return percent of one processor since the last look by id; new servers have none yet."""
+        now = {server.id: (self._clock(), server.triton.cpu_seconds()) for server in servers}
+        before, self._before = self._before, now
+        return {
+            name: round(max(0.0, used - before[name][1]) / (moment - before[name][0]) * 100, 2)
+            for name, (moment, used) in now.items()
+            if name in before and moment > before[name][0]
+        }

@@ -1,0 +1,128 @@
+"""What a reviewer must not miss, and how several of one cause become one."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from release.review.acknowledged import Acknowledgement
+
+REPOSITORY = "repository"
+"""What stands for the stage in the key of a danger that is no stage's."""
+
+
+@dataclass(frozen=True)
+class Danger:
+    """`key` names it in `release/acknowledged.yaml`: the stage, the rule and the subject.
+
+    `details` are its parts, where it has several. Dangers of one `group` become one, whose sentence
+    is their `heading`, where they have the same, with their `{count}` or the `{names}` before their
+    colons. One that `explains` others is their cause: to acknowledge it acknowledges them.
+    """
+
+    subject: str
+    message: str
+    rule: str = ""
+    stage: str = ""
+    details: tuple[str, ...] = ()
+    group: str = ""
+    heading: str = ""
+    explains: "Callable[[Danger], bool] | None" = None
+    acknowledgement: Acknowledgement | None = None
+
+    @property
+    def key(self) -> str:
+        """What an acknowledgement names."""
+        return f"{self.stage}/{self.rule}/{self.subject}"
+
+    @property
+    def endpoint(self) -> str:
+        """The endpoint or stack by which the subject begins, empty for none."""
+        name = self.subject.partition(".")[0]
+        return name if name.startswith(f"{self.stage}-") else ""
+
+
+def digest(text: str) -> str:
+    """Return what names a text in a key: 128 bits, so that nobody finds two texts of one key.
+
+    Who may choose both the harmless text that is acknowledged and the other one needs 2^64 tries.
+    """
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def one_for_each_cause(dangers: list[Danger]) -> Iterator[Danger]:
+    """Yield the dangers that no other explains, each with what it explains as its details."""
+    causes = [_cause(danger, dangers) for danger in dangers]
+    for danger, cause in zip(dangers, causes, strict=True):
+        if cause is danger:
+            explained = (
+                other.message
+                for other, its_cause in zip(dangers, causes, strict=True)
+                if its_cause is danger and other is not danger
+            )
+            yield replace(danger, details=(*danger.details, *explained))
+
+
+def _cause(danger: Danger, dangers: list[Danger]) -> Danger:
+    """Return what explains a danger in the end, itself where nothing does."""
+    causes = (other for other in dangers if other.explains and other.explains(danger))
+    cause = next((other for other in causes if other is not danger), None)
+    return _cause(cause, dangers) if cause else danger
+
+
+def grouped(dangers: Iterable[Danger]) -> Iterator[Danger]:
+    """Yield one danger for each group, whose key is that of exactly what is in it."""
+    groups: dict[tuple[str, str], list[Danger]] = {}
+    for danger in dangers:
+        groups.setdefault((danger.rule, danger.group or danger.subject), []).append(danger)
+    for (rule, group), members in groups.items():
+        if len(members) == 1:
+            yield members[0]
+            continue
+        identity = "\n".join(f"{member.subject} {member.message}" for member in members)
+        yield replace(
+            members[0],
+            subject=f"{group}.{digest(identity)}",
+            message=_heading(rule, members),
+            details=tuple(text for each in members for text in (each.message, *each.details)),
+        )
+
+
+def _heading(rule: str, members: list[Danger]) -> str:
+    heading = members[0].heading
+    if not heading or {member.heading for member in members} != {heading}:
+        heading = f"{{count}} {rule.replace('_', ' ')}, such as {members[0].message}"
+    names = dict.fromkeys(member.message.partition(": ")[0] for member in members)
+    return heading.replace("{count}", str(len(members))).replace("{names}", ", ".join(names))
+
+
+@dataclass(frozen=True)
+class EndpointDangers:
+    """Dangers that differ in the endpoint alone, by whoever acknowledged them."""
+
+    dangers: list[Danger]
+
+    @property
+    def first(self) -> Danger:
+        """The one that is shown."""
+        return self.dangers[0]
+
+    @property
+    def others(self) -> list[str]:
+        """The endpoints of the others."""
+        return list(dict.fromkeys(danger.endpoint or danger.stage for danger in self.dangers))[1:]
+
+    @property
+    def details(self) -> list[str]:
+        """The parts of all."""
+        return list(dict.fromkeys(part for danger in self.dangers for part in danger.details))
+
+
+def likewise(dangers: Iterable[Danger]) -> list[EndpointDangers]:
+    """Return each cause once, those that nobody acknowledged first."""
+    groups: dict[tuple[str, str, Acknowledgement | None], list[Danger]] = {}
+    for danger in dangers:
+        name = danger.endpoint
+        sentence = danger.message.replace(name, "ENDPOINT") if name else danger.message
+        groups.setdefault((danger.rule, sentence, danger.acknowledgement), []).append(danger)
+    every = map(EndpointDangers, groups.values())
+    return sorted(every, key=lambda group: group.first.acknowledgement is not None)

@@ -1,0 +1,51 @@
+"""The files that a review leaves: review.md for people, review.json for programs."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from release.review import markdown
+from release.review.report import Report
+from release.review.summary import summary
+
+MARKDOWN, JSON = "review.md", "review.json"
+DANGER = 3
+INCOMPLETE = 4
+
+
+def remove(folder: Path) -> None:
+    """Remove an earlier review, so that nobody takes it for this one even if the run fails."""
+    for name in (MARKDOWN, JSON):
+        (folder / name).unlink(missing_ok=True)
+
+
+def conclude(report: Report, folder: Path) -> int:
+    """Write a report in both forms, print what needs a person, and return the exit code."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / MARKDOWN).write_text(markdown.render(report), encoding="utf-8")
+    (folder / JSON).write_text(as_json(report), encoding="utf-8")
+    for gap in report.gaps:
+        print(f"error: not reviewed: {gap.what}: {gap.reason}", file=sys.stderr)  # noqa: T201
+    for danger in report.open_dangers:
+        print(f"danger: {danger.message}\n  {danger.key}", file=sys.stderr)  # noqa: T201
+    for acknowledgement in report.unmatched:
+        print(f"note: acknowledged, and no danger: {acknowledgement.danger}", file=sys.stderr)  # noqa: T201
+    if not report.is_complete:
+        return INCOMPLETE
+    return DANGER if report.open_dangers else 0
+
+
+def as_json(report: Report) -> str:
+    """Return all of a report, by the names of its attributes."""
+    content = {"complete": report.is_complete, "summary": summary(report), **vars(report)}
+    return json.dumps(content, indent=2, default=_plain) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    """Return the attributes of an object that JSON can hold."""
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    return {name: item for name, item in vars(value).items() if name != "explains"}

@@ -1,0 +1,146 @@
+"""Variants with fallback instance types: configuration, Models, access, scaling and dashboard."""
+
+import json
+
+import pytest
+from aws_cdk import Duration
+
+from platform_facts import instance_type, release
+from tests.synth.endpoints import Scene
+from triton_sagemaker import Fallback, TritonEndpoint, Variant
+
+MODEL, CONFIG = "AWS::SageMaker::Model", "AWS::SageMaker::EndpointConfig"
+POLICY, DASHBOARD = "AWS::ApplicationAutoScaling::ScalingPolicy", "AWS::CloudWatch::Dashboard"
+
+
+@pytest.fixture
+def scene() -> Scene:
+    return Scene()
+
+
+def pool(scene: Scene, *types: str, own_archive: bool = True) -> Variant:
+    """Return a variant of the first type; further ones have archives of their own, or the same."""
+    first, *others = types
+    keys = [f"test/{name}/m.tar.gz" if own_archive else "test/m.tar.gz" for name in others]
+    return scene.variant(
+        first,
+        hosting=scene.single_model(),
+        fallbacks=[
+            Fallback(instance_type=instance_type(name), hosting=scene.single_model(key=key))
+            for name, key in zip(others, keys, strict=True)
+        ],
+    )
+
+
+def test_pools_replace_the_instance_type_in_their_order(scene: Scene) -> None:
+    scene.endpoint(pool(scene, "ml.g5.xlarge", "ml.g5.2xlarge", own_archive=False))
+    (variant,) = scene.properties(CONFIG)["ProductionVariants"]
+    assert variant["InstancePools"] == [
+        {"InstanceType": "ml.g5.xlarge", "Priority": 1},
+        {"InstanceType": "ml.g5.2xlarge", "Priority": 2},
+    ]
+    assert "InstanceType" not in variant
+    assert variant["RoutingConfig"] == {"RoutingStrategy": "LEAST_OUTSTANDING_REQUESTS"}
+    assert variant["InferenceAmiVersion"] == release("25.09").preferred_inference_ami
+    assert "VariantInstanceProvisionTimeoutInSeconds" not in variant
+
+
+def test_a_type_with_an_archive_of_its_own_has_a_model_of_its_own(scene: Scene) -> None:
+    scene.endpoint(pool(scene, "ml.g6.xlarge", "ml.g5.xlarge"))
+    models = scene.template().find_resources(MODEL)
+    urls = {
+        name: model["Properties"]["PrimaryContainer"]["ModelDataUrl"]["Fn::Join"][1][-1]
+        for name, model in models.items()
+    }
+    (variant,) = scene.properties(CONFIG)["ProductionVariants"]
+    override = variant["InstancePools"][1]["ModelNameOverride"]["Fn::GetAtt"][0]
+    assert urls[variant["ModelName"]["Fn::GetAtt"][0]] == "/test/m.tar.gz"
+    assert urls[override] == "/test/ml.g5.xlarge/m.tar.gz"
+    assert "ModelNameOverride" not in variant["InstancePools"][0]
+
+
+def test_instances_may_read_the_archives_of_every_type(scene: Scene) -> None:
+    variant = pool(scene, "ml.g6.xlarge", "ml.g5.xlarge")
+    (fallback,) = variant.fallbacks
+    elsewhere = scene.single_model(key="elsewhere/m.tar.gz")
+    changed = Fallback(instance_type=fallback.instance_type, hosting=elsewhere)
+    scene.endpoint(scene.variant("ml.g6.xlarge", hosting=variant.hosting, fallbacks=[changed]))
+    policy = json.dumps(scene.template().find_resources("AWS::IAM::Policy"))
+    assert "/test/*" in policy
+    assert "/elsewhere/*" in policy
+
+
+def test_the_time_to_look_for_capacity_is_in_seconds(scene: Scene) -> None:
+    variant = pool(scene, "ml.g6.xlarge", "ml.g5.xlarge")
+    scene.endpoint(
+        scene.variant(
+            "ml.g6.xlarge",
+            hosting=variant.hosting,
+            fallbacks=variant.fallbacks,
+            provision_timeout=Duration.minutes(15),
+        )
+    )
+    (properties,) = scene.properties(CONFIG)["ProductionVariants"]
+    assert properties["VariantInstanceProvisionTimeoutInSeconds"] == 900
+
+
+def test_types_that_are_not_alike_scale_by_the_share_of_their_own_concurrency(scene: Scene) -> None:
+    endpoint = scene.endpoint(pool(scene, "ml.g6.xlarge", "ml.g5.xlarge"))
+    endpoint.auto_scale_instance_count(max_capacity=4).scale_on_concurrency(
+        "Concurrency", requests_per_instance={"ml.g6.xlarge": 12, "ml.g5.xlarge": 16}
+    )
+    tracking = scene.properties(POLICY)["TargetTrackingScalingPolicyConfiguration"]
+    *measured, share = tracking["CustomizedMetricSpecification"]["Metrics"]
+    assert tracking["TargetValue"] == 1
+    assert share["Expression"] == (
+        "(FILL(type0,0)/12+FILL(type1,0)/16)/(IF(FILL(type0,-1)>=0,1,0)+IF(FILL(type1,-1)>=0,1,0))"
+    )
+    assert [query["MetricStat"]["Metric"]["Dimensions"][-1]["Value"] for query in measured] == [
+        "ml.g6.xlarge",
+        "ml.g5.xlarge",
+    ]
+    assert [query["ReturnData"] for query in (*measured, share)] == [False, False, True]
+    assert endpoint.problems == []
+
+
+def test_the_dashboard_shows_each_type(scene: Scene) -> None:
+    scene.endpoint(pool(scene, "ml.g6.xlarge", "ml.g5.xlarge")).monitor()
+    body = json.dumps(scene.properties(DASHBOARD)["DashboardBody"])
+    assert "Traffic by instance type" in body
+    assert body.count('\\"InstanceType\\",\\"ml.g5.xlarge\\"') == 2
+
+
+def test_gpu_memory_of_types_with_other_numbers_of_gpus_has_no_alarm(scene: Scene) -> None:
+    scene.endpoint(pool(scene, "ml.g6.xlarge", "ml.g5.12xlarge")).monitor()
+    alarms = json.dumps(scene.template().find_resources("AWS::CloudWatch::Alarm"))
+    assert "GPUMemoryUtilization" not in alarms
+    assert "DiskUtilization" in alarms
+
+
+def many_models(scene: Scene) -> TritonEndpoint:
+    other = Fallback(instance_type=instance_type("ml.g6.xlarge"), hosting=scene.multi_model())
+    return scene.endpoint(scene.variant(fallbacks=[other]))
+
+
+def without_fallback(scene: Scene) -> TritonEndpoint:
+    hosting = scene.single_model()
+    return scene.endpoint(scene.variant(hosting=hosting, provision_timeout=Duration.minutes(15)))
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (many_models, "fallbacks: AWS documents several types for single-model endpoints alone"),
+        (without_fallback, "provision_timeout: one instance type has no next one to try"),
+        (
+            lambda scene: scene.endpoint(pool(scene, "ml.g5.xlarge", "ml.g5.xlarge")),
+            "fallbacks: ml.g5.xlarge listed twice: remove one",
+        ),
+        (
+            lambda scene: scene.endpoint(pool(scene, "ml.g5.xlarge", "ml.m5.xlarge")),
+            "fallbacks: ml.m5.xlarge has no GPU, and the others have",
+        ),
+    ],
+)
+def test_a_pool_that_aws_rejects_is_a_problem(scene: Scene, make, problem: str) -> None:  # type: ignore[no-untyped-def]
+    assert any(f"variants.AllTraffic.{problem}" in each for each in make(scene).validate())

@@ -1,0 +1,126 @@
+"""Several instance types of an endpoint: what a stage may write, and what each mistake is told."""
+
+from pathlib import Path
+
+import pytest
+
+import checked_yaml
+from stages import load_stage
+from stages.schema.endpoint import EndpointConfig
+
+POOL = """\
+region: us-east-1
+release: "25.09"
+endpoints:
+  text:
+    models: [minilm]
+    hosting: single-model
+    instance_types: [ml.g6.xlarge, ml.g5.xlarge]
+"""
+
+
+def endpoint(text: str, folder: Path) -> EndpointConfig:
+    (folder / "prod.yaml").write_text(text)
+    return load_stage("prod", folder).endpoints["text"]
+
+
+def test_instance_types_are_in_order_of_preference(tmp_path: Path) -> None:
+    config = endpoint(POOL + "    provision_timeout_minutes: 15\n", tmp_path)
+    assert config.variant_instance_types("AllTraffic") == ["ml.g6.xlarge", "ml.g5.xlarge"]
+    assert config.provision_timeout_minutes == 15
+
+
+def test_concurrency_has_a_number_for_each_type(tmp_path: Path) -> None:
+    scaling = (
+        "    scaling: { min_count: 1, max_count: 4, "
+        "concurrency: { ml.g6.xlarge: 12, ml.g5.xlarge: 16 } }\n"
+    )
+    config = endpoint(POOL + scaling, tmp_path)
+    assert config.scaling
+    assert config.scaling.concurrency == {"ml.g6.xlarge": 12, "ml.g5.xlarge": 16}
+
+
+TYPES = "    instance_types: [ml.g6.xlarge, ml.g5.xlarge]\n"
+SCALING = "    scaling: {{ min_count: 1, max_count: 4, {} }}\n"
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "message"),
+    [
+        (
+            TYPES,
+            TYPES + "    instance_type: ml.g5.xlarge\n",
+            "instance_types: instance_type is written too: remove one of them",
+        ),
+        (TYPES, "", "instance_types: missing: write it, or instance_type"),
+        (
+            "ml.g6.xlarge, ",
+            "",
+            "instance_types: 1 instance types: write two to 5, or one as instance_type",
+        ),
+        ("ml.g6.xlarge, ", "ml.g5.xlarge, ", "instance_types: ml.g5.xlarge listed twice"),
+        (
+            "ml.g6.xlarge, ",
+            "ml.g6.xlrge, ",
+            'instance_types.0: no SageMaker hosting instance type "',
+        ),
+        (
+            "single-model",
+            "multi-model",
+            "instance_types: AWS documents several types for single-model endpoints alone",
+        ),
+        ("ml.g6.xlarge", "ml.m5.xlarge", "instance_types: ml.m5.xlarge has no GPU, and the others"),
+        (
+            "ml.g6.xlarge",
+            "ml.p3.2xlarge",
+            "instance_types: ml.p3.2xlarge has no NVMe storage, and the others have",
+        ),
+        (TYPES, TYPES + "    provision_timeout_minutes: 4\n", "4 is out of range: write 5 or more"),
+        (
+            TYPES,
+            "    instance_type: ml.g5.xlarge\n    provision_timeout_minutes: 15\n",
+            "provision_timeout_minutes: one instance type has no next one to try: remove it",
+        ),
+        (
+            TYPES,
+            TYPES + "    variants: { A: { instance_type: ml.g5.xlarge } }\n",
+            "variants.A.instance_type: instance_types are those of every variant: remove it",
+        ),
+        (
+            TYPES,
+            "    instance_types: [ml.g6.xlarge, ml.g5.12xlarge]\n"
+            + SCALING.format("gpu_percent: 70"),
+            "scaling.gpu_percent: ml.g6.xlarge has 1 GPUs, ml.g5.12xlarge has 4 GPUs, and the",
+        ),
+        (
+            TYPES,
+            "    instance_types: [ml.g6.xlarge, ml.g5.2xlarge]\n"
+            + SCALING.format("cpu_percent: 70"),
+            "scaling.cpu_percent: ml.g6.xlarge has 4 vCPUs, ml.g5.2xlarge has 8 vCPUs",
+        ),
+        (
+            TYPES,
+            TYPES + SCALING.format("concurrency: { ml.g6.xlarge: 12 }"),
+            "scaling.concurrency: names ml.g6.xlarge: write a number for each of ml.g6.xlarge, "
+            "ml.g5.xlarge",
+        ),
+        (
+            TYPES,
+            "    instance_type: ml.g5.xlarge\n"
+            + SCALING.format("concurrency: { ml.g5.xlarge: 12 }"),
+            "scaling.concurrency: the endpoint has one instance type: write one number",
+        ),
+        (
+            '"25.09"\n',
+            '"22.07"\n',
+            "instance_types: no source names the InferenceAmiVersion of release 22.07",
+        ),
+    ],
+)
+def test_a_mistake_is_an_error_at_its_key(
+    tmp_path: Path, written: str, instead: str, message: str
+) -> None:
+    assert written in POOL
+    with pytest.raises(checked_yaml.InvalidFile) as raised:
+        endpoint(POOL.replace(written, instead), tmp_path)
+    assert message in str(raised.value)
