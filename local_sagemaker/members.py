@@ -1,6 +1,7 @@
 """The members of requests that the local SageMaker supports; every other one is refused by name.
 
-By service, and by the name of botocore's structure. Most of them have an effect. Those are only
+By service, and by the name of botocore's structure. Members that the structure requires are
+supported, and not listed. Most of the others have an effect. Those are only
 kept and described:
 
 - descriptions and tags
@@ -21,7 +22,6 @@ from botocore.model import ListShape, MapShape, Shape, StructureShape
 from local_sagemaker.errors import ApiError
 
 _LIST = "MaxResults NameContains NextToken SortBy SortOrder"
-_TARGET = "ResourceId ScalableDimension ServiceNamespace"
 _PROJECT = (
     "artifacts cache description encryptionKey environment logsConfig name queuedTimeoutInMinutes "
     "secondarySources serviceRole source tags timeoutInMinutes"
@@ -29,110 +29,74 @@ _PROJECT = (
 
 SUPPORTED: dict[str, dict[str, str]] = {
     "sagemaker": {
-        "AddTagsInput": "ResourceArn Tags",
         "Alarm": "AlarmName",
         "AutoRollbackConfig": "Alarms",
-        "BlueGreenUpdatePolicy": "MaximumExecutionTimeoutInSeconds TerminationWaitInSeconds "
-        "TrafficRoutingConfiguration",
-        "CapacitySize": "Type Value",
+        "BlueGreenUpdatePolicy": "MaximumExecutionTimeoutInSeconds TerminationWaitInSeconds",
         "CaptureContentTypeHeader": "CsvContentTypes JsonContentTypes",
-        "CaptureOption": "CaptureMode",
         "ContainerDefinition": "ContainerHostname Environment Image ImageConfig Mode ModelDataUrl "
         "MultiModelConfig",
-        "CreateEndpointConfigInput": "DataCaptureConfig EnableNetworkIsolation EndpointConfigName "
-        "ExecutionRoleArn KmsKeyId MetricsConfig ProductionVariants Tags VpcConfig",
-        "CreateEndpointInput": "DeploymentConfig EndpointConfigName EndpointName Tags",
-        "CreateModelInput": "EnableNetworkIsolation ExecutionRoleArn ModelName "
-        "PrimaryContainer Tags VpcConfig",
-        "DataCaptureConfig": "CaptureContentTypeHeader CaptureOptions DestinationS3Uri "
-        "EnableCapture InitialSamplingPercentage KmsKeyId",
-        "DeleteEndpointConfigInput": "EndpointConfigName",
-        "DeleteEndpointInput": "EndpointName",
-        "DeleteModelInput": "ModelName",
-        "DeleteTagsInput": "ResourceArn TagKeys",
+        "CreateEndpointConfigInput": "DataCaptureConfig EnableNetworkIsolation ExecutionRoleArn "
+        "KmsKeyId MetricsConfig Tags VpcConfig",
+        "CreateEndpointInput": "DeploymentConfig Tags",
+        "CreateModelInput": "EnableNetworkIsolation ExecutionRoleArn PrimaryContainer Tags "
+        "VpcConfig",
+        "DataCaptureConfig": "CaptureContentTypeHeader EnableCapture KmsKeyId",
         "DeploymentConfig": "AutoRollbackConfiguration BlueGreenUpdatePolicy RollingUpdatePolicy",
-        "DescribeEndpointConfigInput": "EndpointConfigName",
-        "DescribeEndpointInput": "EndpointName",
-        "DescribeModelInput": "ModelName",
-        "DesiredWeightAndCapacity": "DesiredInstanceCount DesiredWeight VariantName",
-        "ImageConfig": "RepositoryAccessMode RepositoryAuthConfig",
-        "InstancePool": "InstanceType ModelNameOverride Priority",
+        "DesiredWeightAndCapacity": "DesiredInstanceCount DesiredWeight",
+        "ImageConfig": "RepositoryAuthConfig",
+        "InstancePool": "ModelNameOverride",
         "ListEndpointConfigsInput": _LIST,
         "ListEndpointsInput": f"{_LIST} StatusEquals",
         "ListModelsInput": _LIST,
-        "ListTagsInput": "MaxResults NextToken ResourceArn",
+        "ListTagsInput": "MaxResults NextToken",
         "MetricsConfig": "EnableDetailedObservability EnableEnhancedMetrics "
         "MetricPublishFrequencyInSeconds",
         "MultiModelConfig": "ModelCacheSetting",
         "ProductionVariant": "ContainerStartupHealthCheckTimeoutInSeconds InferenceAmiVersion "
         "InitialInstanceCount InitialVariantWeight InstancePools InstanceType "
         "ModelDataDownloadTimeoutInSeconds ModelName RoutingConfig "
-        "VariantInstanceProvisionTimeoutInSeconds VariantName VolumeSizeInGB",
-        "ProductionVariantRoutingConfig": "RoutingStrategy",
-        "RepositoryAuthConfig": "RepositoryCredentialsProviderArn",
-        "RollingUpdatePolicy": "MaximumBatchSize MaximumExecutionTimeoutInSeconds "
-        "WaitIntervalInSeconds",
-        "Tag": "Key Value",
-        "TrafficRoutingConfig": "CanarySize LinearStepSize Type WaitIntervalInSeconds",
-        "UpdateEndpointInput": "DeploymentConfig EndpointConfigName EndpointName "
-        "ExcludeRetainedVariantProperties RetainAllVariantProperties",
-        "UpdateEndpointWeightsAndCapacitiesInput": "DesiredWeightsAndCapacities EndpointName",
-        "VariantProperty": "VariantPropertyType",
-        "VpcConfig": "SecurityGroupIds Subnets",
+        "VariantInstanceProvisionTimeoutInSeconds VolumeSizeInGB",
+        "RollingUpdatePolicy": "MaximumExecutionTimeoutInSeconds",
+        "TrafficRoutingConfig": "CanarySize LinearStepSize",
+        "UpdateEndpointInput": "DeploymentConfig ExcludeRetainedVariantProperties "
+        "RetainAllVariantProperties",
     },
     "sagemaker-runtime": {
-        "InvokeEndpointInput": "Accept Body ContentType CustomAttributes EndpointName InferenceId "
-        "TargetModel TargetVariant",
+        "InvokeEndpointInput": "Accept ContentType CustomAttributes InferenceId TargetModel "
+        "TargetVariant",
     },
     "application-autoscaling": {
         "CustomizedMetricSpecification": "Dimensions MetricName Namespace Statistic Unit",
-        "DeleteScalingPolicyRequest": f"{_TARGET} PolicyName",
-        "DeleteScheduledActionRequest": f"{_TARGET} ScheduledActionName",
-        "DeregisterScalableTargetRequest": _TARGET,
-        "DescribeScalableTargetsRequest": "ResourceIds ScalableDimension ServiceNamespace",
-        "DescribeScalingActivitiesRequest": _TARGET,
-        "DescribeScalingPoliciesRequest": f"{_TARGET} PolicyNames",
-        "DescribeScheduledActionsRequest": f"{_TARGET} ScheduledActionNames",
-        "MetricDimension": "Name Value",
-        "PredefinedMetricSpecification": "PredefinedMetricType",
-        "PutScalingPolicyRequest": f"{_TARGET} PolicyName PolicyType "
-        "TargetTrackingScalingPolicyConfiguration",
-        "PutScheduledActionRequest": f"{_TARGET} ScalableTargetAction Schedule "
-        "ScheduledActionName Timezone",
-        "RegisterScalableTargetRequest": f"{_TARGET} MaxCapacity MinCapacity RoleARN Tags",
+        "DescribeScalableTargetsRequest": "ResourceIds ScalableDimension",
+        "DescribeScalingActivitiesRequest": "ResourceId ScalableDimension",
+        "DescribeScalingPoliciesRequest": "ResourceId ScalableDimension PolicyNames",
+        "DescribeScheduledActionsRequest": "ResourceId ScalableDimension ScheduledActionNames",
+        "PutScalingPolicyRequest": "PolicyType TargetTrackingScalingPolicyConfiguration",
+        "PutScheduledActionRequest": "ScalableTargetAction Schedule Timezone",
+        "RegisterScalableTargetRequest": "MaxCapacity MinCapacity RoleARN Tags",
         "ScalableTargetAction": "MaxCapacity MinCapacity",
         "TargetTrackingScalingPolicyConfiguration": "CustomizedMetricSpecification "
-        "PredefinedMetricSpecification ScaleInCooldown ScaleOutCooldown TargetValue",
+        "PredefinedMetricSpecification ScaleInCooldown ScaleOutCooldown",
     },
     "codebuild": {
-        "BatchGetBuildsInput": "ids",
-        "BatchGetProjectsInput": "names",
-        "CloudWatchLogsConfig": "groupName status streamName",
+        "CloudWatchLogsConfig": "groupName streamName",
         "CreateProjectInput": _PROJECT,
-        "DeleteProjectInput": "name",
-        "EnvironmentVariable": "name type value",
-        "ListBuildsForProjectInput": "projectName",
-        "ListBuildsInput": "",
+        "EnvironmentVariable": "type",
         "LogsConfig": "cloudWatchLogs s3Logs",
-        "ProjectArtifacts": "location name namespaceType packaging path type",
-        "ProjectCache": "type",
-        "ProjectEnvironment": "computeType environmentVariables image imagePullCredentialsType "
-        "type",
-        "ProjectSource": "buildspec location sourceIdentifier type",
-        "S3LogsConfig": "status",
+        "ProjectArtifacts": "location name namespaceType packaging path",
+        "ProjectEnvironment": "environmentVariables imagePullCredentialsType",
+        "ProjectSource": "buildspec location sourceIdentifier",
         "StartBuildInput": "artifactsOverride environmentVariablesOverride idempotencyToken "
-        "imageOverride projectName secondarySourcesOverride",
-        "StopBuildInput": "id",
+        "imageOverride secondarySourcesOverride",
         "Tag": "key value",
         "UpdateProjectInput": _PROJECT,
     },
     "service-quotas": {
-        "ListAWSDefaultServiceQuotasRequest": "MaxResults NextToken ServiceCode",
-        "ListServiceQuotasRequest": "MaxResults NextToken ServiceCode",
-        "ListServicesRequest": "",
+        "ListAWSDefaultServiceQuotasRequest": "MaxResults NextToken",
+        "ListServiceQuotasRequest": "MaxResults NextToken",
     },
     "ecr": {
-        "BatchGetImageRequest": "acceptedMediaTypes imageIds registryId repositoryName",
+        "BatchGetImageRequest": "acceptedMediaTypes registryId",
         "ImageIdentifier": "imageDigest imageTag",
     },
 }
@@ -154,6 +118,11 @@ def refuse_unsupported(service: str, request: dict[str, Any], shape: Shape) -> N
     refuse(service, list(_unsupported(request, shape, SUPPORTED[service], "")))
 
 
+def is_supported(shape: StructureShape, name: str, supported: dict[str, str]) -> bool:
+    """Return whether a member of a structure is supported."""
+    return name in shape.required_members or name in supported.get(shape.name, "").split()
+
+
 def refuse(service: str, members: list[str]) -> None:
     """Raise `ApiError` with the names of members, if there are any."""
     if members:
@@ -167,7 +136,7 @@ def _unsupported(value: Any, shape: Shape, supported: dict[str, str], path: str)
     if isinstance(shape, StructureShape):
         for name, inner in value.items():
             below = f"{path}.{name}".lstrip(".")
-            if name in supported.get(shape.name, "").split():
+            if is_supported(shape, name, supported):
                 yield from _unsupported(inner, shape.members[name], supported, below)
             elif inner:
                 yield below

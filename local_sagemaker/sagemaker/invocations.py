@@ -12,7 +12,7 @@ from local_sagemaker.api import error_answer, not_emulated, send_answer
 from local_sagemaker.environment import ACCOUNT
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.invocation import ClientGoneError, Invocation, Receive, Send
-from local_sagemaker.members import SUPPORTED, refuse
+from local_sagemaker.members import SUPPORTED, is_supported, refuse
 from local_sagemaker.metrics.collected import Collected, Place
 from local_sagemaker.metrics.invocations import measured
 from local_sagemaker.sagemaker.capture import Captured, Recorder, chosen
@@ -35,7 +35,7 @@ _INPUT: Any = (
 _UNSUPPORTED = {
     shape.serialization["name"].lower().encode(): name
     for name, shape in _INPUT.members.items()
-    if name not in SUPPORTED["sagemaker-runtime"][_INPUT.name].split()
+    if not is_supported(_INPUT, name, SUPPORTED["sagemaker-runtime"])
 }
 """Headers of InvokeEndpoint's other members -> the members."""
 

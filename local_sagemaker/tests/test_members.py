@@ -15,7 +15,7 @@ from local_sagemaker.autoscaling.service import AutoScaling
 from local_sagemaker.codebuild.service import CodeBuild
 from local_sagemaker.ecr.registries import registries
 from local_sagemaker.errors import ApiError
-from local_sagemaker.members import SUPPORTED
+from local_sagemaker.members import SUPPORTED, is_supported
 from local_sagemaker.quotas.account import AccountQuotas
 from local_sagemaker.quotas.service import service_quotas
 from local_sagemaker.sagemaker.service import control_plane
@@ -42,7 +42,7 @@ def requests(
     if isinstance(shape, StructureShape) and shape.name not in seen:
         least = {it: value(shape.members[it]) for it in shape.required_members}
         for name, member in shape.members.items():
-            known = name in supported.get(shape.name, "").split()
+            known = is_supported(shape, name, supported)
             yield {**least, name: value(member)}, name, known
             below = requests(member, supported, (*seen, shape.name)) if known else ()
             for inner, path, known_below in below:
