@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from local_sagemaker.errors import ApiError, LocalSageMakerError
 from local_sagemaker.happenings import Happening, Kind, Tell, untold
-from local_sagemaker.hosting import archives, sandbox, serve, stand_in_packages
+from local_sagemaker.hosting import archives, packages, sandbox, serve
 from local_sagemaker.hosting.archives import S3Prefix
 from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.container import ModelStep, Report
@@ -125,7 +125,7 @@ def _begin_single_model(
         fetched = archives.fetch(
             host.s3, bucket=archive.bucket, key=archive.key, to=repository, limit=capacity.disk
         )
-        stand_in_packages.provide(repository, host.backends)
+        packages.provide_for(repository, host.backends)
     except ApiError as error:
         raise LocalSageMakerError(error.message) from None
     seen_at = sandbox.seen_at(repository, sandbox.MODEL, isolated=host.triton.isolated)

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from local_sagemaker.hosting import archives, stand_in_packages
+from local_sagemaker.hosting import archives, packages
 from local_sagemaker.hosting.archives import Archive, S3Prefix
 from local_sagemaker.hosting.connections import in_thread
 
@@ -45,7 +45,7 @@ class ModelStore:
         )
         try:
             archive = await in_thread(fetch)
-            await in_thread(partial(stand_in_packages.provide, folder, self._backends))
+            await in_thread(partial(packages.provide_for, folder, self._backends))
         except Exception:
             await self.forget(target_model)  # also one that is not the bucket's any more
             raise

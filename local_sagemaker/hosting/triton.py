@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.hosting import broker, capacity, model_environment, sandbox
+from local_sagemaker.hosting import broker, capacity, sandbox
 from local_sagemaker.hosting.connections import Connections
-from local_sagemaker.hosting.package_cache import CACHE
+from local_sagemaker.hosting.packages import CACHE, environment_folder
 from local_sagemaker.hosting.serve import SAGEMAKER_PORT
 from local_sagemaker.prerequisites import UNSHARE, TritonInstallation, search_path
 
@@ -83,7 +83,7 @@ class Triton:
                 stderr=log,
                 cwd=folder,
                 env={
-                    "PATH": search_path(model_environment.folder(backends)),
+                    "PATH": search_path(environment_folder(backends)),
                     "LD_LIBRARY_PATH": str(installation.model_python.library_path),
                     "HOME": os.environ.get("HOME", "/"),
                     **environment,

@@ -1,4 +1,4 @@
-"""What is done to the endpoints while they are called: faults, updates, scaling, builds."""
+"""What is done to the endpoints while they are called: faults, updates, scaling."""
 
 import os
 import random
@@ -21,7 +21,6 @@ from local_sagemaker.bench.soak.scene import (
     MANY,
     MODELS,
     ONE,
-    PROJECT,
     VARIANT,
     Scene,
 )
@@ -66,8 +65,6 @@ class Faults:
         }
         account: Lane = {
             "look": (10, lambda _: self._look()),
-            "build": (120, lambda _: self._build()),
-            "delete captured data": (60, lambda _: self._delete_captured()),
         }
         self.lanes = (many, one, account)
 
@@ -188,22 +185,6 @@ class Faults:
         boto3.client("logs").filter_log_events(logGroupName=group, limit=50)
         with LOOPBACK.open(f"{self._running.page}state") as state:
             state.read()
-
-    def _build(self) -> None:
-        codebuild = boto3.client("codebuild")
-        build = codebuild.start_build(projectName=PROJECT)["build"]["id"]
-
-        def status() -> str:
-            return str(codebuild.batch_get_builds(ids=[build])["builds"][0]["buildStatus"])
-
-        until(lambda: status() != "IN_PROGRESS")
-        assert status() == "SUCCEEDED"
-
-    def _delete_captured(self) -> None:
-        s3 = self._scene.s3
-        for page in s3.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix="captured/"):
-            for captured in page.get("Contents", []):
-                s3.delete_object(Bucket=BUCKET, Key=captured["Key"])
 
 
 def canary(wait: int) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """The endpoints under load: MANY with more models than fit into memory, ONE that is scaled."""
 
-import json
 import threading
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +17,7 @@ from local_sagemaker.tests.support.endpoints import (
 )
 from local_sagemaker.tests.support.tiny_models import pack, times, write
 
-BUCKET, MANY, ONE, PROJECT, ALARM = "soak", "many", "one", "soak", "one-errors"
+BUCKET, MANY, ONE, ALARM = "soak", "many", "one", "one-errors"
 VARIANT = "AllTraffic"
 MEMORY_MIB = 180
 """Of an instance: room for some six models of 20 MiB beside Triton, of those in MODELS."""
@@ -38,12 +37,6 @@ max_batch_size: 0
 input [ { name: "X" data_type: TYPE_FP32 dims: [ -1 ] } ]
 output [ { name: "Y" data_type: TYPE_FP32 dims: [ -1 ] } ]
 """
-CAPTURE = {
-    "InitialSamplingPercentage": 20,
-    "DestinationS3Uri": f"s3://{BUCKET}/captured",
-    "CaptureOptions": [{"CaptureMode": "Input"}, {"CaptureMode": "Output"}],
-}
-BUILDSPEC = {"version": "0.2", "phases": {"build": {"commands": ["seq 100"]}}}
 
 
 class Scene:
@@ -58,7 +51,7 @@ class Scene:
         self._lock = threading.Lock()
 
     def open(self) -> None:
-        """Make both endpoints and a build project; return when the endpoints are in service."""
+        """Make both endpoints; return when they are in service."""
         self.s3.create_bucket(Bucket=BUCKET)
         for model in MODELS:
             self.publish(model)
@@ -67,18 +60,7 @@ class Scene:
         self.put("fails-in-initialize.tar.gz", archive(times(1, initialize=raises)))
         self.put("raises.tar.gz", archive(times(1, execute=raises)))
         host(MANY, multi_model(f"s3://{BUCKET}/"))
-        host(ONE, self.container(self.next_number()), DataCaptureConfig=CAPTURE)
-        boto3.client("codebuild").create_project(
-            name=PROJECT,
-            source={"type": "NO_SOURCE", "buildspec": json.dumps(BUILDSPEC)},
-            artifacts={"type": "NO_ARTIFACTS"},
-            environment={
-                "type": "LINUX_CONTAINER",
-                "computeType": "BUILD_GENERAL1_SMALL",
-                "image": "aws/codebuild/standard:7.0",
-            },
-            serviceRole="arn:aws:iam::000000000000:role/soak",
-        )
+        host(ONE, self.container(self.next_number()))
 
     def close(self) -> None:
         """Delete the endpoints; return when they are gone."""
@@ -124,8 +106,7 @@ class Scene:
         self, endpoint: str, config: str, container: dict[str, Any], count: int, **deployment: Any
     ) -> None:
         """Begin an update to a new configuration with so many instances."""
-        more = {"DataCaptureConfig": CAPTURE} if endpoint == ONE else {}
-        configure(config, container, instances=count, **more)
+        configure(config, container, instances=count)
         self.sagemaker.update_endpoint(
             EndpointName=endpoint, EndpointConfigName=config, **deployment
         )

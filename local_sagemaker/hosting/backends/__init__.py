@@ -12,7 +12,7 @@ import shlex
 import shutil
 from pathlib import Path
 
-from local_sagemaker.hosting import model_environment
+from local_sagemaker.hosting import packages
 from local_sagemaker.prerequisites import TritonInstallation, search_path
 
 STAND_INS = tuple(path.parent for path in sorted(Path(__file__).parent.glob("*/model.py")))
@@ -28,7 +28,7 @@ def install(triton: TritonInstallation, to: Path) -> None:
     # would undo the PATH of a model with an EXECUTION_ENV_PATH.
     stub.unlink(missing_ok=True)
     stub.symlink_to(triton.model_python.stub)
-    model_environment.make(triton, to)
+    packages.make_environment(triton, to)
     for stand_in in STAND_INS:
         stub = _python_backend(triton, to / stand_in.name)
         stub.write_text(_in_own_environment(triton))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.hosting import backends, model_environment
+from local_sagemaker.hosting import backends, packages
 from local_sagemaker.prerequisites import Interpreter, TritonInstallation
 
 STUB = "triton_python_backend_stub"
@@ -44,7 +44,7 @@ def environments(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     def make(_: Any, to: Path) -> None:
         made.append(to)
 
-    monkeypatch.setattr(model_environment, "make", make)
+    monkeypatch.setattr(packages, "make_environment", make)
     return made
 
 

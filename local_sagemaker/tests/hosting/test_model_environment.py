@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 import pytest
 
-from local_sagemaker.hosting import model_environment
+from local_sagemaker.hosting import packages as hosting_packages
 from local_sagemaker.prerequisites import Interpreter, TritonInstallation
 
 VERSION = sysconfig.get_python_version()
@@ -23,12 +23,12 @@ def _installation(models: Interpreter) -> TritonInstallation:
 
 def test_it_has_numpy_and_nothing_else_also_when_it_is_made_again(tmp_path: Path) -> None:
     for _ in range(2):
-        model_environment.make(_installation(OWN), tmp_path)
+        hosting_packages.make_environment(_installation(OWN), tmp_path)
     ask = (
         "import importlib.metadata as it, numpy\n"
         "print(numpy.__version__, *(found.name for found in it.distributions()))"
     )
-    python = model_environment.folder(tmp_path) / "bin" / "python3"
+    python = hosting_packages.environment_folder(tmp_path) / "bin" / "python3"
     answer = subprocess.run([python, "-I", "-c", ask], capture_output=True, text=True, check=True)
     assert answer.stdout.split() == [numpy.__version__, "numpy"]
 
@@ -42,14 +42,14 @@ def test_another_python_gets_the_same_numpy_for_itself(
         asked.append((requirements.read_text(), version))
         return tmp_path / "installed"
 
-    monkeypatch.setattr(model_environment, "install", install)
+    monkeypatch.setattr(hosting_packages, "install", install)
     # No other Python may be here: this one makes its environment under the other's name.
     other = replace(OWN, program=_program_of(tmp_path, "1.0"), version="1.0")
-    model_environment.make(_installation(other), tmp_path, cache=tmp_path / "cache")
+    hosting_packages.make_environment(_installation(other), tmp_path, cache=tmp_path / "cache")
     assert asked == [
         (f"numpy=={numpy.__version__}\n", {"python": "1.0", "cache": tmp_path / "cache"})
     ]
-    packages = model_environment.folder(tmp_path) / "lib" / "python1.0" / "site-packages"
+    packages = hosting_packages.environment_folder(tmp_path) / "lib" / "python1.0" / "site-packages"
     assert (packages / "numpy").readlink() == tmp_path / "installed" / "numpy"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.hosting.stand_in_packages import provide
+from local_sagemaker.hosting.packages import provide_for
 
 
 @pytest.fixture
@@ -38,7 +38,9 @@ def test_the_packages_are_linked_beside_the_stand_in(
     tmp_path: Path, installed: list[list[str]], config: str
 ) -> None:
     for _ in range(2):
-        provide(_repository_once(tmp_path, config), tmp_path / "backends", cache=tmp_path / "cache")
+        provide_for(
+            _repository_once(tmp_path, config), tmp_path / "backends", cache=tmp_path / "cache"
+        )
     assert (tmp_path / "backends" / "dali" / "site-packages" / "nvidia").is_dir()
     (command,) = installed
     assert command[command.index("--python-version") + 1] == sysconfig.get_python_version()
@@ -54,7 +56,7 @@ def test_a_second_local_sagemaker_finds_them_in_the_cache(
 ) -> None:
     for name in ("first", "second"):
         repository = _repository(tmp_path / name, 'backend: "dali"')
-        provide(repository, tmp_path / name / "backends", cache=tmp_path / "cache")
+        provide_for(repository, tmp_path / name / "backends", cache=tmp_path / "cache")
     assert len(installed) == 1
 
 
@@ -64,7 +66,7 @@ def test_a_second_local_sagemaker_finds_them_in_the_cache(
 def test_other_models_install_nothing(
     tmp_path: Path, installed: list[list[str]], config: str
 ) -> None:
-    provide(_repository(tmp_path, config), tmp_path / "backends", cache=tmp_path / "cache")
+    provide_for(_repository(tmp_path, config), tmp_path / "backends", cache=tmp_path / "cache")
     assert installed == []
 
 
@@ -76,7 +78,7 @@ def test_what_pip_says_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(
         LocalSageMakerError, match="dali backend could not be installed: no such wheel"
     ):
-        provide(
+        provide_for(
             _repository(tmp_path, 'backend: "dali"'),
             tmp_path / "backends",
             cache=tmp_path / "cache",

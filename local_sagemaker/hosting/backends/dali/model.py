@@ -1,6 +1,6 @@
 """Stands in for Triton's C++ dali backend: the DALI Python package, on the CPU.
 
-Its packages lie in `site-packages` beside this file, where `stand_in_packages` puts them.
+Its packages lie in `site-packages` beside this file, where `packages` puts them.
 """
 
 import sys

@@ -1,0 +1,108 @@
+"""Packages of models: of their Python environment, and of the stand-ins for Triton's backends.
+
+The environment of Python models holds what Triton's image holds, and nothing of ours. A model that
+imports something else and did not pack it fails here as on SageMaker. Every release's image has
+numpy; what some have beside it (setuptools, pydantic, ...) is left out, as the next one may lack
+it. Source: the pip commands in triton-inference-server/server, build.py.
+
+What a stand-in needs and this environment does not have is large, and few models need it: it is
+installed when a model of that backend is first loaded.
+"""
+
+import fcntl
+import hashlib
+import importlib.metadata
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from local_sagemaker.errors import LocalSageMakerError
+from local_sagemaker.prerequisites import TritonInstallation
+
+BACKENDS = Path(__file__).parent / "backends"
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "triton-local-aws"
+
+_DONE = ".complete"
+
+MOST_CHARACTERS = 1 << 20
+
+_BACKEND = re.compile(r"""^\s*(?:backend|platform)\s*:\s*["'](\w+)["']""", re.MULTILINE)
+
+
+def install(requirements: Path, *, python: str, cache: Path = CACHE) -> Path:
+    """Return a folder with these packages for a Python version such as 3.10.
+
+    It stays in the cache. The file lies in the folder of the backend that needs them. Raises
+    `LocalSageMakerError` when they cannot be installed.
+    """
+    digest = hashlib.sha256(f"{python}\n".encode() + requirements.read_bytes()).hexdigest()
+    folder = cache / digest[:16]
+    cache.mkdir(parents=True, exist_ok=True)
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # a killed process lets go
+        if not (folder / _DONE).exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
+            pip += ["--disable-pip-version-check", "--target", str(folder)]
+            pip += ["--only-binary=:all:", "--python-version", python]
+            pip += ["--requirement", str(requirements)]
+            finished = subprocess.run(pip, capture_output=True, text=True, check=False)
+            if finished.returncode:
+                raise LocalSageMakerError(
+                    f"the packages of the local {requirements.parent.name} backend could not be "
+                    f"installed: {finished.stderr.strip()[-500:]}"
+                )
+            (folder / _DONE).touch()
+    return folder
+
+
+def environment_folder(backend_directory: Path) -> Path:
+    """Return where the environment lies, a virtual one, which `make_environment` makes."""
+    return backend_directory / "python" / "environment"
+
+
+def make_environment(
+    triton: TritonInstallation, backend_directory: Path, *, cache: Path = CACHE
+) -> None:
+    """Make it anew, with our numpy: linked, or installed where models have another Python version.
+
+    Raises `LocalSageMakerError` when it cannot be installed.
+    """
+    to, python = environment_folder(backend_directory), triton.model_python
+    command = [str(python.program), "-I", "-m", "venv", "--clear", "--without-pip", str(to)]
+    subprocess.run(command, check=True)
+    numpy = importlib.metadata.distribution("numpy")
+    packages = Path(str(numpy.locate_file("")))
+    if python.version != triton.own_python.version:
+        requirements = to.parent / "requirements.txt"
+        requirements.write_text(f"numpy=={numpy.version}\n")
+        packages = install(requirements, python=python.version, cache=cache)
+    for name in sorted({file.parts[0] for file in numpy.files or ()} - {".."}):
+        (to / "lib" / f"python{python.version}" / "site-packages" / name).symlink_to(
+            packages / name
+        )
+
+
+def provide_for(repository: Path, backend_directory: Path, *, cache: Path = CACHE) -> None:
+    """Put what the models in `repository` need beside their stand-ins in `backend_directory`.
+
+    Raises `LocalSageMakerError` when it cannot be installed.
+    """
+    configs = [_beginning(path) for path in repository.rglob("config.pbtxt")]
+    for backend in sorted({name for config in configs for name in _BACKEND.findall(config)}):
+        requirements = BACKENDS / backend / "requirements.txt"
+        packages = backend_directory / backend / "site-packages"
+        if requirements.is_file() and not packages.exists():
+            version = f"{sys.version_info.major}.{sys.version_info.minor}"
+            installed = install(requirements, python=version, cache=cache)
+            packages.unlink(missing_ok=True)  # a link to a cache that is gone
+            packages.symlink_to(installed)
+
+
+def _beginning(config: Path) -> str:
+    """Return what a configuration begins with: it is an archive's, and may be of any size."""
+    with config.open(errors="replace") as file:
+        return file.read(MOST_CHARACTERS)
