@@ -72,12 +72,6 @@ def test_an_installation_that_has_everything_is_found(python: Any, tmp_path: Pat
     assert found.isolated
 
 
-def test_the_stub_is_that_of_the_running_python(python: Any) -> None:
-    python.version_info = Version(3, 12)
-    (python.libraries / "libpython3.12.so.1.0").touch()
-    assert find_triton().own_python.stub.parent.name == "3.12"
-
-
 def test_models_run_in_the_images_python_where_it_is_here(python: Any) -> None:
     program, libraries = python.programs / "python3.10", python.libraries
     _write_program(program, f"echo {libraries}")

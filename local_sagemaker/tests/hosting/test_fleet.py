@@ -9,7 +9,6 @@ from typing import Any, cast
 import pytest
 
 from local_sagemaker.errors import ApiError, LocalSageMakerError
-from local_sagemaker.happenings import Happening, Kind
 from local_sagemaker.hosting import fleet as fleet_module
 from local_sagemaker.hosting import launch
 from local_sagemaker.hosting.capacity import GIB, Capacity
@@ -561,39 +560,6 @@ def test_what_a_server_writes_is_followed_and_what_happens_to_its_models_told(
     container: Any = made.container
     container._report("loaded")
     assert told == [("text", "v1", made.id, "loaded")]
-
-
-def test_what_happens_to_instances_is_told(triton: type[FakeTriton], host: Host) -> None:
-    told: list[Happening] = []
-    fleet = started(replace(host, tell=told.append), "text", config({}), {"m": model()}, {"v1": 2})
-    first, second = (it.server for it in fleet.instances())
-    assert first
-    assert second
-    fleet.scale({"v1": 1})
-    fleet.drain(1)
-    fleet.stop()
-    assert {(it.endpoint, it.variant) for it in told} == {("text", "v1")}
-    assert [(it.kind, it.instance) for it in told] == [
-        (Kind.INSTANCE_STARTED, first.id),
-        (Kind.INSTANCE_STARTED, second.id),
-        (Kind.INSTANCE_HEALTHY, first.id),
-        (Kind.INSTANCE_HEALTHY, second.id),
-        (Kind.INSTANCE_LEAVING, second.id),
-        (Kind.INSTANCE_ENDED, second.id),
-        (Kind.INSTANCE_LEAVING, first.id),
-        (Kind.INSTANCE_ENDED, first.id),
-    ]
-
-
-@pytest.mark.parametrize("counts", [{"v1": 2}, {"v1": 1}])
-def test_nothing_is_said_where_each_instance_has_its_process(
-    triton: type[FakeTriton],
-    host: Host,
-    caplog: pytest.LogCaptureFixture,
-    counts: dict[str, int],
-) -> None:
-    started(host, "text", config({}), {"m": model()}, counts)
-    assert caplog.text == ""
 
 
 def test_a_variant_that_is_scaled_up_serves_from_all_its_instances(

@@ -11,7 +11,6 @@ import uvloop
 
 from local_sagemaker.errors import ApiError, LocalSageMakerError
 from local_sagemaker.happenings import Kind
-from local_sagemaker.hosting import health
 from local_sagemaker.hosting import instance as instance_module
 from local_sagemaker.hosting import invocation as invocation_module
 from local_sagemaker.hosting.capacity import Capacity
@@ -371,22 +370,6 @@ def test_a_server_that_dies_is_replaced_although_failed_pings_replace_none(
     eventually(lambda: len(servers.started) == 3)
 
 
-def test_a_server_is_pinged_as_often_as_it_is_said(
-    instance: Instance, servers: Servers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[float] = []
-
-    def wait(server: FakeServer, timeout: float) -> bool:
-        asked.append(timeout)
-        return len(asked) == 4
-
-    monkeypatch.setattr(FakeServer, "wait", wait)
-    monkeypatch.setattr(health, "PING_SECONDS", 7.0)
-    servers.started[0].dead.set()
-    eventually(lambda: len(asked) >= 4)
-    assert asked[:4] == [7.0] * 4
-
-
 # Invocations
 
 
@@ -414,21 +397,6 @@ def test_a_container_that_breaks_off_is_a_model_error_and_its_connection_is_clos
     assert refusal(instance, error) == ("ModelError", 424, message)
     assert FakeConnection.made[-1].closed
     assert servers.started[0].calls == 0
-
-
-def test_a_refusal_of_the_container_passes_as_it_is(instance: Instance) -> None:
-    error = ApiError("ModelError", "no input X", status=424)
-    assert refusal(instance, error) == ("ModelError", 424, "no input X")
-    assert FakeConnection.made[-1].closed
-
-
-def test_a_server_that_is_gone_is_a_model_error(instance: Instance, servers: Servers) -> None:
-    async def gone() -> FakeConnection:
-        raise ConnectionError("the container has ended")
-
-    servers.started[0].take = gone  # type: ignore[method-assign]
-    message = "The container did not answer: the container has ended"
-    assert refusal(instance) == ("ModelError", 424, message)
 
 
 def test_an_answer_has_a_time(

@@ -102,12 +102,6 @@ def test_the_shell_splits_every_value_into_words() -> None:
     )
 
 
-def test_the_models_own_variables_are_no_arguments() -> None:
-    made = command(OMP_NUM_THREADS="1")
-    assert list(made.arguments) == DEFAULTS
-    assert made.environment == {"SAGEMAKER_MULTI_MODEL": "true", "OMP_NUM_THREADS": "1"}
-
-
 def test_an_empty_setting_is_one_that_is_not_set() -> None:
     empty = {
         "SAGEMAKER_TRITON_LOG_VERBOSE": "",

@@ -145,15 +145,6 @@ def test_a_server_that_does_not_become_healthy_in_time_is_reported(start: MakeTr
         triton.wait_until_healthy(0.1)
 
 
-def test_only_the_end_of_a_long_log_is_shown(start: MakeTriton, instance: Path) -> None:
-    triton = start("--die")
-    eventually(lambda: triton._process.poll() is not None)
-    triton.log.write_text("".join(f"line {number}\n" for number in range(100)))
-    with pytest.raises(LocalSageMakerError) as refused:
-        triton.wait_until_healthy(PATIENCE)
-    assert str(refused.value).splitlines()[1:] == [f"line {number}" for number in range(85, 100)]
-
-
 # Stop
 
 
