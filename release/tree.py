@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from release.stage_file import StageFile, UnreadableStage
+import checked_yaml
+from release.stage_file import StageFile, parse_stage
 
 APP = "app.py"
 SUFFIX = ".template.json"
@@ -109,10 +110,9 @@ class Tree:
         path = self.root / "stages" / f"{name}.yaml"
         shown = f"stages/{name}.yaml"
         try:
-            return StageFile.of(path.read_bytes())
-        except UnreadableStage as error:
-            line = f":{error.line}" if error.line else ""
-            raise CheckoutError(f"{shown}{line}: {error}") from None
+            return parse_stage(Path(shown), path.read_bytes())
+        except checked_yaml.InvalidFile as error:
+            raise CheckoutError(str(error)) from None
         except OSError as error:
             known = self.stages()
             if name in known:  # a folder, or a link to nothing

@@ -5,9 +5,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 from endpoint_client import EndpointError
 from release.delivery.deployment import Deployment
 from release.delivery.errors import DeliveredWrong, NotDelivered, Unfinished
+from release.delivery.scaled_variants import Unscaled, unscaled
 from release.delivery.steps import say
 from release.delivery.unfinished import at_work, unfinished
-from release.delivery.unscaled import Unscaled, unscaled
 from release.stack_template import stack_template
 from release.tree import Template
 

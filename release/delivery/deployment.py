@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 from endpoint_client import EndpointError
 from release.delivery import cdk, smoke, under_way
 from release.delivery.archive_bucket import ArchiveBucket, stack_outputs
-from release.delivery.assembly import Assembly, StackEndpoint
+from release.delivery.assembly import Assembly
 from release.delivery.credentials import explained
 from release.delivery.errors import NotDelivered, RollbackFailed, Unfinished
 from release.delivery.live import live_template
@@ -20,6 +20,7 @@ from release.delivery.stuck_rollback import stuck_rollback
 from release.delivery.time_budget import TimeBudget
 from release.delivery.unfinished import at_work, unfinished
 from release.stack_template import stack_template
+from release.stage_resources import StackEndpoint
 from release.tree import Template
 
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from botocore.exceptions import ClientError
 
-from release.delivery.assembly import StackEndpoint
 from release.delivery.errors import Unfinished
 from release.delivery.steps import say
 from release.delivery.stuck_rollback import MovedEndpoint
 from release.delivery.under_way import AT_REST
+from release.stage_resources import StackEndpoint
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient

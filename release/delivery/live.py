@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
 
-from release.delivery.assembly import StackEndpoint
 from release.stack_template import stack_template
+from release.stage_resources import StackEndpoint
 from release.tree import Template
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
 
-from release.delivery.assembly import StackEndpoint
 from release.delivery.stack_failures import FailedResource, failed_in_rollback
+from release.stage_resources import StackEndpoint
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient

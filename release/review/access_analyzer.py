@@ -5,11 +5,10 @@ from typing import Any
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
-from release.preflight.access import new_access
+from release.preflight.account import NoCredentials, caller
 from release.preflight.answers import DENIED, why
 from release.preflight.clients import client
-from release.preflight.policies import Policy, changed_policies
-from release.preflight.preflight import NoCredentials, caller
+from release.preflight.policies import Policy, changed_policies, new_access
 from release.tree import Template
 
 ASKED = "IAM Access Analyzer"
@@ -21,9 +20,9 @@ def access_said(
 ) -> list[str]:
     """Return a line for each policy that a stack has in both templates, and that differs.
 
-    Each is one check, which is charged (`release.preflight.access.PRICE`). Where it may not be
-    asked, one line says so: the review's own words of access stand without it. A policy that is new
-    has nothing to be checked against, and is in the review's words alone.
+    Each is one check, which is charged. Where it may not be asked, one line says so: the review's
+    own words of access stand without it. A policy that is new has nothing to be checked against,
+    and is in the review's words alone.
     """
     said: list[str] = []
     try:

@@ -13,13 +13,14 @@ from botocore.exceptions import ClientError, NoCredentialsError
 
 from cdk_cli import Result
 from release.delivery import cdk, deploying, deployment, smoke, under_way
-from release.delivery.assembly import Assembly, StackEndpoint
+from release.delivery.assembly import Assembly
 from release.delivery.deploying import deploy
 from release.delivery.deployment import Deployment
 from release.delivery.errors import DeliveredWrong, NotDelivered, RollbackFailed, Unfinished
 from release.delivery.stuck_rollback import StuckRollback
+from release.stage_resources import StackEndpoint
 from release.tree import Template
-from tests.unit.release.delivery.test_declared import template
+from tests.unit.release.delivery.test_scaled_variants import template
 
 OLD, NEW = template(A="g5", scaled=("A",)), template(A="g6", scaled=("A",))
 WITHOUT = template(A="g5")
