@@ -9,13 +9,18 @@ from botocore.exceptions import ClientError
 from release.delivery import cdk, under_way
 from release.delivery.archive_bucket import ArchiveBucket, stack_outputs
 from release.delivery.assembly import Assembly
-from release.delivery.credentials import explained
-from release.delivery.errors import NotDelivered, RollbackFailed, Unfinished
+from release.delivery.errors import (
+    NotDelivered,
+    RollbackFailed,
+    Unfinished,
+    explained,
+    may_be_updating,
+    unfinished,
+)
 from release.delivery.stack_failures import newest_events, reasons_since
 from release.delivery.steps import say, step
 from release.delivery.stuck_rollback import stuck_rollback
 from release.delivery.time_budget import TimeBudget
-from release.delivery.unfinished import at_work, unfinished
 from release.stack_template import stack_template
 from release.stage_resources import StackEndpoint
 from release.tree import Template
@@ -77,7 +82,7 @@ class Deployment:
         """
         stacks = tuple(self.assembly.templates)
         cloudformation = self.session.client("cloudformation")
-        with unfinished(at_work(stacks)):
+        with unfinished(may_be_updating(stacks)):
             under_way.wait_for_stacks(cloudformation, stacks)
             if stuck := under_way.rollback_failed(cloudformation, stacks):
                 raise NotDelivered("\n  ".join(["Nothing was changed", *self._ways_on(stuck)]))
@@ -92,7 +97,7 @@ class Deployment:
         not be rolled back, `Unfinished` where CloudFormation goes on.
         """
         cloudformation = self.session.client("cloudformation")
-        with unfinished(at_work(stacks)):
+        with unfinished(may_be_updating(stacks)):
             events = newest_events(cloudformation, stacks)
             with step(f"cdk deploy: {', '.join(stacks)}"):
                 deployed = cdk.deploy(assembly or self.assembly.folder, *stacks)

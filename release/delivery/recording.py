@@ -8,9 +8,14 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 import stage_record
 from endpoint_client import EndpointError
-from release.delivery.credentials import explained
 from release.delivery.deployment import Deployment
-from release.delivery.errors import ChangedByHand, DeliveredWrong, NotDelivered, Unfinished
+from release.delivery.errors import (
+    ChangedByHand,
+    DeliveredWrong,
+    NotDelivered,
+    Unfinished,
+    explained,
+)
 from release.delivery.history import History
 from release.delivery.steps import say
 from release.stage_resources import catalog_entries

@@ -10,8 +10,7 @@ import boto3
 
 from endpoint_client import EndpointClient, EndpointError
 from release.delivery import golden
-from release.delivery.credentials import unanswered
-from release.delivery.errors import Unfinished
+from release.delivery.errors import Unfinished, unanswered
 from release.delivery.golden import Golden, Output
 from release.delivery.steps import say, step
 from release.stage_resources import StackEndpoint

@@ -9,12 +9,18 @@ from botocore.exceptions import ClientError
 from endpoint_client import EndpointError
 from release.delivery import smoke, under_way
 from release.delivery.catalog_checks import check_after
-from release.delivery.credentials import explained, unanswered
 from release.delivery.deployment import Deployment
 from release.delivery.endpoint_state import what_is_wrong
-from release.delivery.errors import DeliveredWrong, EndpointGone, RollbackFailed, Unfinished
+from release.delivery.errors import (
+    DeliveredWrong,
+    EndpointGone,
+    RollbackFailed,
+    Unfinished,
+    explained,
+    unanswered,
+    unfinished,
+)
 from release.delivery.steps import step
-from release.delivery.unfinished import unfinished
 from release.stage_resources import catalog_entries
 from release.tree import Template
 
