@@ -65,7 +65,7 @@ def build(deployment: Deployment) -> None:
         if not published.succeeded:
             raise NotDelivered("\n  ".join(published.reasons))
     outputs = stack_outputs(deployment.session.client("cloudformation"), stage=assembly.stage)
-    builds = _builds(deployment, outputs[assembly.bucket_export])
+    builds = _builds(deployment, _own_bucket(deployment).name)
     budget = deployment.time_budget
     wanted = [builds[key] for key in missing] + [it for _, it in moved.values()]
     with step(f"build {len(wanted)} of {len(builds) + len(moved)} archives"):

@@ -56,13 +56,8 @@ class Assembly:
         }
 
     @property
-    def bucket_export(self) -> str:
-        """The export by which the model bucket's stack names it, without the stack."""
-        return self.bucket_import.rpartition(":")[2]
-
-    @property
     def bucket_import(self) -> str:
-        """The whole name of that export."""
+        """The export by which the stack of models names its bucket."""
         archive = next(iter(self.archives.values()))
         return str(archive.properties["Bucket"]["Fn::ImportValue"])
 

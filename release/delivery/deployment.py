@@ -7,7 +7,7 @@ import boto3
 from botocore.exceptions import ClientError
 
 from release.delivery import cdk, under_way
-from release.delivery.archive_bucket import ArchiveBucket, stack_outputs
+from release.delivery.archive_bucket import ArchiveBucket, model_bucket
 from release.delivery.assembly import Assembly
 from release.delivery.errors import (
     NotDelivered,
@@ -50,8 +50,7 @@ class Deployment:
 
     def bucket_of(self, stage: str, session: boto3.Session) -> ArchiveBucket | None:
         """Return the bucket of a stage's archives; `session` is in that stage's region."""
-        outputs = stack_outputs(session.client("cloudformation"), stage=stage)
-        name = outputs.get(self.assembly.bucket_export)
+        name = model_bucket(session.client("cloudformation"), stage)
         return ArchiveBucket(session.client("s3"), name) if name else None
 
     def new(self, endpoint: StackEndpoint) -> Template:

@@ -68,10 +68,6 @@ def test_a_build_is_given_what_cloudformation_would_make_of_its_properties(
     }
 
 
-def test_the_export_of_the_bucket_is_the_same_in_every_stage(assembly: Assembly) -> None:
-    assert assembly.bucket_export == "ExportsOutputRefModelsBucket1"
-
-
 def test_an_assembly_names_its_endpoints(assembly: Assembly) -> None:
     (endpoint,) = assembly.endpoints
     assert endpoint.name == "prod-text"
