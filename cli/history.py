@@ -13,10 +13,9 @@ from rich.text import Text
 
 import stage_record
 from cli.errors import CommandError, exit_code
-from cli.model_bucket import model_bucket
 from cli.printable import console, printable
 from model_build.commands.arguments import Commands
-from release.delivery.archive_bucket import stack_name
+from release.delivery.archive_bucket import model_bucket, stack_name
 from release.tree import Tree
 from stage_record import Event
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from release import parameters
-from release.delivery.declared import resources
+from release.stage_resources import catalog_entries
 from release.tree import Template
 
 if TYPE_CHECKING:
@@ -87,15 +87,6 @@ class Difference:
         return f"{version} instead of {self.declared['version']}, {changed}"
 
 
-def declared_entries(template: Template) -> dict[str, str]:
-    """Return the catalog parameters that a template declares: name -> value."""
-    return {
-        it["Name"]: it["Value"]
-        for _, it in resources(template, "AWS::SSM::Parameter")
-        if it.get("Name", "").startswith(parameters.ROOT)
-    }
-
-
 def differences(
     ssm: "SSMClient", stage: str, templates: Mapping[str, Template]
 ) -> list[Difference]:
@@ -103,7 +94,7 @@ def differences(
     return [
         difference
         for endpoint, template in templates.items()
-        for difference in _of_endpoint(ssm, stage, endpoint, declared_entries(template))
+        for difference in _of_endpoint(ssm, stage, endpoint, catalog_entries(template))
     ]
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from release import parameters
 from release.delivery.archive_bucket import ArchiveBucket, source_key
-from release.delivery.assembly import StackEndpoint
 from release.delivery.building import Properties
 from release.delivery.errors import NotDelivered
+from release.stage_resources import StackEndpoint
 
 PUBLISHED = "published/"
 """Where publishers write, below each prefix."""
