@@ -17,11 +17,11 @@ from botocore.exceptions import ClientError
 
 from account_test.answers import Record
 from account_test.names import ENDPOINT_STACK, FREE, STAGE, TAG, VARIANT
+from account_test.policies import policies_of
 from account_test.run import Run
 from account_test.setting_checks import ALLOWED_ACTION, DENIED_ACTION
 from account_test.waiting import pauses
 from release.preflight import build_quotas, instance_quotas
-from release.preflight.policies import policies_of
 from release.stage_resources import resolve
 
 LARGEST_BODY = 51_200

@@ -1,6 +1,5 @@
-"""The policies of templates, as IAM would have them, and whether a change of one is new access."""
+"""The policies of templates, as IAM would have them."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -51,34 +50,6 @@ def policies_of(stack: str, template: Template, known: Mapping[str, str]) -> Ite
         for inline in properties.get("Policies", ()) if kind == "AWS::IAM::Role" else ():
             document = _replaced(inline["PolicyDocument"], resources, known)
             yield Policy(stack, f"{name}/{inline['PolicyName']}", document)
-
-
-def changed_policies(
-    stack: str, before: Template, after: Template, known: Mapping[str, str]
-) -> Iterator[tuple[Policy, Policy]]:
-    """Yield the policies that a stack has before and after, and that differ: old and new."""
-    old = {it.logical_id: it for it in policies_of(stack, before, known)}
-    for policy in policies_of(stack, after, known):
-        was = old.get(policy.logical_id)
-        if was is not None and was.document != policy.document:
-            yield was, policy
-
-
-def new_access(analyzer: Any, old: Policy, new: Policy) -> str:
-    """Return what IAM Access Analyzer says of a policy that takes another's place.
-
-    "A charge is associated with each check for new access" (IAM user guide,
-    access-analyzer-checks-validating-policies; https://aws.amazon.com/iam/access-analyzer/pricing/).
-    """
-    answer = analyzer.check_no_new_access(
-        existingPolicyDocument=json.dumps(old.document),
-        newPolicyDocument=json.dumps(new.document),
-        policyType="RESOURCE_POLICY" if new.guards else "IDENTITY_POLICY",
-    )
-    if answer["result"] == "PASS":
-        return "no access that was not there"
-    reasons = [reason["description"] for reason in answer.get("reasons", ())]
-    return " ".join([answer["message"], *reasons])
 
 
 _ARNS = {

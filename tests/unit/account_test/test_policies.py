@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from release.preflight.policies import policies_of
+from account_test.policies import policies_of
 from tests.unit.release.preflight.conftest import template
 
 KNOWN = {
