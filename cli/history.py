@@ -28,7 +28,7 @@ MODELS = 3
 def add_to(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser("history", description=__doc__)
-    parser.add_argument("--stage", required=True, help="the stage's name, such as dev")
+    parser.add_argument("stage", metavar="STAGE", help="the stage's name, such as dev")
     parser.add_argument("--json", action="store_true", help="write JSON to standard output")
     parser.add_argument(
         "--last", type=int, default=SHOWN, metavar="N", help=f"events to show; default: {SHOWN}"

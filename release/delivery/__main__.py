@@ -89,7 +89,7 @@ def _command(
         description=f"{summary[0].upper()}{summary[1:]}.\n\n{EXIT_CODES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--stage", required=True, help="the stage's name, such as dev")
+    parser.add_argument("stage", metavar="STAGE", help="the stage's name, such as dev")
     parser.set_defaults(run=partial(_code, run), usage_code=NotDelivered.exit_code)
     return parser
 

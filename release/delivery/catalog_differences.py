@@ -145,15 +145,15 @@ def _changed(
     last = versions[-1]
     by_command = last.get("Description", "").endswith((", published", ", rolled back"))
     _, _, _, endpoint, model = name.split("/")
-    where = f"--stage {stage} --endpoint {endpoint}"
+    where = f"{stage} {endpoint}"
     if declared is None:
         command = f"aws ssm delete-parameter --name {name}"
     elif not current or declared["version"] == current["version"]:
         command = f"make deliver STAGE={stage}"
     elif any(same(declared, parse_entry(it["Value"])) for it in versions):
-        command = f"tritonsm rollback {model} --to {declared['version']} {where}"
+        command = f"tritonsm rollback {where} {model} --to {declared['version']}"
     else:
-        command = f"tritonsm publish models/{model} {where}"
+        command = f"tritonsm publish {where} models/{model}"
     return Difference(
         Kind.OTHER if declared else Kind.FOREIGN,
         *(name, declared, current),

@@ -108,7 +108,7 @@ class History:
             raise NotDelivered(
                 f"a delivery of commit {newest.commit[:12]} to {self.stage} has begun since, at "
                 f"{newest.time}: this one ends before it changes an endpoint. Deliver again once "
-                f"that one has ended (tritonsm history --stage {self.stage})"
+                f"that one has ended (tritonsm history {self.stage})"
             )
 
     def end(self, outcome: Outcome) -> None:
@@ -169,7 +169,7 @@ class History:
         if other and other.commit != commit and not take_over:
             raise NotDelivered(
                 f"a delivery of commit {other.commit[:12]} to {self.stage} is in progress since "
-                f"{other.time}: wait until it ends (tritonsm history --stage {self.stage}). If it "
+                f"{other.time}: wait until it ends (tritonsm history {self.stage}). If it "
                 f"was killed: {TAKE_OVER}"
             )
 
@@ -191,7 +191,7 @@ class History:
             self._put(other)
         raise NotDelivered(
             f"another delivery to {self.stage} has begun at the same time: wait until it ends "
-            f"(tritonsm history --stage {self.stage}), and deliver again"
+            f"(tritonsm history {self.stage}), and deliver again"
         )
 
     def _write(self, deliveries: Sequence[Delivery], *, overwrite: bool = True) -> int:

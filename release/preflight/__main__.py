@@ -1,4 +1,4 @@
-"""Check what a deploy of a stage needs of the account: `tritonsm preflight --stage prod`.
+"""Check what a deploy of a stage needs of the account: `tritonsm preflight prod`.
 
 Changes nothing, but for --changesets, which makes and removes change sets. Exit code 0: nothing is
 refused. 1: something is, or AWS did not answer at all. 130: it was interrupted; what it had made is
@@ -35,7 +35,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser = commands.add_parser(
         "preflight", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--stage", required=True, help="the stage's name, such as prod")
+    parser.add_argument("stage", metavar="STAGE", help="the stage's name, such as prod")
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
     parser.add_argument(
         "--changesets",

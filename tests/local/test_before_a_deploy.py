@@ -56,7 +56,7 @@ Rows = dict[str, dict[str, str]]
 def preflight(path: Path, name: str, *options: str) -> tuple[int, Rows]:
     """Return the exit code, and the findings by their subjects."""
     with chdir(path):
-        finished = run_as("preflight", main, "--stage", name, "--json", *options)
+        finished = run_as("preflight", main, name, "--json", *options)
     assert finished.stdout, finished.stderr
     return finished.returncode, {
         it["subject"]: it for it in json.loads(finished.stdout)["findings"]

@@ -30,14 +30,14 @@ def ends(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> int:
         raise error
 
     monkeypatch.setattr(program, "deliver", fail)
-    return main(["deliver", "--stage", "prod"])
+    return main(["deliver", "prod"])
 
 
 def test_what_serves_as_it_must_ends_with_0(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(program, "deliver", lambda *_, **__: None)
-    assert main(["deliver", "--stage", "prod", "--from-stage", "dev"]) == 0
+    assert main(["deliver", "prod", "--from-stage", "dev"]) == 0
     assert capsys.readouterr().out == "delivered: prod serves what is checked out\n"
 
 
@@ -93,7 +93,7 @@ def test_wrong_arguments_do_not_end_as_a_wrong_deployment_does(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["deliver"]) == 1
-    assert "--stage" in capsys.readouterr().err
+    assert "STAGE" in capsys.readouterr().err
     assert main(["--help"]) == 0
 
 
@@ -101,7 +101,7 @@ def test_a_rollback_says_what_brings_the_change_again(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(program, "roll_back", lambda *_, **__: ("a" * 40, ["prod-text/a"]))
-    assert main(["rollback-stage", "--stage", "prod"]) == 0
+    assert main(["rollback-stage", "prod"]) == 0
     warning, result = capsys.readouterr().out.splitlines()
     assert warning.startswith(
         "! not invoked, so that nobody knows whether they answer: prod-text/a"
@@ -111,5 +111,5 @@ def test_a_rollback_says_what_brings_the_change_again(
 
 
 def test_a_golden_answer_needs_inputs_first(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["golden", "minilm", "--stage", "dev"]) == 1
+    assert main(["golden", "dev", "minilm"]) == 1
     assert "golden.json is not there: write its inputs first" in capsys.readouterr().err

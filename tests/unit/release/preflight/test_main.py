@@ -106,7 +106,7 @@ def test_only_a_refusal_ends_with_1(
     monkeypatch.chdir(clone.root)
     monkeypatch.setattr(command, "account_of", lambda *_: nullcontext(SimpleNamespace()))
     monkeypatch.setattr(command, "run_checks", lambda *_: iter(findings))
-    assert command.main(["--stage", "prod"]) == code
+    assert command.main(["prod"]) == code
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_an_interrupt_is_one_clear_line_and_130(
 
     monkeypatch.chdir(clone.root)
     monkeypatch.setattr(command, "account_of", interrupted)
-    assert command.main(["--stage", "prod"]) == 130
+    assert command.main(["prod"]) == 130
     assert capsys.readouterr().err == f"interrupted: {said}\n"
 
 
@@ -141,7 +141,7 @@ def test_a_terminated_preflight_is_interrupted(
     before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
     monkeypatch.chdir(clone.root)
     monkeypatch.setattr("release.preflight.account.account_of", terminated)
-    monkeypatch.setattr(sys, "argv", ["preflight", "--stage", "prod"])
+    monkeypatch.setattr(sys, "argv", ["preflight", "prod"])
     monkeypatch.delitem(sys.modules, "release.preflight.__main__")
     try:
         with pytest.raises(SystemExit) as ended:
@@ -160,7 +160,7 @@ def test_without_credentials_there_is_one_clear_line(
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
-    assert command.main(["--stage", "prod"]) == 1
+    assert command.main(["prod"]) == 1
     said = capsys.readouterr()
     assert said.err == "error: no credentials: there are none: aws configure, or AWS_PROFILE\n"
     assert said.out == ""
@@ -170,7 +170,7 @@ def test_a_stage_that_is_not_there_is_one_clear_line(
     clone: Clone, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(clone.root)
-    assert command.main(["--stage", "nope"]) == 1
+    assert command.main(["nope"]) == 1
     assert capsys.readouterr().err.startswith("error: no stage 'nope': ")
 
 
