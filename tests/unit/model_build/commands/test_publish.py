@@ -43,7 +43,7 @@ def test_a_model_is_built_for_the_endpoint_and_made_current(
 def test_a_decoupled_model_is_not_published(doubled: Path, aws: "FakeAws", fail: "Fail") -> None:
     config = doubled / "double" / "config.pbtxt"
     config.write_text(config.read_text() + "model_transaction_policy { decoupled: true }\n")
-    message = fail("publish", doubled, *ENDPOINT)
+    message = fail("publish", *ENDPOINT, doubled)
     assert message.startswith("doubled is decoupled, and a multi-model endpoint")
     assert aws.archives == set()
 
