@@ -150,7 +150,7 @@ lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts, models, wor
 
 .PHONY: review
 review: install-cdk $(CHECKOV)/.installed ## say what a change does: BASE=origin/main, or LIVE=1 for what is deployed; STAGE=prod
-	@./tritonsm review $(if $(LIVE),--live,--base $(BASE)) $(if $(filter command line,$(origin STAGE)),--stage $(STAGE))
+	@./tritonsm review $(if $(LIVE),--live,--base $(BASE)) $(if $(filter command line,$(origin STAGE)),$(STAGE))
 
 .PHONY: assemblies
 assemblies: install-cdk ## write the cloud assembly of every stage into assemblies/, for a review elsewhere
@@ -163,7 +163,7 @@ judge: install-cdk $(CHECKOV)/.installed ## review files by this tree's code: BA
 
 .PHONY: preflight
 preflight: install-cdk ## ask the account what a deploy needs: STAGE=prod; CHANGESETS=1, JSON=1
-	@./tritonsm preflight --stage $(STAGE) $(if $(CHANGESETS),--changesets) $(if $(JSON),--json)
+	@./tritonsm preflight $(STAGE) $(if $(CHANGESETS),--changesets) $(if $(JSON),--json)
 
 .PHONY: account-test
 account-test: install ## answer docs/aws.md's open questions in an account: FREE=1 costs nothing; REGION=, YES=1
@@ -171,11 +171,11 @@ account-test: install ## answer docs/aws.md's open questions in an account: FREE
 
 .PHONY: deliver
 deliver: install ## ask the account, deploy what is checked out, try every model: STAGE=prod, FROM_STAGE=dev
-	@./tritonsm deliver --stage $(STAGE) $(if $(FROM_STAGE),--from-stage $(FROM_STAGE)) $(if $(IGNORE_PREFLIGHT),--ignore-preflight) $(if $(ALLOW_OLDER),--allow-older) $(if $(TAKE_OVER),--take-over)
+	@./tritonsm deliver $(STAGE) $(if $(FROM_STAGE),--from-stage $(FROM_STAGE)) $(if $(IGNORE_PREFLIGHT),--ignore-preflight) $(if $(ALLOW_OLDER),--allow-older) $(if $(TAKE_OVER),--take-over)
 
 .PHONY: rollback
 rollback: install ## deploy the commit that served a stage before: STAGE=prod
-	@./tritonsm rollback-stage --stage $(STAGE) $(if $(TAKE_OVER),--take-over)
+	@./tritonsm rollback-stage $(STAGE) $(if $(TAKE_OVER),--take-over)
 
 .PHONY: dist
 dist: install-cdk ## build sdists and wheels into dist/: the client with the construct library, the local SageMaker

@@ -83,14 +83,17 @@ def delivered_parameter(stage: str) -> str:
     return f"/triton/{stage}/delivered"
 
 
-def read_deliveries(ssm: "SSMClient", stage: str) -> Deliveries:
-    """Return the latest deliveries of a stage; broken entries are left out, and named.
+def read_deliveries(ssm: "SSMClient", stage: str, *, version: int | None = None) -> Deliveries:
+    """Return the deliveries of a stage, the latest or those of a version of the parameter.
+
+    Broken entries are left out, and named.
 
     Raises `BrokenRecord` where the parameter has no list of deliveries.
     """
     name = delivered_parameter(stage)
     try:
-        parameter = ssm.get_parameter(Name=name)["Parameter"]
+        selected = name if version is None else f"{name}:{version}"
+        parameter = ssm.get_parameter(Name=selected)["Parameter"]
     except ssm.exceptions.ParameterNotFound:
         return Deliveries()
     try:

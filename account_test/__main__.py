@@ -28,9 +28,9 @@ from account_test.run import Run
 from account_test.state import FOLDER, InProgress, only_run
 from release.delivery.steps import say
 from release.delivery.under_way import in_progress
-from release.preflight.account import Account
-from release.preflight.preflight import NoCredentials, before_a_delivery, caller
-from release.preflight.rows import Verdict
+from release.preflight.account import Account, NoCredentials, caller
+from release.preflight.checks import run_checks
+from release.preflight.findings import Verdict
 from release.tree import CheckoutError
 
 INTERRUPTED = 128 + signal.SIGINT
@@ -166,10 +166,9 @@ def _confirmed() -> bool:
 
 
 def _refuse_what_preflight_refuses(run: Run) -> None:
-    rows = before_a_delivery(run.checkout.tree, STAGE, run.checkout.assembly, run.recorder.session)
-    refused = [row for row in rows if row.verdict is Verdict.REFUSED]
+    refused = [each for each in run_checks(run.account) if each.verdict is Verdict.REFUSED]
     if refused:
-        lines = [f"{row.topic}: {row.subject}: {row.said}: {row.do}" for row in refused]
+        lines = [f"{each.check}: {each.subject}: {each.message}: {each.fix}" for each in refused]
         raise NotBegun("the account is not ready:\n  " + "\n  ".join(lines))
 
 

@@ -17,11 +17,12 @@ from botocore.exceptions import ClientError
 
 from account_test.answers import Record
 from account_test.names import ENDPOINT_STACK, FREE, STAGE, TAG, VARIANT
+from account_test.policies import policies_of
 from account_test.run import Run
 from account_test.setting_checks import ALLOWED_ACTION, DENIED_ACTION
 from account_test.waiting import pauses
 from release.preflight import build_quotas, instance_quotas
-from release.preflight.policies import policies_of
+from release.stage_resources import resolve
 
 LARGEST_BODY = 51_200
 """Bytes of a template in a request (CloudFormation API reference, ValidateTemplate)."""
@@ -112,7 +113,8 @@ def _create_model(run: Run, **request: Any) -> None:
     """Create the model as soon as SageMaker can assume its new role."""
     ((_, _, model),) = run.account.resources("AWS::SageMaker::Model")
     properties = run.account.manifest[ENDPOINT_STACK]["properties"]
-    asset = run.account.text({"Fn::Sub": properties["stackTemplateAssetObjectUrl"]})
+    url = {"Fn::Sub": properties["stackTemplateAssetObjectUrl"]}
+    asset = resolve(url, run.account.pseudo_parameters)
     bucket = asset.removeprefix("s3://").partition("/")[0]  # that of `cdk bootstrap`
     container = {
         "Image": model["PrimaryContainer"]["Image"],

@@ -68,7 +68,7 @@ def report(edits: Edits) -> str:
             content = (clone / path).read_text()
             assert old in content, (path, old)
             (clone / path).write_text(content.replace(old, new, 1))
-        program = [sys.executable, "-m", "release.review", "--base", "HEAD", "--stage", "prod"]
+        program = [sys.executable, "-m", "release.review", "--base", "HEAD", "prod"]
         subprocess.run(program, cwd=clone, check=False, stdout=subprocess.DEVNULL)
         return shown((clone / "review.out" / "review.md").read_text())
 

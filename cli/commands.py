@@ -20,7 +20,7 @@ class Command:
 
 GROUPS: dict[str, tuple[Command, ...]] = {
     "begin": (
-        Command("demo", "deploy MiniLM on this machine, ask it, clean up", "cli.demo.__main__"),
+        Command("demo", "deploy MiniLM on this machine, ask it, clean up", "cli.demo.command"),
         Command("new", "write a model's folder, or a stage's file, that works as it is", "cli.new"),
     ),
     "models": (

@@ -13,10 +13,9 @@ from rich.text import Text
 
 import stage_record
 from cli.errors import CommandError, exit_code
-from cli.model_bucket import model_bucket
 from cli.printable import console, printable
 from model_build.commands.arguments import Commands
-from release.delivery.archive_bucket import stack_name
+from release.delivery.archive_bucket import model_bucket, stack_name
 from release.tree import Tree
 from stage_record import Event
 
@@ -29,7 +28,7 @@ MODELS = 3
 def add_to(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser("history", description=__doc__)
-    parser.add_argument("--stage", required=True, help="the stage's name, such as dev")
+    parser.add_argument("stage", metavar="STAGE", help="the stage's name, such as dev")
     parser.add_argument("--json", action="store_true", help="write JSON to standard output")
     parser.add_argument(
         "--last", type=int, default=SHOWN, metavar="N", help=f"events to show; default: {SHOWN}"

@@ -48,8 +48,7 @@ def chosen(written: list[str], entry: CatalogEntry, beside: Golden | None) -> In
         return _written(written, {it.name: it for it in entry.inputs})
     if beside is None:
         raise CommandError(
-            f"there is no models/{entry.model}/{golden.FILE} with a request for {entry.model}: "
-            f"{_suggestion(entry)}"
+            f"{entry.model} has no {golden.FILE} with a request: {_suggestion(entry)}"
         )
     return {name: it.array() for name, it in beside.inputs.items()}
 

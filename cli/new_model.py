@@ -20,6 +20,7 @@ KINDS = {
     "onnx": "a PyTorch module as ONNX",
     "repository": "a Triton model repository with an ensemble",
     "bls": "a Python model that calls another model of its archive",
+    "fil": "a tree model of XGBoost, for the FIL backend",
 }
 """Names of the templates."""
 

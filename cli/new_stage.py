@@ -1,7 +1,6 @@
 """Write a stage's file: a copy of another stage's, with endpoints of its own if they are given."""
 
 import argparse
-import difflib
 import os
 import re
 from pathlib import Path
@@ -11,7 +10,7 @@ import checked_yaml
 from cli.errors import CommandError
 from cli.new_model import MODELS
 from local_sagemaker import ACCOUNT
-from model_build.source import all_models
+from model_build.source import find
 from stages import StageConfig, load_stage, stage_names
 from stages.load import FOLDER, NAME
 from stages.shared_names import wrong_names
@@ -35,7 +34,8 @@ def write(name: str, base: str, endpoints: list[str], *, stages: Path, models: P
 
     It is `base`'s text, comments too, and so what stands there of endpoints, unless some are
     given: `NAME=MODEL,MODEL`, each on the instances of `base`'s first. Raises `CommandError`,
-    `UnknownStage` for the base, and `checked_yaml.InvalidFile`, with nothing written.
+    `ModelNotFound`, `UnknownStage` for the base, and `checked_yaml.InvalidFile`; nothing is written
+    then.
     """
     if not NAME.fullmatch(name):
         raise CommandError(
@@ -66,12 +66,8 @@ def _endpoint(written: str, instance_type: str, models: Path) -> str:
     wanted = [it for it in listed.split(",") if it]
     if not name or not wanted:
         raise CommandError(f"--endpoint {written!r}: write NAME=MODEL, or NAME=MODEL,MODEL")
-    known = [it.name for it in all_models(models)]
     for model in wanted:
-        if model not in known:
-            close = difflib.get_close_matches(model, known, n=1)
-            guess = f"did you mean {close[0]}? " if close else ""
-            raise CommandError(f"no model {model!r}: {guess}models are {', '.join(known)}")
+        find(models, model)
     return f"  {name}:\n    models: [{', '.join(wanted)}]\n    instance_type: {instance_type}\n"
 
 

@@ -86,7 +86,6 @@ def run(options: argparse.Namespace) -> int:
     plan = plan_model(model)
     entry = _entry(plan)
     beside = inputs.sample(model.folder.resolve().parent, plan.name)
-    request = arrays_of(entry, inputs.chosen(options.input, entry, beside))
     repository = Repository.read(model.folder)
     parameters = request_parameters.parse(options.parameter)
     if repository.stateful and SEQUENCE not in parameters:
@@ -94,6 +93,7 @@ def run(options: argparse.Namespace) -> int:
             f"{repository.stateful.at('sequence_batching')}: sequence_batching: the request needs "
             "a sequence: add --parameter sequence_id=1 --parameter sequence_start=true"
         )
+    request = arrays_of(entry, inputs.chosen(options.input, entry, beside))
     body, content_type = with_parameters(*encode(entry, request), parameters)
     steps = Steps()
     target = options.target

@@ -3,7 +3,8 @@
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from importlib import metadata
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
@@ -18,7 +19,7 @@ from model_build.export.gate import GateReport
 from model_build.export.step_context import StepContext
 from model_build.findings import RepositoryInvalid
 from model_build.gpu_step.result import Result
-from model_build.manifest import Manifest, Source
+from model_build.manifest import BUILT_WITH, EngineOrigin, Manifest, Signature, Source
 from model_build.progress import Progress
 from model_build.repository import CONFIG, Repository
 from model_build.source import ModelSource
@@ -49,15 +50,19 @@ class Build:
         source: Source | None = None,
     ) -> Manifest:
         """Describe the build, once it is packed; `checksum` and `source` are the bucket's."""
-        return Manifest.of(
+        return Manifest(
             model=self.name,
             digest=self.digest,
-            target=self.target,
-            repository=self.repository,
-            archive=archive,
-            gates=self.gates,
-            engines=self.engines,
-            checksum=checksum,
+            build_format=digest.BUILD_FORMAT,
+            target={"processor": self.target.processor, **asdict(self.target)},
+            archive={**asdict(archive), **checksum},
+            signature=Signature.of(self.repository.entry.config),
+            gates={name: report.figures() for name, report in self.gates.items()},
+            engines={
+                path: EngineOrigin(job=result.job, compiled_on=result.compiled_on)
+                for path, result in self.engines.items()
+            },
+            built_with={name: metadata.version(name) for name in BUILT_WITH},
             source=source,
         )
 

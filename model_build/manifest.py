@@ -1,22 +1,14 @@
 """What stands next to an archive in the bucket: what it is, and how it was proven."""
 
-import dataclasses
 import json
-from collections.abc import Mapping
-from importlib import metadata
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
-from model_build.archive import Archive
-from model_build.digest import BUILD_FORMAT
-from model_build.export.gate import GateReport
-from model_build.gpu_step.result import Result
 from model_build.model_config import ModelConfig, data_type
-from model_build.repository import Repository
-from model_build.target import BuildTarget
 
-_BUILT_WITH = ("torch", "transformers", "onnx", "onnxscript", "onnxruntime", "isal")
+BUILT_WITH = ("torch", "transformers", "onnx", "onnxscript", "onnxruntime", "isal")
+"""Packages whose versions a manifest has."""
 
 
 class Tensor(BaseModel):
@@ -89,42 +81,6 @@ class Manifest(BaseModel):
     built_with: dict[str, str]
     source: Source | None = None
     """None where it is not kept: outside of a bucket, of what is published, of earlier builders."""
-
-    @classmethod
-    def of(
-        cls,
-        *,
-        model: str,
-        digest: str,
-        target: BuildTarget,
-        repository: Repository,
-        archive: Archive,
-        gates: dict[str, GateReport],
-        engines: dict[str, Result],
-        checksum: Mapping[str, str | int],
-        source: Source | None,
-    ) -> Self:
-        """Describe a finished build; `checksum` is what S3 keeps of the archive, in a bucket."""
-        return cls(
-            model=model,
-            digest=digest,
-            build_format=BUILD_FORMAT,
-            target={"processor": target.processor, **dataclasses.asdict(target)},
-            archive={
-                "bytes": archive.bytes,
-                "unpacked_bytes": archive.unpacked_bytes,
-                "sha256": archive.sha256,
-                **checksum,
-            },
-            signature=Signature.of(repository.entry.config),
-            gates={name: report.figures() for name, report in gates.items()},
-            engines={
-                path: EngineOrigin(job=it.job, compiled_on=it.compiled_on)
-                for path, it in engines.items()
-            },
-            built_with={name: metadata.version(name) for name in _BUILT_WITH},
-            source=source,
-        )
 
     def json_bytes(self) -> bytes:
         """Return the manifest as indented JSON."""

@@ -13,6 +13,9 @@ from model_build.findings import Place
 from model_build.recipe import Files, Recipe, Step
 from model_build.repository import CONFIG
 
+_NAMED = 8
+"""Models that an error names: a repository may have hundreds."""
+
 
 @dataclass(frozen=True)
 class ModelSource:
@@ -78,9 +81,9 @@ def find(models: Path, name: str) -> ModelSource:
     known = sorted(model.name for model in all_models(models))
     close = difflib.get_close_matches(name, known, n=1)
     guess = f"did you mean {close[0]}? " if close else ""
-    raise ModelNotFound(
-        f"no model {name!r} in {Place(models)}: {guess}models are {', '.join(known) or 'none'}"
-    )
+    shown = ", ".join(known[:_NAMED]) or "none"
+    more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
+    raise ModelNotFound(f"no model {name!r} in {Place(models)}: {guess}models are {shown}{more}")
 
 
 def all_models(models: Path) -> Iterator[ModelSource]:

@@ -98,7 +98,7 @@ def test_own_models_on_own_endpoints_are_deployed_changed_rolled_back_and_destro
     clone.run("deploy", STAGE, "--local")
     assert clone.ask("words", "letters", "--input", "TEXT=yes") == {"SCORE": pytest.approx([2 / 3])}
 
-    rollback = ("rollback", "letters", "--stage", STAGE, "--endpoint", "words", "--local")
+    rollback = ("rollback", STAGE, "words", "letters", "--local")
     clone.run(*rollback)
     assert clone.ask("words", "letters", "--input", "TEXT=yes") == before
     assert "already" in clone.run(*rollback)

@@ -14,6 +14,7 @@ _MAY_BE_UNKNOWN = (
     "python",
     "torch",
     "dali",
+    "treelite",
     "tensorflow",
     "onnxruntime",
     "onnx_opset",
@@ -35,10 +36,10 @@ class Release:
     """One release of the SageMaker Triton image. Source: releases.toml, and `source` of the row.
 
     `name` is the release as its tag says it ("25.09"); `cuda`, `tensorrt`, `python`, `torch`,
-    `dali`, `tensorflow` and `onnxruntime` are the versions inside, as PEP 440 writes them;
-    `onnx_opset` and `onnx_ir` are the highest that the last accepts. `builder_tag` is the tag of
-    NVIDIA's container nvcr.io/nvidia/tensorrt that builds plans which this release can load. None,
-    or no `inference_amis`, means unknown or not there.
+    `dali`, `treelite`, `tensorflow` and `onnxruntime` are the versions inside, as PEP 440 writes
+    them; `onnx_opset` and `onnx_ir` are the highest that the last accepts. `builder_tag` is the tag
+    of NVIDIA's container nvcr.io/nvidia/tensorrt that builds plans which this release can load.
+    None, or no `inference_amis`, means unknown or not there.
     `unsourced` names those fields, and the ones that rest on no source.
     """
 
@@ -48,6 +49,7 @@ class Release:
     python: str | None
     torch: str | None
     dali: str | None
+    treelite: str | None
     tensorflow: str | None
     onnxruntime: str | None
     onnx_opset: int | None
@@ -113,6 +115,7 @@ def _release(row: dict[str, Any]) -> Release:
         python=row.get("python"),
         torch=row.get("torch"),
         dali=row.get("dali"),
+        treelite=row.get("treelite"),
         tensorflow=row.get("tensorflow"),
         onnxruntime=row.get("onnxruntime"),
         onnx_opset=row.get("onnx_opset"),

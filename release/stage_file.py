@@ -2,27 +2,29 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 import checked_yaml
 
 
 class _Keys(BaseModel):
-    """The keys that are read; the app checks all others."""
+    """The keys that are read here; the app checks everything else in the file."""
+
+    model_config = ConfigDict(strict=True, extra="ignore")
 
     region: Annotated[str, Field(min_length=1)]
-    production: bool | None = None
-    account: Annotated[str, Field(coerce_numbers_to_str=True)] | None = None
-    max_monthly_usd: Annotated[float, Field(strict=True)] | None = None
+    production: bool = False
+    account: Annotated[str, Field(strict=False, coerce_numbers_to_str=True)] | None = None
+    max_monthly_usd: float | None = None
 
 
 @dataclass(frozen=True)
 class StageFile:
     """Where a stage is, and what is allowed to it.
 
-    `max_monthly_usd` is what its instances may cost a month, None where the stage has no limit.
+    `max_monthly_usd` is what its instances may cost a month, None where nothing limits it.
     """
 
     region: str
@@ -30,8 +32,7 @@ class StageFile:
     account: str | None = None
     max_monthly_usd: float | None = None
 
-    @classmethod
-    def of(cls, path: Path, content: bytes) -> Self:
-        """Read a file's bytes. Raises `checked_yaml.InvalidFile`."""
-        keys = checked_yaml.parse(path, content, _Keys)
-        return cls(keys.region, bool(keys.production), keys.account, keys.max_monthly_usd)
+
+def parse_stage(path: Path, content: bytes) -> StageFile:
+    """Return the content of a stage's file. Raises `checked_yaml.InvalidFile`."""
+    return StageFile(**checked_yaml.parse(path, content, _Keys).model_dump())

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import checked_yaml
-from release.stage_file import StageFile
+from release.stage_file import StageFile, parse_stage
 
 APP = "app.py"
 SUFFIX = ".template.json"
@@ -112,7 +112,7 @@ class Tree:
         path = self.root / "stages" / f"{name}.yaml"
         shown = f"stages/{name}.yaml"
         try:
-            return StageFile.of(Path(shown), path.read_bytes())
+            return parse_stage(Path(shown), path.read_bytes())
         except checked_yaml.InvalidFile as error:
             raise CheckoutError(str(error)) from None
         except OSError as error:

@@ -15,25 +15,22 @@ ISSUER = "token.actions.githubusercontent.com"
 QUALIFIER = DefaultStackSynthesizer.DEFAULT_QUALIFIER
 BOOTSTRAP_ROLES = ("deploy", "file-publishing", "lookup")
 ACCOUNT_WIDE = (
-    "ec2:DescribeAvailabilityZones",
     "ec2:DescribeInstanceTypeOfferings",
     "ec2:DescribeSubnets",
-    "ec2:DescribeVpcs",
     "logs:DescribeLogGroups",
-    "s3:ListAllMyBuckets",
     "sagemaker:DescribeEndpoint",
     "sagemaker:DescribeEndpointConfig",
     "sagemaker:ListEndpoints",
     "servicequotas:ListAWSDefaultServiceQuotas",
     "servicequotas:ListServiceQuotas",
-    "ssm:DescribeParameters",
+    "sns:ListTopics",
 )
 """What a preflight lists."""
 
 STAGES = "The catalog, endpoints and stacks of this stage, and the stack that archives come from."
 BUCKETS = "Buckets of these stages, whose names CloudFormation completes; keys through S3 alone."
 PREFLIGHT = "A preflight lists what knows no resources, or is counted against the account's quotas."
-PLACES = "AWS's images, log groups of this stage's endpoints, and the role itself."
+PLACES = "AWS's images, and the role itself."
 
 
 class DeliveryStack(Stack):
@@ -110,11 +107,10 @@ class DeliveryStack(Stack):
             "ssm:GetParameter",
             "ssm:GetParameterHistory",  # of who changed the catalog
             "ssm:GetParametersByPath",
-            "ssm:ListTagsForResource",
             "ssm:PutParameter",  # of deleted entries, and of the record of deliveries
         ]
         allow(role, actions, [self._arn("ssm", f"parameter/triton/{stage}/*")], STAGES)
-        actions = ["sagemaker:DescribeEndpoint", "sagemaker:InvokeEndpoint", "sagemaker:ListTags"]
+        actions = ["sagemaker:DescribeEndpoint", "sagemaker:InvokeEndpoint"]
         allow(role, actions, [self._arn("sagemaker", f"endpoint/{stage}-*")], STAGES)
         actions = [
             "cloudformation:DescribeStackEvents",
@@ -156,23 +152,15 @@ class DeliveryStack(Stack):
         allow(role, ["lambda:InvokeFunction"], functions)
 
     def _allow_preflight(self, role: iam.IRole, stage: str) -> None:
-        """Allow what the first step of a delivery asks the account: it only reads.
+        """Allow what the first step of a delivery checks: it only reads.
 
-        Without one of them, its row says so and the delivery goes on. CloudFormation begins its own
-        role's name with the stack's.
+        Without one of them, its check says so and the delivery goes on. CloudFormation begins its
+        own role's name with the stack's.
         """
-        bootstrap = self._arn("ssm", f"parameter/cdk-bootstrap/{QUALIFIER}/version")
-        assets = self._arn("s3", f"cdk-{QUALIFIER}-assets-{self.account}-{self.region}")
         images = self._arn("ecr", "repository/sagemaker-tritonserver", account="*")
-        logs = self._arn("logs", f"log-group:/aws/sagemaker/Endpoints/{stage}-*")
-        topic = self._arn("sns", f"{stage}-alarms")
         own = self._arn("iam", f"role/{stage}-delivery-Deploy*")
         allow(role, ACCOUNT_WIDE, ["*"], PREFLIGHT)
-        allow(role, ["ssm:GetParameter"], [bootstrap])
-        allow(role, ["s3:GetEncryptionConfiguration"], [assets])
         allow(role, ["ecr:BatchGetImage"], [images], PLACES)
-        allow(role, ["logs:ListTagsForResource"], [logs], PLACES)
-        allow(role, ["sns:GetTopicAttributes", "sns:ListTagsForResource"], [topic])
         allow(role, ["iam:GetRole", "iam:SimulatePrincipalPolicy"], [own], PLACES)
 
     def _arn(self, service: str, resource: str, *, account: str | None = None) -> str:

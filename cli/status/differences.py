@@ -6,8 +6,8 @@ from typing import Any
 import boto3
 
 import stage_record
-from cli.model_bucket import model_bucket
 from cli.names import stage_of
+from release.delivery.archive_bucket import model_bucket
 from release.delivery.live_differences import Problem, live_differences
 from release.preflight.clients import client
 from stage_record import Outcome

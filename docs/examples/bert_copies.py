@@ -1,6 +1,6 @@
 """A text to every copy of BERT in turn: the first call loads it, the second finds it loaded.
 
-    tritonsm publish models/bert --copies 3 --stage examples --endpoint text
+    tritonsm publish examples text models/bert --copies 3
     python docs/examples/bert_copies.py "Triton serves" tokenizer.json
 
 `tokenizer.json` is BERT's (the archive of minilm has it: tokenizer/1/tokenizer.json).

@@ -18,6 +18,7 @@ from model_build.checks.ensemble_settings import ensemble_settings
 from model_build.checks.environment_versions import environment_versions
 from model_build.checks.execution_accelerators import execution_accelerators
 from model_build.checks.fil_settings import fil_settings
+from model_build.checks.fil_versions import fil_versions
 from model_build.checks.hashed_packages import hashed_packages
 from model_build.checks.instance_groups import instance_groups
 from model_build.checks.known_backends import known_backends
@@ -97,7 +98,7 @@ BUILT: tuple[Rule, ...] = (
 FOR_RECIPE = (recipe_meets_files, recipe_imports, hashed_packages, engine_profiles)
 """Rules that hold a recipe against what people write."""
 
-FOR_RELEASE = (release_backends, onnx_versions, torchscript_versions)
+FOR_RELEASE = (release_backends, onnx_versions, torchscript_versions, fil_versions)
 """Rules that also depend on the release of Triton that will serve the repository."""
 
 FOR_TARGET = (environment_versions, target_backends)

@@ -65,9 +65,9 @@ def add_target(parser: argparse.ArgumentParser) -> None:
 
 
 def add_endpoint(parser: argparse.ArgumentParser) -> None:
-    """Add the options that name a deployed endpoint."""
-    parser.add_argument("--stage", required=True, help="the stage's name, such as dev")
-    parser.add_argument("--endpoint", required=True, help="the endpoint's name in the stage")
+    """Add the arguments STAGE and ENDPOINT of a deployed endpoint."""
+    parser.add_argument("stage", metavar="STAGE", help="the stage's name, such as dev")
+    parser.add_argument("endpoint", metavar="ENDPOINT", help="the endpoint's name in the stage")
     parser.add_argument(
         "--during-delivery",
         action="store_true",

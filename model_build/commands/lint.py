@@ -11,6 +11,7 @@ from model_build.commands.arguments import Commands, command
 from model_build.commands.outcome import Outcome
 from model_build.errors import BuildError
 from model_build.findings import Finding, Place, RepositoryInvalid
+from model_build.recipe import FILE
 from model_build.source import ModelSource, is_model
 
 
@@ -38,6 +39,11 @@ def run(options: argparse.Namespace) -> Outcome:
             f"{', '.join(missing)}: there is no such folder: write a model's, or models/"
         )
     folders = sorted({folder for path in options.paths for folder in _folders(path)})
+    if not folders:
+        raise BuildError(
+            f"{', '.join(map(str, options.paths))}: has no model: write a folder with a {FILE}, a "
+            "Triton model repository, or a folder of them"
+        )
     findings = [finding for folder in folders for finding in _lint(folder)]
     if options.sarif:
         options.sarif.write_text(json.dumps(sarif.report(findings), indent=2) + "\n")
@@ -55,7 +61,7 @@ def run(options: argparse.Namespace) -> Outcome:
             }
             for it in findings
         ],
-        failed=bool(findings) or not folders,
+        failed=bool(findings),
     )
 
 

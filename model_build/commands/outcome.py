@@ -36,6 +36,9 @@ def exit_code(run: Callable[[argparse.Namespace], Outcome], options: argparse.Na
     except (BuildError, checked_yaml.InvalidFile) as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201
         return 1
+    except (FileExistsError, NotADirectoryError, PermissionError) as error:
+        print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)  # noqa: T201
+        return 1
     except NoRegionError:
         print(f"error: AWS: no region: set {REGION} to the stage's", file=sys.stderr)  # noqa: T201
         return 1

@@ -29,12 +29,12 @@ def add_to(commands: Commands) -> None:
         summary="add a model, or its new version, to a running multi-model endpoint and make it "
         "current; it stays so until a deploy changes the model",
         examples=[
-            "publish models/minilm --stage dev --endpoint text",
-            "publish models/bert --copies 3 --stage dev --endpoint text",
+            "publish dev text models/minilm",
+            "publish dev text models/bert --copies 3",
         ],
     )
-    add_model(parser)
     add_endpoint(parser)
+    add_model(parser)
     parser.add_argument(
         "--copies", type=_count, metavar="N", help="publish N models, called MODEL-0 to MODEL-(N-1)"
     )

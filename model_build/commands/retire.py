@@ -28,11 +28,11 @@ def add_to(commands: Commands) -> None:
         run,
         summary="delete the archives of one version of a model, and engines and sources that no "
         "other archive has; never an archive that the catalog or one of the last deliveries names",
-        examples=["retire minilm 0123456789ab --stage dev --endpoint text"],
+        examples=["retire dev text minilm 0123456789ab"],
     )
+    add_endpoint(parser)
     parser.add_argument("model", metavar="NAME", help="the model's name in the catalog")
     parser.add_argument("version", metavar="VERSION", help="12 digits, as in the archive's name")
-    add_endpoint(parser)
 
 
 def run(options: argparse.Namespace) -> Outcome:

@@ -22,12 +22,12 @@ def add_to(commands: Commands) -> None:
         run,
         summary="make an earlier version of a model current again; builds and deploys nothing",
         examples=[
-            "rollback minilm --stage dev --endpoint text",
-            "rollback minilm --to 0123456789ab --stage dev --endpoint text",
+            "rollback dev text minilm",
+            "rollback dev text minilm --to 0123456789ab",
         ],
     )
-    parser.add_argument("model", metavar="NAME", help="the model's name in the catalog")
     add_endpoint(parser)
+    parser.add_argument("model", metavar="NAME", help="the model's name in the catalog")
     parser.add_argument(
         "--to", metavar="VERSION", help="the version to roll back to; default: the one before, once"
     )

@@ -23,7 +23,7 @@ def refuse_during_delivery(options: argparse.Namespace) -> None:
     if delivery and not options.during_delivery:
         raise BuildError(
             f"a delivery of commit {delivery.commit[:12]} to {stage} is in progress since "
-            f"{delivery.time}: wait until it ends (tritonsm history --stage {stage}). If it was "
+            f"{delivery.time}: wait until it ends (tritonsm history {stage}). If it was "
             f"killed, make deliver STAGE={stage} takes it up; --during-delivery goes on here"
         )
 

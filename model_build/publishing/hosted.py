@@ -53,7 +53,7 @@ def archive_prefixes(
         if error.response["Error"]["Code"] != "ValidationException":
             raise
         raise BuildError(
-            f"no endpoint {endpoint_name}: deploy it, or write another --stage and --endpoint"
+            f"no endpoint {endpoint_name}: deploy it, or write another STAGE and ENDPOINT"
         ) from None
     _refuse_updates(endpoint, _stack_status(cloudformation, endpoint_name))
     config = sagemaker.describe_endpoint_config(EndpointConfigName=endpoint["EndpointConfigName"])

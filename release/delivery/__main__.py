@@ -13,19 +13,11 @@ from endpoint_client import EndpointError
 from release.checkouts import Clone
 from release.delivery import golden, smoke
 from release.delivery.assembly import synthesised
-from release.delivery.credentials import explained
 from release.delivery.delivering import deliver, roll_back
-from release.delivery.errors import (
-    ChangedByHand,
-    DeliveredWrong,
-    EndpointGone,
-    NotDelivered,
-    RollbackFailed,
-    Unfinished,
-)
+from release.delivery.errors import DeliveryError, NotDelivered, explained
 from release.tree import CheckoutError
 
-DELIVERED, NOT_DELIVERED, WRONG, UNFINISHED, CHANGED_BY_HAND = range(5)
+DELIVERED = 0
 INTERRUPTED = 128 + signal.SIGINT
 EXIT_CODES = """\
 Exit code 0: the stage serves what the commit says. 1: nothing was changed, or CloudFormation rolled
@@ -49,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         options = parser.parse_args(arguments)
     except SystemExit as stopped:  # argparse's 2 would say that something wrong is deployed
-        return NOT_DELIVERED if stopped.code else DELIVERED
+        return NotDelivered.exit_code if stopped.code else DELIVERED
     code: int = options.run(options)
     return code
 
@@ -97,44 +89,28 @@ def _command(
         description=f"{summary[0].upper()}{summary[1:]}.\n\n{EXIT_CODES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--stage", required=True, help="the stage's name, such as dev")
-    parser.set_defaults(run=partial(_code, run), usage_code=NOT_DELIVERED)
+    parser.add_argument("stage", metavar="STAGE", help="the stage's name, such as dev")
+    parser.set_defaults(run=partial(_code, run), usage_code=NotDelivered.exit_code)
     return parser
 
 
 def _code(run: Callable[[Clone, argparse.Namespace], None], options: argparse.Namespace) -> int:
     try:
         run(Clone.here(), options)
-    except (NotDelivered, CheckoutError) as error:
-        print(f"not delivered: {error}", file=sys.stderr)
-        return NOT_DELIVERED
-    except ChangedByHand as error:
-        print(f"changed by hand: {error}", file=sys.stderr)
-        return CHANGED_BY_HAND
-    except (RollbackFailed, EndpointGone) as error:
-        print(f"deployed, and wrong: {error}", file=sys.stderr)
-        return WRONG
-    except DeliveredWrong as error:
-        print(
-            f"deployed, and wrong: {error}\n  Roll back: make rollback STAGE={options.stage}",
-            file=sys.stderr,
-        )
-        return WRONG
+    except DeliveryError as error:
+        advice = error.advice.format(stage=options.stage)
+        print(f"{error.label}: {error}{advice}", file=sys.stderr)
+        return error.exit_code
     except KeyboardInterrupt:
         print("not delivered: interrupted, before anything was begun", file=sys.stderr)
         return INTERRUPTED
-    except Unfinished as error:
-        print(
-            f"unfinished: {error}\n  AWS finishes what was begun. Builds may still run: wait until "
-            "CodeBuild has none in progress, then run the same command again. It waits for stacks "
-            "and endpoints, and continues",
-            file=sys.stderr,
-        )
-        return UNFINISHED
+    except CheckoutError as error:
+        print(f"not delivered: {error}", file=sys.stderr)
     except (BotoCoreError, ClientError, EndpointError) as error:
         print(f"not delivered: {explained(error)}", file=sys.stderr)
-        return NOT_DELIVERED
-    return DELIVERED
+    else:
+        return DELIVERED
+    return NotDelivered.exit_code
 
 
 def _deploy(clone: Clone, options: argparse.Namespace) -> None:

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from release.delivery.errors import NotDelivered
+from release.permissions import NAMED
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_cloudformation.type_defs import StackTypeDef
     from mypy_boto3_s3 import S3Client
 
+OUTPUT = f"ExportsOutputRef{NAMED['model_bucket'].resource}"
+"""How the output begins that has the bucket's name (aws-cdk-lib, core/lib/private/refs.ts)."""
 ABSENT = ("404", "NoSuchKey", "NotFound")
 
 
@@ -97,6 +100,12 @@ def stack_outputs(cloudformation: "CloudFormationClient", *, stage: str) -> dict
     """Return what that stack says of itself, nothing where it was never deployed."""
     stack = _stack(cloudformation, stage)
     return {it["OutputKey"]: it["OutputValue"] for it in stack.get("Outputs", ())} if stack else {}
+
+
+def model_bucket(cloudformation: "CloudFormationClient", stage: str) -> str | None:
+    """Return the name of a stage's bucket, None where the stage was never deployed."""
+    outputs = stack_outputs(cloudformation, stage=stage)
+    return next((value for name, value in outputs.items() if name.startswith(OUTPUT)), None)
 
 
 def stack_id(cloudformation: "CloudFormationClient", *, stage: str) -> str | None:

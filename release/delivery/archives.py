@@ -6,12 +6,12 @@ from endpoint_client import EndpointClient
 from release.delivery import cdk
 from release.delivery.archive_bucket import ArchiveBucket, stack_name, stack_outputs
 from release.delivery.building import POLL_FUNCTION, START_FUNCTION, Builder, Properties
-from release.delivery.declared import named_archives, prefixes
 from release.delivery.deployment import Deployment
 from release.delivery.errors import NotDelivered
 from release.delivery.moving import Move, advice
 from release.delivery.promotion import promote
 from release.delivery.steps import say, step
+from release.stage_resources import named_archives, prefixes
 
 
 def promote_from(deployment: Deployment, stage: str, *, session: boto3.Session) -> None:
@@ -29,7 +29,8 @@ def promote_from(deployment: Deployment, stage: str, *, session: boto3.Session) 
         )
     with step(f"promote the archives of {stage}"):
         own = _own_bucket(deployment)
-        digests = deployment.assembly.digests
+        archives = deployment.assembly.archives
+        digests = {key: archive.digest for key, archive in archives.items()}
         for move in _moves(deployment):
             digests = move.digests(digests, own) | digests
         for key, digest in sorted(digests.items()):
@@ -47,8 +48,8 @@ def build(deployment: Deployment) -> None:
     deployment.at_rest()
     assembly, bucket = deployment.assembly, deployment.bucket
     missing = {
-        key: stack
-        for key, stack in assembly.archives.items()
+        key: archive.stack
+        for key, archive in assembly.archives.items()
         if bucket is None or not bucket.is_complete(key)
     }
     moved = _missing_on_the_way(deployment, bucket) if bucket else {}
@@ -64,7 +65,7 @@ def build(deployment: Deployment) -> None:
         if not published.succeeded:
             raise NotDelivered("\n  ".join(published.reasons))
     outputs = stack_outputs(deployment.session.client("cloudformation"), stage=assembly.stage)
-    builds = _builds(deployment, outputs[assembly.bucket_export])
+    builds = _builds(deployment, _own_bucket(deployment).name)
     budget = deployment.time_budget
     wanted = [builds[key] for key in missing] + [it for _, it in moved.values()]
     with step(f"build {len(wanted)} of {len(builds) + len(moved)} archives"):

@@ -10,8 +10,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from release.delivery.credentials import expired, explained
-from release.delivery.errors import NotDelivered, Unfinished
+from release.delivery.errors import NotDelivered, Unfinished, expired, explained
 from release.delivery.steps import say
 
 START_FUNCTION, POLL_FUNCTION = "StartFunction", "PollFunction"

@@ -4,13 +4,13 @@ from release.delivery import under_way
 from release.delivery.catalog_differences import (
     Difference,
     Kind,
-    declared_entries,
     differences,
     restore,
 )
 from release.delivery.deployment import Deployment
 from release.delivery.errors import ChangedByHand
 from release.delivery.steps import say
+from release.stage_resources import catalog_entries
 
 
 def check_before(deployment: Deployment) -> None:
@@ -31,12 +31,12 @@ def check_before(deployment: Deployment) -> None:
     new = {
         name: value
         for endpoint in endpoints
-        for name, value in declared_entries(deployment.new(endpoint)).items()
+        for name, value in catalog_entries(deployment.new(endpoint)).items()
     }
     deployed = {
         name: value
         for template in live.values()
-        for name, value in declared_entries(template).items()
+        for name, value in catalog_entries(template).items()
     }
     ssm = deployment.session.client("ssm")
     stay = []

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from release import parameters
-from release.delivery.declared import resources
+from release.stage_resources import catalog_entries
 from release.tree import Template
 
 if TYPE_CHECKING:
@@ -87,15 +87,6 @@ class Difference:
         return f"{version} instead of {self.declared['version']}, {changed}"
 
 
-def declared_entries(template: Template) -> dict[str, str]:
-    """Return the catalog parameters that a template declares: name -> value."""
-    return {
-        it["Name"]: it["Value"]
-        for _, it in resources(template, "AWS::SSM::Parameter")
-        if it.get("Name", "").startswith(parameters.ROOT)
-    }
-
-
 def differences(
     ssm: "SSMClient", stage: str, templates: Mapping[str, Template]
 ) -> list[Difference]:
@@ -103,7 +94,7 @@ def differences(
     return [
         difference
         for endpoint, template in templates.items()
-        for difference in _of_endpoint(ssm, stage, endpoint, declared_entries(template))
+        for difference in _of_endpoint(ssm, stage, endpoint, catalog_entries(template))
     ]
 
 
@@ -154,15 +145,15 @@ def _changed(
     last = versions[-1]
     by_command = last.get("Description", "").endswith((", published", ", rolled back"))
     _, _, _, endpoint, model = name.split("/")
-    where = f"--stage {stage} --endpoint {endpoint}"
+    where = f"{stage} {endpoint}"
     if declared is None:
         command = f"aws ssm delete-parameter --name {name}"
     elif not current or declared["version"] == current["version"]:
         command = f"make deliver STAGE={stage}"
     elif any(same(declared, parse_entry(it["Value"])) for it in versions):
-        command = f"tritonsm rollback {model} --to {declared['version']} {where}"
+        command = f"tritonsm rollback {where} {model} --to {declared['version']}"
     else:
-        command = f"tritonsm publish models/{model} {where}"
+        command = f"tritonsm publish {where} models/{model}"
     return Difference(
         Kind.OTHER if declared else Kind.FOREIGN,
         *(name, declared, current),

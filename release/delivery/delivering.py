@@ -1,10 +1,13 @@
 """Deliver a commit to a stage, and roll back to an earlier one."""
 
+from collections.abc import Iterable
+
 import boto3
 
+import stage_record
 from release.checkouts import Clone
 from release.delivery import golden
-from release.delivery.archive_bucket import stack_id
+from release.delivery.archive_bucket import model_bucket, stack_id
 from release.delivery.archives import build, promote_from
 from release.delivery.assembly import synthesised
 from release.delivery.catalog_checks import check_before
@@ -19,6 +22,7 @@ from release.delivery.recording import recorded
 from release.delivery.steps import say
 from release.delivery.verifying import verify
 from release.tree import Tree
+from stage_record import Event
 
 DIRTY = (
     "the working tree has changes that are in no commit, so nobody could roll back to them: "
@@ -108,10 +112,16 @@ def _put_in_place(deployment: Deployment, history: History, tree: Tree) -> list[
 
 def _history(tree: Tree, stage: str) -> History:
     session = _session(tree, stage)
-    cloudformation = session.client("cloudformation")
-    return History(
-        session.client("ssm"), stage, models_stack=lambda: stack_id(cloudformation, stage=stage)
-    )
+    cloudformation, s3 = session.client("cloudformation"), session.client("s3")
+
+    def events() -> Iterable[Event]:
+        bucket = model_bucket(cloudformation, stage)
+        return stage_record.read(s3, bucket) if bucket else ()
+
+    def models_stack() -> str | None:
+        return stack_id(cloudformation, stage=stage)
+
+    return History(session.client("ssm"), stage, models_stack=models_stack, events=events)
 
 
 def _session(tree: Tree, stage: str) -> boto3.Session:

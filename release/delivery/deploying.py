@@ -4,10 +4,15 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from endpoint_client import EndpointError
 from release.delivery.deployment import Deployment
-from release.delivery.errors import DeliveredWrong, NotDelivered, Unfinished
+from release.delivery.errors import (
+    DeliveredWrong,
+    NotDelivered,
+    Unfinished,
+    may_be_updating,
+    unfinished,
+)
+from release.delivery.scaled_variants import Unscaled, unscaled
 from release.delivery.steps import say
-from release.delivery.unfinished import at_work, unfinished
-from release.delivery.unscaled import Unscaled, unscaled
 from release.stack_template import stack_template
 from release.tree import Template
 
@@ -27,7 +32,7 @@ def deploy(deployment: Deployment) -> None:
     begun: list[Unscaled] = []
     stacks = deployment.at_rest()
     try:
-        with unfinished(at_work(stacks)):
+        with unfinished(may_be_updating(stacks)):
             for endpoint in deployment.assembly.endpoints:
                 live, new = deployment.live(endpoint), deployment.new(endpoint)
                 if live and (it := unscaled(endpoint, live, new)):
@@ -52,7 +57,7 @@ def _scaled_again(
     cloudformation = deployment.session.client("cloudformation")
     for it in begun:
         try:
-            with unfinished(at_work([it.endpoint.stack])):
+            with unfinished(may_be_updating([it.endpoint.stack])):
                 if stack_template(cloudformation, it.endpoint.stack) != it.without:
                     continue  # it has its new template, or the first deploy was rolled back too
                 _deploy_template(deployment, it, it.live)

@@ -6,20 +6,23 @@ from pathlib import Path
 import boto3
 from botocore.exceptions import ClientError
 
-from endpoint_client import EndpointError
-from release.delivery import cdk, smoke, under_way
-from release.delivery.archive_bucket import ArchiveBucket, stack_outputs
-from release.delivery.assembly import Assembly, StackEndpoint
-from release.delivery.credentials import explained
-from release.delivery.errors import NotDelivered, RollbackFailed, Unfinished
-from release.delivery.live import live_template
-from release.delivery.smoke import Served
+from release.delivery import cdk, under_way
+from release.delivery.archive_bucket import ArchiveBucket, model_bucket
+from release.delivery.assembly import Assembly
+from release.delivery.errors import (
+    NotDelivered,
+    RollbackFailed,
+    Unfinished,
+    explained,
+    may_be_updating,
+    unfinished,
+)
 from release.delivery.stack_failures import newest_events, reasons_since
 from release.delivery.steps import say, step
 from release.delivery.stuck_rollback import stuck_rollback
 from release.delivery.time_budget import TimeBudget
-from release.delivery.unfinished import at_work, unfinished
 from release.stack_template import stack_template
+from release.stage_resources import StackEndpoint
 from release.tree import Template
 
 
@@ -47,8 +50,7 @@ class Deployment:
 
     def bucket_of(self, stage: str, session: boto3.Session) -> ArchiveBucket | None:
         """Return the bucket of a stage's archives; `session` is in that stage's region."""
-        outputs = stack_outputs(session.client("cloudformation"), stage=stage)
-        name = outputs.get(self.assembly.bucket_export)
+        name = model_bucket(session.client("cloudformation"), stage)
         return ArchiveBucket(session.client("s3"), name) if name else None
 
     def new(self, endpoint: StackEndpoint) -> Template:
@@ -56,9 +58,13 @@ class Deployment:
         return self.assembly.templates[endpoint.stack]
 
     def live(self, endpoint: StackEndpoint) -> Template | None:
-        """Return the template that an endpoint was deployed with; None if it is not there."""
-        sagemaker = self.session.client("sagemaker")
-        return live_template(sagemaker, self.session.client("cloudformation"), endpoint)
+        """Return the template that an endpoint was deployed with; None if it is not there.
+
+        A stack whose first deploy failed has a template, and no endpoint.
+        """
+        if under_way.description_of(self.session.client("sagemaker"), endpoint.name) is None:
+            return None
+        return stack_template(self.session.client("cloudformation"), endpoint.stack)
 
     def is_deployed(self, stack: str) -> bool:
         """Whether a deploy would change no resource of a stack, whose last one has succeeded."""
@@ -75,7 +81,7 @@ class Deployment:
         """
         stacks = tuple(self.assembly.templates)
         cloudformation = self.session.client("cloudformation")
-        with unfinished(at_work(stacks)):
+        with unfinished(may_be_updating(stacks)):
             under_way.wait_for_stacks(cloudformation, stacks)
             if stuck := under_way.rollback_failed(cloudformation, stacks):
                 raise NotDelivered("\n  ".join(["Nothing was changed", *self._ways_on(stuck)]))
@@ -86,12 +92,12 @@ class Deployment:
     def deploy(self, *stacks: str, assembly: Path | None = None) -> None:
         """Deploy some stacks, of the folder of another assembly if one is given.
 
-        Raises `NotDelivered` with CloudFormation's reasons and what serves, `RollbackFailed` where
-        a stack could not be brought back, `Unfinished` where CloudFormation goes on.
+        Raises `NotDelivered` with CloudFormation's reasons, `RollbackFailed` where a stack could
+        not be rolled back, `Unfinished` where CloudFormation goes on.
         """
         cloudformation = self.session.client("cloudformation")
-        with unfinished(at_work(stacks)):
-            events, before = newest_events(cloudformation, stacks), self._served()
+        with unfinished(may_be_updating(stacks)):
+            events = newest_events(cloudformation, stacks)
             with step(f"cdk deploy: {', '.join(stacks)}"):
                 deployed = cdk.deploy(assembly or self.assembly.folder, *stacks)
                 if deployed.succeeded:
@@ -100,8 +106,7 @@ class Deployment:
                     going_on = under_way.in_progress(cloudformation, stacks)
                     stuck = under_way.rollback_failed(cloudformation, stacks)
                     reasons = reasons_since(cloudformation, stacks, events)
-                    serves = [] if stuck else _compared(before, self._served())
-                except (ClientError, EndpointError) as error:
+                except ClientError as error:
                     raise Unfinished(
                         "the cdk CLI failed, and CloudFormation may still be updating: "
                         f"{explained(error)}"
@@ -114,7 +119,7 @@ class Deployment:
                 if stuck:
                     first = reasons[:1]  # the others are of the rollback
                     raise RollbackFailed("\n  ".join([*first, *self._ways_on(stuck)]))
-                raise NotDelivered("\n  ".join([*(reasons or deployed.reasons), *serves]))
+                raise NotDelivered("\n  ".join(reasons or deployed.reasons))
 
     def _ways_on(self, stuck: list[str]) -> list[str]:
         """Return for each stack in UPDATE_ROLLBACK_FAILED what failed, and what to run."""
@@ -125,17 +130,3 @@ class Deployment:
             str(stuck_rollback(cloudformation, sagemaker, stack, endpoints.get(stack)))
             for stack in stuck
         ]
-
-    def _served(self) -> Served:
-        return smoke.served(self.session, self.assembly.stage, self.assembly.endpoints)
-
-
-def _compared(before: Served, after: Served) -> list[str]:
-    """Say what serves, one line a model."""
-    if not after:
-        return ["no model served before, and none does now"]
-    return [
-        f"{model} {version} serves"
-        + (", as before" if before.get(model) == version else f", before {before.get(model)}")
-        for model, version in after.items()
-    ]

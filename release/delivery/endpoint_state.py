@@ -4,13 +4,11 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from botocore.exceptions import ClientError
-
-from release.delivery.assembly import StackEndpoint
 from release.delivery.errors import Unfinished
 from release.delivery.steps import say
 from release.delivery.stuck_rollback import MovedEndpoint
-from release.delivery.under_way import AT_REST
+from release.delivery.under_way import AT_REST, description_of
+from release.stage_resources import StackEndpoint
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
@@ -48,18 +46,14 @@ def what_is_wrong(
     (https://github.com/hashicorp/terraform-provider-aws/issues/48997). So the configuration is
     compared with the one that CloudFormation made.
     """
-    try:
-        description = sagemaker.describe_endpoint(EndpointName=endpoint.name)
-        shown = ""
-        while _is_updated(description) and time.monotonic() < deadline:
-            if shown != description["EndpointStatus"]:
-                shown = description["EndpointStatus"]
-                say(f"  {endpoint.name} is {shown}")
-            time.sleep(POLL_SECONDS)
-            description = sagemaker.describe_endpoint(EndpointName=endpoint.name)
-    except ClientError as error:
-        if error.response["Error"]["Code"] != "ValidationException":
-            raise
+    description, shown = description_of(sagemaker, endpoint.name), ""
+    while description and _is_updated(description) and time.monotonic() < deadline:
+        if shown != description["EndpointStatus"]:
+            shown = description["EndpointStatus"]
+            say(f"  {endpoint.name} is {shown}")
+        time.sleep(POLL_SECONDS)
+        description = description_of(sagemaker, endpoint.name)
+    if description is None:
         return _to_be_created(endpoint, "does not exist: somebody deleted it")
     status, serving = description["EndpointStatus"], description["EndpointConfigName"]
     reason = description.get("FailureReason")

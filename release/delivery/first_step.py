@@ -5,9 +5,9 @@ import boto3
 from release.delivery.assembly import Assembly
 from release.delivery.errors import NotDelivered
 from release.delivery.steps import say, step
-from release.preflight import rendering
-from release.preflight.preflight import NoCredentials, before_a_delivery
-from release.preflight.rows import Verdict
+from release.preflight.account import Account, NoCredentials, caller
+from release.preflight.checks import run_checks
+from release.preflight.findings import Verdict, table
 from release.tree import Tree
 
 ANYWAY = "IGNORE_PREFLIGHT=1"
@@ -21,20 +21,24 @@ def ask_the_account(
 
     Raises `NotDelivered` with all that is refused.
     """
-    with step("ask the account (make preflight asks more)"):
+    with step("check the account (make preflight)"):
         try:
-            rows = before_a_delivery(tree, assembly.stage, assembly.folder, session)
+            account = Account(session, caller(session), tree, assembly.stage, assembly.folder)
         except NoCredentials as error:
             raise NotDelivered(f"no credentials: {error}") from None
-        refused = [it for it in rows if it.verdict is Verdict.REFUSED]
-        unknown = [it for it in rows if it.verdict is Verdict.UNKNOWN]
+        findings = list(run_checks(account))
+        refused = [finding for finding in findings if finding.verdict is Verdict.REFUSED]
         if refused and not anyway:
             raise NotDelivered(
-                f"the account refuses:\n{rendering.table(refused)}\n"
+                f"the account refuses:\n{table(refused)}\n"
                 f"  Nothing was changed. Where preflight is wrong: make deliver ... {ANYWAY}"
             )
-    for it in refused:
-        say(f"! {it.subject}: {it.said}")
+    for finding in refused:
+        say(f"! {finding.subject}: {finding.message}")
+    unknown = [
+        f"{finding.check} ({finding.message})"
+        for finding in findings
+        if finding.verdict is Verdict.UNKNOWN
+    ]
     if unknown:
-        subjects = ", ".join(f"{it.topic} ({it.said})" for it in unknown)
-        say(f"? not known before the deploy: {subjects}")
+        say(f"? not known before the deploy: {', '.join(unknown)}")

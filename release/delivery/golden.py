@@ -3,16 +3,17 @@
 The file is in a folder that does not belong to the model: writing it rebuilds nothing.
 """
 
+import json
 import math
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from tritonclient.utils import triton_to_np_dtype
 
-from release.delivery import golden_errors
+import checked_yaml
 from release.delivery.errors import NotDelivered
 
 FILE = Path("tests", "golden.json")
@@ -23,7 +24,15 @@ ALLOWED = 0.02
 """What a new file allows: FP16 on a GPU against FP32 on a CPU, with room."""
 
 Array = npt.NDArray[Any]
-Value = float | int | bool | str
+
+
+def _scalar(value: Any) -> Any:
+    if isinstance(value, list | dict) or value is None:
+        raise ValueError(f"write a number, true, false or a text, not {value!r:.60}")
+    return value
+
+
+Value = Annotated[float | int | bool | str, BeforeValidator(_scalar)]
 
 
 class Input(BaseModel):
@@ -104,16 +113,38 @@ class Golden(BaseModel):
         """Read a file. Raises `NotDelivered` with everything that is wrong in it."""
         shown = _shown(path)
         try:
-            text = golden_errors.decoded(path.read_bytes())
+            content = path.read_bytes()
+            json.loads(content)
+            return cls.model_validate_json(content)
         except OSError as error:
             raise NotDelivered(f"{shown} cannot be read: {error.strerror}") from None
-        except ValueError as error:
-            raise NotDelivered(f"{shown}:{error}") from None
-        try:
-            return cls.model_validate_json(text)
+        except json.JSONDecodeError as error:
+            raise NotDelivered(f"{shown}:{error.lineno}: not JSON: {error.msg}") from None
         except ValidationError as error:
-            found = golden_errors.told(text, error)
-            raise NotDelivered("\n".join(f"{shown}:{it}" for it in found)) from None
+            raise NotDelivered(cls._located(Path(shown), content, error)) from None
+        except UnicodeDecodeError:
+            raise NotDelivered(f"{shown}: is not UTF-8: save the file as UTF-8") from None
+
+    @classmethod
+    def _located(cls, path: Path, content: bytes, error: ValidationError) -> str:
+        """Return what is wrong in a file with its lines, as far as YAML, too, can read it."""
+        try:
+            checked_yaml.parse(path, content, cls)
+        except checked_yaml.InvalidFile as located:
+            return str(located)
+        return f"{path}: {error}"
+
+    def written(self) -> str:
+        """Return JSON with a line a tensor."""
+        fields = []
+        for kind, tensors in (("inputs", self.inputs), ("outputs", self.outputs)):
+            lines = (
+                f"    {json.dumps(name)}: {json.dumps(tensor.model_dump(), ensure_ascii=False)}"
+                for name, tensor in tensors.items()
+            )
+            fields.append(f'  "{kind}": {{\n' + ",\n".join(lines) + "\n  }")
+        fields.append(f'  "max_relative_difference": {self.max_relative_difference}')
+        return "{\n" + ",\n".join(fields) + "\n}\n"
 
     def differences(self, answer: dict[str, Array]) -> list[str]:
         """Return what is wrong with an answer, one sentence an output."""

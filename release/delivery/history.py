@@ -5,14 +5,22 @@ it is about, and says nothing of another one.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import stage_record
 from release.delivery.errors import NotDelivered
-from stage_record import BrokenRecord, Deliveries, Delivery, Outcome, delivered_parameter
+from stage_record import (
+    BrokenRecord,
+    Deliveries,
+    Delivery,
+    Event,
+    Outcome,
+    delivered_parameter,
+)
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
@@ -30,13 +38,19 @@ class History:
     Of those that failed only the newest is kept: however many fail, the last that succeeded stays,
     and so does the last that may serve.
     `models_stack` returns the id of the stage's stack of models as it is now, None where there is
-    none: it is made by a first delivery, and another one once the stage was destroyed.
+    none: it is made by a first delivery, and another one once the stage was destroyed. `events`
+    returns the stage's record, the newest first: it stands in for a parameter that was deleted.
     """
 
     def __init__(
-        self, ssm: "SSMClient", stage: str, *, models_stack: Callable[[], str | None]
+        self,
+        ssm: "SSMClient",
+        stage: str,
+        *,
+        models_stack: Callable[[], str | None],
+        events: Callable[[], Iterable[Event]] = tuple,
     ) -> None:
-        self._ssm, self._models_stack = ssm, models_stack
+        self._ssm, self._models_stack, self._events = ssm, models_stack, events
         self.stage = stage
         self.name = delivered_parameter(stage)
         self.begun: Delivery | None = None
@@ -94,7 +108,7 @@ class History:
             raise NotDelivered(
                 f"a delivery of commit {newest.commit[:12]} to {self.stage} has begun since, at "
                 f"{newest.time}: this one ends before it changes an endpoint. Deliver again once "
-                f"that one has ended (tritonsm history --stage {self.stage})"
+                f"that one has ended (tritonsm history {self.stage})"
             )
 
     def end(self, outcome: Outcome) -> None:
@@ -105,13 +119,11 @@ class History:
         """
         assert self.begun
         ended = replace(self.begun, outcome=outcome)
-        recorded = list(self._read().entries)
-        if not any(past.is_same(ended) for past in recorded):
-            recorded.append(ended)
-        deliveries = [ended if past.is_same(ended) else past for past in recorded]
-        if outcome is Outcome.DELIVERED and deliveries[-1] == ended:
-            deliveries = _without_repeats(deliveries)
-        self._write(deliveries)
+        record = self._read()
+        version = record.version
+        while (written := self._write(_with_end(record.entries, ended))) != version + 1:
+            # Another delivery has ended at the same time, and this has overwritten that.
+            record, version = self._read(written - 1), written
         self.begun = None
 
     def target(self, commit: str | None) -> Delivery:
@@ -139,11 +151,15 @@ class History:
             f"commit out and deliver it: make deliver STAGE={self.stage}"
         )
 
-    def _read(self) -> Deliveries:
+    def _read(self, version: int | None = None) -> Deliveries:
         try:
-            return stage_record.read_deliveries(self._ssm, self.stage)
+            record = stage_record.read_deliveries(self._ssm, self.stage, version=version)
         except BrokenRecord as error:
             raise NotDelivered(str(error)) from None
+        if record.version:
+            return record
+        recorded = islice((event for event in self._events() if event.commit), KEPT)
+        return replace(record, entries=tuple(map(_delivery, recorded))[::-1])
 
     def _of_this_stage(self, record: Deliveries) -> list[Delivery]:
         return list(record.entries) if record.stack in (None, self._models_stack()) else []
@@ -153,7 +169,7 @@ class History:
         if other and other.commit != commit and not take_over:
             raise NotDelivered(
                 f"a delivery of commit {other.commit[:12]} to {self.stage} is in progress since "
-                f"{other.time}: wait until it ends (tritonsm history --stage {self.stage}). If it "
+                f"{other.time}: wait until it ends (tritonsm history {self.stage}). If it "
                 f"was killed: {TAKE_OVER}"
             )
 
@@ -175,7 +191,7 @@ class History:
             self._put(other)
         raise NotDelivered(
             f"another delivery to {self.stage} has begun at the same time: wait until it ends "
-            f"(tritonsm history --stage {self.stage}), and deliver again"
+            f"(tritonsm history {self.stage}), and deliver again"
         )
 
     def _write(self, deliveries: Sequence[Delivery], *, overwrite: bool = True) -> int:
@@ -211,6 +227,22 @@ def _marked(deliveries: Sequence[Delivery]) -> list[Delivery]:
         replace(past, outcome=Outcome.ROLLED_BACK) if past.outcome is Outcome.DELIVERED else past
         for past in deliveries
     ]
+
+
+def _delivery(event: Event) -> Delivery:
+    """Return the delivery of an event; one that ended in another way may be what serves."""
+    is_outcome = event.result in list(Outcome)
+    outcome = Outcome(event.result) if is_outcome else Outcome.WRONG
+    return Delivery(str(event.commit), event.begun, outcome)
+
+
+def _with_end(deliveries: Iterable[Delivery], ended: Delivery) -> list[Delivery]:
+    recorded = list(deliveries)
+    if not any(past.is_same(ended) for past in recorded):
+        recorded.append(ended)
+    recorded = [ended if past.is_same(ended) else past for past in recorded]
+    is_newest = recorded[-1] == ended and ended.outcome is Outcome.DELIVERED
+    return _without_repeats(recorded) if is_newest else recorded
 
 
 def _without_repeats(deliveries: Sequence[Delivery]) -> list[Delivery]:

@@ -8,12 +8,11 @@ import boto3
 
 from release.delivery import under_way
 from release.delivery.archive_bucket import ArchiveBucket
-from release.delivery.assembly import stack_endpoints
-from release.delivery.catalog_differences import declared_entries, differences
-from release.delivery.declared import prefixes
+from release.delivery.catalog_differences import differences
 from release.delivery.endpoint_state import what_is_wrong
 from release.delivery.errors import NotDelivered, Unfinished
 from release.stack_template import stack_template
+from release.stage_resources import catalog_entries, prefixes, stack_endpoints
 from release.tree import Template
 
 
@@ -81,7 +80,7 @@ def _missing_archives(
     if bucket is None:
         return
     archives = ArchiveBucket(session.client("s3"), bucket)
-    for value in declared_entries(template).values():
+    for value in catalog_entries(template).values():
         entry = json.loads(value)
         for prefix in sorted(prefixes(template)):
             key = f"{prefix}{entry['target_model']}"

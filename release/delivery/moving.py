@@ -13,9 +13,9 @@ from typing import Any
 
 from release import parameters
 from release.delivery.archive_bucket import ArchiveBucket, source_key
-from release.delivery.assembly import StackEndpoint
 from release.delivery.building import Properties
 from release.delivery.errors import NotDelivered
+from release.stage_resources import StackEndpoint
 
 PUBLISHED = "published/"
 """Where publishers write, below each prefix."""
@@ -92,13 +92,13 @@ class Move:
     def _published(self, key: str) -> str:
         archive = key.rpartition("/")[2]
         model, version = archive[:-DIGITS], archive[-DIGITS:].removesuffix(".tar.gz")[1:]
-        place = f"--stage {self.stage} --endpoint {self.endpoint.short_name}"
+        endpoint = self.endpoint.short_name
         return (
             f"{key}: version {version} of {model} was published by hand, and deliveries neither "
             f"build nor copy it, so that {self.endpoint.name} cannot move. Merge it into models/ "
             "and deliver it before the move; or go back to a delivered version: tritonsm rollback "
-            f"{model} {place}; or, if nobody asks for it, aws ssm delete-parameter --name "
-            f"{parameters.entry(self.stage, self.endpoint.short_name, model)}"
+            f"{self.stage} {endpoint} {model}; or, if nobody asks for it, aws ssm delete-parameter "
+            f"--name {parameters.entry(self.stage, endpoint, model)}"
         )
 
     def _nowhere(self, archive: str) -> str:
@@ -106,8 +106,7 @@ class Move:
         return (
             f"{archive}: the catalog of {self.endpoint.name} names it, and it is nowhere below "
             f"{', '.join(sorted(self.prefixes))}. Roll the model back, or publish it again, and "
-            f"deliver then: tritonsm rollback {model} --stage {self.stage} --endpoint "
-            f"{self.endpoint.short_name}"
+            f"deliver then: tritonsm rollback {self.stage} {self.endpoint.short_name} {model}"
         )
 
     def _without_source(self, key: str, why: str) -> str:

@@ -8,12 +8,17 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 import stage_record
 from endpoint_client import EndpointError
-from release.delivery.catalog_differences import declared_entries
-from release.delivery.credentials import explained
 from release.delivery.deployment import Deployment
-from release.delivery.errors import ChangedByHand, DeliveredWrong, NotDelivered, Unfinished
+from release.delivery.errors import (
+    ChangedByHand,
+    DeliveredWrong,
+    NotDelivered,
+    Unfinished,
+    explained,
+)
 from release.delivery.history import History
 from release.delivery.steps import say
+from release.stage_resources import catalog_entries
 from release.tree import CheckoutError
 from stage_record import Delivery, Event, Outcome
 
@@ -95,6 +100,6 @@ def _write(deployment: Deployment, event: Event) -> None:
 
 def _versions(deployment: Deployment) -> Iterator[tuple[str, str]]:
     for endpoint in deployment.assembly.endpoints:
-        for value in declared_entries(deployment.new(endpoint)).values():
+        for value in catalog_entries(deployment.new(endpoint)).values():
             entry = json.loads(value)
             yield f"{endpoint.short_name}/{entry['model']}", entry["version"]

@@ -1,6 +1,5 @@
 """Ask every model that a stage serves, and compare with what it must answer."""
 
-import json
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -11,26 +10,13 @@ import boto3
 
 from endpoint_client import EndpointClient, EndpointError
 from release.delivery import golden
-from release.delivery.assembly import StackEndpoint
-from release.delivery.credentials import unanswered
-from release.delivery.errors import Unfinished
+from release.delivery.errors import Unfinished, unanswered
 from release.delivery.golden import Golden, Output
 from release.delivery.steps import say, step
+from release.stage_resources import StackEndpoint
 
 AT_ONCE = 16
 """Endpoints that are asked side by side."""
-
-Served = dict[str, str]
-"""`endpoint/model` -> the version that clients are sent to."""
-
-
-def served(session: boto3.Session, stage: str, endpoints: Iterable[StackEndpoint]) -> Served:
-    """Return what the catalog of a stage names."""
-    return {
-        f"{endpoint.short_name}/{model}": client.resolve(model).version
-        for endpoint, client in _clients(session, stage, endpoints)
-        for model in client.models()
-    }
 
 
 @dataclass
@@ -103,23 +89,9 @@ def write_golden(
             with step(f"ask {model} of {endpoint.name}"):
                 answer = client.invoke(model, _arrays(content))
             outputs = {name: Output.of(array) for name, array in answer.items()}
-            path.write_text(_written(content.model_copy(update={"outputs": outputs})))
+            path.write_text(content.model_copy(update={"outputs": outputs}).written())
             return
     raise EndpointError(f"no endpoint of {stage} serves {model}: deploy it first")
-
-
-def _written(content: Golden) -> str:
-    """Return JSON with a line a tensor."""
-    tensors = {
-        kind: ",\n".join(
-            f"    {json.dumps(name)}: {json.dumps(tensor.model_dump(), ensure_ascii=False)}"
-            for name, tensor in tensors_of_kind.items()
-        )
-        for kind, tensors_of_kind in (("inputs", content.inputs), ("outputs", content.outputs))
-    }
-    fields = [f'  "{kind}": {{\n{lines}\n  }}' for kind, lines in tensors.items()]
-    fields.append(f'  "max_relative_difference": {content.max_relative_difference}')
-    return "{\n" + ",\n".join(fields) + "\n}\n"
 
 
 def _ask(client: EndpointClient, model: str, expected: Golden) -> str:

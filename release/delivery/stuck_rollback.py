@@ -9,10 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from botocore.exceptions import ClientError
-
-from release.delivery.assembly import StackEndpoint
 from release.delivery.stack_failures import FailedResource, failed_in_rollback
+from release.delivery.under_way import description_of
+from release.stage_resources import StackEndpoint
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
@@ -120,13 +119,10 @@ def _moved(
         StackName=endpoint.stack, LogicalResourceId=endpoint.config
     )["StackResourceDetail"]
     config_arn = resource.get("PhysicalResourceId", "")
-    try:
-        serving = sagemaker.describe_endpoint(EndpointName=endpoint.name)["EndpointConfigName"]
-    except ClientError as error:
-        if error.response["Error"]["Code"] != "ValidationException":
-            raise
+    description = description_of(sagemaker, endpoint.name)
+    if description is None:
         return None
-    if serving.lower() == config_arn.rpartition("/")[2].lower():
+    if description["EndpointConfigName"].lower() == config_arn.rpartition("/")[2].lower():
         return None
     return MovedEndpoint(endpoint.name, config_arn)
 

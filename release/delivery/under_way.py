@@ -12,6 +12,7 @@ from release.delivery.steps import say
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_sagemaker import SageMakerClient
+    from mypy_boto3_sagemaker.type_defs import DescribeEndpointOutputTypeDef
 
 POLL_SECONDS = 5.0
 UPDATE_ROLLBACK_FAILED = "UPDATE_ROLLBACK_FAILED"
@@ -111,10 +112,19 @@ def _status(cloudformation: "CloudFormationClient", stack: str) -> str | None:
 
 
 def _changing(sagemaker: "SageMakerClient", endpoint: str) -> str | None:
+    description = description_of(sagemaker, endpoint)
+    if description is None or description["EndpointStatus"] in AT_REST:
+        return None
+    return description["EndpointStatus"]
+
+
+def description_of(
+    sagemaker: "SageMakerClient", endpoint: str
+) -> "DescribeEndpointOutputTypeDef | None":
+    """Return SageMaker's description of an endpoint, None where there is none."""
     try:
-        status = sagemaker.describe_endpoint(EndpointName=endpoint)["EndpointStatus"]
+        return sagemaker.describe_endpoint(EndpointName=endpoint)
     except ClientError as error:
         if error.response["Error"]["Code"] != "ValidationException":
             raise
         return None
-    return None if status in AT_REST else status

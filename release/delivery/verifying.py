@@ -9,13 +9,19 @@ from botocore.exceptions import ClientError
 from endpoint_client import EndpointError
 from release.delivery import smoke, under_way
 from release.delivery.catalog_checks import check_after
-from release.delivery.catalog_differences import declared_entries
-from release.delivery.credentials import explained, unanswered
 from release.delivery.deployment import Deployment
 from release.delivery.endpoint_state import what_is_wrong
-from release.delivery.errors import DeliveredWrong, EndpointGone, RollbackFailed, Unfinished
+from release.delivery.errors import (
+    DeliveredWrong,
+    EndpointGone,
+    RollbackFailed,
+    Unfinished,
+    explained,
+    unanswered,
+    unfinished,
+)
 from release.delivery.steps import step
-from release.delivery.unfinished import unfinished
+from release.stage_resources import catalog_entries
 from release.tree import Template
 
 VERIFY_SECONDS = 30 * 60
@@ -69,7 +75,7 @@ def _refuse_failed_stacks(deployment: Deployment) -> None:
 
 def _versions(template: Template) -> dict[str, str]:
     """Return the models that a template declares, and their versions."""
-    entries = map(json.loads, declared_entries(template).values())
+    entries = map(json.loads, catalog_entries(template).values())
     return {entry["model"]: entry["version"] for entry in entries}
 
 

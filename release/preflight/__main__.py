@@ -1,8 +1,8 @@
-"""Ask the account what a deploy of a stage would need: `tritonsm preflight --stage prod`.
+"""Check what a deploy of a stage needs of the account: `tritonsm preflight prod`.
 
 Changes nothing, but for --changesets, which makes and removes change sets. Exit code 0: nothing is
-refused. 1: something is, or AWS could not be asked at all. 130: it was interrupted; what it had
-made is removed. A row that is unknown does not count.
+refused. 1: something is, or AWS did not answer at all. 130: it was interrupted; what it had made is
+removed. An unknown finding does not count.
 """
 
 import argparse
@@ -12,12 +12,10 @@ import sys
 from botocore.exceptions import BotoCoreError, ClientError
 
 from release.checkouts import Clone
-from release.preflight import change_sets, rendering
-from release.preflight.account import Account
-from release.preflight.asking import rows_of
-from release.preflight.preflight import NoCredentials, account_of
-from release.preflight.rows import Verdict
-from release.preflight.topics import ALL
+from release.preflight import change_sets
+from release.preflight.account import NoCredentials, account_of
+from release.preflight.checks import CHECKS, run_checks
+from release.preflight.findings import Verdict, as_json, table
 from release.tree import CheckoutError
 
 NOTHING_REFUSED, REFUSED = range(2)
@@ -28,8 +26,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Run; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m release")
     add_to(parser.add_subparsers())
-    given = sys.argv[1:] if arguments is None else arguments
-    return run(parser.parse_args(["preflight", *given]))
+    own = sys.argv[1:] if arguments is None else arguments
+    return run(parser.parse_args(["preflight", *own]))
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -37,7 +35,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser = commands.add_parser(
         "preflight", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--stage", required=True, help="the stage's name, such as prod")
+    parser.add_argument("stage", metavar="STAGE", help="the stage's name, such as prod")
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
     parser.add_argument(
         "--changesets",
@@ -48,29 +46,26 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def run(options: argparse.Namespace) -> int:
-    """Ask; return the exit code."""
+    """Print the findings; return the exit code."""
+    more = {"change sets": change_sets.check} if options.changesets else {}
     try:
         with account_of(Clone.here(), options.stage) as account:
-            return _run(account, options)
+            findings = list(run_checks(account, {**CHECKS, **more}))
     except NoCredentials as error:
         print(f"error: no credentials: {error}", file=sys.stderr)
     except CheckoutError as error:
         print(f"error: {error}", file=sys.stderr)
     except (BotoCoreError, ClientError) as error:
-        print(f"error: AWS cannot be asked: {error}", file=sys.stderr)
+        print(f"error: AWS: {error}", file=sys.stderr)
     except KeyboardInterrupt as interrupt:
-        left = "; ".join(getattr(interrupt, "__notes__", ())) or "what was made is removed"
-        print(f"interrupted: {left}", file=sys.stderr)
+        remains = "; ".join(getattr(interrupt, "__notes__", ())) or "what was made is removed"
+        print(f"interrupted: {remains}", file=sys.stderr)
         return INTERRUPTED
+    else:
+        print(as_json(findings) if options.json else table(findings))
+        is_refused = any(finding.verdict is Verdict.REFUSED for finding in findings)
+        return REFUSED if is_refused else NOTHING_REFUSED
     return REFUSED
-
-
-def _run(account: Account, options: argparse.Namespace) -> int:
-    topics = (*ALL, (change_sets.TOPIC, change_sets.ask)) if options.changesets else ALL
-    rows = list(rows_of(topics, account))
-    print(rendering.as_json(rows) if options.json else rendering.table(rows))
-    refused = any(it.verdict is Verdict.REFUSED for it in rows)
-    return REFUSED if refused else NOTHING_REFUSED
 
 
 if __name__ == "__main__":

@@ -1,38 +1,44 @@
-"""The account and region that a stage is deployed to, and the templates that are to come there."""
+"""The account and region that a stage is deployed to, and the templates to deploy."""
 
 import json
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import boto3
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, NoCredentialsError
 
 from release.preflight.clients import client
-from release.preflight.once import Known, once
-from release.preflight.running import RunningEndpoint, running_endpoints
+from release.preflight.running_endpoints import RunningEndpoint, running_endpoints
 from release.preflight.service_quotas import ServiceQuotas
 from release.stack_template import stack_template
+from release.stage_resources import resources
 from release.tree import Template, Tree, templates
 
 SUFFIXES = {"aws": "amazonaws.com", "aws-cn": "amazonaws.com.cn"}
 """Partition -> AWS::URLSuffix."""
+INVALID = (
+    *("AccessDenied", "ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId"),
+    *("SignatureDoesNotMatch", "UnrecognizedClientException"),
+)
+"""Codes of STS for credentials that are not valid."""
+NOT_ENABLED = ("InvalidClientTokenId", "UnrecognizedClientException")
+"""Those of them that a region which the account has not enabled answers as well
+(https://blog.leapp.cloud/how-to-fix-aws-invalidclienttokenid-the-security-token-included-in-the-request-is-invalid;
+no page of AWS was found that says so)."""
 
 
-class NotDeployed(Exception):
-    """What was asked depends on a stack that is not deployed: its name is the message."""
-
-
-class Unresolved(Exception):
-    """What a template says is known only to CloudFormation."""
+class NoCredentials(Exception):
+    """There are no valid credentials, and this is what AWS, or the SDK, says."""
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Who asks: the account's number and the ARN, as STS gives them."""
+    """The caller's account and ARN, as STS gives them."""
 
     account: str
     arn: str
@@ -52,9 +58,29 @@ class Caller:
         }
 
 
+def caller(session: boto3.Session) -> Caller:
+    """Return the caller. Raises `NoCredentials`, and what AWS and the SDK raise."""
+    try:
+        answer = client(session, "sts").get_caller_identity()
+    except NoCredentialsError:
+        raise NoCredentials("there are none: aws configure, or AWS_PROFILE") from None
+    except ClientError as error:
+        code, message = error.response["Error"]["Code"], error.response["Error"]["Message"]
+        if code in NOT_ENABLED:
+            region = session.region_name
+            raise NoCredentials(
+                f"{message} Or {region} is not enabled in this account: "
+                f"aws account enable-region --region-name {region}"
+            ) from None
+        if code in INVALID:
+            raise NoCredentials(message) from None
+        raise
+    return Caller(answer["Account"], answer["Arn"])
+
+
 @dataclass(frozen=True)
 class Account:
-    """What topics ask: AWS, through `session` in the stage's region, and the stage's assembly.
+    """What checks read: AWS through `session`, in the stage's region, and the stage's assembly.
 
     `tree` is what is to be deployed; `assembly` the folder of its cloud assembly.
     """
@@ -65,8 +91,7 @@ class Account:
     stage: str
     assembly: Path
     _clients: dict[str, Any] = field(default_factory=dict, repr=False)
-    _resources: Known[dict[str, str] | None] = field(default_factory=dict, repr=False)
-    _running: Known[dict[str, RunningEndpoint]] = field(default_factory=dict, repr=False)
+    _deployed: dict[str, dict[str, str]] = field(default_factory=dict, repr=False)
 
     @property
     def region(self) -> str:
@@ -81,13 +106,13 @@ class Account:
 
     @cached_property
     def quotas(self) -> ServiceQuotas:
-        """What Service Quotas says, each service asked once."""
+        """The account's quotas."""
         return ServiceQuotas(self.client("service-quotas"))
 
-    @property
+    @cached_property
     def running(self) -> dict[str, RunningEndpoint]:
         """Every endpoint of the account in the region, by its name."""
-        return once(self._running, "endpoints", lambda: running_endpoints(self.client("sagemaker")))
+        return running_endpoints(self.client("sagemaker"))
 
     @cached_property
     def templates(self) -> dict[str, Template]:
@@ -97,69 +122,56 @@ class Account:
     @cached_property
     def manifest(self) -> dict[str, Any]:
         """The artifacts of the cloud assembly, by their names."""
-        found = json.loads((self.assembly / "manifest.json").read_text(encoding="utf-8"))
-        artifacts: dict[str, Any] = found["artifacts"]
+        content = json.loads((self.assembly / "manifest.json").read_text(encoding="utf-8"))
+        artifacts: dict[str, Any] = content["artifacts"]
         return artifacts
 
-    def resources(self, kind: str) -> Iterator[tuple[str, str, Any]]:
-        """Yield stack, logical id and properties of the templates' resources of one type."""
+    def resources(self, resource_type: str) -> Iterator[tuple[str, str, Any]]:
+        """Yield stack, logical id and properties of the templates' resources of a type."""
         for stack, template in self.templates.items():
-            for name, resource in template["Resources"].items():
-                if resource["Type"] == kind:
-                    yield stack, name, resource.get("Properties", {})
+            for name, properties in resources(template, resource_type):
+                yield stack, name, properties
 
     def deployed(self, stack: str) -> dict[str, str]:
-        """Return logical id -> physical id of a deployed stack. Raises `NotDeployed`.
-
-        A stack under review, or whose creation failed, is one that has nothing yet.
-        """
-        found = once(self._resources, stack, lambda: self._asked_resources(stack))
-        if found is None:
-            raise NotDeployed(stack)
-        return found
+        """Return logical id -> physical id of a stack, nothing of one that is not deployed."""
+        if stack not in self._deployed:
+            self._deployed[stack] = self._resources(stack)
+        return self._deployed[stack]
 
     def deployed_template(self, stack: str) -> Template | None:
-        """Return the template that a stack was deployed with, None where it is not deployed."""
-        try:
-            self.deployed(stack)
-        except NotDeployed:
-            return None
-        return stack_template(self.client("cloudformation"), stack)
-
-    def text(self, value: Any, known: Mapping[str, str] | None = None) -> str:
-        """Return what CloudFormation makes of a text of a template. Raises `Unresolved`.
-
-        `known` has values of references by their logical ids, beside the pseudo parameters.
-        """
-        of = {**self.pseudo_parameters, **(known or {})}
-        match value:
-            case {"Ref": str(name)} if name in of:
-                return of[name]
-            case {"Fn::Join": [str(separator), list(parts)]}:
-                return separator.join(self.text(part, known) for part in parts)
-            case {"Fn::Sub": str(text)}:
-                return re.sub(r"\$\{([^}!]+)\}", lambda it: self.text({"Ref": it[1]}, known), text)
-            case dict() | list():
-                raise Unresolved(json.dumps(value))
-        return str(value)
+        """Return the template that a stack was deployed with, None where it has no resource."""
+        deployed = self.deployed(stack)
+        return stack_template(self.client("cloudformation"), stack) if deployed else None
 
     @property
     def pseudo_parameters(self) -> dict[str, str]:
         """What CloudFormation knows of every stack of the stage."""
         return self.caller.pseudo_parameters(self.region)
 
-    def _asked_resources(self, stack: str) -> dict[str, str] | None:
-        cloudformation = self.client("cloudformation")
+    def _resources(self, stack: str) -> dict[str, str]:
+        pages = self.client("cloudformation").get_paginator("list_stack_resources")
         try:
-            pages = cloudformation.get_paginator("list_stack_resources").paginate(StackName=stack)
             return {
-                it["LogicalResourceId"]: it["PhysicalResourceId"]
-                for page in pages
-                for it in page["StackResourceSummaries"]
-                if it.get("PhysicalResourceId") and it["ResourceStatus"] != "DELETE_COMPLETE"
-            } or None
+                summary["LogicalResourceId"]: summary["PhysicalResourceId"]
+                for page in pages.paginate(StackName=stack)
+                for summary in page["StackResourceSummaries"]
+                if summary.get("PhysicalResourceId")
+                and summary["ResourceStatus"] != "DELETE_COMPLETE"
+            }
         except ClientError as error:
-            # The code where there is no such stack, as `release.delivery` knows it.
-            if error.response["Error"]["Code"] != "ValidationError":
+            if error.response["Error"]["Code"] != "ValidationError":  # there is no such stack
                 raise
-            return None
+            return {}
+
+
+@contextmanager
+def account_of(tree: Tree, stage: str) -> Iterator[Account]:
+    """Give the account of a stage, with the stage's assembly, for the length of the `with` block.
+
+    Raises `CheckoutError`, `NotSynthesised`, `NoCredentials` and `BotoCoreError`.
+    """
+    session = boto3.Session(region_name=tree.stage(stage).region)
+    identity = caller(session)
+    with TemporaryDirectory(prefix="preflight-") as folder:
+        tree.synthesise(stage, to=Path(folder))
+        yield Account(session, identity, tree, stage, Path(folder))

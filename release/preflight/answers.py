@@ -1,4 +1,4 @@
-"""Why AWS did not answer, in a row's words."""
+"""Why AWS did not answer."""
 
 import re
 
@@ -8,18 +8,18 @@ DENIED = (
     *("AccessDenied", "AccessDeniedException", "AuthorizationError"),
     *("AuthorizationErrorException", "UnauthorizedOperation", "403"),
 )
-"""How services answer a caller who may not ask."""
+"""Codes of services for a caller without the permission."""
 
 _ACTION = re.compile(r"not authorized to perform: ([\w-]+:\w+)")
 
 
 def why(error: ClientError | BotoCoreError) -> str:
-    """Say why AWS did not answer."""
+    """Return why AWS did not answer."""
     if not isinstance(error, ClientError):
         return f"AWS: {error}"
-    told = error.response["Error"]
-    if told.get("Code") in DENIED:
-        named = _ACTION.search(told.get("Message", ""))
+    answer = error.response["Error"]
+    if answer.get("Code") in DENIED:
+        named = _ACTION.search(answer.get("Message", ""))
         return f"not allowed to ask ({named[1] if named else error.operation_name})"
-    said = told.get("Message") or told.get("Code")
-    return f"AWS answers {error.operation_name} with: {said}"
+    message = answer.get("Message") or answer.get("Code")
+    return f"AWS answers {error.operation_name} with: {message}"

@@ -2,16 +2,14 @@
 
 from collections.abc import Iterator
 from math import ceil
-from typing import Any
 
 from botocore.exceptions import ClientError
 
 from release.plan import plan
-from release.preflight.account import Account, NotDeployed
-from release.preflight.rows import Row, Topic
-from release.preflight.service_quotas import Quota
+from release.preflight.account import Account
+from release.preflight.findings import CheckFinding, ok, unknown
+from release.stage_resources import StackArchive, archives
 
-TOPIC = Topic("builds")
 SERVICE = "codebuild"
 ENVIRONMENTS = {
     ("LINUX_CONTAINER", "BUILD_GENERAL1_SMALL"): "Linux/Small",
@@ -27,7 +25,7 @@ PLACES = 6
 """Builds that CodeBuild takes for each that may run: that one, and five in the queue
 (https://docs.aws.amazon.com/codebuild/latest/userguide/builds-working.html)."""
 
-ARCHIVE, PROJECT = "Custom::TritonModel", "AWS::CodeBuild::Project"
+PROJECT = "AWS::CodeBuild::Project"
 GPU = "LINUX_GPU_CONTAINER"
 
 
@@ -36,70 +34,57 @@ def quota_name(environment: str) -> str:
     return f"Concurrently running builds for {environment} environment"
 
 
-def ask(account: Account) -> Iterator[Row]:
+def check(account: Account) -> Iterator[CheckFinding]:
     """Compare the quota of every project with the archives, or engines, that are to be built."""
-    missing, without_engines = _missing(account), _without_engines(account)
+    missing = [archive.key for archive in _missing(account)]
+    with_engines = [key for key in missing if key not in _without_engines(account)]
     for _, _, project in account.resources(PROJECT):
-        kind = project["Environment"]["Type"], project["Environment"]["ComputeType"]
-        needed = [
-            archive
-            for archive in missing
-            if kind[0] != GPU or archive["Key"] not in without_engines
-        ]
-        if kind not in ENVIRONMENTS:
-            yield TOPIC.unknown(" ".join(kind), "the name of its quota is in no source")
-            continue
-        name = quota_name(ENVIRONMENTS[kind])
-        quota = account.quotas.of(SERVICE).get(name)
-        what = "models with engines" if kind[0] == GPU else "archives"
-        if quota is None:
-            yield TOPIC.unknown(
-                name, f"Service Quotas has none of this name; {what} to build: {len(needed)}"
-            )
+        environment = project["Environment"]["Type"], project["Environment"]["ComputeType"]
+        if environment not in ENVIRONMENTS:
+            yield unknown(" ".join(environment), "the name of its quota is in no source")
+        elif environment[0] == GPU:
+            yield _compare(account, environment, len(with_engines), "models with engines")
         else:
-            yield _row(name, quota, len(needed), what)
+            yield _compare(account, environment, len(missing), "archives")
 
 
-def _row(name: str, quota: Quota, needed: int, what: str) -> Row:
-    counted = f"{quota}; {what} to build: {needed}"
+def _compare(
+    account: Account, environment: tuple[str, str], needed: int, what: str
+) -> CheckFinding:
+    name = quota_name(ENVIRONMENTS[environment])
+    quota = account.quotas.of(SERVICE).get(name)
+    if quota is None:
+        return unknown(name, f"Service Quotas has none of this name; {what} to build: {needed}")
+    message = f"{quota}; {what} to build: {needed}"
     places = PLACES * quota.value
     if needed > places:
         return quota.too_small(
-            TOPIC,
-            f"{counted}, and CodeBuild takes {places:g} at once, those that wait included",
+            f"{message}, and CodeBuild takes {places:g} at once, those that wait included",
             ceil(needed / PLACES),
         )
-    rounds = f", {quota.value:g} at a time" if needed > quota.value else ""
-    return TOPIC.ok(name, counted + rounds)
+    return ok(name, message)
 
 
-def _missing(account: Account) -> list[Any]:
-    """Return the properties of the archives that are not in the bucket; all of them before it is.
-
-    An archive's manifest is written last: where it is, the archive is complete.
-    """
-    found = [it for _, _, it in account.resources(ARCHIVE)]
-    if not found:
-        return []
-    try:
-        bucket = _bucket(account, found[0])
-    except NotDeployed:
-        return found
-    return [it for it in found if not _is_there(account, bucket, it["Key"])]
+def _missing(account: Account) -> list[StackArchive]:
+    """Return the archives that are not in the bucket; all of them before it is."""
+    needed = list(archives(account.templates).values())
+    bucket = _bucket(account, needed[0]) if needed else None
+    return [
+        archive
+        for archive in needed
+        if bucket is None or not _is_there(account, bucket, archive.key)
+    ]
 
 
-def _bucket(account: Account, archive: Any) -> str:
-    """Return the name of the bucket that an archive is in. Raises `NotDeployed`."""
-    stack, _, export = str(archive["Bucket"]["Fn::ImportValue"]).partition(":")
-    outputs = account.templates[stack]["Outputs"]
-    logical_id = outputs[export]["Value"]["Ref"]
-    deployed = account.deployed(stack)
-    if logical_id not in deployed:
-        raise NotDeployed(stack)
-    return deployed[logical_id]
+def _bucket(account: Account, archive: StackArchive) -> str | None:
+    """Return the name of the bucket of archives, None where it is not deployed."""
+    stack, _, export = str(archive.properties["Bucket"]["Fn::ImportValue"]).partition(":")
+    logical_id = account.templates[stack]["Outputs"][export]["Value"]["Ref"]
+    return account.deployed(stack).get(logical_id)
 
 
 def _is_there(account: Account, bucket: str, key: str) -> bool:
+    """Return whether an archive is complete: its manifest is written last."""
     try:
         account.client("s3").head_object(Bucket=bucket, Key=key.removesuffix(".tar.gz") + ".json")
     except ClientError as error:

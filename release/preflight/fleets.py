@@ -7,32 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from release.preflight.account import Account
-from release.preflight.references import references
+from release.stage_resources import StackEndpoint, references, stack_endpoints
 from release.tree import Template
-
-ENDPOINT, CONFIG = "AWS::SageMaker::Endpoint", "AWS::SageMaker::EndpointConfig"
-SCALABLE = "AWS::ApplicationAutoScaling::ScalableTarget"
 
 Instances = Counter[str]
 """Instance type -> instances."""
 
 
 @dataclass(frozen=True)
-class Fleet:
-    """What the deploy of one endpoint starts.
-
-    `added` is what is started beside what runs: nothing where the endpoint does not change. `most`
-    is what scaling may ask for.
-    """
-
-    endpoint: str
-    added: Instances
-    most: Instances
-
-
-@dataclass(frozen=True)
 class Peak:
-    """The instances of one type: those that run, and those needed at the peak of a deploy.
+    """The instances of one type, or of all: those that run, and those at the peak of a deploy.
 
     A delivery deploys the stacks of endpoints side by side, so that all they start counts at once.
     `most` is where scaling may bring it. `starts`: the deploy starts one.
@@ -41,56 +25,56 @@ class Peak:
     running: int
     needed: int
     most: int
-    starts: bool
+
+    @property
+    def starts(self) -> bool:
+        """Whether the deploy starts an instance."""
+        return self.needed > self.running
+
+    def __add__(self, other: "Peak") -> "Peak":
+        return Peak(
+            self.running + other.running, self.needed + other.needed, self.most + other.most
+        )
 
 
-def fleets(account: Account) -> list[Fleet]:
-    """Return what the stage's endpoints start."""
-    return [_fleet(account, stack, name, it) for stack, name, it in account.resources(ENDPOINT)]
+def endpoints(account: Account) -> list[StackEndpoint]:
+    """Return the endpoints that are to be deployed."""
+    return [
+        endpoint
+        for stack, template in account.templates.items()
+        for endpoint in stack_endpoints(account.stage, stack, template)
+    ]
 
 
 def peaks(account: Account) -> dict[str, Peak]:
-    """Return the peak of every instance type that the stage's endpoints have."""
-    found = fleets(account)
-    declared = {it.endpoint for it in found}
-    running: Instances = Counter()
-    others: Instances = Counter()
+    """Return the peak of every instance type that runs or is to be deployed."""
+    running, added, most = Instances(), Instances(), Instances()
+    declared = {endpoint.name for endpoint in endpoints(account)}
     for endpoint in account.running.values():
-        for kind, count in endpoint.variants.values():
-            running[kind] += count
-            others[kind] += 0 if endpoint.name in declared else count
+        for instance_type, count in endpoint.variants.values():
+            running[instance_type] += count
+            most[instance_type] += 0 if endpoint.name in declared else count
+    for declared_endpoint in endpoints(account):
+        _count(account, declared_endpoint, added, most)
     return {
-        kind: Peak(
-            running=running[kind],
-            needed=running[kind] + sum(it.added[kind] for it in found),
-            most=others[kind] + sum(it.most[kind] for it in found),
-            starts=any(it.added[kind] for it in found),
-        )
-        for kind in sorted({kind for it in found for kind in it.most})
+        name: Peak(running[name], running[name] + added[name], most[name]) for name in sorted(most)
     }
 
 
-def _fleet(account: Account, stack: str, logical_id: str, properties: Any) -> Fleet:
-    template = account.templates[stack]
-    name = str(properties["EndpointName"])
-    variants = template["Resources"][properties["EndpointConfigName"]["Fn::GetAtt"][0]][
-        "Properties"
-    ]["ProductionVariants"]
-    running = account.running.get(name)
-    added: Instances = Counter()
-    most: Instances = Counter()
-    ceilings = _ceilings(template)
-    changes = running is None or _changes(account.deployed_template(stack), template, logical_id)
-    for variant in variants:
-        kind, count = variant["InstanceType"], int(variant["InitialInstanceCount"])
-        if running is not None and properties.get("RetainAllVariantProperties"):
-            count = running.variants.get(variant["VariantName"], (kind, count))[1]
-        most[kind] += max(
-            ceilings.get(f"endpoint/{name}/variant/{variant['VariantName']}", 0), count
-        )
+def _count(account: Account, endpoint: StackEndpoint, added: Instances, most: Instances) -> None:
+    """Count what a deploy starts beside what runs: nothing where the endpoint does not change."""
+    running = account.running.get(endpoint.name)
+    after = account.templates[endpoint.stack]
+    changes = running is None or _changes(
+        account.deployed_template(endpoint.stack), after, endpoint.logical_id
+    )
+    for variant in endpoint.variants:
+        name, count = variant.instance_type, variant.instance_count
+        if running is not None and endpoint.properties.get("RetainAllVariantProperties"):
+            count = running.variants.get(variant.name, (name, count))[1]
+        most[name] += max(variant.max_count, count)
         if changes:
-            added[kind] += count if running is None else _started(properties, count)
-    return Fleet(name, added, most)
+            added[name] += count if running is None else _started(endpoint.properties, count)
 
 
 def _started(properties: Any, count: int) -> int:
@@ -110,14 +94,12 @@ def _started(properties: Any, count: int) -> int:
 
 
 def _changes(before: Template | None, after: Template, endpoint: str) -> bool:
-    """Whether a deploy updates an endpoint: it, its configuration or a model of that differs.
+    """Return whether an endpoint is updated: it, its configuration or a model of that differs.
 
     A change of DeploymentConfig alone counts: that it starts no fleet is written nowhere. Tags
     change in place (CloudFormation's schemas of the three types: tagUpdatable, not create-only).
     """
-    if before is None:
-        return True
-    return dict(_behind(before, endpoint)) != dict(_behind(after, endpoint))
+    return before is None or dict(_behind(before, endpoint)) != dict(_behind(after, endpoint))
 
 
 def _behind(template: Template, logical_id: str) -> Iterator[tuple[str, str]]:
@@ -127,23 +109,5 @@ def _behind(template: Template, logical_id: str) -> Iterator[tuple[str, str]]:
     properties = {**resource.get("Properties", {})}
     properties.pop("Tags", None)
     yield logical_id, json.dumps(properties, sort_keys=True)
-    for name in set(references(resource.get("Properties", {}))):
+    for name in set(references(properties)):
         yield from _behind(template, name)
-
-
-def _ceilings(template: Template) -> dict[str, int]:
-    """Return what scaling may bring each variant to, by its resource id."""
-    return {
-        str(it["Properties"]["ResourceId"]): max(
-            int(limits["MaxCapacity"])
-            for limits in (
-                it["Properties"],
-                *(
-                    action["ScalableTargetAction"]
-                    for action in it["Properties"].get("ScheduledActions", ())
-                ),
-            )
-        )
-        for it in template["Resources"].values()
-        if it["Type"] == SCALABLE
-    }

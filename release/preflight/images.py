@@ -1,4 +1,4 @@
-"""Whether the images of the stage's endpoints are there, and may be pulled."""
+"""Whether the images of the stage's endpoints exist, and may be pulled."""
 
 import re
 from collections.abc import Iterator
@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from botocore.exceptions import ClientError
 
 from release.preflight.account import Account
-from release.preflight.asking import DENIED, why
-from release.preflight.rows import Row, Topic
+from release.preflight.answers import DENIED, why
+from release.preflight.findings import CheckFinding, ok, refused, unknown
 
-TOPIC = Topic("image")
-NOBODY = "no resource-based policy allows"
+NO_POLICY = "no resource-based policy allows"
 """What ECR adds where the repository lets nobody of this account in, as of a region that does not
 have the image (aws/sagemaker-python-sdk#4064)."""
+FIX = "write another release into the stage's file: docs.aws.amazon.com lists those of a region"
 
 MEDIA_TYPES = (
     "application/vnd.docker.distribution.manifest.v2+json",
@@ -24,30 +24,25 @@ MEDIA_TYPES = (
 _URI = re.compile(r"(\d{12})\.dkr\.ecr\.([\w-]+)\.[^/]+/([^:@]+):(.+)")
 
 
-def ask(account: Account) -> Iterator[Row]:
+def check(account: Account) -> Iterator[CheckFinding]:
     """Ask each image's registry for it, as a pull does.
 
     BatchGetImage is what AWS's registries grant to whoever may use their images, together with the
     two calls for layers (aws/deep-learning-containers#5657 quotes all three); DescribeImages is
     not among them.
     """
-    found = {
-        it["PrimaryContainer"]["Image"] for _, _, it in account.resources("AWS::SageMaker::Model")
-    }
-    for image in sorted(found):
-        match = _URI.fullmatch(str(image))
+    models = account.resources("AWS::SageMaker::Model")
+    for image in sorted({str(model["PrimaryContainer"]["Image"]) for _, _, model in models}):
+        match = _URI.fullmatch(image)
         if match is None:
-            yield TOPIC.unknown(str(image), "not an image of an ECR repository")
+            yield unknown(image, "not an image of an ECR repository")
+        elif match[2] != account.region:
+            yield refused(image, f"it is in {match[2]}, the endpoint in {account.region}", FIX)
         else:
-            yield _asked(account, str(image), *match.groups())
+            yield _ask(account, image, registry=match[1], name=match[3], tag=match[4])
 
 
-def _asked(account: Account, image: str, registry: str, region: str, name: str, tag: str) -> Row:
-    change = (
-        "write another release into the stage's file: docs.aws.amazon.com lists those of a region"
-    )
-    if region != account.region:
-        return TOPIC.refused(image, f"it is in {region}, the endpoint in {account.region}", change)
+def _ask(account: Account, image: str, *, registry: str, name: str, tag: str) -> CheckFinding:
     try:
         answer = account.client("ecr").batch_get_image(
             registryId=registry,
@@ -56,14 +51,13 @@ def _asked(account: Account, image: str, registry: str, region: str, name: str, 
             acceptedMediaTypes=list(MEDIA_TYPES),
         )
     except ClientError as error:
-        told = error.response["Error"]
-        if told["Code"] == "RepositoryNotFoundException":
-            return TOPIC.refused(image, f"registry {registry} has no {name} here", change)
-        if told["Code"] in DENIED and NOBODY in told["Message"]:
-            return TOPIC.refused(
-                image, f"registry {registry} lets no account have {name} in {region}", change
-            )
-        return TOPIC.unknown(image, why(error))
+        code, message = error.response["Error"]["Code"], error.response["Error"]["Message"]
+        if code == "RepositoryNotFoundException":
+            return refused(image, f"registry {registry} has no {name} here", FIX)
+        if code in DENIED and NO_POLICY in message:
+            lets_nobody = f"registry {registry} lets no account have {name} in {account.region}"
+            return refused(image, lets_nobody, FIX)
+        return unknown(image, why(error))
     if answer["images"]:
-        return TOPIC.ok(image, "is there, and may be pulled")
-    return TOPIC.refused(image, f"{name} of registry {registry} has no tag {tag}", change)
+        return ok(image, "exists, and may be pulled")
+    return refused(image, f"{name} of registry {registry} has no tag {tag}", FIX)

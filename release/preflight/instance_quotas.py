@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from botocore.exceptions import BotoCoreError, ClientError
 
 from release.preflight.account import Account
-from release.preflight.asking import why
-from release.preflight.fleets import Peak, peaks
-from release.preflight.rows import Row, Topic
+from release.preflight.answers import why
+from release.preflight.findings import CheckFinding, ok, unknown
+from release.preflight.fleets import Peak, endpoints, peaks
 
-TOPIC = Topic("instances")
 SERVICE = "sagemaker"
 ALL = "Number of instances across active endpoints"
 """Quota of the account's endpoints together, as CreateEndpoint's refusals name it
@@ -24,42 +23,35 @@ def quota_name(instance_type: str) -> str:
     return f"{instance_type} for endpoint usage"
 
 
-def ask(account: Account) -> Iterator[Row]:
+def check(account: Account) -> Iterator[CheckFinding]:
     """Compare the quota of every instance type, and that of all together, with what is needed.
 
     No source was found for a quota on the number of endpoints.
     """
     found = peaks(account)
-    for kind, peak in found.items():
-        yield _row(account, quota_name(kind), peak)
-    if found:
-        running = sum(it for of in account.running.values() for _, it in of.variants.values())
-        started = sum(it.needed - it.running for it in found.values())
-        everything = Peak(
-            running=running,
-            needed=running + started,
-            most=running + sum(max(0, it.most - it.running) for it in found.values()),
-            starts=any(it.starts for it in found.values()),
-        )
-        yield _row(account, ALL, everything)
+    deployed = {
+        variant.instance_type for endpoint in endpoints(account) for variant in endpoint.variants
+    }
+    for instance_type in sorted(deployed):
+        yield _compare(account, quota_name(instance_type), found[instance_type])
+    if deployed:
+        yield _compare(account, ALL, sum(found.values(), start=Peak(0, 0, 0)))
     for endpoint in account.running.values():
-        if endpoint.lost:
-            yield TOPIC.unknown(
-                endpoint.name, f"{endpoint.lost}: its instances are not counted here"
-            )
+        if endpoint.uncounted:
+            yield unknown(endpoint.name, f"{endpoint.uncounted}: its instances are not counted")
 
 
-def _row(account: Account, name: str, peak: Peak) -> Row:
+def _compare(account: Account, name: str, peak: Peak) -> CheckFinding:
     needs = f"{peak.running} run, {peak.needed} at the peak of this deploy"
     if peak.most > peak.needed:
         needs += f", {peak.most} where scaling is at its most"
     try:
         quota = account.quotas.of(SERVICE).get(name)
     except (ClientError, BotoCoreError) as error:
-        return TOPIC.unknown(name, f"{why(error)}; {needs}")
+        return unknown(name, f"{why(error)}; {needs}")
     if quota is None:
-        return TOPIC.unknown(name, f"Service Quotas has none of this name here; {needs}")
-    said = f"{quota}; {needs}"
+        return unknown(name, f"Service Quotas has none of this name here; {needs}")
+    message = f"{quota}; {needs}"
     if peak.starts and peak.needed > quota.value:
-        return quota.too_small(TOPIC, said, max(peak.needed, peak.most))
-    return TOPIC.ok(name, said, quota.request(peak.most) if peak.most > quota.value else "")
+        return quota.too_small(message, max(peak.needed, peak.most))
+    return ok(name, message, quota.request(peak.most) if peak.most > quota.value else "")

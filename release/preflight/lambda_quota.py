@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from functools import cache
 
 from release.preflight.account import Account
-from release.preflight.references import references
-from release.preflight.rows import Row, Topic
+from release.preflight.findings import CheckFinding, ok, unknown
+from release.stage_resources import references
 from release.tree import Template
 
-TOPIC = Topic("functions")
 SERVICE, NAME = "lambda", "Concurrent executions"
 EXECUTIONS = 2
 """Of one custom resource: the function of the CDK's provider framework waits for ours."""
@@ -18,7 +17,7 @@ DESIRED = 1000
 (https://github.com/awslabs/landing-zone-accelerator-on-aws/issues/556)."""
 
 
-def ask(account: Account) -> Iterator[Row]:
+def check(account: Account) -> Iterator[CheckFinding]:
     """Compare the quota with what the stacks need, which a delivery deploys side by side.
 
     Where it is too small, functions are refused with "Rate Exceeded", and the framework gives up
@@ -29,14 +28,14 @@ def ask(account: Account) -> Iterator[Row]:
         for stack, template in account.templates.items()
     )
     needed = EXECUTIONS * resources
-    counted = f"custom resources that start together: {resources}, with {needed} executions"
+    message = f"custom resources that start together: {resources}, with {needed} executions"
     quota = account.quotas.of(SERVICE).get(NAME)
     if quota is None:
-        yield TOPIC.unknown(NAME, f"Service Quotas has none of this name; {counted}")
+        yield unknown(NAME, f"Service Quotas has none of this name; {message}")
     elif needed > quota.value:
-        yield quota.too_small(TOPIC, f"{quota}; {counted}", max(needed, DESIRED))
+        yield quota.too_small(f"{quota}; {message}", max(needed, DESIRED))
     else:
-        yield TOPIC.ok(NAME, f"{quota}; {counted}")
+        yield ok(NAME, f"{quota}; {message}")
 
 
 def starting_together(before: Template | None, after: Template) -> int:
@@ -48,18 +47,15 @@ def starting_together(before: Template | None, after: Template) -> int:
     resources, old = after["Resources"], (before or {}).get("Resources", {})
 
     def is_called(name: str) -> bool:
-        resource = resources[name]
-        properties = resource.get("Properties", {})
-        is_custom = "ServiceToken" in properties
-        return is_custom and properties != old.get(name, {}).get("Properties")
+        properties = resources[name].get("Properties", {})
+        return "ServiceToken" in properties and properties != old.get(name, {}).get("Properties")
 
     @cache
     def round_of(name: str) -> int:
         """Return after how many calls, one after the other, a resource is done."""
-        resource = resources[name]
-        after_these = resource.get("DependsOn", [])
-        names = [after_these] if isinstance(after_these, str) else after_these
-        needs = {*names, *references(resource.get("Properties", {}))} & resources.keys()
+        depends_on = resources[name].get("DependsOn", [])
+        names = [depends_on] if isinstance(depends_on, str) else depends_on
+        needs = {*names, *references(resources[name].get("Properties", {}))} & resources.keys()
         return max(map(round_of, needs), default=0) + is_called(name)
 
     rounds = Counter(round_of(name) for name in resources if is_called(name))

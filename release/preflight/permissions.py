@@ -5,11 +5,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from release.permissions import ledger
-from release.permissions.names import Place, by_name, filled, filled_condition
+from release.permissions.names import Names, Place, by_name, filled, filled_condition
 from release.preflight.account import Account
-from release.preflight.rows import Row, Topic
+from release.preflight.findings import CheckFinding, ok, refused, unknown
 
-TOPIC = Topic("permissions")
 DELIVERY = "delivery"
 """The ledger's principal whose permissions a caller needs."""
 NEEDED_ROLES = re.compile(r":role/cdk-\w+-(deploy|file-publishing)-role-")
@@ -18,14 +17,14 @@ says "Proceeding with default credentials" (aws-cdk/lib/index.js)."""
 
 
 class Denial(NamedTuple):
-    """What IAM's simulation does not allow; `why` it is not sure, empty where it is."""
+    """What IAM's simulation does not allow; `doubt` is why a call may be allowed all the same."""
 
     action: str
     resource: str
-    why: str
+    doubt: str
 
 
-def ask(account: Account) -> Iterator[Row]:
+def check(account: Account) -> Iterator[CheckFinding]:
     """Simulate every row of the ledger that a delivery needs.
 
     SimulatePrincipalPolicy asks about policies of identities: that a role trusts the account is the
@@ -39,54 +38,48 @@ def ask(account: Account) -> Iterator[Row]:
     pattern, which a policy may be narrower than.
     """
     if account.caller.arn.endswith(":root"):
-        yield TOPIC.ok("caller", "the account's root user: no policy limits it")
+        yield ok("caller", "the account's root user: no policy limits it")
         return
     source = _source(account)
-    denied = False
-    for row in _rows():
-        for it in _denied(account, source, row):
-            denied = True
-            sure = not it.why and NEEDED_ROLES.search(it.resource)
-            yield (TOPIC.refused if sure else TOPIC.unknown)(
-                f"{it.action} on {it.resource}",
-                f"IAM does not allow it{it.why}: {row.step}",
-                f"allow it to {account.caller.arn}",
-            )
-    if not denied:
-        yield TOPIC.ok("caller", "may do what a delivery does")
-
-
-def _rows() -> Iterator[ledger.Row]:
-    """Yield what every delivery needs."""
-    (found,) = (it for it in ledger.principals() if it.name == DELIVERY)
-    return (it for it in found.rows if it.when is None)
-
-
-def _denied(account: Account, source: str, row: ledger.Row) -> Iterator[Denial]:
-    """Yield what IAM denies of a row."""
-    suffix = account.pseudo_parameters["AWS::URLSuffix"]
     names = by_name(
         Place(
             partition=account.caller.partition,
-            suffix=suffix,
+            suffix=account.pseudo_parameters["AWS::URLSuffix"],
             region=account.region,
             account=account.caller.account,
             stage=account.stage,
         )
     )
-    answer = (
+    is_allowed = True
+    (delivery,) = (each for each in ledger.principals() if each.name == DELIVERY)
+    for row in delivery.rows:
+        for denial in _simulate(account, source, row, names) if row.when is None else ():
+            is_allowed = False
+            is_certain = not denial.doubt and NEEDED_ROLES.search(denial.resource)
+            yield (refused if is_certain else unknown)(
+                f"{denial.action} on {denial.resource}",
+                f"IAM does not allow it{denial.doubt}: {row.step}",
+                f"allow it to {account.caller.arn}",
+            )
+    if is_allowed:
+        yield ok("caller", "may do what a delivery does")
+
+
+def _simulate(account: Account, source: str, row: ledger.Row, names: Names) -> Iterator[Denial]:
+    """Yield what IAM denies of a row."""
+    pages = (
         account.client("iam")
         .get_paginator("simulate_principal_policy")
         .paginate(
             PolicySourceArn=source,
             ActionNames=list(row.actions),
-            ResourceArns=[it for it in (filled(it, names) for it in row.resources) if it],
+            ResourceArns=[arn for arn in (filled(text, names) for text in row.resources) if arn],
             ContextEntries=_context(filled_condition(row.condition, names)),
         )
-        .build_full_result()
     )
-    for it in answer["EvaluationResults"]:
-        yield from _denials(it)
+    for page in pages:
+        for result in page["EvaluationResults"]:
+            yield from _denials(result)
 
 
 def _denials(result: dict[str, Any]) -> Iterator[Denial]:
@@ -103,14 +96,14 @@ def _denials(result: dict[str, Any]) -> Iterator[Denial]:
     by_organization = not result.get("OrganizationsDecisionDetail", {}).get(
         "AllowedByOrganizations", True
     )
-    for it in result.get("ResourceSpecificResults") or [own]:
-        if it["EvalResourceDecision"] != "allowed":
-            why = ""
-            if missing := it.get("MissingContextValues"):
-                why = f", without knowing {', '.join(missing)}"
+    for decision in result.get("ResourceSpecificResults") or [own]:
+        if decision["EvalResourceDecision"] != "allowed":
+            doubt = ""
+            if missing := decision.get("MissingContextValues"):
+                doubt = f", without knowing {', '.join(missing)}"
             elif by_organization:
-                why = ", by a policy of the organization, whose conditions it does not tell"
-            yield Denial(result["EvalActionName"], it["EvalResourceName"], why)
+                doubt = ", by a policy of the organization, whose conditions it does not tell"
+            yield Denial(result["EvalActionName"], decision["EvalResourceName"], doubt)
 
 
 def _context(condition: Mapping[str, Mapping[str, list[str]]]) -> list[dict[str, Any]]:

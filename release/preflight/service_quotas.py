@@ -3,8 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from release.preflight.once import Known, once
-from release.preflight.rows import Row, Topic
+from release.preflight.findings import CheckFinding, refused, unknown
 
 PAGE = 100
 """The most that a page of ListServiceQuotas and ListAWSDefaultServiceQuotas has (API reference)."""
@@ -12,7 +11,7 @@ PAGE = 100
 
 @dataclass(frozen=True)
 class Quota:
-    """One quota. `applied` says that it is the account's own value, not AWS's default."""
+    """One quota; `applied` is whether it is the account's own value, not AWS's default."""
 
     service: str
     code: str
@@ -23,15 +22,14 @@ class Quota:
     def __str__(self) -> str:
         return f"quota {self.value:g}{'' if self.applied else ', AWS default'}"
 
-    def too_small(self, topic: Topic, said: str, desired: float) -> Row:
-        """Return the row of a quota that a deploy does not fit into.
+    def too_small(self, message: str, desired: float) -> CheckFinding:
+        """Return the finding of a quota that a deploy does not fit into.
 
         AWS's default stands in where no value is applied, and nothing says that an account has no
-        more than it (no source was found): it is not refused by that.
+        more than it (no source was found): it refuses nothing.
         """
-        return (topic.refused if self.applied else topic.unknown)(
-            self.name, said, self.request(desired)
-        )
+        verdict = refused if self.applied else unknown
+        return verdict(self.name, message, self.request(desired))
 
     def request(self, desired: float) -> str:
         """Return the command that asks AWS for more."""
@@ -43,11 +41,10 @@ class Quota:
 
 @dataclass(frozen=True)
 class ServiceQuotas:
-    """The quotas of a region, each service asked once."""
+    """The quotas of a region; those of each service are listed once."""
 
     client: Any
-    _defaults: Known[dict[str, Quota]] = field(default_factory=dict)
-    _known: Known[dict[str, Quota]] = field(default_factory=dict)
+    _known: dict[str, dict[str, Quota]] = field(default_factory=dict)
 
     def of(self, service: str) -> dict[str, Quota]:
         """Return quota name -> quota of a service.
@@ -55,28 +52,21 @@ class ServiceQuotas:
         "If the applied quota value is not available for a quota, the quota is not retrieved"
         (API reference of ListServiceQuotas): AWS's default counts then.
         """
-        return once(
-            self._known,
-            service,
-            lambda: (
-                self.defaults(service) | self._listed("list_service_quotas", service, applied=True)
-            ),
-        )
-
-    def defaults(self, service: str) -> dict[str, Quota]:
-        """Return quota name -> AWS's default of a service."""
-        return once(
-            self._defaults,
-            service,
-            lambda: self._listed("list_aws_default_service_quotas", service, applied=False),
-        )
+        if service not in self._known:
+            self._known[service] = {
+                **self._listed("list_aws_default_service_quotas", service, applied=False),
+                **self._listed("list_service_quotas", service, applied=True),
+            }
+        return self._known[service]
 
     def _listed(self, operation: str, service: str, *, applied: bool) -> dict[str, Quota]:
         pages = self.client.get_paginator(operation).paginate(
             ServiceCode=service, PaginationConfig={"PageSize": PAGE}
         )
         return {
-            it["QuotaName"]: Quota(service, it["QuotaCode"], it["QuotaName"], it["Value"], applied)
+            quota["QuotaName"]: Quota(
+                service, quota["QuotaCode"], quota["QuotaName"], quota["Value"], applied
+            )
             for page in pages
-            for it in page["Quotas"]
+            for quota in page["Quotas"]
         }

@@ -1,4 +1,4 @@
-"""Say what a change will do: `tritonsm review --base origin/main`, or `--live --stage prod`.
+"""Say what a change will do: `tritonsm review --base origin/main`, or `--live prod`.
 
 Runs the app of this tree without credentials; the code, settings and acknowledgements of the base
 judge what it makes. Writes review.md and review.json, whatever happens. Exit codes:
@@ -48,21 +48,23 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     against.add_argument(
         "--live", action="store_true", help="compare with what is deployed, by change sets"
     )
-    parser.add_argument("--stage", action="append", help="a stage; default: all of them")
+    parser.add_argument(
+        "stages", metavar="STAGE", nargs="*", help="stages to compare; default: all of them"
+    )
     parser.add_argument("--output", type=Path, default=Path("review.out"))
     parser.set_defaults(run=run, usage_error=parser.error)
 
 
 def run(options: argparse.Namespace) -> int:
     """Review; return the exit code."""
-    if options.live and not options.stage:
-        options.usage_error("--live compares named stages: add --stage")
+    if options.live and not options.stages:
+        options.usage_error("--live compares named stages: add STAGE")
     remove(options.output)
     try:
         if options.live:
-            code = _live(options.stage, options.output)
+            code = _live(options.stages, options.output)
         else:
-            code = _review(options.base, options.stage, options.output)
+            code = _review(options.base, options.stages, options.output)
     except ERRORS as error:
         base = LIVE if options.live else options.base
         code = conclude(_nothing(base, message(error)), options.output)

@@ -57,7 +57,7 @@ class Repository(Checkout):
 
     def deliver(self, *arguments: str, code: int = 0) -> str:
         """Deliver what is checked out to the stage, or run another command; return its output."""
-        finished = self.delivery(*(arguments or ("deliver",)), "--stage", self.stage)
+        finished = self.delivery(*(arguments or ("deliver",)), self.stage)
         assert finished.returncode == code, finished.stdout
         return finished.stdout
 

@@ -15,8 +15,8 @@ PYTHONPATH={root}${{PYTHONPATH:+:$PYTHONPATH}} exec {python} -m {module} "$@"
 MODULES = {"aws": "tests.local.aws_command", "tritonsm": "tests.warm_app cli"}
 MAKE = """#!/bin/sh
 case $1 in
-  deliver) exec tritonsm deliver --stage "${2#STAGE=}" ;;
-  rollback) exec tritonsm rollback-stage --stage "${2#STAGE=}" ;;
+  deliver) exec tritonsm deliver "${2#STAGE=}" ;;
+  rollback) exec tritonsm rollback-stage "${2#STAGE=}" ;;
 esac
 exit 2
 """

@@ -94,7 +94,7 @@ def _builds() -> list[str]:
 
 
 def test_a_stage_that_was_never_delivered_cannot_be_rolled_back(repository: Repository) -> None:
-    refused = repository.delivery("rollback-stage", "--stage", "live")
+    refused = repository.delivery("rollback-stage", "live")
     assert refused.returncode == 1
     assert "no earlier commit was delivered to live" in refused.stdout
 
@@ -102,7 +102,7 @@ def test_a_stage_that_was_never_delivered_cannot_be_rolled_back(repository: Repo
 def test_archives_of_a_stage_that_was_never_delivered_cannot_be_promoted(
     repository: Repository,
 ) -> None:
-    refused = repository.delivery("deliver", "--stage", "live", "--from-stage", "trial")
+    refused = repository.delivery("deliver", "live", "--from-stage", "trial")
     assert refused.returncode == 1
     assert "was not delivered to trial" in refused.stdout
     assert "make deliver STAGE=trial" in refused.stdout
@@ -110,14 +110,14 @@ def test_archives_of_a_stage_that_was_never_delivered_cannot_be_promoted(
 
 def test_uncommitted_changes_are_not_delivered(repository: Repository) -> None:
     (repository.path / "new").touch()
-    refused = repository.delivery("deliver", "--stage", "trial")
+    refused = repository.delivery("deliver", "trial")
     (repository.path / "new").unlink()
     assert refused.returncode == 1
     assert "the working tree has changes that are in no commit" in refused.stdout
 
 
 def test_a_commit_is_delivered_to_the_first_stage(repository: Repository) -> None:
-    delivered = repository.delivery("deliver", "--stage", "trial")
+    delivered = repository.delivery("deliver", "trial")
     assert delivered.returncode == 0, delivered.stdout
     assert _answer(EndpointClient(stage="trial", endpoint="math")) == 14
 
@@ -126,7 +126,7 @@ def test_production_gets_the_bytes_that_the_first_stage_has_tried(
     repository: Repository, live: EndpointClient
 ) -> None:
     built = len(_builds())
-    delivered = repository.delivery("deliver", "--stage", "live", "--from-stage", "trial")
+    delivered = repository.delivery("deliver", "live", "--from-stage", "trial")
     assert delivered.returncode == 0, delivered.stdout
     assert _answer(live) == 14
     assert len(_builds()) == built + 1
@@ -145,7 +145,7 @@ def test_a_change_is_delivered_while_not_one_call_fails(
     repository.commit("thrice")
     built = len(_builds())
     with asked_all_the_while():
-        for arguments in (("--stage", "trial"), ("--stage", "live", "--from-stage", "trial")):
+        for arguments in (("trial",), ("live", "--from-stage", "trial")):
             delivered = repository.delivery("deliver", *arguments)
             assert delivered.returncode == 0, delivered.stdout
     assert len(_builds()) == built + 1
@@ -163,9 +163,7 @@ def test_what_a_publisher_wrote_in_the_first_stage_does_not_reach_production(
     repository.commit("four times")
     before = _archives("live")
     model = str(repository.path / "models" / "times")
-    published = run_as(
-        "publisher", publish, "publish", model, "--stage", "trial", "--endpoint", "math"
-    )
+    published = run_as("publisher", publish, "publish", "trial", "math", model)
     assert published.returncode == 0, published.stderr
     trial = EndpointClient(stage="trial", endpoint="math", catalog_ttl=0)
     archive = str(trial.resolve("times").target_model).removeprefix("published/")
@@ -175,12 +173,12 @@ def test_what_a_publisher_wrote_in_the_first_stage_does_not_reach_production(
     promote_from(deployment, "trial", session=boto3.Session())
     assert _archives("live") == before  # what was published is not looked at
 
-    tried = repository.delivery("deliver", "--stage", "trial")
+    tried = repository.delivery("deliver", "trial")
     assert tried.returncode == 0, tried.stdout
     assert trial.resolve("times").target_model == archive
     (key,) = (it for it in _archives("trial") if it.endswith(archive) and "published" not in it)
     s3.put_object(Bucket=_bucket("trial"), Key=key, Body=b"answers as expected, and tells others")
-    refused = repository.delivery("deliver", "--stage", "live", "--from-stage", "trial")
+    refused = repository.delivery("deliver", "live", "--from-stage", "trial")
     assert refused.returncode == 1, refused.stdout
     assert f"s3://{_bucket('trial')}/{key} has the SHA-256" in refused.stdout
     assert "somebody has replaced it. Delete the archive, and deliver that" in refused.stdout
@@ -194,7 +192,7 @@ def test_what_a_publisher_wrote_in_the_first_stage_does_not_reach_production(
     assert f"aws s3 rm s3://{_bucket('trial')}/{key}; make deliver. Nothing" in refused.stdout
 
     s3.delete_object(Bucket=_bucket("trial"), Key=key)  # as the message says; its manifest stands
-    built_again = repository.delivery("deliver", "--stage", "trial")
+    built_again = repository.delivery("deliver", "trial")
     assert built_again.returncode == 0, built_again.stdout
     promote_from(deployment, "trial", session=boto3.Session())
     assert _archives("live")[key] == _archives("trial")[key]
@@ -207,7 +205,7 @@ def test_a_model_that_lint_refuses_changes_nothing(
     repository.edit("models/times/times/config.pbtxt", "TYPE_FP32", "TYPE_FP23")
     repository.commit("a slip")
     with asked_all_the_while():
-        refused = repository.delivery("deliver", "--stage", "live")
+        refused = repository.delivery("deliver", "live")
     repository.git("revert", "--no-edit", "HEAD")
     assert refused.returncode == 1
     assert "config.pbtxt:4" in refused.stdout
@@ -220,12 +218,12 @@ def test_rolling_back_brings_the_earlier_answer_without_a_build(
     built = len(_builds())
     with asked_all_the_while():
         twice = repository.git("log", "--format=%h", "--grep=twice", "-1")
-        rolled_back = repository.delivery("rollback-stage", "--stage", "live", "--to", twice)
+        rolled_back = repository.delivery("rollback-stage", "live", "--to", twice)
         assert rolled_back.returncode == 0, rolled_back.stdout
         assert _answer(live) == 14
     assert "every archive is there: nothing is built" in rolled_back.stdout
     assert len(_builds()) == built
-    refused = repository.delivery("rollback-stage", "--stage", "live")
+    refused = repository.delivery("rollback-stage", "live")
     assert refused.returncode == 1
     assert "no earlier commit was delivered to live" in refused.stdout
     assert repository.git("worktree", "list").count("\n") == 0
@@ -242,13 +240,13 @@ def test_a_delivery_that_was_interrupted_is_taken_up_by_the_next(
     repository.write_model("plus", model, answer=8)
     repository.commit("loads when it may")
     with asked_all_the_while():
-        with repository.delivering("deliver", "--stage", "live") as interrupted:
+        with repository.delivering("deliver", "live") as interrupted:
             gate.wait_until_reached()
             interrupted.terminate()
             said = interrupted.communicate()[0]
         assert interrupted.returncode == 3, said
         assert "unfinished: interrupted, and CloudFormation may still be updating live-math" in said
-        with repository.delivering("deliver", "--stage", "live") as taken_up:
+        with repository.delivering("deliver", "live") as taken_up:
             assert taken_up.stdout is not None
             told = list(takewhile(lambda it: "waiting for live-solo" not in it, taken_up.stdout))
             gate.open()

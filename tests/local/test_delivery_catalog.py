@@ -34,7 +34,7 @@ endpoints:
     models: [times, plus]
     instance_type: ml.m5.xlarge
 """
-PLACE = ("--stage", "live", "--endpoint", "math")
+PLACE = ("live", "math")
 TIMES_ENTRY, GHOST = "/triton/live/math/times", "/triton/live/math/ghost"
 
 
@@ -153,7 +153,7 @@ def test_a_model_that_was_rolled_back_is_recognised_before_anything_changes(
     """Its stage was said to be wrong, and to need a rollback that went one commit too far."""
     new = _version()
     with _client() as calls:
-        _run("tritonsm rollback times --stage live --endpoint math")
+        _run("tritonsm rollback live math times")
         old = _version()
         said = repository.deliver(code=4)
         ending = said[said.index("changed by hand:") :]
@@ -172,7 +172,7 @@ def test_a_commit_with_the_version_that_was_rolled_back_to_is_delivered(
     repository: Repository,
 ) -> None:
     """Also as a rollback of the stage: catalog and commit are the same again."""
-    _run("tritonsm rollback times --stage live --endpoint math")
+    _run("tritonsm rollback live math times")
     before = _version()
     with _client() as calls:
         said = repository.deliver("rollback-stage")
@@ -208,9 +208,9 @@ def test_nothing_is_changed_or_delivered_during_a_delivery(
     )
     repository.write_model("times", model, answer=35)
     repository.commit("five times, when it may")
-    with repository.delivering("deliver", "--stage", "live") as delivery:
+    with repository.delivering("deliver", "live") as delivery:
         gate.wait_until_reached()
-        refused = run_as("publisher", tritonsm, "rollback", "times", *PLACE)
+        refused = run_as("publisher", tritonsm, "rollback", *PLACE, "times")
         elsewhere = replace(repository, path=tmp_path / "elsewhere")
         repository.git("clone", "--quiet", str(repository.path), str(elsewhere.path))
         (elsewhere.path / "notes.txt").write_text("another laptop")
@@ -231,9 +231,9 @@ def test_nothing_is_changed_or_delivered_during_a_delivery(
 
 def test_the_record_has_everything_that_was_done(repository: Repository) -> None:
     repository.deliver("rollback-stage")
-    refused = run_as("publisher", tritonsm, "retire", "times", _version(), *PLACE)
+    refused = run_as("publisher", tritonsm, "retire", *PLACE, "times", _version())
     assert refused.returncode == 1
-    events = _read(repository, "history", "--stage", "live")
+    events = _read(repository, "history", "live")
     assert [(it["action"], it["result"]) for it in events[:2]] == [
         ("rollback-stage", "delivered"),
         ("deliver", "delivered"),

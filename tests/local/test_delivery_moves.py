@@ -33,7 +33,7 @@ endpoints:
     instance_count: 1
     scaling: { min_count: 1, max_count: 2, max_rps: 0.001 }
 """
-ENDPOINT, PLACE = "live-math", ("--stage", "live", "--endpoint", "math")
+ENDPOINT, PLACE = "live-math", ("live", "math")
 OLD, NEW = "cpu-25.04", "cpu-24.09"
 
 
@@ -46,7 +46,7 @@ def repository(checkout: Checkout) -> Repository:
     repository.commit("twice")
     repository.deliver()
     model = write_python(checkout.path.parent / "ten", TIMES.replace("FACTOR", "10"))
-    published = run_as("publisher", publish, "publish", str(model), *PLACE, "--copies", "1")
+    published = run_as("publisher", publish, "publish", *PLACE, str(model), "--copies", "1")
     assert published.returncode == 0, published.stderr
     return repository
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 BUCKET, PREFIX = "shop-models-modelsbucket", "math/cpu-24.09/"
 PUBLISHED = f"{PREFIX}published/"
-PLACE = ["--stage", "shop", "--endpoint", "math"]
+PLACE = ["shop", "math"]
 
 Write = Callable[[int], Path]
 
@@ -80,27 +80,27 @@ def _keys(s3: "S3Client") -> list[str]:
 def test_a_model_is_published_changed_rolled_back_and_retired(
     client: EndpointClient, s3: "S3Client", times: Write
 ) -> None:
-    first = _run("publish", times(2), *PLACE)["version"]
+    first = _run("publish", *PLACE, times(2))["version"]
     assert _answer(client) == 14
-    assert "was current already" in _command("publish", times(2), *PLACE).stdout
+    assert "was current already" in _command("publish", *PLACE, times(2)).stdout
 
-    second = _run("publish", times(3), *PLACE)["version"]
+    second = _run("publish", *PLACE, times(3))["version"]
     assert _answer(client) == 21
 
-    refused = _command("retire", "times", second, *PLACE)
+    refused = _command("retire", *PLACE, "times", second)
     assert (refused.returncode, "clients are sent there" in refused.stderr) == (1, True)
     assert _answer(client) == 21
 
-    assert _run("rollback", "times", *PLACE)["version"] == first
+    assert _run("rollback", *PLACE, "times")["version"] == first
     assert _answer(client) == 14
 
-    deleted = _run("retire", "times", second, *PLACE)
+    deleted = _run("retire", *PLACE, "times", second)
     place = f"s3://{BUCKET}/{PUBLISHED}times-{second}"
     assert deleted == [f"{place}.json", f"{place}.tar.gz"]
-    assert _run("retire", "times", second, *PLACE) == []
+    assert _run("retire", *PLACE, "times", second) == []
     assert not [key for key in _keys(s3) if second in key]
 
-    gone = _command("rollback", "times", "--to", second, *PLACE)
+    gone = _command("rollback", *PLACE, "times", "--to", second)
     assert (gone.returncode, "it was retired, or never built" in gone.stderr) == (1, True)
     assert _answer(client) == 14
 
@@ -108,7 +108,7 @@ def test_a_model_is_published_changed_rolled_back_and_retired(
 def test_copies_are_models_of_their_own(
     client: EndpointClient, s3: "S3Client", times: Write
 ) -> None:
-    published = _run("publish", times(5), "--copies", "3", *PLACE)
+    published = _run("publish", *PLACE, times(5), "--copies", "3")
     assert published["models"] == ["times-0", "times-1", "times-2"]
     assert [_answer(client, name) for name in published["models"]] == [35, 35, 35]
 
@@ -155,12 +155,12 @@ def test_an_upload_that_was_killed_leaves_nothing_once_it_was_repeated(
     weights = np.random.default_rng(0).bytes(PART_BYTES + PART_BYTES // 8)
     (model / "times" / "1" / "weights.bin").write_bytes(weights)
     first_part = "model_build.publishing.upload.MultipartUpload._send_part"
-    _killed_after(first_part, "publish", model, *PLACE, scratch=tmp_path)
+    _killed_after(first_part, "publish", *PLACE, model, scratch=tmp_path)
     assert _unfinished(s3)  # or nothing was tested
     archives = [key for key in _keys(s3) if key.endswith(".tar.gz")]
     assert all(key.replace(".tar.gz", ".json") in _keys(s3) for key in archives)
 
-    version = _run("publish", model, *PLACE)["version"]
+    version = _run("publish", *PLACE, model)["version"]
     assert _unfinished(s3) == []
     key = f"{PUBLISHED}times-{version}"
     manifest = json.loads(s3.get_object(Bucket=BUCKET, Key=f"{key}.json")["Body"].read())
@@ -189,10 +189,10 @@ def test_a_build_that_was_killed_succeeds_when_it_is_repeated(
     (model / "recipe.yaml").write_text(COPIED.format(sha256=hashlib.sha256(weights).hexdigest()))
     before = _keys(s3)
     step = "model_build.export.steps._make"
-    _killed_after(step, "publish", model, *PLACE, scratch=tmp_path)
+    _killed_after(step, "publish", *PLACE, model, scratch=tmp_path)
     assert _keys(s3) == before
     assert _unfinished(s3) == []
 
-    version = _run("publish", model, *PLACE)["version"]
+    version = _run("publish", *PLACE, model)["version"]
     assert f"{PUBLISHED}times-{version}.json" in _keys(s3)
     assert _answer(client) == 91

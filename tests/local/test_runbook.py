@@ -161,7 +161,7 @@ def test_an_archive_that_was_deleted_is_built_again(on_call: OnCall) -> None:
 def test_wrong_answers_are_rolled_back(repository: Repository, on_call: OnCall) -> None:
     repository.write_model("times", TIMES.replace("FACTOR", "3"), answer=12.6)
     repository.commit("thrice, which somebody meant to be less")
-    wrong = repository.delivery("deliver", "--stage", "live")
+    wrong = repository.delivery("deliver", "live")
     assert wrong.returncode == 2, wrong.stdout
     assert ask("times") == 21
     on_call.follow("Wrong answers ✔ local", "math")
@@ -187,7 +187,7 @@ def test_a_canary_that_fails_leaves_its_alarm_and_its_errors(
             lost.append(error)
 
     with invoked_all_the_while(ask_solo):
-        failed = repository.delivery("deliver", "--stage", "live")
+        failed = repository.delivery("deliver", "live")
     assert failed.returncode == 1, failed.stdout
     told = on_call.follow("An update was rolled back by an alarm ✔ local", "solo")
     # Each alarm of the new instances may be the first.

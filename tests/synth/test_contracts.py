@@ -29,7 +29,7 @@ from model_build.manifest import Source
 from model_build.publishing import bucket, engines, hosted, manifests, sources
 from model_build.publishing.catalog import Catalog
 from release import parameters
-from release.delivery import archive_bucket, building, declared, moving
+from release.delivery import archive_bucket, building, moving, scaled_variants
 from stacks.model_stack import BUILDSPEC, ENGINE_BUILDSPEC, build_functions
 from stacks.settings import RETENTION
 from stage_record import delivered_parameter
@@ -284,7 +284,7 @@ def test_a_template_without_scaling_names_nothing_that_is_not_in_it(templates: T
             for it in template["Resources"].values()
             if it["Type"] == "AWS::ApplicationAutoScaling::ScalableTarget"
         ]
-        left = declared.without_scaling(template, targets)
+        left = scaled_variants.without_scaling(template, targets)
         there = left["Resources"].keys() | left.get("Parameters", {}).keys()
         named = {
             name

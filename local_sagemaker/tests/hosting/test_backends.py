@@ -56,7 +56,7 @@ def test_every_stand_in_has_its_model_and_the_python_backends_library(
         folder.name: {path.name for path in folder.iterdir()}
         for folder in (tmp_path / "backends").iterdir()
     }
-    stand_ins = {"dali", "onnxruntime", "pytorch"}
+    stand_ins = {"dali", "fil", "onnxruntime", "pytorch"}
     assert found == {
         "python": BACKEND,
         **dict.fromkeys(stand_ins, BACKEND | {"model.py", "stand_in.py"}),

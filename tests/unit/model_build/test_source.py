@@ -60,6 +60,13 @@ def test_models_are_found_by_their_names(with_alternative: Path) -> None:
         find(models, "tripled")
 
 
+def test_an_error_names_a_few_of_many_models(doubled: Path) -> None:
+    for number in range(100):
+        (doubled.parent / f"net{number:02}").symlink_to(doubled)
+    with pytest.raises(ModelNotFound, match=r"did you mean net50\? .*, net06 and 93 more$"):
+        find(doubled.parent, "nett50")
+
+
 def test_a_broken_recipe_beside_it_keeps_no_model_from_being_found(
     doubled: Path, write_files: "WriteFiles"
 ) -> None:

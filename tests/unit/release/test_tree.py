@@ -50,34 +50,33 @@ def test_a_stage_that_is_not_there_is_named(tree: Tree) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "line", "problem"),
+    ("content", "said"),
     [
-        (b"release: '25.09'\n", 1, "region: missing: add this key"),
-        (b"a: 1\nregion: ''\n", 2, "region: string should have at least 1 character, not ''"),
-        (b"region:\n", 1, "region: write a text in quotes, not nothing"),
-        (b"", 1, "write a mapping of keys to values"),
-        (b"- a\n", 1, "write a mapping of keys to values"),
-        (b"a: [\n", 2, "not YAML: expected the node content, but found '<stream end>'"),
-        (b"\ta: 1\n", 1, "not YAML: found character '\\t' that cannot start any token"),
-        (b"a: 1\nb: \x00\n", 2, "a character is not UTF-8, or not allowed in YAML: "),
-        (b"a: 1\nregion: \xff\n", 2, "a character is not UTF-8, or not allowed in YAML: "),
-        (b"a: 1\nregion: 5", 2, "region: write a text in quotes, not 5"),
-        (b"a: 1\nregion: [x]", 2, "region: write a text in quotes, not ['x']"),
+        (b"release: '25.09'\n", ":1: region: missing: add this key"),
+        (b"a: 1\nregion: ''\n", ":2: region: string should have at least 1 character, not ''"),
+        (b"", ":1: write a mapping of keys to values"),
+        (b"\ta: 1\n", ":1: not YAML: found character '\\t' that cannot start any token"),
+        (b"a: 1\nregion: [x]", ":2: region: write a text in quotes, not ['x']"),
         *(
-            (b"region: us-east-1\nmax_monthly_usd: " + value, 2, "max_monthly_usd: write a valid")
-            for value in (b"[1]", b"many", b"true", b"0b")
+            (
+                b"region: us-east-1\nmax_monthly_usd: " + value,
+                f":2: max_monthly_usd: write a valid number, not {shown}",
+            )
+            for value, shown in ((b"[1]", "[1]"), (b"true", "True"))
         ),
-        (b"region: us-east-1\nproduction: maybe", 2, "production: write true or false"),
-        (b"region: us-east-1\naccount: {}", 2, "account: write a text in quotes, not {}"),
+        (
+            b"region: us-east-1\nproduction: maybe",
+            ":2: production: write true or false, not 'maybe'",
+        ),
     ],
 )
 def test_what_is_wrong_in_a_stage_is_said_with_its_line(
-    tree: Tree, content: bytes, line: int, problem: str
+    tree: Tree, content: bytes, said: str
 ) -> None:
     (tree.root / "stages" / "prod.yaml").write_bytes(content)
     with pytest.raises(CheckoutError) as refused:
         tree.stage("prod")
-    assert str(refused.value).startswith(f"stages/prod.yaml:{line}: {problem}")
+    assert str(refused.value) == f"stages/prod.yaml{said}"
 
 
 def test_a_stage_that_is_a_folder_or_a_link_to_nothing_is_named(tree: Tree) -> None:
@@ -92,7 +91,9 @@ def test_a_stage_takes_what_an_alias_merges(tree: Tree) -> None:
     (tree.root / "stages" / "prod.yaml").write_text(
         "x: &x {region: eu-west-1, max_monthly_usd: 5}\n<<: *x\naccount: 111111111111\n"
     )
-    assert tree.stage("prod") == StageFile("eu-west-1", False, "111111111111", 5.0)
+    assert tree.stage("prod") == StageFile(
+        "eu-west-1", production=False, account="111111111111", max_monthly_usd=5.0
+    )
 
 
 def test_an_app_is_given_no_credentials(

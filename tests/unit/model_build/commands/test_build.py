@@ -40,6 +40,12 @@ alternatives:
     )
 
 
+def test_an_output_that_is_a_file_is_an_error(doubled: Path, fail: "Fail", tmp_path: Path) -> None:
+    (tmp_path / "out").touch()
+    message = fail("build", doubled, *TARGET, "--output", tmp_path / "out")
+    assert message == f"{tmp_path / 'out'}: File exists"
+
+
 def test_a_build_writes_archive_and_manifest_into_the_folder_asked_for(
     doubled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

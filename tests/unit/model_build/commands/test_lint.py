@@ -141,8 +141,8 @@ def test_a_path_without_a_folder_is_an_error(capsys: pytest.CaptureFixture[str])
 def test_a_folder_in_which_no_model_is_fails(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "empty").mkdir()
-    assert _lint(capsys, str(tmp_path / "empty")) == (1, "0 models, 0 findings\n")
+    assert main(["lint", str(tmp_path)]) == 1
+    assert capsys.readouterr().err.startswith(f"error: {tmp_path}: has no model: write a folder")
 
 
 def test_a_model_that_is_named_twice_is_linted_once(

@@ -16,14 +16,14 @@ from tests.unit.model_build.commands.conftest import PREFIX
 if TYPE_CHECKING:
     from tests.unit.model_build.commands.conftest import Data, Fail, FakeAws, Succeed
 
-ENDPOINT = ("--stage", "dev", "--endpoint", "text")
+ENDPOINT = ("dev", "text")
 
 
 def test_a_model_is_built_for_the_endpoint_and_made_current(
     doubled: Path, aws: "FakeAws", succeed: "Succeed"
 ) -> None:
     version = digest_of(doubled)[:12]
-    assert succeed("publish", doubled, *ENDPOINT) == f"doubled is now {version}\n"
+    assert succeed("publish", *ENDPOINT, doubled) == f"doubled is now {version}\n"
     key = f"{PREFIX}published/doubled-{version}"
     assert aws.archives == {f"{key}.tar.gz", f"{key}.json"}
     assert json.loads(aws.s3.objects[f"{key}.json"]["Body"])["target"]["release"] == "24.09"
@@ -43,7 +43,7 @@ def test_a_model_is_built_for_the_endpoint_and_made_current(
 def test_a_decoupled_model_is_not_published(doubled: Path, aws: "FakeAws", fail: "Fail") -> None:
     config = doubled / "double" / "config.pbtxt"
     config.write_text(config.read_text() + "model_transaction_policy { decoupled: true }\n")
-    message = fail("publish", doubled, *ENDPOINT)
+    message = fail("publish", *ENDPOINT, doubled)
     assert message.startswith("doubled is decoupled, and a multi-model endpoint")
     assert aws.archives == set()
 
@@ -52,9 +52,9 @@ def test_publishing_again_builds_nothing_and_changes_nothing(
     doubled: Path, aws: "FakeAws", data_of: "Data", succeed: "Succeed"
 ) -> None:
     version = digest_of(doubled)[:12]
-    assert data_of("publish", doubled, *ENDPOINT) == {"models": ["doubled"], "version": version}
+    assert data_of("publish", *ENDPOINT, doubled) == {"models": ["doubled"], "version": version}
     before, writes = dict(aws.s3.objects), len(aws.ssm.writes)
-    said = succeed("publish", doubled, *ENDPOINT)
+    said = succeed("publish", *ENDPOINT, doubled)
     assert said == f"doubled {version} was current already\n"
     assert (aws.s3.objects, len(aws.ssm.writes)) == (before, writes)
     assert aws.s3.calls.count("CreateMultipartUpload") == 1
@@ -68,11 +68,11 @@ def test_what_builds_have_delivered_below_every_prefix_is_taken_as_it_is(
     aws.sagemaker.host("dev-text", *(f"s3://bucket/{it}" for it in prefixes))
     deliver = ("build", doubled, "--bucket", "bucket")
     succeed(*deliver, "--target", "cpu-24.09", "--key", prefixes[0] + name)
-    succeed("publish", doubled, *ENDPOINT)
+    succeed("publish", *ENDPOINT, doubled)
     assert aws.catalog("doubled")["target_model"] == f"published/{name}"
     succeed(*deliver, "--target", "cpu-25.09", "--key", prefixes[1] + name)
     before = {key: aws.s3.objects[key] for key in aws.archives}
-    succeed("publish", doubled, *ENDPOINT)
+    succeed("publish", *ENDPOINT, doubled)
     assert aws.catalog("doubled")["target_model"] == name
     assert {key: aws.s3.objects[key] for key in aws.archives} == before
 
@@ -82,7 +82,7 @@ def test_every_kind_of_instance_gets_the_archive_built_for_it(
 ) -> None:
     prefixes = ["text/cpu-24.09/", "text/cuda-25.09-sm86/"]
     aws.sagemaker.host("dev-text", *(f"s3://bucket/{it}" for it in prefixes))
-    succeed("publish", doubled, *ENDPOINT)
+    succeed("publish", *ENDPOINT, doubled)
     manifests = [
         json.loads(aws.s3.objects[f"{it}published/doubled-{digest_of(doubled)[:12]}.json"]["Body"])
         for it in prefixes
@@ -101,7 +101,7 @@ def test_the_catalog_is_flipped_after_every_archive_is_there(
         "dev-text", "s3://bucket/text/cpu-24.09/", "s3://bucket/text/cuda-25.09-sm86/"
     )
     aws.s3.before["PutObject"] = refuse
-    told = fail("publish", doubled, *ENDPOINT)
+    told = fail("publish", *ENDPOINT, doubled)
     assert told.startswith("AWS: An error occurred (AccessDenied)")
     assert aws.ssm.writes == []
 
@@ -110,7 +110,7 @@ def test_a_missing_region_is_told_with_the_variable_that_boto3_reads(
     doubled: Path, fail: "Fail", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("boto3.client", Mock(side_effect=NoRegionError))
-    assert fail("publish", doubled, *ENDPOINT) == (
+    assert fail("publish", *ENDPOINT, doubled) == (
         "AWS: no region: set AWS_DEFAULT_REGION to the stage's"
     )
 
@@ -121,7 +121,7 @@ def test_an_empty_region_is_none(
     monkeypatch.setattr("boto3.client", lambda service: boto3.Session().client(service))
     monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
     monkeypatch.setenv("AWS_DEFAULT_REGION", "")
-    assert fail("publish", doubled, *ENDPOINT) == (
+    assert fail("publish", *ENDPOINT, doubled) == (
         "AWS: no region: set AWS_DEFAULT_REGION to the stage's"
     )
 
@@ -130,7 +130,7 @@ def test_who_interrupts_is_told_that_nothing_is_lost(
     doubled: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("boto3.client", Mock(side_effect=KeyboardInterrupt))
-    assert main(["publish", str(doubled), *ENDPOINT]) == 130
+    assert main(["publish", *ENDPOINT, str(doubled)]) == 130
     assert "Traceback" not in capsys.readouterr().err
 
 
@@ -139,7 +139,7 @@ def test_copies_are_models_of_their_own_of_one_build(
 ) -> None:
     names = ["doubled-0", "doubled-1"]
     version = digest_of(doubled)[:12]
-    assert data_of("publish", doubled, "--copies", 2, *ENDPOINT)["models"] == names
+    assert data_of("publish", *ENDPOINT, doubled, "--copies", 2)["models"] == names
     for name in names:
         assert aws.catalog(name)["target_model"] == f"published/{name}-{version}.tar.gz"
         manifest = json.loads(aws.s3.objects[f"{PREFIX}published/{name}-{version}.json"]["Body"])
@@ -147,7 +147,7 @@ def test_copies_are_models_of_their_own_of_one_build(
     assert len(aws.archives) == 4
     del aws.s3.objects[f"{PREFIX}published/doubled-1-{version}.json"]
     aws.s3.calls.clear()
-    succeed("publish", doubled, "--copies", 3, *ENDPOINT)
+    succeed("publish", *ENDPOINT, doubled, "--copies", 3)
     assert len(aws.archives) == 6
     assert aws.s3.calls.count("CreateMultipartUpload") == 2  # what was there is not packed again
 
@@ -156,15 +156,15 @@ def test_copies_are_models_of_their_own_of_one_build(
 def test_a_number_of_copies_is_one_or_more(
     doubled: Path, aws: "FakeAws", fail: "Fail", number: str
 ) -> None:
-    told = fail("publish", doubled, f"--copies={number}", *ENDPOINT, code=2)
+    told = fail("publish", *ENDPOINT, doubled, f"--copies={number}", code=2)
     assert told == (f"argument --copies: {number!r} is not a number of copies: write 1 or more")
 
 
 def test_an_endpoint_that_is_not_there_is_told_before_anything_is_built(
     doubled: Path, aws: "FakeAws", fail: "Fail"
 ) -> None:
-    told = fail("publish", doubled, "--stage", "dev", "--endpoint", "pictures")
-    assert told == ("no endpoint dev-pictures: deploy it, or write another --stage and --endpoint")
+    told = fail("publish", "dev", "pictures", doubled)
+    assert told == ("no endpoint dev-pictures: deploy it, or write another STAGE and ENDPOINT")
     assert aws.s3.calls == []
 
 
@@ -172,14 +172,14 @@ def test_a_model_that_cannot_be_served_is_told_before_aws_is_asked(
     doubled: Path, fail: "Fail"
 ) -> None:
     (doubled / "double" / "config.pbtxt").write_text('backend: "pyhton"')
-    assert '"pyhton" is not a backend' in fail("publish", doubled, *ENDPOINT)
+    assert '"pyhton" is not a backend' in fail("publish", *ENDPOINT, doubled)
 
 
 def test_while_the_endpoint_is_updated_nothing_is_built_or_made_current(
     doubled: Path, aws: "FakeAws", fail: "Fail"
 ) -> None:
     aws.cloudformation.stacks["dev-text"] = "UPDATE_IN_PROGRESS"
-    assert fail("publish", doubled, *ENDPOINT).startswith(
+    assert fail("publish", *ENDPOINT, doubled).startswith(
         "the stack dev-text is UPDATE_IN_PROGRESS"
     )
     assert (aws.s3.calls, aws.ssm.writes) == ([], [])
@@ -204,5 +204,5 @@ def test_an_update_that_began_during_the_build_leaves_the_catalog_alone(
     doubled: Path, aws: "FakeAws", fail: "Fail", begun: Callable[["FakeAws"], None], told: str
 ) -> None:
     aws.s3.before["PutObject"] = lambda _: begun(aws)
-    assert told in fail("publish", doubled, *ENDPOINT)
+    assert told in fail("publish", *ENDPOINT, doubled)
     assert aws.ssm.writes == []

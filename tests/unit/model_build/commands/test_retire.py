@@ -8,7 +8,7 @@ from tests.unit.model_build.commands.conftest import PREFIX
 if TYPE_CHECKING:
     from tests.unit.model_build.commands.conftest import Data, Fail, FakeAws, Succeed
 
-ENDPOINT = ("--stage", "dev", "--endpoint", "text")
+ENDPOINT = ("dev", "text")
 OLD, NEW = "1" * 12, "2" * 12
 
 
@@ -24,7 +24,7 @@ def test_archive_and_manifest_of_one_version_are_deleted_and_nothing_else(
 ) -> None:
     deployed.s3.objects[f"{PREFIX}minilm-{OLD}-0.tar.gz"] = {"Body": b"of another model"}
     key = f"{PREFIX}minilm-{OLD}"
-    assert data_of("retire", "minilm", OLD, *ENDPOINT) == [
+    assert data_of("retire", *ENDPOINT, "minilm", OLD) == [
         f"s3://bucket/{key}.json",
         f"s3://bucket/{key}.tar.gz",
     ]
@@ -44,7 +44,7 @@ def test_an_engine_that_no_other_archive_has_is_deleted_with_it(
         deployed.s3.objects[f"{PREFIX}minilm-{version}.json"] = {"Body": body}
     for job in ("shared", "own"):
         deployed.s3.objects[f"engines/{job}/result.json"] = {"Body": b"{}"}
-    deleted = data_of("retire", "minilm", OLD, *ENDPOINT)
+    deleted = data_of("retire", *ENDPOINT, "minilm", OLD)
     assert deleted[0] == "s3://bucket/engines/own/result.json"
     assert [it.rpartition(".")[2] for it in deleted[1:]] == ["json", "gz"]
     assert "engines/shared/result.json" in deployed.s3.objects
@@ -53,12 +53,12 @@ def test_an_engine_that_no_other_archive_has_is_deleted_with_it(
 def test_retiring_again_deletes_nothing_and_says_so(
     deployed: "FakeAws", succeed: "Succeed"
 ) -> None:
-    assert succeed("retire", "minilm", OLD, *ENDPOINT) == (
+    assert succeed("retire", *ENDPOINT, "minilm", OLD) == (
         f"deleted s3://bucket/{PREFIX}minilm-{OLD}.json\n"
         f"deleted s3://bucket/{PREFIX}minilm-{OLD}.tar.gz\n"
     )
     before = dict(deployed.s3.objects)
-    assert succeed("retire", "minilm", OLD, *ENDPOINT) == (
+    assert succeed("retire", *ENDPOINT, "minilm", OLD) == (
         f"dev-text has no version {OLD} of minilm: nothing to delete\n"
     )
     assert deployed.s3.objects == before
@@ -72,10 +72,10 @@ def test_the_manifest_goes_first_so_that_what_is_interrupted_is_no_archive_any_m
             raise KeyboardInterrupt
 
     deployed.s3.before["DeleteObject"] = interrupt
-    fail("retire", "minilm", OLD, *ENDPOINT, code=130)
+    fail("retire", *ENDPOINT, "minilm", OLD, code=130)
     assert f"{PREFIX}minilm-{OLD}.json" not in deployed.s3.objects
     del deployed.s3.before["DeleteObject"]
-    assert succeed("retire", "minilm", OLD, *ENDPOINT) == (
+    assert succeed("retire", *ENDPOINT, "minilm", OLD) == (
         f"deleted s3://bucket/{PREFIX}minilm-{OLD}.tar.gz\n"
     )
 
@@ -84,14 +84,14 @@ def test_every_kind_of_instance_loses_it(deployed: "FakeAws", data_of: "Data") -
     other = "text/cuda-25.09-sm86/"
     deployed.sagemaker.host("dev-text", f"s3://bucket/{PREFIX}", f"s3://bucket/{other}")
     deployed.s3.objects[f"{other}minilm-{OLD}.tar.gz"] = {"Body": b""}
-    assert data_of("retire", "minilm", OLD, *ENDPOINT)[-1] == (
+    assert data_of("retire", *ENDPOINT, "minilm", OLD)[-1] == (
         f"s3://bucket/{other}minilm-{OLD}.tar.gz"
     )
 
 
 def test_what_the_catalog_names_is_refused_and_stays(deployed: "FakeAws", fail: "Fail") -> None:
     before = dict(deployed.s3.objects)
-    assert fail("retire", "minilm", NEW, *ENDPOINT) == (
+    assert fail("retire", *ENDPOINT, "minilm", NEW) == (
         f"the catalog names minilm-{NEW}.tar.gz for minilm: clients are sent there. Publish "
         "another version or roll back first"
     )
@@ -106,9 +106,9 @@ def test_a_published_archive_is_retired_unless_the_catalog_names_it(
     deployed.s3.objects[PREFIX + archive] = {"Body": b""}
     if is_current:
         deployed.ssm.put("/triton/dev/text/minilm", {"target_model": archive})
-        assert f"the catalog names {archive} for" in fail("retire", "minilm", OLD, *ENDPOINT)
+        assert f"the catalog names {archive} for" in fail("retire", *ENDPOINT, "minilm", OLD)
     else:
-        deleted = data_of("retire", "minilm", OLD, *ENDPOINT)
+        deleted = data_of("retire", *ENDPOINT, "minilm", OLD)
         assert f"s3://bucket/{PREFIX}{archive}" in deleted
     assert (PREFIX + archive in deployed.s3.objects) == is_current
 
@@ -119,11 +119,11 @@ def test_what_another_entry_of_the_catalog_names_is_refused_too(
     for number in range(4):  # it is on a later page
         deployed.deploy(f"other-{number}", NEW)
     deployed.ssm.put("/triton/dev/text/alias", {"target_model": f"minilm-{OLD}.tar.gz"})
-    assert "for alias: clients are sent there" in fail("retire", "minilm", OLD, *ENDPOINT)
+    assert "for alias: clients are sent there" in fail("retire", *ENDPOINT, "minilm", OLD)
 
 
 def test_an_endpoint_that_is_not_there_is_told(aws: "FakeAws", fail: "Fail") -> None:
-    told = fail("retire", "minilm", OLD, "--stage", "prod", "--endpoint", "text")
+    told = fail("retire", "prod", "text", "minilm", OLD)
     assert told.startswith("no endpoint prod-text: deploy it")
 
 
@@ -132,7 +132,7 @@ def test_while_the_endpoint_is_updated_every_archive_stays(
 ) -> None:
     before = dict(deployed.s3.objects)
     deployed.cloudformation.stacks["dev-text"] = "UPDATE_ROLLBACK_IN_PROGRESS"
-    told = fail("retire", "minilm", OLD, *ENDPOINT)
+    told = fail("retire", *ENDPOINT, "minilm", OLD)
     assert told.startswith("the stack dev-text is UPDATE_ROLLBACK_IN_PROGRESS")
     assert deployed.s3.objects == before
 
@@ -145,7 +145,7 @@ def test_a_source_goes_with_the_last_archive_of_it(deployed: "FakeAws", data_of:
             deployed.s3.objects[f"{prefix}minilm-{version}{suffix}"] = {"Body": content}
     for version in (OLD, NEW):
         deployed.s3.objects[f"sources/{version}.zip"] = {"Body": b""}
-    assert not [it for it in data_of("retire", "minilm", OLD, *ENDPOINT) if "sources" in it]
+    assert not [it for it in data_of("retire", *ENDPOINT, "minilm", OLD) if "sources" in it]
     deployed.sagemaker.host("dev-text", f"s3://bucket/{other}")
-    assert f"s3://bucket/sources/{OLD}.zip" in data_of("retire", "minilm", OLD, *ENDPOINT)
+    assert f"s3://bucket/sources/{OLD}.zip" in data_of("retire", *ENDPOINT, "minilm", OLD)
     assert f"sources/{NEW}.zip" in deployed.s3.objects

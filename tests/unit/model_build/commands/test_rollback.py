@@ -9,7 +9,7 @@ from tests.unit.model_build.commands.conftest import PREFIX
 if TYPE_CHECKING:
     from tests.unit.model_build.commands.conftest import Data, Fail, FakeAws, Succeed
 
-ENDPOINT = ("--stage", "dev", "--endpoint", "text")
+ENDPOINT = ("dev", "text")
 ONE, TWO, THREE, FOUR = ("1" * 12, "2" * 12, "3" * 12, "4" * 12)
 
 
@@ -21,7 +21,7 @@ def deployed(aws: "FakeAws") -> "FakeAws":
 
 
 def test_the_version_before_is_made_current(deployed: "FakeAws", succeed: "Succeed") -> None:
-    said = succeed("rollback", "minilm", *ENDPOINT)
+    said = succeed("rollback", *ENDPOINT, "minilm")
     assert said == f"minilm is now {TWO}, before {THREE}\n"
     assert deployed.catalog("minilm")["target_model"] == f"minilm-{TWO}.tar.gz"
 
@@ -29,13 +29,13 @@ def test_the_version_before_is_made_current(deployed: "FakeAws", succeed: "Succe
 def test_a_version_can_be_chosen_and_asking_again_changes_nothing(
     deployed: "FakeAws", data_of: "Data", succeed: "Succeed"
 ) -> None:
-    assert data_of("rollback", "minilm", "--to", ONE, *ENDPOINT) == {
+    assert data_of("rollback", *ENDPOINT, "minilm", "--to", ONE) == {
         "model": "minilm",
         "version": ONE,
         "before": THREE,
     }
     writes = len(deployed.ssm.writes)
-    said = succeed("rollback", "minilm", "--to", ONE, *ENDPOINT)
+    said = succeed("rollback", *ENDPOINT, "minilm", "--to", ONE)
     assert said == f"minilm {ONE} was current already\n"
     assert len(deployed.ssm.writes) == writes
 
@@ -44,25 +44,25 @@ def test_a_deploy_that_changed_nothing_is_no_version_of_its_own(
     deployed: "FakeAws", succeed: "Succeed"
 ) -> None:
     deployed.deploy("minilm", THREE)
-    assert TWO in succeed("rollback", "minilm", *ENDPOINT)
+    assert TWO in succeed("rollback", *ENDPOINT, "minilm")
 
 
 def test_two_rollbacks_are_one(deployed: "FakeAws", data_of: "Data", succeed: "Succeed") -> None:
-    succeed("rollback", "minilm", *ENDPOINT)
-    assert succeed("rollback", "minilm", *ENDPOINT) == (
+    succeed("rollback", *ENDPOINT, "minilm")
+    assert succeed("rollback", *ENDPOINT, "minilm") == (
         f"minilm was rolled back already, to {TWO}; --to takes another: {THREE}, {ONE}\n"
     )
-    assert data_of("rollback", "minilm", *ENDPOINT) == {"model": "minilm", "version": TWO}
+    assert data_of("rollback", *ENDPOINT, "minilm") == {"model": "minilm", "version": TWO}
     assert len(deployed.ssm.writes) == 1
 
 
 def test_what_became_current_after_a_rollback_can_be_rolled_back_too(
     deployed: "FakeAws", succeed: "Succeed"
 ) -> None:
-    succeed("rollback", "minilm", *ENDPOINT)
+    succeed("rollback", *ENDPOINT, "minilm")
     deployed.deploy("minilm", FOUR)
-    assert succeed("rollback", "minilm", *ENDPOINT) == f"minilm is now {TWO}, before {FOUR}\n"
-    assert "already" in succeed("rollback", "minilm", *ENDPOINT)
+    assert succeed("rollback", *ENDPOINT, "minilm") == f"minilm is now {TWO}, before {FOUR}\n"
+    assert "already" in succeed("rollback", *ENDPOINT, "minilm")
 
 
 def test_a_version_that_was_rolled_back_from_is_none_to_roll_back_to(
@@ -70,14 +70,14 @@ def test_a_version_that_was_rolled_back_from_is_none_to_roll_back_to(
 ) -> None:
     """Whoever rolled back: `deploy` stands for CloudFormation, and for a delivered old commit."""
     deployed.deploy("minilm", TWO)
-    assert succeed("rollback", "minilm", *ENDPOINT) == f"minilm is now {ONE}, before {TWO}\n"
+    assert succeed("rollback", *ENDPOINT, "minilm") == f"minilm is now {ONE}, before {TWO}\n"
 
 
 def test_a_rollback_can_be_undone_and_done_again(deployed: "FakeAws", succeed: "Succeed") -> None:
-    succeed("rollback", "minilm", *ENDPOINT)
-    undone = succeed("rollback", "minilm", "--to", THREE, *ENDPOINT)
+    succeed("rollback", *ENDPOINT, "minilm")
+    undone = succeed("rollback", *ENDPOINT, "minilm", "--to", THREE)
     assert undone == f"minilm is now {THREE}, before {TWO}\n"
-    assert succeed("rollback", "minilm", *ENDPOINT) == f"minilm is now {TWO}, before {THREE}\n"
+    assert succeed("rollback", *ENDPOINT, "minilm") == f"minilm is now {TWO}, before {THREE}\n"
 
 
 def test_an_earlier_version_that_was_published_again_goes_back_to_what_served_before_it(
@@ -85,11 +85,11 @@ def test_an_earlier_version_that_was_published_again_goes_back_to_what_served_be
 ) -> None:
     entry = json.loads(deployed.ssm.history["/triton/dev/text/minilm"][0])
     Catalog(deployed.ssm.client, "dev", "text").flip(entry, "published")
-    assert succeed("rollback", "minilm", *ENDPOINT) == f"minilm is now {THREE}, before {ONE}\n"
+    assert succeed("rollback", *ENDPOINT, "minilm") == f"minilm is now {THREE}, before {ONE}\n"
 
 
 def test_the_entry_comes_back_as_it_was(deployed: "FakeAws", succeed: "Succeed") -> None:
-    succeed("rollback", "minilm", *ENDPOINT)
+    succeed("rollback", *ENDPOINT, "minilm")
     history = deployed.ssm.history["/triton/dev/text/minilm"]
     assert deployed.catalog("minilm") == {
         "model": "minilm",
@@ -105,7 +105,7 @@ def test_a_version_that_was_retired_is_refused_and_the_catalog_stays(
     deployed: "FakeAws", fail: "Fail"
 ) -> None:
     del deployed.s3.objects[f"{PREFIX}minilm-{TWO}.json"]
-    assert fail("rollback", "minilm", *ENDPOINT) == (
+    assert fail("rollback", *ENDPOINT, "minilm") == (
         f"s3://bucket/{PREFIX}minilm-{TWO}.tar.gz is not there: it was retired, or never built for "
         "cpu-24.09. Check the old commit out and publish or deploy it"
     )
@@ -118,21 +118,21 @@ def test_a_version_that_one_kind_of_instance_never_had_is_refused(
     deployed.sagemaker.host(
         "dev-text", f"s3://bucket/{PREFIX}", "s3://bucket/text/cuda-25.09-sm86/"
     )
-    assert "never built for cuda-25.09-sm86" in fail("rollback", "minilm", *ENDPOINT)
+    assert "never built for cuda-25.09-sm86" in fail("rollback", *ENDPOINT, "minilm")
     assert deployed.catalog("minilm")["version"] == THREE
 
 
 def test_a_version_that_the_catalog_never_had_is_refused_with_those_it_had(
     deployed: "FakeAws", fail: "Fail"
 ) -> None:
-    assert fail("rollback", "minilm", "--to", "f" * 12, *ENDPOINT) == (
+    assert fail("rollback", *ENDPOINT, "minilm", "--to", "f" * 12) == (
         f"minilm has no version {'f' * 12} in the catalog's history; --to takes: {TWO}, {ONE}"
     )
 
 
 def test_the_first_version_has_none_before_it(aws: "FakeAws", fail: "Fail") -> None:
     aws.deploy("minilm", ONE)
-    assert fail("rollback", "minilm", *ENDPOINT) == (
+    assert fail("rollback", *ENDPOINT, "minilm") == (
         f"minilm has no version before {ONE} in the catalog's history; --to takes: none"
     )
 
@@ -141,10 +141,10 @@ def test_a_model_that_is_not_in_the_catalog_is_refused_with_those_that_are(
     deployed: "FakeAws", fail: "Fail"
 ) -> None:
     deployed.deploy("bert", ONE)
-    assert fail("rollback", "minlm", *ENDPOINT) == (
+    assert fail("rollback", *ENDPOINT, "minlm") == (
         "no model minlm in /triton/dev/text: there are bert, minilm"
     )
-    assert fail("rollback", "minilm", "--stage", "prod", "--endpoint", "text") == (
+    assert fail("rollback", "prod", "text", "minilm") == (
         "no model minilm in /triton/prod/text: there are none"
     )
 
@@ -152,5 +152,5 @@ def test_a_model_that_is_not_in_the_catalog_is_refused_with_those_that_are(
 def test_while_the_endpoint_is_updated_the_catalog_stays(deployed: "FakeAws", fail: "Fail") -> None:
     deployed.sagemaker.status = "Updating"
     deployed.sagemaker.pending = {"PendingDeploymentSummary": {}}
-    assert fail("rollback", "minilm", *ENDPOINT).startswith("the endpoint dev-text is Updating")
+    assert fail("rollback", *ENDPOINT, "minilm").startswith("the endpoint dev-text is Updating")
     assert deployed.catalog("minilm")["version"] == THREE

@@ -12,7 +12,7 @@ from stage_record import Event
 if TYPE_CHECKING:
     from tests.unit.model_build.commands.conftest import Data, Fail, FakeAws
 
-ENDPOINT = ("--stage", "dev", "--endpoint", "text")
+ENDPOINT = ("dev", "text")
 OLD, NEW = "1" * 12, "2" * 12
 COMMANDS = [("rollback", "minilm"), ("retire", "minilm", OLD)]
 
@@ -37,7 +37,7 @@ def test_a_delivery_of_the_stage_that_is_in_progress_refuses_it(
     command: tuple[str, ...], deployed: "FakeAws", fail: "Fail"
 ) -> None:
     delivery(deployed, "started")
-    message = fail(*command, *ENDPOINT)
+    message = fail(command[0], *ENDPOINT, *command[1:])
     assert message.startswith("a delivery of commit aaaaaaaaaaaa to dev is in progress since 20")
     assert "make deliver STAGE=dev takes it up; --during-delivery goes on" in message
     assert (deployed.ssm.writes, deployed.events) == ([], [])
@@ -47,16 +47,16 @@ def test_one_that_was_killed_is_overridden_by_an_option_and_ends_by_itself(
     deployed: "FakeAws", data_of: "Data"
 ) -> None:
     delivery(deployed, "started")
-    assert data_of("rollback", "minilm", *ENDPOINT, "--during-delivery")["version"] == OLD
+    assert data_of("rollback", *ENDPOINT, "minilm", "--during-delivery")["version"] == OLD
     delivery(deployed, "started", age=stage_record.LONGEST)
-    assert data_of("rollback", "minilm", "--to", NEW, *ENDPOINT)["version"] == NEW
+    assert data_of("rollback", *ENDPOINT, "minilm", "--to", NEW)["version"] == NEW
 
 
 def test_each_change_is_an_event_that_the_next_one_leaves(
     deployed: "FakeAws", data_of: "Data"
 ) -> None:
-    data_of("rollback", "minilm", *ENDPOINT)
-    data_of("retire", "minilm", NEW, *ENDPOINT)
+    data_of("rollback", *ENDPOINT, "minilm")
+    data_of("retire", *ENDPOINT, "minilm", NEW)
     found = deployed.events
     assert [(it.action, it.result, it.versions) for it in found] == [
         ("retire", "done", {"text/minilm": NEW}),
@@ -71,7 +71,7 @@ def test_a_version_of_a_delivered_commit_is_not_retired(
 ) -> None:
     delivery(deployed, outcome)
     write_event(deployed, "a" * 40)
-    message = fail("retire", "minilm", OLD, *ENDPOINT)
+    message = fail("retire", *ENDPOINT, "minilm", OLD)
     assert message.startswith("commit aaaaaaaaaaaa, delivered 20")
     assert f"{OLD} of text/minilm, and dev may be rolled back to it" in message
 
@@ -81,7 +81,7 @@ def test_a_version_of_a_commit_that_no_rollback_goes_to_is_retired(
 ) -> None:
     delivery(deployed, "delivered")
     write_event(deployed, "b" * 40)
-    assert len(data_of("retire", "minilm", OLD, *ENDPOINT)) == 2
+    assert len(data_of("retire", *ENDPOINT, "minilm", OLD)) == 2
 
 
 def write_event(aws: "FakeAws", commit: str) -> None:

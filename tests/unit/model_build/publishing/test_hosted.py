@@ -32,7 +32,7 @@ def test_an_endpoint_that_is_not_there_is_told_with_what_to_write(
     with pytest.raises(BuildError) as refused:
         archive_prefixes(sagemaker.client, FakeCloudFormation().client, "dev-text")
     assert str(refused.value) == (
-        "no endpoint dev-text: deploy it, or write another --stage and --endpoint"
+        "no endpoint dev-text: deploy it, or write another STAGE and ENDPOINT"
     )
 
 

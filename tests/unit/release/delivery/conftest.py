@@ -7,7 +7,7 @@ from typing import cast
 import boto3
 import pytest
 
-from release.delivery import archives, cdk, deployment, smoke, under_way
+from release.delivery import archives, cdk, deployment, under_way
 from release.delivery.assembly import Assembly
 from release.delivery.deployment import Deployment
 from release.delivery.stuck_rollback import StuckRollback
@@ -35,7 +35,6 @@ def cli(aws: FakeAws, monkeypatch: pytest.MonkeyPatch) -> FakeCdk:
     monkeypatch.setattr(cdk, "deploy", fake.deploy)
     monkeypatch.setattr(cdk, "publish_assets", fake.publish_assets)
     monkeypatch.setattr(under_way, "POLL_SECONDS", 0)
-    monkeypatch.setattr(smoke, "served", lambda *_: {})
     monkeypatch.setattr(deployment, "newest_events", lambda *_: {})
     monkeypatch.setattr(deployment, "reasons_since", lambda *_: ["models: no"])
     monkeypatch.setattr(
@@ -60,7 +59,7 @@ def moving(aws: FakeAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dep
     """An endpoint that moves, of a stage that is deployed."""
     (tmp_path / "prod-models.template.json").write_text(json.dumps(MODELS_STACK))
     (tmp_path / "prod-text.template.json").write_text(json.dumps(moved_to(NEW)))
-    monkeypatch.setattr(deployment, "live_template", lambda *_: moved_to(OLD))
+    monkeypatch.setattr(Deployment, "live", lambda *_: moved_to(OLD))
     monkeypatch.setattr(archives, "EndpointClient", Catalog)
     source = {"model": "before", "alternative": None}
     manifest = {"archive": {}, "digest": "d", "source": source}

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from release.delivery import archives, deployment
+from release.delivery import archives
 from release.delivery.archives import build, promote_from
 from release.delivery.deployment import Deployment
 from release.delivery.errors import NotDelivered
@@ -102,7 +102,7 @@ def test_what_serves_is_read_once_an_earlier_delivery_has_ended(
         assert (aws.statuses, aws.endpoint) == ([], [])
         return moved_to(OLD)
 
-    monkeypatch.setattr(deployment, "live_template", live)
+    monkeypatch.setattr(Deployment, "live", live)
     monkeypatch.setattr(archives, "promote", lambda *_, **__: "")
     aws.statuses, aws.endpoint = ["UPDATE_IN_PROGRESS"] * 2, ["Updating"] * 2
     head(moving)
@@ -134,7 +134,7 @@ def test_an_endpoint_that_is_new_or_stays_or_is_hosted_otherwise_does_not_move(
     monkeypatch: pytest.MonkeyPatch,
     live: dict[str, Any] | None,
 ) -> None:
-    monkeypatch.setattr(deployment, "live_template", lambda *_: live)
+    monkeypatch.setattr(Deployment, "live", lambda *_: live)
     build(moving)
     assert [it["Key"] for it in aws.built] == [f"{NEW}{ARCHIVE}"]
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from release.delivery.assembly import Assembly, StackEndpoint
+from release.delivery.assembly import Assembly
 
 MODELS = {"Resources": {"Bucket": {"Type": "AWS::S3::Bucket", "Properties": {}}}}
 KEY = "text/cuda-25.09-sm86/minilm-0123456789ab.tar.gz"
@@ -16,6 +16,7 @@ TEXT = {
             "Properties": {
                 "ServiceToken": {"Fn::ImportValue": "prod-models:ExportsOutputOfProvider1"},
                 "Key": KEY,
+                "Digest": "0123456789ab",
                 "Bucket": {"Fn::ImportValue": "prod-models:ExportsOutputRefModelsBucket1"},
                 "Source": {"Fn::Join": ["", [ASSETS, "/0a1b.zip"]]},
                 "Place": {"Ref": "AWS::AccountId"},
@@ -44,7 +45,8 @@ def test_an_assembly_names_its_stacks(assembly: Assembly) -> None:
 
 
 def test_an_assembly_names_the_archives_that_a_deploy_needs(assembly: Assembly) -> None:
-    assert assembly.archives == {KEY: "prod-text"}
+    assert list(assembly.archives) == [KEY]
+    assert assembly.archives[KEY].stack == "prod-text"
 
 
 def test_a_build_is_given_what_cloudformation_would_make_of_its_properties(
@@ -58,6 +60,7 @@ def test_a_build_is_given_what_cloudformation_would_make_of_its_properties(
     assert assembly.builds(known) == {
         KEY: {
             "Key": KEY,
+            "Digest": "0123456789ab",
             "Bucket": "bucket",
             "Source": "assets-123456789012-eu-west-1/0a1b.zip",
             "Place": "123456789012",
@@ -65,14 +68,11 @@ def test_a_build_is_given_what_cloudformation_would_make_of_its_properties(
     }
 
 
-def test_the_export_of_the_bucket_is_the_same_in_every_stage(assembly: Assembly) -> None:
-    assert assembly.bucket_export == "ExportsOutputRefModelsBucket1"
-
-
 def test_an_assembly_names_its_endpoints(assembly: Assembly) -> None:
-    assert assembly.endpoints == [
-        StackEndpoint(name="prod-text", short_name="text", stack="prod-text", config="Config1")
-    ]
+    (endpoint,) = assembly.endpoints
+    assert endpoint.name == "prod-text"
+    assert (endpoint.short_name, endpoint.stack) == ("text", "prod-text")
+    assert (endpoint.logical_id, endpoint.config) == ("Endpoint", "Config1")
 
 
 def test_another_template_of_a_stack_is_uploaded_under_a_key_of_its_own(tmp_path: Path) -> None:

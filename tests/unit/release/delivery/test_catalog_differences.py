@@ -101,13 +101,13 @@ def test_a_version_that_the_entry_had_is_brought_back_by_a_rollback() -> None:
         "text/minilm: the catalog has version a instead of b, since 2026-11-22 03:02:00 UTC, by "
         "arn:aws:iam::123456789012:user/ada"
     )
-    rollback = "tritonsm rollback minilm --to b --stage prod --endpoint text"
+    rollback = "tritonsm rollback prod text minilm --to b"
     assert difference.command == rollback
 
 
 def test_a_version_that_the_entry_never_had_is_published() -> None:
     (difference,) = compared(FakeSsm(minilm=[(entry("a"), "")]), entry("b"))
-    publish = "tritonsm publish models/minilm --stage prod --endpoint text"
+    publish = "tritonsm publish prod text models/minilm"
     assert difference.command == publish
 
 

@@ -4,7 +4,7 @@ import pytest
 from botocore.exceptions import ClientError, UnauthorizedSSOTokenError
 
 from endpoint_client import EndpointError
-from release.delivery.credentials import expired, explained
+from release.delivery.errors import expired, explained
 
 
 def refused(code: str) -> ClientError:

@@ -100,5 +100,5 @@ def test_a_commit_that_would_undo_the_live_one_is_delivered_on_request_alone(
     monkeypatch.setattr(delivering, "_history", lambda *_: Kept())
     monkeypatch.setattr(delivering, "refuse_older", _raises(NotDelivered("would undo it")))
     monkeypatch.setattr(delivering, "synthesised", _raises(NotDelivered("no synthesis")))
-    assert main(["deliver", "--stage", "prod", *options]) == 1
+    assert main(["deliver", "prod", *options]) == 1
     assert reason in capsys.readouterr().err

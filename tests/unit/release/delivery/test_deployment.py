@@ -20,14 +20,6 @@ def test_what_an_earlier_delivery_has_begun_is_waited_for_before_a_deploy(
     assert "waiting for prod-models: UPDATE_IN_PROGRESS" in capsys.readouterr().out
 
 
-def test_a_deploy_that_cloudformation_has_rolled_back_ends_with_its_reasons(
-    cli: FakeCdk, delivered: Deployment
-) -> None:
-    cli.fails = "deploy"
-    with pytest.raises(NotDelivered, match="models: no"):
-        deploy(delivered)
-
-
 def test_a_stack_that_could_not_be_rolled_back_ends_with_the_commands(
     cli: FakeCdk, delivered: Deployment
 ) -> None:
@@ -50,19 +42,30 @@ def test_nothing_is_deployed_while_a_rollback_waits_to_be_continued(
     assert cli.runs == []
 
 
-def test_a_deploy_that_goes_on_without_the_cli_is_unfinished(
-    cli: FakeCdk, delivered: Deployment
+@pytest.mark.parametrize(
+    ("leaves", "then", "error", "message"),
+    [
+        ([], None, NotDelivered, "models: no"),
+        (
+            ["UPDATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_IN_PROGRESS"],
+            None,
+            Unfinished,
+            r"still updating prod-vision \(UPDATE_IN_PROGRESS\)",
+        ),
+        ([], EXPIRED, Unfinished, "may still be updating: the credentials have expired"),
+    ],
+    ids=["rolled back", "goes on without the CLI", "outlives its credentials"],
+)
+def test_a_deploy_that_fails_says_what_became_of_it(
+    cli: FakeCdk,
+    delivered: Deployment,
+    leaves: list[str],
+    then: BaseException | None,
+    error: type[Exception],
+    message: str,
 ) -> None:
-    cli.fails, cli.leaves = "deploy", ["UPDATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_IN_PROGRESS"]
-    with pytest.raises(Unfinished, match=r"still updating prod-vision \(UPDATE_IN_PROGRESS\)"):
-        deploy(delivered)
-
-
-def test_a_deploy_that_outlives_its_credentials_is_unfinished(
-    cli: FakeCdk, delivered: Deployment
-) -> None:
-    cli.fails, cli.then = "deploy", EXPIRED
-    with pytest.raises(Unfinished, match="may still be updating: the credentials have expired"):
+    cli.fails, cli.leaves, cli.then = "deploy", leaves, then
+    with pytest.raises(error, match=message):
         deploy(delivered)
 
 

@@ -9,9 +9,9 @@ from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 
 from release.delivery import endpoint_state
-from release.delivery.assembly import StackEndpoint
 from release.delivery.endpoint_state import EndpointFault, what_is_wrong
 from release.delivery.errors import Unfinished
+from release.stage_resources import StackEndpoint
 
 ENDPOINT = StackEndpoint(name="prod-text", short_name="text", stack="prod-text", config="Config")
 PENDING = {"EndpointConfigName": "Config-New"}

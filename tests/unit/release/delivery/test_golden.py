@@ -96,20 +96,22 @@ def test_alternatives_and_copies_are_held_against_their_folder_s(tmp_path: Path)
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b'{\n"inputs": "\xff"}', ["2: is not UTF-8: save the file as UTF-8"]),
+        (b'{\n"inputs": "\xff"}', [" is not UTF-8: save the file as UTF-8"]),
         (b'{\n"inputs": {},}', ["2: not JSON: Expecting property name enclosed in double quotes"]),
-        (b"[1]", ["1: input should be an object, not [1]"]),
-        (b'{"a":\n"\x7f", "inputs": {}}', ["1: a: unknown key: remove it"]),
+        (b"[1]", ["1: write a mapping of keys to values"]),
         (b"", ["1: not JSON: Expecting value"]),
-        (b'{\n\t"inputs": {},\n\t"output": {}}', ["3: output: unknown key: remove it"]),
+        (
+            b'{\n"inputs": {},\n"output": {}}',
+            ["3: output: unknown key; write outputs"],
+        ),
         (
             b'{"inputs": {\n"X": {"datatype": "FP32", "shape": 1,\n"data": []}, "Y": {}}}',
             [
-                "2: inputs.X.shape: input should be a valid array, not 1",
+                "2: inputs.X.shape: write a valid list, not 1",
                 "3: inputs.X.data: is empty: add one",
-                "3: inputs.Y.data: missing: add this key",
                 "3: inputs.Y.datatype: missing: add this key",
                 "3: inputs.Y.shape: missing: add this key",
+                "3: inputs.Y.data: missing: add this key",
             ],
         ),
         (

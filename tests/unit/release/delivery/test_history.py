@@ -7,7 +7,7 @@ import pytest
 import stage_record
 from release.delivery.errors import NotDelivered
 from release.delivery.history import KEPT, History
-from stage_record import Outcome
+from stage_record import Event, Outcome
 from tests.unit.release.delivery.fakes import FakeSsm
 
 if TYPE_CHECKING:
@@ -275,3 +275,39 @@ def test_a_parameter_that_is_no_list_of_deliveries_lets_none_begin(
     with pytest.raises(NotDelivered, match="get-parameter-history --name /triton/prod/delivered"):
         history.begin("a")
     assert ssm.values == ["9999"]
+
+
+def test_of_two_deliveries_that_end_at_the_same_time_both_ends_stay(
+    history: History, ssm: FakeSsm, stack: list[str | None]
+) -> None:
+    """A delivery that was taken over ends beside the one that took it over."""
+    other = History(cast("SSMClient", ssm), "prod", models_stack=lambda: stack[0])
+    history.begin("a")
+    other.begin("b", take_over=True)
+    ssm.before_put.append(lambda: other.end(Outcome.DELIVERED))
+    history.end(Outcome.FAILED)
+    ends = [(past.commit, past.outcome) for past in history.deliveries()]
+    assert ends == [("a", Outcome.FAILED), ("b", Outcome.DELIVERED)]
+
+
+def test_a_parameter_that_was_deleted_is_read_from_the_stage_s_record(ssm: FakeSsm) -> None:
+    def event(commit: str | None, result: str) -> Event:
+        return Event(
+            stage="prod", action="deliver", who="", versions={}, commit=commit, result=result
+        )
+
+    events = [
+        event("c", "failed"),
+        event(None, "done"),
+        event("b", "changed by hand"),
+        event("a", "delivered"),
+    ]
+    history = History(
+        cast("SSMClient", ssm), "prod", models_stack=lambda: "arn:models/1", events=lambda: events
+    )
+    live = history.live()
+    assert live
+    assert (live.commit, live.outcome) == ("b", Outcome.WRONG)
+    assert history.target(None).commit == "a"
+    deliver(history, "d")
+    assert [past.commit for past in history.deliveries()] == ["a", "b", "d"]

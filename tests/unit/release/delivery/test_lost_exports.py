@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from release.delivery import deployment
 from release.delivery.assembly import Assembly
 from release.delivery.deployment import Deployment
 from release.delivery.errors import NotDelivered
@@ -42,5 +41,5 @@ def test_an_endpoint_that_is_not_there_or_imports_nothing_loses_nothing(
     live: dict[str, Any] | None,
 ) -> None:
     (tmp_path / "prod-models.template.json").write_text("{}")
-    monkeypatch.setattr(deployment, "live_template", lambda *_: live)
+    monkeypatch.setattr(Deployment, "live", lambda *_: live)
     refuse_lost_exports(moving)

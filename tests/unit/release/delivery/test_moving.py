@@ -5,9 +5,9 @@ from typing import Any, cast
 import pytest
 
 from release.delivery.archive_bucket import ArchiveBucket
-from release.delivery.assembly import StackEndpoint
 from release.delivery.errors import NotDelivered
 from release.delivery.moving import Move
+from release.stage_resources import StackEndpoint
 
 OLD, NEW = "text/cuda-25.04-sm86/", "text/cuda-25.09-sm86/"
 ARCHIVE, OTHER = "bert-0-0123456789ab.tar.gz", "minilm-aaaaaaaaaaaa.tar.gz"
@@ -98,7 +98,7 @@ def test_an_entry_without_an_archive_is_told_with_the_way_out(
     assert refusal(move, bucket) == (
         f"{ARCHIVE}: the catalog of prod-text names it, and it is nowhere below {OLD}, {NEW}. Roll "
         "the model back, or publish it again, and deliver then: tritonsm rollback "
-        "bert-0 --stage prod --endpoint text"
+        "prod text bert-0"
     )
 
 
@@ -136,8 +136,8 @@ def test_what_was_published_is_neither_built_nor_promoted(bucket: FakeBucket) ->
     assert str(refused.value) == (
         f"{NEW}{place}: version 0123456789ab of bert-0 was published by hand, and deliveries "
         "neither build nor copy it, so that prod-text cannot move. Merge it into models/ and "
-        "deliver it before the move; or go back to a delivered version: tritonsm rollback bert-0 "
-        "--stage prod --endpoint text; or, if nobody asks for it, aws ssm delete-parameter --name "
+        "deliver it before the move; or go back to a delivered version: tritonsm rollback prod "
+        "text bert-0; or, if nobody asks for it, aws ssm delete-parameter --name "
         "/triton/prod/text/bert-0"
     )
     assert move.digests({}, cast(ArchiveBucket, bucket)) == {NEW + OTHER: "a"}

@@ -13,9 +13,9 @@ from botocore.exceptions import ClientError
 
 from endpoint_client import EndpointError
 from release.delivery import golden, smoke
-from release.delivery.assembly import StackEndpoint
 from release.delivery.errors import Unfinished
 from release.delivery.golden import Golden
+from release.stage_resources import StackEndpoint
 
 TEXT = StackEndpoint(name="prod-text", short_name="text", stack="prod-text", config="Config")
 VISION = StackEndpoint(name="prod-vision", short_name="vision", stack="prod-vision", config="It")

@@ -5,8 +5,8 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from release.delivery.assembly import StackEndpoint
 from release.delivery.stuck_rollback import StuckRollback, stuck_rollback
+from release.stage_resources import StackEndpoint
 
 TEXT = StackEndpoint("prod-text", "text", "prod-text", "Config1")
 ARN = "arn:aws:sagemaker:us-east-1:123456789012:endpoint-config/config1-abc"

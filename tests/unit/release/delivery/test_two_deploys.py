@@ -12,14 +12,15 @@ import pytest
 from botocore.exceptions import ClientError, NoCredentialsError
 
 from cdk_cli import Result
-from release.delivery import cdk, deploying, deployment, smoke, under_way
-from release.delivery.assembly import Assembly, StackEndpoint
+from release.delivery import cdk, deploying, deployment, under_way
+from release.delivery.assembly import Assembly
 from release.delivery.deploying import deploy
 from release.delivery.deployment import Deployment
 from release.delivery.errors import DeliveredWrong, NotDelivered, RollbackFailed, Unfinished
 from release.delivery.stuck_rollback import StuckRollback
+from release.stage_resources import StackEndpoint
 from release.tree import Template
-from tests.unit.release.delivery.test_declared import template
+from tests.unit.release.delivery.test_scaled_variants import template
 
 OLD, NEW = template(A="g5", scaled=("A",)), template(A="g6", scaled=("A",))
 WITHOUT = template(A="g5")
@@ -66,7 +67,6 @@ def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stack:
     monkeypatch.setattr(Assembly, "endpoints", [endpoint])
     monkeypatch.setattr(Assembly, "with_template", lambda *args: found.with_template(*args))
     monkeypatch.setattr(cdk, "deploy", found.deploy)
-    monkeypatch.setattr(smoke, "served", lambda *_: {})
     for name in ("wait_for_stacks", "wait_for_endpoints"):
         monkeypatch.setattr(under_way, name, lambda *_: None)
     monkeypatch.setattr(under_way, "in_progress", lambda *_: found.going_on)
@@ -78,7 +78,7 @@ def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stack:
     )
     monkeypatch.setattr(deployment, "newest_events", lambda *_: {})
     monkeypatch.setattr(deployment, "reasons_since", lambda *_: ["prod-text: no GPU"])
-    monkeypatch.setattr(deployment, "live_template", lambda *_: found.live)
+    monkeypatch.setattr(Deployment, "live", lambda *_: found.live)
     monkeypatch.setattr(deploying, "stack_template", lambda *_: found.live)
     return found
 
@@ -183,7 +183,7 @@ def test_where_nobody_can_look_whether_it_is_scaled_it_is_said(
 )
 @pytest.mark.parametrize(
     ("where", "asked", "fails"),
-    [(deployment, "live_template", set()), (deploying, "stack_template", {2})],
+    [(Deployment, "live", set()), (deploying, "stack_template", {2})],
     ids=["next", "back"],
 )
 def test_what_ends_between_the_deploys_is_unfinished_and_says_that_scaling_may_be_off(

@@ -1,13 +1,13 @@
-"""Identity, bootstrap, image, roles and counts: right and refused."""
+"""Identity, images and permissions: right and refused."""
 
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from release.preflight import bootstrap, identity, images, parameters, permissions
+from release.preflight import checks, images, permissions
 from release.preflight.account import Caller
-from release.preflight.rows import Verdict
+from release.preflight.findings import Verdict
 from tests.unit.release.preflight.conftest import (
     ACCOUNT,
     Aws,
@@ -15,111 +15,29 @@ from tests.unit.release.preflight.conftest import (
     denied,
     endpoint_stack,
     error,
-    not_deployed,
-    quotas,
-    resources,
 )
 
 OK, REFUSED, UNKNOWN = Verdict.OK, Verdict.REFUSED, Verdict.UNKNOWN
 
 
 @pytest.mark.parametrize(
-    ("stage", "verdict"),
-    [
-        ("region: us-east-1\n", OK),
-        (f'region: us-east-1\naccount: "{ACCOUNT}"\n', OK),
-        ('region: us-east-1\naccount: "999988887777"\n', REFUSED),
-    ],
+    ("account", "verdicts"),
+    [("", [OK]), (f'"{ACCOUNT}"', [OK]), ('"999988887777"', [REFUSED, OK])],
 )
 def test_the_caller_is_of_the_stage_s_account(
-    make: MakeAccount, stage: str, verdict: Verdict
+    make: MakeAccount, account: str, verdicts: list[Verdict]
 ) -> None:
-    account, region, caller = identity.ask(make(stage=stage))
-    assert account.verdict is verdict
-    assert ACCOUNT in account.said
-    assert region.said == "us-east-1"
-    assert caller.said.endswith("user/ann")
-
-
-NEEDS = {
-    "prod-text": {
-        "type": "aws:cloudformation:stack",
-        "properties": {
-            "requiresBootstrapStackVersion": 6,
-            "bootstrapStackVersionSsmParameter": "/cdk-bootstrap/q/version",
-        },
-    },
-    "prod-text.assets": {
-        "type": "cdk:asset-manifest",
-        "properties": {
-            "requiresBootstrapStackVersion": 21,
-            "bootstrapStackVersionSsmParameter": "/cdk-bootstrap/q/version",
-        },
-    },
-}
-
-
-@pytest.mark.parametrize(("version", "verdict"), [("21", OK), ("20", REFUSED)])
-def test_the_bootstrap_is_as_new_as_the_newest_need(
-    make: MakeAccount, aws: Aws, version: str, verdict: Verdict
-) -> None:
-    aws.answers["ssm.GetParameter"] = {"Parameter": {"Value": version}}
-    (row,) = bootstrap.ask(make(manifest=NEEDS))
-    assert row.verdict is verdict
-    assert "21" in row.said
-    assert aws.requests("ssm.GetParameter") == [{"Name": "/cdk-bootstrap/q/version"}]
-
-
-def test_an_account_that_was_never_bootstrapped_is_refused(make: MakeAccount, aws: Aws) -> None:
-    account = make(manifest=NEEDS)
-    ssm = account.client("ssm")
-    gone = {"Error": {"Code": "ParameterNotFound"}}
-    aws.answers["ssm.GetParameter"] = ssm.exceptions.ParameterNotFound(gone, "GetParameter")
-    (row,) = bootstrap.ask(account)
-    assert row.verdict is REFUSED
-    assert row.do == f"cdk bootstrap aws://{ACCOUNT}/us-east-1"
-
-
-KEY = "arn:aws:kms:us-east-1:111122223333:key/0a"
-
-
-@pytest.mark.parametrize(
-    ("default", "told"),
-    [
-        ({"SSEAlgorithm": "aws:kms", "KMSMasterKeyID": KEY}, True),
-        ({"SSEAlgorithm": "aws:kms"}, False),  # what cdk bootstrap makes: AWS's own key
-        ({"SSEAlgorithm": "aws:kms", "KMSMasterKeyID": "alias/aws/s3"}, False),
-        ({"SSEAlgorithm": "AES256"}, False),
-    ],
-)
-def test_a_bootstrap_with_a_customer_s_key_is_told_with_what_it_means(
-    make: MakeAccount, aws: Aws, default: dict[str, str], told: bool
-) -> None:
-    rules = [{"ApplyServerSideEncryptionByDefault": default}]
-    aws.answers["s3.GetBucketEncryption"] = {"ServerSideEncryptionConfiguration": {"Rules": rules}}
-    bucket = "cdk-q-assets-${AWS::AccountId}-us-east-1"
-    url = {"stackTemplateAssetObjectUrl": f"s3://{bucket}/prod/0a.json"}
-    rows = list(bootstrap.ask(make(manifest={"prod-text": {"properties": url}})))
-    name = f"cdk-q-assets-{ACCOUNT}-us-east-1"
-    assert aws.requests("s3.GetBucketEncryption") == [{"Bucket": name}]
-    assert [(it.verdict, it.subject) for it in rows] == ([(UNKNOWN, name)] if told else [])
-    if told:
-        assert f"encrypted with {KEY}: builds read their sources only if" in rows[0].said
-        assert rows[0].do.endswith(f"--key-id {KEY}")
-
-
-@pytest.mark.parametrize("code", ["NoSuchBucket", "ServerSideEncryptionConfigurationNotFoundError"])
-def test_assets_without_a_key_of_their_own_are_no_row(
-    make: MakeAccount, aws: Aws, code: str
-) -> None:
-    aws.answers["s3.GetBucketEncryption"] = error(code)
-    url = {"stackTemplateAssetObjectUrl": "s3://bucket/0a.json"}
-    assert list(bootstrap.ask(make(manifest={"prod-text": {"properties": url}}))) == []
+    stage = "region: us-east-1\n" + (f"account: {account}\n" if account else "")
+    findings = list(checks.identity(make(stage=stage)))
+    assert [finding.verdict for finding in findings] == verdicts
+    assert ACCOUNT in findings[0].message
 
 
 def test_an_image_that_is_there_is_right(make: MakeAccount, aws: Aws) -> None:
     aws.answers["ecr.BatchGetImage"] = {"images": [{"imageManifest": "{}"}], "failures": []}
-    (row,) = images.ask(make(prod_text=endpoint_stack(), prod_vision=endpoint_stack("prod-vision")))
+    (row,) = images.check(
+        make(prod_text=endpoint_stack(), prod_vision=endpoint_stack("prod-vision"))
+    )
     assert row.verdict is OK
     (request,) = aws.requests("ecr.BatchGetImage")
     assert request["registryId"] == "763104351884"
@@ -152,18 +70,18 @@ def test_an_image_that_cannot_be_pulled_is_refused(
     make: MakeAccount, aws: Aws, answer: dict[str, object] | Exception, verdict: Verdict, said: str
 ) -> None:
     aws.answers["ecr.BatchGetImage"] = answer
-    (row,) = images.ask(make(prod_text=endpoint_stack()))
+    (row,) = images.check(make(prod_text=endpoint_stack()))
     assert row.verdict is verdict
-    assert said in row.said
+    assert said in row.message
 
 
 def test_an_image_of_another_region_is_refused_and_one_of_no_registry_unknown(
     make: MakeAccount,
 ) -> None:
     elsewhere = "763104351884.dkr.ecr.eu-west-1.amazonaws.com/sagemaker-tritonserver:25.09-py3"
-    (row,) = images.ask(make(prod_text=endpoint_stack(image=elsewhere)))
+    (row,) = images.check(make(prod_text=endpoint_stack(image=elsewhere)))
     assert row.verdict is REFUSED
-    (row,) = images.ask(make(prod_text=endpoint_stack(image="triton")))
+    (row,) = images.check(make(prod_text=endpoint_stack(image="triton")))
     assert row.verdict is UNKNOWN
 
 
@@ -209,7 +127,7 @@ def deciding(
 
 def test_all_that_a_delivery_needs_is_simulated(make: MakeAccount, aws: Aws) -> None:
     aws.answers["iam.SimulatePrincipalPolicy"] = deciding()
-    (row,) = permissions.ask(make())
+    (row,) = permissions.check(make())
     assert row.verdict is OK
     requests = aws.requests("iam.SimulatePrincipalPolicy")
     assert {it["PolicySourceArn"] for it in requests} == {f"arn:aws:iam::{ACCOUNT}:user/ann"}
@@ -230,7 +148,7 @@ def test_all_that_a_delivery_needs_is_simulated(make: MakeAccount, aws: Aws) -> 
     ]
     assert ("s3:PutObject", ARCHIVES) not in asked  # nothing is promoted
     # The preflight alone asks these, and does without.
-    assert not {it[0] for it in asked} & {"sns:GetTopicAttributes", "ecr:BatchGetImage"}
+    assert not {it[0] for it in asked} & {"sns:ListTopics", "ecr:BatchGetImage"}
 
 
 @pytest.mark.parametrize(
@@ -247,9 +165,9 @@ def test_what_iam_denies_is_told_with_the_step_that_needs_it(
     make: MakeAccount, aws: Aws, action: str, resource: str, verdict: Verdict
 ) -> None:
     aws.answers["iam.SimulatePrincipalPolicy"] = deciding((action, resource))
-    (row,) = permissions.ask(make())
+    (row,) = permissions.check(make())
     assert (row.verdict, row.subject) == (verdict, f"{action} on {resource}")
-    assert row.said.startswith("IAM does not allow it: ")
+    assert row.message.startswith("IAM does not allow it: ")
 
 
 @pytest.mark.parametrize(
@@ -270,9 +188,9 @@ def test_a_denial_that_may_not_hold_in_a_deploy_is_unknown(
 ) -> None:
     answer = deciding(("sts:AssumeRole", DEPLOY), **unsure)
     aws.answers["iam.SimulatePrincipalPolicy"] = answer
-    (row,) = permissions.ask(make())
+    (row,) = permissions.check(make())
     assert row.verdict is UNKNOWN
-    assert row.said.startswith(said)
+    assert row.message.startswith(said)
 
 
 def test_a_result_without_decisions_by_resource_is_read_itself(make: MakeAccount, aws: Aws) -> None:
@@ -282,7 +200,7 @@ def test_a_result_without_decisions_by_resource_is_read_itself(make: MakeAccount
         "EvalDecision": "implicitDeny",
     }
     aws.answers["iam.SimulatePrincipalPolicy"] = {"EvaluationResults": [only]}
-    row, *_ = permissions.ask(make())
+    row, *_ = permissions.check(make())
     assert (row.verdict, row.subject) == (UNKNOWN, "sts:AssumeRole on *")
 
 
@@ -297,7 +215,7 @@ def test_a_session_is_simulated_as_its_role(make: MakeAccount, aws: Aws) -> None
     }
     aws.answers["iam.GetRole"] = {"Role": role}
     aws.answers["iam.SimulatePrincipalPolicy"] = deciding()
-    list(permissions.ask(make(caller=session)))
+    list(permissions.check(make(caller=session)))
     assert aws.requests("iam.GetRole") == [{"RoleName": "Deploy"}]
     request, *_ = aws.requests("iam.SimulatePrincipalPolicy")
     assert request["PolicySourceArn"] == role["Arn"]
@@ -305,41 +223,5 @@ def test_a_session_is_simulated_as_its_role(make: MakeAccount, aws: Aws) -> None
 
 def test_the_root_user_is_not_simulated(make: MakeAccount) -> None:
     root = Caller(ACCOUNT, f"arn:aws:iam::{ACCOUNT}:root")
-    (row,) = permissions.ask(make(caller=root))
+    (row,) = permissions.check(make(caller=root))
     assert row.verdict is OK
-
-
-@pytest.mark.parametrize(("there", "verdict"), [(9_999, OK), (10_000, UNKNOWN)])
-def test_parameters_are_counted_against_what_an_account_may_have(
-    make: MakeAccount, aws: Aws, there: int, verdict: Verdict
-) -> None:
-    aws.answers["cloudformation.ListStackResources"] = not_deployed()
-    aws.answers["ssm.DescribeParameters"] = {"Parameters": [{"Name": "p"}] * there}
-    of = {
-        "P": ("AWS::SSM::Parameter", {"Name": "/triton/prod/text/m"}),
-        "A": ("AWS::CloudWatch::Alarm", {}),
-    }
-    alarms, counted = parameters.ask(make(prod_text=of))
-    assert alarms.said.startswith("1 new")
-    assert counted.verdict is verdict
-
-
-@pytest.mark.parametrize(("there", "verdict"), [(4, OK), (5, REFUSED)])
-def test_networks_are_counted_against_what_a_region_may_have(
-    make: MakeAccount, aws: Aws, there: int, verdict: Verdict
-) -> None:
-    aws.answers["cloudformation.ListStackResources"] = not_deployed()
-    aws.answers["ssm.DescribeParameters"] = {"Parameters": []}
-    aws.answers["ec2.DescribeVpcs"] = {"Vpcs": [{"VpcId": "vpc-0"}] * there}
-    aws.answers["service-quotas.ListServiceQuotas"] = quotas(**{"VPCs per Region": 5})
-    aws.answers["service-quotas.ListAWSDefaultServiceQuotas"] = quotas()
-    *_, row = parameters.ask(make(prod_network={"Vpc": ("AWS::EC2::VPC", {})}))
-    assert (row.subject, row.verdict) == ("VPCs per Region", verdict)
-    assert f"{there} are there, this deploy adds 1" in row.said
-
-
-def test_what_is_deployed_is_not_new(make: MakeAccount, aws: Aws) -> None:
-    aws.answers["cloudformation.ListStackResources"] = resources(P="/triton/prod/text/m")
-    aws.answers["ssm.DescribeParameters"] = {"Parameters": [{"Name": "p"}] * 10_000}
-    of = {"P": ("AWS::SSM::Parameter", {"Name": "/triton/prod/text/m"})}
-    assert [it.verdict for it in parameters.ask(make(prod_text=of))] == [OK, OK]

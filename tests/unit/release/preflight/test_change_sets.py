@@ -7,7 +7,7 @@ import boto3
 import pytest
 
 from release.preflight import change_sets
-from release.preflight.rows import Verdict
+from release.preflight.findings import Verdict
 from tests.unit.release.preflight.conftest import ACCOUNT, REGION, Aws, MakeAccount, denied, error
 
 STACK_ID = f"arn:aws:cloudformation:{REGION}:{ACCOUNT}:stack/prod-text/1"
@@ -111,24 +111,23 @@ class CloudFormation:
 def _one_session(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sessions of assumed roles are asked as the caller's is."""
     monkeypatch.setattr(boto3, "Session", lambda **_: aws.session)
-    monkeypatch.setattr(change_sets, "POLL_SECONDS", 0)
 
 
 def asked(make: MakeAccount, **resources: Any) -> list[Any]:
     account = make(manifest=MANIFEST, prod_text=resources or {"P": ("AWS::SSM::Parameter", {})})
     (account.assembly / "prod-text.assets.json").write_text(json.dumps(ASSETS))
-    return list(change_sets.ask(account))
+    return list(change_sets.check(account))
 
 
 def test_a_new_stack_leaves_nothing_behind(make: MakeAccount, aws: Aws) -> None:
     there = CloudFormation(aws, None)
     (row,) = asked(make)
-    assert (row.verdict, row.said) == (Verdict.OK, "CloudFormation would do it")
+    assert (row.verdict, row.message) == (Verdict.OK, "CloudFormation would do it")
     (made,) = there.made
     assert made["ChangeSetType"] == "CREATE"
     assert made["RoleARN"] == f"arn:aws:iam::{ACCOUNT}:role/cdk-exec"
     assert made["TemplateURL"] == (f"https://s3.us-east-1.amazonaws.com/assets-{ACCOUNT}/abc.json")
-    assert (there.sets, there.deleted) == (set(), [STACK_ID])
+    assert (there.sets, there.deleted) == (set(), ["prod-text"])
     (put,) = aws.requests("s3.PutObject")
     assert (put["Bucket"], put["Key"]) == (f"assets-{ACCOUNT}", "abc.json")
     roles = [it["RoleArn"].rpartition("-")[2] for it in aws.requests("sts.AssumeRole")]
@@ -155,9 +154,9 @@ def test_no_macro_of_the_account_is_run_for_a_change_set(
     account = make(manifest=MANIFEST, prod_text={"P": ("AWS::SSM::Parameter", {})})
     (account.assembly / "prod-text.assets.json").write_text(json.dumps(ASSETS))
     account.templates["prod-text"].update(macro)
-    (row,) = change_sets.ask(account)
+    (row,) = change_sets.check(account)
     assert row.verdict is Verdict.REFUSED
-    assert "transform" in row.said
+    assert "transform" in row.message
     assert not there.made
     assert not aws.requests("s3.PutObject")
 
@@ -195,22 +194,22 @@ def test_validation_is_refused_where_it_fails_and_said_where_it_warns(
     refused, said = asked(make)
     assert (refused.verdict, said.verdict) == (Verdict.REFUSED, Verdict.OK)
     assert refused.subject == "prod-text: Topic"
-    assert refused.said == "NAME_CONFLICT_VALIDATION: it exists"
-    assert refused.do == "/Resources/Topic/Properties/TopicName"
+    assert refused.message == "NAME_CONFLICT_VALIDATION: it exists"
+    assert refused.fix == "/Resources/Topic/Properties/TopicName"
 
 
 def test_another_failure_is_refused_with_its_reason(make: MakeAccount, aws: Aws) -> None:
     there = CloudFormation(aws, None)
     there.set_status, there.reason = "FAILED", "Transform is not supported"
     (row,) = asked(make)
-    assert (row.verdict, row.said) == (Verdict.REFUSED, "Transform is not supported")
+    assert (row.verdict, row.message) == (Verdict.REFUSED, "Transform is not supported")
 
 
 def test_a_stack_that_cannot_be_changed_is_refused(make: MakeAccount, aws: Aws) -> None:
     there = CloudFormation(aws, "ROLLBACK_COMPLETE")
     there.refusal = error("ValidationError", "is in ROLLBACK_COMPLETE", "CreateChangeSet")
     (row,) = asked(make)
-    assert (row.verdict, row.said) == (Verdict.REFUSED, "is in ROLLBACK_COMPLETE")
+    assert (row.verdict, row.message) == (Verdict.REFUSED, "is in ROLLBACK_COMPLETE")
 
 
 def test_who_may_not_ask_knows_nothing(make: MakeAccount, aws: Aws) -> None:
@@ -227,47 +226,52 @@ def test_events_that_may_not_be_read_leave_the_reason(make: MakeAccount, aws: Aw
     aws.answers["cloudformation.DescribeEvents"] = denied("cloudformation:DescribeEvents")
     unread, refused = asked(make)
     assert unread.verdict is Verdict.UNKNOWN
-    assert "cloudformation:DescribeEvents" in unread.said
-    assert refused.said == "AWS::EarlyValidation said no"
+    assert "cloudformation:DescribeEvents" in unread.message
+    assert refused.message == "AWS::EarlyValidation said no"
 
 
 def interrupt(aws: Aws, when: str) -> None:
+    """Interrupt the first call of an operation, once it has done its work."""
     before: Any = aws.answers[f"cloudformation.{when}"]
 
     def interrupted(request: dict[str, Any]) -> dict[str, Any]:
         before(request)
+        aws.answers[f"cloudformation.{when}"] = before
         raise KeyboardInterrupt
 
     aws.answers[f"cloudformation.{when}"] = interrupted
 
 
 @pytest.mark.parametrize("when", ["CreateChangeSet", "DescribeChangeSet", "DescribeEvents"])
-@pytest.mark.parametrize("unremovable", [0, 2, change_sets.POLLS])
-def test_an_interrupt_removes_what_was_made(
-    make: MakeAccount, aws: Aws, when: str, unremovable: int
-) -> None:
+def test_an_interrupt_removes_what_was_made(make: MakeAccount, aws: Aws, when: str) -> None:
     there = CloudFormation(aws, None)
-    there.unremovable = unremovable
     interrupt(aws, when)
     with pytest.raises(KeyboardInterrupt):
         asked(make)
-    assert (there.sets, there.status, there.deleted) == (set(), "DELETE_COMPLETE", [STACK_ID])
-    assert len(aws.requests("cloudformation.DeleteChangeSet")) == min(
-        unremovable + 1, change_sets.POLLS
-    )
+    assert (there.sets, there.status, there.deleted) == (set(), "DELETE_COMPLETE", ["prod-text"])
+
+
+def test_a_change_set_is_removed_once_it_is_made(make: MakeAccount, aws: Aws) -> None:
+    there = CloudFormation(aws, "UPDATE_COMPLETE")
+    interrupt(aws, "DescribeChangeSet")
+    with pytest.raises(KeyboardInterrupt):
+        asked(make)
+    calls = [name.partition(".")[2] for name, _ in aws.asked]
+    assert calls[-2:] == ["DescribeChangeSet", "DeleteChangeSet"]
+    assert there.sets == set()
 
 
 def test_an_interrupt_goes_through_and_names_what_could_not_be_removed(
     make: MakeAccount, aws: Aws
 ) -> None:
     there = CloudFormation(aws, "UPDATE_COMPLETE")
-    there.unremovable = change_sets.POLLS
+    there.unremovable = 1
     interrupt(aws, "DescribeChangeSet")
     with pytest.raises(KeyboardInterrupt) as interrupted:
         asked(make)
     (name,) = there.sets
     (note,) = interrupted.value.__notes__
-    assert note.startswith(f"change set {name} of prod-text is left: AWS answers DeleteChangeSet")
+    assert note.startswith(f"change set {name} of prod-text remains: AWS answers DeleteChangeSet")
     assert note.endswith(f"delete-change-set --stack-name prod-text --change-set-name {name}")
 
 
@@ -279,8 +283,8 @@ def test_a_stack_that_cannot_be_removed_is_a_row_beside_what_was_found(
     found, left = asked(make)
     assert found.verdict is Verdict.OK
     assert left.verdict is Verdict.UNKNOWN
-    assert "is left: not allowed to ask (cloudformation:DeleteStack)" in left.said
-    assert left.do == "aws cloudformation delete-stack --stack-name prod-text"
+    assert "remains: not allowed to ask (cloudformation:DeleteStack)" in left.message
+    assert left.fix == "aws cloudformation delete-stack --stack-name prod-text"
 
 
 def test_imports_of_what_is_not_exported_depend_on_that_stack(make: MakeAccount, aws: Aws) -> None:
@@ -288,7 +292,7 @@ def test_imports_of_what_is_not_exported_depend_on_that_stack(make: MakeAccount,
     imported = {"Name": {"Fn::ImportValue": "prod-network:Subnet"}}
     (row,) = asked(make, P=("AWS::SSM::Parameter", imported))
     assert row.verdict is Verdict.UNKNOWN
-    assert row.said == "depends on prod-network, which is not deployed"
+    assert row.message == "depends on prod-network, which is not deployed"
     assert there.made == []
     imported = {"Name": {"Fn::ImportValue": "prod-models:Bucket"}}
     assert [it.verdict for it in asked(make, P=("AWS::SSM::Parameter", imported))] == [Verdict.OK]

@@ -5,68 +5,108 @@ import os
 import runpy
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import boto3
 import pytest
-from botocore.exceptions import NoCredentialsError
+from botocore.exceptions import EndpointConnectionError, NoCredentialsError
 
 from release.checkouts import Clone
 from release.delivery import first_step
 from release.delivery.errors import NotDelivered
 from release.preflight import __main__ as command
-from release.preflight import rendering
-from release.preflight.preflight import NoCredentials, caller
-from release.preflight.rows import Row, Verdict
-from tests.unit.release.preflight.conftest import Aws, error
+from release.preflight.account import Account, NoCredentials, caller
+from release.preflight.checks import run_checks
+from release.preflight.findings import CheckFinding, Verdict, as_json, ok, refused, table
+from tests.unit.release.preflight.conftest import Aws, MakeAccount, denied, error
 
-ROWS = [
-    Row("image", "short", Verdict.OK, "is there"),
-    Row("image", "a subject that is much longer than the one that stands above it", Verdict.REFUSED,
-        "is not there", "choose another"),
-    Row("quota", "q", Verdict.UNKNOWN, "not allowed to ask (a:B)"),
-]  # fmt: skip
+FINDINGS = [
+    CheckFinding(Verdict.OK, "a", "exists", check="images"),
+    CheckFinding(Verdict.REFUSED, "b", "does not exist", "choose another", check="images"),
+    CheckFinding(Verdict.UNKNOWN, "c", "not allowed to ask (a:B)", check="quotas"),
+]
 
 
-def test_the_table_has_marks_what_to_do_and_the_counts() -> None:
-    assert rendering.table(ROWS).splitlines() == [
-        "image",
-        "  ✓ short  is there",
-        "  ✗ a subject that is much longer than the one that stands above it",
-        "           is not there",
-        "           → choose another",
+def test_the_table_has_marks_fixes_and_counts() -> None:
+    assert table(FINDINGS).splitlines() == [
+        "images",
+        "  ✓ a: exists",
+        "  ✗ b: does not exist",
+        "    → choose another",
         "",
-        "quota",
-        "  ? q  not allowed to ask (a:B)",
+        "quotas",
+        "  ? c: not allowed to ask (a:B)",
         "",
         "1 ok, 1 refused, 1 unknown",
     ]
 
 
-def test_json_has_every_row_and_the_counts() -> None:
-    content = json.loads(rendering.as_json(ROWS))
-    assert content["count"] == {"ok": 1, "refused": 1, "unknown": 1}
-    assert content["rows"][2] == {
-        "topic": "quota",
-        "subject": "q",
+def test_json_has_every_finding() -> None:
+    assert json.loads(as_json(FINDINGS))["findings"][2] == {
+        "check": "quotas",
+        "subject": "c",
         "verdict": "unknown",
-        "said": "not allowed to ask (a:B)",
-        "do": "",
+        "message": "not allowed to ask (a:B)",
+        "fix": "",
     }
 
 
-@pytest.mark.parametrize(("rows", "code"), [(ROWS, 1), ([ROWS[0], ROWS[2]], 0), ([], 0)])
+def fine(_: Account) -> Iterator[CheckFinding]:
+    yield ok("c", "exists")
+
+
+@pytest.mark.parametrize(
+    ("failure", "message"),
+    [
+        (denied("ssm:GetParameter"), "not allowed to ask (ssm:GetParameter)"),
+        (
+            error("UnauthorizedOperation", "no", "DescribeSubnets"),
+            "not allowed to ask (DescribeSubnets)",
+        ),
+        (error("Throttled", "too fast", "ListThings"), "AWS answers ListThings with: too fast"),
+        (error("400", "", "ListThings"), "AWS answers ListThings with: 400"),
+        (
+            EndpointConnectionError(endpoint_url="https://nowhere"),
+            'AWS: Could not connect to the endpoint URL: "https://nowhere"',
+        ),
+    ],
+)
+def test_a_check_that_aws_does_not_answer_is_unknown_and_the_next_runs(
+    make: MakeAccount, failure: Exception, message: str
+) -> None:
+    def broken(_: Account) -> Iterator[CheckFinding]:
+        yield refused("first", "was found before", "correct it")
+        raise failure
+
+    first, second, third = run_checks(make(), {"broken": broken, "fine": fine})
+    assert (first.subject, first.verdict) == ("first", Verdict.REFUSED)
+    assert second == CheckFinding(Verdict.UNKNOWN, "broken", message, check="broken")
+    assert third.verdict is Verdict.OK
+
+
+def test_a_bug_is_no_finding(make: MakeAccount) -> None:
+    def broken(_: Account) -> Iterator[CheckFinding]:
+        yield ok("a", "exists")
+        raise KeyError("ours")
+
+    with pytest.raises(KeyError):
+        list(run_checks(make(), {"broken": broken}))
+
+
+@pytest.mark.parametrize(
+    ("findings", "code"), [(FINDINGS, 1), ([FINDINGS[0], FINDINGS[2]], 0), ([], 0)]
+)
 def test_only_a_refusal_ends_with_1(
-    clone: Clone, monkeypatch: pytest.MonkeyPatch, rows: list[Row], code: int
+    clone: Clone, monkeypatch: pytest.MonkeyPatch, findings: list[CheckFinding], code: int
 ) -> None:
     from contextlib import nullcontext
 
     monkeypatch.chdir(clone.root)
     monkeypatch.setattr(command, "account_of", lambda *_: nullcontext(SimpleNamespace()))
-    monkeypatch.setattr(command, "rows_of", lambda *_: iter(rows))
-    assert command.main(["--stage", "prod"]) == code
+    monkeypatch.setattr(command, "run_checks", lambda *_: iter(findings))
+    assert command.main(["prod"]) == code
 
 
 @pytest.mark.parametrize(
@@ -88,7 +128,7 @@ def test_an_interrupt_is_one_clear_line_and_130(
 
     monkeypatch.chdir(clone.root)
     monkeypatch.setattr(command, "account_of", interrupted)
-    assert command.main(["--stage", "prod"]) == 130
+    assert command.main(["prod"]) == 130
     assert capsys.readouterr().err == f"interrupted: {said}\n"
 
 
@@ -100,8 +140,8 @@ def test_a_terminated_preflight_is_interrupted(
 
     before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
     monkeypatch.chdir(clone.root)
-    monkeypatch.setattr("release.preflight.preflight.account_of", terminated)
-    monkeypatch.setattr(sys, "argv", ["preflight", "--stage", "prod"])
+    monkeypatch.setattr("release.preflight.account.account_of", terminated)
+    monkeypatch.setattr(sys, "argv", ["preflight", "prod"])
     monkeypatch.delitem(sys.modules, "release.preflight.__main__")
     try:
         with pytest.raises(SystemExit) as ended:
@@ -120,7 +160,7 @@ def test_without_credentials_there_is_one_clear_line(
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
-    assert command.main(["--stage", "prod"]) == 1
+    assert command.main(["prod"]) == 1
     said = capsys.readouterr()
     assert said.err == "error: no credentials: there are none: aws configure, or AWS_PROFILE\n"
     assert said.out == ""
@@ -130,7 +170,7 @@ def test_a_stage_that_is_not_there_is_one_clear_line(
     clone: Clone, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(clone.root)
-    assert command.main(["--stage", "nope"]) == 1
+    assert command.main(["nope"]) == 1
     assert capsys.readouterr().err.startswith("error: no stage 'nope': ")
 
 
@@ -154,48 +194,41 @@ def test_credentials_that_aws_does_not_know_are_none(aws: Aws) -> None:
     assert caller(aws.session).partition == "aws-cn"
 
 
-def asked(monkeypatch: pytest.MonkeyPatch, rows: list[Row], *, anyway: bool = False) -> None:
-    monkeypatch.setattr(first_step, "before_a_delivery", lambda *_: rows)
+def check_in_a_delivery(
+    aws: Aws, monkeypatch: pytest.MonkeyPatch, findings: list[CheckFinding], *, anyway: bool = False
+) -> None:
+    arn = "arn:aws:iam::111122223333:root"
+    aws.answers["sts.GetCallerIdentity"] = {"Account": "111122223333", "Arn": arn}
+    monkeypatch.setattr(first_step, "run_checks", lambda _: iter(findings))
     assembly: Any = SimpleNamespace(stage="prod", folder=Path("nowhere"))
     tree: Any = None
-    session: Any = boto3.Session()
-    first_step.ask_the_account(tree, assembly, session, anyway=anyway)
+    first_step.ask_the_account(tree, assembly, aws.session, anyway=anyway)
 
 
 def test_a_delivery_ends_before_anything_changed_where_the_account_refuses(
-    monkeypatch: pytest.MonkeyPatch,
+    aws: Aws, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(NotDelivered) as refused:
-        asked(monkeypatch, ROWS)
-    assert "is not there" in str(refused.value)
+        check_in_a_delivery(aws, monkeypatch, FINDINGS)
+    assert "does not exist" in str(refused.value)
     assert "IGNORE_PREFLIGHT=1" in str(refused.value)
-    assert "short" not in str(refused.value)
+    assert "a: exists" not in str(refused.value)
 
 
-def test_a_delivery_goes_on_where_it_is_told_to_and_where_nobody_knows(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_delivery_goes_on_where_it_is_told_to_and_where_nothing_is_known(
+    aws: Aws, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked(monkeypatch, ROWS, anyway=True)
-    asked(monkeypatch, [ROWS[2]])
-    said = capsys.readouterr().out.splitlines()
-    assert [line for line in said if line.startswith("!")] == [f"! {ROWS[1].subject}: is not there"]
-    assert said[-1] == "? not known before the deploy: quota (not allowed to ask (a:B))"
+    check_in_a_delivery(aws, monkeypatch, FINDINGS, anyway=True)
+    check_in_a_delivery(aws, monkeypatch, [FINDINGS[2]])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line.startswith("!")] == ["! b: does not exist"]
+    assert lines[-1] == "? not known before the deploy: quotas (not allowed to ask (a:B))"
 
 
-def test_a_delivery_without_credentials_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    def nobody(*_: object) -> list[Row]:
+def test_a_delivery_without_credentials_is_none(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(_: object) -> None:
         raise NoCredentials("there are none")
 
-    monkeypatch.setattr(first_step, "before_a_delivery", nobody)
-    assembly: Any = SimpleNamespace(stage="prod", folder=Path("nowhere"))
-    tree: Any = None
+    monkeypatch.setattr(first_step, "caller", none)
     with pytest.raises(NotDelivered, match="no credentials: there are none"):
-        first_step.ask_the_account(tree, assembly, boto3.Session())
-
-
-def test_every_topic_is_asked_once_and_a_delivery_asks_some() -> None:
-    from release.preflight.topics import ALL, BEFORE_A_DELIVERY
-
-    names = [topic.name for topic, _ in ALL]
-    assert len(names) == len(set(names))
-    assert set(BEFORE_A_DELIVERY) < set(ALL)
+        check_in_a_delivery(aws, monkeypatch, [])

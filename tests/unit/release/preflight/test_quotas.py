@@ -1,17 +1,14 @@
 """Instances and builds against quotas: the peak of a deploy, not what runs afterwards."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 
 from release.plan import PLAN
-from release.preflight import build_quotas, fleets, instance_quotas, lambda_quota
-from release.preflight.account import Account
+from release.preflight import build_quotas, instance_quotas, lambda_quota
+from release.preflight.findings import Verdict
 from release.preflight.fleets import peaks
-from release.preflight.rows import Row, Verdict
 from tests.unit.release.preflight.conftest import (
     Aws,
     MakeAccount,
@@ -42,10 +39,6 @@ def deployed(aws: Aws, before: dict[str, Any] | None) -> None:
         return
     aws.answers["cloudformation.ListStackResources"] = resources(Endpoint="prod-text")
     aws.answers["cloudformation.GetTemplate"] = {"TemplateBody": json.dumps(template(before))}
-
-
-def of_type(rows: list[Row]) -> Row:
-    return rows[0]
 
 
 def test_a_new_endpoint_needs_its_instances(make: MakeAccount, aws: Aws) -> None:
@@ -133,9 +126,9 @@ def test_a_quota_below_the_peak_is_refused_with_the_command_that_asks_for_more(
     runs(aws)
     deployed(aws, None)
     allow(aws, {G5: 1, ALL: 20})
-    first, second = instance_quotas.ask(make(prod_text=endpoint_stack(count=2, most=6)))
+    first, second = instance_quotas.check(make(prod_text=endpoint_stack(count=2, most=6)))
     assert (first.subject, first.verdict) == (G5, REFUSED)
-    assert first.do == (
+    assert first.fix == (
         "aws service-quotas request-service-quota-increase --service-code sagemaker "
         "--quota-code L-0 --desired-value 6"
     )
@@ -146,19 +139,19 @@ def test_the_quota_of_all_endpoints_together_counts_too(make: MakeAccount, aws: 
     runs(aws, other=("ml.m5.xlarge", 9))
     deployed(aws, None)
     allow(aws, {G5: 5, ALL: 10})
-    first, second = instance_quotas.ask(make(prod_text=endpoint_stack(count=2)))
+    first, second = instance_quotas.check(make(prod_text=endpoint_stack(count=2)))
     assert (first.verdict, second.verdict) == (OK, REFUSED)
-    assert "9 run, 11 at the peak" in second.said
+    assert "9 run, 11 at the peak" in second.message
 
 
 def test_scaling_beyond_the_quota_is_said_and_not_refused(make: MakeAccount, aws: Aws) -> None:
     runs(aws)
     deployed(aws, None)
     allow(aws, {G5: 4, ALL: 40})
-    first, _ = instance_quotas.ask(make(prod_text=endpoint_stack(count=2, most=10)))
+    first, _ = instance_quotas.check(make(prod_text=endpoint_stack(count=2, most=10)))
     assert first.verdict is OK
-    assert "10 where scaling is at its most" in first.said
-    assert "--desired-value 10" in first.do
+    assert "10 where scaling is at its most" in first.message
+    assert "--desired-value 10" in first.fix
 
 
 def test_what_runs_beyond_a_quota_does_not_hinder_a_deploy_that_starts_nothing(
@@ -167,7 +160,7 @@ def test_what_runs_beyond_a_quota_does_not_hinder_a_deploy_that_starts_nothing(
     runs(aws, prod_text=("ml.g5.xlarge", 7))
     deployed(aws, endpoint_stack(count=2))
     allow(aws, {G5: 1, ALL: 40})
-    first, _ = instance_quotas.ask(make(prod_text=endpoint_stack(count=2)))
+    first, _ = instance_quotas.check(make(prod_text=endpoint_stack(count=2)))
     assert first.verdict is OK
 
 
@@ -177,11 +170,11 @@ def test_a_default_counts_where_the_account_has_no_value_of_its_own(
     runs(aws)
     deployed(aws, None)
     allow(aws, {ALL: 20}, {G5: 0, ALL: 4})
-    first, second = instance_quotas.ask(make(prod_text=endpoint_stack(count=2)))
+    first, second = instance_quotas.check(make(prod_text=endpoint_stack(count=2)))
     assert first.verdict is UNKNOWN  # nobody says that the account has no more
-    assert "quota 0, AWS default" in first.said
-    assert "--desired-value 2" in first.do
-    assert second.said.startswith("quota 20;")
+    assert "quota 0, AWS default" in first.message
+    assert "--desired-value 2" in first.fix
+    assert second.message.startswith("quota 20;")
 
 
 def test_a_quota_that_is_not_there_or_may_not_be_read_is_unknown(
@@ -190,13 +183,13 @@ def test_a_quota_that_is_not_there_or_may_not_be_read_is_unknown(
     runs(aws)
     deployed(aws, None)
     allow(aws, {ALL: 20})
-    first, _ = instance_quotas.ask(make(prod_text=endpoint_stack()))
+    first, _ = instance_quotas.check(make(prod_text=endpoint_stack()))
     assert (first.verdict, first.subject) == (UNKNOWN, G5)
     aws.answers["service-quotas.ListServiceQuotas"] = denied("servicequotas:ListServiceQuotas")
-    rows = list(instance_quotas.ask(make(prod_text=endpoint_stack())))
+    rows = list(instance_quotas.check(make(prod_text=endpoint_stack())))
     assert [it.verdict for it in rows] == [UNKNOWN, UNKNOWN]
-    assert "not allowed to ask (servicequotas:ListServiceQuotas)" in rows[0].said
-    assert "2 at the peak" in rows[0].said
+    assert "not allowed to ask (servicequotas:ListServiceQuotas)" in rows[0].message
+    assert "2 at the peak" in rows[0].message
 
 
 def test_endpoints_that_fail_go_or_went_hold_no_instances(make: MakeAccount, aws: Aws) -> None:
@@ -221,8 +214,8 @@ def test_endpoints_that_fail_go_or_went_hold_no_instances(make: MakeAccount, aws
     aws.answers["sagemaker.DescribeEndpoint"] = described
     aws.answers["sagemaker.DescribeEndpointConfig"] = configured
     allow(aws, {G5: 9, ALL: 9})
-    rows = list(instance_quotas.ask(make(prod_text=endpoint_stack(count=1))))
-    assert "0 run" in of_type(rows).said
+    rows = list(instance_quotas.check(make(prod_text=endpoint_stack(count=1))))
+    assert "0 run" in rows[0].message
     assert [it.subject for it in rows if it.verdict is UNKNOWN] == ["lost"]
 
 
@@ -242,38 +235,27 @@ def test_an_endpoint_that_may_not_be_asked_is_said_and_the_others_count(
 
     aws.answers[f"sagemaker.{operation}"] = narrowed
     allow(aws, {G5: 9, ALL: 9})
-    first, _, lost = instance_quotas.ask(make(prod_text=endpoint_stack(count=1)))
-    assert "4 run, 5 at the peak" in first.said
+    first, _, lost = instance_quotas.check(make(prod_text=endpoint_stack(count=1)))
+    assert "4 run, 5 at the peak" in first.message
     assert (lost.subject, lost.verdict) == ("another-team-s", UNKNOWN)
-    assert lost.said == (
-        f"not allowed to ask (sagemaker:{operation}): its instances are not counted here"
+    assert lost.message == (
+        f"not allowed to ask (sagemaker:{operation}): its instances are not counted"
     )
 
 
-@pytest.mark.parametrize(
-    ("service", "operation", "asked"),
-    [
-        ("sagemaker", "ListEndpoints", lambda it: it.running),
-        ("service-quotas", "ListServiceQuotas", lambda it: it.quotas.of("sagemaker")),
-        ("service-quotas", "ListAWSDefaultServiceQuotas", lambda it: it.quotas.of("sagemaker")),
-        ("cloudformation", "ListStackResources", lambda it: it.deployed("prod-text")),
-    ],
-)
-def test_what_was_answered_with_an_error_is_not_asked_again(
-    make: MakeAccount,
-    aws: Aws,
-    service: str,
-    operation: str,
-    asked: Callable[[Account], object],
-) -> None:
-    allow(aws, {})
-    aws.answers[f"{service}.{operation}"] = denied("a:B")
+def test_quotas_and_resources_are_listed_once(make: MakeAccount, aws: Aws) -> None:
+    allow(aws, {G5: 1})
+    deployed(aws, None)
     account = make()
     for _ in range(2):
-        with pytest.raises(ClientError):
-            asked(account)
-    (request,) = aws.requests(f"{service}.{operation}")
-    assert service == "cloudformation" or request["MaxResults"] == 100
+        account.quotas.of("sagemaker")
+        account.deployed("prod-text")
+    listed = [name for name, _ in aws.asked]
+    assert sorted(listed) == [
+        "cloudformation.ListStackResources",
+        "service-quotas.ListAWSDefaultServiceQuotas",
+        "service-quotas.ListServiceQuotas",
+    ]
 
 
 ARCHIVE = {
@@ -299,7 +281,7 @@ CPU = "Concurrently running builds for Linux/Medium environment"
 def archive(model: str, **changes: str) -> tuple[str, dict[str, Any]]:
     return (
         "Custom::TritonModel",
-        {**ARCHIVE, "Model": model, "Key": f"text/{model}.tar.gz", **changes},
+        {**ARCHIVE, "Model": model, "Key": f"text/{model}.tar.gz", "Digest": model, **changes},
     )
 
 
@@ -317,11 +299,11 @@ def test_no_gpu_builder_is_refused_where_an_engine_is_to_be_compiled(
     allow(aws, {GPU: 0, CPU: 1})
     account = make(prod_models=MODELS, prod_text={"A": archive("a"), "B": archive("b")})
     write_plan(account, a=["m/1/model.plan"], b=[])
-    gpu, cpu = build_quotas.ask(account)
+    gpu, cpu = build_quotas.check(account)
     assert (gpu.subject, gpu.verdict) == (GPU, REFUSED)
-    assert "models with engines to build: 1" in gpu.said
+    assert "models with engines to build: 1" in gpu.message
     assert (cpu.subject, cpu.verdict) == (CPU, OK)
-    assert "archives to build: 2, 1 at a time" in cpu.said
+    assert "archives to build: 2" in cpu.message
 
 
 def test_without_an_engine_no_gpu_builder_is_needed(make: MakeAccount, aws: Aws) -> None:
@@ -329,7 +311,7 @@ def test_without_an_engine_no_gpu_builder_is_needed(make: MakeAccount, aws: Aws)
     allow(aws, {GPU: 0, CPU: 1})
     account = make(prod_models=MODELS, prod_text={"A": archive("a")})
     write_plan(account, a=[])
-    gpu, _ = build_quotas.ask(account)
+    gpu, _ = build_quotas.check(account)
     assert gpu.verdict is OK
 
 
@@ -338,17 +320,17 @@ def test_an_archive_of_a_commit_that_plans_no_engines_may_have_one(
 ) -> None:
     deployed(aws, None)
     allow(aws, {GPU: 0, CPU: 1})
-    gpu, _ = build_quotas.ask(make(prod_models=MODELS, prod_text={"A": archive("a")}))
+    gpu, _ = build_quotas.check(make(prod_models=MODELS, prod_text={"A": archive("a")}))
     assert gpu.verdict is REFUSED
 
 
 def test_a_default_alone_refuses_no_builds(make: MakeAccount, aws: Aws) -> None:
     deployed(aws, None)
     allow(aws, {GPU: 1}, {CPU: 0})
-    _, cpu = build_quotas.ask(make(prod_models=MODELS, prod_text={"A": archive("a")}))
+    _, cpu = build_quotas.check(make(prod_models=MODELS, prod_text={"A": archive("a")}))
     assert cpu.verdict is UNKNOWN
-    assert "quota 0, AWS default" in cpu.said
-    assert "--desired-value 1" in cpu.do
+    assert "quota 0, AWS default" in cpu.message
+    assert "--desired-value 1" in cpu.fix
 
 
 @pytest.mark.parametrize(("archives", "verdict"), [(12, OK), (13, REFUSED)])
@@ -359,11 +341,11 @@ def test_more_builds_than_codebuild_takes_are_refused(
     deployed(aws, None)
     allow(aws, {GPU: 1, CPU: 2})
     models = {f"M{number}": archive(f"m{number}") for number in range(archives)}
-    _, cpu = build_quotas.ask(make(prod_models=MODELS, prod_text=models))
+    _, cpu = build_quotas.check(make(prod_models=MODELS, prod_text=models))
     assert cpu.verdict is verdict
     if verdict is REFUSED:
-        assert "and CodeBuild takes 12 at once, those that wait included" in cpu.said
-        assert "--desired-value 3" in cpu.do
+        assert "and CodeBuild takes 12 at once, those that wait included" in cpu.message
+        assert "--desired-value 3" in cpu.fix
 
 
 FUNCTIONS = "Concurrent executions"
@@ -392,11 +374,11 @@ def test_functions_of_all_stacks_run_side_by_side_two_for_each_custom_resource(
 ) -> None:
     deployed(aws, None)
     allow(aws, {FUNCTIONS: quota})
-    (row,) = lambda_quota.ask(make(prod_text=chains(9, 4), prod_vision=chains(13, 4)))
+    (row,) = lambda_quota.check(make(prod_text=chains(9, 4), prod_vision=chains(13, 4)))
     assert (row.subject, row.verdict) == (FUNCTIONS, verdict)
-    assert "custom resources that start together: 8, with 16 executions" in row.said
+    assert "custom resources that start together: 8, with 16 executions" in row.message
     if verdict is REFUSED:
-        assert row.do.endswith("--service-code lambda --quota-code L-0 --desired-value 1000")
+        assert row.fix.endswith("--service-code lambda --quota-code L-0 --desired-value 1000")
 
 
 def test_custom_resources_that_do_not_change_are_not_called(make: MakeAccount, aws: Aws) -> None:
@@ -405,8 +387,8 @@ def test_custom_resources_that_do_not_change_are_not_called(make: MakeAccount, a
     aws.answers["cloudformation.ListStackResources"] = resources(C0="c")
     aws.answers["cloudformation.GetTemplate"] = {"TemplateBody": json.dumps(before)}
     allow(aws, {FUNCTIONS: 10})
-    (row,) = lambda_quota.ask(make(prod_text=chains(8, 4)))
-    assert "start together: 1, with 2 executions" in row.said
+    (row,) = lambda_quota.check(make(prod_text=chains(8, 4)))
+    assert "start together: 1, with 2 executions" in row.message
 
 
 def test_a_custom_resource_waits_for_what_it_refers_to_through_others() -> None:
@@ -422,7 +404,7 @@ def test_a_custom_resource_waits_for_what_it_refers_to_through_others() -> None:
 
 def test_projects_without_archives_need_no_builds(make: MakeAccount, aws: Aws) -> None:
     allow(aws, {GPU: 0, CPU: 0})
-    assert [it.verdict for it in build_quotas.ask(make(prod_models=MODELS))] == [OK, OK]
+    assert [it.verdict for it in build_quotas.check(make(prod_models=MODELS))] == [OK, OK]
 
 
 def test_archives_that_are_there_are_not_built(make: MakeAccount, aws: Aws) -> None:
@@ -437,12 +419,6 @@ def test_archives_that_are_there_are_not_built(make: MakeAccount, aws: Aws) -> N
     aws.answers["s3.HeadObject"] = head
     account = make(prod_models=MODELS, prod_text={"A": archive("a")})
     write_plan(account, a=[])
-    assert [it.verdict for it in build_quotas.ask(account)] == [OK, OK]
+    assert [it.verdict for it in build_quotas.check(account)] == [OK, OK]
     aws.answers["s3.HeadObject"] = error("404", "Not Found", "HeadObject")
-    assert [it.verdict for it in build_quotas.ask(account)] == [OK, REFUSED]
-
-
-def test_fleets_name_their_endpoints(make: MakeAccount, aws: Aws) -> None:
-    runs(aws)
-    deployed(aws, None)
-    assert [it.endpoint for it in fleets.fleets(make(prod_text=endpoint_stack()))] == ["prod-text"]
+    assert [it.verdict for it in build_quotas.check(account)] == [OK, REFUSED]

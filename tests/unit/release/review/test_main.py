@@ -69,7 +69,7 @@ def test_a_danger_ends_with_3_until_somebody_acknowledges_it(
     assert capsys.readouterr().err.endswith(f", before by 1\n  {key}\n")
     assert f"`{key}`" in report(dangerous)
     until = acknowledge(dangerous, key)
-    assert main(["--base", "main", "--stage", "prod"]) == 0
+    assert main(["--base", "main", "prod"]) == 0
     assert f"acknowledged by Ada until {until}: a trial" in report(dangerous)
 
 
@@ -82,7 +82,7 @@ def test_an_acknowledgement_of_no_danger_is_reported(
     said = capsys.readouterr().err
     assert [it for it in keys if f"note: acknowledged, and no danger: {it}\n" in said] == [*keys]
     assert all(f"- `{it}` (Ada, until {until})" in report(dangerous) for it in keys)
-    main(["--base", "main", "--stage", "prod"])
+    main(["--base", "main", "prod"])
     assert "prd/low_minimum" not in capsys.readouterr().err
     main(["--base", "nowhere"])
     assert "prod/lost_rollback" not in capsys.readouterr().err
@@ -203,7 +203,7 @@ def test_a_stage_that_leaves_is_reviewed_too(clone: Clone) -> None:
 
 
 def test_a_stage_that_is_nowhere_is_named(clone: Clone, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--base", "main", "--stage", "pord"]) == 4
+    assert main(["--base", "main", "pord"]) == 4
     said = capsys.readouterr().err
     assert "error: not reviewed: pord: no stage 'pord': " in said
 
@@ -212,7 +212,7 @@ def test_what_is_deployed_is_asked_for_by_stage(capsys: pytest.CaptureFixture[st
     with pytest.raises(SystemExit) as ended:
         main(["--live"])
     assert ended.value.code == 2
-    assert "add --stage" in capsys.readouterr().err
+    assert "add STAGE" in capsys.readouterr().err
 
 
 def test_aws_that_refuses_ends_with_4(
@@ -222,5 +222,5 @@ def test_aws_that_refuses_ends_with_4(
         raise NoCredentialsError
 
     monkeypatch.setattr(boto3.Session, "client", refuse)
-    assert main(["--live", "--stage", "prod"]) == 4
+    assert main(["--live", "prod"]) == 4
     assert "not reviewed: prod: AWS: Unable to locate credentials" in capsys.readouterr().err

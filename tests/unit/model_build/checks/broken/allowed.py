@@ -41,7 +41,10 @@ BASES = {
     "recipe": RECIPE,
     "recipe with packages": PACKING,
 }
-FIL_TENSORS = TENSORS.replace("INPUT__0", "input__0").replace("OUTPUT__0", "output__0")
+FIL_TENSORS = (
+    TENSORS.replace("INPUT__0", "input__0").replace("OUTPUT__0", "output__0")
+    + 'parameters { key: "output_class" value { string_value: "false" } }\n'
+)
 FILES = {
     'platform: "tensorrt_plan"': "model.plan",
     'backend: "tensorrt"': "model.plan",
@@ -54,7 +57,6 @@ FILES = {
         for kind, it in (
             ("xgboost", "xgboost.model"),
             ("xgboost_json", "xgboost.json"),
-            ("xgboost_ubj", "xgboost.ubj"),
             ("lightgbm", "model.txt"),
             ("treelite_checkpoint", "checkpoint.tl"),
         )

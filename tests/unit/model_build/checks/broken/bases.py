@@ -124,6 +124,7 @@ max_batch_size: 8
 input [ { name: "input__0" data_type: TYPE_FP32 dims: [ 2 ] } ]
 output [ { name: "output__0" data_type: TYPE_FP32 dims: [ 1 ] } ]
 parameters { key: "model_type" value { string_value: "xgboost_json" } }
+parameters { key: "output_class" value { string_value: "false" } }
 # more
 """,
     "twice/1/xgboost.json": '{"learner": {"learner_model_param": {"num_feature": "2"}}}',

@@ -331,7 +331,7 @@ CASES = [
                 '"input__0" data_type: TYPE_FP32': '"X" data_type: TYPE_FP64',
                 "max_batch_size: 8\n": "",
                 "xgboost_json": "xgboost_yaml",
-                "# more": 'parameters { key: "output_class" value { string_value: "yes" } }',
+                '"false"': '"yes"',
             },
             "twice/1/xgboost.json": None,
             "twice/1/xgboost.model": "",
@@ -344,6 +344,60 @@ CASES = [
             "xgboost_ubj, lightgbm, treelite_checkpoint [fil_settings]",
             'twice/config.pbtxt:5:1: output_class is "yes": write true, false [fil_settings]',
         ],
+    ),
+    Case(
+        "a tree model lacks the parameters that FIL has no default for",
+        FIL,
+        {CONFIG: {'key: "output_class"': 'key: "predict_proba"'}},
+        [
+            'twice/config.pbtxt:5:1: FIL needs output_class: add parameters { key: "output_class" '
+            'value { string_value: "true" } } [fil_settings]',
+        ],
+    ),
+    Case(
+        "a classifier of FIL has no threshold",
+        FIL,
+        {
+            CONFIG: {
+                'string_value: "false"': 'string_value: "true"',
+            }
+        },
+        [
+            'twice/config.pbtxt:5:1: FIL needs threshold: add parameters { key: "threshold" value '
+            '{ string_value: "0.5" } } [fil_settings]',
+        ],
+    ),
+    *(
+        Case(
+            f"a file of XGBoost {version} is newer than Triton {release} reads",
+            FIL,
+            {"twice/1/xgboost.json": {'{"learner"': f'{{"version": [{version}], "learner"'}},
+            [
+                f"twice/1/xgboost.json: was written by XGBoost {version.replace(', ', '.')}; "
+                f"Treelite {treelite} of Triton {release} does not read it: save it with an older "
+                f"XGBoost (3.0 for 24.03 to 25.09, 1.6 before), or choose Triton {newer} or newer "
+                "[fil_versions]"
+            ],
+            release=release,
+        )
+        for version, release, treelite, newer in (
+            ("3, 1, 0", "25.09", "4.4.1", "26.03"),
+            ("1, 7, 6", "24.01", "3.9.1", "24.03"),
+        )
+    ),
+    Case(
+        "a release does not know XGBoost's UBJSON",
+        FIL,
+        {
+            CONFIG: {"xgboost_json": "xgboost_ubj"},
+            "twice/1/xgboost.json": None,
+            "twice/1/xgboost.ubj": "",
+        },
+        [
+            "twice/config.pbtxt:5:1: Triton 24.09 has no xgboost_ubj: write xgboost_json, or "
+            "choose Triton 24.10 or newer [fil_versions]",
+        ],
+        release="24.09",
     ),
     Case(
         "a file of XGBoost takes another number of features",

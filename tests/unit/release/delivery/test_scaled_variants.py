@@ -3,7 +3,8 @@ from typing import Any
 
 import pytest
 
-from release.delivery import declared
+from release import stage_resources
+from release.delivery import scaled_variants
 from release.tree import Template
 
 URL = ["s3://", {"Fn::ImportValue": "prod-models:Bucket"}]
@@ -46,13 +47,13 @@ def test_every_multi_model_variant_has_its_prefix() -> None:
         "B": model("text/cuda-25.09-sm86/", Mode="MultiModel"),
         "C": model("text/cpu-24.09/", Mode="MultiModel"),
     }
-    prefixes = declared.prefixes({"Resources": resources})
+    prefixes = stage_resources.prefixes({"Resources": resources})
     assert prefixes == {"text/cpu-24.09/", "text/cuda-25.09-sm86/"}
 
 
 def test_an_endpoint_of_one_model_has_no_prefix() -> None:
     resources = {"A": model("text/cpu-24.09/minilm-1.tar.gz")}
-    assert declared.prefixes({"Resources": resources}) == set()
+    assert stage_resources.prefixes({"Resources": resources}) == set()
 
 
 def test_the_catalog_s_entries_name_archives_where_clients_choose_them() -> None:
@@ -65,7 +66,7 @@ def test_the_catalog_s_entries_name_archives_where_clients_choose_them() -> None
         "B": entry("/triton/prod/search/minilm", None),
         "C": {"Type": "AWS::SSM::Parameter", "Properties": {"Name": "/other", "Value": "text"}},
     }
-    assert declared.named_archives({"Resources": resources}) == {"minilm-1.tar.gz"}
+    assert stage_resources.named_archives({"Resources": resources}) == {"minilm-1.tar.gz"}
 
 
 @pytest.mark.parametrize(
@@ -84,14 +85,14 @@ def test_a_scaled_variant_that_gets_other_instances_changes(
     new: Template, changed: list[str]
 ) -> None:
     live = template(A="g5", B="g5", scaled=("A",))
-    assert declared.scaled_variants_that_change(live, new) == changed
+    assert scaled_variants.scaled_variants_that_change(live, new) == changed
 
 
 def test_without_scaling_nothing_depends_on_what_is_not_there() -> None:
     live = template(A="g5", B="g5", scaled=("A", "B"))
     live["Resources"]["Entry"] = {"DependsOn": ["ATarget", "APolicy", "BTarget"], "Type": "T"}
     live["Resources"]["Other"] = {"DependsOn": "ATarget", "Type": "T"}
-    left = declared.without_scaling(live, ["A"])["Resources"]
+    left = scaled_variants.without_scaling(live, ["A"])["Resources"]
     assert left["Entry"] == {"DependsOn": ["BTarget"], "Type": "T"}
     assert left["Other"] == {"Type": "T"}
 
@@ -99,6 +100,6 @@ def test_without_scaling_nothing_depends_on_what_is_not_there() -> None:
 def test_without_scaling_a_template_is_what_it_was_in_all_else() -> None:
     live = template(A="g5", B="g5", scaled=("A", "B"))
     before = json.dumps(live)
-    without = declared.without_scaling(live, ["A"])
+    without = scaled_variants.without_scaling(live, ["A"])
     assert without == template(A="g5", B="g5", scaled=("B",))
     assert json.dumps(live) == before

@@ -9,7 +9,6 @@ import sys
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import TypeAlias
 
 import numpy as np
 
@@ -17,7 +16,7 @@ import cdk_cli
 import local_sagemaker
 from cli.demo.building import newest_line
 from cli.demo.invocations import SENTENCES, WARM_CALLS, Answers, Array, ask
-from cli.demo.steps import StepFailed, step
+from cli.errors import CommandError
 from local_sagemaker import (
     ACCOUNT,
     REGION,
@@ -25,31 +24,19 @@ from local_sagemaker import (
     LocalSageMakerError,
     client_environment,
 )
+from model_build.commands.arguments import Commands
+from release.delivery.steps import step
 
 STAGE, ENDPOINT, MODEL = "local", "text", "minilm"
 REFERENCE = "models.minilm.tests.reference"
 ALLOWED_DIFFERENCE = 1e-5
 
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-"""What a parser's `add_subparsers` returns."""
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run the demo; return its exit code."""
-    parser = argparse.ArgumentParser(prog="python -m cli.demo", description=__doc__)
-    _add_arguments(parser)
-    return run_demo(parser.parse_args(arguments))
-
 
 def add_to(commands: Commands) -> None:
     """Add the command `demo`; its `run` returns the exit code."""
     parser = commands.add_parser("demo", description=__doc__)
-    _add_arguments(parser)
-    parser.set_defaults(run=run_demo)
-
-
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--keep", action="store_true", help="leave everything running")
+    parser.set_defaults(run=run_demo)
 
 
 def run_demo(options: argparse.Namespace) -> int:
@@ -74,7 +61,7 @@ def run_demo(options: argparse.Namespace) -> int:
         else:
             with step("stop the local SageMaker"):
                 local_sagemaker.down(folder)
-    except (StepFailed, LocalSageMakerError) as error:
+    except (CommandError, LocalSageMakerError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -112,7 +99,7 @@ def _embeddings_of_transformers() -> Array:
         check=False,
     )
     if finished.returncode:
-        raise StepFailed(f"python -m {REFERENCE} ended with status {finished.returncode}")
+        raise CommandError(f"python -m {REFERENCE} ended with status {finished.returncode}")
     return np.array(json.loads(finished.stdout), np.float32)
 
 
@@ -132,15 +119,15 @@ def _assembly(folder: Folder) -> Path:
 def _cdk(
     folder: Folder, title: str, command: str, *arguments: str, cwd: Path | None = None
 ) -> None:
-    with step(title, counts=False):
+    with step(title):
         build = partial(newest_line, folder.builds)
         try:
             ended = cdk_cli.run(command, *arguments, title=title, cwd=cwd, build=build)
         except OSError as error:
-            raise StepFailed(f"{cdk_cli.CLI} cannot be started: {error.strerror}") from error
+            raise CommandError(f"{cdk_cli.CLI} cannot be started: {error.strerror}") from error
         if not ended.succeeded:
             reasons = "\n  ".join(ended.reasons)
-            raise StepFailed(
+            raise CommandError(
                 f"{reasons}\n  Logs: {_here(folder.builds)} of builds, {_here(folder.instances)} "
                 f"of Triton, {_here(folder.log)} of the emulator"
             )
@@ -166,7 +153,7 @@ warm {answers.warm * 1e3:.1f} ms (median of {WARM_CALLS})
   Triton against PyTorch  {difference:.1e} largest difference ({ALLOWED_DIFFERENCE:.0e} allowed)
 """)
     if not max(difference, payloads) <= ALLOWED_DIFFERENCE:
-        raise StepFailed("the endpoint's answers are too far from those of transformers")
+        raise CommandError("the endpoint's answers are too far from those of transformers")
 
 
 KEPT = """
@@ -177,7 +164,3 @@ The local SageMaker keeps running at {url}.
   set up a shell   eval "$(./tritonsm env)"
   change           edit models/minilm/, then: node_modules/.bin/cdk diff -c stage=local
   stop             ./tritonsm down"""
-
-
-if __name__ == "__main__":
-    sys.exit(main())

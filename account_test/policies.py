@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from release.preflight.account import Account
 from release.tree import Template
 
 TRUST = "AWS::IAM::AssumeRolePolicyDocument"
@@ -37,14 +36,8 @@ class Policy:
         return f"{self.stack}: {what}{self.logical_id}"
 
 
-def policies(account: Account) -> Iterator[Policy]:
-    """Yield every policy of the stage's templates, with all references replaced."""
-    for stack, template in account.templates.items():
-        yield from policies_of(stack, template, account.pseudo_parameters)
-
-
 def policies_of(stack: str, template: Template, known: Mapping[str, str]) -> Iterator[Policy]:
-    """Yield every policy of a template."""
+    """Yield every policy of a template, with all references replaced."""
     resources = template["Resources"]
     for name, resource in resources.items():
         properties, kind = resource.get("Properties", {}), resource["Type"]
@@ -57,17 +50,6 @@ def policies_of(stack: str, template: Template, known: Mapping[str, str]) -> Ite
         for inline in properties.get("Policies", ()) if kind == "AWS::IAM::Role" else ():
             document = _replaced(inline["PolicyDocument"], resources, known)
             yield Policy(stack, f"{name}/{inline['PolicyName']}", document)
-
-
-def changed_policies(
-    stack: str, before: Template, after: Template, known: Mapping[str, str]
-) -> Iterator[tuple[Policy, Policy]]:
-    """Yield the policies that a stack has before and after, and that differ: old and new."""
-    old = {it.logical_id: it for it in policies_of(stack, before, known)}
-    for policy in policies_of(stack, after, known):
-        was = old.get(policy.logical_id)
-        if was is not None and was.document != policy.document:
-            yield was, policy
 
 
 _ARNS = {
@@ -91,51 +73,48 @@ _BY_REFERENCE = ("AWS::SNS::Topic", "AWS::StepFunctions::StateMachine")
 def _replaced(value: Any, resources: dict[str, Any], known: Mapping[str, str]) -> Any:
     """Return a value as CloudFormation would make it.
 
-    What has no name yet is called by its logical id; what another stack exports, by the export:
-    of an ARN, one of the type that the export's name ends with.
+    A resource without a name yet is called by its logical id; an imported value by its export: of
+    an ARN, one of the type that the export's name has a word of.
     """
 
-    def arn(name: str) -> str:
-        form = _ARNS.get(resources.get(name, {}).get("Type", ""), "arn:{partition}:*:::{name}")
-        return form.format(
-            partition=known["AWS::Partition"],
-            region=known["AWS::Region"],
-            account=known["AWS::AccountId"],
-            name=name.lower(),
-        )
-
-    def replaced(it: Any) -> Any:
-        match it:
+    def replaced(part: Any) -> Any:
+        match part:
+            case {"Ref": str(name)} if name in known:
+                return known[name]
             case {"Ref": str(name)}:
-                if name in known:
-                    return known[name]
-                kind = resources.get(name, {}).get("Type")
-                return arn(name) if kind in _BY_REFERENCE else name.lower()
+                resource_type = resources.get(name, {}).get("Type")
+                return arn(name) if resource_type in _BY_REFERENCE else name.lower()
             case {"Fn::GetAtt": [str(name), str(attribute)]}:
                 return arn(name) if attribute.endswith("Arn") else f"{name}-{attribute}".lower()
             case {"Fn::Sub": str(text)}:
-                return re.sub(r"\$\{([^}!]+)\}", lambda found: replaced({"Ref": found[1]}), text)
+                return re.sub(r"\$\{([^}!]+)\}", lambda match: replaced({"Ref": match[1]}), text)
             case {"Fn::Join": [str(separator), list(parts)]}:
-                return separator.join(replaced(part) for part in parts)
+                return separator.join(map(replaced, parts))
             case {"Fn::ImportValue": str(export)}:
                 return _imported(export, known)
             case dict():
-                return {name: replaced(inner) for name, inner in it.items()}
+                return {name: replaced(inner) for name, inner in part.items()}
             case list():
-                return [replaced(inner) for inner in it]
-        return it
+                return [replaced(inner) for inner in part]
+        return part
+
+    def arn(name: str) -> str:
+        return _arn(resources.get(name, {}).get("Type", ""), name.lower(), known)
 
     return replaced(value)
 
 
 def _imported(export: str, known: Mapping[str, str]) -> str:
-    """Return a stand-in for what an export of the CDK has: its name says resource and attribute."""
     name = re.sub(r"[^a-z0-9]", "", export.partition(":")[2].lower())[-40:]
     if "Arn" not in export:
         return name
     words = {"Bucket": "AWS::S3::Bucket", "Key": "AWS::KMS::Key"}
-    kinds = [kind for word, kind in words.items() if word in export]
-    return _ARNS[kinds[0] if kinds else "AWS::Lambda::Function"].format(
+    types = [resource_type for word, resource_type in words.items() if word in export]
+    return _arn([*types, "AWS::Lambda::Function"][0], name, known)
+
+
+def _arn(resource_type: str, name: str, known: Mapping[str, str]) -> str:
+    return _ARNS.get(resource_type, "arn:{partition}:*:::{name}").format(
         partition=known["AWS::Partition"],
         region=known["AWS::Region"],
         account=known["AWS::AccountId"],

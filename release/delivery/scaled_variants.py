@@ -1,41 +1,42 @@
-"""What a stack's template says of its endpoint."""
+"""A stack on its way from a scaled variant to one of other instances, or to none."""
 
-import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
 
-from release import parameters
+from release.stage_resources import StackEndpoint, prefixes, resources
 from release.tree import Template
 
 
-def resources(template: Template, kind: str) -> Iterator[tuple[str, Any]]:
-    """Yield the logical id and the properties of every resource of a type."""
-    for name, resource in template.get("Resources", {}).items():
-        if resource["Type"] == kind:
-            yield name, resource["Properties"]
+@dataclass(frozen=True)
+class Unscaled:
+    """Variants that are not scaled while their stack changes from `live`: it is `without` first."""
+
+    endpoint: StackEndpoint
+    names: tuple[str, ...]
+    live: Template
+    without: Template
+
+    @property
+    def variants(self) -> str:
+        """The variants, as a line says them."""
+        return f"variant {', '.join(self.names)}"
+
+    @property
+    def left(self) -> str:
+        """What to say where scaling may not have been brought back."""
+        return (
+            f"{self.endpoint.name}: {self.variants} may run without scaling, with the instances "
+            "that it has, until the stage is delivered again"
+        )
 
 
-def prefixes(template: Template) -> frozenset[str]:
-    """Return where a multi-model endpoint finds archives: prefixes that end with a slash.
-
-    Another endpoint has none. The bucket before them is an import.
-    """
-    containers = (it["PrimaryContainer"] for _, it in resources(template, "AWS::SageMaker::Model"))
-    return frozenset(
-        it["ModelDataUrl"]["Fn::Join"][1][-1].lstrip("/")
-        for it in containers
-        if it.get("Mode") == "MultiModel"
-    )
-
-
-def named_archives(template: Template) -> frozenset[str]:
-    """Return the archives that the catalog names once the template is deployed."""
-    entries = (
-        json.loads(it["Value"])
-        for _, it in resources(template, "AWS::SSM::Parameter")
-        if it.get("Name", "").startswith(parameters.ROOT)
-    )
-    return frozenset(it["target_model"] for it in entries if it["target_model"])
+def unscaled(endpoint: StackEndpoint, live: Template, new: Template) -> Unscaled | None:
+    """Return how a stack is in between, None where no scaled variant changes."""
+    names = scaled_variants_that_change(live, new)
+    if not names:
+        return None
+    return Unscaled(endpoint, tuple(names), live, without_scaling(live, names))
 
 
 def scaled_variants_that_change(live: Template, new: Template) -> list[str]:

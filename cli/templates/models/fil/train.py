@@ -1,0 +1,13 @@
+"""Train yours and write it: `pip install xgboost-cpu==3.0.5 scikit-learn && python train.py`.
+
+XGBoost 3.0 is the newest whose files Triton reads from 24.03 to 25.09.
+"""
+
+import xgboost
+from sklearn.datasets import load_iris
+
+measurements, species = load_iris(return_X_y=True)
+model = xgboost.XGBClassifier(n_estimators=4, max_depth=2, learning_rate=0.5)
+model.fit(measurements, species)
+model.get_booster().save_model("mymodel/1/xgboost.json")
+print(model.predict_proba([[5.1, 3.5, 1.4, 0.2], [7.0, 3.2, 4.7, 1.4]]).tolist())

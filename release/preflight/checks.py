@@ -1,0 +1,62 @@
+"""The checks of a preflight: what fails late in a deploy, or costs money before it fails.
+
+What CloudFormation and the cdk CLI report within a minute, before anything changes, is left to
+them: the version of `cdk bootstrap`, the syntax of policies, the number of VPCs.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from release.preflight import (
+    build_quotas,
+    images,
+    instance_quotas,
+    lambda_quota,
+    names,
+    offerings,
+    permissions,
+)
+from release.preflight.account import Account
+from release.preflight.answers import why
+from release.preflight.findings import CheckFinding, ok, refused, unknown
+
+Check = Callable[[Account], Iterable[CheckFinding]]
+Checks = Mapping[str, Check]
+"""Check -> its function; they run in this order."""
+
+
+def identity(account: Account) -> Iterator[CheckFinding]:
+    """Compare the caller's account with the stage's."""
+    expected, caller = account.tree.stage(account.stage).account, account.caller
+    if expected is not None and expected != caller.account:
+        yield refused(
+            "account",
+            f"these credentials are of {caller.account}, and stages/{account.stage}.yaml says "
+            f"{expected}",
+            "take credentials of the stage's account, or correct the file",
+        )
+    yield ok("caller", f"{caller.arn} in {account.region}")
+
+
+CHECKS: Checks = {
+    "identity": identity,
+    "permissions": permissions.check,
+    "images": images.check,
+    "instances": instance_quotas.check,
+    "builds": build_quotas.check,
+    "functions": lambda_quota.check,
+    "instance types": offerings.check,
+    "names": names.check,
+}
+
+
+def run_checks(account: Account, checks: Checks = CHECKS) -> Iterator[CheckFinding]:
+    """Yield the findings of all checks; an error of AWS is an unknown finding of its check."""
+    for name, check in checks.items():
+        try:
+            for finding in check(account):
+                yield replace(finding, check=name)
+        except (ClientError, BotoCoreError) as error:
+            yield replace(unknown(name, why(error)), check=name)

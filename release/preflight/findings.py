@@ -1,0 +1,64 @@
+"""What a preflight finds, as a table for people and as JSON for programs."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from itertools import groupby
+
+
+class Verdict(StrEnum):
+    """Whether a deploy can go on; nothing follows from `UNKNOWN`."""
+
+    OK = "ok"
+    REFUSED = "refused"
+    UNKNOWN = "unknown"
+
+
+MARKS = {Verdict.OK: "✓", Verdict.REFUSED: "✗", Verdict.UNKNOWN: "?"}
+
+
+@dataclass(frozen=True)
+class CheckFinding:
+    """What a check says of one thing; `fix` is empty where nothing needs to be done."""
+
+    verdict: Verdict
+    subject: str
+    message: str
+    fix: str = ""
+    check: str = ""
+
+
+def ok(subject: str, message: str, fix: str = "") -> CheckFinding:
+    """Return a finding that a deploy can live with."""
+    return CheckFinding(Verdict.OK, subject, message, fix)
+
+
+def refused(subject: str, message: str, fix: str) -> CheckFinding:
+    """Return a finding that a deploy would fail with."""
+    return CheckFinding(Verdict.REFUSED, subject, message, fix)
+
+
+def unknown(subject: str, message: str, fix: str = "") -> CheckFinding:
+    """Return a finding of what AWS did not tell."""
+    return CheckFinding(Verdict.UNKNOWN, subject, message, fix)
+
+
+def table(findings: Sequence[CheckFinding]) -> str:
+    """Return a block for each check, a line for each finding, and the count of verdicts."""
+    lines: list[str] = []
+    for check, group in groupby(findings, key=lambda finding: finding.check):
+        lines.append(check)
+        for finding in group:
+            lines.append(f"  {MARKS[finding.verdict]} {finding.subject}: {finding.message}")
+            if finding.fix:
+                lines.append(f"    → {finding.fix}")
+        lines.append("")
+    counts = Counter(finding.verdict for finding in findings)
+    return "\n".join([*lines, ", ".join(f"{counts[each]} {each}" for each in Verdict)])
+
+
+def as_json(findings: Sequence[CheckFinding]) -> str:
+    """Return `{"findings": [{"check", "subject", "verdict", "message", "fix"}]}`."""
+    return json.dumps({"findings": list(map(asdict, findings))}, indent=2, ensure_ascii=False)

@@ -1,0 +1,73 @@
+"""The endpoints that an account has, and the instances that they hold."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from release.preflight.answers import DENIED, why
+
+NO_INSTANCES = ("Failed", "OutOfService", "Deleting")
+"""EndpointStatus of those whose instances are gone or going; which hold a quota has no source."""
+PAGE = 100
+"""The most that a page of ListEndpoints has; its default is 10 (API reference)."""
+
+
+@dataclass(frozen=True)
+class RunningEndpoint:
+    """One endpoint. `variants` is name -> (instance type, instances); serverless ones are left out.
+
+    Of a variant that is being scaled, the larger number counts. `uncounted` is why its instances
+    are not known, empty where they are.
+    """
+
+    name: str
+    variants: dict[str, tuple[str, int]]
+    uncounted: str = ""
+
+
+def running_endpoints(sagemaker: Any) -> dict[str, RunningEndpoint]:
+    """Return every endpoint of the account, by its name; one deleted meanwhile is left out."""
+    pages = sagemaker.get_paginator("list_endpoints").paginate(PaginationConfig={"PageSize": PAGE})
+    endpoints = {}
+    for name in [summary["EndpointName"] for page in pages for summary in page["Endpoints"]]:
+        try:
+            if description := description_of(sagemaker, name):
+                endpoints[name] = RunningEndpoint(name, _variants(sagemaker, description))
+        except ClientError as error:
+            if error.response["Error"]["Code"] not in (*DENIED, "ValidationException"):
+                raise
+            endpoints[name] = RunningEndpoint(name, {}, uncounted=why(error))
+    return endpoints
+
+
+def description_of(sagemaker: Any, name: str) -> Any:
+    """Return SageMaker's description of an endpoint, None where there is none."""
+    try:
+        return sagemaker.describe_endpoint(EndpointName=name)
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "ValidationException":
+            raise
+        return None
+
+
+def _variants(sagemaker: Any, description: Any) -> dict[str, tuple[str, int]]:
+    """Return the variants of an endpoint. Raises `ClientError` also without its configuration."""
+    if description["EndpointStatus"] in NO_INSTANCES:
+        return {}
+    config = sagemaker.describe_endpoint_config(
+        EndpointConfigName=description["EndpointConfigName"]
+    )
+    types = {
+        variant["VariantName"]: variant["InstanceType"]
+        for variant in config["ProductionVariants"]
+        if "InstanceType" in variant
+    }
+    return {
+        variant["VariantName"]: (
+            types[variant["VariantName"]],
+            max(variant.get("CurrentInstanceCount", 0), variant.get("DesiredInstanceCount", 0)),
+        )
+        for variant in description.get("ProductionVariants", ())
+        if variant["VariantName"] in types
+    }
