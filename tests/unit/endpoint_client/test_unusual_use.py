@@ -23,20 +23,11 @@ from endpoint_client import (
     PartlyFailed,
     UnknownModel,
 )
-from local_sagemaker.sagemaker.response_stream import message
 from tests.unit.endpoint_client.conftest import PREFIX, Answer, New, parameter
+from tests.unit.endpoint_client.test_stream import SIGNATURE, payload
 
 HELLO = {"TEXT": ["hello"]}
-SPEAKS = parameter(
-    "speaks",
-    target_model=None,
-    max_batch_size=0,
-    signature={
-        "inputs": [{"name": "PROMPT", "datatype": "BYTES", "shape": [1]}],
-        "outputs": [{"name": "TEXT", "datatype": "BYTES", "shape": [1]}],
-        "max_batch_size": 0,
-    },
-)
+SPEAKS = parameter("speaks", target_model=None, signature=SIGNATURE)
 
 
 def in_a_fork(call: Callable[[], object]) -> int:
@@ -106,7 +97,7 @@ def test_a_client_serves_one_loop_after_the_other_and_two_at_once(
 
 def events(*contents: dict[str, Any]) -> bytes:
     parts = (b"data: %b\n\n" % json.dumps(content).encode() for content in contents)
-    return message("event", "PayloadPart", b"".join(parts))
+    return payload(b"".join(parts))
 
 
 def test_a_response_without_outputs_does_not_end_a_stream(client: EndpointClient, aws: Any) -> None:
@@ -192,11 +183,11 @@ def test_errors_go_from_process_to_process(name: str) -> None:
 def test_a_proxy_gets_the_name_and_password_of_its_url(
     new_client: New, aws: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[str] = []
+    passwords: list[str] = []
     answer = aws.answer
 
     def note(path: str, headers: dict[str, str], body: bytes) -> Any:
-        seen.append(headers["proxy-authorization"])
+        passwords.append(headers["proxy-authorization"])
         return answer(path.removeprefix("http://aws.test"), headers, body)
 
     monkeypatch.setattr(aws, "answer", note)
@@ -206,7 +197,7 @@ def test_a_proxy_gets_the_name_and_password_of_its_url(
     monkeypatch.delenv("no_proxy", raising=False)
     aws.url = "http://aws.test"
     new_client().invoke("minilm", HELLO)
-    assert seen == 2 * ["Basic bWU6c2VjcmV0"]
+    assert passwords == 2 * ["Basic bWU6c2VjcmV0"]
 
 
 @pytest.mark.parametrize(
