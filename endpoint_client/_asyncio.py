@@ -1,14 +1,13 @@
 """The client for asyncio: the client for threads, on threads of its own.
 
-With 256 coroutines on two cores it has the throughput of as many threads. botocore's signer with
-aiohttp had 1.5 to 1.9 times that on a quiet machine, and no more on a busy one, for a second copy
-of what sends, refreshes credentials and reads answers.
+With 256 coroutines it takes the CPU time of as many threads with boto3, 0.7 ms a call. botocore's
+signer with aiohttp took 0.3, for a second copy of what sends, refreshes credentials, retries and
+reads errors and streams.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from endpoint_client._client import EndpointClient
@@ -29,7 +28,7 @@ def _on_a_thread(
                 options["timeout"] = deadline.left(float("inf"))  # less what it waited for a thread
             return method(self._client, *arguments, **options)
 
-        return await self._run(run)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, run)
 
     call.__doc__ = method.__doc__
     return call
@@ -39,6 +38,7 @@ class AsyncEndpointClient:
     """`EndpointClient` for asyncio, with the same methods as coroutines.
 
     `client` is the one whose methods are called, `concurrency` how many at once; other calls wait.
+    Its threads do not outlive a fork: make it afterwards.
     A call that is cancelled leaves its thread when it is answered, or after its `timeout`.
     """
 
@@ -54,11 +54,13 @@ class AsyncEndpointClient:
     async def stream(self, *arguments: Any, **options: Any) -> AsyncGenerator[dict[str, Any], None]:
         """Yield the outputs of each response by name, as `EndpointClient.stream` does."""
         events: Any = self._client.stream(*arguments, **options)
+        response = self._threads.submit(next, events, None)
         try:
-            while event := await self._run(partial(next, events, None)):
+            while (event := await asyncio.wrap_future(response)) is not None:
                 yield event
-        finally:
-            await self._run(events.close)
+                response = self._threads.submit(next, events, None)
+        finally:  # a cancelled call's thread may still be in it
+            response.add_done_callback(lambda _: events.close())
 
     async def close(self) -> None:
         """Close the connections, once all calls are answered."""
@@ -70,6 +72,3 @@ class AsyncEndpointClient:
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
-
-    async def _run(self, function: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, function)

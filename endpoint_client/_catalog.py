@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import random
 import re
 import threading
@@ -91,14 +92,16 @@ class Catalog:
 
     def __init__(self, ssm: Any, retries: Retries, *, prefix: str, ttl: float) -> None:
         self._ssm, self._retries, self._prefix, self._ttl = ssm, retries, prefix, ttl
-        self._known: dict[str, _Known] = {}
+        self._known: dict[tuple[int, str], _Known] = {}
 
     def resolve(self, model: str, deadline: Deadline) -> CatalogEntry:
         """Return a model's current entry. Raises `UnknownModel` with names that there are.
 
         Raises `EndpointError`, here and in `models`, where the catalog cannot be read.
         """
-        known = self._known.get(model) or self._new(model)
+        # By process: a fork has no thread that would release a lock of its parent's.
+        key = os.getpid(), model
+        known = self._known.get(key) or self._new(key)
         if entry := self._fresh(known):
             return entry
         usable = known.entry if time.monotonic() < known.stale_until else None
@@ -113,7 +116,7 @@ class Catalog:
 
     def models(self) -> list[str]:
         """Return the names of all models, sorted."""
-        return sorted(name for page in self._pages() for name in page)
+        return sorted(name for page in self._pages(Deadline(None)) for name in page)
 
     def _fresh(self, known: _Known) -> CatalogEntry | None:
         if time.monotonic() >= known.fresh_until:
@@ -122,12 +125,12 @@ class Catalog:
             raise UnknownModel(known.unknown)
         return known.entry
 
-    def _new(self, model: str) -> _Known:
-        if not NAME.fullmatch(model):
-            raise UnknownModel(f"{model!r} is no model's name: write no path and no version")
+    def _new(self, key: tuple[int, str]) -> _Known:
+        if not NAME.fullmatch(key[1]):
+            raise UnknownModel(f"{key[1]!r} is no model's name: write no path and no version")
         if len(self._known) >= MAX_UNKNOWN:
             self._known = {name: known for name, known in self._known.items() if known.entry}
-        return self._known.setdefault(model, _Known())
+        return self._known.setdefault(key, _Known())
 
     def _look_up(
         self, model: str, known: _Known, usable: CatalogEntry | None, deadline: Deadline
@@ -142,7 +145,7 @@ class Catalog:
             return usable
         now = time.monotonic()
         if value is None:
-            names = ", ".join(next(self._pages())) or "none: is the endpoint deployed?"
+            names = ", ".join(next(self._pages(deadline))) or "none: is the endpoint deployed?"
             known.unknown = f"no model {model!r} in {self._prefix}: there are {names}"
             known.entry, known.fresh_until = None, now + UNKNOWN_SECONDS
             raise UnknownModel(known.unknown)
@@ -172,9 +175,9 @@ class Catalog:
         attempts = 1 if once else LOOK_UP_ATTEMPTS
         return self._retries.call(ask, attempts=attempts, deadline=deadline)
 
-    def _pages(self) -> Iterator[list[str]]:
+    def _pages(self, deadline: Deadline) -> Iterator[list[str]]:
         """Yield the names of models, ten at a time as GetParametersByPath has them."""
-        SECONDS.set(LOOK_UP_SECONDS)
+        SECONDS.set(deadline.left(LOOK_UP_SECONDS))
         with named(f"cannot list the models of {self._prefix}", unanswered=NotSent):
             paginator = self._ssm.get_paginator("get_parameters_by_path")
             for page in paginator.paginate(Path=self._prefix):

@@ -12,7 +12,7 @@ import boto3
 
 from endpoint_client import _batches, _payload
 from endpoint_client._catalog import Catalog, CatalogEntry
-from endpoint_client._errors import EndpointError, named
+from endpoint_client._errors import EndpointError, ModelFailed, named
 from endpoint_client._payload import Array, Encoded, Inputs, Parameters
 from endpoint_client._retries import Deadline, Retries
 from endpoint_client._stream import events
@@ -176,7 +176,7 @@ class EndpointClient:
                     yield {name: event[name] for name in event if name in names}
 
     def close(self) -> None:
-        """Close the connections; the client may not be used any more."""
+        """Close the connections; calls under way are answered, later ones open new connections."""
         self._transport.close()
 
     def __enter__(self) -> Self:
@@ -190,11 +190,16 @@ class EndpointClient:
     ) -> dict[str, Array]:
         def send(**members: Any) -> tuple[bytearray, str]:
             answer = self._runtime.invoke_endpoint(**members)
-            return bytearray(answer["Body"].read()), answer["ContentType"]
+            return bytearray(answer["Body"].read()), answer.get("ContentType", "")
 
         with self._measured(entry):
             answer = self._send(send, entry, request, variant, deadline, ATTEMPT_SECONDS)
-        return _payload.decode(*answer)
+            try:
+                return _payload.decode(*answer)
+            except Exception as error:  # of json, numpy or tritonclient
+                subject = f"{entry.model} {entry.version}"
+                problem = f"{subject}: the answer is not one of Triton's: {error!r}"
+                raise ModelFailed(problem) from error
 
     def _send(
         self,

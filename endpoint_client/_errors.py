@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, IncompleteReadError
-from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ProxyError
+from botocore import exceptions as aws
+from urllib3 import exceptions as http
 
 
 class EndpointError(Exception):
@@ -80,8 +80,13 @@ class PartlyFailed(EndpointError):
 
 _THROTTLED = re.compile("Throttl|TooManyRequests|RequestLimitExceeded|SlowDown")
 """Source: `ThrottledRetryableChecker` in botocore/retries/standard.py."""
-_SENT = (HTTPClientError, HTTPError, IncompleteReadError)
-_UNSENT = (ConnectTimeoutError, NewConnectionError, ProxyError)
+_SENT = (aws.HTTPClientError, aws.IncompleteReadError, http.HTTPError)
+_UNSENT = (
+    http.ClosedPoolError,
+    http.ConnectTimeoutError,
+    http.NewConnectionError,
+    http.ProxyError,
+)
 
 
 @contextmanager
@@ -92,14 +97,16 @@ def named(subject: str, *, unanswered: type[EndpointError] = NoResponse) -> Iter
     """
     try:
         yield
-    except ClientError as error:
+    except aws.ClientError as error:
         raise _of_answer(subject, error) from error
-    except (BotoCoreError, HTTPError) as error:
+    except aws.ParamValidationError as error:
+        raise InvalidInput(f"{subject}: {error}") from error
+    except (aws.BotoCoreError, http.HTTPError) as error:
         sent = isinstance(error, _SENT) and not isinstance(error, _UNSENT)
         raise (unanswered if sent else NotSent)(f"{subject}: {error}") from error
 
 
-def _of_answer(subject: str, error: ClientError) -> EndpointError:
+def _of_answer(subject: str, error: aws.ClientError) -> EndpointError:
     """Return the exception for what AWS answered.
 
     Source of the codes and of a ModelError's members: botocore's model of sagemaker-runtime. A

@@ -50,7 +50,7 @@ def arrays_of(entry: CatalogEntry, inputs: Inputs) -> dict[str, Array]:
             problems += [f"input {name!r} {problem}" for problem in mismatches]
         except _Fault as error:
             problems.append(f"input {name!r} {error}")
-        except ValueError as error:  # of numpy, and of text that is none
+        except (TypeError, ValueError) as error:  # of numpy, a GPU's tensor, text that is none
             problems.append(f"input {name!r} is not an array of one shape and type: {error}")
     refuse(entry, *problems)
     return arrays
@@ -83,7 +83,7 @@ def encode(
         tensors.append(tensor)
     chosen = [{"name": name, "parameters": {"binary_data": binary}} for name in outputs or known]
     header = {"inputs": tensors, "outputs": chosen, "parameters": dict(parameters or {})}
-    encoded = json.dumps(header).encode()
+    encoded = _json(entry, header)
     body = b"".join((encoded, *raw))
     if len(body) > MAX_BODY_BYTES:
         problem = f"the request has {len(body)} bytes, SageMaker takes {MAX_BODY_BYTES}"
@@ -108,7 +108,7 @@ def encode_generate(
             problem = "a stream's request carries no shape: give 1 in all dimensions that vary but"
             refuse(entry, f"input {tensor.name!r} {_shape(array)}: {problem} the last")
         request[tensor.name] = _json_data(entry, tensor.name, tensor.datatype, array)
-    return json.dumps(request).encode(), JSON
+    return _json(entry, request), JSON
 
 
 def decode(body: bytearray, content_type: str) -> dict[str, Array]:
@@ -135,6 +135,15 @@ def refuse(entry: CatalogEntry, *problems: str) -> None:
     """Raise `InvalidInput` with what is wrong with a request, if anything is."""
     if problems:
         raise InvalidInput(f"{entry.model} {entry.version}: {'; '.join(problems)}")
+
+
+def _json(entry: CatalogEntry, content: dict[str, Any]) -> bytes:
+    """Return JSON. Raises `InvalidInput` for a parameter of another type, such as numpy's."""
+    try:
+        return json.dumps(content).encode()
+    except TypeError as error:
+        refuse(entry, f"parameters: {error}")
+        raise
 
 
 def _raw(array: Array) -> bytes:

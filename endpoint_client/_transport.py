@@ -1,6 +1,7 @@
 """boto3's clients of the two services, with a time-out for each request."""
 
 import os
+import ssl
 from contextvars import ContextVar
 from typing import Any
 from urllib.parse import urlsplit
@@ -10,7 +11,7 @@ import botocore
 import urllib3
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.config import Config
-from botocore.httpsession import get_cert_path
+from botocore.httpsession import ProxyConfiguration, get_cert_path
 from botocore.utils import get_environ_proxies
 
 CONNECT_SECONDS = 5.0
@@ -22,7 +23,7 @@ CONFIG = Config(
     user_agent=f"triton-sagemaker Botocore/{botocore.__version__}",
 )
 """botocore's standard mode would send again after a time-out: the model may have run. Its own
-user agent is put together twice a call, for a sixth of the CPU time (`python -m bench.client`)."""
+user agent is put together twice a call, for a sixth of the CPU time."""
 
 SECONDS: ContextVar[float] = ContextVar("SECONDS")
 """What the next request of this thread may take."""
@@ -36,7 +37,7 @@ class Transport:
     """
 
     def __init__(self) -> None:
-        self._managers: dict[str, urllib3.PoolManager] = {}
+        self._managers: dict[tuple[int, str], urllib3.PoolManager] = {}
 
     def client(self, session: boto3.Session, service: Any) -> Any:
         """Return a client of a service."""
@@ -45,8 +46,9 @@ class Transport:
         return client
 
     def close(self) -> None:
-        """Close the connections."""
-        for manager in self._managers.values():
+        """Close the connections, those of calls under way when they are answered."""
+        managers, self._managers = self._managers, {}
+        for manager in managers.values():
             for key in tuple(manager.pools.keys()):
                 manager.pools[key].close()
 
@@ -67,12 +69,19 @@ class Transport:
         return AWSResponse(request.url, answer.status, answer.headers, answer)
 
     def _manager(self, url: str) -> urllib3.PoolManager:
-        service = urlsplit(url)
-        if service.netloc not in self._managers:
+        """Return the connections of this process to a service: a fork must not share its parent's.
+
+        The certificates are read once: each connection would take 15 ms of CPU time for them.
+        """
+        key = os.getpid(), urlsplit(url).netloc
+        if key not in self._managers:
             certificates = os.environ.get("AWS_CA_BUNDLE") or get_cert_path(True)
-            options: dict[str, Any] = {"maxsize": MAX_CONNECTIONS, "ca_certs": certificates}
-            proxy = get_environ_proxies(url).get(service.scheme)
-            self._managers[service.netloc] = (
-                urllib3.ProxyManager(proxy, **options) if proxy else urllib3.PoolManager(**options)
-            )
-        return self._managers[service.netloc]
+            context = ssl.create_default_context(cafile=certificates)
+            options: dict[str, Any] = {"maxsize": MAX_CONNECTIONS, "ssl_context": context}
+            proxies = ProxyConfiguration(get_environ_proxies(url))
+            made: urllib3.PoolManager = urllib3.PoolManager(**options)
+            if proxy := proxies.proxy_url_for(url):
+                headers = proxies.proxy_headers_for(proxy)
+                made = urllib3.ProxyManager(proxy, proxy_headers=headers, **options)
+            return self._managers.setdefault(key, made)
+        return self._managers[key]
