@@ -90,7 +90,11 @@ class EndpointStack(Stack):
                 settings.scale(count, config.scaling)
         if stage.production:
             topics = self._topics(stage_name, stage)
-            self.endpoint.monitor(settings.thresholds(config.alarms), topics=topics)
+            self.endpoint.monitor(
+                settings.thresholds(config.alarms),
+                topics=topics,
+                client_metrics=plan.client_metrics_namespace,
+            )
         # An entry depends on its own builds and on the check alone: a dashboard that fails must not
         # keep clients on old archives, and the template grows linearly with its models.
         for entry in plan.catalog:

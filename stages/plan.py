@@ -30,6 +30,9 @@ from stages.time_budget import TimeBudget
 
 MODELS = Path(__file__).parent.parent / "models"
 
+CLIENT_NAMESPACE = "Triton/Client"
+"""The default namespace of `endpoint_client.metrics`, which is not imported here."""
+
 
 @cache
 def planned_model(name: str) -> ModelPlan:
@@ -152,6 +155,11 @@ class EndpointPlan:
     def metrics_namespace(self) -> str | None:
         """Where Triton's own metrics are published, if they are."""
         return f"Triton/{self.name}" if self.config.publish_metrics else None
+
+    @property
+    def client_metrics_namespace(self) -> str | None:
+        """The namespace of `endpoint_client.metrics`, if its metrics are drawn."""
+        return CLIENT_NAMESPACE if self.config.client_metrics else None
 
     @property
     def has_volumes(self) -> bool:

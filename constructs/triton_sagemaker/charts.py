@@ -24,6 +24,13 @@ TRITON = {
     ),
 }
 """Charts of Triton's own metrics (triton-inference-server/server, docs/user_guide/metrics.md)."""
+CLIENT_DIMENSIONS = "Endpoint", "Model"
+CLIENT_METRICS = {
+    "Clients: requests by model": {"Requests": ["Sum"]},
+    "Clients: errors by model": {"Errors": ["Sum"]},
+    "Clients: latency by model (milliseconds)": {"Latency": ["p50", "p99"]},
+}
+"""Charts of the metrics of `endpoint_client.metrics.EmfLogger`, with their statistics."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +125,27 @@ def charts(metrics: EndpointMetrics, variant: Variant, limits: AlarmThresholds) 
             "p99 latency by instance type (microseconds)",
             beside=[each.metric_model_latency(label=each.instance_type or "") for each in types],
         )
+
+
+def client_charts(namespace: str, endpoint_name: str) -> Iterator[Chart]:
+    """Yield the charts of what clients measure, with a line for each model.
+
+    A search finds models that are published later too (CloudWatch user guide, search-expression-
+    syntax: a schema in braces is the namespace and the exact dimensions).
+    """
+    schema = ",".join((namespace, *CLIENT_DIMENSIONS))
+    for title, metrics in CLIENT_METRICS.items():
+        searches = [
+            cloudwatch.MathExpression(
+                expression=f'SEARCH(\'{{{schema}}} Endpoint="{endpoint_name}" '
+                f"MetricName=\"{name}\"', '{statistic}', 60)",
+                label=statistic,
+                period=MINUTE,
+            )
+            for name, statistics in metrics.items()
+            for statistic in statistics
+        ]
+        yield Chart(title, beside=searches)
 
 
 def _model_cache(metrics: EndpointMetrics, limits: AlarmThresholds) -> Iterator[Chart]:

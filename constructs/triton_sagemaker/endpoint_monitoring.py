@@ -11,7 +11,7 @@ from constructs import Construct
 from platform_facts.rules import observed, stage
 from triton_sagemaker.alarm_thresholds import AlarmThresholds, Severity
 from triton_sagemaker.alarm_topic import AlarmTopic
-from triton_sagemaker.charts import AlarmedMetric, Chart, charts
+from triton_sagemaker.charts import AlarmedMetric, Chart, charts, client_charts
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.problems import Problem, of_rules
 from triton_sagemaker.variant import Variant
@@ -29,7 +29,8 @@ COLORS = {
 class EndpointMonitoring(Construct):
     """Alarms of every variant, which notify `topics`, and a dashboard with the thresholds drawn in.
 
-    Without `topics` one is made: subscribe to it.
+    Without `topics` one is made: subscribe to it. `client_metrics` is the CloudWatch namespace of
+    the metrics that applications publish with `endpoint_client.metrics`: a row by model is drawn.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class EndpointMonitoring(Construct):
         variants: Sequence[Variant],
         thresholds: AlarmThresholds,
         topics: Sequence[sns.ITopic] = (),
+        client_metrics: str | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         self.topics = tuple(topics) or (AlarmTopic(self, "Topic").topic,)
@@ -56,12 +58,15 @@ class EndpointMonitoring(Construct):
             )
             for variant in variants
         }
+        rows = list(by_variant.items())
+        if client_metrics:
+            rows.append(("Clients", list(client_charts(client_metrics, endpoint_name))))
         self.dashboard = cloudwatch.Dashboard(
             self,
             "Dashboard",
             dashboard_name=endpoint_name,
             default_interval=THREE_HOURS,
-            widgets=[row for name, shown in by_variant.items() for row in _rows(name, shown)],
+            widgets=[row for name, shown in rows for row in _rows(name, shown)],
         )
         for name, shown in by_variant.items():
             for chart in shown:

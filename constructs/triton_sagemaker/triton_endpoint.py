@@ -210,8 +210,12 @@ class TritonEndpoint(EndpointBase):
         thresholds: AlarmThresholds = DEFAULT_THRESHOLDS,
         *,
         topics: Sequence[sns.ITopic] = (),
+        client_metrics: str | None = None,
     ) -> EndpointMonitoring:
-        """Add a dashboard and alarms, which notify `topics`, or one that is made."""
+        """Add a dashboard and alarms, which notify `topics`, or one that is made.
+
+        `client_metrics` is the namespace of the metrics of `endpoint_client`, to draw them too.
+        """
         self._problems += monitoring_problems(thresholds, topics, self._region)
         return EndpointMonitoring(
             self,
@@ -220,6 +224,7 @@ class TritonEndpoint(EndpointBase):
             variants=list(self._variants.values()),
             thresholds=thresholds,
             topics=topics,
+            client_metrics=client_metrics,
         )
 
     @jsii.member(jsii_name="grantInvoke")

@@ -69,6 +69,8 @@ class EndpointConfig(Part):
     publish_metrics: bool = False
     """Publish Triton's own metrics to CloudWatch, by variables that no document confirms; not from
     a private network."""
+    client_metrics: bool = False
+    """Draw the metrics that applications publish with EmfLogger in a production dashboard."""
     detailed_observability: bool = False
     """Publish OpenTelemetry metrics of GPUs, hosts and containers, charged by the GB ingested."""
     cache_models: bool = True
