@@ -1,0 +1,139 @@
+"""The endpoint that is loaded, what it costs, and who may load it."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import boto3
+import pytest
+
+from cli.load.deployed import DeployedEndpoint, confirm
+from cli.load.generator import Generator
+from cli.running import read
+from stages import load_stage
+from tests.unit.cli.load.support import step
+
+DESCRIBED = {
+    "EndpointConfigName": "prod-text-1",
+    "ProductionVariants": [{"VariantName": "AllTraffic", "CurrentInstanceCount": 2}],
+}
+CONFIGURED = {"ProductionVariants": [{"VariantName": "AllTraffic", "InstanceType": "ml.g5.xlarge"}]}
+
+
+class FakeSageMaker:
+    """Answers as the API references of DescribeEndpoint and DescribeEndpointConfig have it."""
+
+    def __init__(self) -> None:
+        self.described: dict[str, Any] = DESCRIBED
+        self.meta = SimpleNamespace(endpoint_url="https://api.sagemaker.us-east-1.amazonaws.com")
+
+    def describe_endpoint(self, **_: str) -> dict[str, Any]:
+        return self.described
+
+    def describe_endpoint_config(self, **_: str) -> dict[str, Any]:
+        return CONFIGURED
+
+
+@pytest.fixture
+def sagemaker(monkeypatch: pytest.MonkeyPatch) -> FakeSageMaker:
+    fake = FakeSageMaker()
+    monkeypatch.setattr(boto3, "client", lambda *_: fake)
+    return fake
+
+
+@pytest.fixture(autouse=True)
+def _from_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parents[4])
+
+
+def test_an_endpoint_is_shown_with_its_cost_an_hour(sagemaker: FakeSageMaker) -> None:
+    endpoint = DeployedEndpoint.read("prod-text", Path("stages"))
+    assert endpoint.described == (
+        "prod-text: 2 x ml.g5.xlarge, 2.82 USD an hour by prices of 2025-02-03"
+    )
+    assert endpoint.is_production
+    sagemaker.meta.endpoint_url = "http://127.0.0.1:4566"
+    local = DeployedEndpoint.read("prod-text", Path("stages"))
+    assert local.is_laptop
+    assert not local.is_production
+
+
+def test_instances_of_pools_are_counted_by_type(sagemaker: FakeSageMaker) -> None:
+    pools = [
+        {"InstanceType": "ml.g5.xlarge", "CurrentInstanceCount": 1},
+        {"InstanceType": "ml.g6.2xlarge", "CurrentInstanceCount": 3},
+    ]
+    variant = {"VariantName": "AllTraffic", "CurrentInstanceCount": 4, "InstancePools": pools}
+    sagemaker.described = DESCRIBED | {"ProductionVariants": [variant]}
+    endpoint = DeployedEndpoint.read("prod-text", Path("stages"))
+    assert endpoint.instances == {"ml.g5.xlarge": 1, "ml.g6.2xlarge": 3}
+
+
+@pytest.mark.parametrize(
+    ("yes", "answer", "allowed"),
+    [(True, None, True), (False, "y", True), (False, "", False), (False, None, False)],
+)
+def test_production_is_loaded_only_with_a_yes(yes: bool, answer: str | None, allowed: bool) -> None:
+    production, other = (
+        DeployedEndpoint(
+            name=f"{stage}-text",
+            stage=stage,
+            config=load_stage(stage),
+            instances={},
+            variants=(),
+            is_laptop=False,
+        )
+        for stage in ("prod", "dev")
+    )
+    ask = None if answer is None else lambda _: answer
+    assert confirm([other, production], yes=yes, ask=ask) is allowed
+    assert confirm([other], yes=False, ask=None)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["load", "prod-text/minilm", "--rate", "1"],
+        ["size", "minilm", "--endpoint", "prod-text", "--p95", "50"],
+    ],
+)
+def test_a_script_without_a_yes_sends_production_nothing(
+    sagemaker: FakeSageMaker,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: list[str],
+) -> None:
+    monkeypatch.setattr(Generator, "measure", lambda *_: pytest.fail("it was loaded"))
+    monkeypatch.setattr("sys.stdin.isatty", lambda: False)
+    with pytest.raises(SystemExit) as ended:
+        read(command)()
+    assert ended.value.code == 2
+    printed = capsys.readouterr()
+    assert "2.82 USD an hour" in printed.out
+    assert "production is not loaded without a yes" in printed.err
+
+
+def test_a_load_exits_with_1_where_the_first_step_breaks(
+    sagemaker: FakeSageMaker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    p95 = 10.0
+
+    async def measure(*_: Any) -> list[Any]:
+        return [step(5, p95=p95), step(10, p95=500)]
+
+    monkeypatch.setattr(Generator, "measure", measure)
+    file = tmp_path / "load.json"
+    command = ["load", "prod-text/minilm", "--rate", "5", "--p95", "50", "--yes", "--json"]
+    assert read([*command, str(file)])() == 0
+    result = json.loads(file.read_text())
+    assert result["mix"] == {"prod-text/minilm": 1.0}
+    assert result["objective"] == {"p95": 50, "p99": None, "max_errors": 0.01}
+    assert [kept["latency_ms"]["p95"] for kept in result["steps"]] == [10, 500]
+    p95 = 51
+    assert read([*command, str(file)])() == 1
+
+
+def test_an_endpoint_of_no_stage_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert read(["load", "elsewhere/minilm", "--rate", "1"])() == 1
+    assert "endpoint elsewhere begins with no stage's name" in capsys.readouterr().err
