@@ -97,7 +97,6 @@ def test_a_folder_has_a_request_a_file_and_a_folder_a_model(tmp_path: Path) -> N
     for path, value in {"1.json": 1, "2.json": 2, "b/3.json": 3}.items():
         (tmp_path / path).write_text(f'{{"X": [[{value}]]}}')
     signature, random = entry(Tensor("X", "FP32", (-1, 1))), np.random.default_rng(0)
-    folder = str(tmp_path)
     inputs = [
         [
             request.inputs
