@@ -68,15 +68,16 @@ def run(options: argparse.Namespace) -> int:
         options.refuse(f"--callers {options.callers}: write 1 to {MAX_CALLERS}")
     if options.growth <= 1:
         options.refuse(f"--growth {options.growth:g}: write more than 1")
-    shares, objective = _shares(options), arguments.objective(options)
+    shares = _shares(options)
+    generator = arguments.generator(options, shares)
+    objective = generator.objective
     ramp = Ramp(
         start=options.rate or options.callers,
         growth=options.growth,
         max_steps=options.steps or (MAX_STEPS if objective.has_latency else 1),
     )
-    generator = arguments.generator(options, shares)
     level_name: Level = "rate" if options.rate else "callers"
-    steps = asyncio.run(generator.measure(level_name, ramp, objective))
+    steps = asyncio.run(generator.measure(level_name, ramp))
     if options.json:
         result = {
             "level": level_name,

@@ -40,11 +40,6 @@ def add_common(parser: argparse.ArgumentParser, *, seconds: float) -> None:
     add("--yes", action="store_true", help="load production endpoints without a question")
 
 
-def objective(options: argparse.Namespace) -> Objective:
-    """Return the objective."""
-    return Objective(p95=options.p95, p99=options.p99, max_errors=options.max_errors)
-
-
 def generator(options: argparse.Namespace, mix: Mix) -> Generator:
     """Return what sends the requests of a mix; end the program where production is not loaded."""
     names = dict.fromkeys(target.endpoint for target in mix)
@@ -55,6 +50,7 @@ def generator(options: argparse.Namespace, mix: Mix) -> Generator:
         options.refuse("production is not loaded without a yes: answer y, or add --yes")
     return Generator(
         mix=mix,
+        objective=Objective(p95=options.p95, p99=options.p99, max_errors=options.max_errors),
         endpoints=endpoints,
         inputs=options.inputs,
         models=MODELS,

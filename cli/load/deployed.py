@@ -52,11 +52,8 @@ class DeployedEndpoint:
         }
         instances: Counter[str] = Counter()
         for variant in endpoint["ProductionVariants"]:
-            count = variant["CurrentInstanceCount"]
-            one_type = [
-                {"InstanceType": types[variant["VariantName"]], "CurrentInstanceCount": count}
-            ]
-            for pool in variant.get("InstancePools") or one_type:
+            one_pool = {**variant, "InstanceType": types[variant["VariantName"]]}
+            for pool in variant.get("InstancePools") or [one_pool]:
                 instances[pool["InstanceType"]] += pool["CurrentInstanceCount"]
         host = urlsplit(sagemaker.meta.endpoint_url).hostname or ""
         return cls(

@@ -32,6 +32,7 @@ class Generator:
     """
 
     mix: Mix
+    objective: Objective
     endpoints: Sequence[DeployedEndpoint]
     inputs: str | None
     models: Path
@@ -57,7 +58,7 @@ class Generator:
                         client.invoke(target.model, request.inputs)
         return request_inputs.drawn(self.mix, requests, self.random)
 
-    async def measure(self, level_name: Level, ramp: Ramp, objective: Objective) -> list[LoadStep]:
+    async def measure(self, level_name: Level, ramp: Ramp) -> list[LoadStep]:
         """Return the steps of a load, once each model is loaded."""
         requests, table = self.warm_up(), StepTable(level_name)
         table.begin()
@@ -67,13 +68,13 @@ class Generator:
                 if level_name == "rate":
                     times = poisson(level, self.seconds, self.random)
                     return await open_loop(
-                        send, requests, level, self.seconds, objective.max_errors, times
+                        send, requests, level, self.seconds, self.objective.max_errors, times
                     )
                 return await closed_loop(
-                    send, requests, round(level), self.seconds, objective.max_errors
+                    send, requests, round(level), self.seconds, self.objective.max_errors
                 )
 
-            return await ramp.run(run_step, objective, table.show)
+            return await ramp.run(run_step, self.objective, table.show)
 
     @asynccontextmanager
     async def _sending(self) -> AsyncIterator[Send]:

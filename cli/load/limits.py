@@ -1,7 +1,8 @@
 """What limited a step: the instance's utilization by CloudWatch, and where calls waited.
 
 Metrics: SageMaker's developer guide, monitoring-cloudwatch. CPUUtilization is the sum of all cores,
-GPUUtilization and GPUMemoryUtilization of all GPUs. The thresholds are this module's own.
+GPUUtilization and GPUMemoryUtilization of all GPUs (repost.aws/knowledge-center/
+sagemaker-cpu-gpu-utilization-100). The thresholds are this module's own.
 """
 
 import time
@@ -21,8 +22,13 @@ METRICS = {
     "MemoryUtilization": INSTANCES,
     "GPUMemoryUtilization": INSTANCES,
 }
-BUSY = {"GPUUtilization": ("GPU", 90), "CPUUtilization": ("CPU", 80)}
-FULL = {"GPUMemoryUtilization": ("memory", 95), "MemoryUtilization": ("memory", 95)}
+LIMITS = {
+    "GPUUtilization": ("GPU", 90),
+    "CPUUtilization": ("CPU", 80),
+    "GPUMemoryUtilization": ("memory", 95),
+    "MemoryUtilization": ("memory", 95),
+}
+"""Metrics to what they are of, and the percentage from which it limits."""
 MINUTE = 60
 LATEST_SECONDS = 180
 """How long to wait for the metrics of the last minute, which come late."""
@@ -90,7 +96,7 @@ def limited_by(step: LoadStep, metrics: Metrics) -> tuple[str, str]:
     if step.generator_cpu > SATURATED:
         used = f"this process used {step.generator_cpu:.0%} of a core"
         return "load generator", f"{used}: start the load on a larger machine, or on several"
-    for name, (limit, threshold) in {**BUSY, **FULL}.items():
+    for name, (limit, threshold) in LIMITS.items():
         if metrics.get(name, 0) >= threshold:
             return limit, f"{name} {metrics[name]:.0f} %"
     if "ModelLatency" not in metrics:

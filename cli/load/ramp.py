@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from cli.load.step import LoadStep
 
+MAX_SHRINKS = 4
+"""How often levels shrink: where nothing holds then, the model is too slow for the objective."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Objective:
@@ -56,7 +59,7 @@ class Ramp:
         if self.precision is None:
             return None
         if held is None:
-            return broke / self.growth
+            return broke / self.growth if len(steps) <= MAX_SHRINKS else None
         return None if broke / held <= self.precision else math.sqrt(broke * held)
 
     async def run(

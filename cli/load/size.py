@@ -46,8 +46,7 @@ def add_to(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Measure, print, keep; return the exit code."""
-    objective = arguments.objective(options)
-    if not objective.has_latency:
+    if options.p95 is None and options.p99 is None:
         options.refuse("write an objective: --p95 MS, --p99 MS, or both")
     target = mix.ModelTarget(options.endpoint, options.model)
     generator = arguments.generator(options, {target: 1.0})
@@ -55,8 +54,8 @@ def run(options: argparse.Namespace) -> int:
     if len(endpoint.variants) > 1 or len(endpoint.instances) > 1:
         raise CommandError(f"{endpoint.name} has several variants or types: size one of them")
     ramp = Ramp(start=options.rate, growth=2, max_steps=MAX_STEPS, precision=PRECISION)
-    steps = asyncio.run(generator.measure("rate", ramp, objective))
-    best = sustained(steps, objective)
+    steps = asyncio.run(generator.measure("rate", ramp))
+    best = sustained(steps, generator.objective)
     if best is None:
         print("no rate holds the objective: a single call at a time may be too slow for it")
         return 1
@@ -66,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
             f"{endpoint.name} scaled meanwhile from {endpoint.instances} to {after.instances}: "
             "give it scaling limits that are equal, and size again"
         )
-    sizing = _sizing(endpoint, options.model, objective, steps, best)
+    sizing = _sizing(endpoint, options.model, generator.objective, steps, best)
     _show(sizing, options)
     return 0
 

@@ -48,7 +48,7 @@ class Sizing:
         while name and not (models / name).is_dir():
             name = name.rpartition("-")[0]
         if not name:
-            raise CommandError(f"{models}/{self.model}: the result has no folder")
+            raise CommandError(f"{models}/{self.model}: no such folder: the result is not kept")
         path = models / name / FOLDER / f"{self.date}-{self.model}-{self.measured_on}.json"
         path.parent.mkdir(exist_ok=True, parents=True)
         path.write_text(json.dumps(asdict(self), indent=2, default=as_json) + "\n")
@@ -59,20 +59,21 @@ class Sizing:
         return max(2 if self.production else 1, math.ceil(rps / (SCALING_AIM * self.max_rps)))
 
     def stage_lines(self, low_rps: float, peak_rps: float) -> list[str]:
-        """Return the lines of the stage, and comments on what they rest on."""
-        if self.measured_on == LAPTOP and platform_facts.instance_type(self.instance_type).gpu:
-            return [f"# measured on a laptop: says nothing of the GPU of {self.instance_type}"]
+        """Return the lines of the stage, and a comment on what they rest on or cost."""
+        name, prices = self.instance_type, platform_facts.prices()
+        is_laptop, hourly = self.measured_on == LAPTOP, prices.of(self.region, name)
+        if is_laptop and platform_facts.instance_type(name).gpu:
+            return [f"# measured on a laptop: says nothing of the GPU of {name}"]
         low, high = self.instances(low_rps), self.instances(peak_rps)
-        lines = [
+        if is_laptop:
+            comment = f"measured on a laptop: measure again on {name}"
+        elif hourly is None:
+            comment = f"no price: {name} in {self.region} is not in the table of {prices.date}"
+        else:
+            usd = " to ".join(f"{count * hourly * HOURS:,.0f}" for count in (low, high))
+            comment = f"{usd} USD a month by prices of {prices.date}"
+        return [
             f"instance_count: {low}",
             f"scaling: {{ min_count: {low}, max_count: {high}, max_rps: {self.max_rps:g} }}",
+            f"# {comment}",
         ]
-        if self.measured_on == LAPTOP:
-            return [*lines, f"# measured on a laptop: measure again on {self.instance_type}"]
-        prices = platform_facts.prices()
-        hourly = prices.of(self.region, self.instance_type)
-        if hourly is None:
-            unknown = f"{self.instance_type} in {self.region} is not in the table of {prices.date}"
-            return [*lines, f"# no price: {unknown}"]
-        monthly = " to ".join(f"{count * hourly * HOURS:,.0f}" for count in (low, high))
-        return [*lines, f"# {monthly} USD a month by prices of {prices.date}"]

@@ -38,6 +38,11 @@ def test_sizing_narrows_the_rate_to_a_tenth_from_either_side(capacity: float) ->
     assert capacity / 1.1 <= best.level <= capacity
 
 
+def test_sizing_gives_up_where_no_rate_holds() -> None:
+    ramp = Ramp(start=16, growth=2, max_steps=40, precision=1.1)
+    assert levels(ramp, capacity=0) == ([16, 8, 4, 2, 1], None)
+
+
 def test_what_breaks_an_objective_names_the_figure() -> None:
     assert P95.broken_by(step(1, p95=50)) == ""
     assert P95.broken_by(step(1, p95=61.04)) == "p95 is 61.0 ms, the objective 50 ms"
