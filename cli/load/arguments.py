@@ -1,12 +1,11 @@
 """The arguments that `load` and `size` have in common, and what they mean."""
 
 import argparse
-import sys
 from pathlib import Path
 
 import numpy as np
 
-from cli.load.deployed import DeployedEndpoint, confirm
+from cli.load.deployed import DeployedEndpoint, may_be_loaded
 from cli.load.generator import Generator
 from cli.load.mix import Mix
 from cli.load.ramp import Objective
@@ -23,20 +22,10 @@ def add_common(parser: argparse.ArgumentParser, *, seconds: float) -> None:
     add("--p99", type=number, metavar="MS", help="objective: the 99th percentile of the latency")
     add("--seconds", type=number, default=seconds, help="of a step, by default %(default)g")
     add("--timeout", type=number, default=10, help="seconds of a call, by default %(default)g")
-    add(
-        "--inputs",
-        metavar=f"FOLDER|{GENERATED}",
-        help="JSON files with inputs by name, FOLDER/*.json or FOLDER/MODEL/*.json, or "
-        f"{GENERATED} from the signature; default: those of the model's expected outputs, else "
-        f"{GENERATED}",
-    )
-    add(
-        "--max-errors",
-        type=positive,
-        default=0.01,
-        metavar="SHARE",
-        help="stop where more than this part of the calls fails, by default %(default)g",
-    )
+    inputs = f"FOLDER or {GENERATED}; default: those of the expected outputs, else {GENERATED}"
+    add("--inputs", metavar="FOLDER", help=f"of JSON files with inputs by name: {inputs}")
+    most = "the part of the calls that may fail, by default %(default)g"
+    add("--max-errors", type=number, default=0.01, metavar="SHARE", help=most)
     add("--yes", action="store_true", help="load production endpoints without a question")
 
 
@@ -46,7 +35,7 @@ def generator(options: argparse.Namespace, mix: Mix) -> Generator:
     endpoints = [DeployedEndpoint.read(name, STAGES) for name in names]
     for endpoint in endpoints:
         print(endpoint.described)
-    if not confirm(endpoints, yes=options.yes, ask=input if sys.stdin.isatty() else None):
+    if not may_be_loaded(endpoints, yes=options.yes):
         options.refuse("production is not loaded without a yes: answer y, or add --yes")
     return Generator(
         mix=mix,

@@ -1,7 +1,8 @@
 """The endpoint to load, as it is deployed, and what it costs."""
 
+import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -96,15 +97,10 @@ class DeployedEndpoint:
         return self.config.production and not self.is_laptop
 
 
-def confirm(
-    endpoints: list[DeployedEndpoint], *, yes: bool, ask: Callable[[str], str] | None
-) -> bool:
-    """Return whether the endpoints may be loaded: those of production only if somebody says so.
-
-    `ask` puts a question to a person; None where there is none.
-    """
+def may_be_loaded(endpoints: Sequence[DeployedEndpoint], *, yes: bool) -> bool:
+    """Return whether nothing is production, or somebody has said yes, now or by `--yes`."""
     production = [endpoint.name for endpoint in endpoints if endpoint.is_production]
     if yes or not production:
         return True
     question = f"{', '.join(production)}: production. Load slows its callers down. Go on? [y/N] "
-    return ask is not None and ask(question).strip().lower() in ("y", "yes")
+    return sys.stdin.isatty() and input(question).strip().lower() in ("y", "yes")

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import platform_facts
 from cli.load.report import SATURATED
 from cli.load.step import LoadStep
 
@@ -36,49 +35,39 @@ LATEST_SECONDS = 180
 Metrics = dict[str, float]
 
 
-def divisors(instance_type: platform_facts.InstanceType, cores: int | None) -> dict[str, int]:
-    """Return by how much metrics are divided to be a percentage of an instance.
-
-    `cores` are those of this machine where it serves in place of the instance.
-    """
-    gpus = max(1, instance_type.gpu_count)
-    return {
-        "CPUUtilization": cores or instance_type.vcpus,
-        "GPUUtilization": gpus,
-        "GPUMemoryUtilization": gpus,
-        "ModelLatency": 1000,  # microseconds to ms
-    }
-
-
 def metrics_of(
     cloudwatch: Any,
     endpoint: str,
     variant: str,
     step: LoadStep,
-    divided_by: dict[str, int],
     *,
+    vcpus: int,
+    gpus: int,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Metrics:
-    """Return each metric's highest minute during a step; what nobody publishes is left out."""
+    """Return each metric's highest minute during a step; what nobody publishes is left out.
+
+    Percentages are of the whole instance, which has so many vCPUs and GPUs; latencies are in ms.
+    """
+    divided_by = {"ModelLatency": 1000, "CPUUtilization": vcpus}
+    divided_by |= dict.fromkeys(("GPUUtilization", "GPUMemoryUtilization"), max(1, gpus))
+    dimensions = {"EndpointName": endpoint, "VariantName": variant}
     start = step.start.replace(second=0, microsecond=0)
     end = step.start + timedelta(seconds=step.seconds)
     last = end.replace(second=0, microsecond=0) + timedelta(minutes=1)
     latest = last + timedelta(seconds=LATEST_SECONDS)
     while True:
         points = {
-            name: cloudwatch.get_metric_statistics(
+            metric: cloudwatch.get_metric_statistics(
                 Namespace=namespace,
-                MetricName=name,
-                Dimensions=[
-                    {"Name": "EndpointName", "Value": endpoint},
-                    {"Name": "VariantName", "Value": variant},
-                ],
+                MetricName=metric,
+                Dimensions=[{"Name": name, "Value": value} for name, value in dimensions.items()],
                 StartTime=start,
                 EndTime=last,
                 Period=MINUTE,
                 Statistics=["Average"],
             )["Datapoints"]
-            for name, namespace in METRICS.items()
+            for metric, namespace in METRICS.items()
         }
         complete = points["ModelLatency"] and points["CPUUtilization"]
         if (complete and datetime.now(UTC) > last) or datetime.now(UTC) > latest:

@@ -29,7 +29,7 @@ class StepTable:
         """Print a step, and why it ends the load."""
         latencies = (f"{value:.1f}" for value in step.latency_ms.values())
         errors = str(sum(step.errors.values()))
-        cells = [f"{step.level:g}", f"{step.offered_rps:.1f}", f"{step.achieved_rps:.1f}"]
+        cells = [f"{step.level:.4g}", f"{step.offered_rps:.1f}", f"{step.achieved_rps:.1f}"]
         cells += [*latencies] if step.latency_ms else ["-"] * 4
         line = "".join(f"{cell[:11]:>12}" for cell in (*cells, errors))
         self.console.print(line, style="red" if broken else None)

@@ -81,15 +81,14 @@ def _sizing(
     region = endpoint.config.region
     broke = [step for step in steps if step.level > best.level]
     limiting = min(broke, key=lambda step: step.level, default=best)
+    facts = platform_facts.instance_type(instance_type)
     metrics = limits.metrics_of(
         boto3.client("cloudwatch", region),
         endpoint.name,
         endpoint.variants[0],
         limiting,
-        limits.divisors(
-            platform_facts.instance_type(instance_type),
-            os.cpu_count() if endpoint.is_laptop else None,
-        ),
+        vcpus=(endpoint.is_laptop and os.cpu_count()) or facts.vcpus,
+        gpus=facts.gpu_count,
     )
     limit, reason = limits.limited_by(limiting, metrics)
     return Sizing(

@@ -8,7 +8,7 @@ from typing import Any
 import boto3
 import pytest
 
-from cli.load.deployed import DeployedEndpoint, confirm
+from cli.load.deployed import DeployedEndpoint, may_be_loaded
 from cli.load.generator import Generator
 from cli.running import read
 from stages import load_stage
@@ -74,7 +74,9 @@ def test_instances_of_pools_are_counted_by_type(sagemaker: FakeSageMaker) -> Non
     ("yes", "answer", "allowed"),
     [(True, None, True), (False, "y", True), (False, "", False), (False, None, False)],
 )
-def test_production_is_loaded_only_with_a_yes(yes: bool, answer: str | None, allowed: bool) -> None:
+def test_production_is_loaded_only_with_a_yes(
+    monkeypatch: pytest.MonkeyPatch, yes: bool, answer: str | None, allowed: bool
+) -> None:
     production, other = (
         DeployedEndpoint(
             name=f"{stage}-text",
@@ -86,9 +88,10 @@ def test_production_is_loaded_only_with_a_yes(yes: bool, answer: str | None, all
         )
         for stage in ("prod", "dev")
     )
-    ask = None if answer is None else lambda _: answer
-    assert confirm([other, production], yes=yes, ask=ask) is allowed
-    assert confirm([other], yes=False, ask=None)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: answer is not None)
+    monkeypatch.setattr("builtins.input", lambda _: answer)
+    assert may_be_loaded([other, production], yes=yes) is allowed
+    assert may_be_loaded([other], yes=False)
 
 
 @pytest.mark.parametrize(

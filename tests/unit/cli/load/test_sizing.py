@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-import platform_facts
 import stages.schema.scaling
-from cli.load.limits import divisors, limited_by, metrics_of
+from cli.load.limits import limited_by, metrics_of
 from cli.load.ramp import Objective
 from cli.load.sizing import LAPTOP, SCALING_AIM, Sizing
 from model_build.digest import files
@@ -123,9 +122,8 @@ def test_metrics_are_of_one_instance_of_the_highest_minute_and_are_waited_for() 
         list[float](),
     )
     recent = step(10, start=datetime.now(UTC), seconds=-120.0)
-    divided_by = divisors(platform_facts.instance_type("ml.g5.xlarge"), None)
     metrics = metrics_of(
-        cloudwatch, "prod-text", "AllTraffic", recent, divided_by, sleep=pauses.append
+        cloudwatch, "prod-text", "AllTraffic", recent, vcpus=4, gpus=1, sleep=pauses.append
     )
     assert metrics == {"CPUUtilization": 90.0, "ModelLatency": 9.0, "GPUUtilization": 50.0}
     assert pauses == [10]
