@@ -66,6 +66,8 @@ def run(options: argparse.Namespace) -> int:
     """Load; return the exit code."""
     if options.callers is not None and not 0 < options.callers <= MAX_CALLERS:
         options.refuse(f"--callers {options.callers}: write 1 to {MAX_CALLERS}")
+    if options.steps is not None and options.steps < 1:
+        options.refuse(f"--steps {options.steps}: write 1 or more")
     if options.growth <= 1:
         options.refuse(f"--growth {options.growth:g}: write more than 1")
     shares = _shares(options)

@@ -8,6 +8,7 @@ from typing import Any
 import boto3
 import pytest
 
+from cli.load import arguments, limits
 from cli.load.deployed import DeployedEndpoint, may_be_loaded
 from cli.load.generator import Generator
 from cli.running import read
@@ -135,6 +136,68 @@ def test_a_load_exits_with_1_where_the_first_step_breaks(
     assert [kept["latency_ms"]["p95"] for kept in result["steps"]] == [10, 500]
     p95 = 51
     assert read([*command, str(file)])() == 1
+
+
+@pytest.fixture
+def sized(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sagemaker: FakeSageMaker) -> Path:
+    """A folder of models, and two instances that sustain 100 requests a second."""
+
+    async def measure(*_: Any) -> list[Any]:
+        return [step(100, p95=38), step(200, p95=500)]
+
+    class Client:
+        def resolve(self, model: str) -> Any:
+            return SimpleNamespace(version="fd7fc2b15569")
+
+    monkeypatch.setattr(Generator, "measure", measure)
+    monkeypatch.setattr(DeployedEndpoint, "client", lambda _: Client())
+    monkeypatch.setattr(limits, "metrics_of", lambda *_, **__: {"GPUUtilization": 97.0})
+    monkeypatch.setattr(arguments, "MODELS", tmp_path)
+    (tmp_path / "minilm").mkdir()
+    return tmp_path / "minilm" / "tests" / "sizing"
+
+
+SIZE = ["size", "minilm", "--endpoint", "prod-text", "--p95", "50", "--peak-rps", "100", "--yes"]
+
+
+def test_size_is_of_one_instance_and_kept(sized: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert read(SIZE)() == 0
+    printed = capsys.readouterr().out
+    assert "minilm fd7fc2b15569 on ml.g5.xlarge: 50 requests a second an instance" in printed
+    assert "limited by: GPU (GPUUtilization 97 %)" in printed
+    assert "scaling: { min_count: 2, max_count: 4, max_rps: 50 }" in printed
+    [file] = sized.iterdir()
+    kept = json.loads(file.read_text())
+    assert (kept["measured_on"], kept["max_rps"], kept["release"]) == ("ml.g5.xlarge", 50, "25.09")
+
+
+def test_an_endpoint_that_scaled_meanwhile_is_not_sized(
+    sized: Path,
+    sagemaker: FakeSageMaker,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    async def measure(*_: Any) -> list[Any]:
+        variant = {"VariantName": "AllTraffic", "CurrentInstanceCount": 3}
+        sagemaker.described = DESCRIBED | {"ProductionVariants": [variant]}
+        return [step(100, p95=38)]
+
+    monkeypatch.setattr(Generator, "measure", measure)
+    assert read(SIZE)() == 1
+    assert "prod-text scaled meanwhile" in capsys.readouterr().err
+    assert not sized.exists()
+
+
+def test_wrong_numbers_are_usage_errors(capsys: pytest.CaptureFixture[str]) -> None:
+    for wrong in ("--rate=0", "--rate=nan", "--callers=0", "--callers=257"):
+        with pytest.raises(SystemExit) as ended:
+            read(["load", "dev-text/minilm", wrong])()
+        assert ended.value.code == 2
+    for wrong in ("--steps=0", "--growth=1", "--mix=mix.yaml"):
+        with pytest.raises(SystemExit) as ended:
+            read(["load", "dev-text/minilm", "--rate=1", wrong])()
+        assert ended.value.code == 2
+    assert "--growth 1: write more than 1" in capsys.readouterr().err
 
 
 def test_an_endpoint_of_no_stage_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
