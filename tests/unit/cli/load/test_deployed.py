@@ -145,12 +145,9 @@ def sized(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sagemaker: FakeSageMa
     async def measure(*_: Any) -> list[Any]:
         return [step(100, p95=38), step(200, p95=500)]
 
-    class Client:
-        def resolve(self, model: str) -> Any:
-            return SimpleNamespace(version="fd7fc2b15569")
-
+    client = SimpleNamespace(resolve=lambda _: SimpleNamespace(version="fd7fc2b15569"))
     monkeypatch.setattr(Generator, "measure", measure)
-    monkeypatch.setattr(DeployedEndpoint, "client", lambda _: Client())
+    monkeypatch.setattr(DeployedEndpoint, "client", lambda _: client)
     monkeypatch.setattr(limits, "metrics_of", lambda *_, **__: {"GPUUtilization": 97.0})
     monkeypatch.setattr(arguments, "MODELS", tmp_path)
     (tmp_path / "minilm").mkdir()
