@@ -90,8 +90,8 @@ def limited_by(step: LoadStep, metrics: Metrics) -> tuple[str, str]:
             return limit, f"{name} {metrics[name]:.0f} %"
     if "ModelLatency" not in metrics:
         return "unknown", "CloudWatch has no metrics of the step"
-    model, client = metrics["ModelLatency"], step.latency_ms.get("p50", 0.0)
-    figures = f"ModelLatency {model:.1f} ms on average, {client:.1f} ms at the client (median)"
+    model, client = metrics["ModelLatency"], step.latency_ms.get("mean", 0.0)
+    figures = f"ModelLatency {model:.1f} ms, {client:.1f} ms at the client (means)"
     if client > 2 * model:
         return "queue", f"before the container: {figures}"
     return (

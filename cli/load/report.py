@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.console import Console
 
-from cli.load.step import LoadStep
+from cli.load.step import PERCENTILES, LoadStep
 from cli.printable import printable
 
 SATURATED = 0.9
@@ -27,7 +27,7 @@ class StepTable:
 
     def show(self, step: LoadStep, broken: str) -> None:
         """Print a step, and why it ends the load."""
-        latencies = (f"{value:.1f}" for value in step.latency_ms.values())
+        latencies = (f"{step.latency_ms[name]:.1f}" for name in PERCENTILES if step.latency_ms)
         errors = str(sum(step.errors.values()))
         cells = [f"{step.level:.4g}", f"{step.offered_rps:.1f}", f"{step.achieved_rps:.1f}"]
         cells += [*latencies] if step.latency_ms else ["-"] * 4

@@ -22,9 +22,9 @@ FEWEST = 50
 class LoadStep:
     """What a step measured.
 
-    `level` is the rate, or the number of callers. `latency_ms` has `PERCENTILES` of the calls that
-    succeeded, and nothing where none did. `generator_cpu` is the part of one core that this process
-    used: it sends with Python's threads, of which one computes at a time.
+    `level` is the rate, or the number of callers. `latency_ms` has `PERCENTILES` and the mean of
+    the calls that succeeded, and nothing where none did. `generator_cpu` is the part of one core
+    that this process used: it sends with Python's threads, of which one computes at a time.
     """
 
     level: float
@@ -131,18 +131,17 @@ async def _measured(
         await offer(calls, group)
         offered = loop.time() - start
     seconds = max(loop.time() - start, 1e-9)
-    values: list[float] = []
+    latencies: dict[str, float] = {}
     if calls.latencies:
         values = np.percentile(calls.latencies, [*PERCENTILES.values()]).tolist()
+        latencies = dict(zip(PERCENTILES, values, strict=True)) | {"mean": np.mean(calls.latencies)}
     return LoadStep(
         level=level,
         start=begun,
         seconds=round(seconds, 3),
         offered_rps=round(calls.ended / max(offered, 1e-9), 2),
         achieved_rps=round(len(calls.latencies) / seconds, 2),
-        latency_ms={
-            name: round(1e3 * value, 3) for name, value in zip(PERCENTILES, values, strict=False)
-        },
+        latency_ms={name: round(1e3 * float(value), 3) for name, value in latencies.items()},
         requests=calls.ended,
         errors=dict(calls.errors),
         first_error=calls.first_error,

@@ -43,7 +43,7 @@ def step(level: float, p95: float = 1.0, **more: Any) -> LoadStep:
         "seconds": 60.0,
         "offered_rps": level,
         "achieved_rps": level,
-        "latency_ms": {"p50": p95 / 2, "p95": p95, "p99": 2 * p95, "max": 3 * p95},
+        "latency_ms": {"p50": p95 / 2, "p95": p95, "p99": 2 * p95, "max": 3 * p95, "mean": p95 / 2},
         "requests": 100,
         "errors": {},
         "first_error": "",
