@@ -91,6 +91,18 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         ),
         Command("invoke", "ask a model", "cli.invoke", speaks_to_aws=True),
         Command(
+            "load",
+            "load models until a latency objective breaks",
+            "cli.load",
+            speaks_to_aws=True,
+        ),
+        Command(
+            "size",
+            "the rate that one instance sustains, and what a stage needs",
+            "cli.load.size",
+            speaks_to_aws=True,
+        ),
+        Command(
             "publish",
             "a model's new version on a running endpoint",
             "model_build.commands.publish",
@@ -114,7 +126,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
 COMMANDS = {it.name: it for group in GROUPS.values() for it in group}
 
 NEED_ALL_PACKAGES = {
-    *("account-test", "build", "deliver", "demo", "golden", "invoke", "publish"),
-    *("rollback-stage", "try"),
+    *("account-test", "build", "deliver", "demo", "golden", "invoke", "load"),
+    *("publish", "rollback-stage", "size", "try"),
 }
 """Commands that export or invoke models, with packages that `make install-cdk` leaves out."""

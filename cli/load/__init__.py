@@ -1,0 +1,107 @@
+"""Load models of deployed endpoints, in steps that grow until a latency objective breaks.
+
+With --rate, requests arrive as a Poisson process of that rate, and latency counts from when a
+request was due. With --callers, each caller sends its next request when it has the last answer.
+"""
+
+import argparse
+import asyncio
+import json
+from functools import partial
+from pathlib import Path
+
+import checked_yaml
+from cli.errors import exit_code
+from cli.load import arguments, mix
+from cli.load.generator import MAX_CALLERS, Level
+from cli.load.ramp import Ramp
+from cli.load.report import as_json
+from endpoint_client import EndpointError
+from model_build.commands.arguments import Commands
+
+MAX_STEPS = 12
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "load",
+        description=__doc__,
+        epilog="examples:\n  tritonsm load dev-text/minilm --rate 20 --p95 50\n"
+        "  tritonsm load local-text/minilm --callers 4 --local\n"
+        "  tritonsm load dev-text/minilm dev-text/bert --zipf 1.1 --rate 50 --json load.json\n\n"
+        "exit codes: 0, 1 where the first step breaks the objective, 2 for wrong arguments",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("targets", nargs="*", metavar="ENDPOINT/MODEL", help=f"such as {mix.EXAMPLE}")
+    levels = parser.add_mutually_exclusive_group(required=True)
+    levels.add_argument("--rate", type=arguments.positive, help="requests a second, first step")
+    levels.add_argument("--callers", type=int, metavar="N", help="callers at once, first step")
+    add(
+        "--growth",
+        type=arguments.positive,
+        default=1.5,
+        help="each step has so many times the rate or callers of the one before, by default 1.5",
+    )
+    add("--steps", type=int, help=f"at most; default: {MAX_STEPS}, or 1 without --p95 and --p99")
+    add(
+        "--zipf",
+        type=arguments.positive,
+        metavar="EXPONENT",
+        help="model number N gets a share in proportion to N ** -EXPONENT; default: equal shares",
+    )
+    add(
+        "--mix",
+        type=Path,
+        metavar="FILE",
+        help=f"YAML or JSON with models and shares, instead: weights: {{{mix.EXAMPLE}: 3, ...}}",
+    )
+    add("--json", type=Path, metavar="FILE", help="write the result to a file, as JSON")
+    arguments.add_common(parser, seconds=30)
+    parser.set_defaults(run=partial(exit_code, run, expected=(EndpointError,)))
+
+
+def run(options: argparse.Namespace) -> int:
+    """Load; return the exit code."""
+    if options.callers is not None and not 0 < options.callers <= MAX_CALLERS:
+        options.refuse(f"--callers {options.callers}: write 1 to {MAX_CALLERS}")
+    if options.steps is not None and options.steps < 1:
+        options.refuse(f"--steps {options.steps}: write 1 or more")
+    if options.growth <= 1:
+        options.refuse(f"--growth {options.growth:g}: write more than 1")
+    shares = _shares(options)
+    generator = arguments.generator(options, shares)
+    objective = generator.objective
+    ramp = Ramp(
+        start=options.rate or options.callers,
+        growth=options.growth,
+        max_steps=options.steps or (MAX_STEPS if objective.has_latency else 1),
+    )
+    level_name: Level = "rate" if options.rate else "callers"
+    steps = asyncio.run(generator.measure(level_name, ramp))
+    if options.json:
+        result = {
+            "level": level_name,
+            "mix": {"/".join(target): share for target, share in shares.items()},
+            "endpoints": {endpoint.name: endpoint.described for endpoint in generator.endpoints},
+            "objective": objective,
+            "steps": steps,
+        }
+        options.json.write_text(json.dumps(result, indent=2, default=as_json) + "\n")
+    return int(bool(objective.broken_by(steps[0])))
+
+
+def _shares(options: argparse.Namespace) -> mix.Mix:
+    """Return the shares of the models; end the program for a wrong file or name."""
+    if bool(options.targets) == bool(options.mix):
+        options.refuse("write either ENDPOINT/MODEL, one or several, or --mix FILE")
+    try:
+        if options.mix:
+            return mix.read(options.mix)
+        return mix.zipf(options.targets, options.zipf or 0.0)
+    except checked_yaml.InvalidFile as error:
+        options.refuse(str(error))
+    except (OSError, ValueError) as error:
+        options.refuse(f"--mix {options.mix}: {error}" if options.mix else str(error))
+    raise AssertionError

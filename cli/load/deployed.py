@@ -1,0 +1,106 @@
+"""The endpoint to load, as it is deployed, and what it costs."""
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+import boto3
+
+import platform_facts
+from cli import names
+from cli.errors import CommandError
+from endpoint_client import EndpointClient
+from stages import StageConfig, load_stage, stage_names
+
+AWS = (".amazonaws.com", ".amazonaws.com.cn")
+"""How the names of AWS's own hosts end, those of interface endpoints too."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeployedEndpoint:
+    """An endpoint of a stage; `instances` counts them by instance type, `variants` are names.
+
+    `is_laptop` says that the local SageMaker serves it, whatever its instance type is called.
+    """
+
+    name: str
+    stage: str
+    config: StageConfig
+    instances: dict[str, int]
+    variants: tuple[str, ...]
+    is_laptop: bool
+
+    @classmethod
+    def read(cls, name: str, folder: Path) -> Self:
+        """Read the endpoint called `name`, and its stage's file. Raises `CommandError`."""
+        stage = names.stage_of(name, stage_names(folder))
+        if stage is None:
+            known = ", ".join(stage_names(folder))
+            raise CommandError(f"endpoint {name} begins with no stage's name: stages are {known}")
+        config = load_stage(stage, folder)
+        sagemaker: Any = boto3.client("sagemaker", config.region)
+        endpoint = sagemaker.describe_endpoint(EndpointName=name)
+        configured = sagemaker.describe_endpoint_config(
+            EndpointConfigName=endpoint["EndpointConfigName"]
+        )
+        types = {
+            variant["VariantName"]: variant.get("InstanceType")
+            for variant in configured["ProductionVariants"]
+        }
+        instances: Counter[str] = Counter()
+        for variant in endpoint["ProductionVariants"]:
+            one_pool = {**variant, "InstanceType": types[variant["VariantName"]]}
+            for pool in variant.get("InstancePools") or [one_pool]:
+                instances[pool["InstanceType"]] += pool["CurrentInstanceCount"]
+        host = urlsplit(sagemaker.meta.endpoint_url).hostname or ""
+        return cls(
+            name=name,
+            stage=stage,
+            config=config,
+            instances=dict(instances),
+            variants=tuple(types),
+            is_laptop=not host.endswith(AWS),
+        )
+
+    def client(self, *, max_attempts: int = 5) -> EndpointClient:
+        """Return a client whose catalog entries last for a whole load."""
+        return EndpointClient(
+            stage=self.stage,
+            endpoint=self.name.removeprefix(f"{self.stage}-"),
+            catalog_ttl=24 * 3600,
+            max_attempts=max_attempts,
+            session=boto3.Session(region_name=self.config.region),
+        )
+
+    @property
+    def described(self) -> str:
+        """Its instances, and USD an hour by the table of prices."""
+        counts = " and ".join(f"{count} x {name}" for name, count in self.instances.items())
+        if self.is_laptop:
+            return f"{self.name}: {counts}, on this machine: no cost"
+        prices = platform_facts.prices()
+        region, usd = self.config.region, 0.0
+        for name, count in self.instances.items():
+            price = prices.of(region, name)
+            if price is None:
+                return f"{self.name}: {counts}, no price of {name} in {region} is known"
+            usd += price * count
+        return f"{self.name}: {counts}, {usd:.2f} USD an hour by prices of {prices.date}"
+
+    @property
+    def is_production(self) -> bool:
+        """Whether people depend on it."""
+        return self.config.production and not self.is_laptop
+
+
+def may_be_loaded(endpoints: Sequence[DeployedEndpoint], *, yes: bool) -> bool:
+    """Return whether nothing is production, or somebody has said yes, now or by `--yes`."""
+    production = [endpoint.name for endpoint in endpoints if endpoint.is_production]
+    if yes or not production:
+        return True
+    question = f"{', '.join(production)}: production. Load slows its callers down. Go on? [y/N] "
+    return sys.stdin.isatty() and input(question).strip().lower() in ("y", "yes")

@@ -1,0 +1,96 @@
+"""Sends requests to the models of endpoints, through the client that applications use."""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from cli.load import request_inputs
+from cli.load.arrivals import poisson
+from cli.load.deployed import DeployedEndpoint
+from cli.load.mix import Mix, ModelTarget
+from cli.load.ramp import Objective, Ramp
+from cli.load.report import StepTable
+from cli.load.request_inputs import Request
+from cli.load.step import LoadStep, Send, closed_loop, open_loop
+from endpoint_client import AsyncEndpointClient
+
+Level = Literal["rate", "callers"]
+"""What a load grows by: an open loop at a rate, or a closed one of so many callers."""
+MAX_CALLERS = 256
+"""Calls at once: more threads of one Python process send no more requests a second."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generator:
+    """Sends requests of a mix; `inputs` is as `request_inputs.requests_of` takes it.
+
+    A step lasts `seconds`, a call `timeout` seconds at most.
+    """
+
+    mix: Mix
+    objective: Objective
+    endpoints: Sequence[DeployedEndpoint]
+    inputs: str | None
+    models: Path
+    seconds: float
+    timeout: float
+    random: np.random.Generator
+
+    def warm_up(self) -> Iterator[Request]:
+        """Invoke each model with each of its inputs, so that all are loaded; return requests.
+
+        The client retries while SageMaker loads a model. Raises `EndpointError`, for inputs too
+        that do not fit a model, and `CommandError`.
+        """
+        requests: dict[ModelTarget, list[Request]] = {}
+        for endpoint in self.endpoints:
+            with endpoint.client() as client:
+                for target in (target for target in self.mix if target.endpoint == endpoint.name):
+                    entry = client.resolve(target.model)
+                    requests[target] = request_inputs.requests_of(
+                        target, entry, self.inputs, self.models, self.random
+                    )
+                    for request in requests[target]:
+                        client.invoke(target.model, request.inputs)
+        return request_inputs.drawn(self.mix, requests, self.random)
+
+    async def measure(self, level_name: Level, ramp: Ramp) -> list[LoadStep]:
+        """Return the steps of a load, once each model is loaded."""
+        requests, table = self.warm_up(), StepTable(level_name)
+        table.begin()
+        async with self._sending() as send:
+
+            async def run_step(level: float) -> LoadStep:
+                if level_name == "rate":
+                    times = poisson(level, self.seconds, self.random)
+                    return await open_loop(
+                        send, requests, level, self.seconds, self.objective.max_errors, times
+                    )
+                return await closed_loop(
+                    send, requests, round(level), self.seconds, self.objective.max_errors
+                )
+
+            return await ramp.run(run_step, self.objective, table.show)
+
+    @asynccontextmanager
+    async def _sending(self) -> AsyncIterator[Send]:
+        """Provide what sends one request, once: an error that a client would retry is counted."""
+        clients: dict[str, AsyncEndpointClient] = {}
+        async with AsyncExitStack() as stack:
+            for endpoint in self.endpoints:
+                client = AsyncEndpointClient(
+                    endpoint.client(max_attempts=1), concurrency=MAX_CALLERS
+                )
+                clients[endpoint.name] = await stack.enter_async_context(client)
+            for target in self.mix:
+                await clients[target.endpoint].resolve(target.model)
+
+            async def send(request: Request) -> object:
+                client, model = clients[request.target.endpoint], request.target.model
+                return await client.invoke(model, request.inputs, timeout=self.timeout)
+
+            yield send

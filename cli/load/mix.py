@@ -1,0 +1,58 @@
+"""Which models a load invokes, and how often each."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, NamedTuple, Self
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints
+
+import checked_yaml
+
+EXAMPLE = "local-text/minilm"
+NAME = r"^[^/]+/[^/]+$"
+
+
+class ModelTarget(NamedTuple):
+    """A model of an endpoint, by SageMaker's name of the endpoint."""
+
+    endpoint: str
+    model: str
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the target that ENDPOINT/MODEL names. Raises `ValueError`."""
+        endpoint, _, model = text.partition("/")
+        if not endpoint or not model:
+            raise ValueError(f"{text!r} names no model of an endpoint: write {EXAMPLE}")
+        return cls(endpoint, model)
+
+
+Mix = dict[ModelTarget, float]
+"""Models, and the share of the requests that each gets; the shares have the sum 1."""
+
+
+class _MixFile(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    weights: Annotated[
+        dict[Annotated[str, StringConstraints(pattern=NAME)], Annotated[FiniteFloat, Field(gt=0)]],
+        Field(min_length=1),
+    ]
+
+
+def zipf(names: Sequence[str], exponent: float) -> Mix:
+    """Return shares in proportion to rank ** -exponent; 0 is equal shares. Raises `ValueError`."""
+    return _shares({name: rank**-exponent for rank, name in enumerate(names, 1)})
+
+
+def read(path: Path) -> Mix:
+    """Return the shares of a YAML or JSON file: `weights:`, then ENDPOINT/MODEL to a number.
+
+    Raises `checked_yaml.InvalidFile`, and `OSError` for a file that cannot be read.
+    """
+    return _shares(checked_yaml.load(path, _MixFile).weights)
+
+
+def _shares(weights: Mapping[str, float]) -> Mix:
+    total = sum(weights.values())
+    return {ModelTarget.parse(name): weight / total for name, weight in weights.items()}

@@ -1,0 +1,123 @@
+"""Find the rate that one instance sustains, what limits it, and what a stage needs for its traffic.
+
+Rates double until one breaks the objective; steps between the last two then narrow it to 10 %. The
+result is kept beside the model.
+"""
+
+import argparse
+import asyncio
+import os
+from datetime import UTC, datetime
+from functools import partial
+
+import boto3
+
+import platform_facts
+from cli.errors import CommandError, exit_code
+from cli.load import arguments, limits, mix
+from cli.load.deployed import DeployedEndpoint
+from cli.load.ramp import Objective, Ramp, sustained
+from cli.load.sizing import LAPTOP, Sizing
+from cli.load.step import LoadStep
+from endpoint_client import EndpointError
+from model_build.commands.arguments import Commands
+
+PRECISION = 1.1
+MAX_STEPS = 16
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "size",
+        description=__doc__,
+        epilog="example:\n  tritonsm size minilm --endpoint dev-text --p95 50 --peak-rps 200",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="the model's name in the catalog")
+    add("--endpoint", required=True, help="the endpoint's full name, such as dev-text")
+    add("--rate", type=arguments.positive, default=1, help="of the first step, by default 1")
+    add("--peak-rps", type=arguments.positive, help="most requests a second of your traffic")
+    add("--low-rps", type=arguments.positive, default=1, help="fewest, by default 1")
+    arguments.add_common(parser, seconds=120)
+    parser.set_defaults(run=partial(exit_code, run, expected=(EndpointError,)))
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure, print, keep; return the exit code."""
+    if options.p95 is None and options.p99 is None:
+        options.refuse("write an objective: --p95 MS, --p99 MS, or both")
+    target = mix.ModelTarget(options.endpoint, options.model)
+    generator = arguments.generator(options, {target: 1.0})
+    [endpoint] = generator.endpoints
+    if len(endpoint.variants) > 1 or len(endpoint.instances) > 1:
+        raise CommandError(f"{endpoint.name} has several variants or types: size one of them")
+    ramp = Ramp(start=options.rate, growth=2, max_steps=MAX_STEPS, precision=PRECISION)
+    steps = asyncio.run(generator.measure("rate", ramp))
+    best = sustained(steps, generator.objective)
+    if best is None:
+        print("no rate holds the objective: a single call at a time may be too slow for it")
+        return 1
+    after = DeployedEndpoint.read(endpoint.name, arguments.STAGES)
+    if after.instances != endpoint.instances:
+        raise CommandError(
+            f"{endpoint.name} scaled meanwhile from {endpoint.instances} to {after.instances}: "
+            "give it scaling limits that are equal, and size again"
+        )
+    sizing = _sizing(endpoint, options.model, generator.objective, steps, best)
+    _show(sizing, options)
+    return 0
+
+
+def _sizing(
+    endpoint: DeployedEndpoint,
+    model: str,
+    objective: Objective,
+    steps: list[LoadStep],
+    best: LoadStep,
+) -> Sizing:
+    [(instance_type, count)] = endpoint.instances.items()
+    region = endpoint.config.region
+    broke = [step for step in steps if step.level > best.level]
+    limiting = min(broke, key=lambda step: step.level, default=best)
+    facts = platform_facts.instance_type(instance_type)
+    metrics = limits.metrics_of(
+        boto3.client("cloudwatch", region),
+        endpoint.name,
+        endpoint.variants[0],
+        limiting,
+        vcpus=(endpoint.is_laptop and os.cpu_count()) or facts.vcpus,
+        gpus=facts.gpu_count,
+    )
+    limit, reason = limits.limited_by(limiting, metrics)
+    return Sizing(
+        model=model,
+        version=endpoint.client().resolve(model).version,
+        endpoint=endpoint.name,
+        date=f"{datetime.now(UTC):%F}",
+        measured_on=LAPTOP if endpoint.is_laptop else instance_type,
+        instance_type=instance_type,
+        region=region,
+        release=endpoint.config.release,
+        production=endpoint.config.production,
+        objective=objective,
+        max_rps=round(best.achieved_rps / count, 1),
+        latency_ms=best.latency_ms,
+        limited_by=limit if broke else "nothing yet",
+        reason=reason,
+        metrics=metrics,
+        steps=steps,
+    )
+
+
+def _show(sizing: Sizing, options: argparse.Namespace) -> None:
+    p95, p99 = sizing.latency_ms["p95"], sizing.latency_ms["p99"]
+    print(
+        f"\n{sizing.model} {sizing.version} on {sizing.measured_on}: {sizing.max_rps:g} requests a "
+        f"second an instance, p95 {p95:.1f} ms, p99 {p99:.1f} ms\n"
+        f"limited by: {sizing.limited_by} ({sizing.reason})\n"
+    )
+    peak = options.peak_rps or sizing.max_rps
+    print("\n".join(sizing.stage_lines(options.low_rps, peak)))
+    print(f"\nkept in {sizing.write(arguments.MODELS)}")

@@ -1,0 +1,79 @@
+"""What a measured rate means for a stage: max_rps, counts, money; and the file that keeps it."""
+
+import json
+import math
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import platform_facts
+from cli.errors import CommandError
+from cli.load.limits import Metrics
+from cli.load.ramp import Objective
+from cli.load.report import as_json
+from cli.load.step import LoadStep
+from release.review.money import HOURS
+
+LAPTOP = "laptop"
+FOLDER = Path("tests", "sizing")
+"""Of a model's folder: what is in `tests` is no part of the model (model_build/digest.py), and so
+keeping a result does not make a new version of it."""
+SCALING_AIM = 0.5
+"""Part of max_rps that scaling keeps each instance at: stages/schema/scaling.py."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sizing:
+    """What one instance sustained; `measured_on` is its type, or `laptop`."""
+
+    model: str
+    version: str
+    endpoint: str
+    date: str
+    measured_on: str
+    instance_type: str
+    region: str
+    release: str
+    production: bool
+    objective: Objective
+    max_rps: float
+    latency_ms: dict[str, float]
+    limited_by: str
+    reason: str
+    metrics: Metrics
+    steps: list[LoadStep]
+
+    def write(self, models: Path) -> Path:
+        """Keep the result beside the model, and return the file. Raises `CommandError`."""
+        name = self.model  # of the folder, or an alternative of its recipe: resnet50-onnx
+        while name and not (models / name).is_dir():
+            name = name.rpartition("-")[0]
+        if not name:
+            raise CommandError(f"{models}/{self.model}: no such folder: the result is not kept")
+        path = models / name / FOLDER / f"{self.date}-{self.model}-{self.measured_on}.json"
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.write_text(json.dumps(asdict(self), indent=2, default=as_json) + "\n")
+        return path
+
+    def instances(self, rps: float) -> int:
+        """Return the instances that traffic needs, as scaling keeps them half busy."""
+        return max(2 if self.production else 1, math.ceil(rps / (SCALING_AIM * self.max_rps)))
+
+    def stage_lines(self, low_rps: float, peak_rps: float) -> list[str]:
+        """Return the lines of the stage, and a comment on what they rest on or cost."""
+        name, prices = self.instance_type, platform_facts.prices()
+        is_laptop, hourly = self.measured_on == LAPTOP, prices.of(self.region, name)
+        if is_laptop and platform_facts.instance_type(name).gpu:
+            return [f"# measured on a laptop: says nothing of the GPU of {name}"]
+        low, high = self.instances(low_rps), self.instances(peak_rps)
+        if is_laptop:
+            comment = f"measured on a laptop: measure again on {name}"
+        elif hourly is None:
+            comment = f"no price: {name} in {self.region} is not in the table of {prices.date}"
+        else:
+            usd = " to ".join(f"{count * hourly * HOURS:,.0f}" for count in (low, high))
+            comment = f"{usd} USD a month by prices of {prices.date}"
+        return [
+            f"instance_count: {low}",
+            f"scaling: {{ min_count: {low}, max_count: {high}, max_rps: {self.max_rps:g} }}",
+            f"# {comment}",
+        ]

@@ -1,0 +1,65 @@
+"""`tritonsm load` and a real Triton."""
+
+import json
+from pathlib import Path
+
+import boto3
+import pytest
+
+from cli.running import read
+from local_sagemaker.tests.support.endpoints import host, multi_model
+from local_sagemaker.tests.support.running import LocalSageMaker
+from local_sagemaker.tests.support.tiny_models import pack_python, times
+
+SIGNATURE = {
+    "inputs": [{"name": "X", "datatype": "FP32", "shape": [-1, 1]}],
+    "outputs": [{"name": "Y", "datatype": "FP32", "shape": [-1, 1]}],
+    "max_batch_size": 8,
+}
+TARGETS = "local-text/twice", "local-text/thrice"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _endpoint(local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Endpoint `text` of stage `local`, with two models that nobody has loaded."""
+    folder, s3 = tmp_path_factory.mktemp("models"), boto3.client("s3")
+    s3.create_bucket(Bucket="load-models")
+    for factor, target in enumerate(TARGETS, 2):
+        model = target.partition("/")[2]
+        archive = pack_python(folder / model / "times", times(factor))
+        s3.put_object(Bucket="load-models", Key=f"text/{model}.tar.gz", Body=archive)
+        entry = {"model": model, "version": "0", "endpoint": "local-text"}
+        entry["target_model"] = f"{model}.tar.gz"
+        boto3.client("ssm").put_parameter(
+            Name=f"/triton/local/text/{model}",
+            Value=json.dumps({**entry, "signature": SIGNATURE}),
+            Type="String",
+        )
+    host("local-text", multi_model("s3://load-models/text/"))
+
+
+@pytest.mark.parametrize("level", ["--rate", "--callers"])
+def test_a_load_of_two_models_measures_its_steps(level: str, tmp_path: Path) -> None:
+    file = tmp_path / "load.json"
+    options = ["--steps", "2", "--seconds", "2", "--json", str(file)]
+    assert read(["load", *TARGETS, level, "4", *options])() == 0
+    result = json.loads(file.read_text())
+    assert result["mix"] == dict.fromkeys(TARGETS, 0.5)
+    assert "no cost" in result["endpoints"]["local-text"]
+    assert [step["level"] for step in result["steps"]] == [4, 6]
+    for step in result["steps"]:
+        assert step["errors"] == {}
+        assert step["requests"] > 0
+        assert step["achieved_rps"] > 0
+        latencies = [step["latency_ms"][name] for name in ("p50", "p95", "p99", "max")]
+        assert latencies[0] > 0
+        assert latencies == sorted(latencies)
+
+
+def test_inputs_that_do_not_fit_are_refused_before_any_load(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "wrong.json").write_text('{"Z": [[1]]}')
+    options = ["--rate", "4", "--inputs", str(tmp_path)]
+    assert read(["load", TARGETS[0], *options])() == 1
+    assert "no input 'Z': write one of X" in capsys.readouterr().err

@@ -1,0 +1,109 @@
+"""Shares of models, and what is sent to them."""
+
+from collections import Counter
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cli.errors import CommandError
+from cli.load import mix
+from cli.load.mix import ModelTarget
+from cli.load.request_inputs import GENERATED, Request, drawn, requests_of
+from cli.running import read
+from endpoint_client import CatalogEntry, Tensor
+from endpoint_client._payload import arrays_of
+
+A, B = ModelTarget("dev-text", "a"), ModelTarget("dev-text", "b")
+
+
+def entry(*inputs: Tensor) -> CatalogEntry:
+    return CatalogEntry(
+        model="a", version="0", endpoint="dev-text", target_model=None, inputs=inputs, outputs=()
+    )
+
+
+def test_the_models_of_a_zipf_mix_get_their_shares() -> None:
+    shares = mix.zipf(["dev-text/a", "dev-text/b"], 1)
+    assert shares == {A: pytest.approx(2 / 3), B: pytest.approx(1 / 3)}
+    requests = {target: [Request(target, {})] for target in (A, B)}
+    counts = Counter(
+        request.target
+        for request in islice(drawn(shares, requests, np.random.default_rng(0)), 9000)
+    )
+    assert counts[A] / 9000 == pytest.approx(2 / 3, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "weights:\n  dev-text/a: 3\n  dev-text/b: 1\n",
+        '{"weights": {"dev-text/a": 3, "dev-text/b": 1}}',
+    ],
+)
+def test_a_mix_is_read_from_yaml_and_json(tmp_path: Path, text: str) -> None:
+    (tmp_path / "mix").write_text(text)
+    assert mix.read(tmp_path / "mix") == {A: 0.75, B: 0.25}
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("weights:\n  dev-text/a: 1\n  b: 1\n", "mix.yaml:3: weights.b: "),
+        ("weights:\n  dev-text/a: -1\n", "mix.yaml:2: weights.dev-text/a: -1 is out of range"),
+        ("weights: {}\n", "mix.yaml:1: weights: "),
+        ("wieghts: {}\n", "mix.yaml:1: wieghts: unknown key; write weights"),
+        (None, "No such file"),
+    ],
+)
+def test_a_wrong_mix_is_a_usage_error_with_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None, error: str
+) -> None:
+    path = tmp_path / "mix.yaml"
+    if text:
+        path.write_text(text)
+    with pytest.raises(SystemExit) as ended:
+        read(["load", "--mix", str(path), "--rate", "1"])()
+    assert ended.value.code == 2
+    assert error in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("datatype", ["FP32", "FP16", "INT64", "UINT8", "BOOL", "BYTES"])
+@pytest.mark.parametrize("shape", [(1,), (-1, 1), (-1, -1), (-1, 3, 4)])
+def test_generated_inputs_fit_the_signature(
+    tmp_path: Path, datatype: str, shape: tuple[int, ...]
+) -> None:
+    signature = entry(Tensor("X", datatype, shape))
+    random = np.random.default_rng(0)
+    [request] = requests_of(A, signature, GENERATED, tmp_path, random)
+    arrays_of(signature, request.inputs)
+
+
+def test_inputs_are_those_of_expected_outputs_else_generated(tmp_path: Path) -> None:
+    (tmp_path / "a" / "tests").mkdir(parents=True)
+    (tmp_path / "a" / "tests" / "golden.json").write_text(
+        '{"inputs": {"X": {"datatype": "FP32", "shape": [1, 2], "data": [0.5]}}}'
+    )
+    signature, random = entry(Tensor("X", "FP32", (-1, 2))), np.random.default_rng(0)
+    [expected] = requests_of(A, signature, None, tmp_path, random)
+    assert expected.inputs["X"].tolist() == [[0.5, 0.5]]
+    [generated] = requests_of(B, signature, None, tmp_path, random)
+    assert generated.inputs["X"].shape == (1, 2)
+
+
+def test_a_folder_has_a_request_a_file_and_a_folder_a_model(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    for path, value in {"1.json": 1, "2.json": 2, "b/3.json": 3}.items():
+        (tmp_path / path).write_text(f'{{"X": [[{value}]]}}')
+    signature, random = entry(Tensor("X", "FP32", (-1, 1))), np.random.default_rng(0)
+    inputs = [
+        [
+            request.inputs
+            for request in requests_of(target, signature, str(tmp_path), tmp_path, random)
+        ]
+        for target in (A, B)
+    ]
+    assert inputs == [[{"X": [[1]]}, {"X": [[2]]}], [{"X": [[3]]}]]
+    with pytest.raises(CommandError, match=r"nowhere: no \*\.json"):
+        requests_of(A, signature, "nowhere", tmp_path, random)

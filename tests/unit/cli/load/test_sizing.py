@@ -1,0 +1,133 @@
+"""What a measured rate means for a stage, and what limited it."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import stages.schema.scaling
+from cli.load.limits import limited_by, metrics_of
+from cli.load.ramp import Objective
+from cli.load.sizing import LAPTOP, SCALING_AIM, Sizing
+from model_build.digest import files
+from tests.unit.cli.load.support import step
+from triton_sagemaker.scalable_instance_count import SAFETY_FACTOR
+
+
+def sizing(**more: Any) -> Sizing:
+    measured: dict[str, Any] = {
+        "model": "minilm",
+        "version": "fd7fc2b15569",
+        "endpoint": "prod-text",
+        "date": "2026-11-22",
+        "measured_on": "ml.g5.xlarge",
+        "instance_type": "ml.g5.xlarge",
+        "region": "us-east-1",
+        "release": "25.09",
+        "production": True,
+        "objective": Objective(p95=50),
+        "max_rps": 60.0,
+        "latency_ms": {"p50": 9.0, "p95": 38.0, "p99": 44.0, "max": 60.0},
+        "limited_by": "GPU",
+        "reason": "GPUUtilization 95 %",
+        "metrics": {"GPUUtilization": 95.0},
+        "steps": [step(60)],
+    }
+    return Sizing(**measured | more)
+
+
+def test_the_lines_of_a_stage_are_for_half_of_what_an_instance_sustains() -> None:
+    assert SCALING_AIM == SAFETY_FACTOR
+    assert "scaling aims at half of it" in (Path(stages.schema.scaling.__file__).read_text())
+    assert sizing().stage_lines(1, 200) == [
+        "instance_count: 2",
+        "scaling: { min_count: 2, max_count: 7, max_rps: 60 }",
+        "# 2,056 to 7,197 USD a month by prices of 2025-02-03",
+    ]
+    assert sizing(production=False).stage_lines(1, 30)[0] == "instance_count: 1"
+
+
+def test_an_unknown_price_is_not_a_price_of_zero() -> None:
+    lines = sizing(region="eu-west-1").stage_lines(1, 200)
+    assert lines[-1] == ("# no price: ml.g5.xlarge in eu-west-1 is not in the table of 2025-02-03")
+
+
+def test_a_laptop_says_nothing_of_a_gpu_and_costs_nothing() -> None:
+    gpu = sizing(measured_on=LAPTOP)
+    assert gpu.stage_lines(1, 200) == [
+        "# measured on a laptop: says nothing of the GPU of ml.g5.xlarge"
+    ]
+    cpu = sizing(measured_on=LAPTOP, instance_type="ml.m5.xlarge")
+    assert cpu.stage_lines(1, 200)[-1] == "# measured on a laptop: measure again on ml.m5.xlarge"
+
+
+def test_a_result_is_kept_beside_the_model_and_makes_no_new_version_of_it(tmp_path: Path) -> None:
+    (tmp_path / "resnet50").mkdir()
+    (tmp_path / "resnet50" / "recipe.yaml").write_text("")
+    before = list(files(tmp_path / "resnet50"))
+    path = sizing(model="resnet50-onnx").write(tmp_path)
+    assert path.parent == tmp_path / "resnet50" / "tests" / "sizing"
+    assert list(files(tmp_path / "resnet50")) == before
+    kept = json.loads(path.read_text())
+    assert {key: kept[key] for key in ("date", "version", "release", "measured_on", "region")} == {
+        "date": "2026-11-22",
+        "version": "fd7fc2b15569",
+        "release": "25.09",
+        "measured_on": "ml.g5.xlarge",
+        "region": "us-east-1",
+    }
+    assert kept["steps"][0]["start"] == "2026-11-22T03:00:30+00:00"
+
+
+@pytest.mark.parametrize(
+    ("metrics", "limit", "figures"),
+    [
+        ({"ModelLatency": 9.0, "GPUUtilization": 95.0}, "GPU", "GPUUtilization 95 %"),
+        ({"ModelLatency": 9.0, "CPUUtilization": 88.0}, "CPU", "CPUUtilization 88 %"),
+        ({"ModelLatency": 9.0, "MemoryUtilization": 97.0}, "memory", "MemoryUtilization 97 %"),
+        ({"ModelLatency": 9.0, "CPUUtilization": 20.0}, "queue", "before the container"),
+        ({"ModelLatency": 49.0, "CPUUtilization": 20.0}, "queue", "in Triton"),
+        ({}, "unknown", "no metrics"),
+    ],
+)
+def test_what_limited_a_step(metrics: dict[str, float], limit: str, figures: str) -> None:
+    name, reason = limited_by(step(10, p95=100), metrics)
+    assert name == limit
+    assert figures in reason
+
+
+def test_a_busy_load_generator_is_what_limited_a_step() -> None:
+    saturated = step(10, generator_cpu=0.97)
+    assert limited_by(saturated, {"GPUUtilization": 99.0})[0] == "load generator"
+
+
+class FakeCloudWatch:
+    """Has data of some metrics at the second request, as CloudWatch is late."""
+
+    def __init__(self, **averages: list[float]) -> None:
+        self.averages, self.requests = averages, list[dict[str, Any]]()
+
+    def get_metric_statistics(self, **request: Any) -> dict[str, Any]:
+        self.requests.append(request)
+        late = len(self.requests) <= 5
+        data = [] if late else self.averages.get(request["MetricName"], [])
+        return {"Datapoints": [{"Average": average} for average in data]}
+
+
+def test_metrics_are_of_one_instance_of_the_highest_minute_and_are_waited_for() -> None:
+    cloudwatch, pauses = (
+        FakeCloudWatch(CPUUtilization=[100.0, 360.0], ModelLatency=[9000.0], GPUUtilization=[50.0]),
+        list[float](),
+    )
+    recent = step(10, start=datetime.now(UTC), seconds=-120.0)
+    metrics = metrics_of(
+        cloudwatch, "prod-text", "AllTraffic", recent, vcpus=4, gpus=1, sleep=pauses.append
+    )
+    assert metrics == {"CPUUtilization": 90.0, "ModelLatency": 9.0, "GPUUtilization": 50.0}
+    assert pauses == [10]
+    assert {request["Namespace"] for request in cloudwatch.requests} == {
+        "AWS/SageMaker",
+        "/aws/sagemaker/Endpoints",
+    }
