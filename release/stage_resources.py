@@ -21,10 +21,13 @@ class Unresolved(Exception):
 
 @dataclass(frozen=True)
 class StackVariant:
-    """A production variant; `max_count` is the most instances that scaling may ask for."""
+    """A production variant; `max_count` is the most instances that scaling may ask for.
+
+    `instance_types` has the preferred one first.
+    """
 
     name: str
-    instance_type: str
+    instance_types: tuple[str, ...]
     instance_count: int
     max_count: int
 
@@ -73,7 +76,7 @@ def stack_endpoints(stage: str, stack: str, template: Template) -> list[StackEnd
         variants = [
             StackVariant(
                 name=variant["VariantName"],
-                instance_type=variant["InstanceType"],
+                instance_types=instance_types(variant),
                 instance_count=int(variant["InitialInstanceCount"]),
                 max_count=maxima.get(f"endpoint/{name}/variant/{variant['VariantName']}", 0),
             )
@@ -84,6 +87,13 @@ def stack_endpoints(stage: str, stack: str, template: Template) -> list[StackEnd
             StackEndpoint(name, short_name, stack, config, logical_id, tuple(variants), properties)
         )
     return endpoints
+
+
+def instance_types(variant: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the instance types of a production variant, the preferred first."""
+    pools = sorted(variant.get("InstancePools", ()), key=lambda pool: int(pool["Priority"]))
+    types = [pool["InstanceType"] for pool in pools] or [variant.get("InstanceType")]
+    return tuple(name for name in types if name)
 
 
 def archives(templates: Mapping[str, Template]) -> dict[str, StackArchive]:

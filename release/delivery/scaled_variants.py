@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from release.stage_resources import StackEndpoint, prefixes, resources
+from release.stage_resources import StackEndpoint, instance_types, prefixes, resources
 from release.tree import Template
 
 
@@ -43,8 +43,9 @@ def scaled_variants_that_change(live: Template, new: Template) -> list[str]:
     """Return the variants that the live template scales and the new one gives other instances.
 
     SageMaker refuses that while they are registered (developer guide, "Update endpoints that use
-    auto scaling"). An update to variants of other names, or to other hosting, is refused however it
-    is deployed: none changes then.
+    auto scaling"). With several instance types, before or after, scaling stays (AWS machine
+    learning blog, "Capacity-aware inference"). An update to variants of other names, or to other
+    hosting, is refused however it is deployed: none changes then.
     """
     before, after = _instance_types(live), _instance_types(new)
     if before.keys() != after.keys() or bool(prefixes(live)) != bool(prefixes(new)):
@@ -52,7 +53,9 @@ def scaled_variants_that_change(live: Template, new: Template) -> list[str]:
     return sorted(
         variant
         for variant in _scaled_variants(live).values()
-        if after.get(variant) != before.get(variant)
+        if variant in before
+        and len(before[variant]) == len(after[variant]) == 1
+        and after[variant] != before[variant]
     )
 
 
@@ -84,9 +87,9 @@ def _depending_on(resource: Any, there: Collection[str]) -> Any:
     return {**rest, "DependsOn": kept} if kept else rest
 
 
-def _instance_types(template: Template) -> dict[str, str]:
+def _instance_types(template: Template) -> dict[str, tuple[str, ...]]:
     return {
-        variant["VariantName"]: variant["InstanceType"]
+        variant["VariantName"]: instance_types(variant)
         for _, config in resources(template, "AWS::SageMaker::EndpointConfig")
         for variant in config["ProductionVariants"]
     }

@@ -46,35 +46,49 @@ def endpoints(account: Account) -> list[StackEndpoint]:
     ]
 
 
-def peaks(account: Account) -> dict[str, Peak]:
-    """Return the peak of every instance type that runs or is to be deployed."""
+def peaks(account: Account, *, preferred: bool = False) -> dict[str, Peak]:
+    """Return the peak of every instance type that runs or is to be deployed.
+
+    A variant may have all its instances of any of its types, or only of the `preferred` one.
+    """
     running, added, most = Instances(), Instances(), Instances()
     declared = {endpoint.name for endpoint in endpoints(account)}
     for endpoint in account.running.values():
-        for instance_type, count in endpoint.variants.values():
-            running[instance_type] += count
-            most[instance_type] += 0 if endpoint.name in declared else count
+        for counts in endpoint.variants.values():
+            for instance_type, count in counts.items():
+                running[instance_type] += count
+                most[instance_type] += 0 if endpoint.name in declared else count
     for declared_endpoint in endpoints(account):
-        _count(account, declared_endpoint, added, most)
+        _count(account, declared_endpoint, added, most, 1 if preferred else None)
     return {
         name: Peak(running[name], running[name] + added[name], most[name]) for name in sorted(most)
     }
 
 
-def _count(account: Account, endpoint: StackEndpoint, added: Instances, most: Instances) -> None:
-    """Count what a deploy starts beside what runs: nothing where the endpoint does not change."""
+def _count(
+    account: Account,
+    endpoint: StackEndpoint,
+    added: Instances,
+    most: Instances,
+    types: int | None,
+) -> None:
+    """Count what a deploy starts beside what runs: nothing where the endpoint does not change.
+
+    Of each variant, for its first `types`, or for all.
+    """
     running = account.running.get(endpoint.name)
     after = account.templates[endpoint.stack]
     changes = running is None or _changes(
         account.deployed_template(endpoint.stack), after, endpoint.logical_id
     )
     for variant in endpoint.variants:
-        name, count = variant.instance_type, variant.instance_count
+        count = variant.instance_count
         if running is not None and endpoint.properties.get("RetainAllVariantProperties"):
-            count = running.variants.get(variant.name, (name, count))[1]
-        most[name] += max(variant.max_count, count)
-        if changes:
-            added[name] += count if running is None else _started(endpoint.properties, count)
+            count = sum(running.variants.get(variant.name, {"": count}).values())
+        for name in variant.instance_types[:types]:
+            most[name] += max(variant.max_count, count)
+            if changes:
+                added[name] += count if running is None else _started(endpoint.properties, count)
 
 
 def _started(properties: Any, count: int) -> int:

@@ -29,13 +29,13 @@ def check(account: Account) -> Iterator[CheckFinding]:
     No source was found for a quota on the number of endpoints.
     """
     found = peaks(account)
-    deployed = {
-        variant.instance_type for endpoint in endpoints(account) for variant in endpoint.variants
-    }
+    variants = (variant for endpoint in endpoints(account) for variant in endpoint.variants)
+    deployed = {name for variant in variants for name in variant.instance_types}
     for instance_type in sorted(deployed):
         yield _compare(account, quota_name(instance_type), found[instance_type])
     if deployed:
-        yield _compare(account, ALL, sum(found.values(), start=Peak(0, 0, 0)))
+        together = sum(peaks(account, preferred=True).values(), start=Peak(0, 0, 0))
+        yield _compare(account, ALL, together)
     for endpoint in account.running.values():
         if endpoint.uncounted:
             yield unknown(endpoint.name, f"{endpoint.uncounted}: its instances are not counted")

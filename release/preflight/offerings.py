@@ -20,7 +20,8 @@ def check(account: Account) -> Iterator[CheckFinding]:
     only where EC2 has it.
     """
     zones = _zones(account)
-    types = {variant.instance_type for each in endpoints(account) for variant in each.variants}
+    variants = (variant for each in endpoints(account) for variant in each.variants)
+    types = {name for variant in variants for name in variant.instance_types}
     for instance_type in sorted(types):
         in_sagemaker = quota_name(instance_type) in account.quotas.of(SERVICE)
         in_ec2 = bool(_offers(account, instance_type, "region"))

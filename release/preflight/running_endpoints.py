@@ -15,14 +15,14 @@ PAGE = 100
 
 @dataclass(frozen=True)
 class RunningEndpoint:
-    """One endpoint. `variants` is name -> (instance type, instances); serverless ones are left out.
+    """One endpoint. `variants` is name -> instance type -> instances, without serverless ones.
 
     Of a variant that is being scaled, the larger number counts. `uncounted` is why its instances
     are not known, empty where they are.
     """
 
     name: str
-    variants: dict[str, tuple[str, int]]
+    variants: dict[str, dict[str, int]]
     uncounted: str = ""
 
 
@@ -51,23 +51,21 @@ def description_of(sagemaker: Any, name: str) -> Any:
         return None
 
 
-def _variants(sagemaker: Any, description: Any) -> dict[str, tuple[str, int]]:
+def _variants(sagemaker: Any, description: Any) -> dict[str, dict[str, int]]:
     """Return the variants of an endpoint. Raises `ClientError` also without its configuration."""
     if description["EndpointStatus"] in NO_INSTANCES:
         return {}
     config = sagemaker.describe_endpoint_config(
         EndpointConfigName=description["EndpointConfigName"]
     )
-    types = {
-        variant["VariantName"]: variant["InstanceType"]
-        for variant in config["ProductionVariants"]
-        if "InstanceType" in variant
-    }
-    return {
-        variant["VariantName"]: (
-            types[variant["VariantName"]],
-            max(variant.get("CurrentInstanceCount", 0), variant.get("DesiredInstanceCount", 0)),
-        )
-        for variant in description.get("ProductionVariants", ())
-        if variant["VariantName"] in types
-    }
+    types = {each["VariantName"]: each.get("InstanceType") for each in config["ProductionVariants"]}
+    variants = {}
+    for variant in description.get("ProductionVariants", ()):
+        name, pools = variant["VariantName"], variant.get("InstancePools", ())
+        counts = {pool["InstanceType"]: pool["CurrentInstanceCount"] for pool in pools}
+        if instance_type := types.get(name):
+            present = variant.get("CurrentInstanceCount", 0), variant.get("DesiredInstanceCount", 0)
+            counts = {instance_type: max(present)}
+        if counts:
+            variants[name] = counts
+    return variants

@@ -7,6 +7,7 @@ from typing import Any
 from release import parameters
 from release.review.schedules import WeeklyLimits, limits
 from release.review.values import construct_path
+from release.stage_resources import instance_types
 from release.tree import Template
 
 UNNAMED = "an endpoint without a name"
@@ -113,21 +114,13 @@ def _variant(variant: dict[str, Any], resources: dict[str, Any], endpoint: str) 
     model = _container(variant.get("ModelName"), resources)
     return DeclaredVariant(
         name=variant["VariantName"],
-        instance_types=instance_types(variant),
+        instance_types=instance_types(variant) or ("no instances",),
         weight=variant.get("InitialVariantWeight", 1),
         mode=model.get("Mode", "SingleModel"),
         initial=count,
         **range_._asdict(),
         scaled=target is not None,
         target=_target(model),
-    )
-
-
-def instance_types(variant: dict[str, Any]) -> tuple[str, ...]:
-    """Return the instance types of a production variant, the preferred first."""
-    pools = sorted(variant.get("InstancePools", ()), key=lambda pool: int(pool["Priority"]))
-    return tuple(pool["InstanceType"] for pool in pools) or (
-        variant.get("InstanceType", "no instances"),
     )
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from release.review.access.gained import may_do_more
 from release.review.describers.generic import shown
-from release.review.endpoints import instance_types
 from release.review.property_change import ChangeLine, Describer, PropertyChange
 from release.review.values import arrow, differences, text_of
+from release.stage_resources import instance_types
 
 METRICS = ("PUBLISH_METRICS", "ALLOW_METRICS", "CLOUDWATCH_LOG_GROUP", "METRIC_NAMESPACE")
 """What variables have in their names that publish Triton's metrics: `PublishedMetrics`."""
@@ -44,7 +44,7 @@ def variant(change: PropertyChange) -> Iterator[ChangeLine]:
         yield ChangeLine(f"variant {change.item} removed")
     else:
         count = change.after.get("InitialInstanceCount", 1)
-        kinds = " or ".join(instance_types(change.after))
+        kinds = " or ".join(instance_types(change.after)) or "no instances"
         yield ChangeLine(f"new variant {change.item}: {count} {kinds}")
 
 

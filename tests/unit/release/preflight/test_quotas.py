@@ -48,6 +48,25 @@ def test_a_new_endpoint_needs_its_instances(make: MakeAccount, aws: Aws) -> None
     assert (peak.running, peak.needed, peak.most) == (3, 5, 13)
 
 
+def test_each_of_several_instance_types_may_get_all_instances(make: MakeAccount, aws: Aws) -> None:
+    runs(aws)
+    deployed(aws, None)
+    stack = endpoint_stack(count=2, most=4)
+    (variant,) = stack["Config"][1]["ProductionVariants"]
+    del variant["InstanceType"]
+    variant["InstancePools"] = [
+        {"InstanceType": "ml.g5.xlarge", "Priority": 2},
+        {"InstanceType": "ml.g6.xlarge", "Priority": 1},
+    ]
+    account = make(prod_text=stack)
+    by_type = peaks(account)
+    assert {name: (peak.needed, peak.most) for name, peak in by_type.items()} == {
+        "ml.g5.xlarge": (2, 4),
+        "ml.g6.xlarge": (2, 4),
+    }
+    assert list(peaks(account, preferred=True)) == ["ml.g6.xlarge"]
+
+
 def test_blue_green_starts_a_second_fleet_of_the_size_that_scaling_chose(
     make: MakeAccount, aws: Aws
 ) -> None:
