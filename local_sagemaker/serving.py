@@ -167,7 +167,10 @@ def serve(
         try:
             running.triton.wait_until_healthy(START_SECONDS)
             with _loop_on_thread() as loop:
-                yield TritonServer(running, loop)
+                try:
+                    yield TritonServer(running, loop)
+                finally:
+                    running.triton.connections.close()  # while the loop can still close them
         finally:
             running.end()
 
