@@ -51,7 +51,7 @@ class PoolPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class VariantPlan:
-    """A production variant; of several pools, the first has capacity wherever possible."""
+    """A production variant; of several pools, the first is preferred."""
 
     name: str
     weight: float
