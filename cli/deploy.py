@@ -2,7 +2,6 @@
 
 import argparse
 import os
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import boto3
 from botocore.exceptions import ClientError
 
 import cdk_cli
-from cli.demo.building import newest_line
 from cli.errors import CommandError, exit_code
 from local_sagemaker import ACCOUNT, Folder
 from model_build import PYTHON_VARIABLE
@@ -38,14 +36,13 @@ def run(options: argparse.Namespace) -> int:
     """Deploy; return the exit code."""
     stage = options.stage
     region = Tree(Path.cwd()).stage(stage).region
-    config = load_stage(stage)  # what is wrong in its file is said before anything is begun
+    config = load_stage(stage)  # report an invalid file before anything changes
     if config.account == ACCOUNT and not options.local:
         raise CommandError(f"account {ACCOUNT} is the local SageMaker's: add --local")
-    if options.local:
-        _bootstrap(region)
-    # Local deployments gate nothing: they are spared the CDK's validation of templates.
-    quick = ["--no-validation"] if options.local else []
-    cdk("deploy", stage, "--require-approval", "never", *quick, build=_builds(options))
+    local = Folder.default() if options.local else None
+    if local:
+        bootstrap(region, local)
+    cdk("deploy", stage, "--all", "--require-approval", "never", local=local)
     restored = _restore_catalog(stage, config, region)
     print(f"deployed: {stage}")
     if restored:
@@ -71,26 +68,45 @@ def _restore_catalog(stage: str, config: StageConfig, region: str) -> list[str]:
     return restored
 
 
-def cdk(command: str, stage: str, *arguments: str, build: Callable[[], str] = str) -> None:
-    """Run a command of the CLI on all stacks of a stage. Raises `CommandError` where it fails."""
-    app = "--all", "-c", f"stage={stage}"
-    ended = cdk_cli.run(command, *app, *arguments, title=f"cdk {command}: {stage}", build=build)
-    if not ended.succeeded:
-        raise CommandError("\n  ".join(it.removeprefix("error: ") for it in ended.reasons))
+def cdk(command: str, stage: str, *arguments: str, local: Folder | None = None) -> None:
+    """Run a command of the CLI on all stacks of a stage, on AWS or on the local SageMaker.
+
+    Raise `CommandError` where it fails.
+    """
+    arguments = "-c", f"stage={stage}", *arguments
+    if local:  # no change is judged on a laptop: skip the CDK's validation of templates
+        arguments += "--no-validation", "--output", str(local.root / "cdk.out")
+    _run(command, *arguments, title=f"cdk {command}: {stage}", local=local)
 
 
-def _builds(options: argparse.Namespace) -> Callable[[], str]:
-    return partial(newest_line, Folder.default().builds) if options.local else str
-
-
-def _bootstrap(region: str) -> None:
-    """Bootstrap the local SageMaker, where nobody has: it is new whenever it was started."""
+def bootstrap(region: str, local: Folder) -> None:
+    """Bootstrap the local SageMaker unless it is: each start begins with an empty one."""
     try:
         boto3.client("cloudformation", region).describe_stacks(StackName=BOOTSTRAP_STACK)
     except ClientError:
-        # Elsewhere, since the CLI would synthesise an app that is here, which bootstrap needs not.
-        elsewhere = Folder.default().root
+        # In a folder without cdk.json: the CLI would synthesise the app, which it does not need.
         account = f"aws://{ACCOUNT}/{region}"
-        ended = cdk_cli.run("bootstrap", account, title="cdk bootstrap", cwd=elsewhere)
-        if not ended.succeeded:
-            raise CommandError("\n  ".join(ended.reasons)) from None
+        _run("bootstrap", account, title="cdk bootstrap", local=local, cwd=local.root)
+
+
+def _run(*arguments: str, title: str, local: Folder | None, cwd: Path | None = None) -> None:
+    build = partial(newest_line, local.builds) if local else str
+    ended = cdk_cli.run(*arguments, title=title, cwd=cwd, build=build)
+    if not ended.succeeded:
+        reasons = "\n  ".join(reason.removeprefix("error: ") for reason in ended.reasons)
+        raise CommandError(reasons + (_logs(local) if local else ""))
+
+
+def _logs(local: Folder) -> str:
+    builds, instances, log = (
+        os.path.relpath(path) for path in (local.builds, local.instances, local.log)
+    )
+    return f"\n  Logs: {builds} of builds, {instances} of Triton, {log} of the emulator"
+
+
+def newest_line(builds: Path) -> str:
+    """Return the last line of the newest build's log, without those of CodeBuild's agent."""
+    logs = sorted(builds.glob("*/build.log"), key=lambda log: log.stat().st_mtime)
+    lines = logs[-1].read_text(errors="replace").splitlines() if logs else []
+    own = (line.strip() for line in reversed(lines) if not line.startswith("[Container] "))
+    return next(filter(None, own), "")

@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
     Tree(Path.cwd()).stage(stage)  # raises where there is none
     if not (options.yes or _agreed(stage)):
         raise CommandError("nothing was destroyed")
-    cdk("destroy", stage, "--force", "--no-validation")
+    cdk("destroy", stage, "--all", "--force", "--no-validation")
     print(f"destroyed: {stage}")
     return 0
 

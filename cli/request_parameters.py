@@ -6,10 +6,9 @@ extension_sequence.md.
 
 import argparse
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from cli.errors import CommandError
-from endpoint_client._payload import BINARY
 
 Parameters = dict[str, bool | int | float | str]
 SEQUENCE = "sequence_id"
@@ -46,17 +45,3 @@ def _value(text: str) -> bool | int | float | str:
     except ValueError:
         return text
     return value if isinstance(value, bool | int | float) else text
-
-
-def with_parameters(
-    body: bytes, content_type: str, parameters: Mapping[str, object]
-) -> tuple[bytes, str]:
-    """Return the body and Content-Type of a request, JSON or binary, with parameters added."""
-    if not parameters:
-        return body, content_type
-    is_binary = content_type.startswith(BINARY)
-    length = int(content_type.removeprefix(BINARY)) if is_binary else len(body)
-    request = json.loads(body[:length])
-    request["parameters"] = {**request.get("parameters", {}), **parameters}
-    header = json.dumps(request).encode()
-    return header + body[length:], f"{BINARY}{len(header)}" if is_binary else content_type

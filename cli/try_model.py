@@ -19,7 +19,7 @@ from tritonclient.utils import np_to_triton_dtype
 from cli import answers, inputs, request_parameters
 from cli.errors import CommandError, exit_code
 from cli.progress import Steps
-from cli.request_parameters import SEQUENCE, with_parameters
+from cli.request_parameters import SEQUENCE
 from cli.started_triton import StartedTriton
 from endpoint_client import CatalogEntry, EndpointError, Tensor
 from endpoint_client._payload import Array, arrays_of, decode, encode
@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
             "a sequence: add --parameter sequence_id=1 --parameter sequence_start=true"
         )
     request = arrays_of(entry, inputs.chosen(options.input, entry, beside))
-    body, content_type = with_parameters(*encode(entry, request), parameters)
+    body, content_type = encode(entry, request, parameters=parameters)
     steps = Steps()
     target = options.target
     if not options.server:

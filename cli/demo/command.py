@@ -7,23 +7,15 @@ import signal
 import subprocess
 import sys
 from functools import partial
-from pathlib import Path
-from types import FrameType
 
 import numpy as np
 
-import cdk_cli
 import local_sagemaker
-from cli.demo.building import newest_line
+from cli.__main__ import INTERRUPTS
 from cli.demo.invocations import SENTENCES, WARM_CALLS, Answers, Array, ask
-from cli.errors import CommandError
-from local_sagemaker import (
-    ACCOUNT,
-    REGION,
-    Folder,
-    LocalSageMakerError,
-    client_environment,
-)
+from cli.deploy import bootstrap, cdk
+from cli.errors import CommandError, exit_code
+from local_sagemaker import REGION, Folder, client_environment
 from model_build.commands.arguments import Commands
 from release.delivery.steps import step
 
@@ -33,61 +25,47 @@ ALLOWED_DIFFERENCE = 1e-5
 
 
 def add_to(commands: Commands) -> None:
-    """Add the command `demo`; its `run` returns the exit code."""
+    """Add the command."""
     parser = commands.add_parser("demo", description=__doc__)
     parser.add_argument("--keep", action="store_true", help="leave everything running")
-    parser.set_defaults(run=run_demo)
+    parser.set_defaults(run=partial(exit_code, run))
 
 
-def run_demo(options: argparse.Namespace) -> int:
-    """Run the demo; return its exit code."""
-    signal.signal(signal.SIGTERM, _interrupt)
-    folder = Folder.default()
+def run(options: argparse.Namespace) -> int:
+    """Run the demo; return the exit code."""
+    folder, keep = Folder.default(), False
+    with step("start the local SageMaker on loopback"):
+        running = local_sagemaker.up(folder)
+    os.environ.update(client_environment(running, folder))
     try:
-        with step("start the local SageMaker on loopback"):
-            running = local_sagemaker.up(folder)
-        os.environ.update(client_environment(running, folder))
-        try:
-            with local_sagemaker.while_running(folder, running):
-                _deploy_and_ask(folder)
-                if not options.keep:
-                    _destroy(folder)
-        except BaseException:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C would leave it half-done
-            local_sagemaker.down(folder)
-            raise
-        if options.keep:
-            print(KEPT.format(url=running.url, page=running.page))
-        else:
+        with local_sagemaker.while_running(folder, running):
+            _deploy_and_invoke(folder)
+            if not options.keep:
+                with step("cdk destroy"):
+                    cdk("destroy", STAGE, "--all", "--force", local=folder)
+        keep = options.keep
+    finally:
+        if not keep:
+            for number in INTERRUPTS:  # a second Ctrl-C would leave processes behind
+                signal.signal(number, signal.SIG_IGN)
             with step("stop the local SageMaker"):
                 local_sagemaker.down(folder)
-    except (CommandError, LocalSageMakerError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("\ninterrupted: everything that was started is stopped", file=sys.stderr)
-        return 130
+    if keep:
+        print(KEPT.format(url=running.url, page=running.page))
     return 0
 
 
-def _interrupt(_: int, __: FrameType | None) -> None:
-    raise KeyboardInterrupt
-
-
-def _deploy_and_ask(folder: Folder) -> None:
-    cdk = partial(_cdk, folder)
-    # Elsewhere, since the CLI would synthesise an app that is here, which bootstrap needs not.
-    cdk("cdk bootstrap", "bootstrap", f"aws://{ACCOUNT}/{REGION}", cwd=folder.root)
-    cdk(
-        "cdk deploy: bucket, build of the model, endpoint, catalog",
-        *("deploy", "--all", "--require-approval", "never", *_app(folder)),
-    )
+def _deploy_and_invoke(folder: Folder) -> None:
+    bootstrap(REGION, folder)
+    with step("cdk deploy: bucket, build of the model, endpoint, catalog"):
+        cdk("deploy", STAGE, "--all", "--require-approval", "never", local=folder)
     with step(f"invoke {MODEL} through sagemaker-runtime, as JSON and in binary"):
         answers = ask(stage=STAGE, endpoint=ENDPOINT, model=MODEL)
     with step("run the same weights in transformers"):
         expected = _embeddings_of_transformers()
     _report(answers, expected)
-    cdk("cdk diff: the deployed stacks are what the code says", "diff", "--fail", *_app(folder))
+    with step("cdk diff: the deployed stacks are what the code says"):
+        cdk("diff", STAGE, "--fail", local=folder)
 
 
 def _embeddings_of_transformers() -> Array:
@@ -101,40 +79,6 @@ def _embeddings_of_transformers() -> Array:
     if finished.returncode:
         raise CommandError(f"python -m {REFERENCE} ended with status {finished.returncode}")
     return np.array(json.loads(finished.stdout), np.float32)
-
-
-def _destroy(folder: Folder) -> None:
-    app = "--app", str(_assembly(folder))
-    _cdk(folder, "cdk destroy", "destroy", "--all", "--force", *app)
-
-
-def _app(folder: Folder) -> list[str]:
-    return ["-c", f"stage={STAGE}", "--output", str(_assembly(folder)), "--no-validation"]
-
-
-def _assembly(folder: Folder) -> Path:
-    return folder.root / "cdk.out"
-
-
-def _cdk(
-    folder: Folder, title: str, command: str, *arguments: str, cwd: Path | None = None
-) -> None:
-    with step(title):
-        build = partial(newest_line, folder.builds)
-        try:
-            ended = cdk_cli.run(command, *arguments, title=title, cwd=cwd, build=build)
-        except OSError as error:
-            raise CommandError(f"{cdk_cli.CLI} cannot be started: {error.strerror}") from error
-        if not ended.succeeded:
-            reasons = "\n  ".join(ended.reasons)
-            raise CommandError(
-                f"{reasons}\n  Logs: {_here(folder.builds)} of builds, {_here(folder.instances)} "
-                f"of Triton, {_here(folder.log)} of the emulator"
-            )
-
-
-def _here(path: Path) -> Path:
-    return path.relative_to(Path.cwd())
 
 
 def _report(answers: Answers, expected: Array) -> None:

@@ -1,12 +1,14 @@
 """What `tritonsm deploy` does before the cdk CLI."""
 
 import argparse
+import os
 from pathlib import Path
 
 import pytest
 
 import checked_yaml
 from cli import deploy
+from cli.deploy import newest_line
 from cli.errors import CommandError
 from tests.unit.model_build.fakes import FakeSsm
 from tests.unit.test_repository import ROOT
@@ -20,7 +22,7 @@ def test_what_is_wrong_in_the_stage_is_said_before_anything_is_begun(
 
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(deploy, "load_stage", wrong)
-    monkeypatch.setattr(deploy, "_bootstrap", lambda _: pytest.fail("bootstrapped"))
+    monkeypatch.setattr(deploy, "bootstrap", lambda *_: pytest.fail("bootstrapped"))
     monkeypatch.setattr(deploy, "cdk", lambda *_, **__: pytest.fail("deployed"))
     with pytest.raises(checked_yaml.InvalidFile, match=r"dev\.yaml:3: wrong"):
         deploy.run(argparse.Namespace(stage="dev", local=True))
@@ -41,7 +43,7 @@ def test_a_catalog_entry_that_somebody_deleted_is_restored_and_others_stay(
     ssm = FakeSsm()
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr("boto3.client", lambda *_: ssm)
-    monkeypatch.setattr(deploy, "_bootstrap", lambda _: None)
+    monkeypatch.setattr(deploy, "bootstrap", lambda *_: None)
     monkeypatch.setattr(deploy, "cdk", lambda *_, **__: None)
     local = argparse.Namespace(stage="local", local=True)
     assert deploy.run(local) == 0
@@ -52,3 +54,12 @@ def test_a_catalog_entry_that_somebody_deleted_is_restored_and_others_stay(
     assert deploy.run(local) == 0
     assert ssm.current(name)["version"] == "published"
     assert capsys.readouterr().out == "deployed: local\n"
+
+
+def test_the_newest_line_is_one_that_the_newest_build_itself_printed(tmp_path: Path) -> None:
+    assert newest_line(tmp_path) == ""
+    for time, name, log in ((1, "b", "older\n"), (2, "a", "packing\n\n[Container] 10:01 exit 0\n")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "build.log").write_text(log)
+        os.utime(tmp_path / name / "build.log", (time, time))
+    assert newest_line(tmp_path) == "packing"
