@@ -23,6 +23,7 @@ class Kind(StrEnum):
     MODEL_EVICTED = "model evicted"
     MODEL_DELETED = "model deleted"
     MODEL_FAILED = "model failed"
+    MODEL_UNHEALTHY = "model unhealthy"
     ENDPOINT_STATUS = "endpoint status"
     ENDPOINT_ROLLED_BACK = "endpoint rolled back"
     ENDPOINT_DELETED = "endpoint deleted"

@@ -38,6 +38,7 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "CreateEndpointConfigInput": "DataCaptureConfig EnableNetworkIsolation ExecutionRoleArn "
         "KmsKeyId MetricsConfig Tags VpcConfig",
         "CreateEndpointInput": "DeploymentConfig Tags",
+        "CreateInferenceComponentInput": "RuntimeConfig Specification Tags VariantName",
         "CreateModelInput": "EnableNetworkIsolation ExecutionRoleArn PrimaryContainer Tags "
         "VpcConfig",
         "DataCaptureConfig": "CaptureContentTypeHeader EnableCapture KmsKeyId",
@@ -45,8 +46,18 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "DesiredWeightAndCapacity": "DesiredInstanceCount DesiredWeight",
         "ImageConfig": "RepositoryAuthConfig",
         "InstancePool": "ModelNameOverride",
+        "InferenceComponentComputeResourceRequirements": "NumberOfAcceleratorDevicesRequired "
+        "NumberOfCpuCoresRequired",
+        "InferenceComponentDeploymentConfig": "AutoRollbackConfiguration",
+        "InferenceComponentRollingUpdatePolicy": "MaximumExecutionTimeoutInSeconds",
+        "InferenceComponentSpecification": "ComputeResourceRequirements ModelName "
+        "StartupParameters",
+        "InferenceComponentStartupParameters": "ContainerStartupHealthCheckTimeoutInSeconds "
+        "ModelDataDownloadTimeoutInSeconds",
         "ListEndpointConfigsInput": _LIST,
         "ListEndpointsInput": f"{_LIST} StatusEquals",
+        "ListInferenceComponentsInput": f"{_LIST} EndpointNameEquals StatusEquals "
+        "VariantNameEquals",
         "ListModelsInput": _LIST,
         "ListTagsInput": "MaxResults NextToken",
         "MetricsConfig": "EnableDetailedObservability EnableEnhancedMetrics "
@@ -54,16 +65,19 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "MultiModelConfig": "ModelCacheSetting",
         "ProductionVariant": "ContainerStartupHealthCheckTimeoutInSeconds InferenceAmiVersion "
         "InitialInstanceCount InitialVariantWeight InstancePools InstanceType "
+        "ManagedInstanceScaling "
         "ModelDataDownloadTimeoutInSeconds ModelName RoutingConfig "
         "VariantInstanceProvisionTimeoutInSeconds VolumeSizeInGB",
+        "ProductionVariantManagedInstanceScaling": "MaxInstanceCount MinInstanceCount Status",
         "RollingUpdatePolicy": "MaximumExecutionTimeoutInSeconds",
         "TrafficRoutingConfig": "CanarySize LinearStepSize",
+        "UpdateInferenceComponentInput": "DeploymentConfig RuntimeConfig Specification",
         "UpdateEndpointInput": "DeploymentConfig ExcludeRetainedVariantProperties "
         "RetainAllVariantProperties",
     },
     "sagemaker-runtime": {
-        "InvokeEndpointInput": "Accept ContentType CustomAttributes InferenceId TargetModel "
-        "TargetVariant",
+        "InvokeEndpointInput": "Accept ContentType CustomAttributes InferenceComponentName "
+        "InferenceId TargetModel TargetVariant",
     },
     "application-autoscaling": {
         "CustomizedMetricSpecification": "Dimensions MetricName Namespace Statistic Unit",
@@ -71,10 +85,14 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "DescribeScalingActivitiesRequest": "ResourceId ScalableDimension",
         "DescribeScalingPoliciesRequest": "ResourceId ScalableDimension PolicyNames",
         "DescribeScheduledActionsRequest": "ResourceId ScalableDimension ScheduledActionNames",
-        "PutScalingPolicyRequest": "PolicyType TargetTrackingScalingPolicyConfiguration",
+        "PutScalingPolicyRequest": "PolicyType StepScalingPolicyConfiguration "
+        "TargetTrackingScalingPolicyConfiguration",
         "PutScheduledActionRequest": "ScalableTargetAction Schedule Timezone",
         "RegisterScalableTargetRequest": "MaxCapacity MinCapacity RoleARN Tags",
         "ScalableTargetAction": "MaxCapacity MinCapacity",
+        "StepAdjustment": "MetricIntervalLowerBound MetricIntervalUpperBound",
+        "StepScalingPolicyConfiguration": "AdjustmentType Cooldown MetricAggregationType "
+        "StepAdjustments",
         "TargetTrackingScalingPolicyConfiguration": "CustomizedMetricSpecification "
         "PredefinedMetricSpecification ScaleInCooldown ScaleOutCooldown",
     },

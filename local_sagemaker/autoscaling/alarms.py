@@ -17,6 +17,7 @@ from local_sagemaker.errors import invalid
 
 HIGH, LOW = "AlarmHigh", "AlarmLow"
 PERIODS = {HIGH: 3, LOW: 15}
+LOW_SECONDS = 900
 SHARE_OF_LOW = 0.9
 """Of the target, below which it is scaled in: 63 of 70, 72 of 80."""
 
@@ -27,6 +28,10 @@ PREDEFINED = {
     "SageMakerVariantInvocationsPerInstance": ("InvocationsPerInstance", "Sum", MINUTE),
     "SageMakerVariantConcurrentRequestsPerModelHighResolution": (
         "ConcurrentRequestsPerModel", "Maximum", 10
+    ),
+    "SageMakerInferenceComponentInvocationsPerCopy": ("InvocationsPerCopy", "Sum", MINUTE),
+    "SageMakerInferenceComponentConcurrentRequestsPerCopyHighResolution": (
+        "ConcurrentRequestsPerCopy", "Maximum", 10
     ),
 }  # fmt: skip
 """Type -> metric, statistic, and the period in which it is scaled out.
@@ -40,10 +45,15 @@ Metric = dict[str, Any]
 
 
 class AlarmState(NamedTuple):
-    """Whether an alarm is in ALARM, and the data that it evaluated last, the oldest first."""
+    """Whether an alarm is in ALARM, and the data that it evaluated last, the oldest first.
+
+    `actions` are the ARNs of its actions.
+    """
 
     in_alarm: bool
     points: list[float]
+    threshold: float = 0.0
+    actions: tuple[str, ...] = ()
 
 
 def alarm_requests(key: TargetKey, policy: Record) -> list[Record]:
@@ -69,6 +79,7 @@ def alarm_requests(key: TargetKey, policy: Record) -> list[Record]:
             "EvaluationPeriods": PERIODS[kind],
             "TreatMissingData": "missing",
             **metric(key, configuration, kind),
+            **_periods(key, configuration, kind),
         }
         for kind in (HIGH, LOW)
     ]
@@ -97,19 +108,30 @@ def metric(key: TargetKey, configuration: Record, kind: str) -> Metric:
                 )
         return {"Dimensions": [], "Period": MINUTE, **customized}
     kind_of_metric = predefined["PredefinedMetricType"]
-    if kind_of_metric not in PREDEFINED:
-        raise invalid(
-            f"PredefinedMetricType {kind_of_metric} is not of a SageMaker variant's instances."
-        )
+    scaled = "InferenceComponent" if key.component else "Variant"
+    if kind_of_metric not in PREDEFINED or not kind_of_metric.startswith(f"SageMaker{scaled}"):
+        raise invalid(f"PredefinedMetricType {kind_of_metric} is not of {key.dimension}.")
     name, statistic, seconds = PREDEFINED[kind_of_metric]
-    place = {"EndpointName": key.endpoint, "VariantName": key.variant}
     return {
-        "Dimensions": [{"Name": name, "Value": value} for name, value in place.items()],
+        "Dimensions": [{"Name": name, "Value": value} for name, value in key.names.items()],
         "MetricName": name,
         "Namespace": "AWS/SageMaker",
         "Period": seconds if kind == HIGH else MINUTE,
         "Statistic": statistic,
     }
+
+
+def _periods(key: TargetKey, configuration: Record, kind: str) -> Record:
+    """Return the periods of an alarm for scale-in on a component's metric of high resolution.
+
+    90 of 10 s were seen (huggingface/skills, hf-cloud-sagemaker-production-defaults; aws-samples/
+    sagemaker-genai-hosting-examples, 03-features/autoscaling).
+    """
+    metric_type = configuration.get("PredefinedMetricSpecification", {}).get("PredefinedMetricType")
+    if kind == HIGH or not key.component or metric_type not in PREDEFINED:
+        return {}
+    _, _, seconds = PREDEFINED[metric_type]
+    return {"Period": seconds, "EvaluationPeriods": LOW_SECONDS // seconds}
 
 
 def described(requests: Iterable[Record]) -> list[Record]:
@@ -120,13 +142,20 @@ def described(requests: Iterable[Record]) -> list[Record]:
 
 
 def alarm_states(cloudwatch: Any) -> Mapping[str, AlarmState]:
-    """Return the alarms of all policies, by name. `cloudwatch` is boto3's client."""
-    pages = cloudwatch.get_paginator("describe_alarms").paginate(AlarmNamePrefix=PREFIX)
-    return {
-        it["AlarmName"]: AlarmState(
-            it["StateValue"] == "ALARM",
-            json.loads(it.get("StateReasonData") or "{}").get("recentDatapoints", []),
+    """Return the alarms with policies as actions, by name. `cloudwatch` is boto3's client."""
+    pages = cloudwatch.get_paginator("describe_alarms").paginate()
+    states = {
+        alarm["AlarmName"]: AlarmState(
+            alarm["StateValue"] == "ALARM",
+            json.loads(alarm.get("StateReasonData") or "{}").get("recentDatapoints", []),
+            alarm.get("Threshold", 0.0),
+            tuple(alarm.get("AlarmActions", [])),
         )
         for page in pages
-        for it in page["MetricAlarms"]
+        for alarm in page["MetricAlarms"]
+    }
+    return {
+        name: state
+        for name, state in states.items()
+        if any(":scalingPolicy:" in action for action in state.actions)
     }

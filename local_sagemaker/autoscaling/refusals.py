@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from local_sagemaker.autoscaling.step_scaling import STEP_SCALING, refuse_steps
 from local_sagemaker.autoscaling.store import Target
 from local_sagemaker.autoscaling.targets import Record
 from local_sagemaker.errors import invalid
@@ -16,12 +17,16 @@ def refuse_limits(target: Record) -> None:
 
 
 def refuse_policy(target: Target, policy: Record) -> None:
-    """Policies that track no target, and a second one with the metric of another.
+    """Policies of other types, and a second one that tracks the metric of another.
 
     The words of the latter: gravitational/teleport, lib/backend/dynamo.
     """
-    if policy.get("PolicyType", "TargetTrackingScaling") != "TargetTrackingScaling":
-        raise invalid(f"the local SageMaker has no {policy['PolicyType']}: not emulated")
+    kind = policy.get("PolicyType", "TargetTrackingScaling")
+    if kind == STEP_SCALING:
+        refuse_steps(policy)
+        return
+    if kind != "TargetTrackingScaling":
+        raise invalid(f"the local SageMaker has no {kind}: not emulated")
     others = (other for name, other in target.policies.items() if name != policy["PolicyName"])
     if any(_metric(other) == _metric(policy) for other in others):
         raise invalid(
@@ -30,7 +35,7 @@ def refuse_policy(target: Target, policy: Record) -> None:
 
 
 def _metric(policy: Record) -> tuple[Any, ...]:
-    configuration = policy["TargetTrackingScalingPolicyConfiguration"]
+    configuration = policy.get("TargetTrackingScalingPolicyConfiguration", {})
     kinds = ("PredefinedMetricSpecification", "CustomizedMetricSpecification")
     return tuple(configuration.get(kind) for kind in kinds)
 

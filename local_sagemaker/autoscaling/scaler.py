@@ -3,12 +3,13 @@
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Protocol
 
 from local_sagemaker.autoscaling.activities import Activities
 from local_sagemaker.autoscaling.alarms import HIGH, LOW, AlarmState, alarms_of
+from local_sagemaker.autoscaling.capacity import Capacity, Hosting, capacity, set_capacity
+from local_sagemaker.autoscaling.step_scaling import CONFIGURATION, STEP_SCALING, adjustment
 from local_sagemaker.autoscaling.store import ScalingStep, Store, Target
-from local_sagemaker.autoscaling.target_tracking import Policy, decide
+from local_sagemaker.autoscaling.target_tracking import Decision, Policy, decide
 from local_sagemaker.autoscaling.targets import Record, TargetKey
 from local_sagemaker.errors import ApiError
 
@@ -18,19 +19,10 @@ Scaling, an alarm "continues to invoke the action once per minute that the alarm
 state" (CloudWatch user guide, "Alarm actions"); with a metric of high resolution it was seen to do
 so every ten seconds (aws-samples/sample-kokoro-tts-for-ai-agents, tts_bench/ttotal.py)."""
 
+TRACKING = "TargetTrackingScalingPolicyConfiguration"
 COOLDOWN_SECONDS = 300
 """Where a policy says nothing, of SageMaker's variants; source: the API reference of
 TargetTrackingScalingPolicyConfiguration."""
-
-
-class Variants(Protocol):
-    """The part of SageMaker's control plane that scales."""
-
-    def describe_endpoint(self, request: Record) -> Record:
-        """DescribeEndpoint."""
-
-    def update_endpoint_weights_and_capacities(self, request: Record) -> Record:
-        """UpdateEndpointWeightsAndCapacities."""
 
 
 class Scaler:
@@ -42,14 +34,14 @@ class Scaler:
     def __init__(
         self,
         store: Store,
-        variants: Variants,
+        hosting: Hosting,
         states: Callable[[], Mapping[str, AlarmState]],
         activities: Activities,
         *,
         speed: float,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._store, self._variants, self._states = store, variants, states
+        self._store, self._hosting, self._states = store, hosting, states
         self._activities, self._speed, self._clock = activities, speed, clock
         self._looked = clock()
 
@@ -75,16 +67,15 @@ class Scaler:
         """
         with self._store.lock:
             self._finish(target)
-            endpoint = self._endpoint(target.key)
-            if endpoint is None or endpoint["EndpointStatus"] != "InService":
+            now = self._now(target.key)
+            if now is None or now.status != "InService":
                 return
-            current = _capacity(target.key, endpoint)
             smallest, largest = target.limits
-            capacity = min(max(current, smallest), largest)
-            if capacity != current:
-                name = "minimum" if capacity > current else "maximum"
-                cause = f"{name} capacity was set to {capacity}"
-                self._scale(target, ScalingStep(current, capacity), cause)
+            desired = min(max(now.desired, smallest), largest)
+            if desired != now.desired:
+                name = "minimum" if desired > now.desired else "maximum"
+                cause = f"{name} capacity was set to {desired}"
+                self._scale(target, ScalingStep(now.desired, desired), cause)
 
     def _set_limits(self, target: Target, action: Record) -> None:
         """Act on a scheduled action: "sets the MinCapacity and MaxCapacity" (user guide).
@@ -110,23 +101,30 @@ class Scaler:
         """Return why limits cannot be set by a schedule now, or None."""
         if smallest > largest:
             return "Minimum capacity cannot be greater than maximum capacity"
-        endpoint = self._endpoint(key)
-        status = endpoint["EndpointStatus"] if endpoint else "not there"
+        now = self._now(key)
+        status = now.status if now else "not there"
         if status == "InService":
             return None
-        return f"Resource Id [{key.resource}] is not scalable. Reason: the endpoint is {status}"
+        return f"Resource Id [{key.resource}] is not scalable. Reason: {_words(key)} is {status}"
 
     def _follow(self, target: Target, states: Mapping[str, AlarmState]) -> None:
         """Scale a target as its policies need together."""
-        endpoint = self._endpoint(target.key)
-        if endpoint is None or endpoint["EndpointStatus"] != "InService" or target.step:
+        now = self._now(target.key)
+        if now is None or now.status != "InService" or target.step:
             return
-        current = _capacity(target.key, endpoint)
-        smallest, largest = target.limits
+        current, (smallest, largest) = now.desired, target.limits
         policies = [
-            self._policy(record, states, target, current) for record in target.policies.values()
+            self._policy(record, states, target, current)
+            for record in target.policies.values()
+            if record.get("PolicyType") != STEP_SCALING
         ]
         decision = decide(policies, current=current, smallest=smallest, largest=largest)
+        stepped = self._step(target, states, current)
+        if stepped and (decision is None or decision.capacity < stepped.capacity):
+            cause = f"an alarm in state ALARM triggered policy {stepped.policy}"
+            step = ScalingStep(current, stepped.capacity, stepped.policy)
+            self._scale(target, step, cause)
+            return
         if decision is None:
             return
         policy = target.policies[decision.policy]
@@ -138,6 +136,24 @@ class Scaler:
         before = bases[decision.policy] if decision.scales_out else current
         self._scale(target, ScalingStep(before, decision.capacity, decision.policy), cause)
 
+    def _step(
+        self, target: Target, states: Mapping[str, AlarmState], current: int
+    ) -> Decision | None:
+        """Return the change that the target's step scaling policies need, None without one.
+
+        "Application Auto Scaling scales based on the policy that provides the largest capacity"
+        (user guide). Only what adds capacity is emulated.
+        """
+        changes = {
+            name: adjustment(policy, states.values())
+            for name, policy in target.policies.items()
+            if policy.get("PolicyType") == STEP_SCALING
+            and not self._cools(target.out, policy, "Cooldown")
+        }
+        name = max(changes, key=lambda policy: changes[policy], default="")
+        desired = min(current + changes.get(name, 0), target.limits[1])
+        return Decision(name, True, desired) if desired > current else None
+
     def _policy(
         self, record: Record, states: Mapping[str, AlarmState], target: Target, current: int
     ) -> Policy:
@@ -147,7 +163,7 @@ class Scaler:
         scale-out activity is calculated as part of the desired capacity for the next scale-out
         activity" (user guide): only a larger step is made.
         """
-        configuration = record["TargetTrackingScalingPolicyConfiguration"]
+        configuration = record[TRACKING]
         alarms = alarms_of(record)
         high, low = (states.get(alarms.get(kind, "")) for kind in (HIGH, LOW))
         cooling = self._cools(target.out, record, "ScaleOutCooldown")
@@ -163,17 +179,14 @@ class Scaler:
         """Whether the cooldown of a step runs, "after a scaling activity completes"."""
         if step is None:
             return False
-        configuration = policy["TargetTrackingScalingPolicyConfiguration"]
+        configuration = policy.get(CONFIGURATION) or policy[TRACKING]
         cooldown = float(configuration.get(member, COOLDOWN_SECONDS))
         return (self._clock() - step.ended) * self._speed < cooldown
 
     def _scale(self, target: Target, step: ScalingStep, cause: str) -> None:
         key = target.key
-        desired = {"VariantName": key.variant, "DesiredInstanceCount": step.capacity}
         try:
-            self._variants.update_endpoint_weights_and_capacities(
-                {"EndpointName": key.endpoint, "DesiredWeightsAndCapacities": [desired]}
-            )
+            set_capacity(self._hosting, key, step.capacity)
         except ApiError as error:
             self._activities.fail(key, step.capacity, cause, error)
             return
@@ -181,12 +194,12 @@ class Scaler:
 
     def _finish(self, target: Target) -> None:
         """End the step in progress if it has been made; a policy's cooldown begins then."""
-        step, endpoint = target.step, self._endpoint(target.key)
-        if step is None or (endpoint and endpoint["EndpointStatus"] in ("Updating", "RollingBack")):
+        step, now = target.step, self._now(target.key)
+        if step is None or (now and now.status in ("Updating", "RollingBack")):
             return
         target.step = None
-        if endpoint is None or _capacity(target.key, endpoint) != step.capacity:
-            problem = endpoint.get("FailureReason", "") if endpoint else "the endpoint is gone"
+        if now is None or now.desired != step.capacity:
+            problem = now.problem if now else f"{_words(target.key)} is gone"
             self._activities.end(step.activity, step.capacity, problem)
             return
         self._activities.end(step.activity, step.capacity, None)
@@ -196,11 +209,15 @@ class Scaler:
         elif step.policy:
             target.into = ended
 
-    def _endpoint(self, key: TargetKey) -> Record | None:
+    def _now(self, key: TargetKey) -> Capacity | None:
         try:
-            return self._variants.describe_endpoint({"EndpointName": key.endpoint})
+            return capacity(self._hosting, key)
         except ApiError:
             return None
+
+
+def _words(key: TargetKey) -> str:
+    return "the inference component" if key.component else "the endpoint"
 
 
 def _due(target: Target, after: float, until: float) -> Iterator[Record]:
@@ -208,8 +225,3 @@ def _due(target: Target, after: float, until: float) -> Iterator[Record]:
     for name, action in target.actions.items():
         if target.schedules[name](after, until):
             yield action
-
-
-def _capacity(key: TargetKey, endpoint: Record) -> int:
-    variants = {each["VariantName"]: each for each in endpoint.get("ProductionVariants", [])}
-    return int(variants.get(key.variant, {}).get("DesiredInstanceCount", 0))

@@ -1,4 +1,4 @@
-"""Application Auto Scaling of endpoints' variants: what is registered, and who scales by it."""
+"""Application Auto Scaling of variants and components: what is registered, and who scales by it."""
 
 import copy
 import time
@@ -9,10 +9,12 @@ from typing import Any
 from local_sagemaker.api import JsonService
 from local_sagemaker.autoscaling.activities import Activities
 from local_sagemaker.autoscaling.alarms import alarm_requests, alarm_states, described
+from local_sagemaker.autoscaling.capacity import Hosting, capacity
 from local_sagemaker.autoscaling.describing import describe
 from local_sagemaker.autoscaling.refusals import refuse_action, refuse_limits, refuse_policy
-from local_sagemaker.autoscaling.scaler import EVERY_SECONDS, Scaler, Variants
+from local_sagemaker.autoscaling.scaler import EVERY_SECONDS, Scaler
 from local_sagemaker.autoscaling.schedules import parse
+from local_sagemaker.autoscaling.step_scaling import CONFIGURATION
 from local_sagemaker.autoscaling.store import Store, Target
 from local_sagemaker.autoscaling.targets import Record, TargetKey, arn, autoscaling_arn
 from local_sagemaker.clock import Ticker
@@ -41,19 +43,19 @@ class AutoScaling:
 
     def __init__(
         self,
-        variants: Variants,
+        hosting: Hosting,
         cloudwatch: Any,
         *,
         speed: float,
         clock: Callable[[], float] = time.time,
         tell: Tell = untold,
     ) -> None:
-        self._variants, self._cloudwatch = variants, cloudwatch
+        self._hosting, self._cloudwatch = hosting, cloudwatch
         self._speed, self._clock = speed, clock
         self._store, self._activities = Store(), Activities(clock, tell)
         self.scaler = Scaler(
             self._store,
-            variants,
+            hosting,
             lambda: alarm_states(cloudwatch),
             self._activities,
             speed=speed,
@@ -89,9 +91,7 @@ class AutoScaling:
     def register(self, request: Record) -> Record:
         """RegisterScalableTarget; a target outside its limits is scaled at once."""
         key = TargetKey.of(request)
-        endpoint = self._variants.describe_endpoint({"EndpointName": key.endpoint})
-        if key.variant not in {it["VariantName"] for it in endpoint.get("ProductionVariants", [])}:
-            raise invalid(f"SageMaker variant not found: {key.resource}")
+        capacity(self._hosting, key)  # raises for one that is not there
         with self._store.lock:
             known = self._store.targets.get(key)
             old: Record = known.record if known else {"RoleARN": ROLE, "SuspendedState": SUSPENDED}
@@ -115,7 +115,8 @@ class AutoScaling:
     def variants(self, endpoint: str) -> set[str]:
         """Return the variants of an endpoint that are registered."""
         with self._store.lock:
-            return {key.variant for key in self._store.targets if key.endpoint == endpoint}
+            keys = (key for key in self._store.targets if key.endpoint == endpoint)
+            return {key.variant for key in keys if key.variant}
 
     def deregister(self, request: Record) -> Record:
         """DeregisterScalableTarget, which deletes the target's policies and scheduled actions."""
@@ -137,7 +138,7 @@ class AutoScaling:
     # Policies
 
     def put_policy(self, request: Record) -> Record:
-        """PutScalingPolicy, which makes the policy's alarms.
+        """PutScalingPolicy, which makes the alarms of a policy that tracks a target.
 
         Of two policies with one metric the second is refused: "provided that each of them uses a
         different metric" (user guide, "Target tracking scaling policies").
@@ -147,7 +148,7 @@ class AutoScaling:
             old = target.policies.get(name) or self._new_policy(target.key, name)
             policy = {**old, **request}
             refuse_policy(target, policy)
-            alarms = alarm_requests(target.key, policy)
+            alarms = [] if CONFIGURATION in policy else alarm_requests(target.key, policy)
             policy["Alarms"] = described(alarms)
             target.policies[name] = policy
         for alarm in alarms:

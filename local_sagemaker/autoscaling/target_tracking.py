@@ -40,9 +40,9 @@ def capacity_for(base: int, metric: float, target: float) -> int:
 
     "Proportional to the metric value", and rounded up: "by rounding up or down when it determines
     how much capacity to add or remove", which "prevents it from adding insufficient capacity or
-    removing too much capacity". One at least.
+    removing too much capacity". None without any call: only components may have no copy.
     """
-    return max(1, math.ceil(base * Fraction(metric) / Fraction(target)))
+    return math.ceil(base * Fraction(metric) / Fraction(target))
 
 
 def decide(

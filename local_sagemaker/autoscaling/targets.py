@@ -1,4 +1,4 @@
-"""What is scaled: a production variant of an endpoint, by the names that the API has for it."""
+"""What is scaled: a variant's instances or an inference component's copies, by the API's names."""
 
 import re
 from typing import Any, NamedTuple
@@ -11,7 +11,15 @@ Record = dict[str, Any]
 MEMBERS = ("ResourceId", "ScalableDimension", "ServiceNamespace")
 """The members that name a scalable target."""
 
-_VARIANT = re.compile(r"endpoint/(?P<endpoint>[^/]+)/variant/(?P<variant>[^/]+)")
+_RESOURCES = {
+    "sagemaker:variant:DesiredInstanceCount": re.compile(
+        r"endpoint/(?P<EndpointName>[^/]+)/variant/(?P<VariantName>[^/]+)"
+    ),
+    "sagemaker:inference-component:DesiredCopyCount": re.compile(
+        r"inference-component/(?P<InferenceComponentName>[^/]+)"
+    ),
+}
+"""Scalable dimension -> the resource ids that it has, with the dimensions of their metrics."""
 
 
 class TargetKey(NamedTuple):
@@ -27,25 +35,35 @@ class TargetKey(NamedTuple):
         return cls(request["ServiceNamespace"], request["ResourceId"], request["ScalableDimension"])
 
     @property
-    def endpoint(self) -> str:
-        """The endpoint that is scaled."""
-        return self._names()["endpoint"]
+    def endpoint(self) -> str | None:
+        """The endpoint whose variant is scaled."""
+        return self.names.get("EndpointName")
 
     @property
-    def variant(self) -> str:
+    def variant(self) -> str | None:
         """The variant that is scaled."""
-        return self._names()["variant"]
+        return self.names.get("VariantName")
+
+    @property
+    def component(self) -> str | None:
+        """The inference component that is scaled."""
+        return self.names.get("InferenceComponentName")
 
     @property
     def members(self) -> Record:
         """The members of a record that name it."""
         return dict(zip(MEMBERS, (self.resource, self.dimension, self.namespace), strict=True))
 
-    def _names(self) -> "re.Match[str]":
-        match = _VARIANT.fullmatch(self.resource)
+    @property
+    def names(self) -> dict[str, str]:
+        """What the resource id names, by the dimensions of its metrics. Raise `ApiError`."""
+        pattern = _RESOURCES.get(self.dimension)
+        if pattern is None:
+            raise invalid(f"The local SageMaker does not scale {self.dimension}.")
+        match = pattern.fullmatch(self.resource)
         if match is None:
             raise invalid(f"Invalid resource ID {self.resource}")
-        return match
+        return match.groupdict()
 
 
 def arn(kind: str, rest: str) -> str:

@@ -19,6 +19,7 @@ CALLER = re.compile(r"arn:[\w:/+=,.@-]+|[a-z-]{1,64}")
 SIGNED_FOR = re.compile(r"Credential=[^/]*/[^/]*/[^/]*/([^/]+)/")
 INVOKED = re.compile(r"/endpoints/([^/]+)/")
 SAGEMAKER = {
+    "InferenceComponentName": "inference-component",
     "EndpointName": "endpoint",
     "EndpointConfigName": "endpoint-config",
     "ModelName": "model",

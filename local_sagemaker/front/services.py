@@ -31,7 +31,7 @@ from local_sagemaker.quotas.account import AccountQuotas, quotas_here
 from local_sagemaker.quotas.service import service_quotas
 from local_sagemaker.sagemaker.alarms import alarm_states
 from local_sagemaker.sagemaker.capture import Recorder
-from local_sagemaker.sagemaker.hosting_api import Hosting
+from local_sagemaker.sagemaker.components import SCALE_SECONDS, Components
 from local_sagemaker.sagemaker.invocations import Invocations
 from local_sagemaker.sagemaker.roles import assumable
 from local_sagemaker.sagemaker.service import control_plane
@@ -78,7 +78,7 @@ class Services:
 
         self._logs = ContainerLogs(acting_as("endpoint", "logs"))
         backends.install(triton, folder.backends)
-        self._hosting = Hosting(
+        self._hosting = Components(
             Host(
                 triton,
                 folder.backends,
@@ -91,6 +91,7 @@ class Services:
                 most_failed_pings=settings.whole_number(settings.FAILED_PINGS),
                 capacities=Capacities(json.loads(os.environ.get(settings.CAPACITY, "{}"))),
             ),
+            speed=speed,
             fleet=Fleet,
             clock=lambda: Clock(speed),
             alarms=partial(alarm_states, cloudwatch),
@@ -106,7 +107,9 @@ class Services:
             quotas=quotas.builds(),
             queued=quotas.queued_builds,
         )
-        self._scaling = AutoScaling(self._hosting, cloudwatch, speed=speed, tell=events.tell)
+        self._scaling: AutoScaling = AutoScaling(
+            self._hosting, cloudwatch, speed=speed, tell=events.tell
+        )
         instances = InstanceMetrics(
             self._hosting.fleets, collected, speed=speed, gpus=GpuTrace.here()
         )
@@ -114,9 +117,18 @@ class Services:
         self._measuring = Ticker(instances.measure, seconds=EVERY_SECONDS, speed=speed)
         self._publishing = Ticker(publisher.publish, seconds=EVERY_SECONDS, speed=speed)
         self._recorder = Recorder(client("s3"))
-        self.runtime = Invocations(self._hosting.by_name, self._recorder, collected, traffic.add)
+        self.runtime = Invocations(
+            self._hosting.by_name,
+            self._recorder,
+            collected,
+            traffic.add,
+            components=self._hosting.components,
+        )
+        scale = self._hosting.scale_instances
+        self._instances = Ticker(scale, seconds=SCALE_SECONDS, speed=speed)
         watch = Watch(
             endpoints=self._hosting.endpoints,
+            components=self._hosting.components,
             targets=self._scaling.targets,
             cloudwatch=cloudwatch,
             events=events,
@@ -133,12 +145,12 @@ class Services:
             registries(client("ecr")),
         )
 
-        for ticker in (self._measuring, self._publishing, self._scaling):
+        for ticker in (self._measuring, self._publishing, self._scaling, self._instances):
             ticker.start()
 
     def stop(self) -> None:
         """End builds and instances."""
-        for ticker in (self._scaling, self._measuring, self._publishing):
+        for ticker in (self._instances, self._scaling, self._measuring, self._publishing):
             ticker.stop()
         self._codebuild.stop()
         self._hosting.stop()

@@ -1,10 +1,11 @@
 """What an instance has for its models, memory and a volume, and how much memory it uses."""
 
+import operator
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,10 @@ MIB, GIB = 1 << 20, 1 << 30
 # instance types, not read in a source.
 _XLARGE_GIB = {"c": 8, "m": 16, "r": 32, "g4dn": 16, "g5": 16, "g6": 16, "g6e": 32}
 _TYPE = re.compile(r"ml\.(?:([cmr])[5-9]\w*|(g4dn|g5|g6|g6e))\.(\d*)xlarge")
+_XLARGE_CPUS = 4
+
+# GPUs of the sizes of a family with GPUs; the others have one. The same kind of knowledge.
+_GPUS = {"12": 4, "24": 4, "48": 8}
 
 # A variant may leave VolumeSizeInGB out; which size it gets then was not read in a source.
 _VOLUME_GIB = 30
@@ -23,10 +28,14 @@ _VOLUME_GIB = 30
 
 @dataclass(frozen=True)
 class Capacity:
-    """Bytes that an instance has for its processes and for its models' files."""
+    """Bytes that an instance has for its processes and for its models' files.
+
+    `cpus` are the processors of which its use is a share.
+    """
 
     memory: int
     disk: int
+    cpus: float = 1.0
 
     @classmethod
     def of(cls, variant: dict[str, Any]) -> "Capacity":
@@ -36,7 +45,8 @@ class Capacity:
         one is no number.
         """
         machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        memory = min(_memory(variant.get("InstanceType", "")) or machine, machine)
+        resources = Resources.of(variant.get("InstanceType", ""))
+        memory = min(int(resources.memory * MIB) if resources else machine, machine)
         disk = variant.get("VolumeSizeInGB", _VOLUME_GIB) * GIB
         sizes = ((whole_number(name) or 0) * MIB for name in (MEMORY, DISK))
         return cls(*(size or own for size, own in zip(sizes, (memory, disk), strict=True)))
@@ -80,9 +90,32 @@ def proportional_bytes(process: Path) -> int:
     return int(kib) * 1024
 
 
-def _memory(instance_type: str) -> int | None:
-    match = _TYPE.fullmatch(instance_type)
-    if match is None:
-        return None
-    letter, family, times = match.groups()
-    return _XLARGE_GIB[letter or family] * int(times or 1) * GIB
+@dataclass(frozen=True)
+class Resources:
+    """MiB of memory, vCPUs and accelerators: of an instance, or that a copy of a model reserves."""
+
+    memory: float
+    cpus: float
+    accelerators: float
+
+    @classmethod
+    def of(cls, instance_type: str) -> "Resources | None":
+        """Return the resources of an instance type, None for one that is not known here."""
+        match = _TYPE.fullmatch(instance_type)
+        if match is None:
+            return None
+        letter, family, times = match.groups()
+        size = int(times or 1)
+        memory = _XLARGE_GIB[letter or family] * size * GIB / MIB
+        return cls(memory, _XLARGE_CPUS * size, _GPUS.get(times, 1) if family else 0)
+
+    @classmethod
+    def total(cls, reserved: "Iterable[Resources]") -> "Resources":
+        """Return the sum of several reservations."""
+        return cls(
+            *(sum(values) for values in zip((0, 0, 0), *map(astuple, reserved), strict=True))
+        )
+
+    def holds(self, reserved: "Resources") -> bool:
+        """Return whether a reservation fits."""
+        return all(map(operator.le, astuple(reserved), astuple(self)))

@@ -1,8 +1,4 @@
-"""What containers write, in CloudWatch Logs.
-
-Source of the names: SageMaker's developer guide, logging-cloudwatch: the group
-/aws/sagemaker/Endpoints/[EndpointName], a stream [production-variant-name]/[instance-id].
-"""
+"""What containers write, in CloudWatch Logs."""
 
 import logging
 import threading
@@ -43,11 +39,9 @@ class ContainerLogs:
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
-    def follow(self, endpoint: str, variant: str, instance: str, triton: Triton) -> None:
+    def follow(self, group: str, name: str, triton: Triton) -> None:
         """Send what a server writes, from its first line until it has ended."""
-        name = f"{variant}/{instance}"
         stream = LogStream(triton.log, self._client)
-        group = f"/aws/sagemaker/Endpoints/{endpoint}"
         with self._lock:
             self._begun.append(_Followed(triton, stream, group, name))
 

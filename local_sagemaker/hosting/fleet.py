@@ -6,12 +6,13 @@ import threading
 import time
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from local_sagemaker.errors import ApiError, LocalSageMakerError
+from local_sagemaker.hosting.copies import Slot
 from local_sagemaker.hosting.instance import STOPPED, Instance
 from local_sagemaker.hosting.launch import Host, begin
-from local_sagemaker.hosting.pools import pools
+from local_sagemaker.hosting.pools import Pool, pools
 
 DRAIN_SECONDS = 30
 """What an instance that is ended gets for its calls. Source: developer guide, "Use Your Own
@@ -27,14 +28,28 @@ MANY_CALLS = 8
 _log = logging.getLogger(__name__)
 
 
+class Room(Protocol):
+    """Where instances come from."""
+
+    def take(self, variant: Mapping[str, Any]) -> Pool:
+        """Count an instance of a variant. Raise `LocalSageMakerError` if there is no room."""
+
+    def give_back(self, pool: Pool) -> None:
+        """Count an instance that has ended."""
+
+
 class Fleet:
     """The running instances of one endpoint configuration, by variant.
 
     `config` is its name. `counts` are the instances as SageMaker counts them: where they are more
     than this machine starts, several have one process.
+
+    With `copies`, they are the copies of an inference component, which stands as the only variant:
+    each has a process and a place on an endpoint's instances.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, copies: Room | None = None) -> None:
+        self._copies = copies
         self.config = ""
         self.counts: dict[str, int] = {}
         self._variants: dict[str, dict[str, Any]] = {}
@@ -58,11 +73,8 @@ class Fleet:
         when another thread calls `stop` before this returns; what was started waits for `stop`.
         """
         self._host, self._endpoint, self._models = host, endpoint, models
-        self._variants = {
-            variant["VariantName"]: variant for variant in config["ProductionVariants"]
-        }
+        self.reconfigure(config)
         self._serving = {name: [] for name in self._variants}
-        self.config = config["EndpointConfigName"]
         self.scale(counts)
 
     def scale(self, counts: Mapping[str, int]) -> None:
@@ -71,15 +83,15 @@ class Fleet:
         Those that end finish their calls first. Raise as `start` does; the instances that served
         before go on.
         """
-        most = self._host.instances
-        for name, count in counts.items():
-            if count > most:
-                message = "%d processes stand for the %d instances of variant %s: up --instances"
-                _log.warning(message, most, count, name)
-        processes = {name: min(count, most) for name, count in counts.items()}
+        processes = {name: self._processes(name, count) for name, count in counts.items()}
         self._grow(processes)
         self.counts = {**self.counts, **counts}
         self._shrink(processes)
+
+    @property
+    def of_copies(self) -> bool:
+        """Whether its instances are the copies of an inference component."""
+        return self._copies is not None
 
     def serving(self) -> dict[str, list[Instance]]:
         """Return the instances that answer, by variant."""
@@ -97,13 +109,15 @@ class Fleet:
         *,
         target_model: str | None = None,
         target_variant: str | None = None,
-    ) -> Instance:
+    ) -> Instance | None:
         """Choose the instance that shall answer an invocation, and count it until `release`.
 
-        `weights` are by variant. Raise `ApiError`.
+        `weights` are by variant. Return None if the variant has no instance. Raise `ApiError`.
         """
         with self._lock:
             variant = _variant(weights, target_variant)
+            if not self._serving[variant]:
+                return None
             instance = _least_busy(self._serving[variant], target_model)
             instance.calls += 1
             instance.most_calls = max(instance.most_calls, instance.calls)
@@ -113,6 +127,21 @@ class Fleet:
         """Count an invocation as answered."""
         with self._lock:
             instance.calls -= 1
+
+    def reconfigure(self, config: dict[str, Any]) -> None:
+        """Have another configuration, with variants of the same names and instance types."""
+        self._variants = {
+            variant["VariantName"]: variant for variant in config["ProductionVariants"]
+        }
+        self.config = config["EndpointConfigName"]
+
+    def end(self, leaving: list[Instance]) -> None:
+        """End instances, which finish their calls first."""
+        with self._lock:
+            for instance in leaving:
+                self._serving[instance.variant].remove(instance)
+                self.counts[instance.variant] -= 1
+        self._leave(leaving)
 
     def drain(self, timeout: float) -> None:
         """Return when no invocation is in progress, or after `timeout` seconds."""
@@ -128,6 +157,18 @@ class Fleet:
             instances = list(self._all)
         for instance in instances:
             instance.stop()
+
+    def _processes(self, name: str, count: int) -> int:
+        """Return how many instances are started for so many of a variant.
+
+        Each copy of an inference component is, and each instance for copies, which has no process.
+        """
+        most = self._host.instances
+        if count <= most or self._copies or "ModelName" not in self._variants[name]:
+            return count
+        message = "%d processes stand for the %d instances of variant %s: up --instances"
+        _log.warning(message, most, count, name)
+        return most
 
     def _grow(self, counts: Mapping[str, int]) -> None:
         new: list[Instance] = []
@@ -155,17 +196,21 @@ class Fleet:
             raise
 
     def _instance(self, variant: dict[str, Any]) -> Instance:
-        """Return an instance of the first type with capacity. Raise `NoCapacityError`."""
-        pool = self._host.capacities.take(variant)
+        """Return an instance of the first type with capacity. Raise `LocalSageMakerError`."""
+        room = self._copies or self._host.capacities
+        pool = room.take(variant)
         of_type = {**variant, "InstanceType": pool.instance_type}
-        model = self._models[pool.model_name]
-        return Instance(
+        model = self._models[pool.model_name] if pool.model_name else None
+        slot = pool if isinstance(pool, Slot) else None
+        instance = Instance(
             variant["VariantName"],
-            partial(begin, self._host, self._endpoint, of_type, model),
+            partial(begin, self._host, self._endpoint, of_type, model, slot),
             most_failed_pings=self._host.most_failed_pings,
             pool=pool,
-            ended=partial(self._host.capacities.give_back, pool),
+            ended=partial(room.give_back, pool),
         )
+        pool.hold(instance)
+        return instance
 
     def _shrink(self, counts: Mapping[str, int]) -> None:
         with self._lock:
@@ -176,6 +221,9 @@ class Fleet:
             ]
             for name, count in counts.items():
                 del self._serving[name][count:]
+        self._leave(leaving)
+
+    def _leave(self, leaving: list[Instance]) -> None:
         for instance in leaving:
             instance.leave()
         _wait_for_calls(leaving, DRAIN_SECONDS)
@@ -238,4 +286,5 @@ def _least_busy(instances: list[Instance], target_model: str | None) -> Instance
 
 def _preference(variant: Mapping[str, Any], instance: Instance) -> int:
     """Return the place of an instance's type among the variant's."""
-    return pools(variant).index(instance.pool) if instance.pool else 0
+    types = [pool.instance_type for pool in pools(variant)]
+    return types.index(instance.pool.instance_type) if instance.pool else 0

@@ -53,7 +53,7 @@ class Running:
         self.triton.stop()
         for name in DOWNLOADED:
             shutil.rmtree(self.folder / name, ignore_errors=True)
-        self.tell(Kind.INSTANCE_ENDED, "The instance has ended.")
+        self.tell(Kind.INSTANCE_ENDED, "It has ended.")
 
 
 class InstanceState(StrEnum):
@@ -137,7 +137,7 @@ class Instance:
         """Note that it gets no more calls, before it is stopped."""
         self._leaving = True
         if server := self.server:
-            message = f"The instance gets no more calls; {self.calls} are under way."
+            message = f"It is drained: {self.calls} calls are under way."
             server.tell(Kind.INSTANCE_LEAVING, message)
 
     def stop(self) -> None:
@@ -159,7 +159,7 @@ class Instance:
                 return
             self.running = server
         took = time.monotonic() - started
-        message = f"The instance passed the ping health check after {took:.1f} s."
+        message = f"It is healthy after {took:.1f} s."
         server.tell(Kind.INSTANCE_HEALTHY, message)
 
     def _replace_the_failed(self, seconds: float) -> None:

@@ -93,6 +93,11 @@ class Invocation:
         return self._text(b"x-amzn-sagemaker-target-variant")
 
     @property
+    def inference_component(self) -> str | None:
+        """The header InferenceComponentName."""
+        return self._text(b"x-amzn-sagemaker-inference-component")
+
+    @property
     def inference_id(self) -> str | None:
         """The header InferenceId."""
         return self._text(b"x-amzn-sagemaker-inference-id")

@@ -13,8 +13,9 @@ from local_sagemaker.errors import ApiError, LocalSageMakerError
 from local_sagemaker.happenings import Happening, Kind, Tell, untold
 from local_sagemaker.hosting import archives, packages, sandbox, serve
 from local_sagemaker.hosting.archives import S3Prefix
-from local_sagemaker.hosting.capacity import Capacity
+from local_sagemaker.hosting.capacity import MIB, Capacity
 from local_sagemaker.hosting.container import ModelStep, Report
+from local_sagemaker.hosting.copies import CopyHost, Slot
 from local_sagemaker.hosting.instance import DOWNLOADED, Running
 from local_sagemaker.hosting.model_store import ModelStore
 from local_sagemaker.hosting.multi_model_container import LOAD_SECONDS, MultiModelContainer
@@ -36,8 +37,8 @@ class Host:
 
     A container is replaced after `most_failed_pings` in a row, or never for that. A model may load
     for `load_seconds`. `capacities` says how many instances AWS has.
-    `report` is told by endpoint, variant and instance what happens to models, `follow` what a
-    server writes, and `tell` what happens to instances and endpoints.
+    `report` is told by endpoint, variant and instance what happens to models, `follow` gets the log
+    group and the stream of a server, and `tell` is told what happens to instances and endpoints.
     """
 
     triton: TritonInstallation
@@ -46,7 +47,7 @@ class Host:
     s3: "S3Client"
     instances: int
     report: Callable[[str, str, str, ModelStep], None] = lambda *_: None
-    follow: Callable[[str, str, str, Triton], None] = lambda *_: None
+    follow: Callable[[str, str, Triton], None] = lambda *_: None
     tell: Tell = untold
     most_failed_pings: int | None = None
     load_seconds: float = LOAD_SECONDS
@@ -55,29 +56,74 @@ class Host:
 
 _numbers = itertools.count(1)
 
+_OF_COPIES = {
+    Kind.INSTANCE_STARTED: Kind.MODEL_LOADING,
+    Kind.INSTANCE_HEALTHY: Kind.MODEL_LOADED,
+    Kind.INSTANCE_UNHEALTHY: Kind.MODEL_UNHEALTHY,
+    Kind.INSTANCE_REPLACED: Kind.MODEL_FAILED,
+    Kind.INSTANCE_LEAVING: Kind.MODEL_UNLOADING,
+    Kind.INSTANCE_ENDED: Kind.MODEL_UNLOADED,
+}
+"""A copy of an inference component comes and goes on its instance as a model does."""
 
-def begin(host: Host, endpoint: str, variant: dict[str, Any], model: dict[str, Any]) -> Running:
-    """Begin an instance of an endpoint's variant. Raises `LocalSageMakerError` if it cannot."""
-    described = model.get("PrimaryContainer") or model["Containers"][0]
+
+def begin(
+    host: Host,
+    endpoint: str,
+    variant: dict[str, Any],
+    model: dict[str, Any] | None,
+    slot: Slot | None = None,
+) -> Running:
+    """Begin an instance of an endpoint's variant. Raises `LocalSageMakerError` if it cannot.
+
+    One without a model has room for copies. With a slot, the instance is a copy, and the variant
+    its inference component.
+
+    Source of the logs' names: SageMaker's developer guide, logging-cloudwatch: the group
+    /aws/sagemaker/Endpoints/[EndpointName], a stream [production-variant-name]/[instance-id]; that
+    a copy's stream begins so has no source.
+    """
+    name = variant["VariantName"]
+    place = endpoint, name, f"i-{uuid.uuid4().hex[:17]}"
+    group, stream = f"/aws/sagemaker/Endpoints/{endpoint}", f"{name}/{place[2]}"
+    if slot:
+        place = endpoint, slot.host.variant, slot.host.id
+        group = f"/aws/sagemaker/InferenceComponents/{name}"
+        stream = f"{slot.host.variant}/{slot.host.id}-{slot.number}"
+
+    def tell(kind: Kind, message: str) -> None:
+        kind = _OF_COPIES[kind] if slot else kind
+        host.tell(Happening(kind, message, *place, model=slot.name if slot else None))
+
+    running = _begin(host, place, variant, model)
+    if slot:
+        memory, cpus = int(slot.needs.memory * MIB), slot.needs.cpus or slot.host.resources.cpus
+        running = replace(running, capacity=Capacity(memory, running.capacity.disk, cpus))
+    if model is not None:
+        host.follow(group, stream, running.triton)
+    started = variant.get("InstanceType", "an instance")
+    what = "The container of " if model else ""
+    tell(Kind.INSTANCE_STARTED, f"{what}{started} was started.")
+    server_id = f"{place[2]}/{slot.name}" if slot else place[2]
+    return replace(running, id=server_id, tell=tell)
+
+
+def _begin(
+    host: Host, place: tuple[str, str, str], variant: dict[str, Any], model: dict[str, Any] | None
+) -> Running:
     capacity = Capacity.of(variant)
-    folder = host.folder / f"{endpoint}-{variant['VariantName']}-{next(_numbers)}"
+    folder = host.folder / f"{place[0]}-{variant['VariantName']}-{next(_numbers)}"
+    if model is None:
+        copies: Any = CopyHost(place[2], variant)  # calls go to its copies, and never to it
+        return Running(copies, copies, folder, capacity)
     shutil.rmtree(folder, ignore_errors=True)
     _forget_old_logs(host.folder)
     folder.mkdir(parents=True, exist_ok=True)  # a model may leave what cannot be deleted
-    place = endpoint, variant["VariantName"], f"i-{uuid.uuid4().hex[:17]}"
-
-    def tell(kind: Kind, message: str) -> None:
-        host.tell(Happening(kind, message, *place))
-
+    described = model.get("PrimaryContainer") or model["Containers"][0]
     if described.get("Mode", "SingleModel") == "MultiModel":
         report = partial(host.report, *place)
-        running = _begin_multi_model(host, folder, described, capacity, report)
-    else:
-        running = _begin_single_model(host, folder, described, capacity)
-    host.follow(*place, running.triton)
-    started = variant.get("InstanceType", "an instance")
-    tell(Kind.INSTANCE_STARTED, f"The container of {started} was started.")
-    return replace(running, id=place[2], tell=tell)
+        return _begin_multi_model(host, folder, described, capacity, report)
+    return _begin_single_model(host, folder, described, capacity)
 
 
 def _forget_old_logs(instances: Path) -> None:

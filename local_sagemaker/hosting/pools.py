@@ -4,9 +4,12 @@ import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from local_sagemaker.errors import LocalSageMakerError
+
+if TYPE_CHECKING:
+    from local_sagemaker.hosting.instance import Instance
 
 NO_CAPACITY = (
     "Unable to provision requested ML compute capacity due to InsufficientInstanceCapacity error. "
@@ -33,16 +36,22 @@ class NoCapacityError(LocalSageMakerError):
 
 @dataclass(frozen=True)
 class Pool:
-    """Instances of one type of a variant, which serve the Model `model_name`."""
+    """Instances of one type of a variant, which serve the Model `model_name`.
+
+    Instances that host inference components have no Model.
+    """
 
     instance_type: str
-    model_name: str
+    model_name: str | None
+
+    def hold(self, instance: "Instance") -> None:
+        """Note the instance that was taken out of it."""
 
 
 def pools(variant: Mapping[str, Any]) -> list[Pool]:
     """Return the pools of a variant, the preferred first; one of a variant with an InstanceType."""
     if "InstancePools" not in variant:
-        return [Pool(variant["InstanceType"], variant["ModelName"])]
+        return [Pool(variant["InstanceType"], variant.get("ModelName"))]
     return [
         Pool(pool["InstanceType"], pool.get("ModelNameOverride", variant["ModelName"]))
         for pool in sorted(variant["InstancePools"], key=lambda pool: int(pool["Priority"]))

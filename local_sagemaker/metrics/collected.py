@@ -14,16 +14,22 @@ DIGITS = 2
 
 
 class Place(NamedTuple):
-    """Where a value was measured; with `config` only if it is known of one."""
+    """Where a value was measured; with `config` only if it is known of one.
+
+    Of an inference component, its name alone is a dimension.
+    """
 
     endpoint: str
     variant: str
     config: str | None = None
+    component: str | None = None
 
     @property
     def dimensions(self) -> list[dict[str, str]]:
         """Return CloudWatch's dimensions."""
         named = {"EndpointName": self.endpoint, "VariantName": self.variant}
+        if self.component is not None:
+            named = {"InferenceComponentName": self.component}
         if self.config is not None:
             named["EndpointConfigName"] = self.config
         return [{"Name": name, "Value": value} for name, value in named.items()]

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable
 
+from local_sagemaker.hosting.copies import CopyHost
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.instance import Instance
 from local_sagemaker.metrics import names
@@ -42,8 +43,9 @@ class InstanceMetrics:
         serving: dict[Place, list[Instance]] = {}
         for endpoint, fleet in self._fleets():
             for variant, instances in fleet.serving().items():
-                place = Place(endpoint, variant)
-                self._requests(place, instances, fleet.counts.get(variant, len(instances)))
+                place = Place(endpoint, variant, component=variant if fleet.of_copies else None)
+                if not any(map(CopyHost.of, instances)):  # calls go to copies
+                    self._requests(place, instances, fleet.counts.get(variant, len(instances)))
                 if instances:
                     serving[place] = instances
         if is_new:
@@ -60,14 +62,23 @@ class InstanceMetrics:
         }
         used = self._processors.percentages(server for each in servers.values() for server in each)
         for place in serving:
-            self._gpu(place, len(serving[place]))
+            family = _family(place)
+            self._gpu(place, family, len(serving[place]))
             for server in servers[place]:
+                cpu = used.get(server.id)
                 values = {
-                    names.CPU: used.get(server.id),
-                    names.MEMORY: _percent(server.triton.resident_bytes(), server.capacity.memory),
-                    names.DISK: _percent(server.container.disk_bytes, server.capacity.disk),
+                    family.memory: _percent(server.triton.resident_bytes(), server.capacity.memory),
+                    family.cpu: cpu and cpu / server.capacity.cpus,
                     names.LOADED_MODELS: server.container.loaded_models,
                 }
+                if place.component is None:
+                    disk = _percent(server.container.disk_bytes, server.capacity.disk)
+                    values[names.DISK] = disk
+                if isinstance(host := server.container, CopyHost):
+                    reserved = host.reservations()
+                    values[names.CPU_RESERVATION] = reserved.cpus
+                    values[names.MEMORY_RESERVATION] = reserved.memory
+                    values[names.GPU_RESERVATION] = reserved.accelerators
                 for metric, value in values.items():
                     if value is not None:
                         self._collected.add(metric, place, value)
@@ -79,24 +90,29 @@ class InstanceMetrics:
         was seen to have peaks in it that are many times the average at a light load
         (aws-samples/sample-kokoro-tts-for-ai-agents, docs/autoscaling-capacity-model.md).
         """
-        for metric in names.ZERO_WITHOUT_CALLS if instances else ():
+        family = _family(place)
+        for metric in family.zero_without_calls if instances else ():
             self._collected.expect(metric, place)
         for instance in instances:
             most, instance.most_calls = instance.most_calls, instance.calls
             if most:
                 value = most * len(instances) / max(count, len(instances))
-                self._collected.add(names.CONCURRENT_REQUESTS, place, value)
+                self._collected.add(family.concurrency, place, value)
 
-    def _gpu(self, place: Place, instances: int) -> None:
+    def _gpu(self, place: Place, family: names.Family, instances: int) -> None:
         if self._gpus is None:
             return
         seconds = (self._clock() - self._serving_since[place]) * self._speed
-        load = self._gpus.at(place.endpoint, place.variant, seconds)
+        load = self._gpus.at(place.endpoint, place.variant, seconds)  # or a component's name
         if load is None:
             return
         for _ in range(instances):
-            self._collected.add(names.GPU, place, load.utilization)
-            self._collected.add(names.GPU_MEMORY, place, load.memory)
+            self._collected.add(family.gpu, place, load.utilization)
+            self._collected.add(family.gpu_memory, place, load.memory)
+
+
+def _family(place: Place) -> names.Family:
+    return names.OF_INSTANCES if place.component is None else names.OF_COPIES
 
 
 def _percent(part: int, whole: int) -> float:

@@ -11,16 +11,22 @@ _MICRO = 1e6
 
 
 def measured(
-    invocation: Invocation, *, instances: int, seconds: float, error: ApiError | None
+    invocation: Invocation,
+    calls: Metric,
+    *,
+    instances: int,
+    seconds: float,
+    error: ApiError | None,
 ) -> Iterator[tuple[Metric, float]]:
     """Yield the metrics of an invocation that a variant of so many `instances` has had.
 
+    Of a component `instances` are its copies; `calls` is the metric that counts them by one.
     `seconds` are from when SageMaker had the request to the end of its answer. Source of what is
     sent for each: the developer guide, monitoring-cloudwatch. No source was found for what a model
     that was there already sends as the time that was waited for it: nothing is sent.
     """
     yield names.INVOCATIONS, 1
-    yield names.INVOCATIONS_PER_INSTANCE, 1 / instances
+    yield calls, 1 / instances
     status, by_container = _status(error)
     yield names.CLIENT_ERRORS, 400 <= status < 500
     yield names.SERVER_ERRORS, status >= 500

@@ -1,7 +1,8 @@
 """The metrics of endpoints: each with the namespace, the unit and the pace that it has on AWS.
 
 Source: SageMaker's developer guide, monitoring-cloudwatch; of multi-model endpoints,
-multi-model-endpoint-cloudwatch-metrics. All have the dimensions EndpointName and VariantName. What
+multi-model-endpoint-cloudwatch-metrics. All have the dimensions EndpointName and VariantName, those
+of an inference component InferenceComponentName alone. What
 an update's new instances answer has them with EndpointConfigName too
 (deployment-guardrails-configuration); that what served before has them as well has no source.
 """
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 
 REQUESTS = "AWS/SageMaker"
 INSTANCES = "/aws/sagemaker/Endpoints"
+COPIES = "/aws/sagemaker/InferenceComponents"
 MICROSECONDS, PERCENT = "Microseconds", "Percent"
 MINUTE = 60
 
@@ -37,12 +39,12 @@ CONCURRENT_REQUESTS = Metric("ConcurrentRequestsPerModel", REQUESTS, period=10)
 endpoint-auto-scaling-add-code-define); its statistics: "Min, Max" (monitoring-cloudwatch). That its
 unit is None has no source."""
 
-ZERO_WITHOUT_CALLS = (INVOCATIONS, INVOCATIONS_PER_INSTANCE, CONCURRENT_REQUESTS)
-"""What has data where nobody calls: "If a variant's traffic becomes zero, SageMaker AI
-automatically scales in to the minimum number of instances specified. In this case, SageMaker AI
-emits metrics with a value of zero" (endpoint-auto-scaling-prerequisites; older editions say the
-contrary). Which metrics is not said: that it is what predefined policies follow, and Invocations,
-is our choice; also that it is so whether a policy follows them or not."""
+NO_CAPACITY_FAILURES = Metric("NoCapacityInvocationFailures", REQUESTS)
+"""Of components: "when an endpoint receives an inference request, but the endpoint has no active
+instances to serve the request" (developer guide, endpoint-auto-scaling-zero-instances)."""
+
+INVOCATIONS_PER_COPY = Metric("InvocationsPerCopy", REQUESTS)
+CONCURRENT_REQUESTS_PER_COPY = Metric("ConcurrentRequestsPerCopy", REQUESTS, period=10)
 
 LOADING_WAIT = Metric("ModelLoadingWaitTime", REQUESTS, MICROSECONDS)
 DOWNLOADING_TIME = Metric("ModelDownloadingTime", REQUESTS, MICROSECONDS)
@@ -56,3 +58,48 @@ MEMORY = Metric("MemoryUtilization", INSTANCES, PERCENT)
 DISK = Metric("DiskUtilization", INSTANCES, PERCENT)
 GPU = Metric("GPUUtilization", INSTANCES, PERCENT)
 GPU_MEMORY = Metric("GPUMemoryUtilization", INSTANCES, PERCENT)
+
+CPU_OF_COPY = Metric("CPUUtilizationNormalized", COPIES, PERCENT)
+MEMORY_OF_COPY = Metric("MemoryUtilizationNormalized", COPIES, PERCENT)
+GPU_OF_COPY = Metric("GPUUtilizationNormalized", COPIES, PERCENT)
+GPU_MEMORY_OF_COPY = Metric("GPUMemoryUtilizationNormalized", COPIES, PERCENT)
+
+CPU_RESERVATION = Metric("CPUReservation", INSTANCES, PERCENT)
+MEMORY_RESERVATION = Metric("MemoryReservation", INSTANCES, PERCENT)
+GPU_RESERVATION = Metric("GPUReservation", INSTANCES, PERCENT)
+"""Percent of an instance that its copies have reserved."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """The metrics of what serves: a variant's instances, or a component's copies."""
+
+    calls: Metric
+    concurrency: Metric
+    cpu: Metric
+    memory: Metric
+    gpu: Metric
+    gpu_memory: Metric
+
+    @property
+    def zero_without_calls(self) -> tuple[Metric, ...]:
+        """Return the metrics that are zero where nobody calls.
+
+        "If a variant's traffic becomes zero, SageMaker AI automatically scales in to the minimum
+        number of instances specified. In this case, SageMaker AI emits metrics with a value of
+        zero" (endpoint-auto-scaling-prerequisites; older editions say the contrary). Which metrics
+        is not said: that it is what predefined policies follow, and Invocations, is our choice;
+        also that it is so whether a policy follows them or not.
+        """
+        return INVOCATIONS, self.calls, self.concurrency
+
+
+OF_INSTANCES = Family(INVOCATIONS_PER_INSTANCE, CONCURRENT_REQUESTS, CPU, MEMORY, GPU, GPU_MEMORY)
+OF_COPIES = Family(
+    INVOCATIONS_PER_COPY,
+    CONCURRENT_REQUESTS_PER_COPY,
+    CPU_OF_COPY,
+    MEMORY_OF_COPY,
+    GPU_OF_COPY,
+    GPU_MEMORY_OF_COPY,
+)

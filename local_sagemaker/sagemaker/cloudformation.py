@@ -76,25 +76,60 @@ _OF_AN_UPDATE = (
 )  # fmt: skip
 
 
-class Endpoint(HostingResource):
-    """AWS::SageMaker::Endpoint: changed in place, unless it gets another name."""
-
-    kind = "Endpoint"
-    replacing = ("EndpointName",)
+class DeployedResource(HostingResource):
+    """A resource with a status, which CloudFormation waits for."""
 
     def create(self, logical_id: str, properties: Properties, stack: str) -> Created:
-        """Create an endpoint and wait until it is InService.
+        """Create it and wait until it is InService.
 
         One that fails is deleted: the stack does not know it yet, and its name would be taken when
         the stack is deployed again. One that never settles stays, since it cannot be deleted.
         """
         physical_id, attributes = super().create(logical_id, properties, stack)
         try:
-            self._wait(attributes["EndpointName"], properties["EndpointConfigName"])
+            self._in_service(attributes[f"{self.kind}Name"])
         except ValueError:
             self.delete(physical_id, properties)
             raise
         return physical_id, attributes
+
+    def delete(self, physical_id: str, properties: Properties) -> None:
+        """Delete it and wait until it is gone."""
+        super().delete(physical_id, properties)
+        name = self.name(physical_id, properties)
+        for _ in self._moments(name):
+            if self._described(name) is None:
+                return
+
+    def _in_service(self, name: str) -> Properties:
+        """Return its description once it is InService. Raise `ValueError` if it fails."""
+        for _ in self._moments(name):
+            described = self._service.call(f"Describe{self.kind}", {f"{self.kind}Name": name})
+            status = described[f"{self.kind}Status"]
+            if status in ("Failed", "UpdateRollbackFailed"):
+                reason = described.get("FailureReason")
+                raise ValueError(f"{self.kind} {name} {status}: {reason}")
+            if status == "InService":
+                return described
+        raise AssertionError("_moments ends with an error")
+
+    def _described(self, name: str) -> Properties | None:
+        return self.call_if_found(f"Describe{self.kind}", {f"{self.kind}Name": name})
+
+    def _moments(self, name: str) -> Iterator[None]:
+        """Yield from time to time, for as long as it may take to settle."""
+        deadline = time.monotonic() + STABILIZE_SECONDS
+        while time.monotonic() < deadline:
+            yield
+            time.sleep(0.1)
+        raise TimeoutError(f"{self.kind} {name} did not stabilize within {STABILIZE_SECONDS} s")
+
+
+class Endpoint(DeployedResource):
+    """AWS::SageMaker::Endpoint: changed in place, unless it gets another name."""
+
+    kind = "Endpoint"
+    replacing = ("EndpointName",)
 
     def update(self, physical_id: str, old: Properties, new: Properties, stack: str) -> Created:
         """Update the endpoint and wait until it is InService again.
@@ -113,39 +148,66 @@ class Endpoint(HostingResource):
         if any(old.get(it) != new.get(it) for it in _OF_AN_UPDATE):
             request = {it: new[it] for it in _OF_AN_UPDATE if it in new}
             self._service.call("UpdateEndpoint", typed({**request, "EndpointName": name}))
-            self._wait(name, new["EndpointConfigName"])
+            endpoint = self._in_service(name)
+            reason = endpoint.get("FailureReason")
+            if reason and endpoint["EndpointConfigName"] != new["EndpointConfigName"]:
+                raise ValueError(f"the update of endpoint {name} was rolled back: {reason}")
         return super().update(physical_id, old, new, stack)
-
-    def delete(self, physical_id: str, properties: Properties) -> None:
-        """Delete the endpoint and wait until it is gone."""
-        super().delete(physical_id, properties)
-        request = {"EndpointName": self.name(physical_id, properties)}
-        for _ in self._moments(request["EndpointName"]):
-            if self.call_if_found("DescribeEndpoint", request) is None:
-                return
 
     def request(self, properties: Properties) -> Properties:
         """What is said about retained properties is no matter of CreateEndpoint."""
         return {it: properties[it] for it in _OF_A_CREATION if it in properties}
 
-    def _wait(self, name: str, config: str) -> None:
-        for _ in self._moments(name):
-            endpoint = self._service.call("DescribeEndpoint", {"EndpointName": name})
-            status, reason = endpoint["EndpointStatus"], endpoint.get("FailureReason")
-            if status in ("Failed", "UpdateRollbackFailed"):
-                raise ValueError(f"Endpoint {name} {status}: {reason}")
-            if status == "InService":
-                if reason and endpoint["EndpointConfigName"] != config:
-                    raise ValueError(f"the update of endpoint {name} was rolled back: {reason}")
-                return
 
-    def _moments(self, name: str) -> Iterator[None]:
-        """Yield from time to time, for as long as an endpoint may take to settle."""
-        deadline = time.monotonic() + STABILIZE_SECONDS
-        while time.monotonic() < deadline:
-            yield
-            time.sleep(0.1)
-        raise TimeoutError(f"Endpoint {name} did not stabilize within {STABILIZE_SECONDS} s")
+_OF_A_COMPONENT = ("DeploymentConfig", "RuntimeConfig", "Specification")
+
+
+class InferenceComponent(DeployedResource):
+    """AWS::SageMaker::InferenceComponent: changed in place."""
+
+    kind = "InferenceComponent"
+
+    def update(self, physical_id: str, old: Properties, new: Properties, stack: str) -> Created:
+        """Update the component and wait until it is InService again.
+
+        A CopyCount is set again, also where only the Specification has changed, and to what scaling
+        has made of it: no source; a stack must bear it. Of what changes without interruption by the
+        template reference, UpdateInferenceComponent has neither endpoint nor variant.
+        """
+        for fixed in ("EndpointName", "InferenceComponentName", "VariantName"):
+            if old.get(fixed) != new.get(fixed):
+                raise ValueError(
+                    f"the local SageMaker does not change {fixed} of an inference component: use "
+                    "another logical id"
+                )
+        name = self.name(physical_id, new)
+        if any(old.get(it) != new.get(it) for it in _OF_A_COMPONENT):
+            self._in_service(name)  # updates are refused while scaling changes the copies
+            request = {it: new[it] for it in _OF_A_COMPONENT if it in new}
+            named = {"InferenceComponentName": name}
+            self._service.call("UpdateInferenceComponent", typed({**request, **named}))
+            if reason := self._in_service(name).get("FailureReason"):
+                raise ValueError(f"the update of {name} was rolled back: {reason}")
+        return super().update(physical_id, old, new, stack)
+
+    def delete(self, physical_id: str, properties: Properties) -> None:
+        """Delete it once no operation is in progress, and wait until it is gone.
+
+        SageMaker refuses a deletion before; that CloudFormation waits has no source.
+        """
+        name = self.name(physical_id, properties)
+        for _ in self._moments(name):
+            described = self._described(name)
+            if described is None or described["InferenceComponentStatus"] in (
+                "InService",
+                "Failed",
+            ):
+                break
+        super().delete(physical_id, properties)
+
+    def request(self, properties: Properties) -> Properties:
+        """Return the properties of a creation: a DeploymentConfig is for updates."""
+        return {name: it for name, it in properties.items() if name != "DeploymentConfig"}
 
 
 def resource_types(sagemaker: Service) -> dict[str, ResourceType]:
@@ -154,6 +216,7 @@ def resource_types(sagemaker: Service) -> dict[str, ResourceType]:
         "AWS::SageMaker::Model": Model(sagemaker),
         "AWS::SageMaker::EndpointConfig": EndpointConfigResource(sagemaker),
         "AWS::SageMaker::Endpoint": Endpoint(sagemaker),
+        "AWS::SageMaker::InferenceComponent": InferenceComponent(sagemaker),
     }
 
 

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from local_sagemaker.clock import Clock
+from local_sagemaker.environment import ACCOUNT
 from local_sagemaker.errors import ApiError, LocalSageMakerError, plain_message
 from local_sagemaker.happenings import Happening, Kind, Tell, untold
 from local_sagemaker.hosting import pools
@@ -19,7 +20,7 @@ from local_sagemaker.hosting.instance import Instance
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.sagemaker import variants
 from local_sagemaker.sagemaker.registry import Plan
-from local_sagemaker.sagemaker.resources import Record
+from local_sagemaker.sagemaker.resources import ENDPOINT, Record
 
 DRAIN_SECONDS = 60
 LEAST_SECONDS = 60.0
@@ -43,7 +44,7 @@ class Site:
     """
 
     host: Host
-    fleet: Callable[[], Fleet]
+    fleet: Callable[..., Fleet]
     clock: Callable[[], Clock]
     alarms: Callable[[Collection[str]], Mapping[str, str]]
     stopping: threading.Event
@@ -58,6 +59,8 @@ class Endpoint:
     `report` is told each status that it comes into.
     """
 
+    kind = ENDPOINT
+
     def __init__(
         self, description: Record, plan: Plan, lock: threading.RLock, report: Tell = untold
     ) -> None:
@@ -70,8 +73,23 @@ class Endpoint:
 
     @property
     def name(self) -> str:
-        """Return its name."""
+        """Return the endpoint's name."""
         return str(self.description["EndpointName"])
+
+    @property
+    def key(self) -> str:
+        """Return the name by which it is found among those of its kind."""
+        return self.name
+
+    @property
+    def title(self) -> str:
+        """Return its kind and name, for the log."""
+        return f"{self.kind.words} {self.key}"
+
+    @property
+    def hosts_components(self) -> bool:
+        """Whether its instances have no model, but room for inference components."""
+        return hosts_components(self.plan.config)
 
     @property
     def arn(self) -> str:
@@ -104,7 +122,14 @@ class Endpoint:
     def described(self) -> Record:
         """Return what DescribeEndpoint answers."""
         with self.lock:
-            return copy.deepcopy({**self.description, **self._capture(), **self._pools()})
+            described = copy.deepcopy({**self.description, **self._capture(), **self._pools()})
+        if self.hosts_components:
+            (variant,), (configured,) = (
+                described["ProductionVariants"], self.plan.config["ProductionVariants"]
+            )  # fmt: skip
+            if "ManagedInstanceScaling" in configured:
+                variant["ManagedInstanceScaling"] = configured["ManagedInstanceScaling"]
+        return described
 
     def set(self, **changes: Any) -> None:
         """Change members of the description; None takes one away."""
@@ -164,7 +189,11 @@ class Endpoint:
             instance = fleet.choose(
                 weights, target_model=target_model, target_variant=target_variant
             )
-            return fleet, instance
+            return (fleet, instance) if instance else None
+
+    def not_serving(self) -> ApiError:
+        """Return the answer to an invocation without a route."""
+        return not_found(self.name)
 
     def switch(self, plan: Plan) -> None:
         """The new fleet is the endpoint's from now on."""
@@ -192,7 +221,7 @@ class Endpoint:
         why = self.description.get("FailureReason")
         coming = self.description.get("PendingDeploymentSummary", {}).get("EndpointConfigName")
         config = coming or self.description.get("EndpointConfigName")
-        return f"{self.name} is {self.status}: {why or f'configuration {config}'}"
+        return f"{self.key} is {self.status}: {why or f'configuration {config}'}"
 
     def _pools(self) -> Record:
         """Return the variants with the instances of each type, where there are instance pools."""
@@ -223,6 +252,16 @@ class Endpoint:
             "KmsKeyId": config.get("KmsKeyId", ""),  # which every summary has
         }
         return {"DataCaptureConfig": summary}
+
+
+def not_found(name: str) -> ApiError:
+    """Return the answer to an invocation of an endpoint that is not there."""
+    return ApiError("ValidationError", f"Endpoint {name} of account {ACCOUNT} not found.")
+
+
+def hosts_components(config: Record) -> bool:
+    """Whether a configuration is of an endpoint of inference components."""
+    return any("ModelName" not in variant for variant in config["ProductionVariants"])
 
 
 def end(fleet: Fleet) -> None:

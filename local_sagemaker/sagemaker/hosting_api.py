@@ -38,7 +38,7 @@ class Hosting(Registry):
         self,
         host: Host,
         *,
-        fleet: Callable[[], Fleet],
+        fleet: Callable[..., Fleet],
         clock: Callable[[], Clock],
         alarms: Callable[[Collection[str]], Mapping[str, str]],
         assumable: Callable[[str], bool],
@@ -88,6 +88,8 @@ class Hosting(Registry):
         No source was found for a refusal of the configuration that serves already: it is deployed.
         """
         name = request["EndpointName"]
+        if name in self.by_name and self.by_name[name].hosts_components:
+            return self._update_in_place(request)
         scaled = self._scaled_variants(name)
         wanted = request.get("DeploymentConfig", {})
         if alarms := alarms_of(wanted):
@@ -166,7 +168,7 @@ class Hosting(Registry):
             _refuse_unless(endpoint, "InService", "Failed", "UpdateRollbackFailed")
             endpoint.set(EndpointStatus="Deleting")
         self._deregister(name)
-        self._in_background(self._take_down, endpoint)
+        self._in_background(self._take_down, endpoint, self.by_name)
         return {}
 
     def update_endpoint_weights_and_capacities(self, request: Record) -> Record:
@@ -178,6 +180,11 @@ class Hosting(Registry):
         with self._lock:
             endpoint = ENDPOINT.find(self.by_name, request["EndpointName"])
             _refuse_unless(endpoint, "InService")
+            if endpoint.hosts_components and any("DesiredInstanceCount" in it for it in wanted):
+                raise invalid(
+                    "The local SageMaker counts the instances of inference components by "
+                    "ManagedInstanceScaling: leave out DesiredInstanceCount."
+                )
             check_desired(wanted, [it["VariantName"] for it in endpoint.variants])
             desired = variants.desired(endpoint.variants, wanted)
             now = variants.counts(endpoint.variants)
@@ -194,8 +201,8 @@ class Hosting(Registry):
         """Return what serves or starts, each with its endpoint's name."""
         with self._lock:
             return [
-                (name, fleet)
-                for name, endpoint in self.by_name.items()
+                (endpoint.name, fleet)
+                for endpoint in self.deployed()
                 for fleet in (endpoint.fleet, endpoint.new)
                 if fleet is not None
             ]
@@ -205,11 +212,15 @@ class Hosting(Registry):
         with self._lock:
             return list(self.by_name.values())
 
+    def deployed(self) -> list[Endpoint]:
+        """Return what instances or copies serve."""
+        return self.endpoints()
+
     def stop(self) -> None:
         """End every wait and every instance, also those that start or finish their calls."""
         with self._lock:
             self._site.stopping.set()
-            fleets = [it for endpoint in self.by_name.values() for it in endpoint.give_up()]
+            fleets = [it for endpoint in self.deployed() for it in endpoint.give_up()]
             self.by_name.clear()
         for fleet in fleets:
             fleet.stop()
@@ -240,16 +251,58 @@ class Hosting(Registry):
             if not self._site.stopping.is_set():
                 endpoint.switch(plan)
 
-    def _take_down(self, endpoint: Endpoint) -> None:
+    def _take_down(self, endpoint: Endpoint, named: dict[str, Any]) -> None:
+        """End its fleets, and delete it from those of its kind."""
         try:
             for fleet in (endpoint.new, endpoint.fleet):
                 if fleet is not None:
                     end(fleet)
         finally:
             with self._lock:
-                if self.by_name.get(endpoint.name) is endpoint:  # else everything was stopped
-                    self._delete(ENDPOINT, self.by_name, endpoint.name)
-                    endpoint.happened(Kind.ENDPOINT_DELETED, f"{endpoint.name} is deleted.")
+                if named.get(endpoint.key) is endpoint:  # else everything was stopped
+                    self._delete(endpoint.kind, named, endpoint.key)
+                    endpoint.happened(Kind.ENDPOINT_DELETED, f"{endpoint.key} is deleted.")
+
+    def _update_in_place(self, request: Record) -> Record:
+        """Give an endpoint of inference components another configuration.
+
+        Its instances and copies go on: which of them SageMaker replaces has no source. The text of
+        the refusal: aws-samples/sample-auto-extract-ai-ocr-app#66.
+        """
+        with self._lock:
+            endpoint = ENDPOINT.find(self.by_name, request["EndpointName"])
+            _refuse_unless(endpoint, "InService")
+            plan = self._plan(request)
+            (before,), (after,) = (
+                it.config["ProductionVariants"] for it in (endpoint.plan, plan)
+            )  # fmt: skip
+            if before["InstanceType"] != after.get("InstanceType"):
+                raise invalid(
+                    "Cannot update endpoint with a different instance type for endpoints to which "
+                    "you plan to deploy Inference Components."
+                )
+            if before["VariantName"] != after["VariantName"] or "ModelName" in after:
+                raise invalid(
+                    "The local SageMaker keeps the variant of an endpoint of inference components: "
+                    f"call it {before['VariantName']}, without a ModelName."
+                )
+            if request.keys() - {"EndpointName", "EndpointConfigName"}:
+                raise invalid(
+                    "The local SageMaker updates endpoints of inference components in place: give "
+                    "EndpointName and EndpointConfigName only."
+                )
+            endpoint.set(EndpointStatus="Updating", FailureReason=None)
+        self._in_background(self._reconfigure, endpoint, plan)
+        return {"EndpointArn": endpoint.arn}
+
+    def _reconfigure(self, endpoint: Endpoint, plan: Plan) -> None:
+        self._site.clock().fill(LEAST_SECONDS, self._site.stopping)
+        with self._lock:
+            if endpoint.fleet is not None and not self._site.stopping.is_set():
+                endpoint.fleet.reconfigure(plan.config)
+                endpoint.plan = endpoint.coming = plan
+                name = plan.config["EndpointConfigName"]
+                endpoint.set(EndpointStatus="InService", EndpointConfigName=name)
 
     def _reach_desired(self, endpoint: Endpoint) -> None:
         """Scale, or be RollingBack until the instances are as many as before.
@@ -264,7 +317,7 @@ class Hosting(Registry):
         except Exception as error:
             if self._site.stopping.is_set():
                 return
-            log.warning("endpoint %s is not scaled: %s", endpoint.name, error)
+            log.warning("%s is not scaled: %s", endpoint.title, error)
             endpoint.set(
                 EndpointStatus="RollingBack",
                 ProductionVariants=variants.undesired(endpoint.variants),

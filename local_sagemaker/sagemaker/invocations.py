@@ -9,14 +9,16 @@ from typing import Any
 import botocore.session
 
 from local_sagemaker.api import error_answer, not_emulated, send_answer
-from local_sagemaker.environment import ACCOUNT
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.invocation import ClientGoneError, Invocation, Receive, Send
 from local_sagemaker.members import SUPPORTED, is_supported, refuse
+from local_sagemaker.metrics import names
 from local_sagemaker.metrics.collected import Collected, Place
 from local_sagemaker.metrics.invocations import measured
 from local_sagemaker.sagemaker.capture import Captured, Recorder, chosen
-from local_sagemaker.sagemaker.endpoint import Endpoint
+from local_sagemaker.sagemaker.component import Component
+from local_sagemaker.sagemaker.endpoint import Endpoint, not_found
+from local_sagemaker.sagemaker.resources import COMPONENT
 from local_sagemaker.sagemaker.response_stream import StreamedInvocation
 
 OPERATIONS = {
@@ -55,9 +57,12 @@ class Invocations:
         recorder: Recorder,
         collected: Collected,
         answered: Callable[[str, str, float, bool], None] = lambda *_: None,
+        *,
+        components: Mapping[str, Component],
     ) -> None:
         self._endpoints, self._recorder = endpoints, recorder
         self._collected, self._answered = collected, answered
+        self._components = components
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Answer one invocation, or say why not."""
@@ -91,13 +96,22 @@ class Invocations:
     async def _answer(self, name: str, endpoint: Endpoint | None, invocation: Invocation) -> str:
         """Have an invocation answered, and return by which variant."""
         started, failed = time.monotonic(), None
-        targets = invocation.target_model, invocation.target_variant
-        if not endpoint or not (route := endpoint.route(*targets)):
-            message = f"Endpoint {name} of account {ACCOUNT} not found."
-            raise ApiError("ValidationError", message)
+        if endpoint is None:
+            raise not_found(name)
+        component = self._component(endpoint, invocation.inference_component)
+        route = (component or endpoint).route(invocation.target_model, invocation.target_variant)
+        if route is None:
+            if component:
+                place = Place(name, component.variant, component=component.key)
+                self._collected.add(names.NO_CAPACITY_FAILURES, place, 1)
+            raise (component or endpoint).not_serving()
         fleet, instance = route
+        variant = component.variant if component else instance.variant
+        places = [Place(name, variant, config) for config in (None, fleet.config)]
+        if component:
+            places = [Place(name, variant, component=component.key)]
         try:
-            header = (b"x-amzn-invoked-production-variant", instance.variant.encode())
+            header = (b"x-amzn-invoked-production-variant", variant.encode())
             invocation.answer_headers.append(header)
             await invocation.answer_by(instance)
         except ApiError as error:
@@ -107,9 +121,37 @@ class Invocations:
             fleet.release(instance)
             instances = max(1, fleet.counts.get(instance.variant, 1))
             seconds = time.monotonic() - started
-            self._answered(name, instance.variant, seconds, failed is not None)
+            self._answered(name, variant, seconds, failed is not None)
+            per = names.OF_COPIES if component else names.OF_INSTANCES
             self._collected.add_all(
-                measured(invocation, instances=instances, seconds=seconds, error=failed),
-                [Place(name, instance.variant, config) for config in (None, fleet.config)],
+                measured(invocation, per.calls, instances=instances, seconds=seconds, error=failed),
+                places,
             )
-        return instance.variant
+        return variant
+
+    def _component(self, endpoint: Endpoint, name: str | None) -> Component | None:
+        """Return the component that an invocation names. Raise `ApiError`.
+
+        The texts of AWS: BerriAI/litellm, and the second also langchain-ai/langchain#14344.
+        """
+        if not endpoint.hosts_components:
+            if name is None:
+                return None
+            raise ApiError(
+                "ValidationError",
+                "Inference Component Name header is not allowed for endpoints to which you dont "
+                "plan to deploy inference components. Please remove the Inference Component Name "
+                "header and try again.",
+            )
+        if name is None:
+            raise ApiError(
+                "ValidationError",
+                "Inference Component Name header is required for endpoints to which you plan to "
+                "deploy inference components. Please include Inference Component Name header or "
+                "consider using SageMaker models.",
+            )
+        component = self._components.get(name)
+        if component is None or component.name != endpoint.name:  # no source
+            message = f'Could not find inference component "{COMPONENT.arn(name)}".'
+            raise ApiError("ValidationError", message)
+        return component

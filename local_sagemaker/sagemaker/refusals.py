@@ -11,6 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from local_sagemaker.errors import invalid
 from local_sagemaker.hosting.archives import S3Prefix
+from local_sagemaker.hosting.capacity import Resources
 from local_sagemaker.hosting.pools import pools
 
 if TYPE_CHECKING:
@@ -53,11 +54,15 @@ def check_endpoint_config(request: Record) -> None:
             "MetricPublishFrequencyInSeconds."
         )
     variants = request["ProductionVariants"]
+    without_model = [it["VariantName"] for it in variants if "ModelName" not in it]
+    if without_model:
+        _check_for_components(request, without_model)
     for variant in variants:
         name = variant["VariantName"]
-        if "ModelName" not in variant:
+        if "ManagedInstanceScaling" in variant and not without_model:
+            # The text: hashicorp/terraform-provider-aws#45926.
             raise invalid(
-                f"The local SageMaker has no inference components: give variant {name} a ModelName."
+                "ManagedInstanceScaling is only supported for inference component endpoints."
             )
         if "InitialInstanceCount" not in variant:  # no source
             raise invalid(f"Variant {name} needs an InitialInstanceCount.")
@@ -74,10 +79,38 @@ def check_endpoint_config(request: Record) -> None:
         raise invalid(f"The names of variants must differ: {', '.join(names)}.")
 
 
+def _check_for_components(request: Record, without_model: list[str]) -> None:
+    """Check a configuration with variants that have no Model: they host inference components."""
+    (variant, *others) = request["ProductionVariants"]
+    if others:
+        raise invalid(
+            "The local SageMaker has one variant in an endpoint of inference components: give "
+            f"{', '.join(without_model)} a ModelName, or leave out the other variants."
+        )
+    if "ExecutionRoleArn" not in request:
+        # That it is a 400: stdapi-ai/stdapi.ai#43.
+        raise invalid("ExecutionRoleArn is required for endpoints of inference components.")
+    if Resources.of(variant.get("InstanceType", "")) is None:
+        raise invalid(
+            "The local SageMaker places inference components on instances of one type, whose "
+            f"resources it knows: give variant {variant['VariantName']} an InstanceType such as "
+            "ml.g5.xlarge."
+        )
+    scaling = variant.get("ManagedInstanceScaling", {})
+    if scaling.get("Status") == "ENABLED":
+        least, most = (scaling.get(name) for name in ("MinInstanceCount", "MaxInstanceCount"))
+        if least is None or most is None or not least <= variant["InitialInstanceCount"] <= most:
+            raise invalid(  # no source
+                "ManagedInstanceScaling needs a MinInstanceCount of at most InitialInstanceCount, "
+                "and a MaxInstanceCount of at least that."
+            )
+
+
 def check_pools(request: Record, models: Mapping[str, Record]) -> None:
     """Raise `ApiError` for pools of multi-model containers, which no document of AWS names."""
     for variant in request["ProductionVariants"]:
-        modes = {models[pool.model_name]["PrimaryContainer"]["Mode"] for pool in pools(variant)}
+        names = [pool.model_name for pool in pools(variant) if pool.model_name]
+        modes = {models[name]["PrimaryContainer"]["Mode"] for name in names}
         if "InstancePools" in variant and "MultiModel" in modes:
             raise invalid(
                 f"The local SageMaker has no InstancePools for multi-model containers: give "

@@ -120,7 +120,7 @@ class Registry:
         Source: aws/sagemaker-python-sdk#2112.
         """
         names = [pool.model_name for it in config["ProductionVariants"] for pool in pools(it)]
-        return {name: MODEL.find(self._models, name) for name in names}
+        return {name: MODEL.find(self._models, name) for name in names if name is not None}
 
     def _born(self, kind: Kind, request: Record) -> Record:
         """Return the description of a resource that is created now; its tags are kept apart."""

@@ -1,4 +1,4 @@
-"""What SageMaker's three kinds of hosting resources have in common: names, ARNs, lists."""
+"""What SageMaker's kinds of hosting resources have in common: names, ARNs, lists."""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -18,11 +18,15 @@ for the other lists no source was found, and a caller that reads every page sees
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind: as the API's members begin, in words, and as in an ARN."""
+    """One kind: as the API's members begin, in words, and as in an ARN.
+
+    `more` are further members of a summary.
+    """
 
     name: str
     words: str
     path: str
+    more: tuple[str, ...] = ()
 
     def arn(self, name: str) -> str:
         """Return the ARN, which is in lower case."""
@@ -54,12 +58,17 @@ class Kind:
         and ListEndpoints, which is botocore's model: by CreationTime, the newest first.
         """
         name, status = f"{self.name}Name", f"{self.name}Status"
-        members = (name, f"{self.name}Arn", "CreationTime", "LastModifiedTime", status)
+        members = (name, f"{self.name}Arn", "CreationTime", "LastModifiedTime", status, *self.more)
+        filters = {
+            "StatusEquals": status,
+            "EndpointNameEquals": "EndpointName",
+            "VariantNameEquals": "VariantName",
+        }
         summaries = [
             {member: description[member] for member in members if member in description}
             for description in descriptions
             if request.get("NameContains", "") in description[name]
-            and request.get("StatusEquals") in (None, description.get(status))
+            and all(request.get(it) in (None, description.get(filters[it])) for it in filters)
         ]
         by = {"Name": name, "Status": status}.get(request.get("SortBy", ""), "CreationTime")
         listed, more = page(
@@ -75,3 +84,9 @@ class Kind:
 MODEL = Kind("Model", "model", "model")
 ENDPOINT_CONFIG = Kind("EndpointConfig", "endpoint configuration", "endpoint-config")
 ENDPOINT = Kind("Endpoint", "endpoint", "endpoint")
+COMPONENT = Kind(
+    "InferenceComponent",
+    "inference component",
+    "inference-component",
+    ("EndpointName", "EndpointArn", "VariantName"),
+)

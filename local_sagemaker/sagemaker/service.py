@@ -3,17 +3,18 @@
 from botocore import xform_name
 
 from local_sagemaker.api import JsonService
-from local_sagemaker.sagemaker.hosting_api import Hosting
+from local_sagemaker.sagemaker.components import Components
 
 OPERATIONS = (
     *(f"{verb}{kind}" for verb in ("Create", "Describe", "Delete")
-      for kind in ("Model", "EndpointConfig", "Endpoint")),
+      for kind in ("Model", "EndpointConfig", "Endpoint", "InferenceComponent")),
     *("ListModels", "ListEndpointConfigs", "ListEndpoints", "AddTags", "ListTags", "DeleteTags"),
-    *("UpdateEndpoint", "UpdateEndpointWeightsAndCapacities"),
+    *("UpdateEndpoint", "UpdateEndpointWeightsAndCapacities", "ListInferenceComponents"),
+    *("UpdateInferenceComponent", "UpdateInferenceComponentRuntimeConfig"),
 )  # fmt: skip
 
 
-def control_plane(hosting: Hosting) -> JsonService:
+def control_plane(hosting: Components) -> JsonService:
     """Return the service in front of what exists."""
     operations = {
         name: getattr(hosting.tags if name.endswith("Tags") else hosting, xform_name(name))

@@ -135,7 +135,7 @@ class Update:
         #49020, #48997). What a client must bear is the emptier answer; the log has the reason.
         Instances that do not start leave one (aws-controllers-k8s/sagemaker-controller#7).
         """
-        log.warning("the update of endpoint %s is rolled back: %s", self._endpoint.name, error)
+        log.warning("the update of %s is rolled back: %s", self._endpoint.title, error)
         self._endpoint.happened(
             Kind.ENDPOINT_ROLLED_BACK,
             f"The update to {self._plan.config['EndpointConfigName']} is rolled back: {error}",

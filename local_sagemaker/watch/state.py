@@ -5,10 +5,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from local_sagemaker.autoscaling.alarms import HIGH, alarms_of
+from local_sagemaker.autoscaling.scaler import TRACKING
 from local_sagemaker.autoscaling.store import Target
 from local_sagemaker.hosting.instance import Instance
 from local_sagemaker.hosting.pools import pools
 from local_sagemaker.metrics.processors import Processors
+from local_sagemaker.sagemaker.component import Component
 from local_sagemaker.sagemaker.endpoint import Endpoint
 from local_sagemaker.watch.alarms import Alarms
 from local_sagemaker.watch.events import Events
@@ -36,6 +38,7 @@ class Watch:
         self,
         *,
         endpoints: Callable[[], list[Endpoint]],
+        components: Mapping[str, Component],
         targets: Callable[[], list[Target]],
         cloudwatch: Any,
         events: Events,
@@ -45,6 +48,7 @@ class Watch:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._endpoints, self._targets = endpoints, targets
+        self._components = components
         self._events, self._traffic = events, traffic
         self._speed, self._most, self._clock = speed, most, clock
         self._started = clock()
@@ -58,8 +62,7 @@ class Watch:
         alarms, usages, endpoints = self._alarms.latest(), self._usage.latest(), self._endpoints()
         values = {alarm["name"]: alarm["value"] for alarm in alarms}
         scaling = {
-            (target.key.endpoint, target.key.variant): _scaling(target, values)
-            for target in self._targets()
+            tuple(target.key.names.values()): _scaling(target, values) for target in self._targets()
         }
         self._traffic.keep([endpoint.name for endpoint in endpoints])
         return {
@@ -88,7 +91,7 @@ class Watch:
     def _variants(
         self,
         endpoint: Endpoint,
-        scaling: Mapping[tuple[str, str], Record],
+        scaling: Mapping[tuple[str, ...], Record],
         usages: Mapping[str, Usage],
         since: float,
     ) -> Iterator[Record]:
@@ -96,28 +99,45 @@ class Watch:
         pending = described.get("PendingDeploymentSummary", {}).get("ProductionVariants", [])
         variants = {each["VariantName"]: each for each in pending + described["ProductionVariants"]}
         configured = {
-            each["VariantName"]: (each, plan.models[each["ModelName"]]["PrimaryContainer"])
+            each["VariantName"]: (each, plan.models.get(each.get("ModelName")))
             for plan in (endpoint.coming, endpoint.plan)
             for each in plan.config["ProductionVariants"]
         }
         instances = [instance for fleet in endpoint.fleets for instance in fleet.instances()]
         for name, variant in sorted(variants.items()):
-            config, container = configured[name]
+            config, model = configured[name]
             own = (_instance(each, usages) for each in instances if each.variant == name)
             yield {
                 "name": name,
                 "weight": variant["CurrentWeight"],
                 "instance_type": ", ".join(pool.instance_type for pool in pools(config)),
-                "container_mode": container.get("Mode", "SingleModel"),
+                "container_mode": model["PrimaryContainer"]["Mode"] if model else None,
                 "current_count": variant["CurrentInstanceCount"],
                 "desired_count": variant["DesiredInstanceCount"],
                 "scaling": scaling.get((endpoint.name, name)),
+                "components": [
+                    _component(each.described(), scaling.get((each.key,)))
+                    for each in list(self._components.values())
+                    if each.name == endpoint.name
+                ],
                 "processes_at_most": (
-                    self._most if variant["DesiredInstanceCount"] > self._most else None
+                    self._most if model and variant["DesiredInstanceCount"] > self._most else None
                 ),
                 "instances": list(filter(None, own)),
                 "rates": self._traffic.of(endpoint.name, name, since),
             }
+
+
+def _component(described: Record, scaling: Record | None) -> Record:
+    counts = described["RuntimeConfig"]
+    return {
+        "name": described["InferenceComponentName"],
+        "status": described["InferenceComponentStatus"],
+        "failure": described.get("FailureReason"),
+        "current_count": counts["CurrentCopyCount"],
+        "desired_count": counts["DesiredCopyCount"],
+        "scaling": scaling,
+    }
 
 
 def _endpoint(endpoint: Endpoint, variants: list[Record]) -> Record:
@@ -133,12 +153,14 @@ def _endpoint(endpoint: Endpoint, variants: list[Record]) -> Record:
 
 def _scaling(target: Target, values: Mapping[str, float | None]) -> Record:
     smallest, largest = target.limits
-    policies = [_policy(record, values) for record in target.policies.values()]
+    policies = [
+        _policy(record, values) for record in target.policies.values() if TRACKING in record
+    ]
     return {"min": smallest, "max": largest, "policies": policies}
 
 
 def _policy(record: Record, values: Mapping[str, float | None]) -> Record:
-    configuration = record["TargetTrackingScalingPolicyConfiguration"]
+    configuration = record[TRACKING]
     predefined = configuration.get("PredefinedMetricSpecification", {})
     customized = configuration.get("CustomizedMetricSpecification", {})
     return {
@@ -154,11 +176,11 @@ def _instance(instance: Instance, usages: Mapping[str, Usage]) -> Record | None:
     server = instance.server
     if server is None:
         return None
-    usage = usages.get(server.id, Usage())
+    usage, models = usages.get(server.id, Usage()), server.container.statuses()
     return {
         "id": server.id,
         "state": instance.state,
-        "calls": instance.calls,
+        "calls": instance.calls or sum(model.calls for model in models),
         "memory": usage.memory,
         "memory_limit": server.capacity.memory,
         "disk": server.container.disk_bytes,
@@ -174,6 +196,6 @@ def _instance(instance: Instance, usages: Mapping[str, Usage]) -> Record | None:
                 "answered": model.answered,
                 "disk": model.bytes,
             }
-            for model in server.container.statuses()
+            for model in models
         ],
     }

@@ -31,6 +31,30 @@ POLICY: Record = {
 }
 
 
+COMPONENT = {
+    "ServiceNamespace": "sagemaker",
+    "ResourceId": "inference-component/times",
+    "ScalableDimension": "sagemaker:inference-component:DesiredCopyCount",
+}
+STEPS: Record = {
+    **KEY,
+    "PolicyName": "wake",
+    "PolicyType": "StepScaling",
+    "StepScalingPolicyConfiguration": {
+        "AdjustmentType": "ChangeInCapacity",
+        "MetricAggregationType": "Maximum",
+        "Cooldown": 60,
+        "StepAdjustments": [{"MetricIntervalLowerBound": 0.0, "ScalingAdjustment": 1}],
+    },
+}
+
+
+def tracking(metric_type: str, target: float = 1.0) -> Record:
+    """Return the configuration of a policy on a predefined metric."""
+    specification = {"PredefinedMetricType": metric_type}
+    return {"TargetValue": target, "PredefinedMetricSpecification": specification}
+
+
 def custom(metric: str, target: float = 60.0, **more: Any) -> Record:
     """Return the configuration of a policy on a metric of somebody's own."""
     metric_specification = {"MetricName": metric, "Namespace": "Own", "Statistic": "Average"}
@@ -67,12 +91,27 @@ class Variants:
         }
         return {"EndpointStatus": self.status, "ProductionVariants": [variant]}
 
-    def update_endpoint_weights_and_capacities(self, request: Record) -> Record:
+    def describe_inference_component(self, request: Record) -> Record:
+        if request["InferenceComponentName"] != "times":
+            raise ApiError("ValidationException", "Could not find inference component.")
+        return {
+            "InferenceComponentStatus": self.status,
+            "RuntimeConfig": {"DesiredCopyCount": self.desired},
+        }
+
+    def update_inference_component_runtime_config(self, request: Record) -> Record:
+        self._ask(request["DesiredRuntimeConfig"]["CopyCount"])
+        return {}
+
+    def _ask(self, desired: int) -> None:
         if self.refusal:
             raise self.refusal
-        (wanted,) = request["DesiredWeightsAndCapacities"]
-        self.asked.append(wanted["DesiredInstanceCount"])
-        self.desired, self.status = wanted["DesiredInstanceCount"], "Updating"
+        self.asked.append(desired)
+        self.desired, self.status = desired, "Updating"
+
+    def update_endpoint_weights_and_capacities(self, request: Record) -> Record:
+        (change,) = request["DesiredWeightsAndCapacities"]
+        self._ask(change["DesiredInstanceCount"])
         return {}
 
     def settle(self) -> None:
@@ -102,8 +141,8 @@ class CloudWatch:
         assert operation == "describe_alarms"
         return self
 
-    def paginate(self, *, AlarmNamePrefix: str) -> list[Record]:  # noqa: N803
-        found = [it for name, it in self.alarms.items() if name.startswith(AlarmNamePrefix)]
+    def paginate(self) -> list[Record]:
+        found = list(self.alarms.values())
         return [{"MetricAlarms": found[:1]}, {"MetricAlarms": found[1:]}]
 
     def kind(self, kind: str, metric: str = "InvocationsPerInstance") -> Record:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.autoscaling.alarms import alarm_requests, alarm_states
+from local_sagemaker.autoscaling.alarms import AlarmState, alarm_requests, alarm_states
 from local_sagemaker.autoscaling.targets import TargetKey
 from local_sagemaker.tests.autoscaling.conftest import (
     CONFIGURATION,
@@ -88,16 +88,17 @@ def test_a_metric_of_somebodys_own_is_watched_as_it_is_given() -> None:
 def test_states_are_read_from_every_page(data: str | None) -> None:
     cloudwatch = CloudWatch()
     reason = json.dumps({"recentDatapoints": [1.0, 2.0]})
-    for name, state, told in (
-        ("TargetTracking-a", "ALARM", reason),
-        ("TargetTracking-b", "OK", data),
-        ("Other", "ALARM", reason),
+    policy = "arn:aws:autoscaling:us-east-1:000000000000:scalingPolicy:1:resource/sagemaker/e"
+    for name, state, told, action in (
+        ("TargetTracking-a", "ALARM", reason, policy),
+        ("own", "OK", data, policy),
+        ("Other", "ALARM", reason, "arn:aws:sns:us-east-1:000000000000:topic"),
     ):
-        cloudwatch.put_metric_alarm(AlarmName=name)
+        cloudwatch.put_metric_alarm(AlarmName=name, Threshold=3.0, AlarmActions=[action])
         cloudwatch.alarms[name]["StateValue"] = state
         if told:
             cloudwatch.alarms[name]["StateReasonData"] = told
     assert alarm_states(cloudwatch) == {
-        "TargetTracking-a": (True, [1.0, 2.0]),
-        "TargetTracking-b": (False, []),
+        "TargetTracking-a": AlarmState(True, [1.0, 2.0], 3.0, (policy,)),
+        "own": AlarmState(False, [], 3.0, (policy,)),
     }

@@ -8,10 +8,12 @@ from local_sagemaker.tests.autoscaling.conftest import (
     CONFIGURATION,
     KEY,
     POLICY,
+    STEPS,
     TARGET,
     CloudWatch,
     custom,
     policy,
+    tracking,
 )
 
 ARN = "arn:aws:application-autoscaling:us-east-1:000000000000"
@@ -132,7 +134,12 @@ def test_two_policies_of_a_target_have_different_metrics(scaling: AutoScaling) -
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
-        ({**POLICY, "PolicyType": "StepScaling"}, "the local SageMaker has no StepScaling"),
+        ({**POLICY, "PolicyType": "PredictiveScaling"}, "has no PredictiveScaling"),
+        ({**POLICY, "PolicyType": "StepScaling"}, "needs a StepScalingPolicyConfiguration"),
+        (
+            {**STEPS, "StepScalingPolicyConfiguration": {"AdjustmentType": "ExactCapacity"}},
+            "with AdjustmentType ChangeInCapacity",
+        ),
         (policy("calls", {"TargetValue": 1.0}), "Exactly one of PredefinedMetricSpecification"),
         (
             policy("calls", {**CONFIGURATION, **custom("m")}),
@@ -148,7 +155,11 @@ def test_two_policies_of_a_target_have_different_metrics(scaling: AutoScaling) -
                     },
                 },
             ),
-            "DynamoDBReadCapacityUtilization is not of a SageMaker variant's instances",
+            "DynamoDBReadCapacityUtilization is not of sagemaker:variant:DesiredInstanceCount",
+        ),
+        (
+            policy("calls", tracking("SageMakerInferenceComponentInvocationsPerCopy")),
+            "InvocationsPerCopy is not of sagemaker:variant:DesiredInstanceCount",
         ),
         (
             policy("calls", {"TargetValue": 1.0, "CustomizedMetricSpecification": {"Metrics": []}}),

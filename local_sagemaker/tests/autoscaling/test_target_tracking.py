@@ -40,7 +40,7 @@ def policy(
     [
         (4, 101, 100, 5),  # rounded up
         (4, 75, 100, 3),
-        (4, 0, 100, 1),
+        (4, 0, 100, 0),
         (3, 0.1, 0.1, 3),  # as fractions: no step too many by what a float is not
         (3, 0.3, 0.1, 9),
     ],

@@ -76,7 +76,7 @@ def sent(logs: Logs, monkeypatch: pytest.MonkeyPatch) -> Iterator[ContainerLogs]
 
 
 def follow(sent: ContainerLogs, server: Any) -> None:
-    sent.follow("text", "only", "i-0123456789abcdef0", server)
+    sent.follow(GROUP, "only/i-0123456789abcdef0", server)
 
 
 def test_lines_are_in_a_stream_of_variant_and_instance(

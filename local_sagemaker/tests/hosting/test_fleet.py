@@ -556,7 +556,7 @@ def test_what_a_server_writes_is_followed_and_what_happens_to_its_models_told(
     fleet = started(observed, "text", config({}), {"m": model()})
     made = running(fleet)
     assert re.fullmatch("i-[0-9a-f]{17}", made.id)
-    assert followed == [("text", "v1", made.id, made.triton)]
+    assert followed == [("/aws/sagemaker/Endpoints/text", f"v1/{made.id}", made.triton)]
     container: Any = made.container
     container._report("loaded")
     assert told == [("text", "v1", made.id, "loaded")]

@@ -91,9 +91,12 @@ async def endpoint(script: Script) -> AsyncIterator[tuple[Container, int]]:
     running = Running(triton, SingleModelContainer(), Path(), Capacity(memory=1, disk=1))
     instance.running = running
     fleet = SimpleNamespace(release=lambda _: None, counts={}, config="one")
-    text: Any = SimpleNamespace(route=lambda *_: (fleet, instance), plan=SimpleNamespace(config={}))
+    text: Any = SimpleNamespace(
+        route=lambda *_: (fleet, instance), plan=SimpleNamespace(config={}), hosts_components=False
+    )
     recorder: Any = None
-    async with served(Invocations({"text": text}, recorder, Collected(speed=1))) as port:
+    invocations = Invocations({"text": text}, recorder, Collected(speed=1), components={})
+    async with served(invocations) as port:
         yield container, port
         connections.close()
         connections._close_idle()

@@ -15,6 +15,8 @@ from local_sagemaker.metrics.instances import InstanceMetrics
 class Fleet:
     """Two instances of a variant, which stand for as many as `counts` says."""
 
+    of_copies = False
+
     def __init__(self, folder: Path, *, loaded: int | None = 3) -> None:
         self.counts = {"only": 2}
         self.seconds = 0.0
@@ -117,7 +119,9 @@ def test_calls_at_once_are_the_most_of_a_container_and_nothing_where_there_are_n
 
 
 def test_what_scaling_follows_is_zero_where_nobody_calls(measured: Measured) -> None:
-    measured.fleets.append(("starting", SimpleNamespace(counts={}, serving=lambda: {"only": []})))
+    measured.fleets.append(
+        ("starting", SimpleNamespace(counts={}, of_copies=False, serving=lambda: {"only": []}))
+    )
     measured.after(10)
     place = Place("text", "only")
     assert measured.collected.expected == {

@@ -6,6 +6,7 @@ import pytest
 
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.invocation import Invocation, model_error
+from local_sagemaker.metrics import names
 from local_sagemaker.metrics.invocations import measured
 
 NOBODY: Any = None
@@ -16,7 +17,9 @@ def of(error: ApiError | None = None, **known: Any) -> dict[str, float]:
     invocation = Invocation({}, NOBODY, NOBODY)
     for name, value in known.items():
         setattr(invocation, name, value)
-    found = list(measured(invocation, instances=4, seconds=3, error=error))
+    found = list(
+        measured(invocation, names.INVOCATIONS_PER_INSTANCE, instances=4, seconds=3, error=error)
+    )
     assert len({metric for metric, _ in found}) == len(found)
     return {metric.name: value for metric, value in found}
 

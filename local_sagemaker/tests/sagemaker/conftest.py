@@ -14,7 +14,7 @@ from local_sagemaker.happenings import Happening
 from local_sagemaker.hosting.container import Call
 from local_sagemaker.hosting.invocation import Invocation
 from local_sagemaker.quotas.account import AccountQuotas
-from local_sagemaker.sagemaker.hosting_api import Hosting
+from local_sagemaker.sagemaker.components import Components
 from local_sagemaker.sagemaker.service import control_plane
 from local_sagemaker.tests.support.waiting import eventually
 
@@ -70,6 +70,9 @@ class FakeFleet:
         self.config, self.counts = arguments[2]["EndpointConfigName"], dict(arguments[4])
         self._fleets.started.append(self)
 
+    def reconfigure(self, config: dict[str, Any]) -> None:
+        self.config = config["EndpointConfigName"]
+
     def scale(self, counts: Mapping[str, int]) -> None:
         self.events.append(f"scaling to {sum(counts.values())}")
         if self._fleets.unscalable:
@@ -114,7 +117,7 @@ class Fleets:
         self.failure: Exception | None = None
         self.unscalable: list[Exception] = []
 
-    def make(self) -> FakeFleet:
+    def make(self, copies: Any = None) -> FakeFleet:
         self.made.append(FakeFleet(self))
         return self.made[-1]
 
@@ -202,13 +205,13 @@ def hosting(
     clock: FakeClock,
     alarms: dict[str, str],
     quotas: AccountQuotas,
-) -> Hosting:
+) -> Components:
     """SageMaker's hosting with model `m` and the configurations `one` and `two`."""
     s3.objects["models", "m.tar.gz"] = b""
-    made = Hosting(
+    made = Components(
         SimpleNamespace(s3=s3, tell=told.append),  # type: ignore[arg-type]
-        fleet=fleets.make,  # type: ignore[arg-type]
-        clock=lambda: clock,  # type: ignore[arg-type, return-value]
+        fleet=fleets.make,
+        clock=lambda: clock,
         alarms=lambda names: {it: alarms[it] for it in names if it in alarms},
         assumable=lambda role: role.endswith("/known"),
         quota=quotas.value,
@@ -222,7 +225,7 @@ def hosting(
 
 
 @pytest.fixture
-def sagemaker(hosting: Hosting) -> JsonService:
+def sagemaker(hosting: Components) -> JsonService:
     """The service in front of it."""
     return control_plane(hosting)
 

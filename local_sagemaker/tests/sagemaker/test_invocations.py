@@ -19,7 +19,7 @@ from local_sagemaker.hosting.invocation import (
     model_error,
 )
 from local_sagemaker.metrics.collected import Collected
-from local_sagemaker.sagemaker.hosting_api import Hosting
+from local_sagemaker.sagemaker.components import Components
 from local_sagemaker.sagemaker.invocations import OPERATIONS, Invocations
 from local_sagemaker.tests.conftest import ClientFor, served
 from local_sagemaker.tests.sagemaker.conftest import FakeInstance, Fleets
@@ -46,13 +46,13 @@ def collected() -> Collected:
 
 
 @pytest.fixture
-def endpoint(hosting: Hosting, fleets: Fleets, collected: Collected) -> Iterator[Invocations]:
+def endpoint(hosting: Components, fleets: Fleets, collected: Collected) -> Iterator[Invocations]:
     """InvokeEndpoint of the endpoint `Text`, which serves; in the end no call is counted."""
     hosting.create_endpoint({"EndpointName": "Text", "EndpointConfigName": "one"})
     eventually(lambda: fleets.started)
     described = hosting.describe_endpoint
     eventually(lambda: described({"EndpointName": "Text"})["EndpointStatus"] == "InService")
-    yield Invocations(hosting.by_name, NOT_CAPTURED, collected)
+    yield Invocations(hosting.by_name, NOT_CAPTURED, collected, components=hosting.components)
     assert fleets.started[0].busy == 0
 
 
@@ -77,14 +77,20 @@ def test_an_sdk_is_told_which_variant_answered(
 
 
 def test_what_was_answered_is_told_with_its_time_and_whether_it_failed(
-    hosting: Hosting,
+    hosting: Components,
     endpoint: Invocations,
     collected: Collected,
     client_for: ClientFor,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     told: list[Any] = []
-    observed = Invocations(hosting.by_name, NOT_CAPTURED, collected, lambda *it: told.append(it))
+    observed = Invocations(
+        hosting.by_name,
+        NOT_CAPTURED,
+        collected,
+        lambda *it: told.append(it),
+        components=hosting.components,
+    )
     client = client_for("sagemaker-runtime", observed)
     client.invoke_endpoint(EndpointName="Text", Body=b"{}")
     answer_with(monkeypatch, model_error(400, b"no"))
@@ -126,7 +132,6 @@ def test_an_invocation_names_its_targets_to_the_fleet(
     ("member", "value"),
     [
         ("EnableExplanations", "`true`"),
-        ("InferenceComponentName", "part"),
         ("PrefixAwareId", "user-1"),
         ("SessionId", "NEW_SESSION"),
         ("TargetContainerHostname", "second"),

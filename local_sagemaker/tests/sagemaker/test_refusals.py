@@ -11,6 +11,8 @@ from local_sagemaker.sagemaker.refusals import (
 )
 from local_sagemaker.tests.sagemaker.conftest import CONTAINER, VARIANT
 
+ROLE = {"ExecutionRoleArn": "arn:aws:iam::000000000000:role/known"}
+LIMITS = {"MinInstanceCount": 2, "MaxInstanceCount": 4}
 ONE = {**VARIANT, "ModelName": "m"}
 
 
@@ -88,8 +90,32 @@ def test_a_model_in_an_image_is_not_emulated(s3: Any) -> None:
             "MetricPublishFrequencyInSeconds.",
         ),
         (
+            {"ProductionVariants": [{**ONE, "ManagedInstanceScaling": {"Status": "ENABLED"}}]},
+            "ManagedInstanceScaling is only supported for inference component endpoints.",
+        ),
+        (
             {"ProductionVariants": [VARIANT]},
-            "The local SageMaker has no inference components: give variant only a ModelName.",
+            "ExecutionRoleArn is required for endpoints of inference components.",
+        ),
+        (
+            {**ROLE, "ProductionVariants": [VARIANT, ONE]},
+            "The local SageMaker has one variant in an endpoint of inference components: give only "
+            "a ModelName, or leave out the other variants.",
+        ),
+        (
+            {**ROLE, "ProductionVariants": [{**VARIANT, "InstanceType": "ml.p5.48xlarge"}]},
+            "The local SageMaker places inference components on instances of one type, whose "
+            "resources it knows: give variant only an InstanceType such as ml.g5.xlarge.",
+        ),
+        (
+            {
+                **ROLE,
+                "ProductionVariants": [
+                    {**VARIANT, "ManagedInstanceScaling": {"Status": "ENABLED", **LIMITS}}
+                ],
+            },
+            "ManagedInstanceScaling needs a MinInstanceCount of at most InitialInstanceCount, and "
+            "a MaxInstanceCount of at least that.",
         ),
         (
             {"ProductionVariants": [{**ONE, "InstanceType": "ml.inf1.xlarge"}]},

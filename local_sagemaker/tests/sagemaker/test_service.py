@@ -11,26 +11,47 @@ from local_sagemaker.tests.sagemaker.conftest import CONTAINER, config, model
 RESOURCE = {"ResourceArn": "arn:aws:sagemaker:us-east-1:000000000000:model/m"}
 LISTED = {"MaxResults": 1, "NextToken": "x", "NameContains": "m", "CreationTimeAfter": 1}
 TEXT = {"EndpointName": "text"}
+COMPONENT = {"InferenceComponentName": "times"}
+SPECIFICATION = {
+    "ModelName": "m",
+    "ComputeResourceRequirements": {"MinMemoryRequiredInMb": 128, "NumberOfCpuCoresRequired": 1.0},
+    "StartupParameters": {"ContainerStartupHealthCheckTimeoutInSeconds": 60},
+}
 GOOD: dict[str, dict[str, Any]] = {
     "AddTags": {**RESOURCE, "Tags": [{"Key": "a", "Value": "b"}]},
     "CreateEndpoint": {**TEXT, "EndpointConfigName": "none"},
     "CreateEndpointConfig": config("n", InitialVariantWeight=1.0),
+    "CreateInferenceComponent": {
+        **TEXT,
+        **COMPONENT,
+        "VariantName": "only",
+        "Specification": SPECIFICATION,
+        "RuntimeConfig": {"CopyCount": 1},
+    },
     "CreateModel": {**model("n", Environment={"A": "b"}), "Containers": [CONTAINER]},
     "DeleteEndpoint": TEXT,
     "DeleteEndpointConfig": {"EndpointConfigName": "one"},
+    "DeleteInferenceComponent": COMPONENT,
     "DeleteModel": {"ModelName": "m"},
     "DeleteTags": {**RESOURCE, "TagKeys": ["a"]},
     "DescribeEndpoint": TEXT,
     "DescribeEndpointConfig": {"EndpointConfigName": "one"},
+    "DescribeInferenceComponent": COMPONENT,
     "DescribeModel": {"ModelName": "m"},
     "ListEndpointConfigs": {**LISTED, "SortBy": "Name", "SortOrder": "Ascending"},
     "ListEndpoints": {**LISTED, "StatusEquals": "Failed", "LastModifiedTimeBefore": 1},
+    "ListInferenceComponents": {**LISTED, "EndpointNameEquals": "text"},
     "ListModels": LISTED,
     "ListTags": {**RESOURCE, "MaxResults": 50},
     "UpdateEndpoint": {
         **TEXT,
         "EndpointConfigName": "two",
         "ExcludeRetainedVariantProperties": [{"VariantPropertyType": "DesiredWeight"}],
+    },
+    "UpdateInferenceComponent": {**COMPONENT, "Specification": SPECIFICATION},
+    "UpdateInferenceComponentRuntimeConfig": {
+        **COMPONENT,
+        "DesiredRuntimeConfig": {"CopyCount": 1},
     },
     "UpdateEndpointWeightsAndCapacities": {
         **TEXT,

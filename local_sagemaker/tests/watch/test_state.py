@@ -84,6 +84,7 @@ class Local:
         self.events, self.traffic = Events(), Traffic()
         self.watch = Watch(
             endpoints=lambda: [self.endpoint],
+            components={},
             targets=lambda: self.targets,
             cloudwatch=CloudWatch(),
             events=self.events,

@@ -9,6 +9,7 @@ import { many, number } from "./words.js";
 
 const charts = new WeakMap(); // by the element of their variant
 const MOST_SQUARES = 24;
+const MODES = { MultiModel: "multi-model", SingleModel: "single model" };
 
 /** Show the variants of an endpoint. */
 export function showVariants(parent, endpoint, past) {
@@ -57,21 +58,28 @@ function update(element, variant, past) {
 }
 
 function told(variant) {
-  const parts = [variant.instance_type, variant.container_mode === "MultiModel" ? "multi-model" : "single model"];
+  const parts = [variant.instance_type, MODES[variant.container_mode] ?? "inference components"];
   if (variant.weight !== 1) parts.push(`weight ${variant.weight}`);
   const counts = variant.current_count === variant.desired_count
     ? many(variant.current_count, "instance")
     : `${variant.current_count} of ${many(variant.desired_count, "instance")}`;
   parts.push(counts);
   if (variant.processes_at_most !== null) parts.push(`${variant.processes_at_most} processes stand for them`);
-  if (variant.scaling) {
-    parts.push(`scales from ${variant.scaling.min} to ${variant.scaling.max}`);
-    for (const policy of variant.scaling.policies) {
-      const metric = policy.metric.replace(/^SageMakerVariant/, "");
-      parts.push(`${metric} ${number(policy.value)}, target ${number(policy.target)}`);
-    }
+  parts.push(...scaled(variant));
+  for (const component of variant.components) {
+    const counts = `${component.current_count} of ${component.desired_count} copies`;
+    parts.push(`${component.name}: ${component.status}, ${[counts, ...scaled(component)].join(", ")}`);
   }
   return parts.join(" · ");
+}
+
+function scaled({ scaling }) {
+  if (!scaling) return [];
+  const policies = scaling.policies.map((policy) => {
+    const metric = policy.metric.replace(/^SageMaker(Variant|InferenceComponent)/, "");
+    return `${metric} ${number(policy.value)}, target ${number(policy.target)}`;
+  });
+  return [`scales from ${scaling.min} to ${scaling.max}`, ...policies];
 }
 
 /** As in a review: a filled square is an instance that is there, an empty one may be added. */

@@ -39,7 +39,7 @@ export function short(id) {
   return id.slice(0, 8);
 }
 
-const OF_SCALING = /TargetTracking-endpoint\/[^/\s]+\/variant\/\S+?-(Alarm(?:High|Low))-[0-9a-f-]{36}/g;
+const OF_SCALING = /TargetTracking-(?:endpoint\/[^/\s]+\/variant|inference-component)\/\S+?-(Alarm(?:High|Low))-[0-9a-f-]{36}/g;
 
 /** A text with the alarms of scaling policies by what they are: their names are made of UUIDs. */
 export function withoutIds(text) {

@@ -1,0 +1,209 @@
+"""Where the copies of inference components run: on instances that have room for what they reserve.
+
+Only reservations count: "a scheduling reservation, not a cap" (huggingface/skills,
+hf-cloud-sagemaker-production-defaults, measured on AWS). On ml.g5.xlarge, of 16 GiB, 1024 MB were
+accepted there and 4096 MB rejected: less than an instance's memory can be reserved, how much is
+documented nowhere. Here it is all of it, but for what is known to be rejected.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import astuple, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from local_sagemaker.errors import LocalSageMakerError
+from local_sagemaker.hosting.capacity import Resources
+from local_sagemaker.hosting.pools import Pool
+
+if TYPE_CHECKING:
+    from local_sagemaker.hosting.container import ModelStatus
+    from local_sagemaker.hosting.fleet import Fleet
+    from local_sagemaker.hosting.instance import Instance, Running
+
+NO_ROOM = (
+    "There is not enough hardware resources on the instances for this endpoint to create a copy of "
+    "the inference component."
+)
+"""FailureReason; source as above."""
+
+REJECTED_MIB = {"ml.g5.xlarge": 4096}
+
+
+class NoRoomError(LocalSageMakerError):
+    """No instance has room for a copy, and no other one may be added."""
+
+    def __init__(self) -> None:
+        super().__init__(NO_ROOM)
+
+
+@dataclass(frozen=True, eq=False)
+class Slot(Pool):
+    """Resources of an instance that a copy has reserved; `number` is unique on the instance."""
+
+    host: "CopyHost"
+    component: str
+    number: int
+    needs: Resources
+    held_by: "list[Instance]" = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """Return the copy's name on its instance."""
+        return f"{self.component}/{self.number}"
+
+    def hold(self, instance: "Instance") -> None:
+        """Note the copy's processes."""
+        self.held_by.append(instance)
+
+
+class CopyHost:
+    """An instance without a model, as the server and the container of its `Instance`.
+
+    What it uses is what its copies use; calls go to them.
+    """
+
+    loaded_models = None
+
+    def __init__(self, instance_id: str, variant: Mapping[str, Any]) -> None:
+        self.id, self.variant = instance_id, str(variant["VariantName"])
+        self.resources = resources_of(variant["InstanceType"])
+        self.slots: list[Slot] = []
+        self.idle_since = time.monotonic()
+        self._ended = threading.Event()
+
+    @staticmethod
+    def of(instance: "Instance") -> "CopyHost | None":
+        """Return what an instance is, if it hosts copies and has started."""
+        container: Any = instance.running and instance.running.container
+        return container if isinstance(container, CopyHost) else None
+
+    def wait_until_healthy(self, timeout: float) -> None:
+        """Return at once: no container runs on it yet."""
+
+    def failed_ping(self, timeout: float) -> None:
+        """Return None: nothing is pinged."""
+
+    def wait(self, timeout: float) -> bool:
+        """Return whether it has ended, after `timeout` seconds at most."""
+        return self._ended.wait(timeout)
+
+    def stop(self) -> None:
+        """End it and its copies."""
+        self._ended.set()
+        for copy in list(self._copies()):
+            copy.stop()
+
+    def resident_bytes(self) -> int:
+        """Return the memory of its copies."""
+        return sum(server.triton.resident_bytes() for server in self._servers())
+
+    def cpu_seconds(self) -> float:
+        """Return the processors' seconds of its copies."""
+        return sum(server.triton.cpu_seconds() for server in self._servers())
+
+    @property
+    def disk_bytes(self) -> int:
+        """Return what the models of its copies take of the volume."""
+        return sum(server.container.disk_bytes for server in self._servers())
+
+    def statuses(self) -> "list[ModelStatus]":
+        """Return its copies, each as a model by the copy's name."""
+        return [
+            replace(status, target_model=slot.name)
+            for slot in list(self.slots)
+            for copy in slot.held_by
+            if copy.running
+            for status in copy.running.container.statuses()
+        ]
+
+    def reserved(self) -> list[Resources]:
+        """Return what its copies have reserved."""
+        return [slot.needs for slot in list(self.slots)]
+
+    def reservations(self) -> Resources:
+        """Return percent of its resources that its copies have reserved."""
+        shares = zip(
+            astuple(Resources.total(self.reserved())), astuple(self.resources), strict=True
+        )
+        return Resources(*(round(100 * part / whole, 2) if whole else 0 for part, whole in shares))
+
+    def _copies(self) -> "Iterator[Instance]":
+        return (copy for slot in list(self.slots) for copy in slot.held_by)
+
+    def _servers(self) -> "Iterator[Running]":
+        return (server for copy in self._copies() if (server := copy.running))
+
+
+def resources_of(instance_type: str) -> Resources:
+    """Return the resources of a type, which was checked when the configuration was created."""
+    resources = Resources.of(instance_type)
+    assert resources is not None
+    return resources
+
+
+class Placement:
+    """Room for copies on the instances of an endpoint, which are `fleet`.
+
+    `add` adds an instance, and returns False where there may not be more. A copy is placed on the
+    first instance with room; how SageMaker chooses without a SchedulingConfig has no source.
+    """
+
+    def __init__(self, fleet: "Fleet", instance_type: str, add: Callable[[], bool]) -> None:
+        self._fleet, self._type, self._add = fleet, instance_type, add
+        self._resources = resources_of(instance_type)
+        self._lock = threading.RLock()
+
+    def take(self, variant: Mapping[str, Any]) -> Slot:
+        """Reserve room for a copy, on another instance if need be. Raise `NoRoomError`."""
+        declared = variant["ComputeResourceRequirements"]
+        needs = Resources(
+            declared["MinMemoryRequiredInMb"],
+            declared.get("NumberOfCpuCoresRequired", 0),
+            declared.get("NumberOfAcceleratorDevicesRequired", 0),
+        )
+        if not self._fits([needs]):
+            raise NoRoomError
+        with self._lock:
+            while True:
+                for host in self._hosts().values():
+                    if self._fits([*host.reserved(), needs]):
+                        return self._slot(host, variant, needs)
+                if not self._add():
+                    raise NoRoomError
+
+    def give_back(self, pool: Pool) -> None:
+        """Free what a copy that has ended had reserved."""
+        assert isinstance(pool, Slot)
+        with self._lock:
+            pool.host.slots.remove(pool)
+            pool.host.idle_since = time.monotonic()
+
+    def release_idle(self, seconds: float, most: int) -> int:
+        """End instances that have had no copy for some time, `most` of them; return how many."""
+        with self._lock:
+            latest = time.monotonic() - seconds
+            idle = [
+                instance
+                for instance, host in self._hosts().items()
+                if not host.slots and host.idle_since <= latest
+            ][: max(0, most)]
+            self._fleet.end(idle)
+            return len(idle)
+
+    def _hosts(self) -> "dict[Instance, CopyHost]":
+        serving = (each for instances in self._fleet.serving().values() for each in instances)
+        return {instance: host for instance in serving if (host := CopyHost.of(instance))}
+
+    def _fits(self, needs: list[Resources]) -> bool:
+        rejected = REJECTED_MIB.get(self._type)
+        total = Resources.total(needs)
+        return self._resources.holds(total) and (rejected is None or total.memory < rejected)
+
+    def _slot(self, host: CopyHost, variant: Mapping[str, Any], needs: Resources) -> Slot:
+        numbers = {slot.number for slot in host.slots}
+        number = next(it for it in range(1, len(numbers) + 2) if it not in numbers)
+        model, component = variant["ModelName"], variant["VariantName"]
+        slot = Slot(self._type, model, host, component, number, needs)
+        host.slots.append(slot)
+        return slot

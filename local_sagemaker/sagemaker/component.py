@@ -1,0 +1,95 @@
+"""An inference component: what DescribeInferenceComponent answers, and its copies."""
+
+import threading
+from typing import Any
+
+from local_sagemaker.errors import ApiError
+from local_sagemaker.happenings import Tell
+from local_sagemaker.hosting.fleet import STARTUP_TIMEOUT
+from local_sagemaker.sagemaker.endpoint import Endpoint
+from local_sagemaker.sagemaker.registry import Plan
+from local_sagemaker.sagemaker.resources import COMPONENT, Record
+
+NO_CAPACITY = (
+    "Inference Component has no capacity to process this request. ApplicationAutoScaling may be "
+    "in-progress (if configured) or try to increase the capacity by invoking "
+    "UpdateInferenceComponentRuntimeConfig API."
+)
+"""Source: AWS machine learning blog, "Unlock cost savings with the new scale down to zero feature
+in SageMaker Inference"."""
+
+_STATUSES = {"RollingBack": "Updating", "UpdateRollbackFailed": "Failed"}
+"""Statuses of an endpoint that a component has not -> the one that it has instead: no source."""
+
+
+class Component(Endpoint):
+    """An inference component, deployed as an endpoint of one variant whose instances are copies.
+
+    `operation` is the one in progress, as DeleteInferenceComponent names it.
+    """
+
+    kind = COMPONENT
+
+    def __init__(
+        self, description: Record, plan: Plan, lock: threading.RLock, report: Tell
+    ) -> None:
+        super().__init__(description, plan, lock, report)
+        self.operation = "CREATE_IN_PROGRESS"
+
+    @property
+    def key(self) -> str:
+        """Return the component's name; `name` is its endpoint's."""
+        return str(self.description["InferenceComponentName"])
+
+    @property
+    def variant(self) -> str:
+        """Return the endpoint's variant that hosts it."""
+        return str(self.description["VariantName"])
+
+    @property
+    def copies(self) -> int:
+        """Return how many copies there are."""
+        return sum(sum(fleet.counts.values()) for fleet in (self.fleet, self.new) if fleet)
+
+    def described(self) -> Record:
+        """Return what DescribeInferenceComponent answers."""
+        with self.lock:
+            named = (
+                "InferenceComponentName", "InferenceComponentArn", "EndpointName", "EndpointArn",
+                "VariantName", "CreationTime", "LastModifiedTime", "FailureReason",
+                "LastDeploymentConfig",
+            )  # fmt: skip
+            (variant,) = self.variants
+            return {
+                **{name: self.description[name] for name in named if name in self.description},
+                "InferenceComponentStatus": _STATUSES.get(self.status, self.status),
+                "Specification": self.plan.config["Specification"],
+                "RuntimeConfig": {
+                    "DesiredCopyCount": variant["DesiredInstanceCount"],
+                    "CurrentCopyCount": self.copies,
+                },
+            }
+
+    def not_serving(self) -> ApiError:
+        """Return the answer to an invocation while there is no copy: nothing is queued."""
+        return ApiError("ValidationError", NO_CAPACITY)
+
+
+def component_plan(name: str, instance_type: str, specification: Record, model: Record) -> Plan:
+    """Return what copies are started from: the component as the variant of a configuration."""
+    variant: dict[str, Any] = {
+        "VariantName": name,
+        "ModelName": specification["ModelName"],
+        "InstanceType": instance_type,
+        "InitialInstanceCount": 0,
+        "ComputeResourceRequirements": specification["ComputeResourceRequirements"],
+    }
+    startup = specification.get("StartupParameters", {})
+    if STARTUP_TIMEOUT in startup:
+        variant[STARTUP_TIMEOUT] = startup[STARTUP_TIMEOUT]
+    config = {
+        "EndpointConfigName": name,
+        "ProductionVariants": [variant],
+        "Specification": specification,
+    }
+    return Plan(config, {specification["ModelName"]: model})

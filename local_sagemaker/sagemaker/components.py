@@ -1,0 +1,252 @@
+"""Inference components, as SageMaker's API has them, on the instances of their endpoints."""
+
+from functools import partial
+from typing import Any
+
+from local_sagemaker.errors import invalid
+from local_sagemaker.hosting.copies import Placement
+from local_sagemaker.hosting.launch import Host
+from local_sagemaker.sagemaker import variants
+from local_sagemaker.sagemaker.component import Component, component_plan
+from local_sagemaker.sagemaker.deployment import alarms_of, deployment
+from local_sagemaker.sagemaker.deployment_checks import check_alarms, check_deployment
+from local_sagemaker.sagemaker.endpoint import Endpoint
+from local_sagemaker.sagemaker.hosting_api import Hosting
+from local_sagemaker.sagemaker.registry import Plan
+from local_sagemaker.sagemaker.resources import COMPONENT, ENDPOINT, MODEL, Record
+from local_sagemaker.sagemaker.update import Update
+
+PROVISION_SECONDS = 105.0
+"""Of AWS's, until an instance that is added has started (AWS machine learning blog, "Unlock cost
+savings with the new scale down to zero feature": 1.75 minutes)."""
+
+IDLE_SECONDS = 600.0
+"""Of AWS's, after which an instance without a copy is ended: "after 10 additional minutes of
+inactivity" (the same blog); 12 minutes were measured (huggingface/skills,
+hf-cloud-sagemaker-production-defaults)."""
+
+
+SCALE_SECONDS = 60.0
+"""Of AWS's, between two looks at the instances."""
+
+
+class Components(Hosting):
+    """SageMaker's hosting with inference components, which are `components` by their names.
+
+    At a `speed`, what is waited for before instances are ended passes so much faster.
+    """
+
+    def __init__(self, host: Host, *, speed: float = 1, **more: Any) -> None:
+        super().__init__(host, **more)
+        self._speed = speed
+        self.components: dict[str, Component] = {}
+        self._placements: dict[Endpoint, Placement] = {}
+
+    def create_inference_component(self, request: Record) -> Record:
+        """CreateInferenceComponent: answers at once; it is InService or Failed later."""
+        name = request["InferenceComponentName"]
+        with self._lock:
+            COMPONENT.refuse_existing(self.components, name)
+            endpoint = ENDPOINT.find(self.by_name, request["EndpointName"])
+            if not endpoint.hosts_components:
+                # The text: pulumi/pulumi-aws#4940.
+                raise invalid(
+                    "Inference Components are not supported in this Endpoint. Please make sure "
+                    "this endpoint can deploy inference components."
+                )
+            if endpoint.status != "InService":  # no source
+                raise invalid(f'Cannot update in-progress endpoint "{endpoint.arn}".')
+            (variant,) = endpoint.plan.config["ProductionVariants"]
+            hosted_by = request.get("VariantName", variant["VariantName"])
+            if hosted_by != variant["VariantName"]:  # no source
+                raise invalid(f"Could not find variant {hosted_by}.")
+            count = request.get("RuntimeConfig", {}).get("CopyCount", 0)
+            if count < 1:
+                # The text: stdapi-ai/stdapi.ai#43; that RuntimeConfig is required has no source.
+                raise invalid("Inference components copy count an integer larger than 0")
+            plan = self._component_plan(name, endpoint, request.get("Specification", {}))
+            described = _counted(plan, count)
+            born = self._born(COMPONENT, {**request, "VariantName": hosted_by})
+            named = {"EndpointName": endpoint.name, "EndpointArn": endpoint.arn}
+            report = self._site.host.tell
+            component = Component({**born, **named}, plan, self._lock, report)
+            self.components[name] = component
+            fleet = self._copies(endpoint)
+            component.begin(
+                plan, fleet, described, EndpointStatus="Creating", ProductionVariants=described
+            )
+        self._in_background(self._bring_up, component, plan)
+        return {"InferenceComponentArn": born["InferenceComponentArn"]}
+
+    def update_inference_component(self, request: Record) -> Record:
+        """UpdateInferenceComponent: the old copies serve until new ones are healthy.
+
+        Without a DeploymentConfig all copies are replaced at once; what SageMaker does has no
+        source. New copies are placed beside those that they replace, so that one which fills its
+        instance needs another instance.
+        """
+        config = request.get("DeploymentConfig", {})
+        if alarms := alarms_of(config):
+            check_alarms(alarms, self._site.alarms(alarms))
+        with self._lock:
+            component = self._settled(request, "update")
+            (current,) = variants.counts(component.variants).values()
+            count = request.get("RuntimeConfig", {}).get("CopyCount", current)
+            if "Specification" not in request:
+                if "RuntimeConfig" not in request:
+                    # hashicorp/terraform-provider-aws#48894; the text has no source.
+                    raise invalid("Give a Specification or a RuntimeConfig.")
+                return self._scale(component, count)
+            endpoint = ENDPOINT.find(self.by_name, component.name)
+            plan = self._component_plan(component.key, endpoint, request["Specification"])
+            pending = _counted(plan, count)
+            counts = variants.counts(pending)
+            if count:
+                check_deployment(config, counts)
+            steps = deployment(config if count else {}, counts)
+            fleet = self._copies(endpoint)
+            kept = {"LastDeploymentConfig": config} if config else {}
+            component.operation = "UPDATE_IN_PROGRESS"
+            component.begin(plan, fleet, pending, EndpointStatus="Updating", **kept)
+            update = Update(component, plan, steps, site=self._site, new=fleet)
+        self._in_background(update.run)
+        return {"InferenceComponentArn": component.description["InferenceComponentArn"]}
+
+    def update_inference_component_runtime_config(self, request: Record) -> Record:
+        """UpdateInferenceComponentRuntimeConfig: Updating until there are as many copies."""
+        with self._lock:
+            component = self._settled(request, "update")
+            return self._scale(component, request["DesiredRuntimeConfig"]["CopyCount"])
+
+    def delete_inference_component(self, request: Record) -> Record:
+        """DeleteInferenceComponent: answers at once; it is Deleting until its calls are answered.
+
+        Also one whose endpoint is deleted: "delete-endpoint does not delete the components"
+        (huggingface/skills, hf-cloud-sagemaker-production-defaults).
+        """
+        with self._lock:
+            component = self._settled(request, "delete")
+            component.operation = "DELETE_IN_PROGRESS"
+            component.set(EndpointStatus="Deleting")
+        self._in_background(self._take_down, component, self.components)
+        return {}
+
+    def describe_inference_component(self, request: Record) -> Record:
+        """DescribeInferenceComponent."""
+        with self._lock:
+            component: Component = COMPONENT.find(
+                self.components, request["InferenceComponentName"]
+            )
+            return component.described()
+
+    def list_inference_components(self, request: Record) -> Record:
+        """ListInferenceComponents."""
+        with self._lock:
+            return COMPONENT.list((it.described() for it in self.components.values()), request)
+
+    def deployed(self) -> list[Endpoint]:
+        """Return what instances or copies serve."""
+        with self._lock:
+            return [*self.components.values(), *self.by_name.values()]
+
+    def scale_instances(self) -> None:
+        """Add or end instances where ManagedInstanceScaling says so, but for what copies need."""
+        for endpoint in self.endpoints():
+            if endpoint.hosts_components and endpoint.status == "InService":
+                (variant,) = endpoint.plan.config["ProductionVariants"]
+                scaling = variant.get("ManagedInstanceScaling", {})
+                if scaling.get("Status") == "ENABLED":
+                    self._scale_instances(endpoint, scaling["MinInstanceCount"])
+
+    def _scale_instances(self, endpoint: Endpoint, least: int) -> None:
+        ((_, count),) = variants.counts(endpoint.variants).items()
+        seconds = IDLE_SECONDS / self._speed
+        if count < least:
+            self._add_instance(endpoint)
+        elif self._placement(endpoint).release_idle(seconds, count - least):
+            self._count_instances(endpoint)
+
+    def _settled(self, request: Record, verb: str) -> Component:
+        """Return a component with no operation in progress. Raise `ApiError`.
+
+        The text, of a deletion: huggingface/skills, hf-cloud-sagemaker-production-defaults. Of
+        updates it has no source.
+        """
+        component: Component = COMPONENT.find(self.components, request["InferenceComponentName"])
+        if component.status in ("InService", "Failed", "UpdateRollbackFailed"):
+            return component
+        raise invalid(
+            f'Cannot {verb} inference component "{component.description["InferenceComponentArn"]}" '
+            f"while it is in state {component.operation}"
+        )
+
+    def _component_plan(self, name: str, endpoint: Endpoint, specification: Record) -> Plan:
+        for member in ("ModelName", "ComputeResourceRequirements"):
+            if member not in specification:
+                raise invalid(f"The local SageMaker needs {member} in the Specification.")
+        model = MODEL.find(self._models, specification["ModelName"])
+        if model["PrimaryContainer"]["Mode"] == "MultiModel":
+            raise invalid(
+                "The local SageMaker has no multi-model containers in inference components: give "
+                f"model {specification['ModelName']} the mode SingleModel."
+            )
+        (variant,) = endpoint.plan.config["ProductionVariants"]
+        return component_plan(name, variant["InstanceType"], specification, model)
+
+    def _scale(self, component: Component, count: int) -> Record:
+        desired = [{"VariantName": component.key, "DesiredInstanceCount": count}]
+        changed = variants.desired(component.variants, desired)
+        component.operation = "UPDATE_RC_IN_PROGRESS"
+        component.set(EndpointStatus="Updating", FailureReason=None, ProductionVariants=changed)
+        self._in_background(self._reach_desired, component)
+        return {"InferenceComponentArn": component.description["InferenceComponentArn"]}
+
+    # Instances
+
+    def _copies(self, endpoint: Endpoint) -> Any:
+        return self._site.fleet(self._placement(endpoint))
+
+    def _placement(self, endpoint: Endpoint) -> Placement:
+        with self._lock:
+            if endpoint not in self._placements:
+                assert endpoint.fleet is not None
+                (variant,) = endpoint.plan.config["ProductionVariants"]
+                add = partial(self._add_instance, endpoint)
+                made = Placement(endpoint.fleet, variant["InstanceType"], add)
+                self._placements[endpoint] = made
+            return self._placements[endpoint]
+
+    def _add_instance(self, endpoint: Endpoint) -> bool:
+        """Add an instance, if ManagedInstanceScaling has one; return whether it has.
+
+        Raise `ApiError` for the account's quota, and `LocalSageMakerError` for AWS's capacity.
+        """
+        (variant,) = endpoint.plan.config["ProductionVariants"]
+        scaling = variant.get("ManagedInstanceScaling", {})
+        ((name, count),) = variants.counts(endpoint.variants).items()
+        if (
+            endpoint.fleet is None
+            or scaling.get("Status") != "ENABLED"
+            or count >= scaling["MaxInstanceCount"]
+        ):
+            return False
+        self._check_quotas(endpoint.plan.config, {name: 1})
+        self._site.clock().fill(PROVISION_SECONDS, self._site.stopping)
+        endpoint.fleet.scale({name: count + 1})
+        self._count_instances(endpoint)
+        return True
+
+    def _count_instances(self, endpoint: Endpoint) -> None:
+        """Have an endpoint's description say how many instances there are."""
+        with self._lock:
+            if endpoint.fleet is not None:
+                counts = endpoint.fleet.counts
+                now = variants.counted(endpoint.variants, counts)
+                both = [{**it, "DesiredInstanceCount": it["CurrentInstanceCount"]} for it in now]
+                endpoint.set(ProductionVariants=both)
+
+
+def _counted(plan: Plan, count: int) -> list[Record]:
+    """Return the component as a variant of so many copies."""
+    members = ("CurrentInstanceCount", "DesiredInstanceCount")
+    return [{**it, **dict.fromkeys(members, count)} for it in variants.described(plan.config)]

@@ -1,0 +1,213 @@
+"""An inference component on a real Triton: to no copy and no instance, and back by one call."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+
+from local_sagemaker.sagemaker.component import NO_CAPACITY
+from local_sagemaker.settings import SPEED
+from local_sagemaker.tests.support.asking import processes
+from local_sagemaker.tests.support.endpoints import QUIET
+from local_sagemaker.tests.support.running import LocalSageMaker, local_sagemaker_in
+from local_sagemaker.tests.support.tiny_models import pack_python, times
+from local_sagemaker.tests.support.waiting import eventually
+
+NAME = {"InferenceComponentName": "twice"}
+METRIC = {
+    "Namespace": "AWS/SageMaker",
+    "MetricName": "NoCapacityInvocationFailures",
+    "Dimensions": [{"Name": "InferenceComponentName", "Value": "twice"}],
+    "Statistic": "Sum",
+    "Period": 60,
+}
+TEMPLATE: dict[str, Any] = {
+    "Role": {
+        "Type": "AWS::IAM::Role",
+        "Properties": {
+            "AssumeRolePolicyDocument": {
+                "Version": "2012-10-17",
+                "Statement": [
+                    {
+                        "Effect": "Allow",
+                        "Action": "sts:AssumeRole",
+                        "Principal": {"Service": "sagemaker.amazonaws.com"},
+                    }
+                ],
+            }
+        },
+    },
+    "Model": {
+        "Type": "AWS::SageMaker::Model",
+        "Properties": {
+            "ModelName": "twice",
+            "ExecutionRoleArn": {"Fn::GetAtt": ["Role", "Arn"]},
+            "PrimaryContainer": {
+                "Image": "sagemaker-tritonserver:24.09-py3",
+                "ModelDataUrl": "s3://models/twice.tar.gz",
+                "Environment": {**QUIET, "SAGEMAKER_TRITON_DEFAULT_MODEL_NAME": "twice"},
+            },
+        },
+    },
+    "Config": {
+        "Type": "AWS::SageMaker::EndpointConfig",
+        "Properties": {
+            "ExecutionRoleArn": {"Fn::GetAtt": ["Role", "Arn"]},
+            "ProductionVariants": [
+                {
+                    "VariantName": "AllTraffic",
+                    "InstanceType": "ml.m5.xlarge",
+                    "InitialInstanceCount": 1,
+                    "RoutingConfig": {"RoutingStrategy": "LEAST_OUTSTANDING_REQUESTS"},
+                    "ManagedInstanceScaling": {
+                        "Status": "ENABLED",
+                        "MinInstanceCount": 0,
+                        "MaxInstanceCount": 2,
+                    },
+                }
+            ],
+        },
+    },
+    "Endpoint": {
+        "Type": "AWS::SageMaker::Endpoint",
+        "Properties": {
+            "EndpointName": "shop",
+            "EndpointConfigName": {"Fn::GetAtt": ["Config", "EndpointConfigName"]},
+        },
+    },
+    "Component": {
+        "Type": "AWS::SageMaker::InferenceComponent",
+        "Properties": {
+            **NAME,
+            "EndpointName": {"Fn::GetAtt": ["Endpoint", "EndpointName"]},
+            "VariantName": "AllTraffic",
+            "RuntimeConfig": {"CopyCount": 1},
+            "Specification": {
+                "ModelName": {"Fn::GetAtt": ["Model", "ModelName"]},
+                "ComputeResourceRequirements": {
+                    "MinMemoryRequiredInMb": 1024,
+                    "NumberOfCpuCoresRequired": 1,
+                },
+            },
+        },
+    },
+    "Target": {
+        "Type": "AWS::ApplicationAutoScaling::ScalableTarget",
+        "DependsOn": "Component",
+        "Properties": {
+            "ServiceNamespace": "sagemaker",
+            "ResourceId": "inference-component/twice",
+            "ScalableDimension": "sagemaker:inference-component:DesiredCopyCount",
+            "MinCapacity": 0,
+            "MaxCapacity": 2,
+        },
+    },
+    "Tracking": {
+        "Type": "AWS::ApplicationAutoScaling::ScalingPolicy",
+        "Properties": {
+            "PolicyName": "calls",
+            "PolicyType": "TargetTrackingScaling",
+            "ScalingTargetId": {"Ref": "Target"},
+            "TargetTrackingScalingPolicyConfiguration": {
+                "TargetValue": 1000,
+                "ScaleInCooldown": 60,
+                "PredefinedMetricSpecification": {
+                    "PredefinedMetricType": "SageMakerInferenceComponentInvocationsPerCopy"
+                },
+            },
+        },
+    },
+    "Wake": {
+        "Type": "AWS::ApplicationAutoScaling::ScalingPolicy",
+        "Properties": {
+            "PolicyName": "wake",
+            "PolicyType": "StepScaling",
+            "ScalingTargetId": {"Ref": "Target"},
+            "StepScalingPolicyConfiguration": {
+                "AdjustmentType": "ChangeInCapacity",
+                "MetricAggregationType": "Maximum",
+                "Cooldown": 60,
+                "StepAdjustments": [{"MetricIntervalLowerBound": 0, "ScalingAdjustment": 1}],
+            },
+        },
+    },
+    "WakeAlarm": {
+        "Type": "AWS::CloudWatch::Alarm",
+        "Properties": {
+            **METRIC,
+            "AlarmName": "wake",
+            "AlarmActions": [{"Ref": "Wake"}],
+            "ComparisonOperator": "GreaterThanOrEqualToThreshold",
+            "Threshold": 1,
+            "EvaluationPeriods": 1,
+            "TreatMissingData": "notBreaching",
+        },
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def local_sagemaker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalSageMaker]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(SPEED, "240")
+        with local_sagemaker_in(tmp_path_factory.mktemp("local_sagemaker")) as running:
+            yield running
+
+
+def invoke() -> float:
+    tensor = {"name": "X", "shape": [1, 1], "datatype": "FP32", "data": [7]}
+    runtime: Any = boto3.client("sagemaker-runtime")
+    answer = runtime.invoke_endpoint(
+        EndpointName="shop", Body=json.dumps({"inputs": [tensor]}), **NAME
+    )
+    return float(json.loads(answer["Body"].read())["outputs"][0]["data"][0])
+
+
+def test_a_component_scales_to_zero_and_a_call_wakes_it(
+    local_sagemaker: LocalSageMaker, tmp_path: Path
+) -> None:
+    s3: Any = boto3.client("s3")
+    s3.create_bucket(Bucket="models")
+    archive = pack_python(tmp_path / "twice", times(2))
+    s3.put_object(Bucket="models", Key="twice.tar.gz", Body=archive)
+    cloudformation: Any = boto3.client("cloudformation")
+    template = json.dumps({"Resources": TEMPLATE})
+    cloudformation.create_stack(StackName="shop", TemplateBody=template)
+    waiter = {"Delay": 1, "MaxAttempts": 600}
+    cloudformation.get_waiter("stack_create_complete").wait(StackName="shop", WaiterConfig=waiter)
+
+    sagemaker: Any = boto3.client("sagemaker")
+
+    def instances() -> int:
+        (variant,) = sagemaker.describe_endpoint(EndpointName="shop")["ProductionVariants"]
+        return int(variant["CurrentInstanceCount"])
+
+    def copies() -> int:
+        described = sagemaker.describe_inference_component(**NAME)
+        return int(described["RuntimeConfig"]["CurrentCopyCount"])
+
+    assert (invoke(), copies(), instances()) == (14.0, 1, 1)
+
+    eventually(lambda: copies() == 0)
+    eventually(lambda: instances() == 0)
+    assert not list(processes(local_sagemaker.folder.instances, "tritonserver"))
+
+    with pytest.raises(ClientError) as refused:
+        invoke()
+    assert refused.value.response["Error"] == {"Code": "ValidationError", "Message": NO_CAPACITY}
+    assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == 400
+
+    eventually(lambda: copies() == 1)
+    assert (invoke(), instances()) == (14.0, 1)
+
+    logs: Any = boto3.client("logs")
+    group = "/aws/sagemaker/InferenceComponents/twice"
+    eventually(lambda: len(logs.describe_log_streams(logGroupName=group)["logStreams"]) == 2)
+    cloudformation.delete_stack(StackName="shop")
+    cloudformation.get_waiter("stack_delete_complete").wait(StackName="shop", WaiterConfig=waiter)
+    assert sagemaker.list_inference_components()["InferenceComponents"] == []
+    assert not list(processes(local_sagemaker.folder.instances, "tritonserver"))

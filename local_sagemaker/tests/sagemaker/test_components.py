@@ -1,0 +1,361 @@
+"""Inference components: their lifecycle as AWS has it, and what is refused."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from local_sagemaker.errors import ApiError, LocalSageMakerError
+from local_sagemaker.sagemaker.components import Components
+from local_sagemaker.tests.sagemaker.conftest import VARIANT, FakeClock, Fleets, config, model
+from local_sagemaker.tests.support.waiting import eventually
+
+ROLE = "arn:aws:iam::000000000000:role/known"
+TIMES = {"InferenceComponentName": "times"}
+SPECIFICATION = {
+    "ModelName": "m",
+    "ComputeResourceRequirements": {"MinMemoryRequiredInMb": 1024},
+}
+REQUEST: dict[str, Any] = {
+    **TIMES,
+    "EndpointName": "Empty",
+    "VariantName": "only",
+    "Specification": SPECIFICATION,
+    "RuntimeConfig": {"CopyCount": 1},
+}
+
+
+def create_host(hosting: Components, name: str, **variant: Any) -> None:
+    """Create an endpoint for inference components, and wait until it is in service."""
+    request = {
+        "EndpointConfigName": f"{name}-config",
+        "ExecutionRoleArn": ROLE,
+        "ProductionVariants": [{**VARIANT, **variant}],
+    }
+    hosting.create_endpoint_config(request)
+    hosting.create_endpoint({"EndpointName": name, "EndpointConfigName": f"{name}-config"})
+    eventually(lambda: endpoint(hosting, name)["EndpointStatus"] == "InService")
+
+
+def endpoint(hosting: Components, name: str = "Empty") -> dict[str, Any]:
+    return hosting.describe_endpoint({"EndpointName": name})
+
+
+def described(hosting: Components) -> dict[str, Any]:
+    return hosting.describe_inference_component(TIMES)
+
+
+def settled(hosting: Components, status: str = "InService") -> dict[str, Any]:
+    """Return the component's description once it has a status."""
+    eventually(lambda: described(hosting)["InferenceComponentStatus"] == status)
+    return described(hosting)
+
+
+@pytest.fixture
+def host(hosting: Components) -> Components:
+    """SageMaker's hosting with the endpoint `Empty`, which has room for inference components."""
+    create_host(hosting, "Empty")
+    return hosting
+
+
+@pytest.fixture
+def serving(host: Components) -> Components:
+    """The same with the component `times`, of one copy."""
+    host.create_inference_component(REQUEST)
+    settled(host)
+    return host
+
+
+def refusal(call: Callable[..., Any], request: dict[str, Any]) -> str:
+    with pytest.raises(ApiError) as refused:
+        call(request)
+    assert refused.value.code == "ValidationException"
+    return refused.value.message
+
+
+def test_a_component_is_creating_and_then_in_service(host: Components, fleets: Fleets) -> None:
+    fleets.ready.clear()
+    answer = host.create_inference_component(REQUEST)
+    arn = "arn:aws:sagemaker:us-east-1:000000000000:inference-component/times"
+    assert answer == {"InferenceComponentArn": arn}
+    creating = described(host)
+    assert creating["InferenceComponentStatus"] == "Creating"
+    assert creating["RuntimeConfig"] == {"DesiredCopyCount": 1, "CurrentCopyCount": 0}
+    fleets.ready.set()
+    in_service = settled(host)
+    assert in_service["RuntimeConfig"] == {"DesiredCopyCount": 1, "CurrentCopyCount": 1}
+    assert in_service["Specification"] == SPECIFICATION
+    assert (in_service["EndpointName"], in_service["VariantName"]) == ("Empty", "only")
+    assert in_service["EndpointArn"] == endpoint(host)["EndpointArn"]
+    assert "FailureReason" not in in_service
+
+
+def test_copies_that_do_not_start_fail_the_component(host: Components, fleets: Fleets) -> None:
+    fleets.fail("there is no room")
+    host.create_inference_component(REQUEST)
+    assert settled(host, "Failed")["FailureReason"] == "there is no room"
+    host.delete_inference_component(TIMES)
+    eventually(lambda: not host.components)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"RuntimeConfig": {"CopyCount": 0}},
+            "Inference components copy count an integer larger than 0",
+        ),
+        ({"VariantName": "other"}, "Could not find variant other."),
+        ({"EndpointName": "none"}, 'Could not find endpoint "arn:'),
+        ({"Specification": {**SPECIFICATION, "ModelName": "none"}}, 'Could not find model "arn:'),
+        (
+            {"Specification": {**SPECIFICATION, "ModelName": "many"}},
+            "The local SageMaker has no multi-model containers in inference components",
+        ),
+        ({"Specification": {"ModelName": "m"}}, "needs ComputeResourceRequirements"),
+        (
+            {"EndpointName": "Text"},
+            "Inference Components are not supported in this Endpoint. Please make sure this "
+            "endpoint can deploy inference components.",
+        ),
+    ],
+)
+def test_a_component_that_cannot_be_is_refused(
+    host: Components, change: dict[str, Any], message: str
+) -> None:
+    host.create_model(model("many", Mode="MultiModel", ModelDataUrl="s3://models/"))
+    host.create_endpoint({"EndpointName": "Text", "EndpointConfigName": "one"})
+    assert message in refusal(host.create_inference_component, {**REQUEST, **change})
+    assert host.list_inference_components({})["InferenceComponents"] == []
+
+
+def test_a_name_is_taken_until_the_component_is_deleted(serving: Components) -> None:
+    refused = refusal(serving.create_inference_component, REQUEST)
+    assert refused.startswith('Cannot create already existing inference component "arn:')
+
+
+def test_an_endpoint_that_changes_takes_no_component(hosting: Components, fleets: Fleets) -> None:
+    create_host(hosting, "Empty")
+    hosting.by_name["Empty"].set(EndpointStatus="Updating")
+    refused = refusal(hosting.create_inference_component, REQUEST)
+    assert refused.startswith('Cannot update in-progress endpoint "arn:')
+
+
+def test_copies_come_and_go_down_to_none(serving: Components, fleets: Fleets) -> None:
+    for count in (3, 0, 1):
+        request = {**TIMES, "DesiredRuntimeConfig": {"CopyCount": count}}
+        serving.update_inference_component_runtime_config(request)
+        scaled = settled(serving)
+        counts = {"DesiredCopyCount": count, "CurrentCopyCount": count}
+        assert scaled["RuntimeConfig"] == counts
+
+
+def test_copies_without_room_are_not_kept_as_desired(serving: Components, fleets: Fleets) -> None:
+    fleets.unscalable.append(LocalSageMakerError("there is no room"))
+    serving.update_inference_component_runtime_config(
+        {**TIMES, "DesiredRuntimeConfig": {"CopyCount": 2}}
+    )
+    scaled = settled(serving)
+    assert scaled["RuntimeConfig"] == {"DesiredCopyCount": 1, "CurrentCopyCount": 1}
+    assert scaled["FailureReason"] == "there is no room"
+
+
+def test_an_update_replaces_the_copies_and_then_the_specification(
+    serving: Components, fleets: Fleets
+) -> None:
+    requirements = {"MinMemoryRequiredInMb": 2024}
+    changed = {**SPECIFICATION, "ComputeResourceRequirements": requirements}
+    fleets.ready.clear()
+    serving.update_inference_component({**TIMES, "Specification": changed})
+    updating = described(serving)
+    assert updating["InferenceComponentStatus"] == "Updating"
+    assert updating["Specification"] == SPECIFICATION
+    fleets.ready.set()
+    assert settled(serving)["Specification"] == changed
+    assert fleets.made[-2].events[-1] == "stopped"
+
+
+def test_an_update_to_a_model_that_does_not_start_is_rolled_back_with_a_reason(
+    serving: Components, fleets: Fleets
+) -> None:
+    serving.create_model(model("faulty"))
+    fleets.fail("The model data is gone.")
+    request = {**TIMES, "Specification": {**SPECIFICATION, "ModelName": "faulty"}}
+    serving.update_inference_component(request)
+    rolled_back = settled(serving)
+    assert rolled_back["Specification"]["ModelName"] == "m"
+    assert rolled_back["FailureReason"] == "The model data is gone."
+
+
+def test_a_rolling_update_goes_by_batches_of_copies(
+    serving: Components, fleets: Fleets, clock: FakeClock
+) -> None:
+    policy = {
+        "MaximumBatchSize": {"Type": "COPY_COUNT", "Value": 2},
+        "WaitIntervalInSeconds": 60,
+    }
+    serving.update_inference_component(
+        {
+            **TIMES,
+            "Specification": SPECIFICATION,
+            "RuntimeConfig": {"CopyCount": 4},
+            "DeploymentConfig": {"RollingUpdatePolicy": policy},
+        }
+    )
+    rolled = settled(serving)
+    assert rolled["RuntimeConfig"] == {"DesiredCopyCount": 4, "CurrentCopyCount": 4}
+    assert rolled["LastDeploymentConfig"] == {"RollingUpdatePolicy": policy}
+    assert fleets.made[-1].events == ["scaling to 4"]
+    assert clock.seconds == 120
+
+
+def test_an_alarm_rolls_an_update_back(
+    serving: Components, alarms: dict[str, str], clock: FakeClock
+) -> None:
+    alarms["errors"] = "OK"
+    clock.then = lambda _: alarms.update(errors="ALARM")
+    size = {"Type": "CAPACITY_PERCENT", "Value": 50}
+    serving.update_inference_component(
+        {
+            **TIMES,
+            "Specification": {**SPECIFICATION, "StartupParameters": {}},
+            "DeploymentConfig": {
+                "RollingUpdatePolicy": {"MaximumBatchSize": size, "WaitIntervalInSeconds": 60},
+                "AutoRollbackConfiguration": {"Alarms": [{"AlarmName": "errors"}]},
+            },
+        }
+    )
+    assert settled(serving)["Specification"] == SPECIFICATION
+
+
+def test_an_update_without_copies_waits_for_the_next_ones(
+    serving: Components, fleets: Fleets
+) -> None:
+    serving.update_inference_component({**TIMES, "RuntimeConfig": {"CopyCount": 0}})
+    settled(serving)
+    changed = {**SPECIFICATION, "ComputeResourceRequirements": {"MinMemoryRequiredInMb": 128}}
+    size = {"Type": "COPY_COUNT", "Value": 1}
+    rolling = {"MaximumBatchSize": size, "WaitIntervalInSeconds": 0}
+    serving.update_inference_component(
+        {
+            **TIMES,
+            "Specification": changed,
+            "DeploymentConfig": {"RollingUpdatePolicy": rolling},
+        }
+    )
+    assert settled(serving)["Specification"] == changed
+    (_, _, _, _, counts) = fleets.asked[-1]
+    assert counts == {"times": 0}
+
+
+def test_an_update_changes_something(serving: Components) -> None:
+    assert "Give a Specification" in refusal(serving.update_inference_component, TIMES)
+
+
+def test_deletions_are_refused_while_an_operation_is_in_progress(
+    host: Components, fleets: Fleets, clock: FakeClock
+) -> None:
+    def state(call: Callable[..., Any], request: dict[str, Any]) -> str:
+        return refusal(call, request).rpartition(" ")[2]
+
+    fleets.ready.clear()
+    host.create_inference_component(REQUEST)
+    arn = described(host)["InferenceComponentArn"]
+    assert refusal(host.delete_inference_component, TIMES) == (
+        f'Cannot delete inference component "{arn}" while it is in state CREATE_IN_PROGRESS'
+    )
+    fleets.ready.set()
+    settled(host)
+    clock.filled.clear()
+    scaled = {**TIMES, "DesiredRuntimeConfig": {"CopyCount": 2}}
+    host.update_inference_component_runtime_config(scaled)
+    assert state(host.delete_inference_component, TIMES) == "UPDATE_RC_IN_PROGRESS"
+    assert state(host.update_inference_component_runtime_config, scaled) == "UPDATE_RC_IN_PROGRESS"
+    clock.filled.set()
+    settled(host)
+    fleets.quiet.clear()
+    host.delete_inference_component(TIMES)
+    assert state(host.delete_inference_component, TIMES) == "DELETE_IN_PROGRESS"
+    fleets.quiet.set()
+    eventually(lambda: not host.components)
+    assert "Could not find inference component" in refusal(host.describe_inference_component, TIMES)
+
+
+def test_components_outlive_their_endpoint_and_keep_their_names(serving: Components) -> None:
+    serving.delete_endpoint({"EndpointName": "Empty"})
+    eventually(lambda: not serving.by_name)
+    assert described(serving)["InferenceComponentStatus"] == "InService"
+    create_host(serving, "Another")
+    request = {**REQUEST, "EndpointName": "Another"}
+    assert "already existing" in refusal(serving.create_inference_component, request)
+    serving.delete_inference_component(TIMES)
+    eventually(lambda: not serving.components)
+
+
+def test_lists_are_filtered_by_endpoint_and_status(serving: Components) -> None:
+    def names(**request: str) -> list[str]:
+        found = serving.list_inference_components(request)["InferenceComponents"]
+        return [it["InferenceComponentName"] for it in found]
+
+    assert names() == names(EndpointNameEquals="Empty", StatusEquals="InService") == ["times"]
+    assert names(EndpointNameEquals="Other") == names(VariantNameEquals="other") == []
+
+
+def test_an_endpoint_keeps_its_instance_type(serving: Components) -> None:
+    request = {"EndpointName": "Empty", "EndpointConfigName": "next"}
+    create_config(serving, "next", InstanceType="ml.g5.2xlarge")
+    assert refusal(serving.update_endpoint, request) == (
+        "Cannot update endpoint with a different instance type for endpoints to which you plan to "
+        "deploy Inference Components."
+    )
+
+
+def test_an_endpoint_takes_another_configuration_with_its_copies(
+    serving: Components, fleets: Fleets
+) -> None:
+    scaling = {"Status": "ENABLED", "MinInstanceCount": 0, "MaxInstanceCount": 3}
+    create_config(serving, "next", ManagedInstanceScaling=scaling)
+    made = len(fleets.made)
+    serving.update_endpoint({"EndpointName": "Empty", "EndpointConfigName": "next"})
+    eventually(lambda: endpoint(serving)["EndpointConfigName"] == "next")
+    (variant,) = endpoint(serving)["ProductionVariants"]
+    assert variant["ManagedInstanceScaling"] == scaling
+    assert len(fleets.made) == made
+    assert described(serving)["RuntimeConfig"]["CurrentCopyCount"] == 1
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        ({"EndpointConfigName": "one"}, "call it only, without a ModelName"),
+        ({"EndpointConfigName": "same", "RetainAllVariantProperties": True}, "in place"),
+    ],
+)
+def test_what_an_update_of_its_endpoint_does_not_do_is_refused(
+    serving: Components, request_: dict[str, Any], message: str
+) -> None:
+    create_config(serving, "same")
+    request = {"EndpointName": "Empty", **request_}
+    assert message in refusal(serving.update_endpoint, request)
+
+
+def test_instances_of_components_are_not_counted_by_hand(serving: Components) -> None:
+    desired = [{"VariantName": "only", "DesiredInstanceCount": 2}]
+    request = {"EndpointName": "Empty", "DesiredWeightsAndCapacities": desired}
+    refused = refusal(serving.update_endpoint_weights_and_capacities, request)
+    assert "ManagedInstanceScaling" in refused
+
+
+def create_config(hosting: Components, name: str, **variant: Any) -> None:
+    hosting.create_endpoint_config(
+        {
+            "EndpointConfigName": name,
+            "ExecutionRoleArn": ROLE,
+            "ProductionVariants": [{**VARIANT, **variant}],
+        }
+    )
+
+
+def test_configurations_with_models_are_as_before(hosting: Components) -> None:
+    hosting.create_endpoint_config(config("three"))
+    assert not hosting.by_name
