@@ -39,7 +39,7 @@ class NoRoomError(LocalSageMakerError):
 
 @dataclass(frozen=True, eq=False)
 class Slot(Pool):
-    """Resources of an instance that a copy has reserved; `number` is unique on the instance."""
+    """Resources of an instance that a copy has reserved, the `number`th of its component there."""
 
     host: "CopyHost"
     component: str
@@ -201,9 +201,9 @@ class Placement:
         return self._resources.holds(total) and (rejected is None or total.memory < rejected)
 
     def _slot(self, host: CopyHost, variant: Mapping[str, Any], needs: Resources) -> Slot:
-        numbers = {slot.number for slot in host.slots}
-        number = next(it for it in range(1, len(numbers) + 2) if it not in numbers)
         model, component = variant["ModelName"], variant["VariantName"]
+        taken = {slot.number for slot in host.slots if slot.component == component}
+        number = next(free for free in range(1, len(taken) + 2) if free not in taken)
         slot = Slot(self._type, model, host, component, number, needs)
         host.slots.append(slot)
         return slot

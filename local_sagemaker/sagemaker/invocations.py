@@ -119,12 +119,14 @@ class Invocations:
             raise
         finally:
             fleet.release(instance)
-            instances = max(1, fleet.counts.get(instance.variant, 1))
+            count = component.copies if component else fleet.counts.get(variant, 1)
             seconds = time.monotonic() - started
             self._answered(name, variant, seconds, failed is not None)
             per = names.OF_COPIES if component else names.OF_INSTANCES
             self._collected.add_all(
-                measured(invocation, per.calls, instances=instances, seconds=seconds, error=failed),
+                measured(
+                    invocation, per.calls, instances=max(1, count), seconds=seconds, error=failed
+                ),
                 places,
             )
         return variant

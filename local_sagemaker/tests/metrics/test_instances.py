@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.hosting.capacity import Capacity
+from local_sagemaker.hosting.capacity import Capacity, Resources
+from local_sagemaker.hosting.copies import CopyHost, Slot
 from local_sagemaker.metrics.collected import Place
 from local_sagemaker.metrics.gpu_trace import Load
 from local_sagemaker.metrics.instances import InstanceMetrics
@@ -149,3 +150,47 @@ def test_gpus_do_what_a_trace_says_since_the_variant_first_served(tmp_path: Path
     measured.fleets = [("text", measured.fleet)]
     measured.after(60)
     assert asked == [0, 60, 0]
+
+
+def test_copies_have_metrics_of_their_component_by_what_they_reserve(tmp_path: Path) -> None:
+    copies = Fleet(tmp_path)
+    copies.of_copies = True
+    for copy in copies.instances:
+        copy.running.capacity = Capacity(memory=500, disk=40, cpus=2.0)
+        copy.most_calls = 3
+    measured = Measured(copies)
+    measured.after(60)
+    for copy in copies.instances:
+        copy.most_calls = 3
+    assert measured.after(60, cpu=60) == {
+        "ConcurrentRequestsPerCopy": [3, 3],
+        "MemoryUtilizationNormalized": [50, 50],
+        "CPUUtilizationNormalized": [50, 50],
+        "LoadedModelCount": [3, 3],
+    }
+    assert measured.collected.places == {Place("text", "only", component="only")}
+    assert {name for name, _ in measured.collected.expected} == {
+        "Invocations",
+        "InvocationsPerCopy",
+        "ConcurrentRequestsPerCopy",
+    }
+
+
+def test_instances_of_copies_have_reservations_and_no_calls_of_their_own(tmp_path: Path) -> None:
+    host = CopyHost("i-1", {"VariantName": "only", "InstanceType": "ml.g6.12xlarge"})
+    needs = Resources(memory=host.resources.memory / 4, cpus=12, accelerators=1)
+    host.slots.append(Slot("ml.g6.12xlarge", "m", host, "times", 1, needs))
+    running = SimpleNamespace(
+        triton=host, container=host, id="i-1", capacity=Capacity(memory=1000, disk=40)
+    )
+    fleet = Fleet(tmp_path)
+    fleet.instances = [SimpleNamespace(calls=0, most_calls=0, running=running)]
+    measured = Measured(fleet)
+    assert measured.after(60) == {
+        "MemoryUtilization": [0],
+        "DiskUtilization": [0],
+        "CPUReservation": [25],
+        "MemoryReservation": [25],
+        "GPUReservation": [25],
+    }
+    assert measured.collected.expected == set()

@@ -82,7 +82,9 @@ class FakeFleet:
     def serving(self) -> dict[str, list[Any]]:
         return {name: [] for name in self.counts}
 
-    def choose(self, weights: Mapping[str, float], **_: Any) -> FakeInstance:
+    def choose(self, weights: Mapping[str, float], **_: Any) -> FakeInstance | None:
+        if not any(self.counts.values()):
+            return None
         self.weights = dict(weights)
         self.busy += 1
         return FakeInstance(self.config)

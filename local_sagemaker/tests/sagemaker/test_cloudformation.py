@@ -8,10 +8,19 @@ from local_sagemaker.errors import ApiError
 from local_sagemaker.sagemaker import cloudformation
 from local_sagemaker.sagemaker.cloudformation import (
     Endpoint,
+    InferenceComponent,
     Model,
 )
+from local_sagemaker.sagemaker.components import Components
 from local_sagemaker.sagemaker.hosting_api import Hosting
-from local_sagemaker.tests.sagemaker.conftest import CONTAINER, Fleets
+from local_sagemaker.tests.sagemaker.conftest import CONTAINER, FakeClock, Fleets
+from local_sagemaker.tests.sagemaker.test_components import (
+    REQUEST,
+    SPECIFICATION,
+    TIMES,
+    create_host,
+    described,
+)
 
 ARN = "arn:aws:sagemaker:us-east-1:000000000000"
 ONE: dict[str, Any] = {"PrimaryContainer": CONTAINER}
@@ -125,3 +134,79 @@ def test_a_deletion_ends_when_the_endpoint_is_gone(
     endpoint.delete(arn, TEXT)
     assert hosting.list_endpoints({})["Endpoints"] == []
     assert fleets.started[0].events == ["draining", "stopped"]
+
+
+@pytest.fixture
+def component(sagemaker: JsonService, hosting: Components) -> InferenceComponent:
+    create_host(hosting, "Empty")
+    return InferenceComponent(sagemaker)
+
+
+CHANGED = {
+    **REQUEST,
+    "Specification": {
+        **SPECIFICATION,
+        "ComputeResourceRequirements": {"MinMemoryRequiredInMb": "2048"},  # as templates may say
+    },
+}
+
+
+def test_a_component_is_in_service_when_it_is_created_and_after_its_updates(
+    component: InferenceComponent, hosting: Components
+) -> None:
+    size = {"Type": "CAPACITY_PERCENT", "Value": 50}
+    rolling = {"RollingUpdatePolicy": {"MaximumBatchSize": size, "WaitIntervalInSeconds": 0}}
+    first = {**REQUEST, "DeploymentConfig": rolling}
+    arn, attributes = component.create("Logical", first, "stack")
+    assert attributes == TIMES
+    assert described(hosting)["InferenceComponentStatus"] == "InService"
+    component.update(arn, first, {**CHANGED, "DeploymentConfig": rolling}, "stack")
+    updated = described(hosting)
+    assert updated["InferenceComponentStatus"] == "InService"
+    assert updated["LastDeploymentConfig"] == rolling
+    requirements = updated["Specification"]["ComputeResourceRequirements"]
+    assert requirements["MinMemoryRequiredInMb"] == 2048
+    component.delete(arn, REQUEST)
+    assert hosting.components == {}
+
+
+def test_a_component_that_fails_fails_the_resource_and_frees_its_name(
+    component: InferenceComponent, hosting: Components, fleets: Fleets
+) -> None:
+    fleets.fail("no room")
+    with pytest.raises(ValueError, match=r"^InferenceComponent times Failed: no room$"):
+        component.create("Logical", REQUEST, "stack")
+    assert hosting.components == {}
+
+
+def test_an_update_of_a_component_that_was_rolled_back_fails_the_resource(
+    component: InferenceComponent, fleets: Fleets
+) -> None:
+    arn, _ = component.create("Logical", REQUEST, "stack")
+    fleets.fail("no room")
+    with pytest.raises(ValueError, match=r"^the update of times was rolled back: no room$"):
+        component.update(arn, REQUEST, CHANGED, "stack")
+
+
+@pytest.mark.parametrize("member", ["EndpointName", "InferenceComponentName", "VariantName"])
+def test_a_component_stays_where_it_is(component: InferenceComponent, member: str) -> None:
+    arn, _ = component.create("Logical", REQUEST, "stack")
+    with pytest.raises(ValueError, match=f"does not change {member} .*: use another logical id"):
+        component.update(arn, REQUEST, {**REQUEST, member: "other"}, "stack")
+
+
+def test_a_deletion_waits_for_a_component_that_scales(
+    component: InferenceComponent,
+    hosting: Components,
+    clock: FakeClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    arn, _ = component.create("Logical", REQUEST, "stack")
+    clock.filled.clear()
+    hosting.update_inference_component_runtime_config(
+        {**TIMES, "DesiredRuntimeConfig": {"CopyCount": 2}}
+    )
+    monkeypatch.setattr("time.sleep", lambda _: clock.filled.set())
+    component.delete(arn, REQUEST)
+    assert hosting.components == {}
+    component.delete(arn, REQUEST)  # which a stack may do again

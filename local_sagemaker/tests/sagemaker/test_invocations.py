@@ -23,6 +23,12 @@ from local_sagemaker.sagemaker.components import Components
 from local_sagemaker.sagemaker.invocations import OPERATIONS, Invocations
 from local_sagemaker.tests.conftest import ClientFor, served
 from local_sagemaker.tests.sagemaker.conftest import FakeInstance, Fleets
+from local_sagemaker.tests.sagemaker.test_components import (
+    REQUEST,
+    TIMES,
+    create_host,
+    settled,
+)
 from local_sagemaker.tests.support.waiting import eventually
 
 TEXT = "/endpoints/Text/invocations"
@@ -111,7 +117,7 @@ def test_an_invocation_names_its_targets_to_the_fleet(
     asked: list[dict[str, Any]] = []
     choose = fleets.started[0].choose
 
-    def kept(weights: dict[str, float], **targets: Any) -> FakeInstance:
+    def kept(weights: dict[str, float], **targets: Any) -> FakeInstance | None:
         asked.append({"weights": weights, **targets})
         return choose(weights)
 
@@ -342,3 +348,106 @@ def test_calls_are_measured_of_the_variant_and_of_its_configuration(
         assert found["Invocations", config] == 2
         assert found["InvocationsPerInstance", config] == 0.5
         assert found["InvocationModelErrors", config] == 0
+
+
+# Inference components
+
+
+@pytest.fixture
+def components(hosting: Components, collected: Collected) -> Invocations:
+    """InvokeEndpoint of the endpoint `Empty`, which hosts the component `times`."""
+    create_host(hosting, "Empty")
+    hosting.create_inference_component(REQUEST)
+    settled(hosting)
+    return Invocations(hosting.by_name, NOT_CAPTURED, collected, components=hosting.components)
+
+
+def component_error(client: Any, code: str = "ValidationError", **names: str) -> str:
+    with pytest.raises(client.exceptions.ClientError) as refused:
+        client.invoke_endpoint(**{"EndpointName": "Empty", "Body": b"{}", **names})
+    assert refused.value.response["Error"]["Code"] == code
+    assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == 400
+    return str(refused.value.response["Error"]["Message"])
+
+
+def values(collected: Collected) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
+    """Return the sums of what was collected, by metric and dimensions."""
+    return {
+        (
+            series.metric.name,
+            tuple((each["Name"], each["Value"]) for each in series.place.dimensions),
+        ): sum(value * count for value, count in series.values.items())
+        for series in collected.take()
+    }
+
+
+TIMES_ONLY = (("InferenceComponentName", "times"),)
+
+
+def test_a_component_answers_by_its_name_and_has_metrics_of_its_own(
+    components: Invocations, hosting: Components, collected: Collected, client_for: ClientFor
+) -> None:
+    hosting.update_inference_component_runtime_config(
+        {**TIMES, "DesiredRuntimeConfig": {"CopyCount": 2}}
+    )
+    settled(hosting)
+    answer = client_for("sagemaker-runtime", components).invoke_endpoint(
+        EndpointName="Empty", InferenceComponentName="times", Body=b"{}"
+    )
+    assert answer["Body"].read() == b"times"
+    assert answer["InvokedProductionVariant"] == "only"
+    metrics = values(collected)
+    assert {dimensions for _, dimensions in metrics} == {TIMES_ONLY}
+    assert metrics["Invocations", TIMES_ONLY] == 1
+    assert metrics["InvocationsPerCopy", TIMES_ONLY] == 0.5
+    assert ("InvocationsPerInstance", TIMES_ONLY) not in metrics
+
+
+def test_a_component_without_copies_refuses_calls_and_counts_them(
+    components: Invocations, hosting: Components, collected: Collected, client_for: ClientFor
+) -> None:
+    hosting.update_inference_component_runtime_config(
+        {**TIMES, "DesiredRuntimeConfig": {"CopyCount": 0}}
+    )
+    settled(hosting)
+    client = client_for("sagemaker-runtime", components)
+    assert component_error(client, InferenceComponentName="times") == (
+        "Inference Component has no capacity to process this request. ApplicationAutoScaling may "
+        "be in-progress (if configured) or try to increase the capacity by invoking "
+        "UpdateInferenceComponentRuntimeConfig API."
+    )
+    assert values(collected) == {("NoCapacityInvocationFailures", TIMES_ONLY): 1}
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (
+            {},
+            "Inference Component Name header is required for endpoints to which you plan to deploy "
+            "inference components. Please include Inference Component Name header or consider "
+            "using SageMaker models.",
+        ),
+        (
+            {"EndpointName": "Text", "InferenceComponentName": "times"},
+            "Inference Component Name header is not allowed for endpoints to which you dont plan "
+            "to deploy inference components. Please remove the Inference Component Name header "
+            "and try again.",
+        ),
+        (
+            {"InferenceComponentName": "other"},
+            'Could not find inference component "arn:aws:sagemaker:us-east-1:000000000000:'
+            'inference-component/other".',
+        ),
+        ({"EndpointName": "none", "InferenceComponentName": "times"}, "Endpoint none of account "),
+    ],
+)
+def test_an_invocation_names_a_component_of_its_endpoint(
+    components: Invocations,
+    hosting: Components,
+    client_for: ClientFor,
+    names: dict[str, str],
+    message: str,
+) -> None:
+    hosting.create_endpoint({"EndpointName": "Text", "EndpointConfigName": "one"})
+    assert component_error(client_for("sagemaker-runtime", components), **names).startswith(message)

@@ -8,8 +8,10 @@ import pytest
 
 from local_sagemaker.autoscaling.store import Target
 from local_sagemaker.autoscaling.targets import TargetKey
+from local_sagemaker.happenings import untold
 from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.container import ModelStatus, Phase
+from local_sagemaker.sagemaker.component import Component, component_plan
 from local_sagemaker.sagemaker.endpoint import Endpoint
 from local_sagemaker.sagemaker.registry import Plan
 from local_sagemaker.watch.events import Events
@@ -81,10 +83,11 @@ class Local:
         }
         self.endpoint = Endpoint(description, plan("one", "only"), threading.RLock())
         self.targets: list[Target] = []
+        self.components: dict[str, Component] = {}
         self.events, self.traffic = Events(), Traffic()
         self.watch = Watch(
             endpoints=lambda: [self.endpoint],
-            components={},
+            components=self.components,
             targets=lambda: self.targets,
             cloudwatch=CloudWatch(),
             events=self.events,
@@ -211,3 +214,54 @@ def test_the_usage_of_servers_alone_is_looked_up(local: Local) -> None:
     local.endpoint.fleet = fleet("one", instance(7), ended)
     assert local.watch._usages() == {"i-7": Usage(600, None)}
     assert local.watch._usages() == {"i-7": Usage(600, 0.0)}
+
+
+def test_components_are_shown_with_their_copies_on_the_instances_of_their_variant(
+    local: Local,
+) -> None:
+    config = {
+        "EndpointConfigName": "empty",
+        "ProductionVariants": [{"VariantName": "only", "InstanceType": "ml.m5.xlarge"}],
+    }
+    local.endpoint.plan = local.endpoint.coming = Plan(config, {})
+    specification = {
+        "ModelName": "m",
+        "ComputeResourceRequirements": {"MinMemoryRequiredInMb": 128},
+    }
+    component = Component(
+        {
+            "InferenceComponentName": "times",
+            "EndpointName": "text",
+            "EndpointStatus": "Updating",
+            "ProductionVariants": [described("times", 3)],
+        },
+        component_plan("times", "ml.m5.xlarge", specification, {}),
+        threading.RLock(),
+        untold,
+    )
+    component.fleet = SimpleNamespace(counts={"times": 1})  # type: ignore[assignment]
+    local.components["times"] = component
+    key = TargetKey(
+        "sagemaker", "inference-component/times", "sagemaker:inference-component:DesiredCopyCount"
+    )
+    target = Target(key, {"MinCapacity": 0, "MaxCapacity": 4})
+    target.policies["wake"] = {"PolicyName": "wake", "PolicyType": "StepScaling"}
+    local.targets.append(target)
+    copy = ModelStatus("times/1", Phase.LOADED, since=90.0, calls=2, answered=7, bytes=5, folder="")
+    idle = instance(1, copy)
+    idle.calls = 0
+    local.endpoint.fleet = fleet("empty", idle)
+    shown = local.only()
+    assert (shown["container_mode"], shown["processes_at_most"]) == (None, None)
+    assert shown["components"] == [
+        {
+            "name": "times",
+            "status": "Updating",
+            "failure": None,
+            "current_count": 1,
+            "desired_count": 3,
+            "scaling": {"min": 0, "max": 4, "policies": []},
+        }
+    ]
+    (lane,) = shown["instances"]
+    assert (lane["calls"], [model["name"] for model in lane["models"]]) == (2, ["times/1"])

@@ -1,0 +1,154 @@
+"""Scaling an inference component: to no copy, and back by a step."""
+
+from typing import Any
+
+import pytest
+
+from local_sagemaker.autoscaling.alarms import HIGH, LOW
+from local_sagemaker.autoscaling.service import AutoScaling
+from local_sagemaker.errors import ApiError
+from local_sagemaker.tests.autoscaling.conftest import (
+    COMPONENT,
+    STEPS,
+    CloudWatch,
+    Time,
+    Variants,
+    policy,
+    tracking,
+)
+
+PER_COPY = "SageMakerInferenceComponentInvocationsPerCopy"
+CONCURRENT = "SageMakerInferenceComponentConcurrentRequestsPerCopyHighResolution"
+TARGET = {**COMPONENT, "MinCapacity": 0, "MaxCapacity": 4}
+
+
+class Scaled:
+    """The component `times` with two copies, a target tracking policy and a step policy."""
+
+    def __init__(
+        self, scaling: AutoScaling, variants: Variants, cloudwatch: CloudWatch, time: Time
+    ) -> None:
+        self.scaling, self.variants = scaling, variants
+        self.cloudwatch, self.time = cloudwatch, time
+        scaling.register(TARGET)
+        scaling.put_policy({**policy("calls", tracking(PER_COPY, 10.0)), **COMPONENT})
+
+    def put_steps(self, *steps: dict[str, float], threshold: float = 1.0) -> None:
+        """Put a step policy, and an alarm that names it as its action."""
+        configuration: Any = STEPS["StepScalingPolicyConfiguration"]
+        if steps:
+            configuration = {**configuration, "StepAdjustments": list(steps)}
+        request = {**STEPS, **COMPONENT, "StepScalingPolicyConfiguration": configuration}
+        arn = self.scaling.put_policy(request)["PolicyARN"]
+        self.cloudwatch.put_metric_alarm(
+            AlarmName="no-capacity",
+            MetricName="NoCapacityInvocationFailures",
+            Threshold=threshold,
+            AlarmActions=[arn],
+        )
+
+    def alarm(self, name: str, *points: float) -> None:
+        """Have the only alarm whose name contains a text in ALARM, and no other."""
+        for known, alarm in self.cloudwatch.alarms.items():
+            alarm["StateValue"] = "ALARM" if name in known else "OK"
+            alarm["StateReasonData"] = f'{{"recentDatapoints": {list(points)}}}'
+
+    def tick(self, seconds: float = 10) -> list[int]:
+        self.time.now += seconds
+        self.scaling.scaler.tick()
+        return self.variants.asked
+
+    def settle(self) -> None:
+        self.variants.settle()
+        self.tick()
+
+
+@pytest.fixture
+def scaled(scaling: AutoScaling, variants: Variants, cloudwatch: CloudWatch, time: Time) -> Scaled:
+    return Scaled(scaling, variants, cloudwatch, time)
+
+
+def test_a_component_without_calls_has_no_copy(scaled: Scaled) -> None:
+    scaled.alarm(LOW, *[0.0] * 15)
+    assert scaled.tick() == [0]
+
+
+def test_without_a_step_policy_nothing_wakes_it(scaled: Scaled) -> None:
+    scaled.variants.count = scaled.variants.desired = 0
+    scaled.alarm("none")
+    assert scaled.tick() == []
+
+
+def test_a_call_without_capacity_wakes_it_by_the_step_policy_once(scaled: Scaled) -> None:
+    scaled.put_steps()
+    scaled.variants.count = scaled.variants.desired = 0
+    scaled.alarm("no-capacity", 1.0)
+    assert scaled.tick() == [1]
+    assert scaled.tick() == [1]  # it is Updating
+    scaled.settle()
+    assert scaled.tick() == [1]  # its cooldown runs
+    assert scaled.tick(60) == [1, 2]
+    activity = scaled.scaling.describe_activities({})["ScalingActivities"][-1]
+    assert activity["Cause"] == "an alarm in state ALARM triggered policy wake"
+    assert activity["ResourceId"] == "inference-component/times"
+
+
+@pytest.mark.parametrize(("value", "copies"), [(1.0, 3), (4.0, 3), (6.0, 4), (0.5, None)])
+def test_the_breach_decides_which_step_it_is(
+    scaled: Scaled, value: float, copies: int | None
+) -> None:
+    scaled.put_steps(
+        {"MetricIntervalLowerBound": 0.0, "MetricIntervalUpperBound": 5.0, "ScalingAdjustment": 1},
+        {"MetricIntervalLowerBound": 5.0, "ScalingAdjustment": 7},  # more than the maximum
+    )
+    scaled.alarm("no-capacity", value)
+    assert scaled.tick() == ([] if copies is None else [copies])
+
+
+def test_the_policy_that_adds_more_decides(scaled: Scaled) -> None:
+    scaled.put_steps()
+    for alarm in scaled.cloudwatch.alarms.values():
+        in_alarm = HIGH in alarm["AlarmName"] or alarm["AlarmName"] == "no-capacity"
+        alarm["StateValue"] = "ALARM" if in_alarm else "OK"
+        alarm["StateReasonData"] = '{"recentDatapoints": [20.0]}'
+    assert scaled.tick() == [4]
+
+
+@pytest.mark.parametrize(
+    ("metric_type", "metric", "periods"),
+    [
+        (PER_COPY, "InvocationsPerCopy", {HIGH: (60, 3), LOW: (60, 15)}),
+        (CONCURRENT, "ConcurrentRequestsPerCopy", {HIGH: (10, 3), LOW: (10, 90)}),
+    ],
+)
+def test_alarms_watch_the_metrics_of_the_component(
+    scaling: AutoScaling,
+    cloudwatch: CloudWatch,
+    metric_type: str,
+    metric: str,
+    periods: dict[str, Any],
+) -> None:
+    scaling.register(TARGET)
+    scaling.put_policy({**policy("calls", tracking(metric_type)), **COMPONENT})
+    for kind, expected in periods.items():
+        alarm = cloudwatch.kind(kind, metric)
+        assert (alarm["Period"], alarm["EvaluationPeriods"]) == expected
+        assert alarm["Dimensions"] == [{"Name": "InferenceComponentName", "Value": "times"}]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"ResourceId": "inference-component/other"}, "Could not find inference component"),
+        ({"ResourceId": "endpoint/text/variant/only"}, "Invalid resource ID"),
+        (
+            {"ScalableDimension": "sagemaker:variant:DesiredProvisionedConcurrency"},
+            "does not scale",
+        ),
+    ],
+)
+def test_what_is_not_there_is_no_target(
+    scaling: AutoScaling, change: dict[str, str], message: str
+) -> None:
+    with pytest.raises(ApiError, match=message):
+        scaling.register({**TARGET, **change})

@@ -1,0 +1,313 @@
+"""Copies of inference components on the instances of an endpoint: by what they reserve."""
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from local_sagemaker.happenings import Happening, Kind
+from local_sagemaker.hosting import launch
+from local_sagemaker.hosting.capacity import Capacity, Resources
+from local_sagemaker.hosting.copies import NO_ROOM
+from local_sagemaker.hosting.fleet import Fleet
+from local_sagemaker.hosting.instance import Running
+from local_sagemaker.hosting.launch import Host
+from local_sagemaker.hosting.pools import NO_CAPACITY, Capacities
+from local_sagemaker.hosting.single_model_container import SingleModelContainer
+from local_sagemaker.quotas.account import AccountQuotas
+from local_sagemaker.sagemaker.components import IDLE_SECONDS, Components
+from local_sagemaker.tests.sagemaker.conftest import FakeClock
+from local_sagemaker.tests.sagemaker.test_components import ROLE
+from local_sagemaker.tests.support.waiting import eventually
+
+MIB = 1 << 20
+
+
+class Server:
+    """A copy's server, which is healthy until it is stopped."""
+
+    def __init__(self) -> None:
+        self.ended = threading.Event()
+
+    def wait_until_healthy(self, timeout: float) -> None:
+        assert timeout > 0
+
+    def wait(self, timeout: float) -> bool:
+        return self.ended.wait(timeout)
+
+    def failed_ping(self, timeout: float) -> None:
+        assert timeout > 0
+
+    def resident_bytes(self) -> int:
+        return 512 * MIB
+
+    def cpu_seconds(self) -> float:
+        return 3.0
+
+    def stop(self) -> None:
+        self.ended.set()
+
+
+class Account:
+    """An endpoint of inference components; `happened` is what the page is told."""
+
+    def __init__(self, folder: Path, s3: Any) -> None:
+        self.followed: list[tuple[str, str]] = []
+        self.happened: list[Happening] = []
+        self.capacities = Capacities({"ml.g6.xlarge": 0})
+        s3.objects["models", "m.tar.gz"] = b""
+        host = Host(
+            SimpleNamespace(isolated=False),  # type: ignore[arg-type]
+            folder,
+            folder,
+            s3,
+            instances=1,
+            follow=lambda group, stream, _: self.followed.append((group, stream)),
+            tell=self.happened.append,
+            capacities=self.capacities,
+        )
+        self.hosting = Components(
+            host,
+            fleet=Fleet,
+            clock=FakeClock,
+            alarms=lambda _: {},
+            assumable=lambda _: True,
+            quota=AccountQuotas({"ml.c5.xlarge for endpoint usage": 1}).value,
+            scaled_variants=lambda _: (),
+            deregister=lambda _: None,
+        )
+        container = {"Image": "triton", "ModelDataUrl": "s3://models/m.tar.gz"}
+        self.hosting.create_model({"ModelName": "m", "PrimaryContainer": container})
+
+    def create_endpoint(self, instance_type: str, **scaling: int) -> None:
+        managed = {"ManagedInstanceScaling": {"Status": "ENABLED", **scaling}} if scaling else {}
+        variant = {"VariantName": "only", "InstanceType": instance_type, **managed}
+        config = {
+            "EndpointConfigName": "c",
+            "ExecutionRoleArn": ROLE,
+            "ProductionVariants": [{**variant, "InitialInstanceCount": 1}],
+        }
+        self.hosting.create_endpoint_config(config)
+        self.hosting.create_endpoint({"EndpointName": "e", "EndpointConfigName": "c"})
+        eventually(lambda: self.endpoint()["EndpointStatus"] == "InService")
+
+    def create_component(self, name: str, copies: int = 1, **requirements: float) -> Any:
+        """Create a component, and return its description once it is settled."""
+        self.hosting.create_inference_component(
+            {
+                "InferenceComponentName": name,
+                "EndpointName": "e",
+                "Specification": {"ModelName": "m", "ComputeResourceRequirements": requirements},
+                "RuntimeConfig": {"CopyCount": copies},
+            }
+        )
+        return self.settled(name)
+
+    def scale(self, name: str, copies: int) -> Any:
+        desired = {"DesiredRuntimeConfig": {"CopyCount": copies}}
+        request = {"InferenceComponentName": name, **desired}
+        self.hosting.update_inference_component_runtime_config(request)
+        return self.settled(name)
+
+    def settled(self, name: str) -> Any:
+        component = self.hosting.components[name]
+        eventually(lambda: component.status in ("InService", "Failed"))
+        return component.described()
+
+    def endpoint(self) -> Any:
+        return self.hosting.describe_endpoint({"EndpointName": "e"})
+
+    def instances(self) -> int:
+        (variant,) = self.endpoint()["ProductionVariants"]
+        assert variant["CurrentInstanceCount"] == variant["DesiredInstanceCount"]
+        return int(variant["CurrentInstanceCount"])
+
+    def instance_events(self) -> list[Happening]:
+        """Return what happened to instances and copies."""
+        return [happening for happening in self.happened if happening.instance]
+
+    def placed(self) -> list[list[str]]:
+        """Return the copies of each instance."""
+        fleet: Any = self.hosting.by_name["e"].fleet
+        hosts = [each.running.container for each in fleet.serving()["only"]]
+        return [[status.target_model for status in host.statuses()] for host in hosts]
+
+
+@pytest.fixture
+def account(tmp_path: Path, s3: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Account]:
+    def begin(_: Any, folder: Path, *__: Any) -> Running:
+        server: Any = Server()
+        return Running(server, SingleModelContainer(archive="m"), folder, Capacity(1, 1))
+
+    monkeypatch.setattr(launch, "_begin_single_model", begin)
+    made = Account(tmp_path, s3)
+    yield made
+    made.hosting.stop()
+
+
+def test_copies_share_an_instance_by_what_they_reserve(account: Account) -> None:
+    account.create_endpoint("ml.m5.xlarge")
+    account.create_component("a", 2, MinMemoryRequiredInMb=4096)
+    account.create_component("b", MinMemoryRequiredInMb=8192)
+    assert account.placed() == [["a/1", "a/2", "b/1"]]
+    fleet: Any = account.hosting.by_name["e"].fleet
+    (instance,) = fleet.serving()["only"]
+    server = instance.running.triton
+    assert (server.resident_bytes(), server.cpu_seconds()) == (3 * 512 * MIB, 9.0)
+    assert server.reservations() == Resources(100.0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("instance_type", "requirements"),
+    [
+        ("ml.m5.xlarge", {"MinMemoryRequiredInMb": 16385}),
+        ("ml.m5.xlarge", {"MinMemoryRequiredInMb": 1024, "NumberOfCpuCoresRequired": 4.25}),
+        (
+            "ml.m5.xlarge",
+            {"MinMemoryRequiredInMb": 1024, "NumberOfAcceleratorDevicesRequired": 1.0},
+        ),
+        (
+            "ml.g6.12xlarge",
+            {"MinMemoryRequiredInMb": 1024, "NumberOfAcceleratorDevicesRequired": 5.0},
+        ),
+        ("ml.g5.xlarge", {"MinMemoryRequiredInMb": 4096}),
+    ],
+)
+def test_a_copy_that_no_instance_could_hold_fails_without_another_instance(
+    account: Account, instance_type: str, requirements: dict[str, Any]
+) -> None:
+    account.create_endpoint(instance_type, MinInstanceCount=0, MaxInstanceCount=4)
+    failed = account.create_component("large", **requirements)
+    assert failed["InferenceComponentStatus"] == "Failed"
+    assert failed["FailureReason"] == NO_ROOM
+    assert account.instances() == 1
+
+
+def test_accelerators_and_processors_are_reserved(account: Account) -> None:
+    account.create_endpoint("ml.g6.12xlarge")
+    two: dict[str, Any] = {
+        "NumberOfAcceleratorDevicesRequired": 2.0,
+        "NumberOfCpuCoresRequired": 24.0,
+    }
+    account.create_component("a", 2, MinMemoryRequiredInMb=1024, **two)
+    failed = account.create_component("b", MinMemoryRequiredInMb=1024, **two)
+    assert failed["FailureReason"] == NO_ROOM
+
+
+def test_instances_are_added_for_copies_and_no_more_than_managed_scaling_says(
+    account: Account,
+) -> None:
+    account.create_endpoint("ml.m5.xlarge", MinInstanceCount=1, MaxInstanceCount=2)
+    account.create_component("a", 2, MinMemoryRequiredInMb=10_000)
+    assert (account.instances(), account.placed()) == (2, [["a/1"], ["a/1"]])
+    refused = account.scale("a", 3)
+    assert refused["FailureReason"] == NO_ROOM
+    assert refused["RuntimeConfig"] == {"DesiredCopyCount": 2, "CurrentCopyCount": 2}
+    assert account.instances() == 2
+
+
+def test_without_managed_scaling_no_instance_is_added(account: Account) -> None:
+    account.create_endpoint("ml.m5.xlarge")
+    failed = account.create_component("a", 2, MinMemoryRequiredInMb=10_000)
+    assert failed["FailureReason"] == NO_ROOM
+    assert account.placed() == [[]]
+
+
+def test_a_quota_and_the_capacity_of_aws_hold_for_added_instances(account: Account) -> None:
+    account.create_endpoint("ml.c5.xlarge", MinInstanceCount=0, MaxInstanceCount=2)
+    failed = account.create_component("a", 2, MinMemoryRequiredInMb=5000)
+    assert "ml.c5.xlarge for endpoint usage" in failed["FailureReason"]
+    account.capacities._limits["ml.c5.xlarge"] = 1
+    account.hosting._quota = lambda _: 9
+    assert account.create_component("b", 2, MinMemoryRequiredInMb=5000)["FailureReason"] == (
+        NO_CAPACITY
+    )
+
+
+def test_instances_without_copies_end_after_a_while_down_to_the_minimum(
+    account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account.create_endpoint("ml.m5.xlarge", MinInstanceCount=0, MaxInstanceCount=3)
+    account.create_component("a", 3, MinMemoryRequiredInMb=10_000)
+    account.scale("a", 1)
+    account.hosting.scale_instances()
+    assert account.instances() == 3
+    now = time.monotonic()
+    monkeypatch.setattr("time.monotonic", lambda: now + IDLE_SECONDS)
+    account.hosting.scale_instances()
+    assert (account.instances(), account.placed()) == (1, [["a/1"]])
+    account.scale("a", 0)
+    account.hosting.scale_instances()
+    assert account.instances() == 1
+    monkeypatch.setattr("time.monotonic", lambda: now + 2 * IDLE_SECONDS)
+    account.hosting.scale_instances()
+    assert (account.instances(), account.placed()) == (0, [])
+    account.scale("a", 1)
+    assert (account.instances(), account.placed()) == (1, [["a/1"]])
+
+
+def test_an_instance_with_copies_is_not_ended_where_another_is_idle(
+    account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account.create_endpoint("ml.m5.xlarge", MinInstanceCount=1, MaxInstanceCount=2)
+    account.create_component("a", MinMemoryRequiredInMb=10_000)
+    account.create_component("b", MinMemoryRequiredInMb=10_000)
+    account.scale("a", 0)
+    later = time.monotonic() + IDLE_SECONDS
+    monkeypatch.setattr("time.monotonic", lambda: later)
+    account.hosting.scale_instances()
+    assert account.placed() == [["b/1"]]
+
+
+def test_a_new_minimum_adds_instances(account: Account) -> None:
+    account.create_endpoint("ml.m5.xlarge", MinInstanceCount=1, MaxInstanceCount=3)
+    config: Any = account.hosting.by_name["e"].plan.config
+    config["ProductionVariants"][0]["ManagedInstanceScaling"]["MinInstanceCount"] = 2
+    account.hosting.scale_instances()
+    assert account.instances() == 2
+
+
+def test_copies_end_with_their_endpoint_and_the_component_stays(account: Account) -> None:
+    account.create_endpoint("ml.m5.xlarge")
+    account.create_component("a", 2, MinMemoryRequiredInMb=1024)
+    fleet: Any = account.hosting.components["a"].fleet
+    servers = [each.running.triton for each in fleet.serving()["a"]]
+    account.hosting.delete_endpoint({"EndpointName": "e"})
+    eventually(lambda: not account.hosting.by_name)
+    assert all(server.ended.is_set() for server in servers)
+    assert account.settled("a")["InferenceComponentStatus"] == "InService"
+    account.hosting.delete_inference_component({"InferenceComponentName": "a"})
+    eventually(lambda: not account.hosting.components)
+
+
+def test_a_copy_has_its_own_logs_and_is_on_the_page_as_a_model_of_its_instance(
+    account: Account,
+) -> None:
+    account.create_endpoint("ml.m5.xlarge")
+    account.create_component("a", MinMemoryRequiredInMb=1024, NumberOfCpuCoresRequired=2.0)
+    account.scale("a", 0)
+    (started, healthy, *of_copy) = account.instance_events()
+    assert [started.kind, healthy.kind] == [Kind.INSTANCE_STARTED, Kind.INSTANCE_HEALTHY]
+    assert [(it.kind, it.model, it.instance) for it in of_copy] == [
+        (kind, "a/1", started.instance)
+        for kind in (
+            Kind.MODEL_LOADING,
+            Kind.MODEL_LOADED,
+            Kind.MODEL_UNLOADING,
+            Kind.MODEL_UNLOADED,
+        )
+    ]
+    stream = f"only/{started.instance}-1"
+    assert account.followed == [("/aws/sagemaker/InferenceComponents/a", stream)]
+
+
+def test_a_copy_has_the_capacity_that_it_reserves(account: Account) -> None:
+    account.create_endpoint("ml.m5.xlarge")
+    account.create_component("a", MinMemoryRequiredInMb=1024, NumberOfCpuCoresRequired=2.0)
+    fleet: Any = account.hosting.components["a"].fleet
+    (copy,) = fleet.serving()["a"]
+    assert (copy.running.capacity.memory, copy.running.capacity.cpus) == (1024 * MIB, 2.0)
