@@ -183,10 +183,12 @@ class InferenceComponent(DeployedResource):
         name = self.name(physical_id, new)
         if any(old.get(it) != new.get(it) for it in _OF_A_COMPONENT):
             self._in_service(name)  # updates are refused while scaling changes the copies
-            request = {it: new[it] for it in _OF_A_COMPONENT if it in new}
+            request = typed({member: new[member] for member in _OF_A_COMPONENT if member in new})
             named = {"InferenceComponentName": name}
-            self._service.call("UpdateInferenceComponent", typed({**request, **named}))
-            if reason := self._in_service(name).get("FailureReason"):
+            self._service.call("UpdateInferenceComponent", {**request, **named})
+            described = self._in_service(name)
+            reason = described.get("FailureReason")
+            if reason and described["Specification"] != request["Specification"]:
                 raise ValueError(f"the update of {name} was rolled back: {reason}")
         return super().update(physical_id, old, new, stack)
 

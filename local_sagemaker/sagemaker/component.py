@@ -51,6 +51,16 @@ class Component(Endpoint):
         """Return how many copies there are."""
         return sum(sum(fleet.counts.values()) for fleet in (self.fleet, self.new) if fleet)
 
+    def set(self, **changes: Any) -> None:
+        """Change members of the description; the reason of a failure stays.
+
+        Also after an update that succeeds (aws-controllers-k8s/sagemaker-controller,
+        test/e2e/tests/test_inference_component.py: "consistently in testing").
+        """
+        if changes.get("FailureReason", "") is None:
+            del changes["FailureReason"]
+        super().set(**changes)
+
     def described(self) -> Record:
         """Return what DescribeInferenceComponent answers."""
         with self.lock:

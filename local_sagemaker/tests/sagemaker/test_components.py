@@ -187,6 +187,17 @@ def test_an_update_to_a_model_that_does_not_start_is_rolled_back_with_a_reason(
     assert rolled_back["FailureReason"] == "The model data is gone."
 
 
+def test_the_reason_of_a_failure_outlives_an_update_that_succeeds(
+    serving: Components, fleets: Fleets
+) -> None:
+    fleets.fail("The model data is gone.")
+    serving.update_inference_component({**TIMES, "Specification": SPECIFICATION})
+    settled(serving)
+    fleets.failure = None
+    serving.update_inference_component({**TIMES, "Specification": SPECIFICATION})
+    assert settled(serving)["FailureReason"] == "The model data is gone."
+
+
 def test_a_rolling_update_goes_by_batches_of_copies(
     serving: Components, fleets: Fleets, clock: FakeClock
 ) -> None:
