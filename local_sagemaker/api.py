@@ -53,11 +53,15 @@ class JsonService:
         except ApiError as error:
             return error_answer(error)
 
+    def input_shape(self, name: str) -> Any:
+        """Return botocore's shape of an operation's requests."""
+        return self._model.operation_model(name).input_shape
+
     def call(self, name: str, request: dict[str, Any]) -> dict[str, Any]:
         """Validate a request and run its operation. Raises `ApiError`."""
         if name not in self._operations:
             raise not_emulated(name)
-        shape: Any = self._model.operation_model(name).input_shape
+        shape = self.input_shape(name)
         try:
             report = ParamValidator().validate(request, shape)
         except RuntimeError as error:  # a timestamp of no calendar, a list too deep to show

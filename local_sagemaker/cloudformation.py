@@ -14,47 +14,12 @@ from local_sagemaker.errors import ApiError
 Created = tuple[str, dict[str, Any]]
 """A resource's physical id, and the attributes that Fn::GetAtt finds."""
 
-NUMBERS = {
-    "ContainerStartupHealthCheckTimeoutInSeconds": int,
-    "Cooldown": int,
-    "CopyCount": int,
-    "InitialInstanceCount": int,
-    "InitialVariantWeight": float,
-    "InitialSamplingPercentage": int,
-    "MaxCapacity": int,
-    "MaxInstanceCount": int,
-    "MaximumExecutionTimeoutInSeconds": int,
-    "MetricIntervalLowerBound": float,
-    "MetricIntervalUpperBound": float,
-    "MetricPublishFrequencyInSeconds": int,
-    "MinCapacity": int,
-    "MinInstanceCount": int,
-    "MinMemoryRequiredInMb": int,
-    "ModelDataDownloadTimeoutInSeconds": int,
-    "NumberOfAcceleratorDevicesRequired": float,
-    "NumberOfCpuCoresRequired": float,
-    "Priority": int,
-    "QueuedTimeoutInMinutes": int,
-    "ScaleInCooldown": int,
-    "ScaleOutCooldown": int,
-    "ScalingAdjustment": int,
-    "TargetValue": float,
-    "TerminationWaitInSeconds": int,
-    "VariantInstanceProvisionTimeoutInSeconds": int,
-    "TimeoutInMinutes": int,
-    "VolumeSizeInGB": int,
-    "WaitIntervalInSeconds": int,
-}
-BOOLEANS = {
-    "DisableScaleIn", "DynamicScalingInSuspended", "DynamicScalingOutSuspended", "EnableCapture",
-    "EnableDetailedObservability", "EnableEnhancedMetrics", "EnableNetworkIsolation",
-    "EncryptionDisabled", "PrivilegedMode", "RetainAllVariantProperties", "RetainDeploymentConfig",
-    "ScheduledScalingSuspended",
-}  # fmt: skip
-
 
 class Service(Protocol):
     """What a resource type asks."""
+
+    def input_shape(self, name: str) -> Any:
+        """Return botocore's shape of an operation's requests."""
 
     def call(self, name: str, request: dict[str, Any]) -> dict[str, Any]:
         """Return what an operation answers. Raises `ApiError`."""
@@ -65,6 +30,10 @@ class Client:
 
     def __init__(self, client: Any) -> None:
         self._client = client
+
+    def input_shape(self, name: str) -> Any:
+        """Return botocore's shape of an operation's requests."""
+        return self._client.meta.service_model.operation_model(name).input_shape
 
     def call(self, name: str, request: dict[str, Any]) -> dict[str, Any]:
         """Return what an operation answers. Raises `ApiError`."""
@@ -86,10 +55,14 @@ class ResourceType(ABC):
     def __init__(self, service: Service) -> None:
         self._service = service
 
+    def call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        """Return the answer of an operation to properties of a template. Raise `ApiError`."""
+        return self._service.call(operation, typed(request, self._service.input_shape(operation)))
+
     def call_if_found(self, operation: str, request: dict[str, Any]) -> dict[str, Any] | None:
         """Return the answer of an operation, or None if what the request names is not there."""
         try:
-            return self._service.call(operation, request)
+            return self.call(operation, request)
         except ApiError as error:
             absent = error.code == "ObjectNotFoundException"
             if not absent and not error.message.startswith("Could not find"):
@@ -182,14 +155,24 @@ def _rollback_fails(stack: dict[str, Any]) -> bool:
     return False
 
 
-def typed(properties: Any, key: str = "") -> Any:
-    """Return properties with the types that the service's API wants; templates may hold strings."""
-    if isinstance(properties, dict):
-        return {name: typed(value, name) for name, value in properties.items()}
-    if isinstance(properties, list):
-        return [typed(value, key) for value in properties]
-    if key in NUMBERS:
-        return NUMBERS[key](properties)
-    if key in BOOLEANS and isinstance(properties, str):
-        return properties.lower() == "true"
-    return properties
+def typed(value: Any, shape: Any) -> Any:
+    """Return properties with the types of a shape of the API; templates may hold strings.
+
+    What the shape does not have is left for the service to refuse.
+    """
+    match shape.type_name, value:
+        case "structure", dict():
+            members = shape.members
+            return {
+                name: typed(part, members[name]) if name in members else part
+                for name, part in value.items()
+            }
+        case "list", list():
+            return [typed(part, shape.member) for part in value]
+        case "boolean", str():
+            return value.lower() == "true"
+        case (("integer" | "long"), str()):
+            return int(value)
+        case (("float" | "double"), str() | int()):
+            return float(value)
+    return value

@@ -1,7 +1,7 @@
 """How CloudFormation makes, changes and deletes scalable targets and their policies."""
 
 from local_sagemaker.autoscaling.targets import MEMBERS, Record
-from local_sagemaker.cloudformation import Created, ResourceType, Service, typed
+from local_sagemaker.cloudformation import Created, ResourceType, Service
 
 SCHEDULED = "ScheduledActions"
 
@@ -33,10 +33,10 @@ class ScalableTarget(ResourceType):
         ScheduledAction: members as PutScheduledAction has them.
         """
         request = {name: value for name, value in new.items() if name not in (SCHEDULED, "Tags")}
-        self._service.call("RegisterScalableTarget", {**typed(request), **tags})
+        self.call("RegisterScalableTarget", {**request, **tags})
         named = {name: new[name] for name in MEMBERS}
         for action in new.get(SCHEDULED, []):
-            self._service.call("PutScheduledAction", typed({**action, **named}))
+            self.call("PutScheduledAction", {**action, **named})
         before, names = (
             {action["ScheduledActionName"] for action in properties.get(SCHEDULED, [])}
             for properties in (old, new)
@@ -55,7 +55,7 @@ class ScalingPolicy(ResourceType):
 
     def create(self, logical_id: str, properties: Record, stack: str) -> Created:
         """Put the policy."""
-        answer = self._service.call("PutScalingPolicy", typed(_policy_request(properties)))
+        answer = self.call("PutScalingPolicy", _policy_request(properties))
         return answer["PolicyARN"], {"Arn": answer["PolicyARN"]}
 
     def update(self, physical_id: str, old: Record, new: Record, stack: str) -> Created:

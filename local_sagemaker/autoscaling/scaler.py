@@ -3,15 +3,23 @@
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from local_sagemaker.autoscaling.activities import Activities
 from local_sagemaker.autoscaling.alarms import HIGH, LOW, AlarmState, alarms_of
-from local_sagemaker.autoscaling.capacity import Capacity, Hosting, capacity, set_capacity
+from local_sagemaker.autoscaling.scaled_capacity import (
+    ScaledCapacity,
+    scaled_capacity,
+    set_capacity,
+)
 from local_sagemaker.autoscaling.step_scaling import CONFIGURATION, STEP_SCALING, adjustment
 from local_sagemaker.autoscaling.store import ScalingStep, Store, Target
 from local_sagemaker.autoscaling.target_tracking import Decision, Policy, decide
 from local_sagemaker.autoscaling.targets import Record, TargetKey
 from local_sagemaker.errors import ApiError
+
+if TYPE_CHECKING:
+    from local_sagemaker.sagemaker.components import Components
 
 EVERY_SECONDS = 10
 """Between two looks at the alarms, as often as those of high resolution are evaluated. For Auto
@@ -34,7 +42,7 @@ class Scaler:
     def __init__(
         self,
         store: Store,
-        hosting: Hosting,
+        hosting: "Components",
         states: Callable[[], Mapping[str, AlarmState]],
         activities: Activities,
         *,
@@ -209,9 +217,9 @@ class Scaler:
         elif step.policy:
             target.into = ended
 
-    def _now(self, key: TargetKey) -> Capacity | None:
+    def _now(self, key: TargetKey) -> ScaledCapacity | None:
         try:
-            return capacity(self._hosting, key)
+            return scaled_capacity(self._hosting, key)
         except ApiError:
             return None
 

@@ -4,14 +4,14 @@ import copy
 import time
 import uuid
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from local_sagemaker.api import JsonService
 from local_sagemaker.autoscaling.activities import Activities
 from local_sagemaker.autoscaling.alarms import alarm_requests, alarm_states, described
-from local_sagemaker.autoscaling.capacity import Hosting, capacity
 from local_sagemaker.autoscaling.describing import describe
 from local_sagemaker.autoscaling.refusals import refuse_action, refuse_limits, refuse_policy
+from local_sagemaker.autoscaling.scaled_capacity import scaled_capacity
 from local_sagemaker.autoscaling.scaler import EVERY_SECONDS, Scaler
 from local_sagemaker.autoscaling.schedules import parse
 from local_sagemaker.autoscaling.step_scaling import CONFIGURATION
@@ -21,6 +21,9 @@ from local_sagemaker.clock import Ticker
 from local_sagemaker.environment import ACCOUNT
 from local_sagemaker.errors import ApiError, invalid
 from local_sagemaker.happenings import Tell, untold
+
+if TYPE_CHECKING:
+    from local_sagemaker.sagemaker.components import Components
 
 SUSPENDED = dict.fromkeys(
     ("DynamicScalingInSuspended", "DynamicScalingOutSuspended", "ScheduledScalingSuspended"), False
@@ -43,7 +46,7 @@ class AutoScaling:
 
     def __init__(
         self,
-        hosting: Hosting,
+        hosting: "Components",
         cloudwatch: Any,
         *,
         speed: float,
@@ -91,7 +94,7 @@ class AutoScaling:
     def register(self, request: Record) -> Record:
         """RegisterScalableTarget; a target outside its limits is scaled at once."""
         key = TargetKey.of(request)
-        capacity(self._hosting, key)  # raises for one that is not there
+        scaled_capacity(self._hosting, key)  # raises for one that is not there
         with self._store.lock:
             known = self._store.targets.get(key)
             old: Record = known.record if known else {"RoleARN": ROLE, "SuspendedState": SUSPENDED}

@@ -3,7 +3,7 @@
 import uuid
 from typing import Any
 
-from local_sagemaker.cloudformation import Created, ResourceType, Service, typed
+from local_sagemaker.cloudformation import Created, ResourceType, Service
 from local_sagemaker.codebuild import projects, settings
 
 Properties = dict[str, Any]
@@ -17,18 +17,18 @@ class Project(ResourceType):
     def create(self, logical_id: str, properties: Properties, stack: str) -> Created:
         """Create it, under a name of CloudFormation's making where the template has none."""
         name = properties.get("Name") or f"{logical_id}-{uuid.uuid4().hex[:12]}"
-        self._service.call("CreateProject", {**_request(properties), "name": name})
+        self.call("CreateProject", {**_request(properties), "name": name})
         return name, {"Arn": projects.arn(name)}
 
     def update(self, physical_id: str, old: Properties, new: Properties, stack: str) -> Created:
         """Change it; what the template no longer says is as by default again."""
         request = {**settings.DEFAULTS, **_request(new), "name": physical_id}
-        self._service.call("UpdateProject", request)
+        self.call("UpdateProject", request)
         return physical_id, {"Arn": projects.arn(physical_id)}
 
     def delete(self, physical_id: str, properties: Properties) -> None:
         """Delete it, if it is still there."""
-        self._service.call("DeleteProject", {"name": physical_id})
+        self.call("DeleteProject", {"name": physical_id})
 
 
 def resource_types(codebuild: Service) -> dict[str, ResourceType]:
@@ -37,8 +37,8 @@ def resource_types(codebuild: Service) -> dict[str, ResourceType]:
 
 
 def _request(properties: Properties) -> Properties:
-    """Return properties with the names and types that the service's API gives them."""
-    request: Properties = _renamed(typed(properties))
+    """Return properties with the names that the service's API gives them."""
+    request: Properties = _renamed(properties)
     return request
 
 

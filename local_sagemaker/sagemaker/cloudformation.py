@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from local_sagemaker.cloudformation import Created, ResourceType, Service, typed
+from local_sagemaker.cloudformation import Created, ResourceType, Service
 
 STABILIZE_SECONDS = 9 * 3600
 """More than an update may take: 8 hours, the most of MaximumExecutionTimeoutInSeconds."""
@@ -21,8 +21,8 @@ class HostingResource(ResourceType):
     def create(self, logical_id: str, properties: Properties, stack: str) -> Created:
         """Create it, under a name of CloudFormation's making where the template has none."""
         name = properties.get(f"{self.kind}Name") or _generated_name(stack, logical_id)
-        request = typed({**self.request(properties), f"{self.kind}Name": name})
-        answer = self._service.call(f"Create{self.kind}", request)
+        request = {**self.request(properties), f"{self.kind}Name": name}
+        answer = self.call(f"Create{self.kind}", request)
         return answer[f"{self.kind}Arn"], {f"{self.kind}Name": name}
 
     def update(self, physical_id: str, old: Properties, new: Properties, stack: str) -> Created:
@@ -30,8 +30,8 @@ class HostingResource(ResourceType):
         before, after = ({it["Key"]: it for it in each.get("Tags", [])} for each in (old, new))
         arn = {"ResourceArn": physical_id}
         if gone := before.keys() - after.keys():
-            self._service.call("DeleteTags", {**arn, "TagKeys": list(gone)})
-        self._service.call("AddTags", {**arn, "Tags": list(after.values())})
+            self.call("DeleteTags", {**arn, "TagKeys": list(gone)})
+        self.call("AddTags", {**arn, "Tags": list(after.values())})
         return physical_id, {f"{self.kind}Name": self.name(physical_id, new)}
 
     def delete(self, physical_id: str, properties: Properties) -> None:
@@ -104,7 +104,7 @@ class DeployedResource(HostingResource):
     def _in_service(self, name: str) -> Properties:
         """Return its description once it is InService. Raise `ValueError` if it fails."""
         for _ in self._moments(name):
-            described = self._service.call(f"Describe{self.kind}", {f"{self.kind}Name": name})
+            described = self.call(f"Describe{self.kind}", {f"{self.kind}Name": name})
             status = described[f"{self.kind}Status"]
             if status in ("Failed", "UpdateRollbackFailed"):
                 reason = described.get("FailureReason")
@@ -147,7 +147,7 @@ class Endpoint(DeployedResource):
         name = self.name(physical_id, new)
         if any(old.get(it) != new.get(it) for it in _OF_AN_UPDATE):
             request = {it: new[it] for it in _OF_AN_UPDATE if it in new}
-            self._service.call("UpdateEndpoint", typed({**request, "EndpointName": name}))
+            self.call("UpdateEndpoint", {**request, "EndpointName": name})
             endpoint = self._in_service(name)
             reason = endpoint.get("FailureReason")
             if reason and endpoint["EndpointConfigName"] != new["EndpointConfigName"]:
@@ -181,14 +181,16 @@ class InferenceComponent(DeployedResource):
                     "another logical id"
                 )
         name = self.name(physical_id, new)
-        if any(old.get(it) != new.get(it) for it in _OF_A_COMPONENT):
-            self._in_service(name)  # updates are refused while scaling changes the copies
-            request = typed({member: new[member] for member in _OF_A_COMPONENT if member in new})
+        if any(old.get(member) != new.get(member) for member in _OF_A_COMPONENT):
+            before = self._in_service(name)  # updates are refused while scaling changes the copies
+            request = {member: new[member] for member in _OF_A_COMPONENT if member in new}
             named = {"InferenceComponentName": name}
-            self._service.call("UpdateInferenceComponent", {**request, **named})
-            described = self._in_service(name)
-            reason = described.get("FailureReason")
-            if reason and described["Specification"] != request["Specification"]:
+            self.call("UpdateInferenceComponent", {**request, **named})
+            after = self._in_service(name)
+            reason = after.get("FailureReason")  # which stays when a later update succeeds
+            changes = old["Specification"] != new["Specification"]
+            kept = changes and after["Specification"] == before["Specification"]
+            if reason and (kept or reason != before.get("FailureReason")):
                 raise ValueError(f"the update of {name} was rolled back: {reason}")
         return super().update(physical_id, old, new, stack)
 
@@ -209,7 +211,7 @@ class InferenceComponent(DeployedResource):
 
     def request(self, properties: Properties) -> Properties:
         """Return the properties of a creation: a DeploymentConfig is for updates."""
-        return {name: it for name, it in properties.items() if name != "DeploymentConfig"}
+        return {name: part for name, part in properties.items() if name != "DeploymentConfig"}
 
 
 def resource_types(sagemaker: Service) -> dict[str, ResourceType]:

@@ -142,7 +142,7 @@ class Components(Hosting):
     def list_inference_components(self, request: Record) -> Record:
         """ListInferenceComponents."""
         with self._lock:
-            return COMPONENT.list((it.described() for it in self.components.values()), request)
+            return COMPONENT.list((each.described() for each in self.components.values()), request)
 
     def deployed(self) -> list[Endpoint]:
         """Return what instances or copies serve."""
@@ -241,12 +241,13 @@ class Components(Hosting):
         with self._lock:
             if endpoint.fleet is not None:
                 counts = endpoint.fleet.counts
-                now = variants.counted(endpoint.variants, counts)
-                both = [{**it, "DesiredInstanceCount": it["CurrentInstanceCount"]} for it in now]
-                endpoint.set(ProductionVariants=both)
+                (variant,) = variants.counted(endpoint.variants, counts)
+                variant["DesiredInstanceCount"] = variant["CurrentInstanceCount"]
+                endpoint.set(ProductionVariants=[variant])
 
 
 def _counted(plan: Plan, count: int) -> list[Record]:
     """Return the component as a variant of so many copies."""
     members = ("CurrentInstanceCount", "DesiredInstanceCount")
-    return [{**it, **dict.fromkeys(members, count)} for it in variants.described(plan.config)]
+    (variant,) = variants.described(plan.config)
+    return [{**variant, **dict.fromkeys(members, count)}]

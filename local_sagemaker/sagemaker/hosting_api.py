@@ -180,7 +180,7 @@ class Hosting(Registry):
         with self._lock:
             endpoint = ENDPOINT.find(self.by_name, request["EndpointName"])
             _refuse_unless(endpoint, "InService")
-            if endpoint.hosts_components and any("DesiredInstanceCount" in it for it in wanted):
+            if endpoint.hosts_components and any("DesiredInstanceCount" in each for each in wanted):
                 raise invalid(
                     "The local SageMaker counts the instances of inference components by "
                     "ManagedInstanceScaling: leave out DesiredInstanceCount."
@@ -220,7 +220,7 @@ class Hosting(Registry):
         """End every wait and every instance, also those that start or finish their calls."""
         with self._lock:
             self._site.stopping.set()
-            fleets = [it for endpoint in self.deployed() for it in endpoint.give_up()]
+            fleets = [fleet for endpoint in self.deployed() for fleet in endpoint.give_up()]
             self.by_name.clear()
         for fleet in fleets:
             fleet.stop()
@@ -273,23 +273,19 @@ class Hosting(Registry):
             endpoint = ENDPOINT.find(self.by_name, request["EndpointName"])
             _refuse_unless(endpoint, "InService")
             plan = self._plan(request)
-            (before,), (after,) = (
-                it.config["ProductionVariants"] for it in (endpoint.plan, plan)
-            )  # fmt: skip
+            (before,) = endpoint.plan.config["ProductionVariants"]
+            after, *others = plan.config["ProductionVariants"]
             if before["InstanceType"] != after.get("InstanceType"):
                 raise invalid(
                     "Cannot update endpoint with a different instance type for endpoints to which "
                     "you plan to deploy Inference Components."
                 )
-            if before["VariantName"] != after["VariantName"] or "ModelName" in after:
+            same = before["VariantName"] == after["VariantName"] and "ModelName" not in after
+            if others or not same or len(request) > 2:
                 raise invalid(
-                    "The local SageMaker keeps the variant of an endpoint of inference components: "
-                    f"call it {before['VariantName']}, without a ModelName."
-                )
-            if request.keys() - {"EndpointName", "EndpointConfigName"}:
-                raise invalid(
-                    "The local SageMaker updates endpoints of inference components in place: give "
-                    "EndpointName and EndpointConfigName only."
+                    "The local SageMaker updates endpoints of inference components in place: keep "
+                    f"the variant {before['VariantName']} without a ModelName, give EndpointName "
+                    "and EndpointConfigName, and give no more."
                 )
             endpoint.set(EndpointStatus="Updating", FailureReason=None)
         self._in_background(self._reconfigure, endpoint, plan)

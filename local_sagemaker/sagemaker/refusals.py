@@ -54,7 +54,7 @@ def check_endpoint_config(request: Record) -> None:
             "MetricPublishFrequencyInSeconds."
         )
     variants = request["ProductionVariants"]
-    without_model = [it["VariantName"] for it in variants if "ModelName" not in it]
+    without_model = [each["VariantName"] for each in variants if "ModelName" not in each]
     if without_model:
         _check_for_components(request, without_model)
     for variant in variants:

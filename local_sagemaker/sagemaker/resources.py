@@ -59,16 +59,18 @@ class Kind:
         """
         name, status = f"{self.name}Name", f"{self.name}Status"
         members = (name, f"{self.name}Arn", "CreationTime", "LastModifiedTime", status, *self.more)
-        filters = {
-            "StatusEquals": status,
-            "EndpointNameEquals": "EndpointName",
-            "VariantNameEquals": "VariantName",
-        }
+        filters = (
+            ("StatusEquals", status),
+            ("EndpointNameEquals", "EndpointName"),
+            ("VariantNameEquals", "VariantName"),
+        )
         summaries = [
             {member: description[member] for member in members if member in description}
             for description in descriptions
             if request.get("NameContains", "") in description[name]
-            and all(request.get(it) in (None, description.get(filters[it])) for it in filters)
+            and all(
+                request.get(name) in (None, description.get(member)) for name, member in filters
+            )
         ]
         by = {"Name": name, "Status": status}.get(request.get("SortBy", ""), "CreationTime")
         listed, more = page(

@@ -124,35 +124,60 @@ def test_what_an_update_created_is_kept_where_its_rollback_fails(
     assert bool(lamp.done) is not kept
 
 
+SAGEMAKER = JsonService("sagemaker", {})
+AUTOSCALING = JsonService("application-autoscaling", {})
+VARIANT = {"VariantName": "1", "InitialInstanceCount": "2", "InitialVariantWeight": "0.5"}
+TRACKING = {"TargetValue": 60, "DisableScaleIn": "true"}
+
+
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("service", "operation", "properties", "expected"),
     [
-        ({"InitialInstanceCount": "2"}, {"InitialInstanceCount": 2}),
-        ({"InitialVariantWeight": "0.5"}, {"InitialVariantWeight": 0.5}),
-        ({"TargetValue": 60}, {"TargetValue": 60.0}),
-        ({"DisableScaleIn": "true"}, {"DisableScaleIn": True}),
-        ({"DisableScaleIn": "false"}, {"DisableScaleIn": False}),
-        ({"DisableScaleIn": True}, {"DisableScaleIn": True}),
-        ({"RetainAllVariantProperties": "true"}, {"RetainAllVariantProperties": True}),
-        ({"WaitIntervalInSeconds": "60"}, {"WaitIntervalInSeconds": 60}),
-        ({"Image": "1"}, {"Image": "1"}),
         (
-            {"ProductionVariants": [{"VariantName": "1", "VolumeSizeInGB": "30"}]},
-            {"ProductionVariants": [{"VariantName": "1", "VolumeSizeInGB": 30}]},
+            SAGEMAKER,
+            "CreateEndpointConfig",
+            {"ProductionVariants": [VARIANT], "Tags": []},
+            {
+                "ProductionVariants": [
+                    {"VariantName": "1", "InitialInstanceCount": 2, "InitialVariantWeight": 0.5}
+                ],
+                "Tags": [],
+            },
         ),
-        ({"Containers": [], "Environment": {}}, {"Containers": [], "Environment": {}}),
+        (
+            AUTOSCALING,
+            "PutScalingPolicy",
+            {"TargetTrackingScalingPolicyConfiguration": TRACKING},
+            {
+                "TargetTrackingScalingPolicyConfiguration": {
+                    "TargetValue": 60.0,
+                    "DisableScaleIn": True,
+                }
+            },
+        ),
+        (
+            SAGEMAKER,
+            "UpdateEndpoint",
+            {"RetainAllVariantProperties": "False", "Unknown": {"Count": "1"}},
+            {"RetainAllVariantProperties": False, "Unknown": {"Count": "1"}},
+        ),
+        (
+            SAGEMAKER,
+            "CreateModel",
+            {"EnableNetworkIsolation": True, "PrimaryContainer": {"Environment": {"A": "1"}}},
+            {"EnableNetworkIsolation": True, "PrimaryContainer": {"Environment": {"A": "1"}}},
+        ),
+        (SAGEMAKER, "CreateModel", {"PrimaryContainer": "text"}, {"PrimaryContainer": "text"}),
     ],
 )
-def test_properties_get_the_types_of_the_api(given: Any, expected: Any) -> None:
-    result = typed(given)
+def test_properties_get_the_types_of_the_api(
+    service: JsonService, operation: str, properties: Any, expected: Any
+) -> None:
+    before = repr(properties)
+    result = typed(properties, service.input_shape(operation))
     assert result == expected
     assert repr(result) == repr(expected)  # 60 == 60.0 and 1 == True otherwise
-
-
-def test_typing_properties_leaves_the_templates_own_as_they_are() -> None:
-    given = {"ProductionVariants": [{"InitialInstanceCount": "2"}]}
-    typed(given)
-    assert given == {"ProductionVariants": [{"InitialInstanceCount": "2"}]}
+    assert repr(properties) == before
 
 
 # A service that is asked over HTTP

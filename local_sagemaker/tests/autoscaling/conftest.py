@@ -195,4 +195,5 @@ def scaling(
     variants: Variants, cloudwatch: CloudWatch, time: Time, told: list[Happening]
 ) -> AutoScaling:
     """Application Auto Scaling at AWS's own speed; tests call its `scaler.tick`."""
-    return AutoScaling(variants, cloudwatch, speed=1, clock=time, tell=told.append)
+    hosting: Any = variants
+    return AutoScaling(hosting, cloudwatch, speed=1, clock=time, tell=told.append)

@@ -127,7 +127,9 @@ def test_a_scale_out_ends_the_cooldown_of_a_scale_in(scaled: Scaled) -> None:
 def test_cooldowns_pass_as_fast_as_all_of_awss_time(
     variants: Variants, cloudwatch: CloudWatch, time: Time
 ) -> None:
-    scaled = Scaled(AutoScaling(variants, cloudwatch, speed=60, clock=time), variants, cloudwatch, time)  # fmt: skip  # noqa: E501
+    hosting: Any = variants
+    scaling = AutoScaling(hosting, cloudwatch, speed=60, clock=time)
+    scaled = Scaled(scaling, variants, cloudwatch, time)
     scaled.scaling.put_policy(POLICY)
     variants.count = variants.desired = 6
     scaled.alarm(LOW, 45)

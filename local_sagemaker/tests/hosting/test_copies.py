@@ -237,13 +237,13 @@ def test_instances_without_copies_end_after_a_while_down_to_the_minimum(
     account.hosting.scale_instances()
     assert account.instances() == 3
     now = time.monotonic()
-    monkeypatch.setattr("time.monotonic", lambda: now + IDLE_SECONDS)
+    monkeypatch.setattr("time.monotonic", lambda: now + IDLE_SECONDS + 1)
     account.hosting.scale_instances()
     assert (account.instances(), account.placed()) == (1, [["a/1"]])
     account.scale("a", 0)
     account.hosting.scale_instances()
     assert account.instances() == 1
-    monkeypatch.setattr("time.monotonic", lambda: now + 2 * IDLE_SECONDS)
+    monkeypatch.setattr("time.monotonic", lambda: now + 2 * IDLE_SECONDS + 1)
     account.hosting.scale_instances()
     assert (account.instances(), account.placed()) == (0, [])
     account.scale("a", 1)
@@ -257,7 +257,7 @@ def test_an_instance_with_copies_is_not_ended_where_another_is_idle(
     account.create_component("a", MinMemoryRequiredInMb=10_000)
     account.create_component("b", MinMemoryRequiredInMb=10_000)
     account.scale("a", 0)
-    later = time.monotonic() + IDLE_SECONDS
+    later = time.monotonic() + IDLE_SECONDS + 1
     monkeypatch.setattr("time.monotonic", lambda: later)
     account.hosting.scale_instances()
     assert account.placed() == [["b/1"]]
@@ -292,7 +292,7 @@ def test_a_copy_has_its_own_logs_and_is_on_the_page_as_a_model_of_its_instance(
     account.scale("a", 0)
     (started, healthy, *of_copy) = account.instance_events()
     assert [started.kind, healthy.kind] == [Kind.INSTANCE_STARTED, Kind.INSTANCE_HEALTHY]
-    assert [(it.kind, it.model, it.instance) for it in of_copy] == [
+    assert [(event.kind, event.model, event.instance) for event in of_copy] == [
         (kind, "a/1", started.instance)
         for kind in (
             Kind.MODEL_LOADING,

@@ -305,8 +305,8 @@ def test_components_outlive_their_endpoint_and_keep_their_names(serving: Compone
 
 def test_lists_are_filtered_by_endpoint_and_status(serving: Components) -> None:
     def names(**request: str) -> list[str]:
-        found = serving.list_inference_components(request)["InferenceComponents"]
-        return [it["InferenceComponentName"] for it in found]
+        listed = serving.list_inference_components(request)["InferenceComponents"]
+        return [summary["InferenceComponentName"] for summary in listed]
 
     assert names() == names(EndpointNameEquals="Empty", StatusEquals="InService") == ["times"]
     assert names(EndpointNameEquals="Other") == names(VariantNameEquals="other") == []
@@ -338,8 +338,8 @@ def test_an_endpoint_takes_another_configuration_with_its_copies(
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
-        ({"EndpointConfigName": "one"}, "call it only, without a ModelName"),
-        ({"EndpointConfigName": "same", "RetainAllVariantProperties": True}, "in place"),
+        ({"EndpointConfigName": "one"}, "keep the variant only without a ModelName"),
+        ({"EndpointConfigName": "same", "RetainAllVariantProperties": True}, "and give no more"),
     ],
 )
 def test_what_an_update_of_its_endpoint_does_not_do_is_refused(
