@@ -84,6 +84,12 @@ class Component(Endpoint):
         """Return the answer to an invocation while there is no copy: nothing is queued."""
         return ApiError("ValidationError", NO_CAPACITY)
 
+    def _said(self) -> str:
+        (variant,) = self.variants
+        copies = f"{variant['DesiredInstanceCount']} copies are desired"
+        why = self.description.get("FailureReason") if self.status == "Failed" else None
+        return f"{self.key} is {self.status}: {why or copies}"
+
 
 def component_plan(name: str, instance_type: str, specification: Record, model: Record) -> Plan:
     """Return what copies are started from: the component as the variant of a configuration."""

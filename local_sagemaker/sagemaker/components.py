@@ -40,7 +40,6 @@ class Components(Hosting):
         super().__init__(host, **more)
         self._speed = speed
         self.components: dict[str, Component] = {}
-        self._placements: dict[Endpoint, Placement] = {}
 
     def create_inference_component(self, request: Record) -> Record:
         """CreateInferenceComponent: answers at once; it is InService or Failed later."""
@@ -208,13 +207,12 @@ class Components(Hosting):
 
     def _placement(self, endpoint: Endpoint) -> Placement:
         with self._lock:
-            if endpoint not in self._placements:
+            if endpoint.placement is None:
                 assert endpoint.fleet is not None
                 (variant,) = endpoint.plan.config["ProductionVariants"]
                 add = partial(self._add_instance, endpoint)
-                made = Placement(endpoint.fleet, variant["InstanceType"], add)
-                self._placements[endpoint] = made
-            return self._placements[endpoint]
+                endpoint.placement = Placement(endpoint.fleet, variant["InstanceType"], add)
+            return endpoint.placement
 
     def _add_instance(self, endpoint: Endpoint) -> bool:
         """Add an instance, if ManagedInstanceScaling has one; return whether it has.

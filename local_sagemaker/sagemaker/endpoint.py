@@ -15,6 +15,7 @@ from local_sagemaker.environment import ACCOUNT
 from local_sagemaker.errors import ApiError, LocalSageMakerError, plain_message
 from local_sagemaker.happenings import Happening, Kind, Tell, untold
 from local_sagemaker.hosting import pools
+from local_sagemaker.hosting.copies import Placement
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.instance import Instance
 from local_sagemaker.hosting.launch import Host
@@ -69,6 +70,7 @@ class Endpoint:
         self.fleet: Fleet | None = None
         self.new: Fleet | None = None
         self.stray: Fleet | None = None
+        self.placement: Placement | None = None  # of copies of inference components
         self.share = Fraction(0)
 
     @property

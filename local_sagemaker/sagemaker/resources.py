@@ -68,9 +68,7 @@ class Kind:
             {member: description[member] for member in members if member in description}
             for description in descriptions
             if request.get("NameContains", "") in description[name]
-            and all(
-                request.get(name) in (None, description.get(member)) for name, member in filters
-            )
+            and all(request.get(key) in (None, description.get(member)) for key, member in filters)
         ]
         by = {"Name": name, "Status": status}.get(request.get("SortBy", ""), "CreationTime")
         listed, more = page(

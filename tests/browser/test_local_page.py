@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from local_sagemaker.happenings import Kind
 from tests.browser.chromium import SCHEMES, WIDTHS
@@ -157,6 +157,42 @@ def test_instances_and_their_models_are_told_in_words(shown: Page) -> None:
         "reranker: loaded, 90 MiB on the volume, 0 calls under way, 12 answered",
         "clip: loading, 1 call under way, 0 answered",
     ]
+
+
+def test_components_are_beside_their_variant_and_copies_on_its_instances(
+    shown: Page, run: Watched
+) -> None:
+    scaling = {
+        "min": 0,
+        "max": 4,
+        "policies": [
+            {
+                "name": "calls",
+                "metric": "SageMakerInferenceComponentInvocationsPerCopy",
+                "target": 60.0,
+                "value": 12.0,
+            }
+        ],
+    }
+    component = {
+        "name": "twice",
+        "status": "Updating",
+        "failure": None,
+        "current_count": 1,
+        "desired_count": 2,
+        "scaling": scaling,
+    }
+    hosting = variant(
+        instance(9, model("twice/1", 30, target="twice/1")),
+        container_mode=None,
+        components=[component],
+    )
+    run.endpoints = [endpoint("prod-zero", hosting)]
+    expect(shown.locator(".variant .facts")).to_have_text(
+        "ml.g5.xlarge · inference components · 1 instance · twice: Updating, 1 of 2 copies, scales "
+        "from 0 to 4, InvocationsPerCopy 12, target 60"
+    )
+    expect(shown.locator(".instance .names .name")).to_have_text(["twice/1"])
 
 
 def test_a_lane_is_drawn_from_when_it_served(shown: Page) -> None:

@@ -111,6 +111,7 @@ def variant(*instances: Record, name: str = "AllTraffic", **more: Any) -> Record
         "current_count": len(instances),
         "desired_count": len(instances),
         "scaling": None,
+        "components": [],
         "processes_at_most": None,
         "instances": list(instances),
         "rates": rates(),
