@@ -169,7 +169,7 @@ class Placement:
                 for host in self._hosts().values():
                     if self._fits([*host.reserved(), needs]):
                         return self._slot(host, variant, needs)
-                if not self._add():
+                if not self.grow():
                     raise NoRoomError
 
     def give_back(self, pool: Pool) -> None:
@@ -178,6 +178,11 @@ class Placement:
         with self._lock:
             pool.host.slots.remove(pool)
             pool.host.idle_since = time.monotonic()
+
+    def grow(self) -> bool:
+        """Add an instance; return whether there may be one more."""
+        with self._lock:
+            return self._add()
 
     def release_idle(self, seconds: float, most: int) -> int:
         """End instances that have had no copy for some time, `most` of them; return how many."""

@@ -160,23 +160,27 @@ class Components(Hosting):
     def _scale_instances(self, endpoint: Endpoint, least: int) -> None:
         ((_, count),) = variants.counts(endpoint.variants).items()
         seconds = IDLE_SECONDS / self._speed
+        placement = self._placement(endpoint)
         if count < least:
-            self._add_instance(endpoint)
-        elif self._placement(endpoint).release_idle(seconds, count - least):
+            placement.grow()
+        elif placement.release_idle(seconds, count - least):
             self._count_instances(endpoint)
 
     def _settled(self, request: Record, verb: str) -> Component:
         """Return a component with no operation in progress. Raise `ApiError`.
 
         The text, of a deletion: huggingface/skills, hf-cloud-sagemaker-production-defaults. Of
-        updates it has no source.
+        updates it has no source; nor that one which failed can only be deleted, as an endpoint.
         """
         component: Component = COMPONENT.find(self.components, request["InferenceComponentName"])
-        if component.status in ("InService", "Failed", "UpdateRollbackFailed"):
+        failed = component.status == "Failed"
+        if component.status in ("InService", "UpdateRollbackFailed") or (
+            failed and verb == "delete"
+        ):
             return component
         raise invalid(
             f'Cannot {verb} inference component "{component.description["InferenceComponentArn"]}" '
-            f"while it is in state {component.operation}"
+            f"while it is in state {'CREATE_FAILED' if failed else component.operation}"
         )
 
     def _component_plan(self, name: str, endpoint: Endpoint, specification: Record) -> Plan:

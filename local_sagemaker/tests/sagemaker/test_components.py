@@ -16,12 +16,13 @@ SPECIFICATION = {
     "ModelName": "m",
     "ComputeResourceRequirements": {"MinMemoryRequiredInMb": 1024},
 }
+COPY = {"CopyCount": 1}
 REQUEST: dict[str, Any] = {
     **TIMES,
     "EndpointName": "Empty",
     "VariantName": "only",
     "Specification": SPECIFICATION,
-    "RuntimeConfig": {"CopyCount": 1},
+    "RuntimeConfig": COPY,
 }
 
 
@@ -94,6 +95,11 @@ def test_copies_that_do_not_start_fail_the_component(host: Components, fleets: F
     fleets.fail("there is no room")
     host.create_inference_component(REQUEST)
     assert settled(host, "Failed")["FailureReason"] == "there is no room"
+    for update, change in (
+        (host.update_inference_component, {"Specification": SPECIFICATION}),
+        (host.update_inference_component_runtime_config, {"DesiredRuntimeConfig": COPY}),
+    ):
+        assert refusal(update, {**TIMES, **change}).endswith("in state CREATE_FAILED")
     host.delete_inference_component(TIMES)
     eventually(lambda: not host.components)
 
