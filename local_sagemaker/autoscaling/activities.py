@@ -38,10 +38,10 @@ class Activities:
         """Write down that the target service was asked for a capacity."""
         return self._add(
             key,
-            f"Setting desired instance count to {capacity}.",
+            f"Setting desired {key.unit} count to {capacity}.",
             cause,
             "InProgress",
-            f"Successfully set desired instance count to {capacity}. Waiting for "
+            f"Successfully set desired {key.unit} count to {capacity}. Waiting for "
             "change to be fulfilled by sagemaker.",
         )
 
@@ -50,11 +50,12 @@ class Activities:
 
         The words of a problem are ours.
         """
+        unit = TargetKey.of(activity).unit
         message = (
-            f"Successfully set desired instance count to {capacity}. Change successfully fulfilled "
+            f"Successfully set desired {unit} count to {capacity}. Change successfully fulfilled "
             "by sagemaker."
             if problem is None
-            else f"Failed to reach desired instance count {capacity}: {problem}"
+            else f"Failed to reach desired {unit} count {capacity}: {problem}"
         )
         status = "Successful" if problem is None else "Unfulfilled"
         activity.update(StatusCode=status, StatusMessage=message, EndTime=self._clock())
@@ -67,11 +68,11 @@ class Activities:
         every ten seconds (aws-samples/sample-kokoro-tts-for-ai-agents, tts_bench/ttotal.py).
         """
         message = (
-            f"Failed to set desired instance count to {capacity}. Reason: {error.message} "
+            f"Failed to set desired {key.unit} count to {capacity}. Reason: {error.message} "
             f"(Service: AmazonSageMaker; Status Code: {error.status}; Error Code: {error.code}; "
             "Request ID: local; Proxy: null)"
         )
-        description = f"Setting desired instance count to {capacity}."
+        description = f"Setting desired {key.unit} count to {capacity}."
         self._add(key, description, cause, "Failed", message, EndTime=self._clock())
 
     def limits(

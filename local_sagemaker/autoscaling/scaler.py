@@ -14,7 +14,7 @@ from local_sagemaker.autoscaling.scaled_capacity import (
 )
 from local_sagemaker.autoscaling.step_scaling import CONFIGURATION, STEP_SCALING, adjustment
 from local_sagemaker.autoscaling.store import ScalingStep, Store, Target
-from local_sagemaker.autoscaling.target_tracking import Decision, Policy, decide
+from local_sagemaker.autoscaling.target_tracking import Policy, decide
 from local_sagemaker.autoscaling.targets import Record, TargetKey
 from local_sagemaker.errors import ApiError
 
@@ -127,11 +127,11 @@ class Scaler:
             if record.get("PolicyType") != STEP_SCALING
         ]
         decision = decide(policies, current=current, smallest=smallest, largest=largest)
-        stepped = self._step(target, states, current)
-        if stepped and (decision is None or decision.capacity < stepped.capacity):
-            cause = f"an alarm in state ALARM triggered policy {stepped.policy}"
-            step = ScalingStep(current, stepped.capacity, stepped.policy)
-            self._scale(target, step, cause)
+        change, policy_name, alarm = self._step(target, states)
+        stepped = min(current + change, largest)
+        if change > 0 and stepped > max(current, decision.capacity if decision else 0):
+            cause = f"monitor alarm {alarm} in state ALARM triggered policy {policy_name}"
+            self._scale(target, ScalingStep(current, stepped, policy_name), cause)
             return
         if decision is None:
             return
@@ -144,23 +144,20 @@ class Scaler:
         before = bases[decision.policy] if decision.scales_out else current
         self._scale(target, ScalingStep(before, decision.capacity, decision.policy), cause)
 
-    def _step(
-        self, target: Target, states: Mapping[str, AlarmState], current: int
-    ) -> Decision | None:
-        """Return the change that the target's step scaling policies need, None without one.
+    def _step(self, target: Target, states: Mapping[str, AlarmState]) -> tuple[int, str, str]:
+        """Return the most that a step scaling policy adds, the policy, and its alarm.
 
         "Application Auto Scaling scales based on the policy that provides the largest capacity"
         (user guide). Only what adds capacity is emulated.
         """
-        changes = {
-            name: adjustment(policy, states.values())
+        changes = (
+            (change, name, alarm)
             for name, policy in target.policies.items()
             if policy.get("PolicyType") == STEP_SCALING
             and not self._cools(target.out, policy, "Cooldown")
-        }
-        name = max(changes, key=lambda policy: changes[policy], default="")
-        desired = min(current + changes.get(name, 0), target.limits[1])
-        return Decision(name, True, desired) if desired > current else None
+            for change, alarm in [adjustment(policy, states)]
+        )
+        return max(changes, default=(0, "", ""))
 
     def _policy(
         self, record: Record, states: Mapping[str, AlarmState], target: Target, current: int

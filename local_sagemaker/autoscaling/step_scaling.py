@@ -5,7 +5,7 @@ StepScalingPolicyConfiguration.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 from local_sagemaker.autoscaling.alarms import AlarmState
 from local_sagemaker.autoscaling.targets import Record
@@ -26,21 +26,16 @@ def refuse_steps(policy: Record) -> None:
         raise invalid("Specify at least one step adjustment.")  # no source
 
 
-def adjustment(policy: Record, alarms: Iterable[AlarmState]) -> int:
-    """Return the change that a policy makes: that of the first of its alarms in ALARM, or 0.
+def adjustment(policy: Record, states: Mapping[str, AlarmState]) -> tuple[int, str]:
+    """Return the change that a policy makes, 0 for none, and its first alarm in ALARM.
 
     The breach decides which step it is: the alarm's latest data point, less its threshold.
     """
-    for alarm in alarms:
+    for name, alarm in states.items():
         if alarm.in_alarm and alarm.points and policy["PolicyARN"] in alarm.actions:
             breach = alarm.points[-1] - alarm.threshold
-            return next(
-                (
-                    int(step["ScalingAdjustment"])
-                    for step in policy[CONFIGURATION]["StepAdjustments"]
-                    if step.get("MetricIntervalLowerBound", -math.inf) <= breach
-                    and breach < step.get("MetricIntervalUpperBound", math.inf)
-                ),
-                0,
-            )
-    return 0
+            for step in policy[CONFIGURATION]["StepAdjustments"]:
+                above = step.get("MetricIntervalLowerBound", -math.inf) <= breach
+                if above and breach < step.get("MetricIntervalUpperBound", math.inf):
+                    return int(step["ScalingAdjustment"]), name
+    return 0, ""

@@ -50,6 +50,11 @@ class TargetKey(NamedTuple):
         return self.names.get("InferenceComponentName")
 
     @property
+    def unit(self) -> str:
+        """What is counted, in the words of activities; those of components have no source."""
+        return "copy" if self.component else "instance"
+
+    @property
     def members(self) -> Record:
         """The members of a record that name it."""
         return dict(zip(MEMBERS, (self.resource, self.dimension, self.namespace), strict=True))

@@ -92,7 +92,8 @@ def begin(
         stream = f"{slot.host.variant}/{slot.host.id}-{slot.number}"
 
     def tell(kind: Kind, message: str) -> None:
-        kind = _OF_COPIES[kind] if slot else kind
+        if slot:
+            kind, message = _OF_COPIES[kind], f"{slot.name}: {message}"
         host.tell(Happening(kind, message, *place, model=slot.name if slot else None))
 
     running = _begin(host, place, variant, model)

@@ -86,7 +86,7 @@ class Component(Endpoint):
 
     def _said(self) -> str:
         (variant,) = self.variants
-        copies = f"{variant['DesiredInstanceCount']} copies are desired"
+        copies = f"desired copies {variant['DesiredInstanceCount']}"
         why = self.description.get("FailureReason") if self.status == "Failed" else None
         return f"{self.key} is {self.status}: {why or copies}"
 

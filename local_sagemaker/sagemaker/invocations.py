@@ -104,6 +104,7 @@ class Invocations:
             if component:
                 place = Place(name, component.variant, component=component.key)
                 self._collected.add(names.NO_CAPACITY_FAILURES, place, 1)
+                self._answered(name, component.variant, time.monotonic() - started, True)
             raise (component or endpoint).not_serving()
         fleet, instance = route
         variant = component.variant if component else instance.variant

@@ -89,7 +89,8 @@ def test_a_call_without_capacity_wakes_it_by_the_step_policy_once(scaled: Scaled
     assert scaled.tick() == [1]  # its cooldown runs
     assert scaled.tick(60) == [1, 2]
     activity = scaled.scaling.describe_activities({})["ScalingActivities"][-1]
-    assert activity["Cause"] == "an alarm in state ALARM triggered policy wake"
+    assert activity["Cause"] == "monitor alarm no-capacity in state ALARM triggered policy wake"
+    assert activity["Description"] == "Setting desired copy count to 1."
     assert activity["ResourceId"] == "inference-component/times"
 
 

@@ -410,6 +410,8 @@ def test_a_component_without_copies_refuses_calls_and_counts_them(
         {**TIMES, "DesiredRuntimeConfig": {"CopyCount": 0}}
     )
     settled(hosting)
+    shown: list[Any] = []
+    components._answered = lambda *call: shown.append(call)  # type: ignore[method-assign]
     client = client_for("sagemaker-runtime", components)
     assert component_error(client, InferenceComponentName="times") == (
         "Inference Component has no capacity to process this request. ApplicationAutoScaling may "
@@ -417,6 +419,8 @@ def test_a_component_without_copies_refuses_calls_and_counts_them(
         "UpdateInferenceComponentRuntimeConfig API."
     )
     assert values(collected) == {("NoCapacityInvocationFailures", TIMES_ONLY): 1}
+    ((name, variant, _, failed),) = shown
+    assert (name, variant, failed) == ("Empty", "only", True)
 
 
 @pytest.mark.parametrize(
