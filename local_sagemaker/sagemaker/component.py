@@ -84,7 +84,7 @@ class Component(Endpoint):
         """Return the answer to an invocation while there is no copy: nothing is queued."""
         return ApiError("ValidationError", NO_CAPACITY)
 
-    def _said(self) -> str:
+    def _status_message(self) -> str:
         (variant,) = self.variants
         copies = f"desired copies {variant['DesiredInstanceCount']}"
         why = self.description.get("FailureReason") if self.status == "Failed" else None

@@ -144,7 +144,7 @@ class Endpoint:
             for name in [name for name, value in changes.items() if value is None]:
                 del self.description[name]
             if self.status != before:
-                self.happened(Kind.ENDPOINT_STATUS, self._said())
+                self.happened(Kind.ENDPOINT_STATUS, self._status_message())
 
     def happened(self, kind: Kind, message: str) -> None:
         """Report what has happened to it."""
@@ -219,7 +219,7 @@ class Endpoint:
         """Return what serves, what starts, and what a rollback has left."""
         return [it for it in (self.fleet, self.new, self.stray) if it]
 
-    def _said(self) -> str:
+    def _status_message(self) -> str:
         why = self.description.get("FailureReason")
         coming = self.description.get("PendingDeploymentSummary", {}).get("EndpointConfigName")
         config = coming or self.description.get("EndpointConfigName")

@@ -411,7 +411,7 @@ def test_a_component_without_copies_refuses_calls_and_counts_them(
     )
     settled(hosting)
     shown: list[Any] = []
-    components._answered = lambda *call: shown.append(call)  # type: ignore[method-assign]
+    components._answered = lambda *call: shown.append(call)
     client = client_for("sagemaker-runtime", components)
     assert component_error(client, InferenceComponentName="times") == (
         "Inference Component has no capacity to process this request. ApplicationAutoScaling may "
