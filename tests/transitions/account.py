@@ -37,7 +37,7 @@ from local_sagemaker.quotas.account import AccountQuotas
 from local_sagemaker.sagemaker import cloudformation as sagemaker_types
 from local_sagemaker.sagemaker import endpoint as endpoint_module
 from local_sagemaker.sagemaker import update as update_module
-from local_sagemaker.sagemaker.hosting_api import Hosting
+from local_sagemaker.sagemaker.components import Components
 from local_sagemaker.sagemaker.service import control_plane
 from local_sagemaker.tests.sagemaker.conftest import FakeClock
 from tests.transitions.caller import Caller, Dice
@@ -77,7 +77,7 @@ class Account:
         self._is_updated = False
         self._clock = FakeClock()
         self._clock.then = lambda _: self._bake()
-        self.hosting = Hosting(
+        self.hosting = Components(
             SimpleNamespace(  # type: ignore[arg-type]
                 capacities=Capacities(),
                 instances=2,
@@ -86,14 +86,14 @@ class Account:
                 tell=untold,
             ),
             fleet=Fleet,
-            clock=lambda: self._clock,  # type: ignore[arg-type, return-value]
+            clock=lambda: self._clock,
             alarms=lambda names: {it: _alarms()[it] for it in names if it in _alarms()},
             assumable=lambda _: True,
             quota=AccountQuotas().value,
             scaled_variants=lambda endpoint: self.scaling.variants(endpoint),
             deregister=lambda endpoint: self.scaling.forget(endpoint),
         )
-        self.scaling = AutoScaling(self.hosting, CLOUDWATCH, speed=1)
+        self.scaling: AutoScaling = AutoScaling(self.hosting, CLOUDWATCH, speed=1)
         self._scaled: list[Callable[[], None]] = []
         self.caller = Caller(self.hosting, dice, self.catalog)
 
@@ -239,7 +239,7 @@ def accounts() -> Iterator[Callable[[], Account]]:
         patch.setattr(fleet_module, "begin", lambda *arguments: _begin(made[-1], *arguments))
         # Nothing ends a server here, which an instance else watches on a thread.
         patch.setattr(Instance, "wait_until_healthy", Instance._become_healthy)
-        patch.setattr(Hosting, "_in_background", lambda _, *act: made[-1].in_background(*act))
+        patch.setattr(Components, "_in_background", lambda _, *act: made[-1].in_background(*act))
         for table in ("_RESOURCE_HANDLERS", "_REPLACING_PROPERTIES"):
             patch.setattr(provisioners, table, dict(getattr(provisioners, table)))
         for module, name in (
@@ -331,7 +331,9 @@ def _watched(act: Callable[..., Any], made: list[Account]) -> Callable[..., Any]
     return watched
 
 
-def _begin(account: Account, host: Any, endpoint: str, variant: Record, model: Record) -> Any:
+def _begin(
+    account: Account, host: Any, endpoint: str, variant: Record, model: Record, slot: None
+) -> Any:
     return begin(account.s3, account.start, model)
 
 
