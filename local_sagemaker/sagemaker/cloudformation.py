@@ -23,7 +23,8 @@ class HostingResource(ResourceType):
         name = properties.get(f"{self.kind}Name") or _generated_name(stack, logical_id)
         request = {**self.request(properties), f"{self.kind}Name": name}
         answer = self.call(f"Create{self.kind}", request)
-        return answer[f"{self.kind}Arn"], {f"{self.kind}Name": name}
+        arn = answer[f"{self.kind}Arn"]
+        return arn, self.attributes(arn, name)
 
     def update(self, physical_id: str, old: Properties, new: Properties, stack: str) -> Created:
         """Only tags change in place."""
@@ -32,7 +33,7 @@ class HostingResource(ResourceType):
         if gone := before.keys() - after.keys():
             self.call("DeleteTags", {**arn, "TagKeys": list(gone)})
         self.call("AddTags", {**arn, "Tags": list(after.values())})
-        return physical_id, {f"{self.kind}Name": self.name(physical_id, new)}
+        return physical_id, self.attributes(physical_id, self.name(physical_id, new))
 
     def delete(self, physical_id: str, properties: Properties) -> None:
         """Delete it, if it is still there."""
@@ -46,6 +47,10 @@ class HostingResource(ResourceType):
     def request(self, properties: Properties) -> Properties:
         """Return what the service's Create operation takes of the properties."""
         return properties
+
+    def attributes(self, arn: str, name: str) -> Properties:
+        """Return what Fn::GetAtt finds."""
+        return {f"{self.kind}Name": name}
 
 
 class Model(HostingResource):
@@ -87,7 +92,7 @@ class DeployedResource(HostingResource):
         """
         physical_id, attributes = super().create(logical_id, properties, stack)
         try:
-            self._in_service(attributes[f"{self.kind}Name"])
+            self._in_service(self.name(physical_id, properties))
         except ValueError:
             self.delete(physical_id, properties)
             raise
@@ -212,6 +217,13 @@ class InferenceComponent(DeployedResource):
     def request(self, properties: Properties) -> Properties:
         """Return the properties of a creation: a DeploymentConfig is for updates."""
         return {name: part for name, part in properties.items() if name != "DeploymentConfig"}
+
+    def attributes(self, arn: str, name: str) -> Properties:
+        """Return what Fn::GetAtt finds: not the name (template reference, Return values).
+
+        The status and the counts of copies, which change without the stack, are left out.
+        """
+        return {"InferenceComponentArn": arn}
 
 
 def resource_types(sagemaker: Service) -> dict[str, ResourceType]:
