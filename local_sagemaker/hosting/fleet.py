@@ -6,13 +6,13 @@ import threading
 import time
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from local_sagemaker.errors import ApiError, LocalSageMakerError
-from local_sagemaker.hosting.copies import Slot
+from local_sagemaker.hosting.copies import Placement, Slot
 from local_sagemaker.hosting.instance import STOPPED, Instance
 from local_sagemaker.hosting.launch import Host, begin
-from local_sagemaker.hosting.pools import Pool, pools
+from local_sagemaker.hosting.pools import Capacities, pools
 
 DRAIN_SECONDS = 30
 """What an instance that is ended gets for its calls. Source: developer guide, "Use Your Own
@@ -28,16 +28,6 @@ MANY_CALLS = 8
 _log = logging.getLogger(__name__)
 
 
-class Room(Protocol):
-    """Where instances come from."""
-
-    def take(self, variant: Mapping[str, Any]) -> Pool:
-        """Count an instance of a variant. Raise `LocalSageMakerError` if there is no room."""
-
-    def give_back(self, pool: Pool) -> None:
-        """Count an instance that has ended."""
-
-
 class Fleet:
     """The running instances of one endpoint configuration, by variant.
 
@@ -48,7 +38,7 @@ class Fleet:
     each has a process and a place on an endpoint's instances.
     """
 
-    def __init__(self, copies: Room | None = None) -> None:
+    def __init__(self, copies: Placement | None = None) -> None:
         self._copies = copies
         self.config = ""
         self.counts: dict[str, int] = {}
@@ -197,7 +187,7 @@ class Fleet:
 
     def _instance(self, variant: dict[str, Any]) -> Instance:
         """Return an instance of the first type with capacity. Raise `LocalSageMakerError`."""
-        room = self._copies or self._host.capacities
+        room: Placement | Capacities = self._copies or self._host.capacities
         pool = room.take(variant)
         of_type = {**variant, "InstanceType": pool.instance_type}
         model = self._models[pool.model_name] if pool.model_name else None
