@@ -72,6 +72,11 @@ def target(operation: str, **request: object) -> dict[str, Any]:
         ),
         (
             "sagemaker",
+            target("CreateInferenceComponent", EndpointName="a", InferenceComponentName="b"),
+            [("sagemaker:CreateInferenceComponent", own("sagemaker", "inference-component/b"))],
+        ),
+        (
+            "sagemaker",
             {"path": "/endpoints/a-text/invocations", "body": b"{}"},
             [("sagemaker:InvokeEndpoint", own("sagemaker", "endpoint/a-text"))],
         ),
