@@ -104,7 +104,7 @@ KEPT = """
 The local SageMaker keeps running at {url}.
   watch            {page} in a browser
   invoke           ./tritonsm invoke local text minilm --input TEXT=hello --local
-  look             ./tritonsm status
+  look             ./tritonsm status --local
   set up a shell   eval "$(./tritonsm env)"
   change           edit models/minilm/, then: node_modules/.bin/cdk diff -c stage=local
   stop             ./tritonsm down"""
