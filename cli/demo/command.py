@@ -56,7 +56,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _deploy_and_invoke(folder: Folder) -> None:
-    bootstrap(REGION, folder)
+    with step("cdk bootstrap"):
+        bootstrap(REGION, folder)
     with step("cdk deploy: bucket, build of the model, endpoint, catalog"):
         cdk("deploy", STAGE, "--all", "--require-approval", "never", local=folder)
     with step(f"invoke {MODEL} through sagemaker-runtime, as JSON and in binary"):
