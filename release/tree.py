@@ -70,6 +70,8 @@ class Tree:
         return {
             "XDG_CACHE_HOME": str(Path.home() / ".cache"),  # jsii unpacks the CDK there
             **passed,
+            # The pinned linters and Node.js, whatever else is on the machine's PATH.
+            "PATH": os.pathsep.join([str(Path(sys.executable).parent), passed.get("PATH", "")]),
             "AWS_EC2_METADATA_DISABLED": "true",
             "HOME": "/nonexistent",
             "PYTHONPATH": os.pathsep.join([str(self.root), str(self.root / "constructs")]),

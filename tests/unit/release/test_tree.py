@@ -1,6 +1,8 @@
 """A tree with an app of a few lines."""
 
 import json
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -211,3 +213,16 @@ def test_an_assembly_has_a_template_for_each_stack(tmp_path: Path) -> None:
     (tmp_path / "prod-text.template.json").write_text('{"Resources": {}}')
     (tmp_path / "manifest.json").write_text(json.dumps({}))
     assert templates(tmp_path) == {"prod-text": {"Resources": {}}}
+
+
+def test_programs_of_a_tree_are_the_installed_ones_and_not_those_of_the_machine(
+    tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "cfn-lint"
+    other.write_text("#!/bin/sh\n")
+    other.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert shutil.which("cfn-lint") == str(other)
+    programs = tree.environment["PATH"]
+    for name in ("cfn-lint", "node"):
+        assert shutil.which(name, path=programs) == str(Path(sys.executable).with_name(name))
