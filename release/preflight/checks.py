@@ -9,15 +9,7 @@ from dataclasses import replace
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from release.preflight import (
-    build_quotas,
-    images,
-    instance_quotas,
-    lambda_quota,
-    names,
-    offerings,
-    permissions,
-)
+from release.preflight import images, names, offerings, quotas
 from release.preflight.account import Account
 from release.preflight.answers import why
 from release.preflight.findings import CheckFinding, ok, refused, unknown
@@ -42,11 +34,10 @@ def identity(account: Account) -> Iterator[CheckFinding]:
 
 CHECKS: Checks = {
     "identity": identity,
-    "permissions": permissions.check,
     "images": images.check,
-    "instances": instance_quotas.check,
-    "builds": build_quotas.check,
-    "functions": lambda_quota.check,
+    "instances": quotas.check_instances,
+    "builds": quotas.check_builds,
+    "functions": quotas.check_functions,
     "instance types": offerings.check,
     "names": names.check,
 }

@@ -19,17 +19,12 @@ class Peak:
     """The instances of one type, or of all: those that run, and those at the peak of a deploy.
 
     A delivery deploys the stacks of endpoints side by side, so that all they start counts at once.
-    `most` is where scaling may bring it. `starts`: the deploy starts one.
+    `most` is where scaling may bring it.
     """
 
     running: int
     needed: int
     most: int
-
-    @property
-    def starts(self) -> bool:
-        """Whether the deploy starts an instance."""
-        return self.needed > self.running
 
     def __add__(self, other: "Peak") -> "Peak":
         return Peak(
@@ -44,6 +39,12 @@ def endpoints(account: Account) -> list[StackEndpoint]:
         for stack, template in account.templates.items()
         for endpoint in stack_endpoints(account.stage, stack, template)
     ]
+
+
+def instance_types(account: Account) -> set[str]:
+    """Return the instance types of the endpoints that are to be deployed."""
+    variants = (variant for endpoint in endpoints(account) for variant in endpoint.variants)
+    return {name for variant in variants for name in variant.instance_types}
 
 
 def peaks(account: Account, *, preferred: bool = False) -> dict[str, Peak]:

@@ -1,51 +1,30 @@
 """Names that the stage's stacks need, and that something else in the account has."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
 
 from release.parameters import ROOT
 from release.preflight.account import Account
 from release.preflight.findings import CheckFinding, ok, refused, unknown
-from release.stage_resources import Unresolved, resolve
-
-
-@dataclass(frozen=True)
-class NamedType:
-    """A type of resources whose names the templates choose.
-
-    `importable`: a stack can adopt what exists
-    (https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/resource-import-supported-resources.html).
-    """
-
-    title: str
-    name: str
-    delete: str
-    importable: bool = True
-
 
 NAMED_TYPES = {
-    "AWS::SageMaker::Endpoint": NamedType(
-        "endpoint", "EndpointName", "aws sagemaker delete-endpoint --endpoint-name {}", False
-    ),
-    "AWS::Logs::LogGroup": NamedType(
-        "log group", "LogGroupName", "aws logs delete-log-group --log-group-name {}"
-    ),
-    "AWS::SSM::Parameter": NamedType("parameter", "Name", "aws ssm delete-parameter --name {}"),
-    "AWS::SNS::Topic": NamedType(
-        "topic", "TopicName", "aws sns delete-topic --topic-arn, of topic {}"
-    ),
+    "AWS::SageMaker::Endpoint": ("endpoint", "EndpointName"),
+    "AWS::Logs::LogGroup": ("log group", "LogGroupName"),
+    "AWS::SSM::Parameter": ("parameter", "Name"),
+    "AWS::SNS::Topic": ("topic", "TopicName"),
 }
+"""Types of resources whose names the templates choose: what a reader calls one, and the property
+that has its name."""
 
 
 def check(account: Account) -> Iterator[CheckFinding]:
     """Look for every name of the templates that the stage's own stacks do not have yet."""
     free = 0
-    for resource_type, named in NAMED_TYPES.items():
-        new = dict(_new_names(account, resource_type, named.name))
-        taken = _existing(account, resource_type, new) if new else set()
-        free += len(new.keys() - taken)
-        for name in sorted(new.keys() & taken):
-            yield _taken(account, named, name, new[name])
+    for resource_type, (title, key) in NAMED_TYPES.items():
+        new = dict(_new_names(account, resource_type, key))
+        taken = new.keys() & (_existing(account, resource_type, new) if new else ())
+        free += len(new) - len(taken)
+        for name in sorted(taken):
+            yield _taken(account, title, name, new[name])
     if free:
         yield ok("names", f"{free} new names are free")
 
@@ -53,14 +32,12 @@ def check(account: Account) -> Iterator[CheckFinding]:
 def _new_names(account: Account, resource_type: str, key: str) -> Iterator[tuple[str, str]]:
     """Yield names that are chosen by templates and not deployed yet, with their stacks."""
     for stack, logical_id, properties in account.resources(resource_type):
-        if key in properties and logical_id not in account.deployed(stack):
-            try:
-                yield resolve(properties[key], account.pseudo_parameters), stack
-            except Unresolved:
-                continue  # CloudFormation completes it: it is free
+        name = properties.get(key)
+        if isinstance(name, str) and logical_id not in account.deployed(stack):
+            yield name, stack
 
 
-def _existing(account: Account, resource_type: str, names: dict[str, str]) -> set[str]:
+def _existing(account: Account, resource_type: str, names: Collection[str]) -> set[str]:
     """Return names of a type that exist, among them all of `names` that do."""
     match resource_type:
         case "AWS::SageMaker::Endpoint":
@@ -81,24 +58,19 @@ def _existing(account: Account, resource_type: str, names: dict[str, str]) -> se
                 for page in pages.paginate(Path=path, Recursive=True)
                 for parameter in page["Parameters"]
             }
-    pages = account.client("sns").get_paginator("list_topics")
-    return {
-        topic["TopicArn"].rpartition(":")[2]
-        for page in pages.paginate()
-        for topic in page["Topics"]
-    }
+    pages = account.client("sns").get_paginator("list_topics").paginate()
+    return {topic["TopicArn"].rpartition(":")[2] for page in pages for topic in page["Topics"]}
 
 
-def _taken(account: Account, named: NamedType, name: str, stack: str) -> CheckFinding:
-    subject = f"{named.title} {name}"
+def _taken(account: Account, title: str, name: str, stack: str) -> CheckFinding:
+    subject = f"{title} {name}"
     for owner in account.templates.keys() - {stack}:
         if any(value.endswith(name) for value in account.deployed(owner).values()):
             # It moves between the stage's own stacks, which CloudFormation does one by one.
             return unknown(subject, f"belongs to {owner} now, and to {stack} after this deploy")
-    keep = f", or keep it: cdk import {stack}, which asks for it" if named.importable else ""
     return refused(
         subject,
         "exists: CloudFormation would not create it again",
-        f"aws cloudformation describe-stack-resources --physical-resource-id {name} tells whose it "
-        f"is: rename one of the two; where no stack has it: {named.delete.format(name)}{keep}",
+        f"aws cloudformation describe-stack-resources --physical-resource-id {name} shows its "
+        "stack: rename one of the two; where it has no stack, delete it",
     )

@@ -109,27 +109,16 @@ def test_only_a_refusal_ends_with_1(
     assert command.main(["prod"]) == code
 
 
-@pytest.mark.parametrize(
-    ("note", "said"),
-    [("", "what was made is removed"), ("change set c is left", "change set c is left")],
-)
 def test_an_interrupt_is_one_clear_line_and_130(
-    clone: Clone,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    note: str,
-    said: str,
+    clone: Clone, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def interrupted(*_: object) -> None:
-        interrupt = KeyboardInterrupt()
-        if note:
-            interrupt.add_note(note)
-        raise interrupt
+        raise KeyboardInterrupt
 
     monkeypatch.chdir(clone.root)
     monkeypatch.setattr(command, "account_of", interrupted)
     assert command.main(["prod"]) == 130
-    assert capsys.readouterr().err == f"interrupted: {said}\n"
+    assert capsys.readouterr().err == "interrupted\n"
 
 
 def test_a_terminated_preflight_is_interrupted(
@@ -189,9 +178,6 @@ def test_credentials_that_aws_does_not_know_are_none(aws: Aws) -> None:
     aws.answers["sts.GetCallerIdentity"] = NoCredentialsError()
     with pytest.raises(NoCredentials):
         caller(aws.session)
-    arn = "arn:aws-cn:iam::111122223333:root"
-    aws.answers["sts.GetCallerIdentity"] = {"Account": "111122223333", "Arn": arn}
-    assert caller(aws.session).partition == "aws-cn"
 
 
 def check_in_a_delivery(

@@ -6,7 +6,7 @@ import pytest
 
 from release.preflight import names, offerings
 from release.preflight.findings import Verdict
-from release.preflight.instance_quotas import quota_name
+from release.preflight.quotas import instances_quota
 from tests.unit.release.preflight.conftest import (
     Aws,
     MakeAccount,
@@ -18,14 +18,14 @@ from tests.unit.release.preflight.conftest import (
 )
 
 OK, REFUSED, UNKNOWN = Verdict.OK, Verdict.REFUSED, Verdict.UNKNOWN
-G5 = quota_name("ml.g5.xlarge")
+G5 = instances_quota("ml.g5.xlarge")
 
 
 def offer(aws: Aws, zones: list[str], *, quota: bool = True) -> None:
     def answer(request: dict[str, Any]) -> dict[str, Any]:
         assert request["Filters"] == [{"Name": "instance-type", "Values": ["g5.xlarge"]}]
-        places = zones if request["LocationType"] == "availability-zone" else zones and ["here"]
-        return {"InstanceTypeOfferings": [{"Location": it} for it in places]}
+        assert request["LocationType"] == "availability-zone"
+        return {"InstanceTypeOfferings": [{"Location": zone} for zone in zones]}
 
     aws.answers["ec2.DescribeInstanceTypeOfferings"] = answer
     aws.answers["service-quotas.ListServiceQuotas"] = quotas(**({G5: 1} if quota else {"x": 1}))
@@ -64,9 +64,8 @@ def subnets(*zones: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("having", "verdict", "said"),
     [
-        (["a", "b"], OK, "the network is in a, b, and EC2 offers it there"),
-        (["b", "c"], OK, "EC2 does not offer it in a: all instances may be in one zone"),
-        (["c"], REFUSED, "EC2 offers it in c"),
+        (["b", "c"], OK, "EC2 offers it in b, c"),
+        (["c"], REFUSED, "EC2 offers it in c, and the network is in a, b"),
     ],
 )
 def test_the_zones_of_a_deployed_network_are_asked(
@@ -79,9 +78,9 @@ def test_the_zones_of_a_deployed_network_are_asked(
         else {"StackResourceSummaries": []}
     )
     aws.answers["ec2.DescribeSubnets"] = subnets("a", "b")
-    _, zones = offerings.check(make(prod_network=NETWORK, prod_text=endpoint_stack()))
-    assert zones.verdict is verdict
-    assert said in zones.message
+    (row,) = offerings.check(make(prod_network=NETWORK, prod_text=endpoint_stack()))
+    assert row.verdict is verdict
+    assert said in row.message
     (request,) = aws.requests("ec2.DescribeSubnets")
     assert request["SubnetIds"] == ["subnet-0", "subnet-1"]
 
@@ -103,11 +102,9 @@ def test_the_zones_of_a_type_that_ec2_does_not_list_are_not_asked(
 
 def test_zones_that_the_stage_names_are_taken(make: MakeAccount, aws: Aws) -> None:
     offer(aws, ["a", "c"])
-    network = {
-        f"Subnet{zone}": ("AWS::EC2::Subnet", {"AvailabilityZone": zone}) for zone in ("a", "b")
-    }
-    _, zones = offerings.check(make(prod_network=network, prod_text=endpoint_stack()))
-    assert zones.message.startswith("the network is in a, b; EC2 does not offer it in b")
+    network = {"Subnet": ("AWS::EC2::Subnet", {"AvailabilityZone": "b"})}
+    (row,) = offerings.check(make(prod_network=network, prod_text=endpoint_stack()))
+    assert row.verdict is REFUSED
 
 
 TAKEN = {
@@ -150,8 +147,7 @@ def test_a_name_that_is_taken_is_refused_with_what_tells_whose_it_is(
     (finding,) = names.check(make(prod_models={"Named": TAKEN[subject]}))
     assert (finding.subject, finding.verdict) == (subject, REFUSED)
     name = subject.rpartition(" ")[2]
-    assert f"describe-stack-resources --physical-resource-id {name} tells" in finding.fix
-    assert ("cdk import prod-models" in finding.fix) is (not subject.startswith("endpoint"))
+    assert f"describe-stack-resources --physical-resource-id {name} shows" in finding.fix
 
 
 def test_a_name_that_moves_between_the_stage_s_stacks_is_not_refused(
