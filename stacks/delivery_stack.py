@@ -17,13 +17,11 @@ BOOTSTRAP_ROLES = ("deploy", "file-publishing", "lookup")
 ACCOUNT_WIDE = (
     "ec2:DescribeInstanceTypeOfferings",
     "ec2:DescribeSubnets",
-    "logs:DescribeLogGroups",
     "sagemaker:DescribeEndpoint",
     "sagemaker:DescribeEndpointConfig",
     "sagemaker:ListEndpoints",
     "servicequotas:ListAWSDefaultServiceQuotas",
     "servicequotas:ListServiceQuotas",
-    "sns:ListTopics",
 )
 """What a preflight lists."""
 

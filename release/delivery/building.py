@@ -3,24 +3,21 @@
 import json
 import time
 import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from release.delivery.errors import NotDelivered, Unfinished, expired, explained
+from release.delivery.moving import Properties
 from release.delivery.steps import say
 
 START_FUNCTION, POLL_FUNCTION = "StartFunction", "PollFunction"
 """The outputs of the models' stack that name the functions."""
 
 POLL_SECONDS = 10
-SAY_SECONDS = 60
-
-Properties = dict[str, str]
-"""What one build is given: the properties of its resource in the template."""
+REPORT_SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -47,82 +44,79 @@ class _Build:
 class Builder:
     """The functions `start` and `poll`, through a client of their region.
 
-    A build waits `wait_minutes` for its engines; None is as long as CloudFormation lets it.
+    A build waits `wait_minutes` for its engines.
     """
 
     functions: Any
     start: str
     poll: str
-    wait_minutes: int | None
+    wait_minutes: int
 
     def build(self, archives: Sequence[Properties]) -> None:
         """Build `archives`, and say how it goes.
 
         Raises `NotDelivered` at the first that fails, `Unfinished` where the credentials have
-        expired; the others go on, and are found next time.
+        expired. Both name the builds that go on: the next delivery finds their archives.
         """
-        running: list[_Build] = []
-        for archive in archives:
-            with _naming_others(running):
+        running: dict[str, _Build] = {}
+        try:
+            for archive in archives:
                 build = self._started(archive)
-            if "Deadline" in build.event:
-                running.append(build)
+                if "Deadline" in build.event:
+                    running[build.key] = build
+            self._wait(running)
+        except (NotDelivered, Unfinished) as error:
+            others = [build.name for build in running.values() if "BuildId" in build.event]
+            lines = [
+                str(error),
+                *([f"goes on in CodeBuild: {', '.join(others)}"] if others else []),
+            ]
+            raise type(error)("\n  ".join(lines)) from None
+
+    def _wait(self, running: dict[str, _Build]) -> None:
+        """Poll until no build is running; each that ends is removed."""
         reported = time.monotonic()
         while running:
-            running = self._still_running(running)
-            if running and time.monotonic() - reported >= SAY_SECONDS:
+            for build in list(running.values()):
+                self._poll(build, running)
+            if running and time.monotonic() - reported >= REPORT_SECONDS:
                 reported = time.monotonic()
-                say(f"  {running[0].minutes}: {', '.join(it.name for it in running)}")
+                first, names = next(iter(running.values())), [it.name for it in running.values()]
+                say(f"  {first.minutes}: {', '.join(names)}")
             if running:
                 time.sleep(POLL_SECONDS)
 
     def _started(self, properties: Properties) -> _Build:
-        wait = {} if self.wait_minutes is None else {"WaitMinutes": str(self.wait_minutes)}
         event = {
             "RequestType": "Create",
             "RequestId": str(uuid.uuid4()),
-            "ResourceProperties": {**properties, **wait},
+            "ResourceProperties": {**properties, "WaitMinutes": str(self.wait_minutes)},
         }
-        return _Build({**event, **self._asked(self.start, event)}, time.monotonic())
+        return _Build({**event, **self._invoke(self.start, event)}, time.monotonic())
 
-    def _still_running(self, builds: Sequence[_Build]) -> list[_Build]:
-        running: list[_Build] = []
-        for number, build in enumerate(builds):
-            with _naming_others([*running, *builds[number + 1 :]], asked=build):
-                answer = self._asked(self.poll, build.event)
-            if answer["IsComplete"]:
-                say(f"  built {build.key} ({build.minutes})")
-                continue
-            polled = replace(build, event={**build.event, **answer})
-            if polled.name != build.name:
-                say(f"  builds {polled.name}")
-            running.append(polled)
-        return running
+    def _poll(self, build: _Build, running: dict[str, _Build]) -> None:
+        try:
+            answer = self._invoke(self.poll, build.event)
+        except NotDelivered:
+            del running[build.key]
+            raise
+        if answer["IsComplete"]:
+            say(f"  built {build.key} ({build.minutes})")
+            del running[build.key]
+            return
+        polled = replace(build, event={**build.event, **answer})
+        if polled.name != build.name:
+            say(f"  builds {polled.name}")
+        running[build.key] = polled
 
-    def _asked(self, function: str, event: dict[str, Any]) -> dict[str, Any]:
-        """Return a function's answer.
-
-        Raises `NotDelivered` with what it failed with, `Unfinished` as `build` does.
-        """
+    def _invoke(self, function: str, event: dict[str, Any]) -> dict[str, Any]:
+        """Return a function's answer. Raises `NotDelivered` and `Unfinished` as `build` does."""
         try:
             answer = self.functions.invoke(FunctionName=function, Payload=json.dumps(event))
         except (BotoCoreError, ClientError) as error:
             raise (Unfinished if expired(error) else NotDelivered)(explained(error)) from None
-        told: dict[str, Any] = json.loads(answer["Payload"].read())
+        payload: dict[str, Any] = json.loads(answer["Payload"].read())
         if "FunctionError" in answer:
             key = event["ResourceProperties"]["Key"]
-            raise NotDelivered(f"{key}: {told['errorMessage']}")
-        return told
-
-
-@contextmanager
-def _naming_others(builds: Sequence[_Build], *, asked: _Build | None = None) -> Iterator[None]:
-    """Let a failure say which builds go on: also the one `asked` for, where nobody could ask."""
-    try:
-        yield
-    except (NotDelivered, Unfinished) as error:
-        unknown = [asked] if asked and isinstance(error, Unfinished) else []
-        others = ", ".join(it.name for it in (*unknown, *builds) if "BuildId" in it.event)
-        raise type(error)(
-            f"{error}\n  goes on in CodeBuild: {others}" if others else str(error)
-        ) from None
+            raise NotDelivered(f"{key}: {payload['errorMessage']}")
+        return payload

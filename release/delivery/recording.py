@@ -58,27 +58,22 @@ def recorded(
         versions=dict(_versions(deployment)),
         commit=commit,
     )
+    live = history.begin(commit, back_to=back_to, take_over=take_over)
     try:
-        live = history.begin(commit, back_to=back_to, take_over=take_over)
         _write(deployment, event)
         yield live
-        _end(history, Outcome.DELIVERED)
-        _write(deployment, event.end(Outcome.DELIVERED))
     except BaseException as error:
-        if not history.begun:
-            raise
         outcome, result = next(ending for kinds, ending in ENDINGS if isinstance(error, kinds))
+        message = str(error) or type(error).__name__
+        if isinstance(error, BotoCoreError | ClientError | EndpointError):
+            message = explained(error)
         _end(history, outcome)
-        _write(deployment, event.end(result, _message(error)))
+        _write(deployment, event.end(result, message[:MESSAGE]))
         if isinstance(error, KeyboardInterrupt):
             raise Unfinished("interrupted") from None
         raise
-
-
-def _message(error: BaseException) -> str:
-    if isinstance(error, BotoCoreError | ClientError | EndpointError):
-        return explained(error)[:MESSAGE]
-    return (str(error) or type(error).__name__)[:MESSAGE]
+    _end(history, Outcome.DELIVERED)
+    _write(deployment, event.end(Outcome.DELIVERED))
 
 
 def _end(history: History, outcome: Outcome) -> None:

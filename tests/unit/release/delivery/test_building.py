@@ -110,14 +110,6 @@ def test_archives_are_built_side_by_side_with_more_time_than_cloudformation_give
     ]
 
 
-def test_a_commit_without_a_time_budget_waits_as_long_as_cloudformation(
-    functions: FakeLambda,
-) -> None:
-    functions.polls = {"text.tar.gz": [True]}
-    Builder(functions, "start", "poll", None).build([TEXT])
-    assert [it["ResourceProperties"] for it in functions.started] == [TEXT]
-
-
 def test_functions_of_an_older_commit_start_builds_themselves(
     functions: FakeLambda, said: Callable[[], list[str]]
 ) -> None:

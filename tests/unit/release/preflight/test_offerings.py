@@ -1,10 +1,10 @@
-"""What a region, its zones and its names have."""
+"""Instance types that a region and its zones have."""
 
 from typing import Any
 
 import pytest
 
-from release.preflight import names, offerings
+from release.preflight import offerings
 from release.preflight.findings import Verdict
 from release.preflight.quotas import instances_quota
 from tests.unit.release.preflight.conftest import (
@@ -105,76 +105,3 @@ def test_zones_that_the_stage_names_are_taken(make: MakeAccount, aws: Aws) -> No
     network = {"Subnet": ("AWS::EC2::Subnet", {"AvailabilityZone": "b"})}
     (row,) = offerings.check(make(prod_network=network, prod_text=endpoint_stack()))
     assert row.verdict is REFUSED
-
-
-TAKEN = {
-    "log group /aws/prod-text": ("AWS::Logs::LogGroup", {"LogGroupName": "/aws/prod-text"}),
-    "parameter /triton/prod/text/m": ("AWS::SSM::Parameter", {"Name": "/triton/prod/text/m"}),
-    "topic prod-alarms": ("AWS::SNS::Topic", {"TopicName": "prod-alarms"}),
-    "endpoint prod-text": endpoint_stack()["Endpoint"],
-}
-"""Subject of a finding -> the resource whose name is taken."""
-
-
-def names_exist(aws: Aws, *, exist: bool = True) -> None:
-    aws.answers |= {
-        "cloudformation.ListStackResources": not_deployed(),
-        "logs.DescribeLogGroups": {"logGroups": [{"logGroupName": "/aws/prod-text-2"}]},
-        "ssm.GetParametersByPath": {"Parameters": []},
-        "sns.ListTopics": {"Topics": []},
-    }
-    runs(aws)
-    if exist:
-        runs(aws, prod_text=("ml.g5.xlarge", 1))
-        arn = "arn:aws:sns:us-east-1:111122223333:prod-alarms"
-        aws.answers |= {
-            "logs.DescribeLogGroups": {"logGroups": [{"logGroupName": "/aws/prod-text"}]},
-            # An empty page with a token of the next is allowed.
-            "ssm.GetParametersByPath": lambda request: (
-                {"Parameters": [{"Name": "/triton/prod/text/m"}]}
-                if "NextToken" in request
-                else {"Parameters": [], "NextToken": "more"}
-            ),
-            "sns.ListTopics": {"Topics": [{"TopicArn": arn}]},
-        }
-
-
-@pytest.mark.parametrize("subject", TAKEN)
-def test_a_name_that_is_taken_is_refused_with_what_tells_whose_it_is(
-    make: MakeAccount, aws: Aws, subject: str
-) -> None:
-    names_exist(aws)
-    (finding,) = names.check(make(prod_models={"Named": TAKEN[subject]}))
-    assert (finding.subject, finding.verdict) == (subject, REFUSED)
-    name = subject.rpartition(" ")[2]
-    assert f"describe-stack-resources --physical-resource-id {name} shows" in finding.fix
-
-
-def test_a_name_that_moves_between_the_stage_s_stacks_is_not_refused(
-    make: MakeAccount, aws: Aws
-) -> None:
-    names_exist(aws)
-    aws.answers["cloudformation.ListStackResources"] = lambda request: (
-        resources(Log="/aws/prod-text")
-        if request["StackName"] == "prod-text"
-        else {"StackResourceSummaries": []}
-    )
-    group = {"Group": TAKEN["log group /aws/prod-text"]}
-    (finding,) = names.check(make(prod_models=group, prod_text={}))
-    assert finding.verdict is UNKNOWN
-    assert finding.message == "belongs to prod-text now, and to prod-models after this deploy"
-
-
-def test_the_stage_s_own_names_are_its_own(make: MakeAccount, aws: Aws) -> None:
-    names_exist(aws)
-    aws.answers["cloudformation.ListStackResources"] = resources(Log="/aws/prod-text")
-    assert list(names.check(make(prod_models={"Log": TAKEN["log group /aws/prod-text"]}))) == []
-
-
-def test_free_names_of_every_kind_are_counted(make: MakeAccount, aws: Aws) -> None:
-    names_exist(aws, exist=False)
-    of = {f"R{number}": resource for number, resource in enumerate(TAKEN.values())}
-    (finding,) = names.check(
-        make(prod_models={**of, **endpoint_stack(), "Unnamed": ("AWS::Logs::LogGroup", {})})
-    )
-    assert finding.message == "4 new names are free"
