@@ -70,7 +70,7 @@ def templates(run: Run) -> None:
 
 def policies(run: Run) -> None:
     """Have IAM simulate each statement of the endpoint's role, and an action that none allows."""
-    template, known = run.account.templates[ENDPOINT_STACK], run.account.pseudo_parameters
+    template, known = run.account.templates[ENDPOINT_STACK], run.pseudo_parameters
     _simulate(run, _document(ALLOWED_CONTROL), ALLOWED_CONTROL)
     for policy in policies_of(ENDPOINT_STACK, template, known):
         if policy.guards is None:
@@ -120,7 +120,7 @@ def _create_model(run: Run, **request: Any) -> None:
     manifest = json.loads((run.account.assembly / "manifest.json").read_text())
     properties = manifest["artifacts"][ENDPOINT_STACK]["properties"]
     url = {"Fn::Sub": properties["stackTemplateAssetObjectUrl"]}
-    asset = resolve(url, run.account.pseudo_parameters)
+    asset = resolve(url, run.pseudo_parameters)
     bucket = asset.removeprefix("s3://").partition("/")[0]  # that of `cdk bootstrap`
     container = {
         "Image": model["PrimaryContainer"]["Image"],

@@ -36,6 +36,16 @@ class Run:
     checkout: Checkout
     account: Account
 
+    @property
+    def pseudo_parameters(self) -> dict[str, str]:
+        """What CloudFormation knows of every stack of the account in this region."""
+        caller = self.account.caller
+        return {
+            "AWS::AccountId": caller.account,
+            "AWS::Region": self.account.region,
+            "AWS::Partition": caller.arn.split(":")[1],
+        }
+
     @cached_property
     def models(self) -> EndpointClient:
         """A client of the stage's models, which asks the catalog each time."""

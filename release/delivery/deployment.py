@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 from release.delivery import cdk
 from release.delivery.archive_bucket import ArchiveBucket, model_bucket
 from release.delivery.assembly import Assembly
-from release.delivery.endpoint_state import described_endpoint, wait_for_endpoints
+from release.delivery.endpoint_state import wait_for_endpoints
 from release.delivery.errors import (
     NotDelivered,
     RollbackFailed,
@@ -23,6 +23,7 @@ from release.delivery.stack_status import in_progress, rollback_failed, wait_for
 from release.delivery.steps import step
 from release.delivery.stuck_rollback import stuck_rollback
 from release.delivery.time_budget import TimeBudget
+from release.preflight.running_endpoints import described_endpoint
 from release.stack_template import stack_template
 from release.stage_resources import StackEndpoint
 from release.tree import Template

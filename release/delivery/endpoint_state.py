@@ -4,16 +4,14 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from botocore.exceptions import ClientError
-
 from release.delivery.errors import Unfinished
 from release.delivery.steps import wait_while
+from release.preflight.running_endpoints import described_endpoint
 from release.stage_resources import StackEndpoint
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_sagemaker import SageMakerClient
-    from mypy_boto3_sagemaker.type_defs import DescribeEndpointOutputTypeDef
 
 AT_REST = ("InService", "Failed", "OutOfService", "UpdateRollbackFailed")
 """Statuses of an endpoint that is not changing (SageMaker API reference, DescribeEndpoint)."""
@@ -31,18 +29,6 @@ class EndpointFault(NamedTuple):
 
     text: str
     must_be_created: bool = False
-
-
-def described_endpoint(
-    sagemaker: "SageMakerClient", name: str
-) -> "DescribeEndpointOutputTypeDef | None":
-    """Return SageMaker's description of an endpoint, None where there is none."""
-    try:
-        return sagemaker.describe_endpoint(EndpointName=name)
-    except ClientError as error:
-        if error.response["Error"]["Code"] != "ValidationException":
-            raise
-        return None
 
 
 def wait_for_endpoints(sagemaker: "SageMakerClient", names: Iterable[str]) -> None:

@@ -104,16 +104,6 @@ class Account:
         deployed = self.deployed(stack)
         return stack_template(self.client("cloudformation"), stack) if deployed else None
 
-    @property
-    def pseudo_parameters(self) -> dict[str, str]:
-        """What CloudFormation knows of every stack of the account in this region."""
-        partition = self.caller.arn.split(":")[1]
-        return {
-            "AWS::AccountId": self.caller.account,
-            "AWS::Region": self.region,
-            "AWS::Partition": partition,
-        }
-
     def _list_resources(self, stack: str) -> dict[str, str]:
         pages = self.client("cloudformation").get_paginator("list_stack_resources")
         try:

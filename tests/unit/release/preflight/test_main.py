@@ -208,7 +208,7 @@ def test_a_delivery_goes_on_where_it_is_told_to_and_where_nothing_is_known(
     check_in_a_delivery(aws, monkeypatch, [FINDINGS[2]])
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line.startswith("!")] == ["! b: does not exist"]
-    assert lines[-1] == "? not known before the deploy: quotas (not allowed to ask (a:B))"
+    assert lines[-1] == "? not known before the deploy: c: not allowed to ask (a:B)"
 
 
 def test_a_delivery_without_credentials_is_none(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
