@@ -11,13 +11,10 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from release.delivery.errors import NotDelivered, Unfinished, expired, explained
 from release.delivery.moving import Properties
-from release.delivery.steps import say
+from release.delivery.steps import say, wait_while
 
 START_FUNCTION, POLL_FUNCTION = "StartFunction", "PollFunction"
 """The outputs of the models' stack that name the functions."""
-
-POLL_SECONDS = 10
-REPORT_SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -34,10 +31,6 @@ class _Build:
     @property
     def name(self) -> str:
         return f"{self.key} ({self.event.get('BuildId', 'not started yet')})"
-
-    @property
-    def minutes(self) -> str:
-        return f"{(time.monotonic() - self.begun) / 60:.0f} min"
 
 
 @dataclass(frozen=True)
@@ -64,7 +57,7 @@ class Builder:
                 build = self._started(archive)
                 if "Deadline" in build.event:
                     running[build.key] = build
-            self._wait(running)
+            wait_while("builds", lambda: self._polled(running))
         except (NotDelivered, Unfinished) as error:
             others = [build.name for build in running.values() if "BuildId" in build.event]
             lines = [
@@ -72,19 +65,6 @@ class Builder:
                 *([f"goes on in CodeBuild: {', '.join(others)}"] if others else []),
             ]
             raise type(error)("\n  ".join(lines)) from None
-
-    def _wait(self, running: dict[str, _Build]) -> None:
-        """Poll until no build is running; each that ends is removed."""
-        reported = time.monotonic()
-        while running:
-            for build in list(running.values()):
-                self._poll(build, running)
-            if running and time.monotonic() - reported >= REPORT_SECONDS:
-                reported = time.monotonic()
-                first, names = next(iter(running.values())), [it.name for it in running.values()]
-                say(f"  {first.minutes}: {', '.join(names)}")
-            if running:
-                time.sleep(POLL_SECONDS)
 
     def _started(self, properties: Properties) -> _Build:
         event = {
@@ -94,20 +74,19 @@ class Builder:
         }
         return _Build({**event, **self._invoke(self.start, event)}, time.monotonic())
 
-    def _poll(self, build: _Build, running: dict[str, _Build]) -> None:
-        try:
-            answer = self._invoke(self.poll, build.event)
-        except NotDelivered:
-            del running[build.key]
-            raise
-        if answer["IsComplete"]:
-            say(f"  built {build.key} ({build.minutes})")
-            del running[build.key]
-            return
-        polled = replace(build, event={**build.event, **answer})
-        if polled.name != build.name:
-            say(f"  builds {polled.name}")
-        running[build.key] = polled
+    def _polled(self, running: dict[str, _Build]) -> str | None:
+        """Poll every build, and remove those that have ended; return the names of the others."""
+        for key, build in list(running.items()):
+            try:
+                answer = self._invoke(self.poll, build.event)
+            except NotDelivered:
+                del running[key]
+                raise
+            running[key] = replace(build, event={**build.event, **answer})
+            if answer["IsComplete"]:
+                del running[key]
+                say(f"  built {key} ({(time.monotonic() - build.begun) / 60:.0f} min)")
+        return ", ".join(build.name for build in running.values()) or None
 
     def _invoke(self, function: str, event: dict[str, Any]) -> dict[str, Any]:
         """Return a function's answer. Raises `NotDelivered` and `Unfinished` as `build` does."""

@@ -23,8 +23,6 @@ Properties = dict[str, str]
 
 PUBLISHED = "published/"
 """Where publishers write, below each prefix."""
-DIGITS = len("-0123456789ab.tar.gz")
-"""What follows the model's name in an archive's."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +62,10 @@ class Move:
         Raises `NotDelivered` where there is none, and for what was published: a builder would run
         the publisher's recipe with its own role.
         """
+        model, version = _named(archive)
         if archive.startswith(PUBLISHED):
-            raise NotDelivered(self._published(key))
+            reason = f"version {version} of {model} was published by hand, and deliveries neither "
+            raise self._refusal(key, model, f"{reason}build nor copy it")
         target = {"Key": key, "Target": key.removesuffix(f"/{archive}").rpartition("/")[2]}
         siblings = [prefix + archive for prefix in sorted(self.prefixes)]
         for sibling in siblings:
@@ -73,41 +73,22 @@ class Move:
                 return {**builds[sibling], **target}
         manifest = next(filter(None, map(bucket.manifest, siblings)), None)
         if manifest is None:
-            raise NotDelivered(self._nowhere(archive))
+            places = ", ".join(sorted(self.prefixes))
+            raise self._refusal(key, model, f"the catalog names it, and it is in none of {places}")
         source = source_key(manifest["digest"])
         if bucket.checksum(source) is None:
-            raise NotDelivered(self._without_source(key, f"s3://{bucket.name}/{source}"))
+            raise self._refusal(key, model, f"its source s3://{bucket.name}/{source} is gone")
         place = {"Bucket": bucket.name, "Source": f"{bucket.name}/{source}"}
         return {**build_properties(manifest), **target, **place}
 
-    def _published(self, key: str) -> str:
-        archive = key.rpartition("/")[2]
-        model, version = archive[:-DIGITS], archive[-DIGITS:].removesuffix(".tar.gz")[1:]
-        return (
-            f"{key}: version {version} of {model} was published by hand, and deliveries neither "
-            f"build nor copy it, so that {self.endpoint.name} cannot move. Merge it into models/ "
-            "and deliver it before the move; or go back to a delivered version: tritonsm rollback "
-            f"{self.stage} {self.endpoint.short_name} {model}; or, {self._deleting(archive)}"
+    def _refusal(self, key: str, model: str, reason: str) -> NotDelivered:
+        place = f"{self.stage} {self.endpoint.short_name} {model}"
+        entry = parameters.entry(self.stage, self.endpoint.short_name, model)
+        return NotDelivered(
+            f"{key}: {reason}, so that {self.endpoint.name} cannot move. Deliver this version of "
+            f"{model} before the move; or go back to a delivered one: tritonsm rollback {place}; "
+            f"or, if nobody uses it: aws ssm delete-parameter --name {entry}"
         )
-
-    def _nowhere(self, archive: str) -> str:
-        model = archive[:-DIGITS]
-        return (
-            f"{archive}: the catalog of {self.endpoint.name} names it, and it is nowhere below "
-            f"{', '.join(sorted(self.prefixes))}. Roll the model back, or publish it again, and "
-            f"deliver then: tritonsm rollback {self.stage} {self.endpoint.short_name} {model}"
-        )
-
-    def _without_source(self, key: str, source: str) -> str:
-        return (
-            f"{key}: clients are sent to it, and it cannot be built there: its source {source} is "
-            "gone. Deliver the change of release or instance type alone, with this version of the "
-            f"model in models/; or, {self._deleting(key.rpartition('/')[2])}"
-        )
-
-    def _deleting(self, archive: str) -> str:
-        entry = parameters.entry(self.stage, self.endpoint.short_name, archive[:-DIGITS])
-        return f"if nobody uses it, aws ssm delete-parameter --name {entry}"
 
 
 def moves(deployment: Deployment) -> Iterator[Move]:
@@ -132,3 +113,9 @@ def build_properties(manifest: Mapping[str, Any]) -> Properties:
         "Alternative": source["alternative"] or "",
         "Digest": manifest["digest"],
     }
+
+
+def _named(archive: str) -> tuple[str, str]:
+    """Return the model and the version of an archive's name."""
+    model, _, version = archive.removesuffix(".tar.gz").rpartition("/")[2].rpartition("-")
+    return model, version

@@ -1,6 +1,5 @@
 """Whether what was deployed serves, and answers as it should."""
 
-import json
 import time
 from pathlib import Path
 
@@ -20,10 +19,9 @@ from release.delivery.errors import (
     unanswered,
     unfinished,
 )
+from release.delivery.recording import model_versions
 from release.delivery.stack_status import not_complete, wait_for_stacks
 from release.delivery.steps import step
-from release.stage_resources import catalog_entries
-from release.tree import Template
 
 VERIFY_SECONDS = 30 * 60
 """How long endpoints may change, and until the last model is invoked."""
@@ -49,7 +47,7 @@ def verify(deployment: Deployment, models: Path) -> list[str]:
                 check_after(deployment)
             with step("every model with a golden file answers as it should"):
                 endpoints = {
-                    endpoint.short_name: _versions(deployment.new(endpoint))
+                    endpoint.short_name: model_versions(deployment.new(endpoint))
                     for endpoint in assembly.endpoints
                 }
                 answers = smoke.invoke_all(
@@ -89,9 +87,3 @@ def _refuse_endpoint_faults(deployment: Deployment, deadline: float) -> None:
         must_be_created = any(fault.must_be_created for fault in faults)
         kind = EndpointGone if must_be_created else DeliveredWrong
         raise kind("\n  ".join(fault.text for fault in faults))
-
-
-def _versions(template: Template) -> dict[str, str]:
-    """Return the models that a template declares, and their versions."""
-    entries = map(json.loads, catalog_entries(template).values())
-    return {entry["model"]: entry["version"] for entry in entries}

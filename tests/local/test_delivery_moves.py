@@ -172,7 +172,7 @@ def test_a_model_whose_source_is_gone_stops_a_move_before_it_begins(
     before = _variant()
     with _asked_all_the_while(*_catalog().values()):  # or it would be scaled in
         said = " ".join(repository.deliver(code=1).split())
-    assert f"cannot be built there: its source s3://{bucket}/{source} is gone. Deliver" in said
+    assert f"its source s3://{bucket}/{source} is gone, so that {ENDPOINT} cannot move" in said
     assert "aws ssm delete-parameter --name /triton/live/math/plus" in said
     assert "cdk deploy" not in said
     assert _variant() == before

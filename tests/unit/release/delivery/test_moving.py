@@ -90,21 +90,25 @@ def refusal(move: Move, bucket: FakeBucket) -> str:
     return str(refused.value)
 
 
-def test_an_entry_without_an_archive_is_told_with_the_way_out(
+WAYS_ON = (
+    ", so that prod-text cannot move. Deliver this version of bert-0 before the move; or go back "
+    "to a delivered one: tritonsm rollback prod text bert-0; or, if nobody uses it: aws ssm "
+    "delete-parameter --name /triton/prod/text/bert-0"
+)
+
+
+def test_an_entry_without_an_archive_is_refused_with_the_ways_on(
     move: Move, bucket: FakeBucket
 ) -> None:
-    assert refusal(move, bucket) == (
-        f"{ARCHIVE}: the catalog of prod-text names it, and it is nowhere below {OLD}, {NEW}. Roll "
-        "the model back, or publish it again, and deliver then: tritonsm rollback "
-        "prod text bert-0"
-    )
+    reason = f"the catalog names it, and it is in none of {OLD}, {NEW}"
+    assert refusal(move, bucket) == f"{NEW}{ARCHIVE}: {reason}{WAYS_ON}"
 
 
-def test_a_source_that_is_gone_is_told(move: Move, bucket: FakeBucket) -> None:
+def test_an_archive_whose_source_is_gone_is_refused(move: Move, bucket: FakeBucket) -> None:
     bucket.manifests = {OLD + ARCHIVE: {"digest": "d", "source": SOURCE}}
     bucket.keys.clear()
-    told = refusal(move, bucket)
-    assert "cannot be built there: its source s3://models/sources/d.zip is gone. Deliver" in told
+    reason = "its source s3://models/sources/d.zip is gone"
+    assert refusal(move, bucket) == f"{NEW}{ARCHIVE}: {reason}{WAYS_ON}"
 
 
 def test_what_was_published_is_not_built(bucket: FakeBucket) -> None:
@@ -117,10 +121,8 @@ def test_what_was_published_is_not_built(bucket: FakeBucket) -> None:
     }
     with pytest.raises(NotDelivered) as refused:
         build(move, NEW + place, bucket)
-    assert str(refused.value) == (
-        f"{NEW}{place}: version 0123456789ab of bert-0 was published by hand, and deliveries "
-        "neither build nor copy it, so that prod-text cannot move. Merge it into models/ and "
-        "deliver it before the move; or go back to a delivered version: tritonsm rollback prod "
-        "text bert-0; or, if nobody uses it, aws ssm delete-parameter --name "
-        "/triton/prod/text/bert-0"
+    reason = (
+        "version 0123456789ab of bert-0 was published by hand, and deliveries neither build nor "
+        "copy it"
     )
+    assert str(refused.value) == f"{NEW}{place}: {reason}{WAYS_ON}"
