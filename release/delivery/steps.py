@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-POLL_SECONDS = 5.0
+POLL_SECONDS = 10.0
 REPORT_SECONDS = 60.0
 
 
