@@ -24,14 +24,14 @@ def promote(key: str, *, digest: str, source: ArchiveBucket, to: ArchiveBucket) 
     holds other bytes.
     """
     manifest, own = source.manifest(key), to.manifest(key)
-    if manifest and own and manifest["archive"]["checksum"] != own["archive"]["checksum"]:
+    recorded = manifest["archive"].get("checksum") if manifest else None
+    if recorded and own and recorded != own["archive"].get("checksum"):
         raise _built_here(key, source, to)
     if to.is_complete(key):
         return PRESENT
-    if manifest is None or source.checksum(key) is None:
+    if manifest is None or recorded is None or source.checksum(key) is None:
         return ABSENT
     _refuse_other_content(key, manifest, digest, source)
-    recorded = manifest["archive"]["checksum"]
     try:
         if to.checksum(source_key(digest)) is None:
             copy(source_key(digest), source, to, part_bytes=SOURCE_PART_BYTES)

@@ -189,6 +189,16 @@ def test_a_copy_that_fails_leaves_no_part_behind(s3: FakeS3, buckets: dict[str, 
     assert ("prod", KEY) not in s3.objects
 
 
+def test_an_archive_without_a_recorded_checksum_is_built_and_not_copied(
+    s3: FakeS3, buckets: dict[str, Any]
+) -> None:
+    content = json.loads(manifest(ARCHIVE))
+    del content["archive"]["checksum"]
+    s3.objects["dev", manifest_key(KEY)] = json.dumps(content).encode()
+    assert promote(KEY, **buckets) == ABSENT
+    assert ("prod", KEY) not in s3.objects
+
+
 def test_an_archive_that_was_deleted_here_is_copied_again(
     s3: FakeS3, buckets: dict[str, Any]
 ) -> None:

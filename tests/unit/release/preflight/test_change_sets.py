@@ -12,7 +12,7 @@ from release.preflight.findings import Verdict
 from tests.unit.release.preflight.conftest import Aws, MakeAccount
 
 Cli = Callable[..., list[tuple[str, ...]]]
-MODELS = {"Bucket": ("AWS::S3::Bucket", {})}
+MODELS: dict[str, Any] = {"Bucket": ("AWS::S3::Bucket", {})}
 IMPORTS = {
     "Model": ("AWS::SageMaker::Model", {"Url": {"Fn::ImportValue": "prod-models:Bucket"}}),
 }
