@@ -29,7 +29,7 @@ class ArchiveBucket:
     def is_complete(self, archive: str) -> bool:
         """Whether an archive is there: its manifest, and the bytes that it records.
 
-        Raises `NotDelivered` where it has other bytes. Where the manifest has no SHA-256, nothing is
+        Raises `NotDelivered` where it has other bytes. Where the manifest has no SHA-256, none is
         compared, as in the stack's guard.
         """
         manifest = self.manifest(archive)
