@@ -101,19 +101,6 @@ def test_a_quota_that_is_too_low_and_an_image_that_is_missing_are_refused(app: C
     assert "--quota-code L-2F737F8D --desired-value 3" in rows[M5]["fix"]
 
 
-def test_names_that_are_taken_are_refused(app: Checkout) -> None:
-    stage(app.path, "taken")
-    boto3.client("logs").create_log_group(logGroupName="/aws/sagemaker/Endpoints/taken-math")
-    boto3.client("ssm").put_parameter(Name="/triton/taken/math/times", Value="{}", Type="String")
-    code, rows = preflight(app.path, "taken")
-    assert code == 1
-    exists = "exists: CloudFormation would not create it again"
-    assert refused(rows) == {
-        "log group /aws/sagemaker/Endpoints/taken-math": exists,
-        "parameter /triton/taken/math/times": exists,
-    }
-
-
 def test_what_is_deployed_starts_nothing_and_an_update_a_second_fleet(app: Checkout) -> None:
     stage(app.path, "fits", count=1)
     deployed = Checkout(app.path, app.aws, stage="fits").deploy()

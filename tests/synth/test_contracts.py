@@ -133,7 +133,7 @@ def test_builder_handler_and_delivery_take_the_same_archives_for_complete(
 
 def test_deliveries_build_again_from_the_source_that_a_manifest_names() -> None:
     source = Source(model="bert", alternative="onnx")
-    given = moving._properties({"digest": "d", "source": source.model_dump()})
+    given = moving.build_properties({"digest": "d", "source": source.model_dump()})
     assert given.keys() == set(index.VARIABLES.values()) - {"Target", "Bucket", "Key"}
     assert given == {"Model": "bert", "Alternative": "onnx", "Digest": "d"}
     assert archive_bucket.source_key("d") == sources._key("d")
