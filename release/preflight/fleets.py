@@ -82,11 +82,11 @@ def _count(
         account.deployed_template(endpoint.stack), after, endpoint.logical_id
     )
     for variant in endpoint.variants:
-        count = variant.instance_count
+        count = variant.initial
         if running is not None and endpoint.properties.get("RetainAllVariantProperties"):
             count = sum(running.variants.get(variant.name, {"": count}).values())
         for name in variant.instance_types[:types]:
-            most[name] += max(variant.max_count, count)
+            most[name] += max(variant.maximum, count)
             if changes:
                 added[name] += count if running is None else _started(endpoint.properties, count)
 

@@ -31,8 +31,6 @@ def conclude(report: Report, folder: Path) -> int:
         print(f"error: not reviewed: {gap.what}: {gap.reason}", file=sys.stderr)  # noqa: T201
     for danger in report.open_dangers:
         print(f"danger: {danger.message}\n  {danger.key}", file=sys.stderr)  # noqa: T201
-    for acknowledgement in report.unmatched:
-        print(f"note: acknowledged, and no danger: {acknowledgement.danger}", file=sys.stderr)  # noqa: T201
     if not report.is_complete:
         return INCOMPLETE
     return DANGER if report.open_dangers else 0

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from release.review.acknowledged import Acknowledgement
 from release.review.dangers.danger import Danger, EndpointDangers, likewise
 from release.review.endpoint_changes import EndpointChange
 from release.review.findings import FindingsChange
@@ -38,14 +37,13 @@ class Gap:
     reason: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Report:
     """All stages, and what the model linter finds.
 
-    `base` is the name that the base was asked for by. `dangers` and `notes` are of the repository's
-    files, `not_judged` names those whose content no rule reads.
-    `unmatched` acknowledges what is no danger of this change. `failed` is what could not be looked
-    at, and is in nothing else here.
+    `base` is what the base is called. `dangers` and `notes` are of the repository's files,
+    `not_judged` names those whose content no rule reads. `failed` is what could not be looked at,
+    and is in nothing else here.
     """
 
     base: str
@@ -54,7 +52,6 @@ class Report:
     dangers: tuple[Danger, ...] = ()
     notes: tuple[str, ...] = ()
     not_judged: tuple[str, ...] = ()
-    unmatched: tuple[Acknowledgement, ...] = ()
     commits: Commits = Commits()
     failed: tuple[Gap, ...] = ()
 
@@ -89,8 +86,7 @@ class Report:
     @property
     def changed_models(self) -> list[ModelChange]:
         """The models that change."""
-        every: Iterator[ModelChange] = self.all_of("models")
-        return [model for model in every if model.state != "unchanged" or model.breaking]
+        return [model for model in self.all_of("models") if model.is_change]
 
     @property
     def changed_costs(self) -> list[CostChange]:

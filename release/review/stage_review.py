@@ -11,7 +11,6 @@ from release.review.assemblies import Synthesis, Synthesised
 from release.review.comparison import Comparison
 from release.review.dangers import dangers
 from release.review.dangers.danger import Danger
-from release.review.deployed import Deployed
 from release.review.differences import StackDifference
 from release.review.endpoint_changes import EndpointChange, endpoint_changes
 from release.review.findings import NOTHING, FindingsChange, compare
@@ -46,45 +45,37 @@ class StageReview:
 
 
 def review_stage(
-    stage: str,
-    base: Synthesised | Deployed | None,
-    head: Synthesised,
-    *,
-    missing: str | None = None,
-    findings: FindingsChange = NOTHING,
+    stage: str, base: Synthesised, head: Synthesised, findings: FindingsChange = NOTHING
 ) -> StageReview:
-    """Compare one stage; `missing` says why there is no base, `findings` are the linters' of it.
+    """Compare one stage; `findings` are the linters' of its templates.
 
     Raises `NotSynthesised`, `CheckoutError` where nothing has the stage.
     """
-    new = head.synth(stage) if stage in head.stages() else Synthesis({}, ())
-    old = Synthesis({}, ())
-    if base and stage in base.stages():
-        try:
+    new = head.synth(stage) if stage in head.stages() else Synthesis({})
+    old, no_base = Synthesis({}), None
+    try:
+        if stage in base.stages():
             old = base.synth(stage)
-        except NotSynthesised as error:
-            missing = missing or str(error)
-    tree = base if isinstance(base, Synthesised) else None
-    files = [side.stage(stage) for side in (tree, head) if side and stage in side.stages()]
+    except NotSynthesised as error:
+        no_base = str(error)
+    files = [tree.stage(stage) for tree in (base, head) if stage in tree.stages()]
     was, will_be = (files[0], files[-1]) if files else (head.stage(stage),) * 2
-    before, after = old.templates, new.templates
-    known = old.acknowledged is not None and new.acknowledged is not None
     comparison = Comparison(
         stage,
-        before,
-        after,
+        old.templates,
+        new.templates,
         was,
         will_be,
         settings=environments.comparable(old.settings, was, new.settings, will_be),
         findings=findings,
-        acknowledged=compare(old.acknowledged or (), new.acknowledged or ()) if known else NOTHING,
-        base_strings=_string_constants(tree.root) if tree else frozenset(),
-        models=(tree.models if tree else None, head.models),
+        acknowledged=compare(old.acknowledged, new.acknowledged),
+        base_strings=_string_constants(base.root),
+        models=(base.models, head.models),
     )
     models = tuple(model_changes(comparison))
-    whole = StageReview(
+    review = StageReview(
         stage=stage,
-        no_base=missing,
+        no_base=no_base,
         endpoints=tuple(endpoint_changes(comparison, models)),
         models=models,
         costs=tuple(cost_changes(comparison)),
@@ -92,15 +83,13 @@ def review_stage(
         stacks=tuple(comparison.stacks),
         findings=findings,
         acknowledged=comparison.acknowledged,
-        left=tuple(sorted(before.keys() - after.keys())),
+        left=tuple(sorted(old.templates.keys() - new.templates.keys())),
     )
-    if missing is not None:  # nothing of what could not be read is found
-        unknown = (replace(endpoint, state="not compared") for endpoint in whole.endpoints)
-        return replace(whole, endpoints=tuple(unknown))
+    if no_base is not None:  # without a base, no danger could be told from what was there
+        unknown = (replace(endpoint, state="not compared") for endpoint in review.endpoints)
+        return replace(review, endpoints=tuple(unknown))
     return replace(
-        whole,
-        dangers=tuple(dangers(comparison)),
-        notes=tuple(notes(comparison, models)),
+        review, dangers=tuple(dangers(comparison)), notes=tuple(notes(comparison, models))
     )
 
 

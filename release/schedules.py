@@ -29,7 +29,7 @@ class WeeklyLimits(NamedTuple):
     mean_maximum: float
 
 
-def limits(target: Mapping[str, Any]) -> WeeklyLimits:
+def weekly_limits(target: Mapping[str, Any]) -> WeeklyLimits:
     """Return the limits of a scalable target over a week, once its schedules have all acted."""
     now = fixed = (int(target["MinCapacity"]), int(target["MaxCapacity"]))
     actions = target.get("ScheduledActions", ())
