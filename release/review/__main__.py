@@ -57,8 +57,8 @@ def run(options: argparse.Namespace) -> int:
         code = _review(options.base, options.stages, options.output)
     except ERRORS as error:
         gap = Gap("everything", str(error))
-        here = commits(None, Tree(Path.cwd()))
-        report = Report(options.base, stages=(), findings=NOTHING, commits=here, failed=(gap,))
+        here = commits(Tree(Path.cwd()))
+        report = Report(options.base, stages=(), findings=NOTHING, commits=here, gaps=(gap,))
         code = conclude(report, options.output)
     print(options.output / "review.md")
     return code

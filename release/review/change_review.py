@@ -13,7 +13,7 @@ from release.review.assemblies import Synthesised
 from release.review.dangers.danger import REPOSITORY, Danger
 from release.review.files.file_review import FileReview, review_files
 from release.review.findings import NOTHING, FindingsChange, LinterFailed, Templates
-from release.review.report import Commits, Gap, Report
+from release.review.report import Gap, Report
 from release.review.stage_review import StageReview, review_stage
 from release.tree import CheckoutError, NotSynthesised, Tree
 
@@ -70,20 +70,18 @@ def review_change(
         notes=files.notes,
         not_judged=files.not_judged,
         commits=commits(base, head),
-        failed=tuple(gaps),
+        gaps=tuple(gaps),
     )
 
 
-def commits(base: Tree | None, head: Tree) -> Commits:
-    """Return the commits of two trees, as far as they are clones."""
-    clone = Clone(head.root)
-    before = after = None
-    dirty = False
-    with suppress(CheckoutError):
-        after, dirty = clone.head(), clone.is_dirty()
-    with suppress(CheckoutError):
-        before = Clone(base.root).head() if base else None
-    return Commits(base=before, head=after, dirty=dirty)
+def commits(*trees: Tree) -> str:
+    """Return the commits of trees, as far as they are clones, and that the last was changed."""
+    clones = [Clone(tree.root) for tree in trees]
+    try:
+        changes = ", with changes that are not committed" if clones[-1].is_dirty() else ""
+        return " -> ".join(clone.head()[:12] for clone in clones) + changes
+    except CheckoutError:
+        return ""
 
 
 def _templates(tree: Synthesised, stages: Iterable[str]) -> Templates:

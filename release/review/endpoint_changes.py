@@ -13,7 +13,7 @@ from release.review.refusals import refusal
 from release.review.stack_changes import details
 from release.stage_resources import ENDPOINT_CONFIG, StackVariant
 
-State = Literal["new", "removed", "renamed", "changed", "unchanged", "not compared"]
+State = Literal["new", "removed", "renamed", "changed", "unchanged"]
 
 MOST_FILES = 2
 """More files than these are in the table of models alone."""

@@ -1,6 +1,6 @@
 """What an endpoint's instances cost a month."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import platform_facts
@@ -37,6 +37,11 @@ class CostChange:
     after: Cost | None
     runs_on: bool = False
 
+    @property
+    def unknown(self) -> list[str]:
+        """Each instance type without a price, before or after, and why."""
+        return [name for cost in (self.before, self.after) if cost for name in cost.unknown]
+
 
 @dataclass(frozen=True)
 class Total:
@@ -44,6 +49,12 @@ class Total:
 
     usd: float
     complete: bool
+
+    def __str__(self) -> str:
+        """Of one that is not complete, no number reads as all of it."""
+        if self.complete:
+            return f"{self.usd:,.0f}"
+        return f"more than {self.usd:,.0f}" if self.usd else "no price"
 
 
 def cost_of(endpoint: DeclaredEndpoint, region: str) -> Cost:
@@ -91,3 +102,13 @@ def total(costs: Iterable[Cost | None], amount: str) -> Total:
     values = [getattr(cost, amount) for cost in costs if cost]
     known = [value for value in values if value is not None]
     return Total(sum(known), len(known) == len(values))
+
+
+def total_change(costs: Sequence[CostChange], amount: str) -> str:
+    """Return the sum of one amount before and after, and the difference."""
+    before = total((cost.before for cost in costs), amount)
+    after = total((cost.after for cost in costs), amount)
+    if before == after:
+        return str(after)
+    change = f" ({after.usd - before.usd:+,.0f})" if before.complete and after.complete else ""
+    return f"{before} → {after}{change}"

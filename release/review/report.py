@@ -12,23 +12,6 @@ from release.review.money import CostChange
 from release.review.stage_review import StageReview
 
 
-@dataclass(frozen=True, kw_only=True)
-class Commits:
-    """The commits that are compared, None where there is none, or it is not known.
-
-    A head that is `dirty` has changes that are not committed.
-    """
-
-    base: str | None = None
-    head: str | None = None
-    dirty: bool = False
-
-    def __str__(self) -> str:
-        names = [name[:12] for name in (self.base, self.head) if name]
-        more = ", with changes that are not committed" if self.dirty else ""
-        return f"{' -> '.join(names)}{more}" if self.head else ""
-
-
 @dataclass(frozen=True)
 class Gap:
     """What was not reviewed, and the reason."""
@@ -41,9 +24,9 @@ class Gap:
 class Report:
     """All stages, and what the model linter finds.
 
-    `base` is what the base is called. `dangers` and `notes` are of the repository's files,
-    `not_judged` names those whose content no rule reads. `failed` is what could not be looked at,
-    and is in nothing else here.
+    `base` is what the base is called, `commits` are those that are compared, as far as they are
+    known. `dangers` and `notes` are of the repository's files, `not_judged` names those whose
+    content no rule reads. `gaps` are what could not be reviewed, and is in nothing else here.
     """
 
     base: str
@@ -52,15 +35,8 @@ class Report:
     dangers: tuple[Danger, ...] = ()
     notes: tuple[str, ...] = ()
     not_judged: tuple[str, ...] = ()
-    commits: Commits = Commits()
-    failed: tuple[Gap, ...] = ()
-
-    @property
-    def gaps(self) -> list[Gap]:
-        """All that was not reviewed, or not compared."""
-        alone = (stage for stage in self.stages if stage.no_base is not None)
-        return [*self.failed, *(Gap(f"{stage.stage}, its base", stage.no_base or "")
-                                for stage in alone)]  # fmt: skip
+    commits: str = ""
+    gaps: tuple[Gap, ...] = ()
 
     @property
     def is_complete(self) -> bool:
@@ -91,9 +67,7 @@ class Report:
     @property
     def changed_costs(self) -> list[CostChange]:
         """The costs that change, and those of what runs on after it left."""
-        stages = (stage for stage in self.stages if stage.no_base is None)
-        costs = (cost for stage in stages for cost in stage.costs)
-        return [cost for cost in costs if cost.before != cost.after or cost.runs_on]
+        return [cost for cost in self.all_of("costs") if cost.before != cost.after or cost.runs_on]
 
     def all_of(self, part: str) -> Iterator[Any]:
         """Yield each item of a part of every stage."""

@@ -1,7 +1,7 @@
 """The review of one stage."""
 
 import ast
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -24,14 +24,12 @@ from release.tree import NotSynthesised
 class StageReview:
     """What the change does to one stage.
 
-    `no_base` says why there was nothing to compare with, and the head is reviewed alone. `notes`
-    are of the stage as a whole, and of stacks without an endpoint. `access` lists what new roles
-    may do. `findings` are the linters' of the templates, `acknowledged` what cdk-nag found and the
-    app acknowledges. `left` are the stacks that are no longer in the app, and stay.
+    `notes` are of the stage as a whole, and of stacks without an endpoint. `access` lists what new
+    roles may do. `findings` are the linters' of the templates, `acknowledged` what cdk-nag found
+    and the app acknowledges. `left` are the stacks that are no longer in the app, and stay.
     """
 
     stage: str
-    no_base: str | None = None
     endpoints: tuple[EndpointChange, ...] = ()
     dangers: tuple[Danger, ...] = ()
     models: tuple[ModelChange, ...] = ()
@@ -51,13 +49,11 @@ def review_stage(
 
     Raises `NotSynthesised`, `CheckoutError` where nothing has the stage.
     """
-    new = head.synth(stage) if stage in head.stages() else Synthesis({})
-    old, no_base = Synthesis({}), None
+    new = _synthesis(head, stage)
     try:
-        if stage in base.stages():
-            old = base.synth(stage)
+        old = _synthesis(base, stage)
     except NotSynthesised as error:
-        no_base = str(error)
+        raise NotSynthesised(f"its base: {error}") from None
     files = [tree.stage(stage) for tree in (base, head) if stage in tree.stages()]
     was, will_be = (files[0], files[-1]) if files else (head.stage(stage),) * 2
     comparison = Comparison(
@@ -73,24 +69,23 @@ def review_stage(
         models=(base.models, head.models),
     )
     models = tuple(model_changes(comparison))
-    review = StageReview(
+    return StageReview(
         stage=stage,
-        no_base=no_base,
         endpoints=tuple(endpoint_changes(comparison, models)),
+        dangers=tuple(dangers(comparison)),
         models=models,
         costs=tuple(cost_changes(comparison)),
         access=tuple(line for access in comparison.access for line in in_words(access.by_new)),
         stacks=tuple(comparison.stacks),
         findings=findings,
         acknowledged=comparison.acknowledged,
+        notes=tuple(notes(comparison)),
         left=tuple(sorted(old.templates.keys() - new.templates.keys())),
     )
-    if no_base is not None:  # without a base, no danger could be told from what was there
-        unknown = (replace(endpoint, state="not compared") for endpoint in review.endpoints)
-        return replace(review, endpoints=tuple(unknown))
-    return replace(
-        review, dangers=tuple(dangers(comparison)), notes=tuple(notes(comparison, models))
-    )
+
+
+def _synthesis(tree: Synthesised, stage: str) -> Synthesis:
+    return tree.synth(stage) if stage in tree.stages() else Synthesis({})
 
 
 @cache

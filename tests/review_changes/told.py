@@ -42,7 +42,7 @@ def _said(comparison: Comparison) -> Iterator[str]:
     yield from (it.key for it in dangers(comparison))
     models = model_changes(comparison)
     endpoints = (endpoint.sentence for endpoint in endpoint_changes(comparison, models))
-    for line in (*endpoints, *notes(comparison, models)):
+    for line in (*endpoints, *notes(comparison)):
         name, _, rest = line.partition("**: ")
         yield from (f"{name}: {it}" for it in rest.split("; ") if not _GENERAL.fullmatch(it))
     yield from (f"{it.model} {it.state} {it.breaking}" for it in models)

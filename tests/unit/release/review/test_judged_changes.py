@@ -144,7 +144,7 @@ def review(edit: Edit, **file: Any) -> tuple[list[str], str]:
     comparison = compared(before, after, will_be=replace(PROD, **file))
     text = [
         *(endpoint.sentence for endpoint in endpoint_changes(comparison)),
-        *notes(comparison, []),
+        *notes(comparison),
         *map(str, cost_changes(comparison)),
     ]  # fmt: skip
     return [

@@ -109,7 +109,7 @@ def test_the_summary_has_the_cost_of_the_change(
 
 
 def test_what_matters_comes_first() -> None:
-    text = markdown.render(replace(REPORT, notes=("a file",), failed=(Gap("dev", "no base"),)))
+    text = markdown.render(replace(REPORT, notes=("a file",), gaps=(Gap("dev", "no base"),)))
     order = [
         *("# not everything was reviewed, 1 danger", "Review against main", "- **dev**: no base"),
         *("## Dangers", "## Endpoints that change", "**breaking for clients of minilm"),
@@ -200,8 +200,8 @@ def test_findings_of_all_stages_are_together() -> None:
 
 
 def test_json_has_everything() -> None:
-    content = json.loads(as_json(replace(REPORT, failed=(Gap("dev", "no base"),))))
-    assert (content["complete"], content["failed"]) == (
+    content = json.loads(as_json(replace(REPORT, gaps=(Gap("dev", "no base"),))))
+    assert (content["complete"], content["gaps"]) == (
         False,
         [{"what": "dev", "reason": "no base"}],
     )
@@ -214,17 +214,8 @@ def test_json_has_everything() -> None:
     assert stage["stacks"][0]["changes"][0]["properties"] == ["Value"]
 
 
-def test_without_a_base_nothing_is_a_danger_and_the_reason_is_there() -> None:
-    alone = replace(STAGE, no_base="there is no commit x", dangers=())
-    text = markdown.render(Report(base="x", stages=(alone,), findings=REPORT.findings))
-    assert "- **prod, its base**: there is no commit x\n" in text
-    assert "\nNot compared, and no danger looked for: prod\n" in text
-    assert text.startswith("# not everything was reviewed\n")
-    assert "## Danger" not in text
-
-
 def test_the_lines_of_what_could_not_be_reviewed_are_shown() -> None:
-    failed = replace(REPORT, failed=(Gap("dev", "SF2: <Role>\nthe templates are in x"),))
+    failed = replace(REPORT, gaps=(Gap("dev", "SF2: <Role>\nthe templates are in x"),))
     assert "- **dev**: SF2: \\<Role>\n  the templates are in x\n" in markdown.render(failed)
 
 
