@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import checked_yaml
-from release.stage_file import StageFile, parse_stage
+from release.stage_file import StageFile
 
 APP = "app.py"
 SUFFIX = ".template.json"
@@ -112,7 +112,7 @@ class Tree:
         path = self.root / "stages" / f"{name}.yaml"
         shown = f"stages/{name}.yaml"
         try:
-            return parse_stage(Path(shown), path.read_bytes())
+            return checked_yaml.parse(Path(shown), path.read_bytes(), StageFile)
         except checked_yaml.InvalidFile as error:
             raise CheckoutError(str(error)) from None
         except OSError as error:

@@ -41,16 +41,11 @@ def render(report: Report) -> str:
     shown = {
         "report": report,
         "summary": summary(report),
-        "models": report.changed_models,
         "breaking": [
             f"**breaking for clients of {model.model} on {model.endpoint}**: {line}"
             for model in report.changed_models
             for line in model.breaking
         ],
-        "notes": [*report.all_of("notes"), *report.notes],
-        "access": list(report.all_of("access")),
-        "stacks": [(stage, stack) for stage in report.stages for stack in stage.stacks],
-        "costs": report.changed_costs,
         "prices": platform_facts.prices(),
         "findings": joined([report.findings, *(stage.findings for stage in report.stages)]),
         "acknowledged": joined(stage.acknowledged for stage in report.stages),

@@ -92,7 +92,7 @@ def test_a_stage_takes_what_an_alias_merges(tree: Tree) -> None:
         "x: &x {region: eu-west-1, max_monthly_usd: 5}\n<<: *x\naccount: 111111111111\n"
     )
     assert tree.stage("prod") == StageFile(
-        "eu-west-1", production=False, account="111111111111", max_monthly_usd=5.0
+        region="eu-west-1", production=False, account="111111111111", max_monthly_usd=5.0
     )
 
 

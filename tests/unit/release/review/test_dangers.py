@@ -1,7 +1,6 @@
 """Each danger, on templates of a few lines."""
 
 import copy
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -144,7 +143,7 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
 def _dangers(edit: Edit, *, production: bool = True) -> list[Danger]:
     after = copy.deepcopy(RESOURCES)
     edit(after)
-    file = replace(PROD, production=production)
+    file = PROD.model_copy(update={"production": production})
     return dangers(compared(RESOURCES, after, was=file, will_be=file))
 
 

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from release.review.endpoint_changes import EndpointChange
 from release.review.findings import NOTHING, FindingsChange, compare
 from release.review.model_changes import ModelChange
 from release.review.money import Cost, CostChange
-from release.review.output_files import as_json
+from release.review.output_files import as_json, conclude
 from release.review.report import Gap, Report
 from release.review.stage_review import StageReview
 from release.review.summary import summary
@@ -212,6 +213,12 @@ def test_json_has_everything() -> None:
     assert stage["models"][0]["because"] == ["models/minilm/export.py"]
     assert stage["costs"][0]["after"]["unknown"] == ["ml.g6.xlarge"]
     assert stage["stacks"][0]["changes"][0]["properties"] == ["Value"]
+
+
+def test_half_of_a_character_in_a_template_is_written_as_its_escape(tmp_path: Path) -> None:
+    conclude(replace(REPORT, notes=("a \ud800",)), tmp_path)
+    assert "- a \\ud800\n" in (tmp_path / "review.md").read_text()
+    assert json.loads((tmp_path / "review.json").read_text())["notes"] == ["a \ud800"]
 
 
 def test_the_lines_of_what_could_not_be_reviewed_are_shown() -> None:

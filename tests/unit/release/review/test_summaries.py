@@ -1,7 +1,6 @@
 """What a reviewer is told of each endpoint and stack, without having to acknowledge it."""
 
 import copy
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -174,16 +173,16 @@ def test_a_new_stack_of_much_is_counted() -> None:
 
 def test_a_stage_that_becomes_production() -> None:
     text = {"prod-text": {"Resources": RESOURCES}}
-    before = replace(FILE, production=False)
+    before = FILE.model_copy(update={"production": False})
     assert list(notes(Comparison("prod", text, text, before, FILE))) == [
         "**prod**: becomes production"
     ]
 
 
 def test_a_budget_that_changes_and_one_that_cannot_be_held() -> None:
-    unpriced = replace(FILE, region="eu-west-1", max_monthly_usd=500)
+    unpriced = FILE.model_copy(update={"region": "eu-west-1", "max_monthly_usd": 500})
     text = {"prod-text": {"Resources": RESOURCES}}
-    was = replace(unpriced, max_monthly_usd=None)
+    was = unpriced.model_copy(update={"max_monthly_usd": None})
     assert list(notes(Comparison("prod", text, text, was, unpriced))) == [
         "**prod**: max_monthly_usd none -> 500",
         "**prod**: what is not priced is not held against max_monthly_usd: ml.g5.xlarge in "
