@@ -26,7 +26,7 @@ class StageReview:
 
     `notes` are of the stage as a whole, and of stacks without an endpoint. `access` lists what new
     roles may do. `findings` are the linters' of the templates, `acknowledged` what cdk-nag found
-    and the app acknowledges. `left` are the stacks that are no longer in the app, and stay.
+    and the app acknowledges.
     """
 
     stage: str
@@ -39,7 +39,6 @@ class StageReview:
     findings: FindingsChange = NOTHING
     acknowledged: FindingsChange = NOTHING
     notes: tuple[str, ...] = ()
-    left: tuple[str, ...] = ()
 
 
 def review_stage(
@@ -80,7 +79,6 @@ def review_stage(
         findings=findings,
         acknowledged=comparison.acknowledged,
         notes=tuple(notes(comparison)),
-        left=tuple(sorted(old.templates.keys() - new.templates.keys())),
     )
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from release.review.comparison import Comparison
 from release.review.endpoint_changes import endpoint_changes
+from release.review.model_changes import ModelChange
 from release.review.stack_changes import MOST, notes
 from release.stage_file import StageFile
 from release.tree import Template
@@ -71,6 +72,15 @@ def test_of_a_long_value_the_part_that_differs_is_shown() -> None:
 
 def test_an_unchanged_endpoint_is_not_described() -> None:
     assert summary(RESOURCES) == ["no change"]
+
+
+def test_a_sentence_names_no_model_that_does_not_change() -> None:
+    models = [
+        ModelChange(endpoint="prod-text", model="minilm", state="unchanged"),
+        ModelChange(endpoint="prod-text", model="bert", state="rebuilt", because=("a", "b", "c")),
+    ]
+    (endpoint,) = endpoint_changes(compared(RESOURCES, changed("Log", RetentionInDays=60)), models)
+    assert endpoint.sentence.endswith("; models: bert rebuilt (3 files)")
 
 
 def test_a_variant_is_described_in_the_field_s_words() -> None:
