@@ -12,12 +12,6 @@ from release.review.money import cost_changes
 MOST = 12
 """More parts than these of one stack are in its difference alone."""
 
-BUILDER = (
-    "the code that builds models changes: models that do not change are built again only if "
-    "BUILD_FORMAT in model_build/digest.py is raised"
-)
-"""An archive is named by its model's digest, which the builder's code is no part of."""
-
 MOST_KINDS = 4
 """More types of resources than these are in the stack's difference alone."""
 
@@ -49,9 +43,7 @@ def notes(comparison: Comparison) -> Iterator[str]:
         elif stack not in before or comparison.moves:
             parts = [f"new, {counted(changes)}"]
         else:
-            projects = (change for change in changes if change.type == "AWS::CodeBuild::Project")
-            builder = any("Source" in project.properties for project in projects)
-            parts = [*([BUILDER] if builder else ()), *details(comparison, stack)]
+            parts = details(comparison, stack)
         yield f"**{stack}**: {'; '.join(parts or [counted(changes)])}"
 
 

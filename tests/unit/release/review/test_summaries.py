@@ -164,7 +164,9 @@ def builders() -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def test_a_change_of_the_builder_s_code_says_what_is_built_again() -> None:
-    assert note(*builders()).startswith("**prod-models**: the code that builds models changes: ")
+    assert note(*builders()).startswith(
+        "**prod-models**: It: the code that builds models changes: "
+    )
 
 
 def test_a_stack_that_leaves_the_app_stays() -> None:
