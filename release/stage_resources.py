@@ -122,12 +122,12 @@ def instance_types(variant: Mapping[str, Any]) -> tuple[str, ...]:
 
 def archives(templates: Mapping[str, Template]) -> dict[str, StackArchive]:
     """Return the archives of all stacks, by their keys."""
-    found = {
-        properties["Key"]: StackArchive(properties["Key"], properties["Digest"], stack, properties)
+    every = [
+        StackArchive(properties["Key"], properties["Digest"], stack, properties)
         for stack, template in templates.items()
         for _, properties in resources(template, ARCHIVE)
-    }
-    return dict(sorted(found.items()))
+    ]
+    return {archive.key: archive for archive in sorted(every, key=lambda archive: archive.key)}
 
 
 def catalog_entries(template: Template) -> dict[str, str]:

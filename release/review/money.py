@@ -61,7 +61,9 @@ def cost_of(endpoint: DeclaredEndpoint, region: str) -> Cost:
     """Return what an endpoint's instances cost in a region."""
     prices = platform_facts.prices()
     variants = [*endpoint.variants.values(), *endpoint.shadows.values()]
-    hourly = {kind: prices.of(region, kind) for each in variants for kind in each.instance_types}
+    hourly = {
+        kind: prices.of(region, kind) for variant in variants for kind in variant.instance_types
+    }
     known = ", ".join(sorted(prices.per_hour))
     why = f"it is not in the table of {prices.date}"
     if region not in prices.per_hour:
@@ -73,7 +75,9 @@ def cost_of(endpoint: DeclaredEndpoint, region: str) -> Cost:
     )
     if unknown:
         return Cost(minimum=None, maximum=None, unknown=unknown)
-    rates = [([hourly[kind] or 0 for kind in each.instance_types], each) for each in variants]
+    rates = [
+        ([hourly[kind] or 0 for kind in variant.instance_types], variant) for variant in variants
+    ]
     return Cost(
         minimum=HOURS * sum(min(rate) * variant.mean_minimum for rate, variant in rates),
         maximum=HOURS * sum(max(rate) * variant.mean_maximum for rate, variant in rates),

@@ -40,7 +40,7 @@ class Report:
 
     @property
     def is_complete(self) -> bool:
-        """Whether all that was asked for was compared: else no danger found means nothing."""
+        """Whether everything was compared: else, that there is no danger means nothing."""
         return not self.gaps
 
     @property
@@ -57,7 +57,7 @@ class Report:
     @property
     def changed_endpoints(self) -> list[EndpointChange]:
         """The endpoints that change."""
-        return [each for each in self.all_of("endpoints") if each.state != "unchanged"]
+        return [endpoint for endpoint in self.all_of("endpoints") if endpoint.state != "unchanged"]
 
     @property
     def changed_models(self) -> list[ModelChange]:
