@@ -65,7 +65,7 @@ def peaks(account: Account, *, preferred: bool = False) -> dict[str, Peak]:
         for variant in endpoint.variants:
             count = _instance_count(account.running.get(name), endpoint, variant)
             for instance_type in variant.instance_types[: 1 if preferred else None]:
-                most[instance_type] += max(variant.max_count, count)
+                most[instance_type] += max(variant.maximum, count)
                 if name not in account.running:
                     added[instance_type] += count
                 elif is_updated:
@@ -80,8 +80,8 @@ def _instance_count(
 ) -> int:
     """Return how many instances a variant has after a deploy; scaling may have chosen them."""
     if current is None or not endpoint.properties.get("RetainAllVariantProperties"):
-        return variant.instance_count
-    counts = current.variants.get(variant.name, {"": variant.instance_count})
+        return variant.initial
+    counts = current.variants.get(variant.name, {"": variant.initial})
     return sum(counts.values())
 
 

@@ -23,14 +23,11 @@ def _dangers(report: Report) -> Iterator[str]:
 
 
 def _changes(report: Report) -> Iterator[str]:
-    stages = [stage for stage in report.stages if stage.no_base is None]
-    states = [endpoint.state for stage in stages for endpoint in stage.endpoints]
-    changed = sum(state != "unchanged" for state in states)
-    if changed:
-        noun = "endpoint changes" if len(states) == 1 else "endpoints change"
-        yield f"{changed} of {len(states)} {noun}"
-    elif stages:
-        stacks = any(stage.stacks for stage in stages)
+    count = sum(1 for _ in report.all_of("endpoints"))
+    if changed := len(report.changed_endpoints):
+        yield f"{changed} of {count} {'endpoint changes' if count == 1 else 'endpoints change'}"
+    elif report.stages:
+        stacks = any(report.all_of("stacks"))
         yield "no endpoint changes" if stacks else "no change to any deployed resource"
 
 

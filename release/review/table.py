@@ -29,12 +29,16 @@ from release.review.describers.generic import (
     on_deletion,
     silent,
 )
-from release.review.property_change import Describer
+from release.review.property_change import ChangeLine, Describer
 
 ENCRYPTION, SAFEGUARDS = storage.ENCRYPTION, "lost_safeguards"
 ACCESS = "access, which is compared by what policies mean: release/review/access"
 MODELS = "of a model's version, whose change the table of models has"
 WHOLE = silent("described with the resource as a whole")
+BUILDER = (
+    "the code that builds models changes: models that do not change are built again only if "
+    "BUILD_FORMAT in model_build/digest.py is raised"
+)
 LIMITED = guarded(SAFEGUARDS, is_off, "scaling is suspended: {property}")
 
 
@@ -144,8 +148,8 @@ TABLE = (
     _Row("AWS::CodeBuild::Project", "Environment.PrivilegedMode",
         guarded(SAFEGUARDS, is_off, "builds in privileged mode")),
     _Row("AWS::CodeBuild::Project", "Source.BuildSpec", contents.build_commands),
-    _Row("AWS::CodeBuild::Project", "Source.Location",
-        silent("the code that builds models, whose change has a sentence")),
+    # an archive is named by its model's digest, which the builder's code is no part of
+    _Row("AWS::CodeBuild::Project", "Source.Location", lambda _: [ChangeLine(BUILDER)]),
     # attributes
     _Row("*", "Tags?*", generic.tag),
     *(_Row("*", name, guarded("replaced_resources", lambda item: item == "Retain",

@@ -44,7 +44,7 @@ def variant(change: PropertyChange) -> Iterator[ChangeLine]:
         yield ChangeLine(f"variant {change.item} removed")
     else:
         count = change.after.get("InitialInstanceCount", 1)
-        kinds = " or ".join(instance_types(change.after)) or "no instances"
+        kinds = " or ".join(instance_types(change.after))
         yield ChangeLine(f"new variant {change.item}: {count} {kinds}")
 
 

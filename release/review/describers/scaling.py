@@ -7,7 +7,7 @@ from release.review.describers.alarms import in_units, variant_of
 from release.review.describers.generic import falls
 from release.review.endpoints import DeclaredEndpoint
 from release.review.property_change import ChangeLine, PropertyChange
-from release.review.schedules import WeeklyLimits, limits
+from release.schedules import WeeklyLimits, weekly_limits
 
 RULE = "lost_scaling"
 
@@ -20,7 +20,7 @@ def scalable_target(change: PropertyChange) -> Iterator[ChangeLine]:
     """
     old, new = change.before, change.after
     name = str((new or old)["ResourceId"]).rpartition("/")[2]
-    was, now = (limits(side) if side else None for side in (old, new))
+    was, now = (weekly_limits(side) if side else None for side in (old, new))
     if was and now is None:
         pair = change.pair
         variant = pair.after.variants.get(name) if pair and pair.after else None

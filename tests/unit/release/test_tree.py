@@ -94,7 +94,7 @@ def test_a_stage_takes_what_an_alias_merges(tree: Tree) -> None:
         "x: &x {region: eu-west-1, max_monthly_usd: 5}\n<<: *x\naccount: 111111111111\n"
     )
     assert tree.stage("prod") == StageFile(
-        "eu-west-1", production=False, account="111111111111", max_monthly_usd=5.0
+        region="eu-west-1", production=False, account="111111111111", max_monthly_usd=5.0
     )
 
 
@@ -188,12 +188,12 @@ raise RuntimeError("Validation failed. A copy of this report can be found in: ..
 """
 
 
-def test_what_cdk_nag_refuses_is_told_by_rule_resource_and_line(tree: Tree, tmp_path: Path) -> None:
+def test_what_cdk_nag_refuses_is_named_by_rule_and_resource(tree: Tree, tmp_path: Path) -> None:
     (tree.root / "app.py").write_text(REFUSED)
     with pytest.raises(NotSynthesised) as raised:
         tree.synthesise("prod", to=tmp_path)
     assert str(raised.value).splitlines() == [
-        "AwsSolutions-IAM5: a/Role/Resource (line 3 of prod-text.template.json): A wildcard.",
+        "AwsSolutions-IAM5: a/Role/Resource: A wildcard.",
         "AwsSolutions-IAM5: a: A wildcard.",
     ]
 

@@ -2,7 +2,6 @@
 
 import copy
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -141,10 +140,10 @@ def review(edit: Edit, **file: Any) -> tuple[list[str], str]:
     """Return rule and message of each danger, and all that is said beside them."""
     before, after = base(), base()
     edit(after)
-    comparison = compared(before, after, will_be=replace(PROD, **file))
+    comparison = compared(before, after, will_be=PROD.model_copy(update=file))
     text = [
         *(endpoint.sentence for endpoint in endpoint_changes(comparison)),
-        *notes(comparison, []),
+        *notes(comparison),
         *map(str, cost_changes(comparison)),
     ]  # fmt: skip
     return [

@@ -1,7 +1,6 @@
 """Rules that two templates of a few lines, or two stage files, show."""
 
 import copy
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -504,7 +503,7 @@ MONTH = 1.4 * 2 * 730  # of the endpoint of RESOURCES
 def test_a_budget_is_crossed(was: float | None, will_be: float, count: int, crossed: bool) -> None:
     after = copy.deepcopy(RESOURCES)
     after["Config"]["Properties"]["ProductionVariants"][0]["InitialInstanceCount"] = count
-    sides = (replace(PROD, max_monthly_usd=it) for it in (was, will_be))
+    sides = (PROD.model_copy(update={"max_monthly_usd": it}) for it in (was, will_be))
     files = dict(zip(("was", "will_be"), sides, strict=True))
     assert bool(of("over_budget", RESOURCES, after, **files)) == crossed
 
@@ -542,7 +541,7 @@ def test_no_longer_production_is_one_danger_and_nothing_else_hides_in_it() -> No
     paged = {**alarm, "Metadata": {"aws:cdk:path": "prod-text/Endpoint/Monitoring/A-warning"}}
     before = {**RESOURCES, "Paged": paged}
     after = {key: it for key, it in RESOURCES.items() if key != "Quota"}
-    less = replace(PROD, production=False)
+    less = PROD.model_copy(update={"production": False})
     rules = [rule for rule, _ in found(before, after, will_be=less)]
     assert rules == ["left_production", "lost_alarms"]
 
@@ -553,7 +552,7 @@ def test_a_place_and_a_type_that_are_in_no_table_are_compared_as_they_are() -> N
     before = {**copy.deepcopy(RESOURCES), **resource("AWS::CloudWatch::Alarm", **gpu)}
     before["Config"]["Properties"]["ProductionVariants"][0]["InstanceType"] = "ml.old.xlarge"
     after = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **{**gpu, "Threshold": 1})}
-    there = replace(PROD, region="xx-nowhere-1")
+    there = PROD.model_copy(update={"region": "xx-nowhere-1"})
     rules = [rule for rule, _ in found(before, after, was=there)]
     assert rules == ["new_environment", "weakened_alarms"]
 

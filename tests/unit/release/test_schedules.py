@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from release.review.schedules import limits
+from release.schedules import weekly_limits
 
 
 def action(schedule: str, least: int, most: int = 10, **more: Any) -> dict[str, Any]:
@@ -43,13 +43,13 @@ def test_what_a_week_has(
     actions: list[dict[str, Any]], expected: tuple[float, float, float, float]
 ) -> None:
     target = {"MinCapacity": 2, "MaxCapacity": 10, "ScheduledActions": actions}
-    assert limits(target) == pytest.approx(expected)
+    assert weekly_limits(target) == pytest.approx(expected)
 
 
 def test_a_limit_that_an_action_leaves_out_stays() -> None:
     only = {"Schedule": MORNING, "ScalableTargetAction": {"MinCapacity": 6}}
     target = {"MinCapacity": 2, "MaxCapacity": 10, "ScheduledActions": [only]}
-    assert limits(target)[:2] == (6, 10)
+    assert weekly_limits(target)[:2] == (6, 10)
 
 
 def test_a_time_zone_decides_which_of_two_schedules_lasts() -> None:
@@ -57,4 +57,4 @@ def test_a_time_zone_decides_which_of_two_schedules_lasts() -> None:
     for zone, mean in (("UTC", 4), ("Asia/Tokyo", 2.5)):
         midnight = action("cron(0 0 ? * * *)", 2, Timezone=zone)
         target = {"MinCapacity": 2, "MaxCapacity": 10, "ScheduledActions": [noon, midnight]}
-        assert limits(target).mean_minimum == pytest.approx(mean)
+        assert weekly_limits(target).mean_minimum == pytest.approx(mean)

@@ -29,7 +29,7 @@ class WeeklyLimits(NamedTuple):
     mean_maximum: float
 
 
-def limits(target: Mapping[str, Any]) -> WeeklyLimits:
+def weekly_limits(target: Mapping[str, Any]) -> WeeklyLimits:
     """Return the limits of a scalable target over a week, once its schedules have all acted."""
     now = fixed = (int(target["MinCapacity"]), int(target["MaxCapacity"]))
     actions = target.get("ScheduledActions", ())
@@ -41,15 +41,13 @@ def limits(target: Mapping[str, Any]) -> WeeklyLimits:
     for (at, number), end in zip(moments, ends, strict=True):
         now = _after(now, actions[number])
         spans.append((now, end - at))
-    rare = [item for item in actions if not any(_moments(item))]
-    bounds = [
-        *(entry for entry, _ in spans),
-        *(_after(one, action) for action in rare for one, _ in spans),
-    ]
-    low, high = (
-        round(sum(element[side] * (span / WEEK) for element, span in spans), 6) for side in (0, 1)
+    rare = [action for action in actions if not any(_moments(action))]
+    bounds = [limits for limits, _ in spans]
+    bounds += [_after(limits, action) for action in rare for limits, _ in spans]
+    means = (
+        round(sum(limits[side] * (span / WEEK) for limits, span in spans), 6) for side in (0, 1)
     )
-    return WeeklyLimits(min(each for each, _ in bounds), max(part for _, part in bounds), low, high)
+    return WeeklyLimits(min(low for low, _ in bounds), max(high for _, high in bounds), *means)
 
 
 def _after(limits: tuple[int, int], action: Mapping[str, Any]) -> tuple[int, int]:
