@@ -6,7 +6,6 @@ from typing import Any
 
 from release import parameters
 from release.review.schedules import WeeklyLimits, limits
-from release.review.values import construct_path
 from release.stage_resources import instance_types
 from release.tree import Template
 
@@ -61,14 +60,13 @@ class DeclaredModel:
 class DeclaredEndpoint:
     """An endpoint with what surrounds it in its stack.
 
-    `deployment` is its DeploymentConfig, `rollback_alarms` how many alarms roll an update back,
-    `alarms` names all alarms by their construct path. `shadows` get copies of requests.
+    `deployment` is its DeploymentConfig, `rollback_alarms` how many alarms roll an update back.
+    `shadows` get copies of requests.
     """
 
     name: str
     release: str
     rollback_alarms: int
-    alarms: tuple[str, ...]
     deployment: dict[str, Any] = field(default_factory=dict)
     variants: dict[str, DeclaredVariant] = field(default_factory=dict)
     shadows: dict[str, DeclaredVariant] = field(default_factory=dict)
@@ -92,7 +90,6 @@ def endpoint_of(template: Template) -> DeclaredEndpoint | None:
         name=name,
         release=_release(resources),
         rollback_alarms=len(deployment.get("AutoRollbackConfiguration", {}).get("Alarms", ())),
-        alarms=tuple(sorted(_alarms(resources))),
         deployment=deployment,
         variants=variants,
         shadows=shadows,
@@ -147,14 +144,6 @@ def _release(resources: dict[str, Any]) -> str:
         if isinstance(image, str):
             return image.rpartition(":")[2].partition("-")[0]
     return "?"
-
-
-def _alarms(resources: dict[str, Any]) -> list[str]:
-    return [
-        construct_path(logical_id, resources).partition("/")[2]
-        for logical_id, resource in resources.items()
-        if resource["Type"] in ("AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm")
-    ]
 
 
 def _models(resources: dict[str, Any]) -> dict[str, DeclaredModel]:

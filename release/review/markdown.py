@@ -41,11 +41,6 @@ def render(report: Report) -> str:
         "report": report,
         "summary": summary(report),
         "models": report.changed_models,
-        "breaking": [
-            f"**breaking for clients of {model.model} on {model.endpoint}**: {line}"
-            for model in report.changed_models
-            for line in model.breaking
-        ],
         "notes": [*report.all_of("notes"), *report.notes],
         "access": list(report.all_of("access")),
         "stacks": [(stage, stack) for stage in report.stages for stack in stage.stacks],

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from release.review.comparison import Comparison
 from release.review.dangers.access import (
+    lost_service_access,
     powerful_newcomers,
     public_exposure,
     widened_access,
@@ -17,8 +18,8 @@ from release.review.dangers.changed_stack_settings import changed_stack_settings
 from release.review.dangers.danger import Danger, grouped, one_for_each_cause
 from release.review.dangers.deploy_time_values import deploy_time_values
 from release.review.dangers.endpoints import (
+    broken_clients,
     dropped_models,
-    lost_alarms,
     low_minimum,
     refused_updates,
     removed_endpoints,
@@ -42,15 +43,16 @@ RULES: tuple[Rule, ...] = (
     refused_exports,
     unscaled_meanwhile,
     dropped_models,
+    broken_clients,
     replaced_resources,
     left_production,
-    lost_alarms,
     low_minimum,
     split_sequences,
     changed_properties,
     widened_access,
     powerful_newcomers,
     public_exposure,
+    lost_service_access,
     foreign_origins,
     deploy_time_values,
     high_findings,

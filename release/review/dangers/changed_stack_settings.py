@@ -28,12 +28,7 @@ def changed_stack_settings(comparison: Comparison) -> Iterator[Danger]:
                 was = " or ".join(dict.fromkeys(map(_shown, known)))
                 change = f"{key}: {was} -> {_shown(now)}"
                 group = f"{key}.{digest(json.dumps([known[0], now], sort_keys=True))}"
-                yield Danger(
-                    f"{stack}.{group}",
-                    f"{stack}: {change}",
-                    group=group,
-                    heading=f"{{count}} stacks: {change}",
-                )
+                yield Danger(f"{stack}.{group}", f"{stack}: {change}", group=group)
 
 
 def _shown(value: Any) -> str:

@@ -37,8 +37,6 @@ def refused_exports(comparison: Comparison) -> Iterator[Danger]:
                     f"CloudFormation refuses to update {stack}: its export {name} would be {what}, "
                     f"and is imported by {', '.join(users)}",
                     group=stack,
-                    heading=f"CloudFormation refuses to update {stack}: {{count}} of its exports "
-                    "would be other ones, or gone, and are imported",
                 )
 
 

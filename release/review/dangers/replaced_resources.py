@@ -26,8 +26,17 @@ STATEFUL = (
 FATES = {"WILL_DESTROY": "deleted", "WILL_ORPHAN": "removed from the stack, and stays"}
 """The CDK's word for what becomes of a resource that leaves its template -> ours."""
 
-ELSEWHERE = ("AWS::SageMaker::Endpoint", "AWS::SSM::Parameter")
-"""Types that other rules report, as endpoints and models."""
+ELSEWHERE = (
+    "AWS::ApplicationAutoScaling::ScalingPolicy",
+    "AWS::CloudWatch::Alarm",
+    "AWS::CloudWatch::Dashboard",
+    "AWS::EC2::SubnetRouteTableAssociation",
+    "AWS::IAM::Policy",
+    "AWS::SNS::Subscription",
+    "AWS::SSM::Parameter",
+    "AWS::SageMaker::Endpoint",
+)
+"""Types that hold nothing, so that their properties say it all, or that other rules report."""
 
 
 def replaced_resources(comparison: Comparison) -> Iterator[Danger]:

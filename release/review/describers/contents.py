@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from release.review.access.gained import may_do_more
-from release.review.describers.generic import shown
+from release.review.describers.generic import is_moved, shown
 from release.review.property_change import ChangeLine, Describer, PropertyChange
-from release.review.values import arrow, differences, text_of
+from release.review.values import arrow, differences, listed, text_of
 from release.stage_resources import instance_types
 
 METRICS = ("PUBLISH_METRICS", "ALLOW_METRICS", "CLOUDWATCH_LOG_GROUP", "METRIC_NAMESPACE")
@@ -17,7 +17,10 @@ METRICS = ("PUBLISH_METRICS", "ALLOW_METRICS", "CLOUDWATCH_LOG_GROUP", "METRIC_N
 TWICE = {"SAGEMAKER_TRITON_OVERRIDE_PING_MODE": "SAGEMAKER_TRITON_PING_MODE"}
 """What another variable says, too."""
 
-DOWNLOADS = re.compile(r"\b(curl|wget|nc|ncat|ftp|scp)\b|https?://|git clone|--(extra-)?index-url")
+DOWNLOADS = re.compile(
+    r"\b(curl|wget|nc|ncat|ftp|scp)\b|https?://|git clone|--(extra-)?index-url"
+    r"|\b(pip3? install|npm (i|install)|apt(-get)? install)\b(?!.*--require-hashes)"
+)
 """What brings to a build what no template and no lock names. Which belongs here is our choice."""
 
 DIGEST = r"-[0-9a-f]{12}(?=\.tar\.gz)"
@@ -26,7 +29,7 @@ DIGEST = r"-[0-9a-f]{12}(?=\.tar\.gz)"
 RELEASE = r":\d\d\.\d\d-py3(-cpu)?$"
 """A tag of SageMaker's Triton images, which the endpoint's sentence has."""
 
-WIDENED = "widened_access"
+WIDENED, SAFEGUARDS = "widened_access", "lost_safeguards"
 MOST_LINES = 6
 
 
@@ -158,16 +161,29 @@ def build_commands(change: PropertyChange) -> Iterator[ChangeLine]:
 def guard(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield that an endpoint that stays is updated without the guard, or the check after it."""
     pair = change.pair
-    if change.after is None and pair and pair.before and pair.after:
+    is_gone = change.after is None and not is_moved(change, ("Endpoint",))
+    if is_gone and pair and pair.before and pair.after:
         checks = change.change.type.removeprefix("Custom::Triton")
-        yield ChangeLine(f"the endpoint is updated without {checks}", "lost_safeguards")
+        yield ChangeLine(f"the endpoint is updated without {checks}", SAFEGUARDS)
+
+
+def guarded_archives(change: PropertyChange) -> Iterator[ChangeLine]:
+    """Yield the models of an endpoint whose archives the guard does not look for any more."""
+    was, now = ({name.rpartition("-")[0] for name in side or ()}
+                for side in (change.before, change.after))  # fmt: skip
+    kept = change.pair.after.models if change.pair and change.pair.after else ()
+    if models := sorted((was - now) & {*kept}):
+        text = f"updates no longer wait for the archives of {', '.join(models)}"
+        yield ChangeLine(text, SAFEGUARDS)
 
 
 def waits(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield resources that another waits for, of those that stay: new and deleted ones are told."""
-    templates = (side.get(change.change.stack, {}) for side in change.comparison.sides)
-    stay = set.intersection(*({*template.get("Resources", {})} for template in templates))
-    sides = [{*([item] if isinstance(item, str) else item or ())} & stay
-             for item in (change.before, change.after)]  # fmt: skip
-    for name in sorted(sides[0] ^ sides[1]):
-        yield ChangeLine(f"DependsOn: {name} {'new' if name in sides[1] else 'gone'}")
+    old, new = (side.get(change.change.stack, {}).get("Resources", {})
+                for side in change.comparison.sides)  # fmt: skip
+    was, now = ({*listed(item or [])} & old.keys() & new.keys()
+                for item in (change.before, change.after))  # fmt: skip
+    for name in sorted(was ^ now):
+        is_checked = name in was and new[name]["Type"].startswith("Custom::Triton")
+        text = f"DependsOn: {name} {'new' if name in now else 'gone'}"
+        yield ChangeLine(text, SAFEGUARDS if is_checked else "")

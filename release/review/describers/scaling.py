@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from release.review.describers.alarms import in_units, variant_of
-from release.review.describers.generic import falls
+from release.review.describers.generic import falls, is_moved
 from release.review.endpoints import DeclaredEndpoint
 from release.review.property_change import ChangeLine, PropertyChange
 from release.review.schedules import WeeklyLimits, limits
@@ -21,7 +21,7 @@ def scalable_target(change: PropertyChange) -> Iterator[ChangeLine]:
     old, new = change.before, change.after
     name = str((new or old)["ResourceId"]).rpartition("/")[2]
     was, now = (limits(side) if side else None for side in (old, new))
-    if was and now is None:
+    if was and now is None and not is_moved(change, ("ResourceId", "MinCapacity", "MaxCapacity")):
         pair = change.pair
         variant = pair.after.variants.get(name) if pair and pair.after else None
         if variant:
@@ -35,6 +35,15 @@ def scalable_target(change: PropertyChange) -> Iterator[ChangeLine]:
         yield ChangeLine(text, RULE if low and change.comparison.production else "")
     elif now and old is None and change.change.stack in change.comparison.before:
         yield ChangeLine(f"{name} is scaled, {_text(now)} instances over a week")
+
+
+def initial_count(change: PropertyChange) -> Iterator[ChangeLine]:
+    """Yield the number of instances of a variant; without scaling it is the one that there is."""
+    text = f"initial instances of {change.item}: {change.arrow}"
+    endpoint = change.pair.after if change.pair else None
+    variant = endpoint.variants.get(change.item) if endpoint else None
+    is_low = variant and not variant.scaled and falls(change.before or 1, change.after or 1)
+    yield ChangeLine(text, RULE if is_low and change.comparison.production else "")
 
 
 def capacity(change: PropertyChange) -> Iterator[ChangeLine]:

@@ -11,6 +11,10 @@ SKIPS = ("ignore_checks", "ignore_templates", "skip-check", "skip-path")
 """Keys of cfn-lint and checkov whose items are not looked at."""
 
 
+HARMLESS = ("description", "version", "project.description", "project.version")
+"""What package.json and pyproject.toml tell people."""
+
+
 class SettingsFile(NamedTuple):
     """How a file is read, and the danger that any other value in it is."""
 
@@ -23,7 +27,9 @@ class SettingsFile(NamedTuple):
             None if side is None else self.read(side) for side in (change.before, change.after)
         )
         for difference in differences(before, after):
-            yield _of_skipped(difference) or FileLine(str(difference), self.rule)
+            harmless = difference.path in HARMLESS
+            line = FileLine(str(difference), self.rule, harmless=harmless)
+            yield _of_skipped(difference) or line
 
 
 def _of_skipped(difference: ValueDifference) -> FileLine | None:
@@ -37,7 +43,7 @@ def _of_skipped(difference: ValueDifference) -> FileLine | None:
     return None
 
 
-JSON_FILE, TOML_FILE = SettingsFile(read_json), SettingsFile(read_toml)
+JSON_FILE, TOML_FILE, YAML_FILE = map(SettingsFile, (read_json, read_toml, read_yaml))
 
 LINTER = SettingsFile(read_yaml, "weakened_checks")
 """Both sides of this change are linted with the base's settings: it is the next one that other

@@ -24,6 +24,8 @@ INSECURE = "if aws:SecureTransport Bool false"
 ADMINISTRATOR = "arn:aws:iam::aws:policy/AdministratorAccess"
 ANOTHER = "arn:aws:iam::999999999999:root"
 INVOCATION = {"Action": "lambda:InvokeFunction", "FunctionName": "f", "Principal": "*"}
+LOSES, TEXT = "loses the encryption with its key", '{"Fn::GetAtt": ["Key", "Arn"]}'
+DEFAULT = "BucketEncryption.ServerSideEncryptionConfiguration.ServerSideEncryptionByDefault"
 RENAMED = (
     "the endpoint prod-text becomes prod-texts: a new one is created, the old one is "
     "deleted, and clients that invoke it by that name fail"
@@ -56,7 +58,10 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
     ),
     "another account may take the role on": (
         put(*TRUST, {"AWS": ANOTHER}),
-        [f"{ANOTHER} may now sts:AssumeRole on Role"],
+        [
+            f"{ANOTHER} may now sts:AssumeRole on Role",
+            "sagemaker.amazonaws.com may no longer sts:AssumeRole on Role",
+        ],
     ),
     "anyone may read under a condition": (
         put(*STATEMENTS, 0, "Effect", "Allow"),
@@ -75,11 +80,12 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
     ),
     "another key's place is taken by S3's own": (
         put(*ENCRYPTED, "ServerSideEncryptionByDefault", {"SSEAlgorithm": "AES256"}),
-        ["AWS::S3::Bucket prod-text/Bucket: loses its encryption with KMSMasterKeyID"],
+        [f"AWS::S3::Bucket prod-text/Bucket: {LOSES}: {DEFAULT}.KMSMasterKeyID: {TEXT} -> none"],
     ),
     "a bucket goes with its stack": (
         retain("Delete"),
-        ["AWS::S3::Bucket prod-text/Kept: no longer outlives its stack"],
+        ["AWS::S3::Bucket prod-text/Kept: no longer outlives its stack: "
+         "DeletionPolicy: Retain -> Delete"],
     ),
     "a network of the VPC is let in": (
         put("Group", "SecurityGroupIngress", {
@@ -98,15 +104,16 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
     "anyone may take the role on": (put(*TRUST, "*"), ["anyone may sts:AssumeRole on Role"]),
     "encryption of a bucket goes": (
         drop("Bucket", "BucketEncryption"),
-        ["AWS::S3::Bucket prod-text/Bucket: loses its encryption with KMSMasterKeyID"],
+        [f"AWS::S3::Bucket prod-text/Bucket: {LOSES}: {DEFAULT}.KMSMasterKeyID: {TEXT} -> none"],
     ),
     "the key of a topic goes": (
         drop("Topic", "KmsMasterKeyId"),
-        ["AWS::SNS::Topic prod-text/Topic: loses its encryption with KmsMasterKeyId"],
+        [f"AWS::SNS::Topic prod-text/Topic: {LOSES}: KmsMasterKeyId: {TEXT} -> none"],
     ),
     "a bucket may be public": (
         put("Bucket", "PublicAccessBlockConfiguration", "BlockPublicPolicy", False),
-        ["AWS::S3::Bucket prod-text/Bucket: no longer blocks public access: BlockPublicPolicy"],
+        ["AWS::S3::Bucket prod-text/Bucket: no longer blocks public access: "
+         "PublicAccessBlockConfiguration.BlockPublicPolicy: true -> false"],
     ),
     "the internet is let in": (
         put("Group", "SecurityGroupIngress", [{"CidrIp": "0.0.0.0/0", "IpProtocol": "tcp"}]),
@@ -114,14 +121,21 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
     ),
     "out of the private network": (
         drop("Model", "VpcConfig"),
-        ["AWS::SageMaker::Model prod-text/Model: the instances leave the private network"],
+        ["AWS::SageMaker::Model prod-text/Model: the instances leave the private network: "
+         "VpcConfig.Subnets: a -> none"],
     ),
     "no rollback": (
         drop("Endpoint", "DeploymentConfig"),
-        ["prod-text: updates are rolled back by 0 alarms, before by 1"],
+        ["prod-text: updates are no longer rolled back by errors: 0 of 1 alarms are left"],
     ),
-    "an alarm goes": (drop("AllTrafficErrors"), ["prod-text loses the alarm Alarm-AllTraffic"]),
-    "an alarm of no variant goes": (drop("Quota"), ["prod-text loses the alarm Quota"]),
+    "an alarm goes": (
+        drop("AllTrafficErrors"),
+        ["AWS::CloudWatch::Alarm prod-text/Alarm-AllTraffic: the alarm is deleted"],
+    ),
+    "an alarm of no variant goes": (
+        drop("Quota"),
+        ["AWS::CloudWatch::Alarm prod-text/Quota: the alarm is deleted"],
+    ),
     "one instance": (
         put(*VARIANT, "InitialInstanceCount", 1),
         ["prod-text may run on 1 instance: when it fails, nothing answers"],

@@ -29,7 +29,6 @@ def endpoint(*variants: DeclaredVariant) -> DeclaredEndpoint:
         name="prod-text",
         release="25.09",
         rollback_alarms=0,
-        alarms=(),
         variants={it.name: it for it in variants},
     )
 
