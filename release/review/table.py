@@ -104,6 +104,7 @@ TABLE = (
     _Row("AWS::ApplicationAutoScaling::ScalableTarget", "SuspendedState.*", LIMITED),
     _Row("AWS::ApplicationAutoScaling::ScalingPolicy", "", scaling.scaling_policy),
     _Row("AWS::ApplicationAutoScaling::ScalingPolicy", "TargetTracking*.TargetValue", WHOLE),
+    _Row("AWS::ApplicationAutoScaling::ScalingPolicy", "TargetTracking*Cooldown", scaling.cooldown),
     # alarms
     *(_Row(f"AWS::CloudWatch::{kind}", "", alarms.alarm) for kind in ("Alarm", "CompositeAlarm")),
     *(_Row("AWS::CloudWatch::*Alarm", name, WHOLE) for name in alarms.JUDGED),
@@ -114,6 +115,7 @@ TABLE = (
     *(_Row(kind, "", on_creation(networks.ROUTES, "reaches other networks"))
       for kind in networks.GATEWAYS),
     _Row("AWS::EC2::Route", "", networks.route),
+    _Row("AWS::EC2::VPCEndpoint", "", networks.vpc_endpoint),
     _Row("AWS::EC2::Subnet", "MapPublicIpOnLaunch",
         guarded(networks.ROUTES, is_off, "its instances get public addresses")),
     # storage
@@ -150,7 +152,8 @@ TABLE = (
         guarded(SAFEGUARDS, is_off, "builds in privileged mode")),
     _Row("AWS::CodeBuild::Project", "Environment.Image",
         guarded("lost_pins", lambda item: "@sha256:" in str(item), "builds in any image of a tag")),
-    _Row("AWS::CodeBuild::Project", "Environment.EnvironmentVariables*", named_value("variable")),
+    *(_Row("AWS::CodeBuild::Project", f"Environment.EnvironmentVariables{end}",
+        named_value("variable")) for end in ("[]", ".Value")),
     # CodeBuild API reference, Project, projectVisibility; ProjectSource, insecureSsl; LogsConfig
     _Row("AWS::CodeBuild::Project", "Visibility",
         guarded(networks.PUBLIC, lambda item: item != "PUBLIC_READ", "lets anyone read builds")),

@@ -95,9 +95,11 @@ def _heading(messages: list[str]) -> str:
     texts = {message.partition(": ")[2] for message in messages}
     if len(texts) > 1 or not all(texts):
         return f"{messages[0]} (and {len(messages) - 1} more)"
-    if len(subjects) > MOST_SUBJECTS:
-        subjects = [f"{subjects[0]} and {len(subjects) - 1} more"]
-    return f"{', '.join(dict.fromkeys(subjects))}: {texts.pop()}"
+    kind = f"{subjects[0].partition(' ')[0]} "
+    names = [subjects[0], *(subject.removeprefix(kind) for subject in subjects[1:])]
+    if len(names) > MOST_SUBJECTS:
+        names = [f"{names[0]} and {len(names) - 1} more"]
+    return f"{', '.join(dict.fromkeys(names))}: {texts.pop()}"
 
 
 @dataclass(frozen=True)

@@ -59,15 +59,30 @@ def alarm(change: PropertyChange) -> Iterator[ChangeLine]:
 def subscription(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield that somebody is no longer notified of a topic's messages, or only of some."""
     old, new = change.before, change.after
-    if old is None or (new is None and is_moved(change, SUBSCRIBED)):
+    topic = _topic(change, (old or new)["TopicArn"])
+    if old is None:
+        yield ChangeLine(f"{_subscriber(new)} is notified of {topic}")
         return
-    who, topic = _subscriber(old), _end(old["TopicArn"])
+    if new is None and is_moved(change, SUBSCRIBED):
+        return
+    who = _subscriber(old)
     if new is None or any(old.get(name) != new.get(name) for name in SUBSCRIBED[:3]):
         now = f"; {_subscriber(new)} is" if new else ""
         yield ChangeLine(f"{who} is no longer notified of {topic}{now}", UNHEARD)
     elif old.get("FilterPolicy") != new.get("FilterPolicy"):
         filters = arrow(*(text_of(side.get("FilterPolicy")) for side in (old, new)))
         yield ChangeLine(f"{who} is notified of other messages of {topic}: {filters}", UNHEARD)
+
+
+def _topic(change: PropertyChange, topic: Any) -> str:
+    """Return a topic by its name, as far as a template of the stack has it."""
+    for side in change.comparison.sides:
+        match topic:
+            case {"Ref": str(name)} if (
+                resource := side.get(change.change.stack, {}).get("Resources", {}).get(name)
+            ):
+                return text_of(resource.get("Properties", {}).get("TopicName", name))
+    return _end(topic)
 
 
 def _subscriber(subscription: dict[str, Any]) -> str:

@@ -171,7 +171,9 @@ def guarded_archives(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield the models of an endpoint whose archives the guard does not look for any more."""
     was, now = ({name.rpartition("-")[0] for name in side or ()}
                 for side in (change.before, change.after))  # fmt: skip
-    kept = change.pair.after.models if change.pair and change.pair.after else ()
+    before, after = (change.pair.before, change.pair.after) if change.pair else (None, None)
+    modes = [{item.mode for item in side.variants.values()} for side in (before, after) if side]
+    kept = after.models if after and modes[0] == modes[-1] else ()
     if models := sorted((was - now) & {*kept}):
         text = f"updates no longer wait for the archives of {', '.join(models)}"
         yield ChangeLine(text, SAFEGUARDS)

@@ -63,6 +63,15 @@ def route(change: PropertyChange) -> Iterator[ChangeLine]:
         yield ChangeLine(f"a route to {next(destinations, 'nowhere')}", ROUTES)
 
 
+def vpc_endpoint(change: PropertyChange) -> Iterator[ChangeLine]:
+    """Yield a service that a network reaches, and did not; without a policy it is all of it."""
+    if change.before is None and change.change.stack in change.comparison.before:
+        policy = "" if "PolicyDocument" in change.after else ", in any account: it has no policy"
+        yield ChangeLine(
+            f"the network reaches {text_of(change.after['ServiceName'])}{policy}", ROUTES
+        )
+
+
 def _is_isolated(change: PropertyChange) -> bool:
     """Whether a group is in a VPC of the stage, which has neither a gateway nor a route."""
     templates = change.comparison.sides[1].values()

@@ -77,6 +77,15 @@ def scaling_policy(change: PropertyChange) -> Iterator[ChangeLine]:
     yield ChangeLine(f"scales on {known.metric} at {texts[0]} -> {texts[1]}", rule)
 
 
+def cooldown(change: PropertyChange) -> Iterator[ChangeLine]:
+    """Yield the seconds between two steps; three times as many, a variant hardly grows."""
+    target = _target((change.change.after or change.change.before)["Properties"], None)
+    name = change.path.rpartition(".")[2]
+    text = f"{name} of {target.metric if target else 'a policy'}: {change.arrow} s"
+    grows = name == "ScaleOutCooldown" and falls(change.after or 0, change.before or 0)
+    yield ChangeLine(text, RULE if grows and change.comparison.production else "")
+
+
 class _Target(NamedTuple):
     """The metric that a policy tracks, and the value that it holds it at."""
 

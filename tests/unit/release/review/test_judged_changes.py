@@ -151,6 +151,13 @@ def base() -> dict[str, Any]:
                  "Principal": "*"},
             ]}},
         },
+        "Policies": {
+            "Type": "AWS::ApplicationAutoScaling::ScalingPolicy",
+            "Properties": {"TargetTrackingScalingPolicyConfiguration": {
+                "TargetValue": 100, "ScaleOutCooldown": 60,
+                "PredefinedMetricSpecification": {
+                    "PredefinedMetricType": "SageMakerVariantInvocationsPerInstance"}}},
+        },
         "Archive": {
             "Type": "Custom::TritonModel",
             "Properties": {"Bucket": {"Ref": "Bucket"}, "Model": "minilm", "Target": "cpu",
@@ -502,6 +509,17 @@ DANGERS: dict[str, tuple[Edit, str]] = {
         put("Entry", "Value", ENTRY.replace('"VECTOR"', '"OTHER"')),
         "broken_clients: clients of minilm on prod-text fail: output VECTOR is gone",
     ),
+    "steps in which a variant hardly grows": (
+        put("Policies", "TargetTrackingScalingPolicyConfiguration", "ScaleOutCooldown", 7200),
+        "lost_scaling: AWS::ApplicationAutoScaling::ScalingPolicy prod-text/Policies: "
+        "ScaleOutCooldown of InvocationsPerInstance: 60 -> 7200 s",
+    ),
+    "a network reaches another service": (
+        add(More={"Type": "AWS::EC2::VPCEndpoint", "Properties": {
+            "ServiceName": "com.amazonaws.us-east-1.dynamodb"}}),
+        "internet_routes: AWS::EC2::VPCEndpoint prod-text/More: the network reaches "
+        "com.amazonaws.us-east-1.dynamodb, in any account: it has no policy",
+    ),
     "a mean in place of the maximum": (
         put("Latency", "Statistic", "Minimum"),
         "the alarm is weaker: Average -> Minimum",
@@ -554,6 +572,15 @@ NOTED: dict[str, tuple[Edit, str]] = {
     "an older release": (
         put("Model", "PrimaryContainer", "Image", "tritonserver:24.01-py3"),
         "Triton 25.09 -> 24.01, an older release",
+    ),
+    "a variable of a build": (
+        put("Build", "Environment", "EnvironmentVariables", [{"Name": "JOBS", "Value": "2"}]),
+        "variable JOBS: none -> 2",
+    ),
+    "somebody else who is notified": (
+        add(Mail={"Type": "AWS::SNS::Subscription", "Properties": {
+            "Protocol": "email", "Endpoint": "b@example.com", "TopicArn": {"Ref": "Topic"}}}),
+        "email b@example.com is notified of Topic",
     ),
     "a budget": (lambda _: None, "max_monthly_usd none -> 90,000"),
 }  # fmt: skip
