@@ -1,6 +1,5 @@
 """Access that a change gives or takes."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from release.review.access.grants import Grant, PolicyScope
 from release.review.access.statements import grants, paths
 from release.review.values import construct_path, text_of
+from release.stage_resources import references
 from release.tree import Template
 
 ROLE = "AWS::IAM::Role"
@@ -181,11 +181,10 @@ def _likeness(old: dict[str, Any], role: str, new: dict[str, Any], name: str) ->
 
 def _users(resources: dict[str, Any], role: str) -> dict[str, str]:
     """Return the resources that run as a role, with their types."""
-    arn = json.dumps({"Fn::GetAtt": [role, "Arn"]})
     return {
         name: resource["Type"]
         for name, resource in resources.items()
-        if arn in json.dumps(resource.get("Properties", {}))
+        if role in references(resource.get("Properties", {}))
         and not resource["Type"].startswith("AWS::IAM")
     }
 

@@ -8,8 +8,8 @@ from typing import Any
 from release.review.access.gained import may_do_more
 from release.review.describers.generic import is_moved, shown
 from release.review.property_change import ChangeLine, Describer, PropertyChange
-from release.review.values import arrow, differences, listed, text_of
-from release.stage_resources import instance_types
+from release.review.values import arrow, changed_lines, differences, listed, text_of
+from release.stage_resources import instance_types, references
 
 METRICS = ("PUBLISH_METRICS", "ALLOW_METRICS", "CLOUDWATCH_LOG_GROUP", "METRIC_NAMESPACE")
 """What variables have in their names that publish Triton's metrics: `PublishedMetrics`."""
@@ -106,18 +106,11 @@ def role(change: PropertyChange) -> Iterator[ChangeLine]:
     """
     sides = [side[change.change.stack]["Resources"] if change.change.stack in side else {}
              for side in change.comparison.sides]  # fmt: skip
-    roles = [_resource(value) for value in (change.before, change.after)]
+    roles = [next(references(value), None) for value in (change.before, change.after)]
     if roles[0] and roles[1] in sides[0] and may_do_more(sides[1], str(roles[0]), str(roles[1])):
         yield ChangeLine(f"runs as another role, which may do more: {change.arrow}", WIDENED)
     else:
         yield from shown(change)
-
-
-def _resource(value: Any) -> str | None:
-    match value:
-        case {"Ref": str(name)} | {"Fn::GetAtt": [str(name), *_]}:
-            return name
-    return None
 
 
 def build(change: PropertyChange) -> Iterator[ChangeLine]:
@@ -147,15 +140,13 @@ def _parsed(value: Any) -> Any:
 
 def build_commands(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield the lines that a build runs anew; one that downloads is a danger."""
-    old, new = ([value.strip() for value in text.splitlines() or [text]] for text in change.texts)
-    added = [item for item in new if item not in old and item != "none"]
-    for line in added[:MOST_LINES]:
-        rule = "build_downloads" if DOWNLOADS.search(line) else ""
-        yield ChangeLine(f"the build runs: {line}", rule)
-    downloads = [name for name in added[MOST_LINES:] if DOWNLOADS.search(name)]
-    yield from (ChangeLine(f"the build runs: {entry}", "build_downloads") for entry in downloads)
-    if gone := len([one for one in old if one not in new]):
-        yield ChangeLine(f"{gone} lines of the build's commands are gone")
+    gone, added = changed_lines(*change.texts)
+    downloads = [line for line in added if DOWNLOADS.search(line)]
+    yield from (ChangeLine(f"the build runs: {line}", "build_downloads") for line in downloads)
+    others = [line for line in added if line not in downloads]
+    yield from (ChangeLine(f"the build runs: {line}") for line in others[:MOST_LINES])
+    if gone:
+        yield ChangeLine(f"{len(gone)} lines of the build's commands are gone")
 
 
 def guard(change: PropertyChange) -> Iterator[ChangeLine]:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from release.review.values import arrow
+from release.review.values import arrow, changed_lines
 
 Rule = Literal[
     "",
@@ -103,12 +103,10 @@ class FileChange:
     @property
     def lines(self) -> str:
         """The lines that come and go in a text that changes, empty for more than a few."""
-        sides = [self.before, self.after]
-        if None in sides or any(b"\0" in side for side in sides if side):
+        sides = [side.decode(errors="replace") for side in (self.before, self.after) if side]
+        if len(sides) < 2 or any("\0" in side for side in sides):
             return ""
-        old, new = ((side or b"").decode(errors="replace").splitlines() for side in sides)
-        gone, more = ([line.strip() for line in one if line not in other]
-                      for one, other in ((old, new), (new, old)))  # fmt: skip
+        gone, more = changed_lines(*sides)
         if not 0 < max(len(gone), len(more)) <= MOST_LINES:
             return ""
         return arrow(" ".join(gone) or "none", " ".join(more) or "none")

@@ -12,6 +12,7 @@ from release.review.values import (
     Unreadable,
     ValueDifference,
     arrow,
+    changed_lines,
     differences,
     listed,
     text_of,
@@ -72,10 +73,8 @@ def describe(change: FileChange) -> Iterator[FileLine]:
 def _changed_lines(difference: ValueDifference) -> str:
     """Return what changes, of a script the lines that do."""
     sides = [text_of(side) for side in (difference.before, difference.after)]
-    old, new = (side.splitlines() for side in sides)
-    if len(old) > 1 and len(new) > 1:
-        sides = [" ".join(line.strip() for line in one if line not in other) or "none"
-                 for one, other in ((old, new), (new, old))]  # fmt: skip
+    if all("\n" in side.strip() for side in sides):
+        sides = [" ".join(lines) or "none" for lines in changed_lines(*sides)]
     return arrow(*sides)
 
 

@@ -149,7 +149,7 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
     "a log deleted": (drop("Log"), ["AWS::Logs::LogGroup Log is deleted"]),
     "a bucket renamed": (
         put("Bucket", "BucketName", "models"),
-        ["AWS::S3::Bucket Bucket is replaced (BucketName changes)"],
+        ["AWS::S3::Bucket Bucket is replaced (BucketName changes) (and 1 more)"],
     ),
     "a model replaced, which is normal": (put(*VARIANT, "InstanceType", "ml.g5.2xlarge"), []),
 }  # fmt: skip
