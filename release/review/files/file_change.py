@@ -161,6 +161,12 @@ def guard(change: FileChange) -> Iterator[FileLine]:
         yield line if line.harmless else FileLine(text, "changed_guard")
 
 
+def input_of_lock(change: FileChange) -> Iterator[FileLine]:
+    """Yield that what a lock is made of changed: the lock, which is compared, is what counts."""
+    for line in unjudged(change):
+        yield line._replace(harmless=not line.rule)
+
+
 def check_code(change: FileChange) -> Iterator[FileLine]:
     """Yield that a module of checks is deleted, or that it changed."""
     if change.after is None:

@@ -18,6 +18,7 @@ from release.review.files.file_change import (
     check_code,
     deleted,
     guard,
+    input_of_lock,
     linter_baseline,
     unjudged,
 )
@@ -58,6 +59,7 @@ KINDS = (
     FileKind("lint/language.txt", linter_baseline),
     FileKind(".gitignore", ignored),
     FileKind("requirements*.txt", python_packages.describe),
+    FileKind("requirements*.in", input_of_lock),
     FileKind(".checkov.y*ml", LINTER.describe),
     FileKind(".cfnlintrc*", LINTER.describe),
     FileKind("cdk.json", JSON_FILE.describe),

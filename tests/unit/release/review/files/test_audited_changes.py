@@ -91,6 +91,11 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
         "lost_pins",
         f"{RECIPE}: weights.files.model.safetensors: {HASH} -> {HASH[::-1]}",
     ),
+    "a rule of ruff less": (
+        ("pyproject.toml", "\nignore = [", '\nignore = ["ZZZ", '),
+        "weakened_checks",
+        "pyproject.toml: ignore: ZZZ is no longer checked",
+    ),
     "a title runs as a script": (
         (PULL_REQUEST, "There is no review", "${{ github.event.pull_request.title }}"),
         "widened_workflows",
@@ -134,7 +139,7 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
     "public access blocks are no longer checked": (
         (CHECKOV, "skip-check:\n", "skip-check:\n  - CKV_AWS_53\n"),
         "weakened_checks",
-        f"{CHECKOV}: skip-check: CKV_AWS_53 is new",
+        f"{CHECKOV}: skip-check: CKV_AWS_53 is no longer checked",
     ),
     "another kind of file is checked": (
         (CHECKOV, "framework: [cloudformation]", "framework: [dockerfile]"),
@@ -144,7 +149,7 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
     "errors of cfn-lint are skipped": (
         (".cfnlintrc.yaml", "  - W3005\n", "  - W3005\n  - E\n"),
         "weakened_checks",
-        ".cfnlintrc.yaml: ignore_checks: E is new",
+        ".cfnlintrc.yaml: ignore_checks: E is no longer checked",
     ),
     "expected answers may be far off": (
         (GOLDEN, '"max_relative_difference": 0.02', '"max_relative_difference": 100'),
@@ -423,6 +428,14 @@ NOTES: dict[str, tuple[Edit, str]] = {
     "the app's own version": (
         ("pyproject.toml", 'version = "0.1.0"', 'version = "0.2.0"'),
         "pyproject.toml: project.version: 0.1.0 -> 0.2.0",
+    ),
+    "more rules of ruff": (
+        ("pyproject.toml", "select = [", 'select = ["ZZZ", '),
+        "pyproject.toml: select: ZZZ is checked now",
+    ),
+    "what a lock is made of": (
+        ("requirements.in", "aws-cdk-lib", "more\naws-cdk-lib"),
+        "requirements.in: changed, not judged (+1 -0 lines): none -> more",
     ),
     "files of an editor are ignored": (
         (".gitignore", "/build/\n", "/build/\n*.swp\n"),
