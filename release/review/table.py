@@ -58,6 +58,9 @@ TABLE = (
     _Row("AWS::Lambda::Url", "AuthType",
         guarded(networks.PUBLIC, lambda item: item != "NONE", "lets anyone invoke a function")),
     *(_Row("*", name, contents.role) for name in ("*Role", "*RoleArn")),
+    # IAM user guide, id_credentials_access-keys
+    _Row("AWS::IAM::AccessKey", "",
+        on_creation(SAFEGUARDS, "gives somebody credentials that do not expire")),
     # IAM user guide, access_policies_boundaries
     _Row("AWS::IAM::Role", "PermissionsBoundary",
         guarded(SAFEGUARDS, is_set, "has no permissions boundary any more")),

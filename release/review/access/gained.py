@@ -87,9 +87,15 @@ def may_do_more(resources: dict[str, Any], role: str, other: str) -> bool:
 
 
 def _renamed(grant: Grant, names: dict[str, str]) -> Grant:
-    """Return what a grant is after roles got other names."""
+    """Return what a grant is after resources got other names."""
     who, guarded = (names.get(item, item) for item in (grant.who, grant.guarded))
-    return replace(grant, who=who, guarded=guarded)
+    resource = grant.resource
+    for old, new in names.items():
+        end = resource.pattern.removeprefix(old)
+        if end != resource.pattern and end[:1] in ("", "/", ":"):
+            resource = replace(resource, pattern=f"{new}{end}")
+            break
+    return replace(grant, who=who, guarded=guarded, resource=resource)
 
 
 def _beyond(grants: set[Grant], others: set[Grant]) -> set[Grant]:
@@ -152,14 +158,20 @@ def _is_left(grant: Grant, others: set[Grant]) -> bool:
 
 
 def _successors(before: Template, after: Template) -> dict[str, str]:
-    """Return removed role -> the new one in its place, by paths.
+    """Return removed resource -> the new one in its place, by paths.
 
-    That is one that the same resources use, or else one that the same service may assume, for the
-    same types of resources.
+    That is one with the same properties; of a role one that the same resources use, or else one
+    that the same service may assume, for the same types of resources.
     """
     old, new = before.get("Resources", {}), after.get("Resources", {})
-    removed = [item for item in old if item not in new and old[item]["Type"] == ROLE]
+    others = [item for item in new if item not in old and new[item]["Type"] != ROLE]
     successors = {}
+    for name in (item for item in old if item not in new and old[item]["Type"] != ROLE):
+        alike = [other for other in others if _content(new[other]) == _content(old[name])]
+        if alike:
+            successors[name] = alike[0]
+            others.remove(alike[0])
+    removed = [item for item in old if item not in new and old[item]["Type"] == ROLE]
     for name in (value for value in new if value not in old and new[value]["Type"] == ROLE):
         ranked = sorted(
             (_likeness(old, role, new, name), role) for role in removed if role not in successors
@@ -167,8 +179,12 @@ def _successors(before: Template, after: Template) -> dict[str, str]:
         if ranked and ranked[-1][0] > (0, 0):
             successors[ranked[-1][1]] = name
     return {
-        construct_path(role, old): construct_path(name, new) for role, name in successors.items()
+        construct_path(name, old): construct_path(other, new) for name, other in successors.items()
     }
+
+
+def _content(resource: dict[str, Any]) -> tuple[str, Any]:
+    return resource["Type"], resource.get("Properties")
 
 
 def _likeness(old: dict[str, Any], role: str, new: dict[str, Any], name: str) -> tuple[int, int]:

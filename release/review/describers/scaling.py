@@ -11,6 +11,10 @@ from release.review.schedules import WeeklyLimits, limits
 
 RULE = "lost_scaling"
 
+COOLDOWN = 300
+"""Seconds, unless they are set (Application Auto Scaling API reference,
+TargetTrackingScalingPolicyConfiguration, SageMaker endpoint variants)."""
+
 
 def scalable_target(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield the limits of a variant over a week, and that it is no longer scaled.
@@ -82,7 +86,8 @@ def cooldown(change: PropertyChange) -> Iterator[ChangeLine]:
     target = _target((change.change.after or change.change.before)["Properties"], None)
     name = change.path.rpartition(".")[2]
     text = f"{name} of {target.metric if target else 'a policy'}: {change.arrow} s"
-    grows = name == "ScaleOutCooldown" and falls(change.after or 0, change.before or 0)
+    seconds = [int(side or COOLDOWN) for side in (change.after, change.before)]
+    grows = name == "ScaleOutCooldown" and change.change.before and falls(*seconds)
     yield ChangeLine(text, RULE if grows and change.comparison.production else "")
 
 

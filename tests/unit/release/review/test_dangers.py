@@ -43,15 +43,6 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
         [f"Role may now s3:PutObject on Bucket {PREFIX}"],
     ),
     "an action less": (put(*STATEMENT, "Action", ["s3:GetObject"]), []),
-    "a condition more": (put(*STATEMENT, "Condition", "Bool", {"aws:SecureTransport": "true"}), []),
-    "everything but one action": (
-        put(*STATEMENT, {"Effect": "Allow", "NotAction": "iam:*", "Resource": "*"}),
-        ["Role may now everything but iam:* on *"],
-    ),
-    "everything but one resource": (
-        put(*STATEMENT, {"Effect": "Allow", "Action": "s3:GetObject", "NotResource": "arn:x"}),
-        ["Role may now s3:GetObject on everything but arn:x"],
-    ),
     "a role without a policy becomes an administrator": (
         put("Unused", "ManagedPolicyArns", [ADMINISTRATOR]),
         [f"Unused may now act on everything that {ADMINISTRATOR} allows"],
@@ -95,11 +86,6 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
     "another resource": (
         put(*STATEMENT, "Resource", "*"),
         [f"Role may now s3:GetObject, s3:ListBucket on * {PREFIX}"],
-    ),
-    "a condition less": (
-        drop(*STATEMENT, "Condition"),
-        ["Role may now s3:GetObject, s3:ListBucket on Bucket: the condition s3:prefix StringLike "
-         "text/* is removed"],
     ),
     "anyone may take the role on": (put(*TRUST, "*"), ["anyone may sts:AssumeRole on Role"]),
     "encryption of a bucket goes": (

@@ -520,6 +520,10 @@ DANGERS: dict[str, tuple[Edit, str]] = {
         "internet_routes: AWS::EC2::VPCEndpoint prod-text/More: the network reaches "
         "com.amazonaws.us-east-1.dynamodb, in any account: it has no policy",
     ),
+    "credentials that do not expire": (
+        add(Access={"Type": "AWS::IAM::AccessKey", "Properties": {"UserName": "ci"}}),
+        "lost_safeguards: AWS::IAM::AccessKey prod-text/Access: gives somebody credentials that",
+    ),
     "a mean in place of the maximum": (
         put("Latency", "Statistic", "Minimum"),
         "the alarm is weaker: Average -> Minimum",
@@ -755,3 +759,13 @@ def test_sequences_over_several_instances_are_a_danger(
         f"minilm of prod-text batches sequences, whose requests go to up to {counts[1]} instances: "
         "each has a part of their state"
     ]
+
+
+def test_access_to_a_resource_that_is_renamed_is_no_new_one() -> None:
+    before, after = base(), base()
+    for resources, name in ((before, "Function"), (after, "Renamed")):
+        resources[name] = resources.pop("Function")
+        put(*STATEMENT, "Resource", {"Fn::GetAtt": [name, "Arn"]})(resources)
+    assert dangers(compared(before, after)) == []
+    put("Renamed", "Timeout", 900)(after)
+    assert [danger.rule for danger in dangers(compared(before, after))] == ["widened_access"]
