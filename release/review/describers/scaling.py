@@ -15,6 +15,9 @@ COOLDOWN = 300
 """Seconds, unless they are set (Application Auto Scaling API reference,
 TargetTrackingScalingPolicyConfiguration, SageMaker endpoint variants)."""
 
+SHORTEST = 60
+"""Seconds: metrics come once a minute, so that less makes no difference."""
+
 
 def scalable_target(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield the limits of a variant over a week, and that it is no longer scaled.
@@ -86,7 +89,8 @@ def cooldown(change: PropertyChange) -> Iterator[ChangeLine]:
     target = _target((change.change.after or change.change.before)["Properties"], None)
     name = change.path.rpartition(".")[2]
     text = f"{name} of {target.metric if target else 'a policy'}: {change.arrow} s"
-    seconds = [int(side or COOLDOWN) for side in (change.after, change.before)]
+    sides = (COOLDOWN if side is None else int(side) for side in (change.after, change.before))
+    seconds = [max(side, SHORTEST) for side in sides]
     grows = name == "ScaleOutCooldown" and change.change.before and falls(*seconds)
     yield ChangeLine(text, RULE if grows and change.comparison.production else "")
 

@@ -661,6 +661,8 @@ HARMLESS: dict[str, Edit] = {
         put("Endpoint", "DeploymentConfig", "AutoRollbackConfiguration", "Alarms",
             [{"AlarmName": {"Ref": "NewLatency"}}]),
     ),
+    "steps without a wait": put(
+        "Policies", "TargetTrackingScalingPolicyConfiguration", "ScaleOutCooldown", 0),
     "a scalable target is renamed": lambda resources: resources.update(
         NewScaling=resources.pop("Scaling")),
     "a topic lets fewer alarms publish": put(
