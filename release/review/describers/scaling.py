@@ -12,8 +12,8 @@ from release.review.schedules import WeeklyLimits, limits
 RULE = "lost_scaling"
 
 COOLDOWN = 300
-"""Seconds, unless they are set (Application Auto Scaling API reference,
-TargetTrackingScalingPolicyConfiguration, SageMaker endpoint variants)."""
+"""Seconds of endpoint variants, unless they are set (Application Auto Scaling API reference,
+TargetTrackingScalingPolicyConfiguration)."""
 
 SHORTEST = 60
 """Seconds: metrics come once a minute, so that less makes no difference."""

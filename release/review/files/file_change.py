@@ -2,6 +2,7 @@
 
 import ast
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -28,7 +29,7 @@ Rule = Literal[
 MOST_LINES = 3
 """Changed lines of a file that is not judged, if there are no more: they are shown."""
 
-COMMENTED = (".cfg", ".in", ".sh", ".toml", ".yaml", ".yml", "CODEOWNERS", "Makefile")
+COMMENTED = (".in", ".sh", "CODEOWNERS", "Makefile")
 """Ends of names of files whose comments are lines that begin with #."""
 
 PINNING = (b"--ignore-scripts", b"--only-binary", b"--require-hashes", b"npm ci")
@@ -136,7 +137,14 @@ def _code(content: bytes) -> str:
 
 
 def _without_comments(content: bytes) -> str:
-    lines = [line.rstrip() for line in content.decode(errors="replace").splitlines()]
+    """Return a text without its comments, whole where a line may be one and no comment.
+
+    What follows a backslash is of the line before; a here-document is a text of its own.
+    """
+    text = content.decode(errors="replace")
+    if re.search(r"\\\n[ \t]*#|<<", text):
+        return text
+    lines = [line.rstrip() for line in text.splitlines()]
     code = (line for line in lines if line[:2] == "#!" or line.lstrip()[:1] not in ("", "#"))
     return "\n".join(code)
 

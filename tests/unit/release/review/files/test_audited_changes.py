@@ -80,6 +80,11 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
         "Makefile judges, installs or deploys the next change: "
         "changed, not judged (+1 -1 lines): KEEP ?= -> KEEP ?= 1",
     ),
+    "a comment that ends a command": (
+        ("Makefile", "find-links 2> /dev/null", "find-links \\\n# 2> /dev/null"),
+        "changed_judge",
+        "Makefile judges, installs or deploys the next change: changed, not judged",
+    ),
     "an older version of a package": (
         ("requirements-cdk.txt", "attrs==26.1.0", "attrs==25.1.0"),
         "changed_judge",
