@@ -1,11 +1,9 @@
 """What a stack's template declares of its endpoint."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from release.review.values import construct_path
 from release.stage_resources import (
     ARCHIVE,
     ENDPOINT,
@@ -35,14 +33,13 @@ class DeclaredModel:
 class DeclaredEndpoint:
     """An endpoint with what surrounds it in its stack.
 
-    `deployment` is its DeploymentConfig, `rollback_alarms` how many alarms roll an update back,
-    `alarms` names all alarms by their construct path. `shadows` get copies of requests.
+    `deployment` is its DeploymentConfig, `rollback_alarms` how many alarms roll an update back.
+    `shadows` get copies of requests.
     """
 
     name: str
     release: str
     rollback_alarms: int
-    alarms: tuple[str, ...]
     deployment: dict[str, Any] = field(default_factory=dict)
     variants: dict[str, StackVariant] = field(default_factory=dict)
     shadows: dict[str, StackVariant] = field(default_factory=dict)
@@ -65,7 +62,6 @@ def endpoint_of(template: Template) -> DeclaredEndpoint | None:
         name=name,
         release=_release(template),
         rollback_alarms=len(deployment.get("AutoRollbackConfiguration", {}).get("Alarms", ())),
-        alarms=tuple(sorted(_alarms(template))),
         deployment=deployment,
         variants=variants,
         shadows=shadows,
@@ -79,12 +75,6 @@ def _release(template: Template) -> str:
         if isinstance(image, str):
             return image.rpartition(":")[2].partition("-")[0]
     return "?"
-
-
-def _alarms(template: Template) -> Iterator[str]:
-    for kind in ("AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm"):
-        for logical_id, _ in resources(template, kind):
-            yield construct_path(logical_id, template["Resources"]).partition("/")[2]
 
 
 def _models(template: Template) -> dict[str, DeclaredModel]:

@@ -41,11 +41,6 @@ def render(report: Report) -> str:
     shown = {
         "report": report,
         "summary": summary(report),
-        "breaking": [
-            f"**breaking for clients of {model.model} on {model.endpoint}**: {line}"
-            for model in report.changed_models
-            for line in model.breaking
-        ],
         "prices": platform_facts.prices(),
         "findings": joined([report.findings, *(stage.findings for stage in report.stages)]),
         "acknowledged": joined(stage.acknowledged for stage in report.stages),

@@ -50,7 +50,8 @@ def compare_files(base: Mapping[str, bytes], head: Mapping[str, bytes]) -> FileR
         own = list(_dangers(change, lines))
         dangers += own
         notes += _notes(path, [line.text for line in lines if not line.rule])
-        if lines and not own and (name := kind_of(path).not_judged):
+        is_open = any(not line.harmless for line in lines)
+        if is_open and not own and (name := kind_of(path).not_judged):
             not_judged[name] = None
     return FileReview(tuple(grouped(dangers)), tuple(notes), tuple(not_judged))
 
@@ -106,7 +107,6 @@ def _dangers(change: FileChange, lines: list[FileLine]) -> Iterator[Danger]:
             stage=REPOSITORY,
             details=tuple(f"{change.path}: {text}" for text in judging[1:]),
             group="files",
-            heading="{count} files change that judge, install or deploy the next change",
         )
     for rule, texts in rules.items():
         details = tuple(texts) if len(texts) > 1 else ()

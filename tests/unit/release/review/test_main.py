@@ -17,7 +17,7 @@ from tests.unit.release.review.conftest import APP, write
 from tests.unit.release.review.resources import RESOURCES
 
 DANGER = "prod/lost_rollback/prod-text.Endpoint." + digest(
-    "updates are rolled back by 0 alarms, before by 1"
+    "updates are no longer rolled back by errors: 0 of 1 alarms are left"
 )
 
 
@@ -64,7 +64,7 @@ def test_a_danger_ends_with_3_until_somebody_acknowledges_it(
 ) -> None:
     key = DANGER
     assert main(["--base", "main"]) == 3
-    assert capsys.readouterr().err.endswith(f", before by 1\n  {key}\n")
+    assert capsys.readouterr().err.endswith(f": 0 of 1 alarms are left\n  {key}\n")
     assert f"`{key}`" in report(dangerous)
     until = acknowledge(dangerous, key)
     assert main(["--base", "main", "prod"]) == 0

@@ -28,7 +28,6 @@ def endpoint(*variants: StackVariant) -> DeclaredEndpoint:
         name="prod-text",
         release="25.09",
         rollback_alarms=0,
-        alarms=(),
         variants={it.name: it for it in variants},
     )
 

@@ -113,7 +113,7 @@ def test_one_change_of_several_stacks_is_one_danger_whose_key_has_the_value() ->
         return list(dangers(Comparison("prod", SAME, SAME, PROD, PROD, settings=sides)))
 
     ((one,), (other,)) = known("x"), known("y")
-    assert one.message == '2 stacks: tags: {"team": "ml"} -> x'
+    assert one.message == 'a, b: tags: {"team": "ml"} -> x'
     assert one.key != other.key
 
 
@@ -482,7 +482,8 @@ def test_one_reason_for_several_findings_is_one_danger() -> None:
     lines = FindingsChange(new=new, fixed=(), still=(REASON,))
     (danger,) = dangers(Comparison("prod", SAME, SAME, PROD, PROD, acknowledged=lines))
     assert danger.message == (
-        "2 findings of AwsSolutions-IAM4 of cdk-nag are acknowledged for a new reason: It works."
+        "prod-a/Role, prod-b/Role: AwsSolutions-IAM4 of cdk-nag is acknowledged for a new reason: "
+        "It works."
     )
 
 
@@ -530,7 +531,7 @@ def test_a_group_has_the_key_of_exactly_what_is_in_it() -> None:
 
     def key(after: dict[str, Any]) -> str:
         (danger,) = dangers(compared(alarms("A", "B", "C"), after))
-        assert danger.key.startswith("prod/lost_alarms/prod-text.")
+        assert danger.key.startswith("prod/lost_alarms/")
         return danger.key
 
     assert len({key(alarms("A")), key(alarms("B")), key(alarms()), key(alarms("A", "B"))}) == 4
