@@ -14,6 +14,7 @@ from release.review.describers import (
     alarms,
     contents,
     networks,
+    notifications,
     scaling,
     storage,
     updates,
@@ -115,8 +116,8 @@ TABLE = (
     # alarms
     *(_Row(f"AWS::CloudWatch::{kind}", "", alarms.alarm) for kind in ("Alarm", "CompositeAlarm")),
     *(_Row("AWS::CloudWatch::*Alarm", name, WHOLE) for name in alarms.JUDGED),
-    _Row("AWS::SNS::Subscription", "", alarms.subscription),
-    *(_Row("AWS::SNS::Subscription", name, WHOLE) for name in (*alarms.SUBSCRIBED, "FilterPolicy")),
+    _Row("AWS::SNS::Subscription", "", notifications.subscription),
+    *(_Row("AWS::SNS::Subscription", name, WHOLE) for name in notifications.SUBSCRIBED),
     # networks
     _Row("AWS::EC2::SecurityGroup*", "", networks.security_group),
     *(_Row(kind, "", on_creation(networks.ROUTES, "reaches other networks"))

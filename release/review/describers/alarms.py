@@ -9,11 +9,12 @@ from typing import Any
 
 import platform_facts
 from release.review.describers.generic import is_moved
+from release.review.describers.notifications import notified
 from release.review.endpoints import DeclaredEndpoint
 from release.review.property_change import ChangeLine, PropertyChange
 from release.review.values import arrow, text_of
 
-WEAKER, UNHEARD, LOST = "weakened_alarms", "unheard_alarms", "lost_alarms"
+WEAKER, LOST = "weakened_alarms", "lost_alarms"
 
 IDENTITY = ("Namespace", "MetricName", "Dimensions", "Unit", "Metrics", "ThresholdMetricId",
             "AlarmRule")  # fmt: skip
@@ -23,8 +24,6 @@ JUDGED = (*IDENTITY, "ComparisonOperator", "DatapointsToAlarm", "EvaluationPerio
           "ExtendedStatistic", "Period", "Statistic", "Threshold", "TreatMissingData",
           "ActionsEnabled", "AlarmActions")  # fmt: skip
 """Properties that `alarm` describes together."""
-
-SUBSCRIBED = ("Endpoint", "Protocol", "TopicArn", "FilterPolicy")
 
 STATISTICS = {"Minimum": 0.0, "Average": 50.0, "Maximum": 100.0}
 """Which percentile each is, or may stand for: an average is no percentile, but in the middle."""
@@ -37,7 +36,7 @@ def alarm(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield that an alarm is gone, goes off later or earlier, or notifies others."""
     old, new, pair = change.before, change.after, change.pair
     if old and new:
-        yield from _notified(change)
+        yield from notified(change)
     if pair and not (pair.before and pair.after):
         return
     if old and not new and not is_moved(change, JUDGED) and not _is_of_lost_variant(change):
@@ -56,39 +55,6 @@ def alarm(change: PropertyChange) -> Iterator[ChangeLine]:
             yield ChangeLine(f"the alarm watches something else: {name}: {sides}", WEAKER)
 
 
-def subscription(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield that somebody is no longer notified of a topic's messages, or only of some."""
-    old, new = change.before, change.after
-    topic = _topic(change, (old or new)["TopicArn"])
-    if old is None:
-        yield ChangeLine(f"{_subscriber(new)} is notified of {topic}")
-        return
-    if new is None and is_moved(change, SUBSCRIBED):
-        return
-    who = _subscriber(old)
-    if new is None or any(old.get(name) != new.get(name) for name in SUBSCRIBED[:3]):
-        now = f"; {_subscriber(new)} is" if new else ""
-        yield ChangeLine(f"{who} is no longer notified of {topic}{now}", UNHEARD)
-    elif old.get("FilterPolicy") != new.get("FilterPolicy"):
-        filters = arrow(*(text_of(side.get("FilterPolicy")) for side in (old, new)))
-        yield ChangeLine(f"{who} is notified of other messages of {topic}: {filters}", UNHEARD)
-
-
-def _topic(change: PropertyChange, topic: Any) -> str:
-    """Return a topic by its name, as far as a template of the stack has it."""
-    for side in change.comparison.sides:
-        match topic:
-            case {"Ref": str(name)} if (
-                resource := side.get(change.change.stack, {}).get("Resources", {}).get(name)
-            ):
-                return text_of(resource.get("Properties", {}).get("TopicName", name))
-    return _end(topic)
-
-
-def _subscriber(subscription: dict[str, Any]) -> str:
-    return f"{subscription.get('Protocol')} {_end(subscription.get('Endpoint'))}"
-
-
 def _is_of_lost_variant(change: PropertyChange) -> bool:
     """Whether an alarm is of a variant that is gone, whose name is set apart by hyphens."""
     if not (change.pair and change.pair.before and change.pair.after):
@@ -96,19 +62,6 @@ def _is_of_lost_variant(change: PropertyChange) -> bool:
     gone = change.pair.before.variants.keys() - change.pair.after.variants.keys()
     name = f"-{change.change.path.rpartition('/')[2]}-"
     return any(f"-{variant}-" in name for variant in gone)
-
-
-def _notified(change: PropertyChange) -> Iterator[ChangeLine]:
-    """`ActionsEnabled` is true unless it is set."""
-    old, new = change.before, change.after
-    if old.get("ActionsEnabled", True) and not new.get("ActionsEnabled", True):
-        yield ChangeLine("the alarm notifies nobody: its actions are off", UNHEARD)
-        return
-    actions, kept = old.get("AlarmActions", []), new.get("AlarmActions", [])
-    for action in (action for action in actions if action not in kept):
-        yield ChangeLine(f"the alarm no longer notifies {_end(action)}", UNHEARD)
-    for action in (action for action in kept if action not in actions):
-        yield ChangeLine(f"the alarm now notifies {_end(action)}")
 
 
 def _changes(old: Alarm, new: Alarm, endpoints: Endpoints) -> Iterator[tuple[str, bool]]:
@@ -197,11 +150,3 @@ def in_units(
         each = f" of each of {count} {kind}s" if count > 1 else ""
         return value / count, f"{value / count:,.10g} %{each}"
     return value, f"{value:,.10g}"
-
-
-def _end(value: Any) -> str:
-    """Return an ARN by its end, a resource by its logical id."""
-    match value:
-        case {"Ref": str(name)}:
-            return name
-    return text_of(value).rpartition(":")[2]

@@ -10,13 +10,13 @@ from release.review.files.file_change import FileChange, FileLine
 CHECKS = {"add_plugins", "AwsSolutionsChecks"}
 FOLDERS = ("app.py", "constructs/", "stacks/")
 MODULES = {
-    *("boto3", "botocore", "ctypes", "datetime", "getpass", "http", "httpx", "importlib"),
-    *("platform", "random", "requests", "secrets", "socket", "subprocess", "time"),
-    *("urllib", "urllib3", "uuid"),
+    *("boto3", "botocore", "ctypes", "getpass", "httpx", "importlib", "platform", "random"),
+    *("requests", "secrets", "socket", "subprocess", "time", "urllib3", "uuid"),
 }
 NAMES = {
-    *("__import__", "eval", "exec", "os.environ", "os.getenv", "os.getlogin", "os.popen"),
-    *("os.system", "os.uname"),
+    *("__import__", "date.today", "datetime.now"),
+    *("datetime.utcnow", "eval", "exec", "http.client", "os.environ", "os.getenv", "os.getlogin"),
+    *("os.popen", "os.system", "os.uname", "urllib.request"),
 }
 """Modules and names by which code may do something else where a change is deployed than where it is
 reviewed, such as with credentials. Which belongs here is our choice."""
@@ -50,13 +50,19 @@ def _outside(module: ast.Module) -> Iterator[str]:
     for node in ast.walk(module):
         match node:
             case ast.Import(names=names):
-                roots = {alias.name.partition(".")[0] for alias in names}
-                yield from roots & MODULES
+                imported = {alias.name for alias in names}
             case ast.ImportFrom(module=str(source), names=names, level=0):
-                yield from {source.partition(".")[0]} & MODULES
-                yield from {f"{source}.{alias.name}" for alias in names} & NAMES
-            case ast.Attribute() | ast.Name():
-                yield from {ast.unparse(node)} & NAMES
+                imported = {source, *(f"{source}.{alias.name}" for alias in names)}
+            case ast.Name(id=name):
+                yield from {name} & NAMES
+                continue
+            case ast.Attribute(value=ast.Name(id=first) | ast.Attribute(attr=first), attr=name):
+                yield from {f"{first}.{name}"} & NAMES
+                continue
+            case _:
+                continue
+        yield from imported & NAMES
+        yield from {name.partition(".")[0] for name in imported} & MODULES
 
 
 def _checks(files: Mapping[str, bytes]) -> Counter[str]:

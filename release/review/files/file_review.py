@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from release.review.dangers.danger import REPOSITORY, Danger, grouped
-from release.review.files.file_change import FileChange, FileLine, Rule, unjudged
+from release.review.files.file_change import FileChange, FileLine, Rule
 from release.review.files.judges import judges
 from release.review.files.kinds import kind_of
+from release.review.files.unread_files import unjudged
 from release.review.values import Unreadable
 from release.tree import Tree
 

@@ -12,9 +12,10 @@ from release.review.files import (
     recipe,
     workflows,
 )
-from release.review.files.file_change import (
-    FileChange,
-    FileLine,
+from release.review.files.file_change import FileChange, FileLine
+from release.review.files.ignored import describe as ignored
+from release.review.files.settings import JSON_FILE, LINTER, NPM_LOCK, TOML_FILE, YAML_FILE
+from release.review.files.unread_files import (
     check_code,
     deleted,
     guard,
@@ -22,8 +23,6 @@ from release.review.files.file_change import (
     linter_baseline,
     unjudged,
 )
-from release.review.files.ignored import describe as ignored
-from release.review.files.settings import JSON_FILE, LINTER, NPM_LOCK, TOML_FILE, YAML_FILE
 
 Describe = Callable[[FileChange], Iterator[FileLine]]
 

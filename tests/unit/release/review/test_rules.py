@@ -339,16 +339,6 @@ def test_a_new_way_out_of_a_network(kind: str, properties: dict[str, Any]) -> No
     assert not of("internet_routes", after, after, stack="prod-network")
 
 
-def test_requests_that_are_no_longer_captured() -> None:
-    modes = [{"CaptureMode": "Input"}]
-    capture = {"EnableCapture": True, "InitialSamplingPercentage": 10, "CaptureOptions": modes}
-    before = changed("Config", DataCaptureConfig=capture)
-    assert of("lost_records", before, RESOURCES) == [
-        "AWS::SageMaker::EndpointConfig prod-text/Config: requests are no longer captured: "
-        "10 % of requests -> nothing"
-    ]
-
-
 def test_an_export_that_is_in_use() -> None:
     def stacks(**outputs: Any) -> dict[str, Template]:
         named = {

@@ -55,9 +55,9 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
         f"{NAG}: uses os.environ: what is deployed may be another than what is reviewed",
     ),
     "code that reads the clock": (
-        ("stages/load.py", "import", "from datetime import date\nimport"),
+        ("stages/load.py", "import", "from datetime import date\nNOW = date.today()\nimport"),
         "unreviewed_code",
-        "stages/load.py: uses datetime: ",
+        "stages/load.py: uses date.today: ",
     ),
     "a check of models is deleted": (
         ("model_build/checks/no_links.py", "", ""),
@@ -464,6 +464,11 @@ SILENT: dict[str, Edit] = {
     "the changelog": ("CHANGELOG.md", "#", "# The changes\n#"),
     "a stage, which templates show": ("stages/dev.yaml", "region", "# A comment.\nregion"),
     "a stack, which templates show": (NAG, "import", "import os\nimport"),
+    "code of a stack that quotes a name": (
+        NAG,
+        "import",
+        "from datetime import timedelta\nfrom urllib.parse import quote\nimport",
+    ),
     "a construct": ("constructs/triton_sagemaker/updates.py", "import", "import os\nimport"),
     "the laptop's AWS": ("local_sagemaker/__init__.py", "", '"""Other words."""\n'),
     "a measurement": ("bench/synth.py", "import", "import os\nimport"),
