@@ -1,6 +1,7 @@
 """The exceptions of the client; drawn in the package's docstring."""
 
 import re
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -82,10 +83,11 @@ _THROTTLED = re.compile("Throttl|TooManyRequests|RequestLimitExceeded|SlowDown")
 """Source: `ThrottledRetryableChecker` in botocore/retries/standard.py."""
 _SENT = (aws.HTTPClientError, aws.IncompleteReadError, http.HTTPError)
 _UNSENT = (
-    http.ClosedPoolError,
     http.ConnectTimeoutError,
+    http.LocationValueError,  # of a proxy's URL
     http.NewConnectionError,
     http.ProxyError,
+    ssl.SSLCertVerificationError,  # the reason of urllib3's SSLError
 )
 
 
@@ -101,9 +103,12 @@ def named(subject: str, *, unanswered: type[EndpointError] = NoResponse) -> Iter
         raise _of_answer(subject, error) from error
     except aws.ParamValidationError as error:
         raise InvalidInput(f"{subject}: {error}") from error
-    except (aws.BotoCoreError, http.HTTPError) as error:
-        sent = isinstance(error, _SENT) and not isinstance(error, _UNSENT)
+    except (aws.BotoCoreError, http.HTTPError, OSError) as error:  # OSError: of a file
+        unsent = any(isinstance(reason, _UNSENT) for reason in (error, *error.args))
+        sent = isinstance(error, _SENT) and not unsent
         raise (unanswered if sent else NotSent)(f"{subject}: {error}") from error
+    except ValueError as error:  # of http.client, for a header with a line break
+        raise InvalidInput(f"{subject}: {error}") from error
 
 
 def _of_answer(subject: str, error: aws.ClientError) -> EndpointError:

@@ -214,7 +214,7 @@ def test_an_answer_that_is_not_tritons_is_a_failed_model(
 ) -> None:
     calls: list[Any] = []
     aws.answers = [answer]
-    with pytest.raises(ModelFailed, match="minilm 0123456789ab: the answer is not one of Triton's"):
+    with pytest.raises(ModelFailed, match="minilm 0123456789ab: not an answer of Triton's"):
         new_client(metrics=calls.append).invoke("minilm", HELLO)
     assert isinstance(calls[0].error, ModelFailed)
 
