@@ -54,6 +54,18 @@ def test_a_parameter_that_is_no_entry_is_named(
         client.resolve("minilm")
 
 
+def test_a_bad_parameter_does_not_end_the_use_of_a_good_one(
+    client: EndpointClient, aws: Any, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    client.resolve("minilm")
+    aws.parameters[MINILM] = "{}"
+    clock(61)
+    for _ in range(5):
+        assert client.resolve("minilm").version == "0123456789ab"
+    assert len(aws.look_ups) == 2
+    assert "is used on: " in caplog.text
+
+
 def test_a_parameter_may_say_more_than_is_read() -> None:
     assert CatalogEntry.parse(parameter(added_later={"a": 1})).model == "minilm"
 
