@@ -173,8 +173,8 @@ class Catalog:
         try:
             return value and CatalogEntry.parse(value)
         except (ValueError, KeyError, TypeError) as error:
-            fix = "publish the model again, or deploy its stage"
-            raise EndpointError(f"{name} is not a catalog entry ({error!r}): {fix}") from error
+            problem = f"{name} is not a catalog entry: {error!r}: publish the model again"
+            raise EndpointError(problem) from error
 
     def _pages(self, deadline: Deadline) -> Iterator[list[str]]:
         """Yield the names of models, ten at a time as GetParametersByPath has them."""

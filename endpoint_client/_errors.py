@@ -83,6 +83,7 @@ _THROTTLED = re.compile("Throttl|TooManyRequests|RequestLimitExceeded|SlowDown")
 """Source: `ThrottledRetryableChecker` in botocore/retries/standard.py."""
 _SENT = (aws.HTTPClientError, aws.IncompleteReadError, http.HTTPError)
 _UNSENT = (
+    http.ClosedPoolError,
     http.ConnectTimeoutError,
     http.LocationValueError,  # of a proxy's URL
     http.NewConnectionError,
@@ -121,7 +122,7 @@ def _of_answer(subject: str, error: aws.ClientError) -> EndpointError:
     answer: Any = error.response
     code, message = answer["Error"].get("Code", ""), answer["Error"].get("Message", "")
     metadata = answer.get("ResponseMetadata", {})
-    status = metadata.get("HTTPStatusCode")
+    status, request_id = metadata.get("HTTPStatusCode"), metadata.get("RequestId")
     kind = EndpointError
     if code == "ModelError":
         status = answer.get("OriginalStatusCode")
@@ -135,5 +136,4 @@ def _of_answer(subject: str, error: aws.ClientError) -> EndpointError:
         kind = NoCapacity
     elif status == 429 or _THROTTLED.search(code):
         kind = Throttled
-    words = f"{subject}: {message or code}"
-    return kind(words, status=status, request_id=metadata.get("RequestId"))
+    return kind(f"{subject}: {message or code}", status=status, request_id=request_id)

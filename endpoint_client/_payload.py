@@ -77,8 +77,7 @@ def encode(
     body = b"".join((encoded, *raw))
     if len(body) > MAX_BODY_BYTES:
         problem = f"the request has {len(body)} bytes, SageMaker takes {MAX_BODY_BYTES}"
-        fix = "send fewer rows, or use invoke_many"
-        raise TooLarge(f"{entry}: {problem}: {fix}")
+        raise TooLarge(f"{entry}: {problem}: send fewer rows, or use invoke_many")
     return body, f"{BINARY}{len(encoded)}" if binary else JSON
 
 

@@ -55,7 +55,10 @@ class Transport:
 
     def close(self) -> None:
         """Close the connections, those of calls under way when they are answered."""
-        self._managers = {}
+        managers, self._managers = self._managers, {}
+        for manager in managers.values():
+            for key in tuple(manager.pools.keys()):
+                manager.pools[key].close()
 
     def _send(self, request: AWSPreparedRequest, **_: Any) -> AWSResponse:
         seconds = SECONDS.get()

@@ -24,6 +24,7 @@ class Calls:
         self.factors = Counter[float]()
         self.failures: list[EndpointError] = []
         self.over = False
+        self.ended: list[Future[None]] = []
         self._models, self._changed = models, threading.Condition()
 
     def model(self, turn: int) -> str:
@@ -42,10 +43,18 @@ class Calls:
             self.failures.append(error)
             self._changed.notify_all()
 
-    def wait_for(self, condition: Callable[[], object]) -> None:
-        """Return when a condition holds after a call."""
+    def end(self, caller: Future[None]) -> None:
+        """Note that a caller has ended."""
         with self._changed:
-            self._changed.wait_for(condition)
+            self.ended.append(caller)
+            self._changed.notify_all()
+
+    def wait_for(self, condition: Callable[[], object]) -> None:
+        """Return when a condition holds after a call. Raises what a caller has ended with."""
+        with self._changed:
+            self._changed.wait_for(lambda: self.ended or condition())
+        for caller in self.ended:
+            caller.result()
 
     def wait_for_more(self, count: int, factor: float | None = None) -> None:
         """Return after so many more answers, of one factor or any."""
@@ -95,6 +104,8 @@ def calling(
         futures: list[Future[None]] = [pool.submit(call, number) for number in range(threads)]
         if coroutines:
             futures.append(pool.submit(asyncio.run, call_in_loop()))
+        for future in futures:
+            future.add_done_callback(calls.end)
         try:
             yield calls
         finally:
@@ -118,6 +129,7 @@ class Ssm(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    timeout = 60.0  # of a connection that a client leaves open
     server: Ssm
 
     def do_POST(self) -> None:

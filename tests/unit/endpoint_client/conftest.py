@@ -187,6 +187,15 @@ class _Server(ThreadingHTTPServer):
     def handle_error(self, *_: Any) -> None:
         """Say nothing of clients that hang up."""
 
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.hung_up = threading.Event()
+        """Set when a client has closed a connection."""
+
+    def shutdown_request(self, request: Any) -> None:
+        super().shutdown_request(request)
+        self.hung_up.set()
+
     def process_request(self, request: Any, client_address: Any) -> None:
         self.aws.connections += 1
         super().process_request(request, client_address)

@@ -24,7 +24,7 @@ from endpoint_client import (
     PartlyFailed,
     UnknownModel,
 )
-from tests.unit.endpoint_client.conftest import PREFIX, Answer, New, parameter
+from tests.unit.endpoint_client.conftest import PREFIX, Answer, New, _Server, parameter
 from tests.unit.endpoint_client.test_stream import SIGNATURE, payload
 
 HELLO = {"TEXT": ["hello"]}
@@ -162,6 +162,18 @@ def test_a_call_under_way_is_answered_after_close_and_later_ones_connect_again(
         over.set()
         assert future.result()["EMBEDDING"].tolist() == [[b"hello"]]
     assert threads_client.invoke("minilm", HELLO)["EMBEDDING"].tolist() == [[b"hello"]]
+
+
+def test_close_closes_connections_though_errors_of_their_calls_are_kept(
+    threads_client: EndpointClient, aws: Any, server: _Server
+) -> None:
+    aws.answers = [Answer.error("InternalFailure", status=500)]
+    with pytest.raises(EndpointError) as kept:
+        threads_client.invoke("minilm", HELLO)
+    server.hung_up.clear()
+    threads_client.close()
+    assert server.hung_up.wait(60)
+    assert kept.value.status == 500
 
 
 @pytest.mark.parametrize(
