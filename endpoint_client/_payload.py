@@ -39,7 +39,7 @@ def arrays_of(entry: CatalogEntry, inputs: Inputs) -> dict[str, Array]:
             continue
         try:
             arrays[name] = _array(known[name], value)
-            problems += [f"input {name!r} {it}" for it in _mismatches(known[name], arrays[name])]
+            problems += _mismatches(known[name], arrays[name])
         except (TypeError, ValueError) as error:  # numpy's and a GPU's tensor's, too
             problems.append(f"input {name!r} is not {known[name].datatype}: {error}")
     refuse(entry, *problems)
@@ -196,7 +196,7 @@ def _bytes(element: Any) -> bytes:
 def _mismatches(tensor: Tensor, array: Array) -> Iterator[str]:
     dtype, shape = _dtype(tensor), tensor.shape
     if array.dtype != dtype:
-        yield f"has dtype {array.dtype}, give {dtype}"
+        yield f"input {tensor.name!r} has dtype {array.dtype}, give {dtype}"
     same = (size in (-1, actual) for size, actual in zip(shape, array.shape, strict=False))
     if len(shape) != array.ndim or not all(same):
-        yield f"has shape {list(array.shape)}, give {list(shape)}"
+        yield f"input {tensor.name!r} has shape {list(array.shape)}, give {list(shape)}"
