@@ -132,7 +132,8 @@ class Catalog:
         if not NAME.fullmatch(key[1]):
             raise UnknownModel(f"{key[1]!r} is no model's name: write no path and no version")
         if len(self._known) >= MAX_UNKNOWN:
-            self._known = {name: known for name, known in self._known.items() if known.entry}
+            # Of a copy: other threads go on adding names.
+            self._known = {name: one for name, one in self._known.copy().items() if one.entry}
         return self._known.setdefault(key, _Known())
 
     def _look_up(

@@ -56,7 +56,7 @@ class Transport:
     def close(self) -> None:
         """Close the connections, those of calls under way when they are answered."""
         managers, self._managers = self._managers, {}
-        for manager in managers.values():
+        for manager in tuple(managers.values()):  # a call may add one
             for key in tuple(manager.pools.keys()):
                 manager.pools[key].close()
 

@@ -171,6 +171,22 @@ def test_unknown_names_do_not_fill_the_memory(new_client: New, aws: Any) -> None
     assert aws.look_ups == [MINILM]
 
 
+def test_unknown_names_may_be_dropped_while_another_thread_adds_one(aws: Any) -> None:
+    with EndpointClient(stage="prod", endpoint="text", session=aws) as client:
+        catalog = client._catalog
+
+        class Slow:
+            """What is known of a name; another thread adds one while it is read."""
+
+            @property
+            def entry(self) -> None:
+                known.setdefault((0, f"new-{len(known)}"), Slow())
+
+        known: Any = catalog._known
+        known |= {(0, f"typo-{number}"): Slow() for number in range(MAX_UNKNOWN)}
+        assert client.resolve("minilm").model == "minilm"
+
+
 # A catalog that is slow or away
 
 
