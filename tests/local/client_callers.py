@@ -21,7 +21,7 @@ class Calls:
     """The answers and failures of callers that go on until the block ends."""
 
     def __init__(self, models: list[str]) -> None:
-        self.factors = Counter[float]()
+        self.answers = Counter[tuple[str, float]]()
         self.failures: list[EndpointError] = []
         self.over = False
         self.ended: list[Future[None]] = []
@@ -31,10 +31,10 @@ class Calls:
         """Return the model of a call."""
         return self._models[turn % len(self._models)]
 
-    def answered(self, factor: float) -> None:
-        """Count an answer."""
+    def answered(self, model: str, factor: float) -> None:
+        """Count an answer by what the model multiplied by."""
         with self._changed:
-            self.factors[factor] += 1
+            self.answers[model, factor] += 1
             self._changed.notify_all()
 
     def failed(self, error: EndpointError) -> None:
@@ -60,9 +60,11 @@ class Calls:
         """Return after so many more answers, of one factor or any."""
 
         def number() -> int:
-            return self.factors.total() if factor is None else self.factors[factor]
+            counts = self.answers.items()
+            return sum(many for (_, other), many in counts if factor in (None, other))
 
-        end = number() + count
+        with self._changed:
+            end = number() + count
         self.wait_for(lambda: number() >= end)
 
 
@@ -79,7 +81,7 @@ def calling(
             turn += 1
             try:
                 outputs = client.invoke(calls.model(turn), {"X": [[FIRST + number]]})
-                calls.answered(float(outputs["Y"][0, 0]) / (FIRST + number))
+                calls.answered(calls.model(turn), float(outputs["Y"][0, 0]) / (FIRST + number))
             except EndpointError as error:
                 calls.failed(error)
 
@@ -93,7 +95,8 @@ def calling(
                     try:
                         inputs = {"X": [[FIRST + number]]}
                         outputs = await asynchronous.invoke(calls.model(turn), inputs)
-                        calls.answered(float(outputs["Y"][0, 0]) / (FIRST + number))
+                        factor = float(outputs["Y"][0, 0]) / (FIRST + number)
+                        calls.answered(calls.model(turn), factor)
                     except EndpointError as error:
                         calls.failed(error)
 
