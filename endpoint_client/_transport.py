@@ -62,14 +62,13 @@ class Transport:
 
     def _send(self, request: AWSPreparedRequest, **_: Any) -> AWSResponse:
         seconds = SECONDS.get()
-        # Half of a short time for the connection: whichever ends first says whether it was sent.
-        connect = min(CONNECT_SECONDS, seconds / 2)
         answer: Any = self._manager(request.url).urlopen(
             request.method,
             request.url,
             body=request.body,
             headers=dict(request.headers.items()),
-            timeout=urllib3.Timeout(connect=connect, total=seconds),
+            # Half of a short time to connect: whichever ends first says whether it was sent.
+            timeout=urllib3.Timeout(connect=min(CONNECT_SECONDS, seconds / 2), total=seconds),
             retries=False,
             preload_content=False,
             decode_content=False,
