@@ -2,8 +2,9 @@
 
 Both invoke a model that multiplies, on a local SageMaker, in turns. boto3 sends a body that was
 encoded before and reads the answer's bytes: the least that an application does. Coroutines call it
-on 64 threads. Prints medians of the turns, and their ratios: more calls a second are better, fewer
-milliseconds and CPU milliseconds a call, which are this process's.
+on 64 threads. Prints medians of the turns, and of the ratios of two turns that follow each other:
+more calls a second are better, fewer milliseconds, and fewer CPU milliseconds of this process a
+call.
 """
 
 import asyncio
@@ -31,7 +32,7 @@ from endpoint_client import AsyncEndpointClient, EndpointClient
 from endpoint_client._payload import encode
 from local_sagemaker import Folder, client_environment, down, up
 
-TURNS = 5
+TURNS = 15
 CALLERS = {"1 thread": 1, "8 threads": 8, "64 threads": 64, "256 coroutines": 256}
 EXECUTOR_THREADS = 64
 VERSIONS = "boto3", "botocore", "numpy", "tritonclient", "urllib3"
@@ -172,7 +173,7 @@ def _turn(durations: list[float], seconds: float, cpu_seconds: float) -> Turn:
 def compare(
     name: str, sides: dict[str, tuple[Call, Callable[[], Any]]], seconds: float
 ) -> dict[str, Any]:
-    """Return the medians of both sides' turns, and their ratios."""
+    """Return the medians of both sides' turns, and of the ratios of neighbouring turns."""
     turns: dict[str, list[Turn]] = {side: [] for side in sides}
     for _ in range(TURNS):
         for side, (call, awaited) in sides.items():
@@ -181,14 +182,17 @@ def compare(
                 if "coroutines" in name
                 else on_threads(call, CALLERS[name], seconds)
             )
-    ours, theirs = (
-        Turn(*map(statistics.median, zip(*results, strict=True))) for results in turns.values()
-    )
-    ratios = Turn(*(mine / other for mine, other in zip(ours, theirs, strict=True)))
-    columns = zip(ours, theirs, ratios, strict=True)
+    turns["ratio"] = [
+        Turn(*(mine / other for mine, other in zip(*pair, strict=True)))
+        for pair in zip(*turns.values(), strict=True)
+    ]
+    medians = {
+        row: Turn(*map(statistics.median, zip(*results, strict=True)))
+        for row, results in turns.items()
+    }
+    columns = zip(*medians.values(), strict=True)
     print(f"{name:15}", *(f"{mine:9.2f} {other:9.2f} {r:5.2f}" for mine, other, r in columns))
-    medians = dict(zip([*sides, "ratio"], (ours, theirs, ratios), strict=True))
-    return {"callers": name, **{side: values._asdict() for side, values in medians.items()}}
+    return {"callers": name, **{row: values._asdict() for row, values in medians.items()}}
 
 
 def main(seconds: float, results: Path | None) -> None:
@@ -226,6 +230,6 @@ def main(seconds: float, results: Path | None) -> None:
 
 if __name__ == "__main__":
     main(
-        float(sys.argv[1]) if sys.argv[1:] else 2,
+        float(sys.argv[1]) if sys.argv[1:] else 1,
         Path(sys.argv[2]) if sys.argv[2:] else None,
     )
