@@ -1,5 +1,6 @@
 """Certificates and proxies are those that boto3 reads, from where it reads them."""
 
+import os
 import ssl
 import subprocess
 import threading
@@ -34,8 +35,10 @@ def over_tls(
     certificate: Path, boto3_session: boto3.Session, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Aws]:
     """AWS behind that certificate, without any setting about it."""
-    for name in ("AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "AWS_CONFIG_FILE"):
+    for name in ("AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("NO_PROXY", "localhost")
     server = _Server(("127.0.0.1", 0), _Handler)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, certificate.with_suffix(".key"))
