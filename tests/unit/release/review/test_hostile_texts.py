@@ -111,7 +111,7 @@ def test_a_review_that_is_longer_than_a_comment_says_so_and_keeps_what_comes_fir
     long = replace(REPORT, gaps=(gap,), dangers=dangers)
     text = markdown.render(long)
     assert len(text) < 65_536
-    assert text.startswith("# not everything was reviewed, 101 dangers, 1 acknowledged, ")
+    assert text.startswith("# not everything was reviewed (prod), 101 dangers, 1 acknowledged, ")
     assert "the reason" in text
     assert "- 62 more in review.json\n" in text
     assert text.endswith("**More than a comment holds is left out here: it is in review.json.**\n")

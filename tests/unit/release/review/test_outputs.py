@@ -112,7 +112,7 @@ def test_the_summary_has_the_cost_of_the_change(
 def test_what_matters_comes_first() -> None:
     text = markdown.render(replace(REPORT, notes=("a file",), gaps=(Gap("dev", "no base"),)))
     order = [
-        *("# not everything was reviewed, 1 danger", "Review against main", "- **dev**: no base"),
+        *("# not everything was reviewed (dev), 1 danger", "Review against main", "- **dev**: no base"),
         *("## Dangers", "## Endpoints that change"),
         *("## Also", "## New findings", "<details>"),
     ]
