@@ -19,7 +19,7 @@ MAX_TYPES = 5
 def number_of_types(names: Sequence[str]) -> str | None:
     """A pool has two to five instance types, each listed once."""
     if not 2 <= len(names) <= MAX_TYPES:
-        return f"{len(names)} instance types: write two to {MAX_TYPES}, or one as instance_type"
+        return f"a list of {len(names)}: write two to {MAX_TYPES} types, or instance_type for one"
     repeated = sorted({name for name in names if names.count(name) > 1})
     return f"{', '.join(repeated)} listed twice: remove one" if repeated else None
 
@@ -118,5 +118,5 @@ def concurrency_of_types(written: Collection[str], types: Collection[str] | None
 def _different(counts: Mapping[str, int], unit: str) -> str | None:
     if len(set(counts.values())) <= 1:
         return None
-    written = ", ".join(f"{name} has {count} {unit}" for name, count in counts.items())
-    return f"{written}, and the metric is their sum: write max_rps or concurrency instead"
+    written = ", ".join(f"{count} of {name}" for name, count in counts.items())
+    return f"the metric is a sum over {unit}, {written}: write max_rps or concurrency instead"

@@ -8,6 +8,7 @@ import pytest
 import checked_yaml
 from cli import deploy
 from cli.errors import CommandError
+from release.preflight import capacity_errors
 from tests.unit.model_build.fakes import FakeSsm
 from tests.unit.test_repository import ROOT
 
@@ -52,3 +53,21 @@ def test_a_catalog_entry_that_somebody_deleted_is_restored_and_others_stay(
     assert deploy.run(local) == 0
     assert ssm.current(name)["version"] == "published"
     assert capsys.readouterr().out == "deployed: local\n"
+
+
+def test_an_endpoint_without_capacity_is_reported_with_the_line_to_write(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise CommandError("local-text: no capacity")
+
+    def advice(message: str, plan: dict[str, object], *_: object) -> list[str]:
+        return [f"fix of {message} in {plan['stage']}"]
+
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(deploy, "_bootstrap", lambda _: None)
+    monkeypatch.setattr(deploy, "cdk", fail)
+    monkeypatch.setattr(capacity_errors, "advice", advice)
+    message = "local-text: no capacity\n  fix of local-text: no capacity in local"
+    with pytest.raises(CommandError, match=f"^{message}$"):
+        deploy.run(argparse.Namespace(stage="local", local=True))
