@@ -6,7 +6,7 @@ InstancePool. Nothing was tried on AWS.
 
 from collections.abc import Collection, Mapping, Sequence
 
-from platform_facts import InstanceType, Release
+from platform_facts import InstanceType, Region, Release
 from platform_facts.rules.ranges import API
 from platform_facts.rules.rule import rule
 from platform_facts.rules.variants import GUIDE
@@ -80,6 +80,18 @@ def one_driver(types: Sequence[InstanceType], release: Release) -> str | None:
     return (
         f"no source names the InferenceAmiVersion of release {release.name}, and the types' "
         "default drivers differ: write a newer release, or instance_type"
+    )
+
+
+@rule("instance_types", "platform_facts/regions.toml, instance_pools")
+def region_of_pools(region: Region, unconfirmed: Collection[str]) -> str | None:
+    """The region is one of those that AWS's sample names, or pools are listed as unconfirmed."""
+    if region.instance_pools or "pools" in unconfirmed:
+        return None
+    return (
+        f"{region.name} is not among the regions that AWS's sample names for instance pools, while "
+        "its blog names all commercial ones: write instance_type, another region, or unconfirmed: "
+        "[pools] for the stage"
     )
 
 

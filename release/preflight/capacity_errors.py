@@ -102,7 +102,8 @@ def _fixes(
     }
     every = list(variants.values())
     if all(types == every[0] for types in every):
-        pool = endpoint["hosting"] == "single-model"
+        has_pools = len(every[0]) > 1 or platform_facts.region(offer.region).instance_pools
+        pool = endpoint["hosting"] == "single-model" and has_pools
         yield keys, offer.fix(every[0], _fitting(every[0], endpoint), pool=pool)
         return
     for name, types in variants.items():

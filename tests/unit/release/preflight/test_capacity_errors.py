@@ -1,13 +1,14 @@
 """What to write where AWS has no capacity, by the plan of a stage and the account's quotas."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from release.preflight.capacity_errors import advice
 from release.tree import Tree
-from tests.unit.release.preflight.conftest import Aws, denied, quotas
+from tests.unit.release.preflight.conftest import REGION, Aws, denied, quotas
 
 REASON = (
     "Unable to provision requested ML compute capacity due to InsufficientInstanceCapacity error. "
@@ -49,13 +50,16 @@ def fixes(aws: Aws, tmp_path: Path):  # type: ignore[no-untyped-def]
     (tmp_path / "stages").mkdir()
     (tmp_path / "stages/prod.yaml").write_text(STAGE)
 
-    def read(text: dict[str, Any], message: str = FAILED, **values: int) -> list[str]:
+    def read(
+        text: dict[str, Any], message: str = FAILED, region: str = REGION, **values: int
+    ) -> list[str]:
         names = {f"ml.{name.replace('_', '.')} for endpoint usage": n for name, n in values.items()}
         aws.answers.setdefault("service-quotas.ListServiceQuotas", quotas(**names))
         aws.answers["service-quotas.ListAWSDefaultServiceQuotas"] = quotas()
         images = {**endpoint("ml.g5.xlarge"), "name": "prod-images"}
         plan = {"stage": "prod", "endpoints": {"images": images, "text": text}}
-        return list(advice(message, plan, Tree(tmp_path), aws.session))
+        session: Any = SimpleNamespace(region_name=region, client=aws.session.client)
+        return list(advice(message, plan, Tree(tmp_path), session))
 
     return read
 
@@ -87,6 +91,11 @@ def test_a_multi_model_endpoint_gets_another_type_instead(fixes: Any) -> None:
     """AWS documents instance pools for single-model endpoints alone."""
     (fix,) = fixes(endpoint("ml.g6.xlarge", hosting="multi-model"), g5_xlarge=4, g6_2xlarge=1)
     assert "write instance_type: ml.g5.xlarge. What fits: " in fix
+
+
+def test_a_region_without_confirmed_pools_gets_another_type_instead(fixes: Any) -> None:
+    (fix,) = fixes(endpoint("ml.g6.xlarge"), region="eu-west-3", g5_xlarge=4)
+    assert "no capacity in eu-west-3 for ml.g6.xlarge: write instance_type: ml.g5.xlarge." in fix
 
 
 def test_variants_of_different_types_get_a_type_each(fixes: Any) -> None:
