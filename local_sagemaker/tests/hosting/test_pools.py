@@ -20,7 +20,7 @@ ONE = {"VariantName": "only", "ModelName": "model", "InstanceType": "ml.g6.xlarg
 
 def test_pools_are_in_the_order_of_their_priorities_with_their_models() -> None:
     assert pools(POOLS) == [G6, G5]
-    assert pools(ONE) == [G6]
+    assert pools(ONE) == [Pool("ml.g6.xlarge", "model", metrics_by_type=False)]
 
 
 def test_an_instance_gets_the_first_type_with_capacity() -> None:
