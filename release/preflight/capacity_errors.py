@@ -38,16 +38,30 @@ def advice(
 ) -> Iterator[str]:
     """Yield what to write for each endpoint that has no capacity by the message of a deploy.
 
-    The message names endpoints, or their stacks, on the lines of their errors. `plan` is that of
-    the stage in `tree`, `session` is in its region.
+    `plan` is that of the stage in `tree`, `session` is in its region.
     """
-    lines = "\n".join(line for line in message.splitlines() if CODE in line)
-    for short_name, endpoint in plan.get("endpoints", {}).items():
-        if re.search(rf"(?<![\w-]){re.escape(endpoint['name'])}(?![\w-])", lines):
-            offer, file = _Offer.of(session), f"stages/{plan['stage']}.yaml"
-            for keys, text in _fixes(("endpoints", short_name), endpoint, offer):
-                line = checked_yaml.line_of(tree.root / file, *keys)
-                yield f"{file}:{line}: {'.'.join(keys)}: {text}"
+    endpoints = plan.get("endpoints", {})
+    for short_name in _without_capacity(message, endpoints):
+        offer, file = _Offer.of(session), f"stages/{plan['stage']}.yaml"
+        for keys, text in _fixes(("endpoints", short_name), endpoints[short_name], offer):
+            line = checked_yaml.line_of(tree.root / file, *keys)
+            yield f"{file}:{line}: {'.'.join(keys)}: {text}"
+
+
+def _without_capacity(message: str, endpoints: Mapping[str, Endpoint]) -> list[str]:
+    """Return the short names of the endpoints whose error is that there is no capacity.
+
+    An error names its endpoint, or its stack, on the line of the reason, or on one before it: the
+    cdk CLI wraps its lines.
+    """
+    lacking, newest = dict[str, None](), None
+    for line in message.splitlines():
+        for short_name, endpoint in endpoints.items():
+            if re.search(rf"(?<![\w-]){re.escape(endpoint['name'])}(?![\w-])", line):
+                newest = short_name
+        if CODE in line and newest:
+            lacking[newest] = None
+    return list(lacking)
 
 
 @dataclass(frozen=True)

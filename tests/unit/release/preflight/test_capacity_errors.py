@@ -74,6 +74,15 @@ def test_the_line_to_write_has_the_nearest_types_with_a_quota(fixes: Any) -> Non
     ]
 
 
+def test_the_clis_wrapped_lines_name_the_endpoint_before_the_reason(fixes: Any) -> None:
+    """Output of aws-cdk 2.1148.1 for two stacks that failed."""
+    other = "❌  prod-images failed to deploy\n  prod-images/Endpoint: wrong\n"
+    wrapped = REASON.replace("due to ", "due to\n    ")
+    own = f"❌  prod-text failed to deploy\n  prod-text/Endpoint/Endpoint:\n    {wrapped}"
+    (fix,) = fixes(endpoint("ml.g6.xlarge"), other + own, g5_xlarge=4)
+    assert fix.startswith("stages/prod.yaml:4: endpoints.text: ")
+
+
 def test_a_pool_without_capacity_gets_more_types(fixes: Any) -> None:
     (fix,) = fixes(endpoint("ml.g6.xlarge", "ml.g5.xlarge"), g6_2xlarge=2, g5_xlarge=4)
     assert "no capacity in us-east-1 for ml.g6.xlarge or ml.g5.xlarge: write " in fix
@@ -136,7 +145,6 @@ def test_types_whose_quotas_cannot_be_read_are_proposed_with_the_reason(
     [
         "prod-text, Endpoint8024A810: did not pass the ping health check",
         f"prod-text-2, Endpoint8024A810: {REASON}",
-        f"prod-text, Endpoint8024A810: Resource update cancelled\nother-text: {REASON}",
     ],
 )
 def test_another_error_or_endpoint_asks_the_account_nothing(
