@@ -111,8 +111,8 @@ def _value(node: Any, data: Mapping[str, float | None]) -> float | None:
     data, has no source.
     """
     match node:
-        case ast.Constant(value=value):
-            return float(value)
+        case ast.Constant(value=int() | float() as number):
+            return float(number)
         case ast.Name(id=name):
             return data[name]
         case ast.UnaryOp(operand=operand):

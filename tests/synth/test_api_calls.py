@@ -77,7 +77,7 @@ def everything() -> dict[str, dict[str, Any]]:
         encryption_key=scene.bucket.key,
         data_capture=DataCapture(bucket=records, prefix="asked"),
     )
-    scaling = endpoint.auto_scale_instance_count(max_capacity=3)
+    scaling = endpoint.instance_production_variants[0].auto_scale_instance_count(max_capacity=3)
     scaling.scale_on_invocations("Invocations", max_requests_per_second=2)
     scaling.scale_on_schedule(
         "morning",
