@@ -144,6 +144,13 @@ def variant(resources: Resources) -> dict[str, Any]:
     return found
 
 
+def pooled(variant: dict[str, Any], *priorities: int) -> dict[str, Any]:
+    """Give a variant pools of its instance type."""
+    kind = variant.pop("InstanceType")
+    variant["InstancePools"] = [{"InstanceType": kind, "Priority": it} for it in priorities]
+    return variant
+
+
 def policy(resources: Resources) -> dict[str, Any]:
     """The blue/green policy of an endpoint."""
     deployment = first(resources, "AWS::SageMaker::Endpoint")["DeploymentConfig"]
@@ -292,6 +299,24 @@ MISTAKES: dict[str, tuple[Rule, str, Change, str]] = {
         "prod-text",
         lambda it: variant(it).update(InstanceType="ml.g5.12xlarge"),
         "ml.g5.12xlarge has 4 GPUs, for a multi-model endpoint",
+    ),
+    "many models on instance pools": (
+        sagemaker_rules.variants,
+        "prod-text",
+        lambda it: pooled(variant(it), 1),
+        "instance pools of a multi-model endpoint",
+    ),
+    "instance pools without a first": (
+        sagemaker_rules.variants,
+        "prod-text",
+        lambda it: pooled(variant(it), 2, 3),
+        "priorities [2, 3]",
+    ),
+    "an instance type beside pools": (
+        sagemaker_rules.variants,
+        "prod-text",
+        lambda it: pooled(variant(it), 1).update(InstanceType="ml.g5.xlarge"),
+        "InstanceType beside InstancePools",
     ),
     "a driver without a GPU": (
         sagemaker_rules.variants,
