@@ -28,10 +28,12 @@ def models(
     A variant with fallbacks has one for each archive that its instances load.
     """
     resources: dict[str, dict[str, sagemaker.CfnModel]] = {}
-    vpc_config = vpc and sagemaker.CfnModel.VpcConfigProperty(
-        security_group_ids=[group.security_group_id for group in security_groups],
-        subnets=vpc.select_subnets().subnet_ids,
-    )
+    vpc_config = None
+    if vpc:
+        vpc_config = sagemaker.CfnModel.VpcConfigProperty(
+            security_group_ids=[group.security_group_id for group in security_groups],
+            subnets=vpc.select_subnets().subnet_ids,
+        )
     for variant in variants:
         of_variant = resources.setdefault(variant.variant_name, {})
         for number, hosting in enumerate(variant.hostings, start=1):

@@ -1,18 +1,21 @@
 """The execution role of an endpoint's instances."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from aws_cdk import ArnFormat, Stack
+from aws_cdk import Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from constructs import Construct
 
-from triton_sagemaker.allow import NO_RESOURCES, PULL, allow
 from triton_sagemaker.data_capture import DataCapture
+from triton_sagemaker.nag import acknowledge_wildcards
+from triton_sagemaker.role_statements import NO_RESOURCES, RoleStatements
 from triton_sagemaker.service_trust import trusted_service
 from triton_sagemaker.variant import Variant
 from triton_sagemaker.vpc_access import attach_to_vpc
+
+Statements = Iterator[iam.PolicyStatement]
 
 
 class EndpointRole(Construct):
@@ -35,90 +38,96 @@ class EndpointRole(Construct):
         data_capture: DataCapture | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
-        self.role = role = iam.Role(
+        role = RoleStatements(Stack.of(self))
+        self.role = iam.Role(
             self,
             "Role",
-            assumed_by=trusted_service("sagemaker.amazonaws.com", account=Stack.of(self).account),
+            assumed_by=trusted_service("sagemaker.amazonaws.com", account=role.account),
             description=f"Instances of the endpoint {endpoint_name}",
         )
-        _read_archives(role, variants)
-        _pull_images(role, images)
-        _write_logs_and_metrics(role, endpoint_name, variants)
-        if volume_key:
-            _encrypt_volumes(role, volume_key)
-        if data_capture:
-            _write_captured(role, data_capture)
+        for statement in (
+            *_read_archives(role, variants),
+            *_pull_images(role, images),
+            *_write_logs_and_metrics(role, endpoint_name, variants),
+            *(_encrypt_volumes(role, volume_key) if volume_key else ()),
+            *(_write_captured(role, data_capture) if data_capture else ()),
+        ):
+            self.role.add_to_policy(statement)
         if vpc:
-            attach_to_vpc(role, vpc)
+            attach_to_vpc(self.role, vpc, role)
+        acknowledge_wildcards(self, role.wildcards)
 
 
-def _read_archives(role: iam.Role, variants: Sequence[Variant]) -> None:
+def _read_archives(role: RoleStatements, variants: Sequence[Variant]) -> Statements:
     hostings = [hosting for variant in variants for hosting in variant.hostings]
     for number, bucket in enumerate(dict.fromkeys(hosting.bucket for hosting in hostings)):
         readable = {hosting.readable for hosting in hostings if hosting.bucket is bucket}
         prefixes = [f"{prefix}*" for prefix in sorted(readable)]
         suffix = str(number or "")
-        archives = [bucket.arn_for_objects(prefix) for prefix in prefixes]
-        reason = "Archives below the endpoint's own prefix change with their content."
-        below = {"StringLike": {"s3:prefix": prefixes}}
-        allow(role, ["s3:GetObject"], archives, reason, sid=f"ReadOwnArchives{suffix}")
-        allow(
-            role,
+        yield role.allow(
+            f"ReadOwnArchives{suffix}",
+            ["s3:GetObject"],
+            [bucket.arn_for_objects(prefix) for prefix in prefixes],
+            wildcards="Archives below the endpoint's own prefix change with their content.",
+        )
+        yield role.allow(
+            f"ListOwnArchives{suffix}",
             ["s3:ListBucket"],
             [bucket.bucket_arn],
-            conditions=below,
-            sid=f"ListOwnArchives{suffix}",
+            {"StringLike": {"s3:prefix": prefixes}},
         )
         if key := bucket.encryption_key:
-            allow(role, ["kms:Decrypt"], [key.key_arn], sid=f"DecryptArchives{suffix}")
+            yield role.allow(f"DecryptArchives{suffix}", ["kms:Decrypt"], [key.key_arn])
 
 
-def _pull_images(role: iam.Role, images: Sequence[str]) -> None:
+def _pull_images(role: RoleStatements, images: Sequence[str]) -> Statements:
     repositories = set[str]()
     for image in images:  # account.dkr.ecr.region.suffix/name:tag
         registry, _, name = image.partition("/")
         account, _, _, region = registry.split(".")[:4]
         name = name.partition(":")[0]
-        repositories.add(
-            Stack.of(role).format_arn(
-                service="ecr",
-                region=region,
-                account=account,
-                resource="repository",
-                resource_name=name,
-            )
-        )
-    allow(role, PULL, sorted(repositories), sid="PullImages")
+        repositories.add(role.arn("ecr", f"repository/{name}", f"{region}:{account}"))
+    yield role.allow(
+        "PullImages",
+        ["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"],
+        sorted(repositories),
+    )
     # A token for the registry as a whole: there is no resource to name.
-    token = ["ecr:GetAuthorizationToken"]
-    allow(role, token, ["*"], NO_RESOURCES, sid="LogInToRegistries")
+    yield role.allow(
+        "LogInToRegistries", ["ecr:GetAuthorizationToken"], ["*"], wildcards=NO_RESOURCES
+    )
 
 
 def _write_logs_and_metrics(
-    role: iam.Role, endpoint_name: str, variants: Sequence[Variant]
-) -> None:
+    role: RoleStatements, endpoint_name: str, variants: Sequence[Variant]
+) -> Statements:
     options = [variant.container.options.publish_metrics for variant in variants]
     published = [metrics for metrics in options if metrics]
     groups = {f"/aws/sagemaker/Endpoints/{endpoint_name}"} | {
         metrics.log_group for metrics in published
     }
-    streams = [_arn(role, "logs", f"log-group:{group}:*") for group in sorted(groups)]
-    write = ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"]
-    reason = "The log streams of the endpoint's own log groups."
-    allow(role, write, streams, reason, sid="WriteOwnLogs")
+    yield role.allow(
+        "WriteOwnLogs",
+        ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"],
+        [role.arn("logs", f"log-group:{group}:*") for group in sorted(groups)],
+        wildcards="The log streams of the endpoint's own log groups.",
+    )
     # CloudWatch has no resources for metrics: the namespace narrows it.
     put = ["cloudwatch:PutMetricData"]
     if namespaces := sorted({metrics.namespace for metrics in published}):
-        only = {"StringEquals": {"cloudwatch:namespace": namespaces}}
-        allow(role, put, ["*"], NO_RESOURCES, conditions=only, sid="PublishTritonMetrics")
+        of_triton = {"StringEquals": {"cloudwatch:namespace": namespaces}}
+        yield role.allow("PublishTritonMetrics", put, ["*"], of_triton, wildcards=NO_RESOURCES)
     of_instances = {"StringLike": {"cloudwatch:namespace": ["AWS/SageMaker*", "/aws/sagemaker/*"]}}
-    allow(role, put, ["*"], NO_RESOURCES, conditions=of_instances, sid="PublishInstanceMetrics")
-    alarms = [_arn(role, "cloudwatch", "alarm:*")]
-    reason = "CloudFormation completes the names of the rollback alarms."
-    allow(role, ["cloudwatch:DescribeAlarms"], alarms, reason, sid="SeeRollbackAlarms")
+    yield role.allow("PublishInstanceMetrics", put, ["*"], of_instances, wildcards=NO_RESOURCES)
+    yield role.allow(
+        "SeeRollbackAlarms",
+        ["cloudwatch:DescribeAlarms"],
+        [role.arn("cloudwatch", "alarm:*")],
+        wildcards="CloudFormation completes the names of the rollback alarms.",
+    )
 
 
-def _encrypt_volumes(role: iam.Role, key: kms.IKey) -> None:
+def _encrypt_volumes(role: RoleStatements, key: kms.IKey) -> Statements:
     """Let EC2 use the key for the instances' volumes, by a grant, and for nothing else.
 
     "The SageMaker execution role must have kms:CreateGrant permission in order to encrypt data on
@@ -128,12 +137,11 @@ def _encrypt_volumes(role: iam.Role, key: kms.IKey) -> None:
     guide, conditions-kms. For DescribeKey no source was found.
     """
     for_aws = {"Bool": {"kms:GrantIsForAWSResource": "true"}}
-    grant = ["kms:CreateGrant"]
-    allow(role, grant, [key.key_arn], conditions=for_aws, sid="EncryptVolumes")
-    allow(role, ["kms:DescribeKey"], [key.key_arn], sid="SeeVolumeKey")
+    yield role.allow("EncryptVolumes", ["kms:CreateGrant"], [key.key_arn], for_aws)
+    yield role.allow("SeeVolumeKey", ["kms:DescribeKey"], [key.key_arn])
 
 
-def _write_captured(role: iam.Role, capture: DataCapture) -> None:
+def _write_captured(role: RoleStatements, capture: DataCapture) -> Statements:
     """Let recorded requests be written, and nothing be read.
 
     S3 asks the key for a data key, and of uploads in parts also to decrypt it (S3 user guide,
@@ -141,13 +149,6 @@ def _write_captured(role: iam.Role, capture: DataCapture) -> None:
     """
     objects = capture.bucket.arn_for_objects(f"{capture.prefix.strip('/')}/*")
     reason = "SageMaker names each record below the endpoint's own prefix."
-    allow(role, ["s3:PutObject"], [objects], reason, sid="WriteCaptured")
+    yield role.allow("WriteCaptured", ["s3:PutObject"], [objects], wildcards=reason)
     if key := capture.bucket.encryption_key:
-        encrypt = ["kms:Decrypt", "kms:GenerateDataKey"]
-        allow(role, encrypt, [key.key_arn], sid="EncryptCaptured")
-
-
-def _arn(role: iam.Role, service: str, resource: str) -> str:
-    return Stack.of(role).format_arn(
-        service=service, resource=resource, arn_format=ArnFormat.NO_RESOURCE_NAME
-    )
+        yield role.allow("EncryptCaptured", ["kms:Decrypt", "kms:GenerateDataKey"], [key.key_arn])

@@ -8,7 +8,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
-from triton_sagemaker.allow import PULL, Conditions, allow
+from triton_sagemaker.allow import Conditions, allow
 from triton_sagemaker.build_project import BuildProject
 from triton_sagemaker.model_bucket import ENGINE_JOBS, ModelBucket
 
@@ -26,6 +26,9 @@ NEVER_OVERRIDDEN = (
     "source.location",
 )
 """Condition keys of StartBuild: each is there where the request has the override."""
+
+
+PULL = ("ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer")
 
 
 class EngineBuilder(Construct):

@@ -1,11 +1,11 @@
 """The network that an endpoint's instances are in."""
 
-from aws_cdk import Stack, Token
+from aws_cdk import Token
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from triton_sagemaker.allow import NO_RESOURCES, allow
+from triton_sagemaker.role_statements import NO_RESOURCES, RoleStatements
 
 DESCRIBE = [
     "ec2:DescribeDhcpOptions",
@@ -39,7 +39,7 @@ def own_security_group(
     )
 
 
-def attach_to_vpc(role: iam.Role, vpc: ec2.IVpc) -> None:
+def attach_to_vpc(role: iam.Role, vpc: ec2.IVpc, statements: RoleStatements) -> None:
     """Let SageMaker make and delete the instances' network interfaces in their VPC alone.
 
     By a policy of its own for each VPC, which an endpoint that leaves the VPC loses after the
@@ -49,18 +49,21 @@ def attach_to_vpc(role: iam.Role, vpc: ec2.IVpc) -> None:
     Of CreateNetworkInterface, the interface knows no `ec2:Vpc`, and its subnet and groups do; of
     the other actions, the interface does (service authorization reference, Amazon EC2).
     """
-    stack, vpc_id = Stack.of(role), vpc.vpc_id
-
-    def arn(kind: str, name: str = "*") -> str:
-        return stack.format_arn(service="ec2", resource=kind, resource_name=name)
-
-    name = vpc.node.addr if Token.is_unresolved(vpc_id) else vpc_id
-    policy = iam.Policy(role, f"VpcPolicy-{name}", roles=[role])
-    interfaces, others = [arn("network-interface")], [arn("security-group"), arn("subnet")]
-    in_vpc = {"ArnEquals": {"ec2:Vpc": arn("vpc", vpc_id)}}
+    vpc_id, allow, arn = vpc.vpc_id, statements.allow, statements.arn
+    interfaces = [arn("ec2", "network-interface/*")]
+    others = [arn("ec2", f"{kind}/*") for kind in ("security-group", "subnet")]
+    in_vpc = {"ArnEquals": {"ec2:Vpc": arn("ec2", f"vpc/{vpc_id}")}}
     create = ["ec2:CreateNetworkInterface"]
     reason = "SageMaker makes and removes network interfaces, whose IDs are not known before."
-    allow(policy, DESCRIBE, ["*"], NO_RESOURCES, sid="SeeNetwork")
-    allow(policy, create, interfaces, reason, sid="CreateInterfaces")
-    allow(policy, create, others, reason, conditions=in_vpc, sid="AttachToVpc")
-    allow(policy, OWN, interfaces, reason, conditions=in_vpc, sid="OwnInterfaces")
+    name = vpc.node.addr if Token.is_unresolved(vpc_id) else vpc_id
+    iam.Policy(
+        role,
+        f"VpcPolicy-{name}",
+        roles=[role],
+        statements=[
+            allow("SeeNetwork", DESCRIBE, ["*"], wildcards=NO_RESOURCES),
+            allow("CreateInterfaces", create, interfaces, wildcards=reason),
+            allow("AttachToVpc", create, others, in_vpc, wildcards=reason),
+            allow("OwnInterfaces", OWN, interfaces, in_vpc, wildcards=reason),
+        ],
+    )

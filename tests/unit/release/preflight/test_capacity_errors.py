@@ -108,7 +108,10 @@ def test_a_region_without_confirmed_pools_gets_another_type_instead(fixes: Any) 
 
 
 def test_variants_of_different_types_get_a_type_each(fixes: Any) -> None:
-    both = {"A": variant("ml.g6.xlarge"), "B": variant("ml.g5.xlarge", target="cuda-25.09-sm86")}
+    both: dict[str, Any] = {
+        "A": variant("ml.g6.xlarge"),
+        "B": variant("ml.g5.xlarge", target="cuda-25.09-sm86"),
+    }
     first, second = fixes(endpoint(**both), g6_2xlarge=2)
     assert first.startswith("stages/prod.yaml:6: endpoints.text.variants.A: ")
     assert second.startswith("stages/prod.yaml:7: endpoints.text.variants.B: ")

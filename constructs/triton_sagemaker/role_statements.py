@@ -1,0 +1,42 @@
+"""Statements of a role's policies, with the reasons for their wildcards."""
+
+from collections.abc import Mapping, Sequence
+
+from aws_cdk import Stack
+from aws_cdk import aws_iam as iam
+
+NO_RESOURCES = "Registry tokens, metrics and descriptions of networks know no resources."
+"""Why their statements are on every resource; conditions narrow what can be narrowed."""
+
+
+class RoleStatements:
+    """Statements about resources of a stack's account and region.
+
+    `wildcards` are the resources with wildcards in the statements that were made, by reason.
+    """
+
+    def __init__(self, stack: Stack) -> None:
+        self.account, self._partition = stack.account, stack.partition
+        self._region = stack.region
+        self.wildcards = dict[str, list[str]]()
+
+    def arn(self, service: str, resource: str, place: str | None = None) -> str:
+        """Return an ARN of a resource in the stack's account and region, or in `place`."""
+        place = place or f"{self._region}:{self.account}"
+        return f"arn:{self._partition}:{service}:{place}:{resource}"
+
+    def allow(
+        self,
+        sid: str,
+        actions: Sequence[str],
+        resources: Sequence[str],
+        conditions: Mapping[str, object] | None = None,
+        *,
+        wildcards: str | None = None,
+    ) -> iam.PolicyStatement:
+        """Return a statement that allows actions; `wildcards` is why its resources have some."""
+        if wildcards:
+            self.wildcards.setdefault(wildcards, []).extend(resources)
+        return iam.PolicyStatement(
+            sid=sid, actions=list(actions), resources=list(resources), conditions=conditions
+        )
