@@ -147,7 +147,9 @@ def variant(resources: Resources) -> dict[str, Any]:
 def pooled(variant: dict[str, Any], *priorities: int) -> dict[str, Any]:
     """Give a variant pools of its instance type."""
     kind = variant.pop("InstanceType")
-    variant["InstancePools"] = [{"InstanceType": kind, "Priority": it} for it in priorities]
+    variant["InstancePools"] = [
+        {"InstanceType": kind, "Priority": priority} for priority in priorities
+    ]
     return variant
 
 
@@ -303,19 +305,19 @@ MISTAKES: dict[str, tuple[Rule, str, Change, str]] = {
     "many models on instance pools": (
         sagemaker_rules.variants,
         "prod-text",
-        lambda it: pooled(variant(it), 1),
+        lambda resources: pooled(variant(resources), 1),
         "instance pools of a multi-model endpoint",
     ),
     "instance pools without a first": (
         sagemaker_rules.variants,
         "prod-text",
-        lambda it: pooled(variant(it), 2, 3),
+        lambda resources: pooled(variant(resources), 2, 3),
         "priorities [2, 3]",
     ),
     "an instance type beside pools": (
         sagemaker_rules.variants,
         "prod-text",
-        lambda it: pooled(variant(it), 1).update(InstanceType="ml.g5.xlarge"),
+        lambda resources: pooled(variant(resources), 1).update(InstanceType="ml.g5.xlarge"),
         "InstanceType beside InstancePools",
     ),
     "a driver without a GPU": (

@@ -350,6 +350,6 @@ def test_calls_of_a_pool_are_measured_by_the_type_that_answers(
     monkeypatch.setattr(FakeInstance, "pool", Pool("ml.g6.xlarge", "model"))
     fleets.started[0].counts = {"only": 4}
     client_for("sagemaker-runtime", endpoint).invoke_endpoint(EndpointName="Text", Body=b"{}")
-    found = totals(collected)
-    assert (found["Invocations", "ml.g6.xlarge"], found["Invocations", None]) == (1, 1)
-    assert found["InvocationsPerInstance", "ml.g6.xlarge"] == 1
+    sums = totals(collected)
+    assert (sums["Invocations", "ml.g6.xlarge"], sums["Invocations", None]) == (1, 1)
+    assert sums["InvocationsPerInstance", "ml.g6.xlarge"] == 1

@@ -79,12 +79,13 @@ def variants(calls: Calls) -> Iterator[str]:
         names = [it["VariantName"] for it in given]
         if len(set(names)) < len(names):
             yield f"{call.made_for}: a variant's name is given twice"
-        for it in given:
-            priorities = [pool["Priority"] for pool in it.get("InstancePools", ())]
+        for variant in given:
+            where = f"{call.made_for}: {variant['VariantName']}"
+            priorities = [pool["Priority"] for pool in variant.get("InstancePools", ())]
             if priorities != list(range(1, len(priorities) + 1)) or len(priorities) > 5:
-                yield f"{call.made_for}: {it['VariantName']}: priorities {priorities}"
-            if ("InstanceType" in it) == bool(priorities):
-                yield f"{call.made_for}: {it['VariantName']}: InstanceType beside InstancePools"
+                yield f"{where}: priorities {priorities}"
+            if ("InstanceType" in variant) == bool(priorities):
+                yield f"{where}: InstanceType beside InstancePools"
         pools = [
             (variant, pool) for variant in given for pool in variant.get("InstancePools", [variant])
         ]
