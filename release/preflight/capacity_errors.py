@@ -86,8 +86,9 @@ class _Offer:
         problem = f"no capacity in {self.region} for {' or '.join(each.name for each in types)}"
         usable = [each for each in fitting if self.unread or self._quota(each)]
         if not usable:
-            names = ", ".join(each.name for each in fitting[:SHOWN]) or "there is none"
-            return f"{problem}, and no quota for a type that fits: ask AWS for one of {names}"
+            names = ", ".join(each.name for each in fitting[:SHOWN])
+            ask = f"no quota for a type that fits: ask AWS for one of {names}"
+            return f"{problem}, and {ask if names else 'no other type fits: deploy again later'}"
         more = [each.name for each in usable[: PROPOSED if pool else 1]]
         line = f"instance_type: {more[0]}"
         if pool:
@@ -126,29 +127,33 @@ def _fixes(
 
 
 def _fitting(types: Types, endpoint: Endpoint) -> list[InstanceType]:
-    """Return further types that serve the models of an endpoint, the nearest in size first.
+    """Return further types that serve the models of an endpoint.
 
-    They have as many GPUs, or vCPUs where there is no GPU: utilisation is a sum over them. Whether
-    the models fit into the memory of another GPU is not known here.
+    The nearest in size come first, of those the ones with the same archive, then newer GPUs. They
+    have as many GPUs, or vCPUs where there is no GPU: utilisation is a sum over them. Whether the
+    models fit into the memory of another GPU is not known here.
     """
     own, first = types[0], next(iter(endpoint["variants"].values()))["pools"][0]
     release = platform_facts.release(first["target"].split("-")[1])  # as in cuda-25.09-sm86
+    many_models = endpoint["hosting"] == "multi-model"
     has_engines = any(endpoint["engines"].values())
     fitting = [
         other
         for other in platform_facts.instance_types()
         if other not in types
-        and not any(_misfits([*types, other], release))
+        and not any(_misfits([*types, other], release, many_models=many_models))
         and (_alike(own, other) or not has_engines or _compiled_across(other))
-        and (other.multi_model is Support.YES or endpoint["hosting"] == "single-model")
+        and (other.multi_model is Support.YES or not many_models)
     ]
+    fitting.sort(key=lambda other: _capability(other) or AMPERE, reverse=True)
     return sorted(fitting, key=lambda other: (abs(other.vcpus - own.vcpus), not _alike(own, other)))
 
 
-def _misfits(types: Types, release: Release) -> Iterator[object]:
+def _misfits(types: Types, release: Release, *, many_models: bool) -> Iterator[object]:
     yield from pools.one_processor(types)
-    yield from pools.one_storage(types)
-    yield from pools.one_driver(types, release)
+    if not many_models:  # whose instances are of one type
+        yield from pools.one_storage(types)
+        yield from pools.one_driver(types, release)
     yield from (pools.comparable_gpus if types[0].gpu else pools.comparable_vcpus)(types)
     yield from gpu_of_release(types[-1], release)
 

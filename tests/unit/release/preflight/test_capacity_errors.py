@@ -127,6 +127,24 @@ def test_engines_run_on_hardware_compatible_gpus_alone(
     assert ("write instance_types: [ml.g5.xlarge, ml.g4dn.xlarge]" in fix) is fits
 
 
+def test_a_multi_model_endpoint_of_an_old_release_has_no_driver_to_share(fixes: Any) -> None:
+    old = variant("ml.g5.xlarge", target="cuda-22.12-sm86")
+    shown = endpoint(hosting="multi-model", engines=False, AllTraffic=old)
+    (fix,) = fixes(shown, g5_2xlarge=1, g4dn_xlarge=1, g4dn_2xlarge=1)
+    assert "write instance_type: ml.g4dn.xlarge. What fits: " in fix
+
+
+def test_of_types_as_large_those_with_newer_gpus_come_first(fixes: Any) -> None:
+    (fix,) = fixes(endpoint("ml.g6.xlarge", engines=False), g4dn_xlarge=1, g5_xlarge=1)
+    assert "write instance_types: [ml.g6.xlarge, ml.g5.xlarge, ml.g4dn.xlarge]" in fix
+
+
+def test_where_no_other_type_fits_it_says_so(fixes: Any) -> None:
+    old = variant("ml.g5.xlarge", target="cuda-22.07-sm86")
+    (fix,) = fixes(endpoint(AllTraffic=old))
+    assert fix.endswith("ml.g5.xlarge, and no other type fits: deploy again later")
+
+
 def test_without_a_quota_for_any_type_that_fits_it_says_so(fixes: Any) -> None:
     (fix,) = fixes(endpoint("ml.g6.xlarge"), g5_xlarge=0)
     assert (
