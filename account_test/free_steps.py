@@ -40,6 +40,9 @@ PULL = (
     *("ecr:GetDownloadUrlForLayer", "s3:GetObject", "s3:ListBucket"),
 )
 
+SECOND_TYPE = "ml.m5.xlarge"
+"""A type of another family, which multi-model endpoints can be hosted on as well."""
+
 DENIED_CONTROL = {"Action": DENIED_ACTION, "Resource": "*"}
 ALLOWED_CONTROL = {
     **{"Effect": "Allow", "Action": ALLOWED_ACTION, "Resource": "*"},
@@ -101,6 +104,25 @@ def configurations(run: Run) -> None:
         request = {"EndpointConfigName": name, "ProductionVariants": [{**variant, **more}]}
         run.recorder.ask("sagemaker:CreateEndpointConfig", **request, Tags=tags)
         run.recorder.ask("sagemaker:DescribeEndpointConfig", EndpointConfigName=name)
+
+
+def pools(run: Run) -> None:
+    """Create a configuration with instance pools for the multi-model Model of `configurations`."""
+    types = run.checkout.instance_type, SECOND_TYPE
+    variant = {
+        "VariantName": VARIANT,
+        "ModelName": FREE,
+        "InitialInstanceCount": 1,
+        "InstancePools": [
+            {"InstanceType": name, "Priority": number} for number, name in enumerate(types, start=1)
+        ],
+    }
+    run.recorder.ask(
+        "sagemaker:CreateEndpointConfig",
+        EndpointConfigName=f"{FREE}-pools",
+        ProductionVariants=[variant],
+        Tags=[{"Key": TAG, "Value": "temporary"}],
+    )
 
 
 def _simulate(run: Run, policy: str, statement: Record) -> None:

@@ -39,7 +39,7 @@ BOOLEANS = {
     "DisableScaleIn", "DynamicScalingInSuspended", "DynamicScalingOutSuspended", "EnableCapture",
     "EnableDetailedObservability", "EnableEnhancedMetrics", "EnableNetworkIsolation",
     "EncryptionDisabled", "PrivilegedMode", "RetainAllVariantProperties", "RetainDeploymentConfig",
-    "ScheduledScalingSuspended",
+    "ReturnData", "ScheduledScalingSuspended",
 }  # fmt: skip
 
 

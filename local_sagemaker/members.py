@@ -66,7 +66,7 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "TargetVariant",
     },
     "application-autoscaling": {
-        "CustomizedMetricSpecification": "Dimensions MetricName Namespace Statistic Unit",
+        "CustomizedMetricSpecification": "Dimensions MetricName Metrics Namespace Statistic Unit",
         "DescribeScalableTargetsRequest": "ResourceIds ScalableDimension",
         "DescribeScalingActivitiesRequest": "ResourceId ScalableDimension",
         "DescribeScalingPoliciesRequest": "ResourceId ScalableDimension PolicyNames",
@@ -75,6 +75,9 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "PutScheduledActionRequest": "ScalableTargetAction Schedule Timezone",
         "RegisterScalableTargetRequest": "MaxCapacity MinCapacity RoleARN Tags",
         "ScalableTargetAction": "MaxCapacity MinCapacity",
+        "TargetTrackingMetric": "Dimensions MetricName Namespace",
+        "TargetTrackingMetricDataQuery": "Expression Label MetricStat ReturnData",
+        "TargetTrackingMetricStat": "Unit",
         "TargetTrackingScalingPolicyConfiguration": "CustomizedMetricSpecification "
         "PredefinedMetricSpecification ScaleInCooldown ScaleOutCooldown",
     },

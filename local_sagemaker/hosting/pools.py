@@ -33,16 +33,20 @@ class NoCapacityError(LocalSageMakerError):
 
 @dataclass(frozen=True)
 class Pool:
-    """Instances of one type of a variant, which serve the Model `model_name`."""
+    """Instances of one type of a variant, which serve the Model `model_name`.
+
+    `metrics_by_type` is whether metrics have the type as a dimension.
+    """
 
     instance_type: str
     model_name: str
+    metrics_by_type: bool = True
 
 
 def pools(variant: Mapping[str, Any]) -> list[Pool]:
     """Return the pools of a variant, the preferred first; one of a variant with an InstanceType."""
     if "InstancePools" not in variant:
-        return [Pool(variant["InstanceType"], variant["ModelName"])]
+        return [Pool(variant["InstanceType"], variant["ModelName"], metrics_by_type=False)]
     return [
         Pool(pool["InstanceType"], pool.get("ModelNameOverride", variant["ModelName"]))
         for pool in sorted(variant["InstancePools"], key=lambda pool: int(pool["Priority"]))

@@ -14,11 +14,12 @@ DIGITS = 2
 
 
 class Place(NamedTuple):
-    """Where a value was measured; with `config` only if it is known of one."""
+    """Where a value was measured; with `config` or `instance_type` only if it is known of one."""
 
     endpoint: str
     variant: str
     config: str | None = None
+    instance_type: str | None = None
 
     @property
     def dimensions(self) -> list[dict[str, str]]:
@@ -26,6 +27,8 @@ class Place(NamedTuple):
         named = {"EndpointName": self.endpoint, "VariantName": self.variant}
         if self.config is not None:
             named["EndpointConfigName"] = self.config
+        if self.instance_type is not None:
+            named["InstanceType"] = self.instance_type
         return [{"Name": name, "Value": value} for name, value in named.items()]
 
 

@@ -54,23 +54,21 @@ class InstanceMetrics:
         self._serving_since = {
             place: self._serving_since.get(place, self._clock()) for place in serving
         }
-        servers = {
-            place: [instance.running for instance in instances if instance.running]
-            for place, instances in serving.items()
-        }
-        used = self._processors.percentages(server for each in servers.values() for server in each)
-        for place in serving:
-            self._gpu(place, len(serving[place]))
-            for server in servers[place]:
+        every = [instance.running for instances in serving.values() for instance in instances]
+        used = self._processors.percentages(server for server in every if server)
+        for place, instances in serving.items():
+            for instance in instances:
+                if (server := instance.running) is None:
+                    continue
                 values = {
                     names.CPU: used.get(server.id),
                     names.MEMORY: _percent(server.triton.resident_bytes(), server.capacity.memory),
                     names.DISK: _percent(server.container.disk_bytes, server.capacity.disk),
                     names.LOADED_MODELS: server.container.loaded_models,
                 }
-                for metric, value in values.items():
-                    if value is not None:
-                        self._collected.add(metric, place, value)
+                measured = [(name, value) for name, value in values.items() if value is not None]
+                self._collected.add_all(measured, places_of(instance, place))
+            self._gpu(place, instances)
 
     def _requests(self, place: Place, instances: list[Instance], count: int) -> None:
         """The most calls at once of each container, also where one process stands for several.
@@ -79,24 +77,34 @@ class InstanceMetrics:
         was seen to have peaks in it that are many times the average at a light load
         (aws-samples/sample-kokoro-tts-for-ai-agents, docs/autoscaling-capacity-model.md).
         """
-        for metric in names.ZERO_WITHOUT_CALLS if instances else ():
-            self._collected.expect(metric, place)
+        for each in {each for instance in instances for each in places_of(instance, place)}:
+            for metric in names.ZERO_WITHOUT_CALLS:
+                self._collected.expect(metric, each)
         for instance in instances:
             most, instance.most_calls = instance.most_calls, instance.calls
             if most:
                 value = most * len(instances) / max(count, len(instances))
-                self._collected.add(names.CONCURRENT_REQUESTS, place, value)
+                concurrency = [(names.CONCURRENT_REQUESTS, value)]
+                self._collected.add_all(concurrency, places_of(instance, place))
 
-    def _gpu(self, place: Place, instances: int) -> None:
+    def _gpu(self, place: Place, instances: list[Instance]) -> None:
         if self._gpus is None:
             return
         seconds = (self._clock() - self._serving_since[place]) * self._speed
         load = self._gpus.at(place.endpoint, place.variant, seconds)
         if load is None:
             return
-        for _ in range(instances):
-            self._collected.add(names.GPU, place, load.utilization)
-            self._collected.add(names.GPU_MEMORY, place, load.memory)
+        measured = [(names.GPU, load.utilization), (names.GPU_MEMORY, load.memory)]
+        for instance in instances:
+            self._collected.add_all(measured, places_of(instance, place))
+
+
+def places_of(instance: Instance, place: Place) -> list[Place]:
+    """Return where a value of an instance counts: at its variant, and at its type of several."""
+    pool = instance.pool
+    if pool is None or not pool.metrics_by_type:
+        return [place]
+    return [place, place._replace(instance_type=pool.instance_type)]
 
 
 def _percent(part: int, whole: int) -> float:

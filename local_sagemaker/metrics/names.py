@@ -4,6 +4,8 @@ Source: SageMaker's developer guide, monitoring-cloudwatch; of multi-model endpo
 multi-model-endpoint-cloudwatch-metrics. All have the dimensions EndpointName and VariantName. What
 an update's new instances answer has them with EndpointConfigName too
 (deployment-guardrails-configuration); that what served before has them as well has no source.
+Those of a variant with instance pools have them with InstanceType too
+(realtime-endpoints-heterogeneous).
 """
 
 from dataclasses import dataclass

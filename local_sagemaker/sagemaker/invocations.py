@@ -4,6 +4,7 @@ import re
 import time
 import uuid
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import botocore.session
@@ -14,6 +15,7 @@ from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.invocation import ClientGoneError, Invocation, Receive, Send
 from local_sagemaker.members import SUPPORTED, is_supported, refuse
 from local_sagemaker.metrics.collected import Collected, Place
+from local_sagemaker.metrics.instances import places_of
 from local_sagemaker.metrics.invocations import measured
 from local_sagemaker.sagemaker.capture import Captured, Recorder, chosen
 from local_sagemaker.sagemaker.endpoint import Endpoint
@@ -108,8 +110,12 @@ class Invocations:
             instances = max(1, fleet.counts.get(instance.variant, 1))
             seconds = time.monotonic() - started
             self._answered(name, instance.variant, seconds, failed is not None)
-            self._collected.add_all(
-                measured(invocation, instances=instances, seconds=seconds, error=failed),
-                [Place(name, instance.variant, config) for config in (None, fleet.config)],
-            )
+            whole, *of_type = places_of(instance, Place(name, instance.variant))
+            values = partial(measured, invocation, seconds=seconds, error=failed)
+            every = [whole, whole._replace(config=fleet.config)]
+            self._collected.add_all(values(instances=instances), every)
+            if of_type:
+                serving = fleet.serving().get(instance.variant, [])
+                same = max(1, sum(each.pool == instance.pool for each in serving))
+                self._collected.add_all(values(instances=same), of_type)
         return instance.variant

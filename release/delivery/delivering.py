@@ -9,13 +9,15 @@ from release.delivery.assembly import synthesised
 from release.delivery.catalog_checks import check_before
 from release.delivery.deploying import deploy
 from release.delivery.deployment import Deployment
-from release.delivery.errors import NotDelivered
+from release.delivery.errors import DeliveryError, NotDelivered
 from release.delivery.first_step import ask_the_account
 from release.delivery.history import History
 from release.delivery.order import refuse_older, require_delivered
 from release.delivery.recording import recorded
 from release.delivery.steps import say
 from release.delivery.verifying import verify
+from release.plan import plan
+from release.preflight import capacity_errors
 from release.tree import Tree
 
 DIRTY = (
@@ -100,8 +102,13 @@ def _put_in_place(deployment: Deployment, history: History, tree: Tree) -> list[
     """Return the models that were not invoked."""
     build(deployment)
     history.refuse_superseded()
-    deploy(deployment)
-    return verify(deployment, tree.models)
+    try:
+        deploy(deployment)
+        return verify(deployment, tree.models)
+    except DeliveryError as error:
+        message, folder = str(error), deployment.assembly.folder
+        fixes = capacity_errors.advice(message, plan(folder), tree, deployment.session)
+        raise type(error)("\n  ".join([message, *fixes])) from error.__cause__
 
 
 def _history(tree: Tree, stage: str) -> History:

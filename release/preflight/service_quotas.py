@@ -18,6 +18,9 @@ class Quota:
     value: float
     applied: bool
 
+    def __str__(self) -> str:
+        return f"quota {self.value:g}{'' if self.applied else ', AWS default'}"
+
 
 @dataclass(frozen=True)
 class Need:
@@ -41,8 +44,7 @@ class Need:
         """
         if quota is None:
             return unknown(self.quota, f"Service Quotas has none of this name here; {self.message}")
-        default = "" if quota.applied else ", AWS default"
-        message = f"quota {quota.value:g}{default}; {self.message}"
+        message = f"{quota}; {self.message}"
         desired = ceil(max(self.amount, self.most) / self.per_unit)
         request = (
             f"aws service-quotas request-service-quota-increase --service-code {self.service} "

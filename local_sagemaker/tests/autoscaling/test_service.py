@@ -19,6 +19,7 @@ NOT_REGISTERED = (
     "No scalable target registered for service namespace: sagemaker, resource ID: "
     "endpoint/text/variant/only, scalable dimension: sagemaker:variant:DesiredInstanceCount"
 )
+AVERAGE = {"Metrics": [{"Id": "all", "Expression": "AVG(METRICS())"}]}
 ACTION: dict[str, Any] = {
     **KEY,
     "ScheduledActionName": "morning",
@@ -151,8 +152,12 @@ def test_two_policies_of_a_target_have_different_metrics(scaling: AutoScaling) -
             "DynamoDBReadCapacityUtilization is not of a SageMaker variant's instances",
         ),
         (
-            policy("calls", {"TargetValue": 1.0, "CustomizedMetricSpecification": {"Metrics": []}}),
-            "the local SageMaker has no metric math",
+            policy("calls", {"TargetValue": 1.0, "CustomizedMetricSpecification": {}}),
+            "CustomizedMetricSpecification needs Metrics, or MetricName",
+        ),
+        (
+            policy("calls", {"TargetValue": 1.0, "CustomizedMetricSpecification": AVERAGE}),
+            r"computes one expression .*, not AVG\(METRICS\(\)\)",
         ),
     ],
 )

@@ -103,5 +103,16 @@ def test_everything_that_is_wrong_is_printed(monkeypatch: pytest.MonkeyPatch, ca
     assert "no permission: models: not allowed to ask" in output
 
 
+def test_instances_are_shown_by_type_where_there_are_several(
+    monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    variant = Variant("AllTraffic", 1.0, 2, 2, {"ml.g6.xlarge": 0, "ml.g5.xlarge": 2})
+    output = _printed(
+        monkeypatch, capsys, Report([Endpoint("dev-text", "InService", None, [variant])])
+    )
+    assert "AllTraffic  2/2        0 ml.g6.xlarge" in output
+    assert output.splitlines()[-1].strip() == "2 ml.g5.xlarge"
+
+
 def test_an_account_without_endpoints_says_so(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     assert _printed(monkeypatch, capsys, Report([])) == "no endpoint is deployed\n"

@@ -8,7 +8,8 @@ import pytest
 from release.checkouts import Clone
 from release.delivery import delivering
 from release.delivery.__main__ import main
-from release.delivery.errors import NotDelivered
+from release.delivery.errors import DeliveredWrong, NotDelivered
+from release.preflight import capacity_errors
 from release.tree import CheckoutError
 from stage_record import Delivery, Outcome
 
@@ -49,6 +50,21 @@ def test_what_has_begun_meanwhile_is_looked_at_again_between_the_build_and_the_d
         monkeypatch.setattr(delivering, name, lambda *_, name=name: history.calls.append(name))
     delivering._put_in_place(None, history, SimpleNamespace(models=Path()))  # type: ignore[arg-type]
     assert history.calls == ["build", "refuse_superseded", "deploy", "verify"]
+
+
+@pytest.mark.parametrize("step", ["deploy", "verify"])
+def test_an_endpoint_without_capacity_is_reported_with_the_line_to_write(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, step: str
+) -> None:
+    for name in ("build", "deploy", "verify"):
+        monkeypatch.setattr(delivering, name, lambda *_: None)
+    monkeypatch.setattr(delivering, step, _raises(DeliveredWrong("prod-text: no capacity")))
+    monkeypatch.setattr(capacity_errors, "advice", lambda message, *_: [f"fix of {message}"])
+    deployment: Any = SimpleNamespace(assembly=SimpleNamespace(folder=tmp_path), session=None)
+    history: Any = Kept()
+    tree: Any = SimpleNamespace(models=Path())
+    with pytest.raises(DeliveredWrong, match="fix of prod-text: no capacity"):
+        delivering._put_in_place(deployment, history, tree)
 
 
 @pytest.mark.parametrize(("stage", "from_stage"), [("pord", None), ("prod", "pord")])
