@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from model_build import BuildError, BuildTarget
-from model_build.export.step_context import StepContext
+from model_build.export.step import StepContext
 from tests.unit.model_build.fakes import step_context
 
 
