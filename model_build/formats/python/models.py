@@ -33,7 +33,7 @@ def _findings(path: Path, shown: Path) -> Problems:
         yield Place(shown), f"does not parse: {str(error) or type(error).__name__}"
         return
     classes = [it for it in module.body if isinstance(it, ast.ClassDef) and it.name == CLASS]
-    if not classes and not _imports_it(module):
+    if not classes and not _may_come_from_elsewhere(module):
         yield Place(shown), f"has no class {CLASS}, which Triton's python backend looks for"
     for found in classes:
         methods = [
@@ -46,19 +46,10 @@ def _findings(path: Path, shown: Path) -> Problems:
             )
 
 
-def _imports_it(module: ast.Module) -> bool:
+def _may_come_from_elsewhere(module: ast.Module) -> bool:
     """Whether the class may come from another module, or from an assignment."""
-    names = {
-        alias.asname or alias.name
+    return any(
+        (isinstance(node, ast.alias) and (node.asname or node.name) in (CLASS, "*"))
+        or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == CLASS)
         for node in ast.walk(module)
-        if isinstance(node, ast.ImportFrom | ast.Import)
-        for alias in node.names
-    }
-    assigned = {
-        target.id
-        for node in module.body
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
-    return bool({CLASS, "*"} & names or CLASS in assigned)
+    )
