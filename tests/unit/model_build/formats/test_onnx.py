@@ -196,32 +196,29 @@ def test_a_gate_compares_the_smallest_the_largest_and_sizes_between(exported: Ex
     assert 0 <= report.max_absolute_difference <= 1e-6
 
 
-def _refusal(folder: Path, source: str) -> str:
-    step = Onnx(to="onnx", source=source, opset=18, gate=Gate(max_absolute_difference=1))
+@pytest.mark.parametrize(
+    ("source", "function", "message"),
+    [
+        (None, "encoder", " does not exist: `source` names a Python file beside the recipe"),
+        ("other = 1\n", "encoder", " has no function encoder"),
+        (SOURCE, "module_alone", ":module_alone: return a model_build.TorchModel"),
+    ],
+)
+def test_a_source_that_cannot_be_used_is_named(
+    tmp_path: Path, source: str | None, function: str, message: str
+) -> None:
+    if source:
+        (tmp_path / "export.py").write_text(source)
+    step = Onnx(
+        to="onnx",
+        source=f"export.py:{function}",
+        opset=18,
+        gate=Gate(max_absolute_difference=1),
+    )
     with pytest.raises(BuildError) as refused:
-        step.make(folder / "m.onnx", step_context(folder))
-    assert not (folder / "m.onnx").exists()
-    return str(refused.value)
-
-
-def test_a_missing_source_file_is_named(tmp_path: Path) -> None:
-    assert _refusal(tmp_path, "export.py:encoder") == (
-        f"{tmp_path}/export.py does not exist: `source` names a Python file beside the recipe"
-    )
-
-
-def test_a_missing_export_function_is_named(tmp_path: Path) -> None:
-    (tmp_path / "export.py").write_text("other = 1\n")
-    assert _refusal(tmp_path, "export.py:encoder") == (
-        f"{tmp_path}/export.py has no function encoder"
-    )
-
-
-def test_an_export_function_must_return_a_torch_model(tmp_path: Path) -> None:
-    (tmp_path / "export.py").write_text(textwrap.dedent(SOURCE))
-    assert _refusal(tmp_path, "export.py:module_alone") == (
-        f"{tmp_path}/export.py:module_alone: return a model_build.TorchModel"
-    )
+        step.make(tmp_path / "m.onnx", step_context(tmp_path))
+    assert str(refused.value) == f"{tmp_path}/export.py{message}"
+    assert not (tmp_path / "m.onnx").exists()
 
 
 def test_an_export_function_is_given_the_folder_of_the_weights(tmp_path: Path) -> None:
