@@ -399,8 +399,8 @@ NOTES: dict[str, tuple[Edit, str]] = {
         f"{DEPLOY}: other comments or another form, and no other values",
     ),
     "a step's name": (
-        (PULL_REQUEST, "name: Hand the findings on", "name: Upload the findings"),
-        f"{PULL_REQUEST}: jobs.lint.steps.4.name: Hand the findings on -> Upload the findings",
+        (PULL_REQUEST, "name: Hand the review on", "name: Upload the review"),
+        f"{PULL_REQUEST}: jobs.review.steps.7.name: Hand the review on -> Upload the review",
     ),
     "more time": (
         (PULL_REQUEST, "timeout-minutes: 30", "timeout-minutes: 45"),
@@ -411,8 +411,8 @@ NOTES: dict[str, tuple[Edit, str]] = {
         f"{DEPLOY}: jobs.prod.needs.1: none -> other",
     ),
     "a token that may less": (
-        (PULL_REQUEST, "      actions: read # upload-sarif in a private repository\n", ""),
-        f"{PULL_REQUEST}: jobs.findings.permissions.actions: read -> none",
+        (PULL_REQUEST, "      pull-requests: write # the comment\n", ""),
+        f"{PULL_REQUEST}: jobs.comment.permissions.pull-requests: write -> none",
     ),
     "a client": (
         ("endpoint_client/_payload.py", "import", "import os\nimport"),
