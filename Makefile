@@ -149,8 +149,8 @@ lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts, models, wor
 	@$(CHECKOV)/bin/checkov --config-file .checkov.yaml --directory cdk.out.lint/prod && echo "checkov: no finding in the templates of prod"
 
 .PHONY: review
-review: install-cdk $(CHECKOV)/.installed ## say what a change does: BASE=origin/main, or LIVE=1 for what is deployed; STAGE=prod
-	@./tritonsm review $(if $(LIVE),--live,--base $(BASE)) $(if $(filter command line,$(origin STAGE)),$(STAGE))
+review: install-cdk $(CHECKOV)/.installed ## say what a change does: BASE=origin/main; STAGE=prod
+	@./tritonsm review --base $(BASE) $(if $(filter command line,$(origin STAGE)),$(STAGE))
 
 .PHONY: assemblies
 assemblies: install-cdk ## write the cloud assembly of every stage into assemblies/, for a review elsewhere

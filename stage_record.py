@@ -63,11 +63,9 @@ class Delivery:
 
 @dataclass(frozen=True)
 class Deliveries:
-    """The parameter: its version, 0 where there is none; the id of the stack of models that it is
-    about; and the deliveries, the newest last."""
+    """The parameter: its version, 0 where there is none, and the deliveries, the newest last."""
 
     version: int = 0
-    stack: str | None = None
     entries: tuple[Delivery, ...] = ()
 
     def in_progress(self) -> Delivery | None:
@@ -83,31 +81,25 @@ def delivered_parameter(stage: str) -> str:
     return f"/triton/{stage}/delivered"
 
 
-def read_deliveries(ssm: "SSMClient", stage: str, *, version: int | None = None) -> Deliveries:
-    """Return the deliveries of a stage, the latest or those of a version of the parameter.
-
-    Broken entries are left out, and named.
+def read_deliveries(ssm: "SSMClient", stage: str) -> Deliveries:
+    """Return the latest deliveries of a stage; broken entries are left out, and named.
 
     Raises `BrokenRecord` where the parameter has no list of deliveries.
     """
     name = delivered_parameter(stage)
     try:
-        selected = name if version is None else f"{name}:{version}"
-        parameter = ssm.get_parameter(Name=selected)["Parameter"]
+        parameter = ssm.get_parameter(Name=name)["Parameter"]
     except ssm.exceptions.ParameterNotFound:
         return Deliveries()
     try:
-        record: Any = json.loads(parameter["Value"])
-        if isinstance(record, list):  # as it was before it named a stack
-            record = {"stack": None, "deliveries": record}
-        stack, listed = record["stack"], list(record["deliveries"])
+        listed = list(json.loads(parameter["Value"])["deliveries"])
     except (ValueError, KeyError, TypeError):
         raise BrokenRecord(
             f"{name} is not a list of deliveries: somebody has written it. Write one of its "
             f"earlier values again: aws ssm get-parameter-history --name {name}"
         ) from None
     entries = (_delivery(name, number, content) for number, content in enumerate(listed, 1))
-    return Deliveries(parameter["Version"], stack, tuple(entry for entry in entries if entry))
+    return Deliveries(parameter["Version"], tuple(entry for entry in entries if entry))
 
 
 def _delivery(name: str, number: int, content: Any) -> Delivery | None:

@@ -26,8 +26,8 @@ from account_test.removal import STACKS, Removal
 from account_test.report import Outcome
 from account_test.run import Run
 from account_test.state import FOLDER, InProgress, only_run
+from release.delivery.stack_status import in_progress
 from release.delivery.steps import say
-from release.delivery.under_way import in_progress
 from release.preflight.account import Account, NoCredentials, caller
 from release.preflight.checks import run_checks
 from release.preflight.findings import Verdict

@@ -21,7 +21,14 @@ from account_test.policies import policies_of
 from account_test.run import Run
 from account_test.setting_checks import ALLOWED_ACTION, DENIED_ACTION
 from account_test.waiting import pauses
-from release.preflight import build_quotas, instance_quotas
+from release.preflight.quotas import (
+    ALL_INSTANCES,
+    CODEBUILD,
+    PROJECT,
+    SAGEMAKER,
+    builds_quota,
+    instances_quota,
+)
 from release.stage_resources import resolve
 
 LARGEST_BODY = 51_200
@@ -33,6 +40,9 @@ PULL = (
     *("ecr:GetDownloadUrlForLayer", "s3:GetObject", "s3:ListBucket"),
 )
 
+SECOND_TYPE = "ml.m5.xlarge"
+"""A type of another family, which multi-model endpoints can be hosted on as well."""
+
 DENIED_CONTROL = {"Action": DENIED_ACTION, "Resource": "*"}
 ALLOWED_CONTROL = {
     **{"Effect": "Allow", "Action": ALLOWED_ACTION, "Resource": "*"},
@@ -42,13 +52,11 @@ ALLOWED_CONTROL = {
 
 def quotas(run: Run) -> None:
     """Read the quotas that preflight looks up by their names."""
-    projects = (project for _, _, project in run.account.resources(build_quotas.PROJECT))
-    environments = (project["Environment"] for project in projects)
-    kinds = {build_quotas.ENVIRONMENTS[it["Type"], it["ComputeType"]] for it in environments}
-    instances = instance_quotas.quota_name(run.checkout.instance_type)
+    projects = (project["Environment"] for _, _, project in run.account.resources(PROJECT))
+    builds = {builds_quota((project["Type"], project["ComputeType"])) for project in projects}
     for service, names in {
-        instance_quotas.SERVICE: [instances, instance_quotas.ALL],
-        build_quotas.SERVICE: sorted(map(build_quotas.quota_name, kinds)),
+        SAGEMAKER: [instances_quota(run.checkout.instance_type), ALL_INSTANCES],
+        CODEBUILD: sorted(builds),
     }.items():
         known = run.account.quotas.of(service)
         values = {name: known[name].value for name in names if name in known}
@@ -65,7 +73,7 @@ def templates(run: Run) -> None:
 
 def policies(run: Run) -> None:
     """Have IAM simulate each statement of the endpoint's role, and an action that none allows."""
-    template, known = run.account.templates[ENDPOINT_STACK], run.account.pseudo_parameters
+    template, known = run.account.templates[ENDPOINT_STACK], run.pseudo_parameters
     _simulate(run, _document(ALLOWED_CONTROL), ALLOWED_CONTROL)
     for policy in policies_of(ENDPOINT_STACK, template, known):
         if policy.guards is None:
@@ -98,6 +106,25 @@ def configurations(run: Run) -> None:
         run.recorder.ask("sagemaker:DescribeEndpointConfig", EndpointConfigName=name)
 
 
+def pools(run: Run) -> None:
+    """Create a configuration with instance pools for the multi-model Model of `configurations`."""
+    types = run.checkout.instance_type, SECOND_TYPE
+    variant = {
+        "VariantName": VARIANT,
+        "ModelName": FREE,
+        "InitialInstanceCount": 1,
+        "InstancePools": [
+            {"InstanceType": name, "Priority": number} for number, name in enumerate(types, start=1)
+        ],
+    }
+    run.recorder.ask(
+        "sagemaker:CreateEndpointConfig",
+        EndpointConfigName=f"{FREE}-pools",
+        ProductionVariants=[variant],
+        Tags=[{"Key": TAG, "Value": "temporary"}],
+    )
+
+
 def _simulate(run: Run, policy: str, statement: Record) -> None:
     """Ask whether a policy allows the actions of a statement, in a context that fulfils it."""
     run.recorder.ask(
@@ -112,9 +139,10 @@ def _simulate(run: Run, policy: str, statement: Record) -> None:
 def _create_model(run: Run, **request: Any) -> None:
     """Create the model as soon as SageMaker can assume its new role."""
     ((_, _, model),) = run.account.resources("AWS::SageMaker::Model")
-    properties = run.account.manifest[ENDPOINT_STACK]["properties"]
+    manifest = json.loads((run.account.assembly / "manifest.json").read_text())
+    properties = manifest["artifacts"][ENDPOINT_STACK]["properties"]
     url = {"Fn::Sub": properties["stackTemplateAssetObjectUrl"]}
-    asset = resolve(url, run.account.pseudo_parameters)
+    asset = resolve(url, run.pseudo_parameters)
     bucket = asset.removeprefix("s3://").partition("/")[0]  # that of `cdk bootstrap`
     container = {
         "Image": model["PrimaryContainer"]["Image"],

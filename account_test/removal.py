@@ -10,8 +10,8 @@ from account_test.answers import Recorder
 from account_test.names import ENDPOINT_STACK, FREE, MODELS_STACK, STAGE, TAG
 from account_test.state import State
 from account_test.waiting import wait, wait_for_stack
+from release.delivery.endpoint_state import AT_REST
 from release.delivery.steps import say
-from release.delivery.under_way import AT_REST
 
 STACKS = (ENDPOINT_STACK, MODELS_STACK)
 """In the order of their deletion: the first imports from the second."""

@@ -15,9 +15,9 @@ from account_test.names import ENDPOINT, ENDPOINT_NAME, ENDPOINT_STACK, MODEL, M
 from account_test.waiting import wait, wait_for_stack
 from endpoint_client import EndpointClient, EndpointError
 from release.delivery import cdk
+from release.delivery.endpoint_state import AT_REST
 from release.delivery.steps import say
 from release.delivery.time_budget import TimeBudget
-from release.delivery.under_way import AT_REST
 from release.preflight.account import Account
 
 PAUSE_SECONDS = 1.0
@@ -36,6 +36,16 @@ class Run:
     checkout: Checkout
     account: Account
 
+    @property
+    def pseudo_parameters(self) -> dict[str, str]:
+        """What CloudFormation knows of every stack of the account in this region."""
+        caller = self.account.caller
+        return {
+            "AWS::AccountId": caller.account,
+            "AWS::Region": self.account.region,
+            "AWS::Partition": caller.arn.split(":")[1],
+        }
+
     @cached_property
     def models(self) -> EndpointClient:
         """A client of the stage's models, which asks the catalog each time."""
@@ -47,8 +57,8 @@ class Run:
         since = datetime.now(UTC)
         self.checkout.synthesise()
         result = cdk.deploy(self.checkout.assembly, MODELS_STACK, ENDPOINT_STACK)
-        if budget := TimeBudget.read(self.checkout.assembly):
-            self.recorder.keep("app:TimeBudget", {}, dict(budget.rows))
+        budget = TimeBudget.read(self.checkout.assembly)
+        self.recorder.keep("app:TimeBudget", {}, dict(budget.rows))
         for stack in (MODELS_STACK, ENDPOINT_STACK):
             try:
                 self._keep_stack(stack, since)

@@ -58,6 +58,11 @@ def create_model(answers: Answers) -> Finding:
     return accepted(answers.of("CreateModel"))
 
 
+def multi_model_pools(answers: Answers) -> Finding:
+    """Decide by CreateEndpointConfig's answer to instance pools with a multi-model Model."""
+    return accepted(answers.of("CreateEndpointConfig", "pools"))
+
+
 def least_outstanding_requests(answers: Answers) -> Finding:
     """Decide by a configuration with the strategy, one without, and the endpoint's description."""
     created = {

@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from release.delivery.stack_status import in_progress
 from release.delivery.steps import say
-from release.delivery.under_way import in_progress
 
 LONGEST_PAUSE = 5.0
 """Seconds between two calls while something changes: our choice."""

@@ -35,7 +35,7 @@ CHANGES: dict[str, Edits] = {
             "models: [minilm, bert]\n    instance_type: ml.g5.2xlarge",
         ),
         "models/minilm/pooling/config.pbtxt": ("count: 1", "count: 4"),
-        "models/minilm/tokenizer/1/model.py": ("def execute", "# Whole.\n    def execute"),
+        "models/minilm/tokenizer/1/model.py": ("def execute", "limit = 8\n    def execute"),
     },
     "none": {STAGE: ("max_rps: 60", "max_rps: 80")},
     "twenty new endpoints": {

@@ -44,7 +44,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("diff", "what a deploy would change", "cli.diff", speaks_to_aws=True),
         Command("deploy", "deploy a stage as it is on disk", "cli.deploy", speaks_to_aws=True),
         Command("destroy", "delete a stage's stacks", "cli.destroy", speaks_to_aws=True),
-        Command("review", "what a change will do", "release.review.__main__", speaks_to_aws=True),
+        Command("review", "what a change will do", "release.review.__main__"),
         Command(
             "preflight",
             "what the account lacks for a deploy",

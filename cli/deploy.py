@@ -14,8 +14,9 @@ from local_sagemaker import ACCOUNT, Folder
 from model_build import PYTHON_VARIABLE
 from model_build.commands.arguments import Commands
 from model_build.publishing.catalog import Catalog
+from release.preflight import capacity_errors
 from release.tree import Tree
-from stages import StageConfig, load_stage
+from stages import load_stage
 from stages.plan import StagePlan
 
 BOOTSTRAP_STACK = "CDKToolkit"
@@ -35,31 +36,37 @@ def add_to(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Deploy; return the exit code."""
     stage = options.stage
-    region = Tree(Path.cwd()).stage(stage).region
+    tree = Tree(Path.cwd())
+    region = tree.stage(stage).region
     config = load_stage(stage)  # report an invalid file before anything changes
     if config.account == ACCOUNT and not options.local:
         raise CommandError(f"account {ACCOUNT} is the local SageMaker's: add --local")
     local = Folder.default() if options.local else None
     if local:
         bootstrap(region, local)
-    cdk("deploy", stage, "--all", "--require-approval", "never", local=local)
-    restored = _restore_catalog(stage, config, region)
+    plan = StagePlan.of(stage, config, python=os.environ.get(PYTHON_VARIABLE))
+    try:
+        cdk("deploy", stage, "--all", "--require-approval", "never", local=local)
+    except CommandError as error:
+        session = boto3.Session(region_name=region)
+        fixes = capacity_errors.advice(str(error), plan.as_json(), tree, session)
+        raise CommandError("\n  ".join([str(error), *fixes])) from None
+    restored = _restore_catalog(plan, region)
     print(f"deployed: {stage}")
     if restored:
         print(f"restored, as they had been deleted: {', '.join(restored)}")
     return 0
 
 
-def _restore_catalog(stage: str, config: StageConfig, region: str) -> list[str]:
+def _restore_catalog(plan: StagePlan, region: str) -> list[str]:
     """Write the catalog entries that somebody deleted, and return their names.
 
     CloudFormation does not: it compares templates, not what is there (user guide, "Detect
     unmanaged configuration changes to stacks and resources with drift detection").
     """
-    plan = StagePlan.of(stage, config, python=os.environ.get(PYTHON_VARIABLE))
     restored = []
     for endpoint in plan.endpoints.values():
-        catalog = Catalog(boto3.client("ssm", region), stage, endpoint.short_name)
+        catalog = Catalog(boto3.client("ssm", region), plan.name, endpoint.short_name)
         present = catalog.entries()
         for entry in endpoint.catalog:
             if entry["model"] not in present:

@@ -88,6 +88,13 @@ def run(options: argparse.Namespace) -> int:
     beside = inputs.sample(model.folder.resolve().parent, plan.name)
     repository = Repository.read(model.folder)
     parameters = request_parameters.parse(options.parameter)
+    if plan.is_decoupled:
+        raise CommandError(
+            f"{repository.entry.at('model_transaction_policy')}: {plan.name} is decoupled, and "
+            "try reads one response: serve it with hosting: single-model and server: { "
+            "inference_type: generate_stream }, and run tritonsm invoke STAGE ENDPOINT "
+            f"{plan.name} --stream --local"
+        )
     if repository.stateful and SEQUENCE not in parameters:
         raise CommandError(
             f"{repository.stateful.at('sequence_batching')}: sequence_batching: the request needs "

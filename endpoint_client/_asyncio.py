@@ -8,7 +8,8 @@ reads errors and streams.
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from endpoint_client._client import EndpointClient
 from endpoint_client._retries import Deadline
@@ -34,7 +35,7 @@ def _on_a_thread(
     return call
 
 
-class AsyncEndpointClient:
+class AsyncEndpointClient(AbstractAsyncContextManager["AsyncEndpointClient"]):
     """`EndpointClient` for asyncio, with the same methods as coroutines.
 
     `client` is the one whose methods are called, `concurrency` how many at once; other calls wait.
@@ -66,9 +67,6 @@ class AsyncEndpointClient:
         """Close the connections, once all calls are answered."""
         await asyncio.to_thread(self._threads.shutdown)
         self._client.close()
-
-    async def __aenter__(self) -> Self:
-        return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()

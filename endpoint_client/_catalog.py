@@ -57,6 +57,9 @@ class CatalogEntry:
     outputs: tuple[Tensor, ...]
     max_batch_size: int = 0
 
+    def __str__(self) -> str:
+        return f"{self.model} {self.version}"
+
     @classmethod
     def parse(cls, value: str) -> "CatalogEntry":
         """Read a parameter's JSON value."""
@@ -90,7 +93,7 @@ class Catalog:
     fresh uses that.
     """
 
-    def __init__(self, ssm: Any, retries: Retries, *, prefix: str, ttl: float) -> None:
+    def __init__(self, ssm: Any, retries: Retries, prefix: str, ttl: float) -> None:
         self._ssm, self._retries, self._prefix, self._ttl = ssm, retries, prefix, ttl
         self._known: dict[tuple[int, str], _Known] = {}
 
@@ -129,51 +132,50 @@ class Catalog:
         if not NAME.fullmatch(key[1]):
             raise UnknownModel(f"{key[1]!r} is no model's name: write no path and no version")
         if len(self._known) >= MAX_UNKNOWN:
-            self._known = {name: known for name, known in self._known.items() if known.entry}
+            # Of a copy: other threads go on adding names.
+            self._known = {name: one for name, one in self._known.copy().items() if one.entry}
         return self._known.setdefault(key, _Known())
 
     def _look_up(
         self, model: str, known: _Known, usable: CatalogEntry | None, deadline: Deadline
     ) -> CatalogEntry:
         try:
-            value = self._value(model, deadline, once=usable is not None)
+            known.entry = self._read(model, deadline, once=usable is not None)
         except EndpointError as error:
             if not usable:
                 raise
             known.fresh_until = time.monotonic() + RETRY_SECONDS * random.uniform(1, 1.5)
-            _log.warning("%s %s is used on: %s", model, usable.version, error)
+            _log.warning("%s is used on: %s", usable, error)
             return usable
         now = time.monotonic()
-        if value is None:
+        if known.entry is None:
             names = ", ".join(next(self._pages(deadline))) or "none: is the endpoint deployed?"
             known.unknown = f"no model {model!r} in {self._prefix}: there are {names}"
-            known.entry, known.fresh_until = None, now + UNKNOWN_SECONDS
+            known.fresh_until = now + UNKNOWN_SECONDS
             raise UnknownModel(known.unknown)
-        try:
-            known.entry = CatalogEntry.parse(value)
-        except (ValueError, KeyError, TypeError) as error:
-            raise EndpointError(
-                f"{self._prefix}/{model} is not a catalog entry ({error!r}): publish the model "
-                "again, or deploy its stage"
-            ) from error
         known.fresh_until = now + self._ttl * random.uniform(0.9, 1)
         known.stale_until = known.fresh_until + STALE_SECONDS
         return known.entry
 
-    def _value(self, model: str, deadline: Deadline, *, once: bool) -> str | None:
-        """Return a parameter's value, None for one that there is not."""
+    def _read(self, model: str, deadline: Deadline, *, once: bool) -> CatalogEntry | None:
+        """Return a parameter's entry, None without a parameter."""
+        name = f"{self._prefix}/{model}"
+        seconds, attempts = (REFRESH_SECONDS, 1) if once else (LOOK_UP_SECONDS, LOOK_UP_ATTEMPTS)
 
-        def ask() -> str | None:
-            SECONDS.set(deadline.left(REFRESH_SECONDS if once else LOOK_UP_SECONDS))
+        def attempt() -> Any:
+            SECONDS.set(deadline.left(seconds))
             with named(f"cannot look {model!r} up in {self._prefix}", unanswered=NotSent):
                 try:
-                    answer = self._ssm.get_parameter(Name=f"{self._prefix}/{model}")
+                    return self._ssm.get_parameter(Name=name)["Parameter"]["Value"]
                 except self._ssm.exceptions.ParameterNotFound:
                     return None
-                return str(answer["Parameter"]["Value"])
 
-        attempts = 1 if once else LOOK_UP_ATTEMPTS
-        return self._retries.call(ask, attempts=attempts, deadline=deadline)
+        value = self._retries.call(attempt, attempts=attempts, deadline=deadline)
+        try:
+            return value and CatalogEntry.parse(value)
+        except (ValueError, KeyError, TypeError) as error:
+            problem = f"{name} is not a catalog entry: {error!r}: publish the model again"
+            raise EndpointError(problem) from error
 
     def _pages(self, deadline: Deadline) -> Iterator[list[str]]:
         """Yield the names of models, ten at a time as GetParametersByPath has them."""

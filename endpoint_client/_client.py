@@ -1,12 +1,11 @@
 """The client for threads, whose calls `_asyncio` makes on threads of its own."""
 
-import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import boto3
 
@@ -23,9 +22,6 @@ ATTEMPT_SECONDS = 70.0
 STREAM_SECONDS = 490.0
 """A stream may take 8 minutes. Source: Amazon SageMaker AI FAQs, hosting."""
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
-"""How stages and endpoints are called."""
-
 
 @dataclass(frozen=True)
 class ModelCall:
@@ -39,7 +35,7 @@ class ModelCall:
     error: EndpointError | None
 
 
-class EndpointClient:
+class EndpointClient(AbstractContextManager["EndpointClient"]):
     """Invokes the models of one endpoint. Safe to share by threads.
 
     `stage` and `endpoint` name the catalog. `catalog_ttl` is how long, in seconds, a resolved
@@ -47,7 +43,7 @@ class EndpointClient:
     `max_attempts` is how often a request is sent at most, while SageMaker loads the model or
     refuses it without having tried. `session` is the boto3 session to use. `metrics` is called
     with each `ModelCall` that has ended. Raises `EndpointError` where the session has no region, or
-    for names that no stage and no endpoint has.
+    a CA bundle that cannot be read.
     """
 
     def __init__(
@@ -63,18 +59,11 @@ class EndpointClient:
         session = session or boto3.Session()
         if not session.region_name:
             raise EndpointError("no AWS region: set AWS_DEFAULT_REGION, or give the session one")
-        for key, name in {"stage": stage, "endpoint": endpoint}.items():
-            if not NAME.fullmatch(name):
-                raise EndpointError(f"{key}={name!r} names none: write letters, digits and hyphens")
         self._metrics, self._max_attempts = metrics, max_attempts
-        self._transport, self._retries = Transport(), Retries()
-        self._runtime = self._transport.client(session, "sagemaker-runtime")
-        self._catalog = Catalog(
-            self._transport.client(session, "ssm"),
-            self._retries,
-            prefix=f"/triton/{stage}/{endpoint}",
-            ttl=catalog_ttl,
-        )
+        self._transport, self._retries = Transport(session), Retries()
+        self._runtime = self._transport.client("sagemaker-runtime")
+        ssm, prefix = self._transport.client("ssm"), f"/triton/{stage}/{endpoint}"
+        self._catalog = Catalog(ssm, self._retries, prefix, catalog_ttl)
 
     def models(self) -> list[str]:
         """Return the names of the endpoint's models, sorted."""
@@ -134,14 +123,14 @@ class EndpointClient:
         entry = self._catalog.resolve(model, deadline)
         arrays = _payload.arrays_of(entry, inputs)
 
-        def invoke(rows: slice) -> dict[str, Array]:
-            chosen = {name: array[rows] for name, array in arrays.items()}
+        def invoke(rows: range) -> dict[str, Array]:
+            chosen = {name: array[rows.start : rows.stop] for name, array in arrays.items()}
             request = _payload.encode(entry, chosen, outputs, parameters)
             return self._invoke(entry, request, variant, deadline)
 
-        slices = _batches.slices(entry, arrays)
+        batches = _batches.batches(entry, arrays)
         with ThreadPoolExecutor(concurrency) as threads:
-            results = threads.map(lambda rows: _batches.results(invoke, rows), slices)
+            results = threads.map(lambda rows: _batches.results(invoke, rows), batches)
             return _batches.joined(entry, [result for part in results for result in part])
 
     def stream(
@@ -166,21 +155,18 @@ class EndpointClient:
             _payload.refuse(entry, f"a multi-model endpoint cannot stream: {fix}")
         arrays = _payload.arrays_of(entry, inputs)
         request = _payload.encode_generate(entry, arrays, parameters)
-        names, subject = {tensor.name for tensor in entry.outputs}, f"{entry.model} {entry.version}"
+        names = {tensor.name for tensor in entry.outputs}
         with self._measured(entry):
             send = self._runtime.invoke_endpoint_with_response_stream
             answer = self._send(send, entry, request, variant, deadline, STREAM_SECONDS)
             parts = (part["PayloadPart"]["Bytes"] for part in answer["Body"])
-            with closing(answer["Body"]), named(subject):
-                for event in events(subject, parts):
+            with closing(answer["Body"]), named(str(entry)):
+                for event in events(str(entry), parts):
                     yield {name: event[name] for name in event if name in names}
 
     def close(self) -> None:
         """Close the connections; calls under way are answered, later ones open new connections."""
         self._transport.close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -197,9 +183,7 @@ class EndpointClient:
             try:
                 return _payload.decode(*answer)
             except Exception as error:  # of json, numpy or tritonclient
-                subject = f"{entry.model} {entry.version}"
-                problem = f"{subject}: the answer is not one of Triton's: {error!r}"
-                raise ModelFailed(problem) from error
+                raise ModelFailed(f"{entry}: not an answer of Triton's: {error!r}") from error
 
     def _send(
         self,
@@ -217,7 +201,7 @@ class EndpointClient:
 
         def attempt() -> Any:
             SECONDS.set(deadline.left(most))
-            with named(f"{entry.model} {entry.version}"):
+            with named(str(entry)):
                 return send(Body=request[0], **members)
 
         return self._retries.call(attempt, attempts=self._max_attempts, deadline=deadline)

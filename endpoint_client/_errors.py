@@ -1,6 +1,7 @@
 """The exceptions of the client; drawn in the package's docstring."""
 
 import re
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -84,8 +85,10 @@ _SENT = (aws.HTTPClientError, aws.IncompleteReadError, http.HTTPError)
 _UNSENT = (
     http.ClosedPoolError,
     http.ConnectTimeoutError,
+    http.LocationValueError,  # of a proxy's URL
     http.NewConnectionError,
     http.ProxyError,
+    ssl.SSLCertVerificationError,  # the reason of urllib3's SSLError
 )
 
 
@@ -101,9 +104,12 @@ def named(subject: str, *, unanswered: type[EndpointError] = NoResponse) -> Iter
         raise _of_answer(subject, error) from error
     except aws.ParamValidationError as error:
         raise InvalidInput(f"{subject}: {error}") from error
-    except (aws.BotoCoreError, http.HTTPError) as error:
-        sent = isinstance(error, _SENT) and not isinstance(error, _UNSENT)
+    except (aws.BotoCoreError, http.HTTPError, OSError) as error:  # OSError: of a file
+        unsent = any(isinstance(reason, _UNSENT) for reason in (error, *error.args))
+        sent = isinstance(error, _SENT) and not unsent
         raise (unanswered if sent else NotSent)(f"{subject}: {error}") from error
+    except ValueError as error:  # of http.client, for a header with a line break
+        raise InvalidInput(f"{subject}: {error}") from error
 
 
 def _of_answer(subject: str, error: aws.ClientError) -> EndpointError:
@@ -116,7 +122,7 @@ def _of_answer(subject: str, error: aws.ClientError) -> EndpointError:
     answer: Any = error.response
     code, message = answer["Error"].get("Code", ""), answer["Error"].get("Message", "")
     metadata = answer.get("ResponseMetadata", {})
-    status = metadata.get("HTTPStatusCode")
+    status, request_id = metadata.get("HTTPStatusCode"), metadata.get("RequestId")
     kind = EndpointError
     if code == "ModelError":
         status = answer.get("OriginalStatusCode")
@@ -130,5 +136,4 @@ def _of_answer(subject: str, error: aws.ClientError) -> EndpointError:
         kind = NoCapacity
     elif status == 429 or _THROTTLED.search(code):
         kind = Throttled
-    words = f"{subject}: {message or code}"
-    return kind(words, status=status, request_id=metadata.get("RequestId"))
+    return kind(f"{subject}: {message or code}", status=status, request_id=request_id)

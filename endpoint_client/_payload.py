@@ -19,9 +19,6 @@ Encoded = tuple[bytes, str]
 
 BINARY = "application/vnd.sagemaker-triton.binary+json;json-header-size="
 JSON = "application/json"
-BINARY_ONLY = ("FP16", "BF16")
-"""Datatypes that Triton takes from no JSON. Source: triton-inference-server/server,
-src/http_server.cc, ReadDataFromJsonHelper."""
 
 MAX_BODY_BYTES = 6_291_456
 """Source: botocore's model of sagemaker-runtime, BodyBlob."""
@@ -29,10 +26,6 @@ MAX_BODY_BYTES = 6_291_456
 
 class TooLarge(InvalidInput):
     """A request that is larger than SageMaker takes."""
-
-
-class _Fault(Exception):
-    """The reason why a value is not an input; the message goes on after the input's name."""
 
 
 def arrays_of(entry: CatalogEntry, inputs: Inputs) -> dict[str, Array]:
@@ -46,12 +39,9 @@ def arrays_of(entry: CatalogEntry, inputs: Inputs) -> dict[str, Array]:
             continue
         try:
             arrays[name] = _array(known[name], value)
-            mismatches = _mismatches(known[name], arrays[name])
-            problems += [f"input {name!r} {problem}" for problem in mismatches]
-        except _Fault as error:
-            problems.append(f"input {name!r} {error}")
-        except (TypeError, ValueError) as error:  # of numpy, a GPU's tensor, text that is none
-            problems.append(f"input {name!r} is not an array of one shape and type: {error}")
+            problems += _mismatches(known[name], arrays[name])
+        except (TypeError, ValueError) as error:  # numpy's and a GPU's tensor's, too
+            problems.append(f"input {name!r} is not {known[name].datatype}: {error}")
     refuse(entry, *problems)
     return arrays
 
@@ -71,24 +61,23 @@ def encode(
     known = [tensor.name for tensor in entry.outputs]
     unknown = [name for name in outputs or () if name not in known]
     refuse(entry, *(f"no output {name!r}: write one of {', '.join(known)}" for name in unknown))
-    datatypes = {tensor.name: tensor.datatype for tensor in entry.inputs}
     tensors, raw = [], []
-    for name, array in arrays.items():
-        tensor: Any = {"name": name, "shape": array.shape, "datatype": datatypes[name]}
+    for tensor in entry.inputs:
+        array = arrays[tensor.name]
+        content: Any = {"name": tensor.name, "shape": array.shape, "datatype": tensor.datatype}
         if binary:
             raw.append(_raw(array))
-            tensor["parameters"] = {"binary_data_size": len(raw[-1])}
+            content["parameters"] = {"binary_data_size": len(raw[-1])}
         else:
-            tensor["data"] = _json_data(entry, name, datatypes[name], array)
-        tensors.append(tensor)
+            content["data"] = array.ravel().tolist()
+        tensors.append(content)
     chosen = [{"name": name, "parameters": {"binary_data": binary}} for name in outputs or known]
     header = {"inputs": tensors, "outputs": chosen, "parameters": dict(parameters or {})}
     encoded = _json(entry, header)
     body = b"".join((encoded, *raw))
     if len(body) > MAX_BODY_BYTES:
         problem = f"the request has {len(body)} bytes, SageMaker takes {MAX_BODY_BYTES}"
-        fix = "send fewer rows, or use invoke_many"
-        raise TooLarge(f"{entry.model} {entry.version}: {problem}: {fix}")
+        raise TooLarge(f"{entry}: {problem}: send fewer rows, or use invoke_many")
     return body, f"{BINARY}{len(encoded)}" if binary else JSON
 
 
@@ -106,8 +95,10 @@ def encode_generate(
         varying = [axis for axis, size in enumerate(tensor.shape) if size == -1]
         if any(array.shape[axis] != 1 for axis in varying[:-1]):
             problem = "a stream's request carries no shape: give 1 in all dimensions that vary but"
-            refuse(entry, f"input {tensor.name!r} {_shape(array)}: {problem} the last")
-        request[tensor.name] = _json_data(entry, tensor.name, tensor.datatype, array)
+            refuse(
+                entry, f"input {tensor.name!r} has shape {list(array.shape)}: {problem} the last"
+            )
+        request[tensor.name] = array.ravel().tolist()
     return _json(entry, request), JSON
 
 
@@ -134,16 +125,15 @@ def decode(body: bytearray, content_type: str) -> dict[str, Array]:
 def refuse(entry: CatalogEntry, *problems: str) -> None:
     """Raise `InvalidInput` with what is wrong with a request, if anything is."""
     if problems:
-        raise InvalidInput(f"{entry.model} {entry.version}: {'; '.join(problems)}")
+        raise InvalidInput(f"{entry}: {'; '.join(problems)}")
 
 
 def _json(entry: CatalogEntry, content: dict[str, Any]) -> bytes:
-    """Return JSON. Raises `InvalidInput` for a parameter of another type, such as numpy's."""
+    """Return JSON; bytes become text. Raises `InvalidInput` for what JSON has not."""
     try:
-        return json.dumps(content).encode()
-    except TypeError as error:
-        refuse(entry, f"parameters: {error}")
-        raise
+        return json.dumps(content, default=bytes.decode).encode()
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"{entry}: an input or parameter has no JSON: {error}") from error
 
 
 def _raw(array: Array) -> bytes:
@@ -152,19 +142,8 @@ def _raw(array: Array) -> bytes:
     return bytes(utils.serialize_byte_tensor(array).item()) if array.size else b""
 
 
-def _json_data(entry: CatalogEntry, name: str, datatype: str, array: Array) -> list[Any]:
-    if datatype in BINARY_ONLY:
-        refuse(entry, f"input {name!r}: {datatype} does not go into JSON")
-    values: list[Any] = array.ravel().tolist()
-    try:
-        return [value.decode() for value in values] if datatype == "BYTES" else values
-    except UnicodeDecodeError as error:
-        refuse(entry, f"input {name!r} is not text and does not go into JSON: {error}")
-        raise
-
-
 def _array(tensor: Tensor, value: Array | Sequence[Any]) -> Array:
-    """Return an input as an array. Raises `_Fault` with what keeps it from being one.
+    """Return an input as an array. Raises `TypeError` or `ValueError` for what is none.
 
     Lists of numbers become the model's dtype where that loses nothing; strings become one column of
     UTF-8 bytes where the model takes one string a row.
@@ -195,35 +174,29 @@ def _converted(array: Array, dtype: np.dtype[Any]) -> Array:
     else:
         kept = converted.astype(object) == array.astype(object)
     if not kept.all():
-        raise _Fault(f"has {array[~kept][0]}, which is no {dtype}")
+        raise ValueError(f"{array[~kept][0]} is no {dtype}")
     return converted
 
 
 def _dtype(tensor: Tensor) -> np.dtype[Any]:
     known = utils.triton_to_np_dtype(tensor.datatype)
     if known is None:
-        raise _Fault(f"has datatype {tensor.datatype}, which this client does not know")
+        raise ValueError("this client does not know the datatype")
     return np.dtype(known)
 
 
 def _bytes(element: Any) -> bytes:
     if isinstance(element, bytes):
         return element
-    if isinstance(element, list | tuple | np.ndarray):
-        raise _Fault("is not an array: give rows of one length")
     if not isinstance(element, str):
-        raise _Fault(f"has an element {element!r}: give str or bytes")
+        raise TypeError(f"give str or bytes, in rows of one length, not {element!r}")
     return element.encode()
 
 
 def _mismatches(tensor: Tensor, array: Array) -> Iterator[str]:
     dtype, shape = _dtype(tensor), tensor.shape
     if array.dtype != dtype:
-        yield f"has dtype {array.dtype}, give {dtype}"
+        yield f"input {tensor.name!r} has dtype {array.dtype}, give {dtype}"
     same = (size in (-1, actual) for size, actual in zip(shape, array.shape, strict=False))
     if len(shape) != array.ndim or not all(same):
-        yield f"{_shape(array)}, give {list(shape)}"
-
-
-def _shape(array: Array) -> str:
-    return f"has shape {list(array.shape)}"
+        yield f"input {tensor.name!r} has shape {list(array.shape)}, give {list(shape)}"

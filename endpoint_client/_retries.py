@@ -21,21 +21,18 @@ class Deadline:
     """The end of a call that may take `seconds`, None for any number."""
 
     def __init__(self, seconds: float | None) -> None:
-        self._seconds = seconds
-        self._end = None if seconds is None else time.monotonic() + seconds
+        self._end = float("inf") if seconds is None else time.monotonic() + seconds
 
     def left(self, most: float) -> float:
         """Return the seconds that are left, `most` at most. Raises `NotSent` for none."""
-        if self._end is None:
-            return most
         left = self._end - time.monotonic()
         if left <= 0:
-            raise NotSent(f"the call's {self._seconds} s are over before it was sent")
+            raise NotSent("the time of the call is over before it was sent")
         return min(left, most)
 
     def allows(self, pause: float) -> bool:
         """Return whether there is time left after a pause."""
-        return self._end is None or time.monotonic() + pause < self._end
+        return time.monotonic() + pause < self._end
 
 
 class Retries:

@@ -10,14 +10,18 @@ from endpoint_client._errors import ModelFailed, NoResponse
 def events(subject: str, parts: Iterable[bytes]) -> Iterator[dict[str, Any]]:
     """Yield the events of a body, each of which may begin in one part and end in another.
 
-    Raises `ModelFailed` for an error among them, and `NoResponse` for a body that ends within one.
+    Raises `ModelFailed` for an error among them or a body of something else, and `NoResponse` for
+    one that ends within an event.
     Source: triton-inference-server/server, src/http_server.cc, `data: {...}` and a blank line.
     """
     text = b""
     for part in parts:
         *complete, text = (text + part).split(b"\n\n")
         for event in complete:
-            content = json.loads(event.removeprefix(b"data:"))
+            try:
+                content = json.loads(event.removeprefix(b"data:"))
+            except ValueError as error:
+                raise ModelFailed(f"{subject}: not a stream of Triton's: {error!r}") from error
             if "error" in content:
                 raise ModelFailed(f"{subject}: {content['error']}")
             yield content

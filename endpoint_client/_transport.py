@@ -1,7 +1,6 @@
 """boto3's clients of the two services, with a time-out for each request."""
 
 import os
-import ssl
 from contextvars import ContextVar
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,8 +10,10 @@ import botocore
 import urllib3
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.config import Config
-from botocore.httpsession import ProxyConfiguration, get_cert_path
+from botocore.httpsession import ProxyConfiguration, create_urllib3_context, get_cert_path
 from botocore.utils import get_environ_proxies
+
+from endpoint_client._errors import named
 
 CONNECT_SECONDS = 5.0
 MAX_CONNECTIONS = 1024
@@ -36,32 +37,38 @@ class Transport:
     botocore/endpoint.py.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, session: boto3.Session) -> None:
+        self._session = session
         self._managers: dict[tuple[int, str], urllib3.PoolManager] = {}
+        # Certificates are read once: each connection would take 15 ms of CPU time for them.
+        self._tls = create_urllib3_context()
+        configured: Any = session._session.get_config_variable("ca_bundle")
+        bundle = configured or os.environ.get("REQUESTS_CA_BUNDLE") or get_cert_path(True)
+        with named(f"cannot read the CA bundle {bundle}"):
+            self._tls.load_verify_locations(bundle)
 
-    def client(self, session: boto3.Session, service: Any) -> Any:
+    def client(self, service: Any) -> Any:
         """Return a client of a service."""
-        client: Any = session.client(service, config=CONFIG)
+        client: Any = self._session.client(service, config=CONFIG)
         client.meta.events.register("before-send", self._send)
         return client
 
     def close(self) -> None:
         """Close the connections, those of calls under way when they are answered."""
         managers, self._managers = self._managers, {}
-        for manager in managers.values():
+        for manager in tuple(managers.values()):  # a call may add one
             for key in tuple(manager.pools.keys()):
                 manager.pools[key].close()
 
     def _send(self, request: AWSPreparedRequest, **_: Any) -> AWSResponse:
         seconds = SECONDS.get()
-        # Half of a short time for the connection: whichever ends first says whether it was sent.
-        connect = min(CONNECT_SECONDS, seconds / 2)
         answer: Any = self._manager(request.url).urlopen(
             request.method,
             request.url,
             body=request.body,
             headers=dict(request.headers.items()),
-            timeout=urllib3.Timeout(connect=connect, total=seconds),
+            # Half of a short time to connect: whichever ends first says whether it was sent.
+            timeout=urllib3.Timeout(connect=min(CONNECT_SECONDS, seconds / 2), total=seconds),
             retries=False,
             preload_content=False,
             decode_content=False,
@@ -69,19 +76,14 @@ class Transport:
         return AWSResponse(request.url, answer.status, answer.headers, answer)
 
     def _manager(self, url: str) -> urllib3.PoolManager:
-        """Return the connections of this process to a service: a fork must not share its parent's.
-
-        The certificates are read once: each connection would take 15 ms of CPU time for them.
-        """
-        key = os.getpid(), urlsplit(url).netloc
-        if key not in self._managers:
-            certificates = os.environ.get("AWS_CA_BUNDLE") or get_cert_path(True)
-            context = ssl.create_default_context(cafile=certificates)
-            options: dict[str, Any] = {"maxsize": MAX_CONNECTIONS, "ssl_context": context}
+        """Return the connections of this process to a service, as a fork must not share them."""
+        managers, key = self._managers, (os.getpid(), urlsplit(url).netloc)
+        if key not in managers:
+            options: dict[str, Any] = {"maxsize": MAX_CONNECTIONS, "ssl_context": self._tls}
             proxies = ProxyConfiguration(get_environ_proxies(url))
             made: urllib3.PoolManager = urllib3.PoolManager(**options)
             if proxy := proxies.proxy_url_for(url):
                 headers = proxies.proxy_headers_for(proxy)
                 made = urllib3.ProxyManager(proxy, proxy_headers=headers, **options)
-            return self._managers.setdefault(key, made)
-        return self._managers[key]
+            managers.setdefault(key, made)
+        return managers[key]

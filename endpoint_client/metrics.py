@@ -6,6 +6,8 @@ Needs the extra `triton-sagemaker[metrics]`: Powertools for AWS Lambda, which wr
 embedded metric format to standard output, on Lambda and elsewhere.
 """
 
+import json
+
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from endpoint_client._client import ModelCall
@@ -33,4 +35,6 @@ class EmfLogger:
         line.add_metadata("version", call.entry.version)
         if call.error:
             line.add_metadata("error", f"{type(call.error).__name__}: {call.error}")
-        line.flush_metrics()
+        # In one write: Powertools' flush_metrics has a second one for the end of the line, between
+        # which another thread may write.
+        print(f"{json.dumps(line.serialize_metric_set())}\n", end="", flush=True)  # noqa: T201

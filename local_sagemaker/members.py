@@ -80,7 +80,7 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "InferenceId TargetModel TargetVariant",
     },
     "application-autoscaling": {
-        "CustomizedMetricSpecification": "Dimensions MetricName Namespace Statistic Unit",
+        "CustomizedMetricSpecification": "Dimensions MetricName Metrics Namespace Statistic Unit",
         "DescribeScalableTargetsRequest": "ResourceIds ScalableDimension",
         "DescribeScalingActivitiesRequest": "ResourceId ScalableDimension",
         "DescribeScalingPoliciesRequest": "ResourceId ScalableDimension PolicyNames",
@@ -93,6 +93,9 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "StepAdjustment": "MetricIntervalLowerBound MetricIntervalUpperBound",
         "StepScalingPolicyConfiguration": "AdjustmentType Cooldown MetricAggregationType "
         "StepAdjustments",
+        "TargetTrackingMetric": "Dimensions MetricName Namespace",
+        "TargetTrackingMetricDataQuery": "Expression Label MetricStat ReturnData",
+        "TargetTrackingMetricStat": "Unit",
         "TargetTrackingScalingPolicyConfiguration": "CustomizedMetricSpecification "
         "PredefinedMetricSpecification ScaleInCooldown ScaleOutCooldown",
     },

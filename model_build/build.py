@@ -14,9 +14,10 @@ from model_build import checks, digest, model_config, recipe
 from model_build.archive import Archive
 from model_build.declared_outputs import declared_outputs
 from model_build.engines.provider import Engines
-from model_build.export import steps, weights
+from model_build.export import weights
 from model_build.export.gate import GateReport
-from model_build.export.step_context import StepContext
+from model_build.export.step import Made, RecipeStep, StepContext
+from model_build.export.steps import make
 from model_build.findings import RepositoryInvalid
 from model_build.gpu_step.result import Result
 from model_build.manifest import BUILT_WITH, EngineOrigin, Manifest, Signature, Source
@@ -106,7 +107,7 @@ def build(
             progress(f"making {path} ({step.to})")
             to = folder / path
             to.parent.mkdir(parents=True, exist_ok=True)
-            file = steps.make(step, to, context)
+            file = make(step, to, context)
             gates |= {f"{path}: {what}": report for what, report in file.gates}
             _check_answers(by_hand, path, step, file)
             if file.engine:
@@ -131,7 +132,7 @@ def _backends(made: recipe.Files) -> dict[str, str]:
     return {path.partition("/")[0]: step.backend for path, step in made.items() if step.backend}
 
 
-def _check_answers(by_hand: Repository, path: str, step: recipe.Step, file: steps.Made) -> None:
+def _check_answers(by_hand: Repository, path: str, step: RecipeStep, file: Made) -> None:
     """Raise `RepositoryInvalid` where a made file answers otherwise than config.pbtxt declares."""
     model = by_hand.models[path.partition("/")[0]]
     findings = [

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
-from model_build.checks.torchscript_names import BY_POSITION
 from model_build.export.gate import Answered
 from model_build.findings import Finding
+from model_build.formats.torchscript import BY_POSITION
 from model_build.model_config import data_type
 from model_build.repository import Model
 

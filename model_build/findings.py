@@ -1,5 +1,6 @@
 """What is wrong with a model's files, and where."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,10 @@ class Place:
         inside = self.path.is_absolute() and self.path.is_relative_to(Path.cwd())
         path = self.path.relative_to(Path.cwd()) if inside else self.path
         return ":".join(str(part) for part in (path, self.line, self.column) if part is not None)
+
+
+Problems = Iterator[tuple[Place, str]]
+"""What a rule yields: a place, and what is wrong there."""
 
 
 @dataclass(frozen=True)

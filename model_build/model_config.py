@@ -16,19 +16,6 @@ ModelConfig: TypeAlias = model_config_pb2.ModelConfig
 
 KIND = model_config_pb2.ModelInstanceGroup.Kind
 
-BACKEND_FILES = {
-    "python": "model.py",
-    "onnxruntime": "model.onnx",
-    "pytorch": "model.pt",
-    "tensorrt": "model.plan",
-    "tensorflow": "model.graphdef",
-    "dali": "model.dali",
-    "fil": "xgboost.model",
-    "openvino": "model.xml",
-}
-"""Backends of SageMaker's images -> the file that each opens, unless the configuration says other.
-"""
-
 PLATFORM_BACKENDS = {
     "ensemble": "ensemble",
     "onnxruntime_onnx": "onnxruntime",
@@ -39,19 +26,6 @@ PLATFORM_BACKENDS = {
     "tensorflow_savedmodel": "tensorflow",
 }
 """The older way to name a backend."""
-
-FIL_FILES = {
-    "xgboost_json": "xgboost.json",
-    "xgboost_ubj": "xgboost.ubj",
-    "lightgbm": "model.txt",
-    "treelite_checkpoint": "checkpoint.tl",
-}
-"""Parameter `model_type` -> the file that FIL opens (fil_backend docs/model_config.md, "Model
-Filenames"); without it, the type is xgboost (src/shared_state.h)."""
-
-_PLATFORM_FILES = {"tensorflow_savedmodel": "model.savedmodel", "torch_aoti": "model.pt2"}
-"""Where a platform opens another file than its backend's default."""
-
 
 ESCAPES = frozenset("abfnrtv\\?'\"01234567xXuU")
 """What may follow a backslash in a string of a text format (protobuf, tokenizer.cc)."""
@@ -156,15 +130,6 @@ def write(config: ModelConfig, path: Path) -> None:
 def backend_of(config: ModelConfig) -> str:
     """Return the backend's name, also where a configuration gives the older `platform`."""
     return str(config.backend or PLATFORM_BACKENDS.get(config.platform, config.platform))
-
-
-def model_file(config: ModelConfig) -> str:
-    """Return the name of the file that the backend opens in a version folder."""
-    backend = backend_of(config)
-    default = _PLATFORM_FILES.get(config.platform) or BACKEND_FILES[backend]
-    if backend == "fil" and "model_type" in config.parameters:
-        default = FIL_FILES.get(config.parameters["model_type"].string_value, default)
-    return str(config.default_model_filename or default)
 
 
 def type_name(config_type: int) -> str:

@@ -10,8 +10,9 @@ from model_build.digest import LENGTH
 from model_build.engines.compatibility import compatibility_level
 from model_build.errors import BuildError
 from model_build.findings import Place
+from model_build.formats.tensorrt import TensorRt
 from model_build.manifest import Signature
-from model_build.recipe import FILE, TensorRt
+from model_build.recipe import FILE
 from model_build.source import ModelSource
 from model_build.target import BuildTarget
 from platform_facts import ComputeCapability

@@ -2,7 +2,6 @@
 
 import os
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -103,14 +102,6 @@ class Repository:
     def file(self, *parts: str) -> Place:
         """Return a path below the folder, as findings call it."""
         return Place(self.shown_as.joinpath(*parts))
-
-    def model_files(self, backend: str) -> Iterator[tuple[Model, Path]]:
-        """Yield the files that are there for a backend to open, each with its model."""
-        for model in self.models.values():
-            if model.backend == backend:
-                name = model_config.model_file(model.config)
-                paths = (model.directory / version / name for version in model.versions)
-                yield from ((model, path) for path in paths if os.path.isfile(path))
 
     @property
     def stateful(self) -> Model | None:

@@ -9,8 +9,9 @@ from pathlib import Path
 from model_build import recipe
 from model_build.digest import digest_of
 from model_build.errors import ModelNotFound
+from model_build.export.step import RecipeStep
 from model_build.findings import Place
-from model_build.recipe import Files, Recipe, Step
+from model_build.recipe import Files, Recipe
 from model_build.repository import CONFIG
 
 _NAMED = 8
@@ -56,7 +57,7 @@ class ModelSource:
         """Whether people wrote the whole repository: there is no recipe."""
         return not (self.folder / recipe.FILE).is_file()
 
-    def steps(self) -> Iterator[tuple[tuple[str, ...], str, Step]]:
+    def steps(self) -> Iterator[tuple[tuple[str, ...], str, RecipeStep]]:
         """Yield the recipe's steps: the keys that lead to their files, the file, the step."""
         own = {} if self.alternative is None else self.recipe.alternatives[self.alternative]
         for keys, files in (

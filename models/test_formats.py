@@ -8,7 +8,7 @@ file is loaded by a version that is no newer than any release's, which is the pr
 - torch 2.4.1 of resnet50's environment runs the file in the gate of every build, and our own runs
   it in the local Triton (`test_resnet50.py`);
 - DALI 1.35.0 runs the file in the local Triton (`test_inception.py`). Files for a GPU load only on
-  one: they are what DALI itself writes (`tests/unit/model_build/export/test_dali_definition.py`).
+  one: they are what DALI itself writes (`tests/unit/model_build/formats/test_dali_definition.py`).
 """
 
 import re

@@ -9,7 +9,7 @@ this package; each is read once, when it is first asked for.
 
 # The modules are private because the public functions carry their names (regions, releases).
 from platform_facts._backends import Backend, backend, backends
-from platform_facts._compute_capability import ComputeCapability
+from platform_facts._compute_capability import AMPERE, ComputeCapability
 from platform_facts._cuda import cuda_satisfies
 from platform_facts._errors import UnknownFact, UnsupportedCombination
 from platform_facts._gpus import Gpu, codebuild_gpu, gpu, gpus
@@ -28,6 +28,7 @@ from platform_facts._serve import serve_option_since
 from platform_facts._support import Support
 
 __all__ = [
+    "AMPERE",
     "AccountSet",
     "Backend",
     "ComputeCapability",

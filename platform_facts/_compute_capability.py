@@ -19,3 +19,8 @@ class ComputeCapability:
 
     def __str__(self) -> str:
         return f"{self.major}.{self.minor}"
+
+
+AMPERE = ComputeCapability(8, 0)
+"""The first on which hardware-compatible TensorRT engines (AMPERE_PLUS) are compiled and run
+(TensorRT documentation, hardware compatibility)."""

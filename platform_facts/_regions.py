@@ -14,7 +14,8 @@ class Region:
     `account_since_23_12` holds the images of release 23.12 and later, `account_before_23_12` the
     earlier ones (None: no such account is listed). `releases` are the names of the releases that
     the region is known to have; of `undocumented_releases` no source says either way; it has no
-    others. `codebuild_gpu`: CodeBuild has machines with a GPU here. `missing` is a resource type
+    others. `codebuild_gpu`: CodeBuild has machines with a GPU here. `instance_pools`: a
+    source names the region for endpoints with several instance types. `missing` is a resource type
     that a stage needs and CloudFormation does not have here.
     """
 
@@ -25,6 +26,7 @@ class Region:
     releases: tuple[str, ...]
     undocumented_releases: tuple[str, ...]
     codebuild_gpu: bool
+    instance_pools: bool
     missing: str | None
     source: str
 
@@ -64,7 +66,12 @@ def _by_name() -> dict[str, Region]:
     with_gpu, missing = table["codebuild_gpu"]["regions"], table["cloudformation"]["missing"]
     return {
         name: _region(
-            name, row, partition, codebuild_gpu=name in with_gpu, missing=missing.get(name)
+            name,
+            row,
+            partition,
+            codebuild_gpu=name in with_gpu,
+            instance_pools=name in table["instance_pools"]["regions"],
+            missing=missing.get(name),
         )
         for partition in table["partition"].values()
         for name, row in partition["regions"].items()
@@ -77,6 +84,7 @@ def _region(
     partition: dict[str, Any],
     *,
     codebuild_gpu: bool,
+    instance_pools: bool,
     missing: str | None,
 ) -> Region:
     before = row.get("before")
@@ -88,6 +96,7 @@ def _region(
         releases=_with_an_account(partition["releases"], before),
         undocumented_releases=_with_an_account(partition["undocumented_releases"], before),
         codebuild_gpu=codebuild_gpu,
+        instance_pools=instance_pools,
         missing=missing,
         source=partition["source"],
     )

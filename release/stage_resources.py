@@ -10,9 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from release import parameters
+from release.schedules import WeeklyLimits, weekly_limits
 from release.tree import Template
 
 ARCHIVE = "Custom::TritonModel"
+ENDPOINT = "AWS::SageMaker::Endpoint"
+ENDPOINT_CONFIG = "AWS::SageMaker::EndpointConfig"
+SCALABLE_TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
+NO_INSTANCES = "no instances"
 
 
 class Unresolved(Exception):
@@ -21,15 +26,21 @@ class Unresolved(Exception):
 
 @dataclass(frozen=True)
 class StackVariant:
-    """A production variant; `max_count` is the most instances that scaling may ask for.
+    """A production or shadow variant: `initial` instances are those that it is created with.
 
-    `instance_types` has the preferred one first.
+    `instance_types` has the preferred one first, `mode` is that of its container. `minimum` and
+    `maximum` are scaling's over a week, with the mean of each.
     """
 
     name: str
     instance_types: tuple[str, ...]
-    instance_count: int
-    max_count: int
+    mode: str
+    initial: int
+    scaled: bool
+    minimum: int
+    maximum: int
+    mean_minimum: float
+    mean_maximum: float
 
 
 @dataclass(frozen=True)
@@ -68,42 +79,55 @@ def resources(template: Template, resource_type: str) -> Iterator[tuple[str, Any
 
 def stack_endpoints(stage: str, stack: str, template: Template) -> list[StackEndpoint]:
     """Return the endpoints of a stack."""
-    configs = dict(resources(template, "AWS::SageMaker::EndpointConfig"))
-    maxima = _max_counts(template)
+    configs = dict(resources(template, ENDPOINT_CONFIG))
     endpoints = []
-    for logical_id, properties in resources(template, "AWS::SageMaker::Endpoint"):
+    for logical_id, properties in resources(template, ENDPOINT):
         name, config = properties["EndpointName"], properties["EndpointConfigName"]["Fn::GetAtt"][0]
-        variants = [
-            StackVariant(
-                name=variant["VariantName"],
-                instance_types=instance_types(variant),
-                instance_count=int(variant["InitialInstanceCount"]),
-                max_count=maxima.get(f"endpoint/{name}/variant/{variant['VariantName']}", 0),
-            )
-            for variant in configs.get(config, {}).get("ProductionVariants", ())
-        ]
+        variants = tuple(stack_variants(template, name, configs.get(config, {})))
         short_name = name.removeprefix(f"{stage}-")
         endpoints.append(
-            StackEndpoint(name, short_name, stack, config, logical_id, tuple(variants), properties)
+            StackEndpoint(name, short_name, stack, config, logical_id, variants, properties)
         )
     return endpoints
+
+
+def stack_variants(
+    template: Template, endpoint: str, config: Mapping[str, Any], key: str = "ProductionVariants"
+) -> Iterator[StackVariant]:
+    """Yield the variants of an endpoint's configuration, or its ShadowProductionVariants."""
+    models = dict(resources(template, "AWS::SageMaker::Model"))
+    targets = {target["ResourceId"]: target for _, target in resources(template, SCALABLE_TARGET)}
+    for variant in config.get(key, ()):
+        name, count = variant["VariantName"], int(variant.get("InitialInstanceCount", 1))
+        target = targets.get(f"endpoint/{endpoint}/variant/{name}")
+        limits = weekly_limits(target) if target else WeeklyLimits(count, count, count, count)
+        model = next(references(variant.get("ModelName")), "")
+        container = models.get(model, {}).get("PrimaryContainer", {})
+        yield StackVariant(
+            name=name,
+            instance_types=instance_types(variant),
+            mode=container.get("Mode", "SingleModel"),
+            initial=count,
+            scaled=target is not None,
+            **limits._asdict(),
+        )
 
 
 def instance_types(variant: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the instance types of a production variant, the preferred first."""
     pools = sorted(variant.get("InstancePools", ()), key=lambda pool: int(pool["Priority"]))
-    types = [pool["InstanceType"] for pool in pools] or [variant.get("InstanceType")]
-    return tuple(name for name in types if name)
+    types = [pool["InstanceType"] for pool in pools] or [variant.get("InstanceType", NO_INSTANCES)]
+    return tuple(types)
 
 
 def archives(templates: Mapping[str, Template]) -> dict[str, StackArchive]:
     """Return the archives of all stacks, by their keys."""
-    found = {
-        properties["Key"]: StackArchive(properties["Key"], properties["Digest"], stack, properties)
+    every = [
+        StackArchive(properties["Key"], properties["Digest"], stack, properties)
         for stack, template in templates.items()
         for _, properties in resources(template, ARCHIVE)
-    }
-    return dict(sorted(found.items()))
+    ]
+    return {archive.key: archive for archive in sorted(every, key=lambda archive: archive.key)}
 
 
 def catalog_entries(template: Template) -> dict[str, str]:
@@ -163,18 +187,3 @@ def resolve(value: Any, known: Mapping[str, str]) -> str:
         case dict() | list():
             raise Unresolved(json.dumps(value))
     return str(value)
-
-
-def _max_counts(template: Template) -> dict[str, int]:
-    """Return the most instances of each scaled variant, by its resource id: also by a schedule."""
-    return {
-        target["ResourceId"]: max(
-            int(limits["MaxCapacity"])
-            for limits in (
-                target,
-                *(action["ScalableTargetAction"] for action in target.get("ScheduledActions", ())),
-            )
-            if "MaxCapacity" in limits
-        )
-        for _, target in resources(template, "AWS::ApplicationAutoScaling::ScalableTarget")
-    }

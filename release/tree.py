@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import checked_yaml
-from release.stage_file import StageFile, parse_stage
+from release.stage_file import StageFile
 
 APP = "app.py"
 SUFFIX = ".template.json"
@@ -70,6 +70,8 @@ class Tree:
         return {
             "XDG_CACHE_HOME": str(Path.home() / ".cache"),  # jsii unpacks the CDK there
             **passed,
+            # The pinned linters and Node.js, whatever else is on the machine's PATH.
+            "PATH": os.pathsep.join([str(Path(sys.executable).parent), passed.get("PATH", "")]),
             "AWS_EC2_METADATA_DISABLED": "true",
             "HOME": "/nonexistent",
             "PYTHONPATH": os.pathsep.join([str(self.root), str(self.root / "constructs")]),
@@ -112,7 +114,7 @@ class Tree:
         path = self.root / "stages" / f"{name}.yaml"
         shown = f"stages/{name}.yaml"
         try:
-            return parse_stage(Path(shown), path.read_bytes())
+            return checked_yaml.parse(Path(shown), path.read_bytes(), StageFile)
         except checked_yaml.InvalidFile as error:
             raise CheckoutError(str(error)) from None
         except OSError as error:
@@ -198,32 +200,16 @@ def templates(assembly: Path) -> dict[str, Template]:
 
 
 def refused(assembly: Path) -> Iterator[str]:
-    """Yield what cdk-nag refuses, out of the report that the CDK leaves in an assembly's folder.
-
-    Each line has the rule, the resource, and its line in the template there.
-    """
+    """Yield rule, resource and reason of what cdk-nag refuses, by the CDK's report in a folder."""
     report = assembly / "validation-report.json"
     if not report.is_file():
         return
     for plugin in json.loads(report.read_text(encoding="utf-8"))["pluginReports"]:
         for violation in plugin["violations"]:
-            if violation["severity"] != "error":
-                continue
-            rule, text = violation["ruleName"], violation["description"]
-            for construct in violation["violatingConstructs"]:
-                path = construct["constructPath"]
-                yield f"{rule}: {path}{_place(assembly, path)}: {text}"
-
-
-def _place(assembly: Path, construct: str) -> str:
-    """Return where a resource begins in the templates of an assembly, nothing where it is none."""
-    for name, template in templates(assembly).items():
-        for logical_id, resource in template.get("Resources", {}).items():
-            if resource.get("Metadata", {}).get("aws:cdk:path") == construct:
-                text = (assembly / f"{name}{SUFFIX}").read_text(encoding="utf-8")
-                before = text.partition(f'"{logical_id}": {{')[0]
-                return f" (line {before.count(chr(10)) + 1} of {name}{SUFFIX})"
-    return ""
+            if violation["severity"] == "error":
+                for construct in violation["violatingConstructs"]:
+                    path = construct["constructPath"]
+                    yield f"{violation['ruleName']}: {path}: {violation['description']}"
 
 
 def _reason(stderr: str) -> str:

@@ -17,20 +17,18 @@ BOOTSTRAP_ROLES = ("deploy", "file-publishing", "lookup")
 ACCOUNT_WIDE = (
     "ec2:DescribeInstanceTypeOfferings",
     "ec2:DescribeSubnets",
-    "logs:DescribeLogGroups",
     "sagemaker:DescribeEndpoint",
     "sagemaker:DescribeEndpointConfig",
     "sagemaker:ListEndpoints",
     "servicequotas:ListAWSDefaultServiceQuotas",
     "servicequotas:ListServiceQuotas",
-    "sns:ListTopics",
 )
 """What a preflight lists."""
 
 STAGES = "The catalog, endpoints and stacks of this stage, and the stack that archives come from."
 BUCKETS = "Buckets of these stages, whose names CloudFormation completes; keys through S3 alone."
 PREFLIGHT = "A preflight lists what knows no resources, or is counted against the account's quotas."
-PLACES = "AWS's images, and the role itself."
+IMAGES = "AWS's images."
 
 
 class DeliveryStack(Stack):
@@ -86,7 +84,7 @@ class DeliveryStack(Stack):
         allow(review, templates, [self._arn("cloudformation", f"stack/{stage_name}-*")])
         self._allow_deploys(deploy, stage_name)
         self._allow_archives(deploy, stage_name, delivery.promotes_from)
-        self._allow_preflight(deploy, stage_name)
+        self._allow_preflight(deploy)
 
     def _identity_provider(self, *, exists: bool) -> iam.IOidcProvider:
         if exists:
@@ -151,17 +149,14 @@ class DeliveryStack(Stack):
         functions = [self._arn("lambda", f"function:{name}") for name in build_functions(stage)]
         allow(role, ["lambda:InvokeFunction"], functions)
 
-    def _allow_preflight(self, role: iam.IRole, stage: str) -> None:
+    def _allow_preflight(self, role: iam.IRole) -> None:
         """Allow what the first step of a delivery checks: it only reads.
 
-        Without one of them, its check says so and the delivery goes on. CloudFormation begins its
-        own role's name with the stack's.
+        Without one of them, its check says so and the delivery goes on.
         """
         images = self._arn("ecr", "repository/sagemaker-tritonserver", account="*")
-        own = self._arn("iam", f"role/{stage}-delivery-Deploy*")
         allow(role, ACCOUNT_WIDE, ["*"], PREFLIGHT)
-        allow(role, ["ecr:BatchGetImage"], [images], PLACES)
-        allow(role, ["iam:GetRole", "iam:SimulatePrincipalPolicy"], [own], PLACES)
+        allow(role, ["ecr:BatchGetImage"], [images], IMAGES)
 
     def _arn(self, service: str, resource: str, *, account: str | None = None) -> str:
         """Return an ARN; IAM is in no region, and buckets are in no account either."""

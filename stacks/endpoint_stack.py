@@ -72,7 +72,7 @@ class EndpointStack(Stack):
             encryption_key=models.bucket.key if plan.has_volumes else None,
             endpoint_name=plan.name,
             log=models.logs[plan.short_name],
-            security_groups=[network.security_group] if network else None,
+            security_groups=[network.security_group] if network else [],
             vpc=network.vpc if network else None,
             rollback_error_rate=config.update.rollback_error_rate,
             update=settings.update(config.update),

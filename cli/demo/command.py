@@ -56,7 +56,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _deploy_and_invoke(folder: Folder) -> None:
-    bootstrap(REGION, folder)
+    with step("cdk bootstrap"):
+        bootstrap(REGION, folder)
     with step("cdk deploy: bucket, build of the model, endpoint, catalog"):
         cdk("deploy", STAGE, "--all", "--require-approval", "never", local=folder)
     with step(f"invoke {MODEL} through sagemaker-runtime, as JSON and in binary"):
@@ -104,7 +105,7 @@ KEPT = """
 The local SageMaker keeps running at {url}.
   watch            {page} in a browser
   invoke           ./tritonsm invoke local text minilm --input TEXT=hello --local
-  look             ./tritonsm status
+  look             ./tritonsm status --local
   set up a shell   eval "$(./tritonsm env)"
   change           edit models/minilm/, then: node_modules/.bin/cdk diff -c stage=local
   stop             ./tritonsm down"""

@@ -1,7 +1,7 @@
 """What is deployed and what is wrong with it: endpoints, models, alarms, differences.
 
-Without a stage, everything on the local SageMaker. Load and latency are on the CloudWatch dashboard
-of each endpoint, and on the page of the local SageMaker.
+Without a stage, those of all stages in the region that is configured for AWS. Load and latency are
+on the CloudWatch dashboard of each endpoint.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import boto3
 
-from cli import local, printable
+from cli import printable
 from cli.errors import exit_code
 from cli.status.report import read_report
 from cli.status.tables import tables
@@ -33,10 +33,6 @@ def run(options: argparse.Namespace) -> int:
     """Print the report; return the exit code."""
     console, tree = printable.console(), Tree(Path.cwd())
     region = tree.stage(options.stage).region if options.stage else None
-    if options.local or not options.stage:
-        running = local.enter()
-        if not options.json:
-            console.print(f"local SageMaker at {running.url}\n", soft_wrap=True)
     report = read_report(boto3.Session(region_name=region), options.stage, tree.stages())
     if options.json:
         print(json.dumps(asdict(report), indent=2, default=datetime.isoformat))

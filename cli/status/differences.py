@@ -29,7 +29,7 @@ def differences(
         if owner := stage or stage_of(name, stages):
             by_stage.setdefault(owner, set()).add(name)
     cloudformation, s3 = client(session, "cloudformation"), client(session, "s3")
-    problems = []
+    problems = list[Problem]()
     for each, names in by_stage.items():
         bucket = model_bucket(cloudformation, each)
         expected = names.intersection(in_catalog)

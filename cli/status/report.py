@@ -27,12 +27,16 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Variant:
-    """A production variant; `weight` is its share of the calls."""
+    """A production variant; `weight` is its share of the calls.
+
+    `instance_types` has the instances of each type of a variant with several, in their order.
+    """
 
     name: str
     weight: float | None
     instances: int
     desired_instances: int
+    instance_types: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -142,6 +146,10 @@ def _endpoint(record: Record) -> Endpoint:
                 weight=variant.get("CurrentWeight"),
                 instances=variant.get("CurrentInstanceCount", 0),
                 desired_instances=variant.get("DesiredInstanceCount", 0),
+                instance_types={
+                    pool["InstanceType"]: pool["CurrentInstanceCount"]
+                    for pool in variant.get("InstancePools", ())
+                },
             )
             for variant in record.get("ProductionVariants", ())
         ],

@@ -67,12 +67,14 @@ def _endpoint(endpoint: Endpoint) -> Iterator[Row]:
     several = len(endpoint.variants) > 1
     for variant in endpoint.variants or (None,):
         weight = variant.weight if variant and several else None
+        types = variant.instance_types if variant else {}
         yield {
             "endpoint": name,
             "status": status,
             "variant": variant.name if variant else "",
             "weight": "" if weight is None else f"{weight:g}",
             "instances": f"{variant.instances}/{variant.desired_instances}" if variant else "",
+            "types": "\n".join(f"{n} {name}" for name, n in types.items()),
         }
         name, status = "", Text()
 

@@ -5,7 +5,6 @@ from triton_sagemaker.alarm_thresholds import Severity as Severity
 from triton_sagemaker.alarm_topic import AlarmTopic as AlarmTopic
 from triton_sagemaker.capture_bucket import CaptureBucket as CaptureBucket
 from triton_sagemaker.data_capture import DataCapture as DataCapture
-from triton_sagemaker.endpoint_base import ITritonEndpoint as ITritonEndpoint
 from triton_sagemaker.endpoint_log import EndpointLog as EndpointLog
 from triton_sagemaker.endpoint_log import metrics_log_name as metrics_log_name
 from triton_sagemaker.endpoint_metrics import EndpointMetrics as EndpointMetrics

@@ -27,8 +27,6 @@ class AlarmTopic(Construct):
         emails: Sequence[str] = (),
     ) -> None:
         super().__init__(scope, construct_id)
-        if isinstance(emails, str):  # the CDK subscribes its letters, and says that one is twice
-            raise TypeError(f'emails: "{emails}" is not a list: write ["{emails}"]')
         self.key = kms.Key(
             self,
             "Key",

@@ -93,7 +93,7 @@ def charts(metrics: EndpointMetrics, variant: Variant, limits: AlarmThresholds) 
                           metrics.metric_model_error_rate(), limits.model_error_rate),
         ],
     )  # fmt: skip
-    p50, p99 = (metrics.metric_model_latency(statistic=name) for name in ("p50", "p99"))
+    p50, p99 = (metrics.metric_model_latency().with_(statistic=name) for name in ("p50", "p99"))
     yield Chart(
         "Latency (microseconds)",
         [
@@ -110,7 +110,9 @@ def charts(metrics: EndpointMetrics, variant: Variant, limits: AlarmThresholds) 
         yield from _model_cache(metrics, limits)
     if published := variant.container.options.publish_metrics:
         for title, names in TRITON.items():
-            yield Chart(title, beside=[_search(published.namespace, name) for name in names])
+            terms = [f'Namespace="{published.namespace}" MetricName="{name}"' for name in names]
+            searches = [_search(each, "Sum", name) for each, name in zip(terms, names, strict=True)]
+            yield Chart(title, beside=searches)
     counts = {each.gpu_count for each in variant.instance_types}
     if len(counts) > 1:  # sums over as many GPUs as each type has: one threshold fits none
         limits = replace(limits, gpu_memory_percent={})
@@ -119,11 +121,11 @@ def charts(metrics: EndpointMetrics, variant: Variant, limits: AlarmThresholds) 
         types = [replace(metrics, instance_type=each.name) for each in variant.instance_types]
         yield Chart(
             "Traffic by instance type (a minute)",
-            beside=[each.metric_invocations(label=each.instance_type or "") for each in types],
+            beside=[each.metric_invocations().with_(label=each.instance_type) for each in types],
         )
         yield Chart(
             "p99 latency by instance type (microseconds)",
-            beside=[each.metric_model_latency(label=each.instance_type or "") for each in types],
+            beside=[each.metric_model_latency().with_(label=each.instance_type) for each in types],
         )
 
 
@@ -136,12 +138,7 @@ def client_charts(namespace: str, endpoint_name: str) -> Iterator[Chart]:
     schema = ",".join((namespace, *CLIENT_DIMENSIONS))
     for title, metrics in CLIENT_METRICS.items():
         searches = [
-            cloudwatch.MathExpression(
-                expression=f'SEARCH(\'{{{schema}}} Endpoint="{endpoint_name}" '
-                f"MetricName=\"{name}\"', '{statistic}', 60)",
-                label=statistic,
-                period=MINUTE,
-            )
+            _search(f'{{{schema}}} Endpoint="{endpoint_name}" MetricName="{name}"', statistic)
             for name, statistics in metrics.items()
             for statistic in statistics
         ]
@@ -193,13 +190,12 @@ def _machines(metrics: EndpointMetrics, gpus: int, limits: AlarmThresholds) -> I
     )
 
 
-def _search(namespace: str, name: str) -> cloudwatch.MathExpression:
-    """Return a metric of Triton's own, `nv_*`, with whatever dimensions the image's agent gave it.
+def _search(terms: str, statistic: str, label: str | None = None) -> cloudwatch.MathExpression:
+    """Return all metrics that a search finds (CloudWatch user guide, search-expression-syntax).
 
-    No source names them: a search returns all of a name (CloudWatch user guide, search-expression-
-    syntax), over all variants. It can be drawn, and no alarm can rest on it.
+    Triton's own metrics, `nv_*`, come with whatever dimensions the image's agent gave them, which
+    no source names. What is found can be drawn, and no alarm can rest on it.
     """
-    terms = f'Namespace="{namespace}" MetricName="{name}"'
     return cloudwatch.MathExpression(
-        expression=f"SEARCH('{terms}', 'Sum', 60)", label=name, period=MINUTE
+        expression=f"SEARCH('{terms}', '{statistic}', 60)", label=label or statistic, period=MINUTE
     )

@@ -1,34 +1,15 @@
 """Metrics of an endpoint's variants, each with the namespace and dimensions it really has."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypedDict, Unpack
 
 from aws_cdk import Duration
-from aws_cdk.aws_cloudwatch import Metric, Unit
+from aws_cdk.aws_cloudwatch import Metric
 
 INVOCATIONS = "AWS/SageMaker"
 INSTANCES = "/aws/sagemaker/Endpoints"
 GPU_UTILIZATION = "GPUUtilization"
 CPU_UTILIZATION = "CPUUtilization"
 MINUTE = Duration.minutes(1)
-
-
-class MetricOptions(TypedDict, total=False):
-    """Options of a metric, as in `cloudwatch.MetricOptions`."""
-
-    account: str
-    color: str
-    dimensions_map: Mapping[str, str]
-    id: str
-    label: str
-    period: Duration
-    region: str
-    stack_account: str
-    stack_region: str
-    statistic: str
-    unit: Unit
-    visible: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,31 +45,33 @@ class EndpointMetrics:
             names["InstanceType"] = self.instance_type
         return names
 
-    def metric(
-        self, namespace: str, name: str, statistic: str, /, **options: Unpack[MetricOptions]
-    ) -> Metric:
-        """Return a metric by its name; of `options`, a statistic of their own comes first."""
-        defaults = MetricOptions(dimensions_map=self.dimensions, period=MINUTE, statistic=statistic)
-        defaults.update(options)
-        return Metric(metric_name=name, namespace=namespace, **defaults)
+    def metric(self, namespace: str, name: str, statistic: str) -> Metric:
+        """Return a metric by its name; its method `with_` changes label, period and the rest."""
+        return Metric(
+            dimensions_map=self.dimensions,
+            metric_name=name,
+            namespace=namespace,
+            period=MINUTE,
+            statistic=statistic,
+        )
 
-    def metric_invocations(self, **options: Unpack[MetricOptions]) -> Metric:
+    def metric_invocations(self) -> Metric:
         """Requests, a count."""
-        return self.metric(INVOCATIONS, "Invocations", "Sum", **options)
+        return self.metric(INVOCATIONS, "Invocations", "Sum")
 
-    def metric_invocations_per_instance(self, **options: Unpack[MetricOptions]) -> Metric:
+    def metric_invocations_per_instance(self) -> Metric:
         """Requests that each instance got, a count."""
-        return self.metric(INVOCATIONS, "InvocationsPerInstance", "Sum", **options)
+        return self.metric(INVOCATIONS, "InvocationsPerInstance", "Sum")
 
-    def metric_server_error_rate(self, **options: Unpack[MetricOptions]) -> Metric:
+    def metric_server_error_rate(self) -> Metric:
         """Share of requests that were answered with 5xx, 0 to 1: each counts as 0 or 1."""
-        return self.metric(INVOCATIONS, "Invocation5XXErrors", "Average", **options)
+        return self.metric(INVOCATIONS, "Invocation5XXErrors", "Average")
 
-    def metric_client_error_rate(self, **options: Unpack[MetricOptions]) -> Metric:
+    def metric_client_error_rate(self) -> Metric:
         """Share of requests that were answered with 4xx, 0 to 1: each counts as 0 or 1."""
-        return self.metric(INVOCATIONS, "Invocation4XXErrors", "Average", **options)
+        return self.metric(INVOCATIONS, "Invocation4XXErrors", "Average")
 
-    def metric_model_error_rate(self, **options: Unpack[MetricOptions]) -> Metric:
+    def metric_model_error_rate(self) -> Metric:
         """Share of requests that the container did not answer with 2xx, 0 to 1.
 
         "This includes 4XX/5XX status codes, low-level socket errors, malformed HTTP responses, and
@@ -96,56 +79,56 @@ class EndpointMetrics:
         a failed inference or load is a 400, like a caller's mistake, and memory that is too small a
         507 (triton-inference-server/server, src/sagemaker_server.cc).
         """
-        return self.metric(INVOCATIONS, "InvocationModelErrors", "Average", **options)
+        return self.metric(INVOCATIONS, "InvocationModelErrors", "Average")
 
-    def metric_model_latency(self, **options: Unpack[MetricOptions]) -> Metric:
+    def metric_model_latency(self) -> Metric:
         """Time that the container took, in microseconds."""
-        return self.metric(INVOCATIONS, "ModelLatency", "p99", **options)
+        return self.metric(INVOCATIONS, "ModelLatency", "p99")
 
-    def metric_overhead_latency(self, **options: Unpack[MetricOptions]) -> Metric:
+    def metric_overhead_latency(self) -> Metric:
         """Time that SageMaker added, in microseconds."""
-        return self.metric(INVOCATIONS, "OverheadLatency", "Average", **options)
+        return self.metric(INVOCATIONS, "OverheadLatency", "Average")
 
-    def metric_model_cache_hit_rate(self, **options: Unpack[MetricOptions]) -> Metric:
+    def metric_model_cache_hit_rate(self) -> Metric:
         """Share of requests whose model was loaded already, 0 to 1. Multi-model only."""
-        return self.metric(INVOCATIONS, "ModelCacheHit", "Average", **options)
+        return self.metric(INVOCATIONS, "ModelCacheHit", "Average")
 
-    def metric_model_loading_wait(self, **options: Unpack[MetricOptions]) -> Metric:
+    def metric_model_loading_wait(self) -> Metric:
         """Time that requests waited for their model, in microseconds. Multi-model only."""
-        return self.metric(INVOCATIONS, "ModelLoadingWaitTime", "Maximum", **options)
+        return self.metric(INVOCATIONS, "ModelLoadingWaitTime", "Maximum")
 
-    def metric_model_downloading_time(self, **options: Unpack[MetricOptions]) -> Metric:
+    def metric_model_downloading_time(self) -> Metric:
         """Time that archives took from S3, in microseconds. Multi-model only."""
-        return self.metric(INVOCATIONS, "ModelDownloadingTime", "Maximum", **options)
+        return self.metric(INVOCATIONS, "ModelDownloadingTime", "Maximum")
 
-    def metric_model_loading_time(self, **options: Unpack[MetricOptions]) -> Metric:
+    def metric_model_loading_time(self) -> Metric:
         """Time that the container took to load models, in microseconds. Multi-model only."""
-        return self.metric(INVOCATIONS, "ModelLoadingTime", "Maximum", **options)
+        return self.metric(INVOCATIONS, "ModelLoadingTime", "Maximum")
 
-    def metric_model_unloads(self, **options: Unpack[MetricOptions]) -> Metric:
+    def metric_model_unloads(self) -> Metric:
         """Models that had to leave memory, a count: many of them mean churn. Multi-model only."""
-        return self.metric(INVOCATIONS, "ModelUnloadingTime", "SampleCount", **options)
+        return self.metric(INVOCATIONS, "ModelUnloadingTime", "SampleCount")
 
-    def metric_loaded_models(self, **options: Unpack[MetricOptions]) -> Metric:
+    def metric_loaded_models(self) -> Metric:
         """Models in the containers' memory, a count over all instances. Multi-model only."""
-        return self.metric(INSTANCES, "LoadedModelCount", "Sum", **options)
+        return self.metric(INSTANCES, "LoadedModelCount", "Sum")
 
-    def metric_cpu_utilization(self, **options: Unpack[MetricOptions]) -> Metric:
+    def metric_cpu_utilization(self) -> Metric:
         """Percent of one core: 0 to 100 times the number of cores."""
-        return self.metric(INSTANCES, CPU_UTILIZATION, "Average", **options)
+        return self.metric(INSTANCES, CPU_UTILIZATION, "Average")
 
-    def metric_memory_utilization(self, **options: Unpack[MetricOptions]) -> Metric:
+    def metric_memory_utilization(self) -> Metric:
         """Percent of the instances' memory, 0 to 100."""
-        return self.metric(INSTANCES, "MemoryUtilization", "Average", **options)
+        return self.metric(INSTANCES, "MemoryUtilization", "Average")
 
-    def metric_gpu_utilization(self, **options: Unpack[MetricOptions]) -> Metric:
+    def metric_gpu_utilization(self) -> Metric:
         """Percent of one GPU: 0 to 100 times the number of GPUs."""
-        return self.metric(INSTANCES, GPU_UTILIZATION, "Average", **options)
+        return self.metric(INSTANCES, GPU_UTILIZATION, "Average")
 
-    def metric_gpu_memory_utilization(self, **options: Unpack[MetricOptions]) -> Metric:
+    def metric_gpu_memory_utilization(self) -> Metric:
         """Percent of one GPU's memory: 0 to 100 times the number of GPUs."""
-        return self.metric(INSTANCES, "GPUMemoryUtilization", "Average", **options)
+        return self.metric(INSTANCES, "GPUMemoryUtilization", "Average")
 
-    def metric_disk_utilization(self, **options: Unpack[MetricOptions]) -> Metric:
+    def metric_disk_utilization(self) -> Metric:
         """Percent of the storage for models, 0 to 100."""
-        return self.metric(INSTANCES, "DiskUtilization", "Average", **options)
+        return self.metric(INSTANCES, "DiskUtilization", "Average")

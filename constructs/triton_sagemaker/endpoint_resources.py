@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sagemaker as sagemaker
@@ -19,13 +20,20 @@ def models(
     variants: Sequence[Variant],
     images: Mapping[str, str],
     role: iam.IRole,
-    vpc_config: sagemaker.CfnModel.VpcConfigProperty | None,
+    vpc: ec2.IVpc | None,
+    security_groups: Sequence[ec2.ISecurityGroup],
 ) -> dict[str, dict[str, sagemaker.CfnModel]]:
     """Return the Models of each variant by their hostings' locations, by its name, as are `images`.
 
     A variant with fallbacks has one for each archive that its instances load.
     """
     resources: dict[str, dict[str, sagemaker.CfnModel]] = {}
+    vpc_config = None
+    if vpc:
+        vpc_config = sagemaker.CfnModel.VpcConfigProperty(
+            security_group_ids=[group.security_group_id for group in security_groups],
+            subnets=vpc.select_subnets().subnet_ids,
+        )
     for variant in variants:
         of_variant = resources.setdefault(variant.variant_name, {})
         for number, hosting in enumerate(variant.hostings, start=1):

@@ -1,7 +1,7 @@
 """Target tracking of a metric, with its cooldowns."""
 
 from collections.abc import Mapping
-from typing import TypedDict
+from typing import Any, TypedDict, Unpack
 
 from aws_cdk import Duration
 from aws_cdk.aws_applicationautoscaling import CfnScalingPolicy
@@ -21,49 +21,30 @@ class Cooldowns(TypedDict, total=False):
 
 
 def target_tracking(
-    metric: str,
-    value: float,
-    dimensions: dict[str, str],
-    *,
-    scale_in_cooldown: Duration | None = None,
-    scale_out_cooldown: Duration | None = None,
+    metric: str, value: float, dimensions: dict[str, str], **cooldowns: Unpack[Cooldowns]
 ) -> Configuration:
     """Return the configuration that keeps `metric` at `value`.
 
     Cooldowns of utilization are longer: new instances are busy at their own start.
     """
     if metric.startswith("SageMaker"):  # as all of Application Auto Scaling's own do
-        return Configuration(
-            predefined_metric_specification=CfnScalingPolicy.PredefinedMetricSpecificationProperty(
-                predefined_metric_type=metric
-            ),
-            scale_in_cooldown=_seconds(scale_in_cooldown, 300),
-            scale_out_cooldown=_seconds(scale_out_cooldown, 60),
-            target_value=value,
-        )
-    return Configuration(
-        customized_metric_specification=Customized(
-            dimensions=[
-                CfnScalingPolicy.MetricDimensionProperty(name=name, value=value)
-                for name, value in dimensions.items()
-            ],
-            metric_name=metric,
-            namespace=INSTANCES,
-            statistic="Average",
-            unit="Percent",
-        ),
-        scale_in_cooldown=_seconds(scale_in_cooldown, 600),
-        scale_out_cooldown=_seconds(scale_out_cooldown, 300),
-        target_value=value,
+        own = CfnScalingPolicy.PredefinedMetricSpecificationProperty(predefined_metric_type=metric)
+        return _configuration(value, 300, 60, predefined_metric_specification=own, **cooldowns)
+    customized = Customized(
+        dimensions=[
+            CfnScalingPolicy.MetricDimensionProperty(name=name, value=value)
+            for name, value in dimensions.items()
+        ],
+        metric_name=metric,
+        namespace=INSTANCES,
+        statistic="Average",
+        unit="Percent",
     )
+    return _configuration(value, 600, 300, customized_metric_specification=customized, **cooldowns)
 
 
 def concurrency_tracking(
-    targets: Mapping[str, float],
-    dimensions: dict[str, str],
-    *,
-    scale_in_cooldown: Duration | None = None,
-    scale_out_cooldown: Duration | None = None,
+    targets: Mapping[str, float], dimensions: dict[str, str], **cooldowns: Unpack[Cooldowns]
 ) -> Configuration:
     """Return the configuration that keeps the instances of each type at its own concurrency.
 
@@ -72,9 +53,10 @@ def concurrency_tracking(
     realtime-endpoints-heterogeneous, divides by all types, so that a fleet of one type alone could
     never reach the target). Not tried on AWS.
     """
+    ids = {instance_type: f"type{number}" for number, instance_type in enumerate(targets)}
     queries = [
         Query(
-            id=f"type{number}",
+            id=ids[instance_type],
             metric_stat=CfnScalingPolicy.TargetTrackingMetricStatProperty(
                 metric=CfnScalingPolicy.TargetTrackingMetricProperty(
                     dimensions=[
@@ -90,20 +72,29 @@ def concurrency_tracking(
             ),
             return_data=False,
         )
-        for number, instance_type in enumerate(targets)
+        for instance_type in targets
     ]
-    shares = (f"FILL(type{number},0)/{target:g}" for number, target in enumerate(targets.values()))
-    running = (f"IF(FILL(type{number},-1)>=0,1,0)" for number in range(len(targets)))
+    shares = (f"FILL({ids[name]},0)/{target:g}" for name, target in targets.items())
+    running = (f"IF(FILL({ids[name]},-1)>=0,1,0)" for name in targets)
     expression = f"({'+'.join(shares)})/({'+'.join(running)})"
+    share = Query(id="share", expression=expression, return_data=True)
+    customized = Customized(metrics=[*queries, share])
+    return _configuration(1, 300, 60, customized_metric_specification=customized, **cooldowns)
+
+
+def _configuration(
+    value: float,
+    default_in: int,
+    default_out: int,
+    *,
+    scale_in_cooldown: Duration | None = None,
+    scale_out_cooldown: Duration | None = None,
+    **specification: Any,
+) -> Configuration:
+    """Return a configuration; default cooldowns are in seconds."""
     return Configuration(
-        customized_metric_specification=Customized(
-            metrics=[*queries, Query(id="share", expression=expression, return_data=True)]
-        ),
-        scale_in_cooldown=_seconds(scale_in_cooldown, 300),
-        scale_out_cooldown=_seconds(scale_out_cooldown, 60),
-        target_value=1,
+        scale_in_cooldown=scale_in_cooldown.to_seconds() if scale_in_cooldown else default_in,
+        scale_out_cooldown=scale_out_cooldown.to_seconds() if scale_out_cooldown else default_out,
+        target_value=value,
+        **specification,
     )
-
-
-def _seconds(cooldown: Duration | None, default: int) -> float:
-    return default if cooldown is None else cooldown.to_seconds()

@@ -26,17 +26,16 @@ from triton_sagemaker.endpoint_variant import EndpointVariant
 from triton_sagemaker.problems import Problem
 from triton_sagemaker.region_images import region_images
 from triton_sagemaker.rollback_alarms import rollback_alarms
-from triton_sagemaker.scalable_instance_count import ScalableInstanceCount
 from triton_sagemaker.update_checks import CheckedUpdates
 from triton_sagemaker.updates import AllAtOnce, UpdatePolicy
 from triton_sagemaker.variant import Variant
-from triton_sagemaker.vpc_access import VpcAccess
+from triton_sagemaker.vpc_access import own_security_group
 
 DEFAULT_UPDATE = AllAtOnce()
 DEFAULT_THRESHOLDS = AlarmThresholds()
 
 
-@jsii.implements(ec2.IConnectable, iam.IGrantable, IValidation)
+@jsii.implements(IValidation)
 class TritonEndpoint(EndpointBase):
     """Models, EndpointConfig and Endpoint, with role, log group and rollback alarms.
 
@@ -45,13 +44,10 @@ class TritonEndpoint(EndpointBase):
       on each variant's new instances goes off, for 5xx answers, and for a share of
       `rollback_error_rate` of requests that the container fails; and when it takes too long for
       its strategy. Of more than five variants only the second alarm: SageMaker takes ten.
-    - `vpc` puts the instances into its `vpc_subnets`, private ones by default, with
-      `security_groups` and one that is made, which lets them out only where none is given;
-      `connections` opens them to others. Without a way out of the VPC, it needs a gateway endpoint
-      of S3 to load models.
-    - `role` is the role of the instances, by default an `EndpointRole`. To a role that is given,
-      this construct grants nothing: it must be trusted by sagemaker.amazonaws.com and may do all
-      that an `EndpointRole` may. Both are granted more with `grant_*` of what they use.
+    - `vpc` puts the instances into its private subnets, with `security_groups` and one that is
+      made, which lets them out only where none is given. Without a way out of the VPC, it needs a
+      gateway endpoint of S3 to load models.
+    - `role` is the role of the instances, an `EndpointRole`; others grant it what they use.
     - `encryption_key` encrypts volumes; leave it out for types with NVMe storage, which have none:
       AWS's documents differ on whether SageMaker ignores or rejects it there.
     - `data_capture` records requests and responses.
@@ -79,9 +75,7 @@ class TritonEndpoint(EndpointBase):
         update: UpdatePolicy = DEFAULT_UPDATE,
         rollback_error_rate: float = MODEL_ERROR_RATE,
         vpc: ec2.IVpc | None = None,
-        vpc_subnets: ec2.SubnetSelection | None = None,
-        security_groups: Sequence[ec2.ISecurityGroup] | None = None,
-        role: iam.IRole | None = None,
+        security_groups: Sequence[ec2.ISecurityGroup] = (),
         encryption_key: kms.IKey | None = None,
         data_capture: DataCapture | None = None,
         detailed_observability: bool = False,
@@ -92,30 +86,27 @@ class TritonEndpoint(EndpointBase):
         self._region = self._stack.region
         self._variants = {variant.variant_name: variant for variant in variants}
         named = list(self._variants.values())
-        self._network = VpcAccess(
-            self, vpc=vpc, vpc_subnets=vpc_subnets, security_groups=security_groups
-        )
+        groups, own_group = list(security_groups), None
+        if vpc:
+            own_group = own_security_group(self, vpc, allow_all_outbound=not groups)
+            groups.append(own_group)
         images, image_problems = region_images(self._region, self._variants)
         self._problems = [
             *problems(endpoint_name, variants, update, rollback_error_rate, data_capture),
-            *self._network.problems,
             *image_problems,
         ]
         self.log = log or EndpointLog(self, "Log", endpoint_name=endpoint_name)
-        self.role = (
-            role
-            or EndpointRole(
-                self,
-                "Role",
-                endpoint_name=endpoint_name,
-                variants=named,
-                images=list(images.values()),
-                vpc=vpc,
-                volume_key=encryption_key,
-                data_capture=data_capture,
-            ).role
-        )
-        self.models = models(self, named, images, self.role, self._network.vpc_config)
+        self.role = EndpointRole(
+            self,
+            "Role",
+            endpoint_name=endpoint_name,
+            variants=named,
+            images=list(images.values()),
+            vpc=vpc,
+            volume_key=encryption_key,
+            data_capture=data_capture,
+        ).role
+        self.models = models(self, named, images, self.role, vpc, groups)
         self.config = endpoint_config(
             self, named, self.models, encryption_key, data_capture, detailed_observability
         )
@@ -141,7 +132,7 @@ class TritonEndpoint(EndpointBase):
                 config_name=config_name,
                 deployment=deployment,
                 updates=checked,
-                security_group_id=self._network.own_group_id,
+                security_group_id=own_group.security_group_id if own_group else None,
             )
             before.append(guard)
         self.endpoint.node.add_dependency(*before)
@@ -170,40 +161,12 @@ class TritonEndpoint(EndpointBase):
         """Return the messages with which the synthesis fails."""
         return [str(problem) for problem in self.problems]
 
-    @property
-    @jsii.member(jsii_name="connections")
-    def connections(self) -> ec2.Connections:
-        """The instances' security groups. Raises `ValueError` where there is no VPC."""
-        if not self._network.groups:
-            raise ValueError("connections: the instances are in no VPC: write vpc")
-        return ec2.Connections(security_groups=self._network.groups)
-
-    @property
-    @jsii.member(jsii_name="grantPrincipal")
-    def grant_principal(self) -> iam.IPrincipal:
-        """The instances' role."""
-        return self.role.grant_principal
-
     def find_instance_production_variant(self, name: str) -> EndpointVariant:
         """Return the variant of a name. Raises `ValueError`."""
         for variant in self.instance_production_variants:
             if variant.variant_name == name:
                 return variant
         raise ValueError(f'variant: no "{name}": write one of {", ".join(self._variants)}')
-
-    def auto_scale_instance_count(
-        self, *, max_capacity: int, min_capacity: int = 1
-    ) -> ScalableInstanceCount:
-        """Scale the only variant. Raises `ValueError` where there are several."""
-        if len(self._variants) > 1:
-            raise ValueError(
-                f"{len(self._variants)} variants: call find_instance_production_variant(...)."
-                f"auto_scale_instance_count, of {', '.join(self._variants)}"
-            )
-        (variant,) = self.instance_production_variants
-        return variant.auto_scale_instance_count(
-            min_capacity=min_capacity, max_capacity=max_capacity
-        )
 
     def monitor(
         self,
@@ -231,7 +194,7 @@ class TritonEndpoint(EndpointBase):
     def grant_invoke(
         self, grantee: iam.IGrantable, *, models: Sequence[str] | None = None
     ) -> iam.Grant:
-        """Allow `grantee` to invoke the endpoint: see `ITritonEndpoint`."""
+        """Allow `grantee` to invoke the endpoint: see `EndpointBase`."""
         hosting = next(iter(self._variants.values())).hosting  # the others' is of the same mode
         if models and not hosting.many_models:
             raise ValueError(

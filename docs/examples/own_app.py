@@ -15,7 +15,8 @@ variant = triton.Variant(
     initial_instance_count=2,
 )
 endpoint = triton.TritonEndpoint(stack, "Endpoint", endpoint_name="vision", variants=[variant])
-scaling = endpoint.auto_scale_instance_count(min_capacity=2, max_capacity=8)
+(served,) = endpoint.instance_production_variants
+scaling = served.auto_scale_instance_count(min_capacity=2, max_capacity=8)
 scaling.scale_on_gpu_utilization("Gpu", target_utilization_percent=70)
 endpoint.monitor()
 app.synth()

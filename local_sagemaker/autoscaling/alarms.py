@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from local_sagemaker.autoscaling.targets import Record, TargetKey
+from local_sagemaker.cloudwatch.expressions import Expression
 from local_sagemaker.environment import ACCOUNT, REGION
 from local_sagemaker.errors import invalid
 
@@ -100,12 +101,11 @@ def metric(key: TargetKey, configuration: Record, kind: str) -> Metric:
             "be specified."
         )
     if customized is not None:
+        if queries := customized.get("Metrics"):
+            return {"Metrics": _by_minutes(queries)}
         for member in ("MetricName", "Namespace", "Statistic"):
             if member not in customized:
-                raise invalid(
-                    f"CustomizedMetricSpecification without {member}: the local SageMaker has no "
-                    "metric math."
-                )
+                raise invalid(f"CustomizedMetricSpecification needs Metrics, or {member}.")
         return {"Dimensions": [], "Period": MINUTE, **customized}
     kind_of_metric = predefined["PredefinedMetricType"]
     scaled = "InferenceComponent" if key.component else "Variant"
@@ -132,6 +132,24 @@ def _periods(key: TargetKey, configuration: Record, kind: str) -> Record:
         return {}
     _, _, seconds = PREDEFINED[metric_type]
     return {"Period": seconds, "EvaluationPeriods": LOW_SECONDS // seconds}
+
+
+def _by_minutes(queries: Iterable[Record]) -> list[Record]:
+    """Return the Metrics of an alarm on an expression of a policy. Raise `ApiError`.
+
+    A policy names no period; that its alarm is of minutes has no source.
+    """
+    metrics = [
+        {**query, "MetricStat": {"Period": MINUTE, **query["MetricStat"]}}
+        if "MetricStat" in query
+        else query
+        for query in queries
+    ]
+    try:
+        Expression.of(metrics)
+    except ValueError as error:
+        raise invalid(str(error)) from None
+    return metrics
 
 
 def described(requests: Iterable[Record]) -> list[Record]:

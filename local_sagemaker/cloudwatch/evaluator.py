@@ -80,7 +80,8 @@ class Evaluator:
         counts: dict[int, float] = {}
         if expression:
             metrics = expression.metrics.items()
-            by_period = expression.values({name: data(metric) for name, metric in metrics})
+            by_name = {name: data(metric) for name, metric in metrics}
+            by_period = expression.values(by_name, range(first, last + 1))
         else:
             by_period, counts = data(alarm), data(alarm, statistic="SampleCount")
         state = condition.state([by_period.get(period) for period in range(first, last + 1)])

@@ -1,12 +1,12 @@
 """Alarms on an expression over several metrics, of which ministack has none.
 
-Source: CloudWatch user guide, using-metric-math, "Using IF expressions". No other function is
-emulated.
+Source: CloudWatch user guide, using-metric-math: arithmetic and comparisons of metrics and numbers,
+"Using IF expressions", and FILL with a number. No other function is emulated.
 """
 
+import ast
 import operator
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,27 +19,19 @@ OF_ONE_METRIC = (
 )  # fmt: skip
 """What an alarm on an expression lacks (API reference, PutMetricAlarm, Metrics)."""
 
-_COMPARISONS: dict[str, Callable[[float, float], bool]] = {
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+_OPERATORS: dict[type[ast.AST], Callable[[Any, Any], float]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
 }  # fmt: skip
-_IF = re.compile(
-    r"IF\(\s*([a-z]\w*)\s*([<>]=?)\s*(\d\S*?)\s*,\s*([a-z]\w*)\s*,\s*(\d\S*?)\s*\)", re.ASCII
-)
+"""Those that the syntax of metric math has in common with Python's."""
 
 
 @dataclass(frozen=True)
 class Expression:
-    """`IF(metric < number, metric, number)`.
-
-    `metrics` are those that it is computed of, by id, each as an alarm on one metric has it.
-    """
+    """An expression, `root`, over `metrics` by their ids, each as an alarm on one metric has it."""
 
     metrics: Mapping[str, Record]
-    condition: str
-    comparison: str
-    limit: float
-    if_true: str
-    if_false: float
+    root: ast.expr
 
     @classmethod
     def of(cls, queries: Sequence[Record]) -> "Expression":
@@ -54,33 +46,94 @@ class Expression:
             for query in queries
             if "MetricStat" in query
         }
-        texts = " and ".join(query["Expression"] for query in queries if "Expression" in query)
-        match = _IF.fullmatch(texts)
-        if match is None or not {match[1], match[4]} <= metrics.keys():
-            raise ValueError(
-                "The local SageMaker computes one IF(metric < number, metric, number) for an "
-                f"alarm, not {texts or 'none'}."
-            )
+        texts = [query["Expression"] for query in queries if "Expression" in query]
+        shown = " and ".join(texts) or "none"
+        refusal = ValueError(
+            "The local SageMaker computes one expression of metrics, numbers, + - * /, "
+            f"comparisons, IF and FILL(metric, number), not {shown}."
+        )
+        try:
+            (text,) = texts
+            root = ast.parse(text, mode="eval").body
+        except (SyntaxError, ValueError):
+            raise refusal from None
+        if not metrics or not _is_computed(root, metrics):
+            raise refusal
         if len({metric["Period"] for metric in metrics.values()}) > 1:
-            raise ValueError(f"The local SageMaker computes {texts} of metrics with one period.")
-        return cls(metrics, match[1], match[2], float(match[3]), match[4], float(match[5]))
+            raise ValueError(f"The local SageMaker computes {shown} of metrics with one period.")
+        return cls(metrics, root)
 
     @property
     def period(self) -> int:
         """The period of its metrics, in seconds."""
-        return int(self.metrics[self.condition]["Period"])
+        return int(next(iter(self.metrics.values()))["Period"])
 
-    def values(self, data: Mapping[str, Data]) -> dict[int, float]:
-        """Return its values by period, of the data of each metric.
-
-        A period in which the condition's metric has no data is dropped. Where the condition is true
-        and the other metric has none, the value is 0.
-        """
-        holds, if_true = _COMPARISONS[self.comparison], data[self.if_true]
-        return {
-            period: if_true.get(period, 0.0) if holds(value, self.limit) else self.if_false
-            for period, value in data[self.condition].items()
+    def values(self, data: Mapping[str, Data], periods: Iterable[int]) -> dict[int, float]:
+        """Return its values by period, of the data of each metric; periods without are left out."""
+        values = {
+            period: _value(self.root, {name: each.get(period) for name, each in data.items()})
+            for period in periods
         }
+        return {period: value for period, value in values.items() if value is not None}
+
+
+def _is_computed(node: ast.expr, metrics: Mapping[str, Record]) -> bool:
+    """Whether an expression has nothing else in it than `_value` knows."""
+    match node:
+        case ast.Constant(value=int() | float()):
+            return True
+        case ast.Name(id=name):
+            return name in metrics
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return _is_computed(operand, metrics)
+        case ast.BinOp(left=left, op=sign, right=right):
+            parts = [left, right]
+        case ast.Compare(left=left, ops=[sign], comparators=[right]):
+            parts = [left, right]
+        case ast.Call(func=ast.Name(id="FILL"), args=[ast.Name(), filler] as parts, keywords=[]):
+            return not _names(filler) and all(_is_computed(part, metrics) for part in parts)
+        case ast.Call(func=ast.Name(id="IF"), args=[_, _, _] as parts, keywords=[]):
+            return all(_is_computed(part, metrics) for part in parts)
+        case _:
+            return False
+    return type(sign) in _OPERATORS and all(_is_computed(part, metrics) for part in parts)
+
+
+def _names(node: ast.AST) -> list[str]:
+    return [each.id for each in ast.walk(node) if isinstance(each, ast.Name)]
+
+
+def _value(node: Any, data: Mapping[str, float | None]) -> float | None:
+    """Return the value of an expression in one period, None without one.
+
+    Of IF, a condition without data drops the period, and a metric that is chosen and has none
+    counts as 0. That a division by zero drops it, and that FILL fills metrics which never had any
+    data, has no source.
+    """
+    match node:
+        case ast.Constant(value=int() | float() as number):
+            return float(number)
+        case ast.Name(id=name):
+            return data[name]
+        case ast.UnaryOp(operand=operand):
+            value = _value(operand, data)
+            return None if value is None else -value
+        case ast.Call(func=ast.Name(id="FILL"), args=[metric, filler]):
+            value = _value(metric, data)
+            return _value(filler, data) if value is None else value
+        case ast.Call(args=[condition, if_true, if_false]):
+            holds = _value(condition, data)
+            if holds is None:
+                return None
+            return _value(if_true if holds else if_false, data) or 0.0
+        case ast.BinOp(left=left, op=sign, right=right):
+            parts = left, right
+        case ast.Compare(left=left, ops=[sign], comparators=[right]):
+            parts = left, right
+    first, second = (_value(part, data) for part in parts)
+    if first is None or second is None or (isinstance(sign, ast.Div) and not second):
+        return None
+    return float(_OPERATORS[type(sign)](first, second))
 
 
 def install(cloudwatch: Any, provisioners: Any) -> None:

@@ -37,7 +37,7 @@ class NoRoomError(LocalSageMakerError):
         super().__init__(NO_ROOM)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Slot(Pool):
     """Resources of an instance that a copy has reserved, the `number`th of its component there."""
 
@@ -209,6 +209,14 @@ class Placement:
         model, component = variant["ModelName"], variant["VariantName"]
         taken = {slot.number for slot in host.slots if slot.component == component}
         number = next(free for free in range(1, len(taken) + 2) if free not in taken)
-        slot = Slot(self._type, model, host, component, number, needs)
+        slot = Slot(
+            self._type,
+            model,
+            metrics_by_type=False,
+            host=host,
+            component=component,
+            number=number,
+            needs=needs,
+        )
         host.slots.append(slot)
         return slot

@@ -38,11 +38,13 @@ class NoCapacityError(LocalSageMakerError):
 class Pool:
     """Instances of one type of a variant, which serve the Model `model_name`.
 
-    Instances that host inference components have no Model.
+    Instances that host inference components have no Model. `metrics_by_type` is whether metrics
+    have the type as a dimension.
     """
 
     instance_type: str
     model_name: str | None
+    metrics_by_type: bool = True
 
     def hold(self, instance: "Instance") -> None:
         """Note the instance that was taken out of it."""
@@ -51,7 +53,7 @@ class Pool:
 def pools(variant: Mapping[str, Any]) -> list[Pool]:
     """Return the pools of a variant, the preferred first; one of a variant with an InstanceType."""
     if "InstancePools" not in variant:
-        return [Pool(variant["InstanceType"], variant.get("ModelName"))]
+        return [Pool(variant["InstanceType"], variant.get("ModelName"), metrics_by_type=False)]
     return [
         Pool(pool["InstanceType"], pool.get("ModelNameOverride", variant["ModelName"]))
         for pool in sorted(variant["InstancePools"], key=lambda pool: int(pool["Priority"]))

@@ -14,7 +14,7 @@ DIGITS = 2
 
 
 class Place(NamedTuple):
-    """Where a value was measured; with `config` only if it is known of one.
+    """Where a value was measured; with `config` or `instance_type` only if it is known of one.
 
     Of an inference component, its name alone is a dimension.
     """
@@ -22,6 +22,7 @@ class Place(NamedTuple):
     endpoint: str
     variant: str
     config: str | None = None
+    instance_type: str | None = None
     component: str | None = None
 
     @property
@@ -32,6 +33,8 @@ class Place(NamedTuple):
             named = {"InferenceComponentName": self.component}
         if self.config is not None:
             named["EndpointConfigName"] = self.config
+        if self.instance_type is not None:
+            named["InstanceType"] = self.instance_type
         return [{"Name": name, "Value": value} for name, value in named.items()]
 
 

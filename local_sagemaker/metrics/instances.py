@@ -56,15 +56,13 @@ class InstanceMetrics:
         self._serving_since = {
             place: self._serving_since.get(place, self._clock()) for place in serving
         }
-        servers = {
-            place: [instance.running for instance in instances if instance.running]
-            for place, instances in serving.items()
-        }
-        used = self._processors.percentages(server for each in servers.values() for server in each)
-        for place in serving:
+        every = [instance.running for instances in serving.values() for instance in instances]
+        used = self._processors.percentages(server for server in every if server)
+        for place, instances in serving.items():
             family = _family(place)
-            self._gpu(place, family, len(serving[place]))
-            for server in servers[place]:
+            for instance in instances:
+                if (server := instance.running) is None:
+                    continue
                 cpu = used.get(server.id)
                 values = {
                     family.memory: _percent(server.triton.resident_bytes(), server.capacity.memory),
@@ -79,9 +77,9 @@ class InstanceMetrics:
                     values[names.CPU_RESERVATION] = reserved.cpus
                     values[names.MEMORY_RESERVATION] = reserved.memory
                     values[names.GPU_RESERVATION] = reserved.accelerators
-                for metric, value in values.items():
-                    if value is not None:
-                        self._collected.add(metric, place, value)
+                measured = [(name, value) for name, value in values.items() if value is not None]
+                self._collected.add_all(measured, places_of(instance, place))
+            self._gpu(place, instances)
 
     def _requests(self, place: Place, instances: list[Instance], count: int) -> None:
         """The most calls at once of each container, also where one process stands for several.
@@ -91,28 +89,39 @@ class InstanceMetrics:
         (aws-samples/sample-kokoro-tts-for-ai-agents, docs/autoscaling-capacity-model.md).
         """
         family = _family(place)
-        for metric in family.zero_without_calls if instances else ():
-            self._collected.expect(metric, place)
+        for each in {each for instance in instances for each in places_of(instance, place)}:
+            for metric in family.zero_without_calls:
+                self._collected.expect(metric, each)
         for instance in instances:
             most, instance.most_calls = instance.most_calls, instance.calls
             if most:
                 value = most * len(instances) / max(count, len(instances))
-                self._collected.add(family.concurrency, place, value)
+                concurrency = [(family.concurrency, value)]
+                self._collected.add_all(concurrency, places_of(instance, place))
 
-    def _gpu(self, place: Place, family: names.Family, instances: int) -> None:
+    def _gpu(self, place: Place, instances: list[Instance]) -> None:
         if self._gpus is None:
             return
         seconds = (self._clock() - self._serving_since[place]) * self._speed
         load = self._gpus.at(place.endpoint, place.variant, seconds)  # or a component's name
         if load is None:
             return
-        for _ in range(instances):
-            self._collected.add(family.gpu, place, load.utilization)
-            self._collected.add(family.gpu_memory, place, load.memory)
+        family = _family(place)
+        measured = [(family.gpu, load.utilization), (family.gpu_memory, load.memory)]
+        for instance in instances:
+            self._collected.add_all(measured, places_of(instance, place))
 
 
 def _family(place: Place) -> names.Family:
     return names.OF_INSTANCES if place.component is None else names.OF_COPIES
+
+
+def places_of(instance: Instance, place: Place) -> list[Place]:
+    """Return where a value of an instance counts: at its variant, and at its type of several."""
+    pool = instance.pool
+    if pool is None or not pool.metrics_by_type:
+        return [place]
+    return [place, place._replace(instance_type=pool.instance_type)]
 
 
 def _percent(part: int, whole: int) -> float:

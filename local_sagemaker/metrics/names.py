@@ -5,6 +5,8 @@ multi-model-endpoint-cloudwatch-metrics. All have the dimensions EndpointName an
 of an inference component InferenceComponentName alone. What
 an update's new instances answer has them with EndpointConfigName too
 (deployment-guardrails-configuration); that what served before has them as well has no source.
+Those of a variant with instance pools have them with InstanceType too
+(realtime-endpoints-heterogeneous).
 """
 
 from dataclasses import dataclass

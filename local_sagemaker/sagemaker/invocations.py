@@ -4,6 +4,7 @@ import re
 import time
 import uuid
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import botocore.session
@@ -14,6 +15,7 @@ from local_sagemaker.hosting.invocation import ClientGoneError, Invocation, Rece
 from local_sagemaker.members import SUPPORTED, is_supported, refuse
 from local_sagemaker.metrics import names
 from local_sagemaker.metrics.collected import Collected, Place
+from local_sagemaker.metrics.instances import places_of
 from local_sagemaker.metrics.invocations import measured
 from local_sagemaker.sagemaker.capture import Captured, Recorder, chosen
 from local_sagemaker.sagemaker.component import Component
@@ -108,9 +110,6 @@ class Invocations:
             raise (component or endpoint).not_serving()
         fleet, instance = route
         variant = component.variant if component else instance.variant
-        places = [Place(name, variant, config) for config in (None, fleet.config)]
-        if component:
-            places = [Place(name, variant, component=component.key)]
         try:
             header = (b"x-amzn-invoked-production-variant", variant.encode())
             invocation.answer_headers.append(header)
@@ -123,13 +122,16 @@ class Invocations:
             count = component.copies if component else fleet.counts.get(variant, 1)
             seconds = time.monotonic() - started
             self._answered(name, variant, seconds, failed is not None)
-            per = names.OF_COPIES if component else names.OF_INSTANCES
-            self._collected.add_all(
-                measured(
-                    invocation, per.calls, instances=max(1, count), seconds=seconds, error=failed
-                ),
-                places,
-            )
+            place = Place(name, variant, component=component.key if component else None)
+            whole, *of_type = places_of(instance, place)
+            family = names.OF_COPIES if component else names.OF_INSTANCES
+            values = partial(measured, invocation, family.calls, seconds=seconds, error=failed)
+            every = [whole] if component else [whole, whole._replace(config=fleet.config)]
+            self._collected.add_all(values(instances=max(1, count)), every)
+            if of_type:
+                serving = fleet.serving().get(variant, [])
+                same = max(1, sum(each.pool == instance.pool for each in serving))
+                self._collected.add_all(values(instances=same), of_type)
         return variant
 
     def _component(self, endpoint: Endpoint, name: str | None) -> Component | None:

@@ -165,7 +165,8 @@ def _policy(record: Record, values: Mapping[str, float | None]) -> Record:
     customized = configuration.get("CustomizedMetricSpecification", {})
     return {
         "name": record["PolicyName"],
-        "metric": predefined.get("PredefinedMetricType") or customized.get("MetricName", ""),
+        "metric": predefined.get("PredefinedMetricType")
+        or customized.get("MetricName", "metric math"),
         "target": configuration["TargetValue"],
         "value": values.get(alarms_of(record).get(HIGH, "")),
     }

@@ -1,107 +1,91 @@
 """What Triton on SageMaker would refuse or misread, found before an archive is made.
 
-One rule is one module with one function of the same name, whose docstring says why. A rule takes a
-`Repository` and yields a place and a message for each thing wrong: what is there, what to write.
+A rule is a function whose docstring says why, and whose name findings cite. It takes a `Repository`
+or one `Model`, and yields a place and a message for each thing wrong: the problem, what to write.
+The rules of one format are in `model_build.formats`.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+import os
+from collections.abc import Callable, Iterable
+from functools import partial, wraps
+from pathlib import Path
 
 import platform_facts
-from model_build.checks.archive_root import archive_root
-from model_build.checks.batch_sizes import batch_sizes
-from model_build.checks.bls_calls import bls_calls
-from model_build.checks.dali_tensors import dali_tensors
-from model_build.checks.engine_profiles import engine_profiles
+from model_build.checks import backends, batching, instances, layout, recipes, tensors
 from model_build.checks.ensemble_maps import ensemble_maps
 from model_build.checks.ensemble_settings import ensemble_settings
 from model_build.checks.environment_versions import environment_versions
-from model_build.checks.execution_accelerators import execution_accelerators
-from model_build.checks.fil_settings import fil_settings
-from model_build.checks.fil_versions import fil_versions
-from model_build.checks.hashed_packages import hashed_packages
-from model_build.checks.instance_groups import instance_groups
-from model_build.checks.known_backends import known_backends
-from model_build.checks.label_files import label_files
-from model_build.checks.model_names import model_names
-from model_build.checks.model_warmups import model_warmups
-from model_build.checks.no_links import no_links
-from model_build.checks.one_entry import one_entry
-from model_build.checks.onnx_tensors import onnx_tensors
-from model_build.checks.onnx_versions import onnx_versions
-from model_build.checks.python_imports import python_imports
-from model_build.checks.python_models import python_models
-from model_build.checks.python_parameters import python_parameters
-from model_build.checks.pytorch_parameters import pytorch_parameters
-from model_build.checks.queue_policies import queue_policies
-from model_build.checks.recipe_imports import recipe_imports
-from model_build.checks.recipe_meets_files import recipe_meets_files
-from model_build.checks.release_backends import release_backends
-from model_build.checks.response_cache import response_cache
-from model_build.checks.sequence_batching import sequence_batching
-from model_build.checks.target_backends import target_backends
-from model_build.checks.tensor_declarations import tensor_declarations
-from model_build.checks.tensor_shapes import tensor_shapes
-from model_build.checks.torchscript_names import torchscript_names
-from model_build.checks.torchscript_tensors import torchscript_tensors
-from model_build.checks.torchscript_versions import torchscript_versions
-from model_build.checks.version_files import version_files
-from model_build.checks.version_folders import version_folders
-from model_build.checks.version_policies import version_policies
-from model_build.findings import Finding, Place, RepositoryInvalid
-from model_build.repository import Repository
+from model_build.findings import Finding, Problems, RepositoryInvalid
+from model_build.format import Format
+from model_build.formats import FORMATS
+from model_build.repository import Model, Repository
 from model_build.source import ModelSource
 from model_build.target import BuildTarget
 
-Rule = Callable[[Repository], Iterator[tuple[Place, str]]]
+Rule = Callable[[Repository], Problems]
+
+
+def _each_model(rule: Callable[[Model], Problems], backend: str | None = None) -> Rule:
+    """Return a rule about every model, or every model of a backend."""
+
+    @wraps(rule)
+    def of_all(repository: Repository) -> Problems:
+        for model in repository.models.values():
+            if backend in (None, model.backend):
+                yield from rule(model)
+
+    return of_all
+
+
+def _each_file(rule: Callable[[Model, Path], Problems], known: Format) -> Rule:
+    """Return a rule about every file that is there for a backend to open."""
+
+    @wraps(rule)
+    def of_all(model: Model) -> Problems:
+        for version in model.versions:
+            path = model.directory / version / known.file_of(model.config)
+            if os.path.isfile(path):
+                yield from rule(model, path)
+
+    return _each_model(of_all, known.backend)
+
 
 WRITTEN: tuple[Rule, ...] = (
-    archive_root,
-    no_links,
-    one_entry,
-    model_names,
-    known_backends,
-    tensor_declarations,
-    tensor_shapes,
-    batch_sizes,
-    queue_policies,
-    sequence_batching,
-    response_cache,
-    instance_groups,
-    execution_accelerators,
-    ensemble_settings,
-    ensemble_maps,
-    version_folders,
-    version_policies,
-    model_warmups,
-    label_files,
-    python_models,
-    python_parameters,
-    bls_calls,
-    pytorch_parameters,
-    torchscript_names,
-    fil_settings,
+    *(layout.archive_root, layout.no_links, layout.one_entry),
+    *map(
+        _each_model,
+        (
+            *(layout.model_names, backends.known_backends),
+            *(tensors.tensor_declarations, tensors.tensor_shapes),
+            *(batching.batch_sizes, batching.queue_policies, batching.sequence_batching),
+            *(instances.response_cache, instances.instance_groups),
+            backends.execution_accelerators,
+        ),
+    ),
+    *(ensemble_settings, ensemble_maps),
+    *map(
+        _each_model,
+        (
+            *(layout.version_folders, layout.version_policies),
+            *(instances.model_warmups, tensors.label_files),
+        ),
+    ),
+    *(_each_model(rule, known.backend) for known in FORMATS for rule in known.config_rules),
 )
 """Rules about what people write: they hold before anything is built."""
 
 BUILT: tuple[Rule, ...] = (
     *WRITTEN,
-    version_files,
-    python_imports,
-    onnx_tensors,
-    torchscript_tensors,
-    dali_tensors,
+    _each_model(layout.version_files),
+    *(_each_model(rule, known.backend) for known in FORMATS for rule in known.model_rules),
+    *(_each_file(rule, known) for known in FORMATS for rule in known.file_rules),
 )
 """Rules about a complete repository, which also open the files that backends will open."""
 
-
-FOR_RECIPE = (recipe_meets_files, recipe_imports, hashed_packages, engine_profiles)
+FOR_RECIPE = (recipes.recipe_meets_files, recipes.recipe_imports, recipes.hashed_packages)
 """Rules that hold a recipe against what people write."""
 
-FOR_RELEASE = (release_backends, onnx_versions, torchscript_versions, fil_versions)
-"""Rules that also depend on the release of Triton that will serve the repository."""
-
-FOR_TARGET = (environment_versions, target_backends)
+FOR_TARGET = (environment_versions, backends.target_backends)
 """Rules that hold a model as people wrote it against a target that it is built for."""
 
 
@@ -109,12 +93,20 @@ def of_source(source: ModelSource) -> tuple[Rule, ...]:
     """Return every rule about a model as people wrote it."""
     if source.is_complete:
         return BUILT
-    return (*WRITTEN, *(partial(rule, source) for rule in FOR_RECIPE))
+    return (*WRITTEN, *(_named(rule, source) for rule in FOR_RECIPE))
 
 
 def of_release(release: platform_facts.Release) -> tuple[Rule, ...]:
     """Return every rule about a complete repository that one release of Triton will serve."""
-    return (*BUILT, *(partial(rule, release) for rule in FOR_RELEASE))
+    return (
+        *BUILT,
+        _each_model(_named(backends.release_backends, release)),
+        *(
+            _each_file(_named(rule, release), known)
+            for known in FORMATS
+            for rule in known.release_rules
+        ),
+    )
 
 
 def lint(source: ModelSource) -> list[Finding]:
@@ -137,19 +129,19 @@ def check_target(source: ModelSource, target: BuildTarget) -> None:
 
     It needs no file of the build.
     """
-    found = [
+    problems = [
         Finding(rule.__name__, place, message)
         for rule in FOR_TARGET
         for place, message in rule(source, target)
     ]
-    if found:
-        raise RepositoryInvalid(found)
+    if problems:
+        raise RepositoryInvalid(problems)
 
 
 def findings(repository: Repository, rules: Iterable[Rule]) -> list[Finding]:
     """Return everything that the rules find, in their order."""
     return [
-        Finding(rule_name(rule), place, message)
+        Finding(rule.__name__, place, message)
         for rule in rules
         for place, message in rule(repository)
     ]
@@ -157,10 +149,10 @@ def findings(repository: Repository, rules: Iterable[Rule]) -> list[Finding]:
 
 def check(repository: Repository, rules: Iterable[Rule]) -> None:
     """Raise `RepositoryInvalid` with every finding of every rule, if there is one."""
-    if found := findings(repository, rules):
-        raise RepositoryInvalid(found)
+    if problems := findings(repository, rules):
+        raise RepositoryInvalid(problems)
 
 
-def rule_name(rule: Rule) -> str:
-    """Return the name under which findings cite a rule."""
-    return rule.func.__name__ if isinstance(rule, partial) else rule.__name__
+def _named(rule: Callable[..., Problems], first: object) -> Callable[..., Problems]:
+    """Return a rule with its first argument given, under its own name."""
+    return wraps(rule)(partial(rule, first))

@@ -5,14 +5,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from model_build.findings import Place
+from model_build.findings import Problems
 from model_build.model_config import ModelConfig, data_type
 from model_build.repository import Model, Repository
 
 STEP = ("ensemble_scheduling", "step")
 
 
-def ensemble_maps(repository: Repository) -> Iterator[tuple[Place, str]]:
+def ensemble_maps(repository: Repository) -> Problems:
     """Every tensor is made once, before it is used, with the type and shape its user expects.
 
     Triton checks the same at load; found here, it costs no deploy.
@@ -46,7 +46,7 @@ class _Tensor:
         }
 
 
-def _findings(ensemble: Model, models: dict[str, ModelConfig]) -> Iterator[tuple[Place, str]]:
+def _findings(ensemble: Model, models: dict[str, ModelConfig]) -> Problems:
     config = ensemble.config
     made = _Tensor.all_of(config, "input")
     made_from: dict[str, list[str]] = {}

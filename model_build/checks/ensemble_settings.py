@@ -1,12 +1,10 @@
 """Ensembles have steps, and only ensembles have."""
 
-from collections.abc import Iterator
-
-from model_build.findings import Place
+from model_build.findings import Problems
 from model_build.repository import Model, Repository
 
 
-def ensemble_settings(repository: Repository) -> Iterator[tuple[Place, str]]:
+def ensemble_settings(repository: Repository) -> Problems:
     """`platform: "ensemble"` and `ensemble_scheduling` come together, with steps that can be taken.
 
     Sources: core src/model_config_utils.cc (ValidateEnsembleSchedulingConfig),
@@ -25,7 +23,7 @@ def ensemble_settings(repository: Repository) -> Iterator[tuple[Place, str]]:
             )
 
 
-def _of_an_ensemble(model: Model, repository: Repository) -> Iterator[tuple[Place, str]]:
+def _of_an_ensemble(model: Model, repository: Repository) -> Problems:
     written = {field.name for field, _ in model.config.ListFields()}
     for name in ("optimization", "model_warmup"):
         if name in written:
@@ -43,7 +41,7 @@ def _of_an_ensemble(model: Model, repository: Repository) -> Iterator[tuple[Plac
             yield model.at("ensemble_scheduling", "step", index), "a step has no model_name"
 
 
-def _of_a_step(model: Model, index: int, used: Model | None) -> Iterator[tuple[Place, str]]:
+def _of_a_step(model: Model, index: int, used: Model | None) -> Problems:
     path = ("ensemble_scheduling", "step", index)
     step = model.config.ensemble_scheduling.step[index]
     if not step.input_map:

@@ -1,7 +1,6 @@
 """The release reads back what a recipe's environment writes."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 from packaging.version import Version
@@ -9,20 +8,15 @@ from packaging.version import Version
 import checked_yaml
 import platform_facts
 from model_build import recipe
-from model_build.findings import Place
+from model_build.export.step import Writer
+from model_build.findings import Place, Problems
 from model_build.source import ModelSource
 from model_build.target import BuildTarget
 
-_PACKAGES = {
-    "torch": re.compile(r"torch"),
-    "tensorflow": re.compile(r"tensorflow([-_.]cpu)?"),
-    "dali": re.compile(r"nvidia[-_.]dali[-_.]cuda[0-9]+"),
-}
-"""What writes a format -> PyPI's name for it."""
 _PIN = re.compile(r"\s*(?P<package>[\w.-]+)\s*==\s*(?P<version>[\w.!+]+)")
 
 
-def environment_versions(source: ModelSource, target: BuildTarget) -> Iterator[tuple[Place, str]]:
+def environment_versions(source: ModelSource, target: BuildTarget) -> Problems:
     """An environment pins what writes its format, no newer than the target's release has it.
 
     Sources: torch is forward compatible for two weeks (pytorch/pytorch wiki, PyTorch's Python
@@ -33,38 +27,38 @@ def environment_versions(source: ModelSource, target: BuildTarget) -> Iterator[t
     release = platform_facts.release(target.release)
     for keys, file, step in source.steps():
         _, made = recipe.for_target(file, step, target)
-        if made.writer is None or source.files.get(file) is not step:
+        writer = made.writer
+        if writer is None or source.files.get(file) is not step:
             continue
-        (name,) = made.pinned()
-        environment = source.folder / name
+        name = getattr(made, str(made.pins))
         line = checked_yaml.line_of(source.folder / recipe.FILE, *keys, file, "environment")
         place = Place(source.folder / recipe.FILE, line)
-        pins = _pins(environment, _PACKAGES[made.writer])
+        pins = _pins(source.folder / name, writer)
         if not pins:
             yield (
                 place,
-                f"{file}: {name} pins no {made.writer}, which writes the file: add "
-                f"{_wanted(made.writer, release)}",
+                f"{file}: {name} pins no {writer.name}, which writes the file: add "
+                f"{_readable(writer.name, release)}",
             )
         for pinned_at, package, version in pins:
-            has = getattr(release, made.writer)
+            has = getattr(release, writer.name)
             if has is not None and _order(version) > _order(has):
                 yield (
                     place,
-                    f"{file}: {name}:{pinned_at} pins {package}=={version}, Triton "
-                    f"{release.name} has {has}, which need not read what a newer one wrote: write "
-                    f"{_wanted(made.writer, release)}{_or_release(made.writer, version)}",
+                    f"{file}: {name}:{pinned_at} pins {package}=={version}, Triton {release.name} "
+                    f"has {has}, which need not read what a newer one wrote: write "
+                    f"{_readable(writer.name, release)}{_or_release(writer.name, version)}",
                 )
 
 
-def _pins(environment: Path, package: re.Pattern[str]) -> list[tuple[int, str, str]]:
+def _pins(environment: Path, writer: Writer) -> list[tuple[int, str, str]]:
     """Return line, name and version of each line that pins a package of that name."""
     lines = enumerate(environment.read_text(encoding="utf-8").splitlines(), start=1)
-    found = [(number, _PIN.match(line)) for number, line in lines]
+    matches = [(number, _PIN.match(line)) for number, line in lines]
     return [
         (number, match["package"], match["version"])
-        for number, match in found
-        if match and package.fullmatch(match["package"].lower())
+        for number, match in matches
+        if match and re.fullmatch(writer.packages, match["package"].lower())
     ]
 
 
@@ -73,7 +67,7 @@ def _order(version: str) -> Version:
     return Version(Version(version).public)
 
 
-def _wanted(name: str, release: platform_facts.Release) -> str:
+def _readable(name: str, release: platform_facts.Release) -> str:
     has = getattr(release, name)
     if has is None:
         return f"the {name} to use"

@@ -13,11 +13,11 @@ from model_build import checks
 from model_build.commands.arguments import Commands, command
 from model_build.commands.outcome import Outcome
 from model_build.errors import BuildError
+from model_build.formats.python.imports import PACKAGES
 from model_build.manifest import Manifest, Signature
 from model_build.native_libraries import unmet_lines
 from model_build.progress import WARNING
 from model_build.publishing.manifests import manifest_key
-from model_build.python_imports import PACKAGES
 from model_build.repository import Repository
 
 READ_BYTES = 1024 * 1024

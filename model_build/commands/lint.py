@@ -1,12 +1,10 @@
 """`lint`: everything that Triton on SageMaker would refuse or misread."""
 
 import argparse
-import json
 from pathlib import Path
 
 import checked_yaml
 from model_build import checks
-from model_build.commands import sarif
 from model_build.commands.arguments import Commands, command
 from model_build.commands.outcome import Outcome
 from model_build.errors import BuildError
@@ -22,13 +20,10 @@ def add_to(commands: Commands) -> None:
         "lint",
         run,
         summary="check what people wrote: recipes, configurations, layouts, Python models",
-        examples=["lint models/", "lint models/minilm", "lint models/ --sarif lint.sarif"],
+        examples=["lint models/", "lint models/minilm"],
     )
     parser.add_argument(
         "paths", type=Path, nargs="+", metavar="FOLDER", help="a model, or a folder of models"
-    )
-    parser.add_argument(
-        "--sarif", type=Path, metavar="FILE", help="also write SARIF 2.1.0 for pull requests"
     )
 
 
@@ -45,8 +40,6 @@ def run(options: argparse.Namespace) -> Outcome:
             "Triton model repository, or a folder of them"
         )
     findings = [finding for folder in folders for finding in _lint(folder)]
-    if options.sarif:
-        options.sarif.write_text(json.dumps(sarif.report(findings), indent=2) + "\n")
     counted = "1 model" if len(folders) == 1 else f"{len(folders)} models"
     summary = f"{counted}, {len(findings)} finding{'' if len(findings) == 1 else 's'}"
     return Outcome(

@@ -28,28 +28,23 @@ class Outcome:
 def exit_code(run: Callable[[argparse.Namespace], Outcome], options: argparse.Namespace) -> int:
     """Run a command and print its outcome; return 0, 1 where it failed, 130 where interrupted."""
     if not os.environ.get(REGION, "set"):
-        del os.environ[
-            REGION
-        ]  # botocore takes an empty one for a region: https://s3..amazonaws.com
+        # botocore takes an empty one for a region: https://s3..amazonaws.com
+        del os.environ[REGION]
+    code = 1
     try:
         outcome = run(options)
     except (BuildError, checked_yaml.InvalidFile) as error:
-        print(f"error: {error}", file=sys.stderr)  # noqa: T201
-        return 1
+        message = str(error)
     except (FileExistsError, NotADirectoryError, PermissionError) as error:
-        print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)  # noqa: T201
-        return 1
+        message = f"{error.filename}: {error.strerror}"
     except NoRegionError:
-        print(f"error: AWS: no region: set {REGION} to the stage's", file=sys.stderr)  # noqa: T201
-        return 1
-    except KeyboardInterrupt:
-        print(  # noqa: T201
-            "error: interrupted: run it again, and nothing that is done is done twice",
-            file=sys.stderr,
-        )
-        return 130
+        message = f"AWS: no region: set {REGION} to the stage's"
     except (BotoCoreError, ClientError) as error:
-        print(f"error: AWS: {error}", file=sys.stderr)  # noqa: T201
-        return 1
-    print(json.dumps(outcome.data, indent=2) if options.json else outcome.text)  # noqa: T201
-    return int(outcome.failed)
+        message = f"AWS: {error}"
+    except KeyboardInterrupt:
+        message, code = "interrupted: run it again, and nothing that is done is done twice", 130
+    else:
+        print(json.dumps(outcome.data, indent=2) if options.json else outcome.text)  # noqa: T201
+        return int(outcome.failed)
+    print(f"error: {message}", file=sys.stderr)  # noqa: T201
+    return code

@@ -11,10 +11,9 @@ from model_build.commands.arguments import Commands, add_endpoint, command
 from model_build.commands.outcome import Outcome
 from model_build.commands.stage_events import record, refuse_delivered, refuse_during_delivery
 from model_build.errors import BuildError
-from model_build.publishing import engines, sources
 from model_build.publishing.catalog import Catalog
 from model_build.publishing.hosted import PUBLISHED, archive_prefixes
-from model_build.publishing.manifests import manifest_key
+from model_build.publishing.manifests import delete_unused, manifest_key
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -68,10 +67,7 @@ def _delete(s3: "S3Client", bucket: str, archives: list[str]) -> list[str]:
     """Delete what is theirs alone, then manifests, then archives: it can be repeated."""
     there = {part for key in archives for part in _parts(s3, bucket, key)}
     manifests = [it for it in map(manifest_key, archives) if it in there]
-    jobs = {job for it in manifests for job in engines.jobs_of(s3, bucket, it)}
-    kept = {source for it in manifests for source in sources.sources_of(s3, bucket, it)}
-    deleted = engines.delete_unused(s3, bucket, jobs, retired=manifests)
-    deleted += sources.delete_unused(s3, bucket, kept, retired=manifests)
+    deleted = delete_unused(s3, bucket, manifests)
     for key in archives:
         for part in (manifest_key(key), key):  # without its manifest, an archive is none
             if part in there:

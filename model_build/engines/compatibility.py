@@ -5,9 +5,8 @@ from typing import Literal
 from packaging.version import Version
 
 from model_build.errors import BuildError
-from platform_facts import ComputeCapability, Release, oldest_release, releases
+from platform_facts import AMPERE, ComputeCapability, Release, oldest_release, releases
 
-AMPERE = ComputeCapability(8, 0)
 SINCE = Version("8.6")
 """The first TensorRT with hardware compatibility (TensorRT, samples/common/sampleOptions.cpp)."""
 

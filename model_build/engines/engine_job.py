@@ -3,20 +3,57 @@
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field, model_validator
 
 import platform_facts
 from model_build.engines.compatibility import Level
 from model_build.errors import BuildError
 from model_build.gpu_step import job as step
 from model_build.gpu_step.files import Tensor, sha256
-from model_build.recipe import Engine
+from model_build.recipe_values import Gate, Strict
 
 Arrays = dict[str, npt.NDArray[Any]]
 """Tensors by name."""
+
+
+Size = Annotated[int, Field(ge=1)]
+Shape = Annotated[list[Size], Field(min_length=1)]
+
+
+class Shapes(Strict):
+    """The shapes of one input, batch axis included, that one optimization profile serves."""
+
+    min: Shape
+    opt: Shape
+    max: Shape
+
+    @model_validator(mode="after")
+    def _grow(self) -> "Shapes":
+        if not len(self.min) == len(self.opt) == len(self.max):
+            raise ValueError("min, opt and max have different numbers of axes: write all axes")
+        for low, best, high in zip(self.min, self.opt, self.max, strict=True):
+            if not low <= best <= high:
+                raise ValueError("min, opt and max must not fall, axis by axis")
+        return self
+
+
+class Engine(Strict):
+    """How TensorRT compiles an ONNX file.
+
+    `profiles` are TensorRT's optimization profiles: input name -> shapes; Triton chooses one by its
+    index in `instance_group.profile`, the first without that. `workspace_mib` limits the scratch
+    memory that a layer may use, in MiB; None leaves TensorRT its own limit. `gate` holds the engine
+    against ONNX Runtime.
+    """
+
+    precision: Literal["fp16", "fp32"]
+    profiles: Annotated[list[dict[str, Shapes]], Field(min_length=1)]
+    workspace_mib: Annotated[int, Field(ge=1)] | None = None
+    gate: Gate
 
 
 @dataclass(frozen=True)

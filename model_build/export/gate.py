@@ -1,16 +1,18 @@
 """The proof that a converted model answers like what it was converted from."""
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from tritonclient.utils import np_to_triton_dtype
 
+from model_build.engines.engine_job import Arrays
 from model_build.errors import GateFailed
 from model_build.export.torch_model import TorchModel
-from model_build.recipe import Gate
+from model_build.recipe_values import Gate
 
 if TYPE_CHECKING:
     import torch
@@ -21,11 +23,8 @@ SEED = 20230711
 FRACTIONS = (0.0, 0.1, 0.5, 1.0)
 """Where between the smallest sizes of the axes and the largest a gate compares."""
 
-Array = npt.NDArray[Any]
 Sizes = dict[str, int]
 """A size for each dynamic axis."""
-Run = Callable[[dict[str, "torch.Tensor"]], list[Array]]
-"""Runs a form of the model: inputs by name to outputs, in the order of `TorchModel.outputs`."""
 
 
 class Answered(NamedTuple):
@@ -36,12 +35,12 @@ class Answered(NamedTuple):
     shape: tuple[int, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Form:
-    """A form of a model: what people call it, and how it is run."""
+class Case(NamedTuple):
+    """What two forms of a model answer to the same inputs, whose axes have `sizes`."""
 
-    name: str
-    run: Run
+    sizes: Sizes
+    converted: Arrays
+    origin: Arrays
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,16 +64,46 @@ class GateReport:
         return figures
 
 
-def compare(
-    converted: Form, origin: Form, model: TorchModel, gate: Gate, *, shapes: list[Sizes]
-) -> GateReport:
-    """Run both forms on seeded inputs. Raises `GateFailed` naming the two."""
-    differences = Differences(converted.name, origin.name)
-    for sizes, inputs in zip(shapes, sampled(model, shapes), strict=True):
-        pairs = zip(converted.run(inputs), origin.run(inputs), model.outputs, strict=True)
-        for ours, theirs, output in pairs:
-            differences.add(ours, theirs, output=output, inputs=str(sizes))
-    return differences.report(gate, shapes=shapes)
+def compare(cases: Iterable[Case], gate: Gate, *, converted: str, origin: str) -> GateReport:
+    """Return how far the answers differ. Raises `GateFailed` for other shapes, or too far."""
+    absolute = relative = 0.0
+    shapes: list[Sizes] = []
+    answers: list[list[Answered]] = []
+    for case in cases:
+        for name, theirs in case.origin.items():
+            ours = case.converted[name]
+            if ours.shape != theirs.shape:
+                raise GateFailed(
+                    f'{converted} gives "{name}" with shape {list(ours.shape)}, {origin} with '
+                    f"{list(theirs.shape)}, for inputs of {case.sizes}: nothing is published. Fix "
+                    "the export"
+                )
+            exact = theirs.astype(np.float64)
+            # NaN stays through all of these, and is refused below.
+            worst = float(np.max(np.abs(ours.astype(np.float64) - exact), initial=0.0))
+            scale = float(np.max(np.abs(exact), initial=np.finfo(np.float64).tiny))
+            absolute = float(np.maximum(absolute, worst))
+            relative = float(np.maximum(relative, worst / scale))
+        shapes.append(case.sizes)
+        answers.append(
+            [
+                Answered(name, np_to_triton_dtype(array.dtype), array.shape)
+                for name, array in case.converted.items()
+            ]
+        )
+    if not absolute <= gate.max_absolute_difference:
+        raise GateFailed(
+            f"{converted} differs from {origin} by {absolute:.2e}, the recipe's gate allows "
+            f"{gate.max_absolute_difference:.2e}: nothing is published. Fix the export, or widen "
+            "`gate` in the recipe and say why"
+        )
+    return GateReport(
+        max_absolute_difference=absolute,
+        max_relative_difference=relative,
+        allowed=gate.max_absolute_difference,
+        shapes=shapes,
+        answers=answers,
+    )
 
 
 def sampled(model: TorchModel, shapes: list[Sizes]) -> Iterator[dict[str, "torch.Tensor"]]:
@@ -86,62 +115,22 @@ def sampled(model: TorchModel, shapes: list[Sizes]) -> Iterator[dict[str, "torch
         yield model.sample(sizes, generator)
 
 
-class Differences:
-    """Collects how far two forms are apart."""
-
-    def __init__(self, converted: str, origin: str) -> None:
-        self._converted, self._origin = converted, origin
-        self._absolute = self._relative = 0.0
-        self._answers: dict[str, list[Answered]] = {}
-
-    def add(self, ours: Array, theirs: Array, *, output: str, inputs: str) -> None:
-        """Count one output in. Raises `GateFailed` for other shapes."""
-        if ours.shape != theirs.shape:
-            raise GateFailed(
-                f'{self._converted} gives "{output}" with shape {list(ours.shape)}, '
-                f"{self._origin} with {list(theirs.shape)}, for inputs of {inputs}: nothing is "
-                "published. Fix the export"
-            )
-        answered = Answered(output, np_to_triton_dtype(ours.dtype), ours.shape)
-        self._answers.setdefault(inputs, []).append(answered)
-        exact = theirs.astype(np.float64)
-        # NaN stays through all of these, and is refused below.
-        worst = float(np.max(np.abs(ours.astype(np.float64) - exact), initial=0.0))
-        scale = float(np.max(np.abs(exact), initial=np.finfo(np.float64).tiny))
-        self._absolute = float(np.maximum(self._absolute, worst))
-        self._relative = float(np.maximum(self._relative, worst / scale))
-
-    def report(self, gate: Gate, *, shapes: list[Sizes]) -> GateReport:
-        """Return what was seen. Raises `GateFailed` where it is more than the gate allows."""
-        if not self._absolute <= gate.max_absolute_difference:
-            raise GateFailed(
-                f"{self._converted} differs from {self._origin} by {self._absolute:.2e}, the "
-                f"recipe's gate allows {gate.max_absolute_difference:.2e}: nothing is published. "
-                "Fix the export, or widen `gate` in the recipe and say why"
-            )
-        return GateReport(
-            max_absolute_difference=self._absolute,
-            max_relative_difference=self._relative,
-            allowed=gate.max_absolute_difference,
-            shapes=shapes,
-            answers=list(self._answers.values()),
-        )
-
-
-def pytorch(model: TorchModel) -> Form:
-    """Return the module itself."""
-
-    def run(inputs: dict[str, "torch.Tensor"]) -> list[Array]:
-        import torch
-
-        with torch.inference_mode():
-            outputs = model.module(*(inputs[name] for name in model.inputs))
-        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-        return [output.numpy() for output in outputs]
-
-    return Form(name="PyTorch", run=run)
-
-
 def shapes_of(model: TorchModel) -> list[Sizes]:
     """Return the smallest sizes, the largest, and some between."""
     return [model.sizes_at(fraction) for fraction in FRACTIONS]
+
+
+def read_answers(path: Path) -> tuple[list[Sizes], dict[str, list[Arrays]]]:
+    """Read an .npz of a worker: the sizes of each case, and the tensors of each by their kind.
+
+    Its arrays are called CASE/KIND/TENSOR; `shapes` is JSON.
+    """
+    with np.load(path) as kept:
+        arrays = dict(kept)
+    shapes: list[Sizes] = json.loads(str(arrays.pop("shapes")))
+    tensors: dict[str, list[Arrays]] = {}
+    for name, array in arrays.items():
+        case, kind, tensor = name.split("/", 2)
+        cases = tensors.setdefault(kind, [{} for _ in shapes])
+        cases[int(case)][tensor] = array
+    return shapes, tensors

@@ -13,23 +13,21 @@ from tempfile import TemporaryDirectory
 from pydantic import TypeAdapter, ValidationError
 
 from model_build import digest
-from model_build.export.gate import GateReport
-from model_build.export.step_context import StepContext
+from model_build.export.step import Gates, RecipeStep, StepContext
 from model_build.export.weights import CACHE
-from model_build.recipe import FILE, Step
 from model_build.repository import CONFIG
 
 FOLDER = CACHE / "exports"
+RECIPE = "recipe.yaml"
 KEPT = 20
 """Exports that are kept: the latest used."""
-
-Gates = list[tuple[str, GateReport]]
-"""What was compared with what, and how it came out."""
 
 _GATES = TypeAdapter(Gates)
 
 
-def exported(step: Step, to: Path, context: StepContext, export: Callable[[], Gates]) -> Gates:
+def exported(
+    step: RecipeStep, to: Path, context: StepContext, export: Callable[[], Gates]
+) -> Gates:
     """Write the file `to`, by `export` where it is not kept, and return its gates.
 
     What is kept is found by the step, the seed, the weights, the processor, all files of the
@@ -62,13 +60,13 @@ def exported(step: Step, to: Path, context: StepContext, export: Callable[[], Ga
     return made
 
 
-def _key(step: Step, context: StepContext) -> str:
+def _key(step: RecipeStep, context: StepContext) -> str:
     folder = context.model_folder
     models = {path.parent for path in folder.glob(f"*/{CONFIG}")}
     inputs = [
         path
         for path in digest.files(folder)
-        if path != folder / FILE and not models & {*path.parents}
+        if path != folder / RECIPE and not models & {*path.parents}
     ]
     parts = {
         "step": step.model_dump(mode="json"),

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from model_build.errors import BuildError
-from model_build.export.step_context import StepContext
+from model_build.export.step import StepContext
 from model_build.export.torch_model import TorchModel
 
 

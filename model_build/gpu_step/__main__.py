@@ -60,7 +60,7 @@ def _do(folder: Path, to: Path) -> None:
     driver.activate()
     _say(f"compiling job {job.digest}")
     said = Said(trt, _say)
-    plan = compile_engine(trt, folder / jobs.ONNX, job, said=said, say=_say)
+    plan = compile_engine(trt, folder / jobs.ONNX, job, said=said)
     shutil.rmtree(to, ignore_errors=True)
     to.mkdir(parents=True)
     (to / PLAN).write_bytes(plan)

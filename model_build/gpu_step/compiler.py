@@ -12,12 +12,12 @@ from typing import Any
 
 from .errors import StepError
 from .job import AMPERE_PLUS, Job
-from .logger import Said, Say
+from .logger import Said
 
 MIB = 1024 * 1024
 
 
-def compile_engine(trt: Any, onnx_file: Path, job: Job, *, said: Said, say: Say) -> bytes:
+def compile_engine(trt: Any, onnx_file: Path, job: Job, *, said: Said) -> bytes:
     """Return the serialized engine.
 
     `trt` is the module `tensorrt`. Raises `StepError` with every error of the ONNX parser, and
@@ -37,8 +37,6 @@ def compile_engine(trt: Any, onnx_file: Path, job: Job, *, said: Said, say: Say)
         config.hardware_compatibility_level = trt.HardwareCompatibilityLevel.AMPERE_PLUS
     for profile in job.profiles:
         _add_profile(builder, config, profile)
-    if hasattr(trt, "IProgressMonitor"):
-        config.progress_monitor = _monitor(trt, say)
     plan = builder.build_serialized_network(network, config)
     if plan is None:
         raise StepError(f"TensorRT made no engine{said.why()}")
@@ -114,28 +112,3 @@ def _where(error: Any) -> str:
         where += f" {error.node_name()} ({error.node_operator()})"
         where += "".join(f" in {function}" for function in error.local_function_stack())
     return where
-
-
-def _monitor(trt: Any, say: Say) -> Any:
-    class Monitor(trt.IProgressMonitor):  # type: ignore[misc]
-        """Says the outermost phases, and each tenth of them."""
-
-        def __init__(self) -> None:
-            trt.IProgressMonitor.__init__(self)
-            self._steps: dict[str, int] = {}
-
-        def phase_start(self, name: str, parent: str | None, steps: int) -> None:
-            if parent is None:
-                self._steps[name] = steps
-                say(f"TensorRT: {name}")
-
-        def step_complete(self, name: str, step: int) -> bool:
-            steps = self._steps.get(name, 0)
-            if steps >= 10 and (step * 10 // steps) != ((step + 1) * 10 // steps):
-                say(f"TensorRT: {name} {(step + 1) * 10 // steps * 10} %")
-            return True
-
-        def phase_finish(self, name: str) -> None:
-            self._steps.pop(name, None)
-
-    return Monitor()

@@ -1,29 +1,22 @@
-"""Engines of the archives in a model bucket, and what becomes of those that no archive has."""
+"""Who compiles the engines of the archives in a model bucket."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import boto3
 
-from model_build.engines import accepted_results
 from model_build.engines.accepted_results import BucketResults
 from model_build.engines.codebuild import CodeBuildGpu
 from model_build.engines.engine_job import EngineJob
-from model_build.engines.job_bucket import keys_below
 from model_build.engines.provider import Engines, GpuRunner
 from model_build.engines.this_machine import ThisMachine
 from model_build.errors import BuildError
 from model_build.progress import Progress
-from model_build.publishing.manifests import manifests_besides, read
 from platform_facts import ComputeCapability
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3 import S3Client
 
 GPU_PROJECT = "GpuProject"
 """The output of a stage's models stack that names its GPU project."""
@@ -73,35 +66,6 @@ class StageGpu:
         outputs = _outputs(self.stage)
         images = json.loads(outputs.get(GPU_IMAGES, "{}"))
         return _codebuild(self.bucket, outputs[GPU_PROJECT], images, deadline=None)
-
-
-def delete_unused(
-    s3: "S3Client", bucket: str, jobs: set[str], *, retired: Collection[str]
-) -> list[str]:
-    """Delete the results of `jobs` that no archive's manifest names; return the deleted keys.
-
-    `retired` are manifests that are about to be deleted.
-    """
-    if not jobs:
-        return []
-    unused = jobs - {job for it in manifests_besides(s3, bucket, retired) for job in _jobs(it)}
-    deleted = []
-    for job in sorted(unused):
-        keys = keys_below(s3, bucket, f"{accepted_results.PREFIX}{job}/")
-        # Without result.json, what is left is no result.
-        for key in sorted(keys, key=lambda it: not it.endswith(".json")):
-            s3.delete_object(Bucket=bucket, Key=key)
-            deleted.append(key)
-    return deleted
-
-
-def jobs_of(s3: "S3Client", bucket: str, manifest_key: str) -> set[str]:
-    """Return the engine jobs that a manifest names."""
-    return _jobs(read(s3, bucket, manifest_key))
-
-
-def _jobs(manifest: dict[str, Any]) -> set[str]:
-    return {engine["job"] for engine in manifest.get("engines", {}).values()}
 
 
 def _codebuild(

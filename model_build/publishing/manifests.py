@@ -1,10 +1,11 @@
-"""Manifests in a model bucket, read."""
+"""Manifests in a model bucket, and what they name beside their archives."""
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from model_build.archive import SUFFIX
+from model_build.engines.accepted_results import PREFIX
 from model_build.engines.job_bucket import keys_below
 
 if TYPE_CHECKING:
@@ -30,11 +31,32 @@ def read_if_there(s3: "S3Client", bucket: str, key: str) -> dict[str, Any] | Non
         return None
 
 
-def manifests_besides(
-    s3: "S3Client", bucket: str, retired: Collection[str]
-) -> Iterator[dict[str, Any]]:
-    """Yield every manifest of a bucket but those in `retired`: each stands beside its archive."""
+def source_key(digest: str) -> str:
+    """Return the key of the source of archives with a digest."""
+    return f"sources/{digest}.zip"
+
+
+def delete_unused(s3: "S3Client", bucket: str, retired: Collection[str]) -> list[str]:
+    """Delete engines and sources that no manifests but `retired` name; return the deleted keys.
+
+    A manifest stands beside its archive.
+    """
+    parts = {part for key in retired for part in _parts(read(s3, bucket, key))}
+    if not parts:
+        return []
     keys = keys_below(s3, bucket, "")
     manifests = {manifest_key(key) for key in keys if key.endswith(SUFFIX)}
     for key in manifests.intersection(keys).difference(retired):
-        yield read(s3, bucket, key)
+        parts -= _parts(read(s3, bucket, key))
+    unused = sorted(key for key in keys if key.startswith(tuple(parts))) if parts else []
+    # Without result.json, what is left is no result.
+    unused.sort(key=lambda key: not key.endswith(".json"))
+    for key in unused:
+        s3.delete_object(Bucket=bucket, Key=key)
+    return unused
+
+
+def _parts(manifest: dict[str, Any]) -> set[str]:
+    """Return where an archive's engines and source are; earlier builders kept none."""
+    engines = {f"{PREFIX}{engine['job']}/" for engine in manifest.get("engines", {}).values()}
+    return engines | ({source_key(manifest["digest"])} if manifest.get("source") else set())

@@ -8,14 +8,13 @@ archive has no source, since nobody is to build what a publisher wrote with a bu
 
 import shutil
 import zipfile
-from collections.abc import Collection
 from tempfile import TemporaryFile
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from model_build import digest
 from model_build.build import Build
 from model_build.manifest import Source
-from model_build.publishing.manifests import manifests_besides, read
+from model_build.publishing.manifests import source_key
 from model_build.publishing.upload import KeyTaken, new_object
 from model_build.source import ModelSource
 from model_build.write_once import is_there
@@ -23,12 +22,10 @@ from model_build.write_once import is_there
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-PREFIX = "sources/"
-
 
 def keep(s3: "S3Client", built: Build, *, bucket: str) -> Source:
     """Write a build's source where it is not kept yet."""
-    key = _key(built.digest)
+    key = source_key(built.digest)
     if not is_there(s3, bucket=bucket, key=key):
         with TemporaryFile() as packed:
             _pack(built.source, packed)
@@ -45,35 +42,6 @@ def keep(s3: "S3Client", built: Build, *, bucket: str) -> Source:
             except KeyTaken:
                 pass  # by another build of the same digest
     return Source(model=built.name, alternative=built.source.alternative)
-
-
-def delete_unused(
-    s3: "S3Client", bucket: str, sources: set[str], *, retired: Collection[str]
-) -> list[str]:
-    """Delete those of `sources` that no archive's manifest names; return the deleted keys.
-
-    `retired` are manifests that are about to be deleted.
-    """
-    if not sources:
-        return []
-    used = {key for it in manifests_besides(s3, bucket, retired) for key in _keys(it)}
-    unused = sorted(sources - used)
-    for key in unused:
-        s3.delete_object(Bucket=bucket, Key=key)
-    return unused
-
-
-def sources_of(s3: "S3Client", bucket: str, manifest_key: str) -> set[str]:
-    """Return the source of a manifest's archive, where it is kept."""
-    return _keys(read(s3, bucket, manifest_key))
-
-
-def _keys(manifest: dict[str, Any]) -> set[str]:
-    return {_key(manifest["digest"])} if manifest.get("source") else set()
-
-
-def _key(digest: str) -> str:
-    return f"{PREFIX}{digest}.zip"
 
 
 def _pack(model: ModelSource, to: IO[bytes]) -> None:

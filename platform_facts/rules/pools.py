@@ -6,7 +6,7 @@ InstancePool. Nothing was tried on AWS.
 
 from collections.abc import Collection, Mapping, Sequence
 
-from platform_facts import InstanceType, Release
+from platform_facts import InstanceType, Region, Release
 from platform_facts.rules.ranges import API
 from platform_facts.rules.rule import rule
 from platform_facts.rules.variants import GUIDE
@@ -19,7 +19,7 @@ MAX_TYPES = 5
 def number_of_types(names: Sequence[str]) -> str | None:
     """A pool has two to five instance types, each listed once."""
     if not 2 <= len(names) <= MAX_TYPES:
-        return f"{len(names)} instance types: write two to {MAX_TYPES}, or one as instance_type"
+        return f"a list of {len(names)}: write two to {MAX_TYPES} types, or instance_type for one"
     repeated = sorted({name for name in names if names.count(name) > 1})
     return f"{', '.join(repeated)} listed twice: remove one" if repeated else None
 
@@ -83,6 +83,18 @@ def one_driver(types: Sequence[InstanceType], release: Release) -> str | None:
     )
 
 
+@rule("instance_types", "platform_facts/regions.toml, instance_pools")
+def region_of_pools(region: Region, unconfirmed: Collection[str]) -> str | None:
+    """The region is one of those that AWS's sample names, or pools are listed as unconfirmed."""
+    if region.instance_pools or "pools" in unconfirmed:
+        return None
+    return (
+        f"{region.name} is not among the regions that AWS's sample names for instance pools, while "
+        "its blog names all commercial ones: write instance_type, another region, or unconfirmed: "
+        "[pools] for the stage"
+    )
+
+
 @rule(
     "provision_timeout_minutes", f"{API}ProductionVariant.html: no effect is documented of one type"
 )
@@ -118,5 +130,5 @@ def concurrency_of_types(written: Collection[str], types: Collection[str] | None
 def _different(counts: Mapping[str, int], unit: str) -> str | None:
     if len(set(counts.values())) <= 1:
         return None
-    written = ", ".join(f"{name} has {count} {unit}" for name, count in counts.items())
-    return f"{written}, and the metric is their sum: write max_rps or concurrency instead"
+    written = ", ".join(f"{count} of {name}" for name, count in counts.items())
+    return f"the metric is a sum over {unit}, {written}: write max_rps or concurrency instead"

@@ -27,16 +27,18 @@ begun: run the same command again once no build runs in CodeBuild. 4: somebody c
 by hand, and the message has the command that ends that. 130: it was interrupted before anything was
 begun.
 """
-TAKE_OVER_HELP = "begin although another delivery is in progress, such as one that was killed"
+SWITCHES = {
+    "--take-over": "begin although another delivery is in progress, such as one that was killed",
+    "--ignore-preflight": "go on where the account refuses something; what it refuses is said",
+    "--allow-older": "deliver a commit that does not contain the one that the stage serves",
+}
+
+Run = Callable[[Clone, argparse.Namespace], None]
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; return its exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m release.delivery",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = argparse.ArgumentParser(prog="python -m release.delivery", description=__doc__)
     add_to(parser.add_subparsers(required=True, metavar="COMMAND"))
     try:
         options = parser.parse_args(arguments)
@@ -51,50 +53,33 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
     Their default `usage_code` is the exit code for wrong arguments.
     """
-    deploying = _command(commands, "deliver", _deploy, "deliver what is checked out")
-    deploying.add_argument(
+
+    def add(name: str, run: Run, summary: str, *switches: str) -> argparse.ArgumentParser:
+        parser = commands.add_parser(
+            name,
+            help=summary,
+            description=f"{summary.capitalize()}.\n\n{EXIT_CODES}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        parser.add_argument("stage", metavar="STAGE", help="the stage's name, such as dev")
+        for switch in switches:
+            parser.add_argument(switch, action="store_true", help=SWITCHES[switch])
+        parser.set_defaults(run=partial(_exit_code, run), usage_code=NotDelivered.exit_code)
+        return parser
+
+    add("deliver", _deliver, "deliver what is checked out", *SWITCHES).add_argument(
         "--from-stage", metavar="STAGE", help="copy archives from this stage's bucket"
     )
-    deploying.add_argument(
-        "--ignore-preflight",
-        action="store_true",
-        help="go on where the account refuses something; what it refuses is said",
-    )
-    deploying.add_argument(
-        "--allow-older",
-        action="store_true",
-        help="deliver a commit that does not contain the one that the stage serves",
-    )
-    deploying.add_argument("--take-over", action="store_true", help=TAKE_OVER_HELP)
-    rolling_back = _command(
-        commands, "rollback-stage", _roll_back, "deliver an earlier commit again"
-    )
-    rolling_back.add_argument(
+    summary = "deliver an earlier commit again"
+    add("rollback-stage", _roll_back, summary, "--take-over").add_argument(
         "--to", metavar="COMMIT", help="a delivered commit; default: the last that succeeded"
     )
-    rolling_back.add_argument("--take-over", action="store_true", help=TAKE_OVER_HELP)
-    writing = _command(commands, "golden", _golden, "write what a deployed model answers")
-    writing.add_argument("model", metavar="MODEL", help="a folder in models/")
-
-
-def _command(
-    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
-    name: str,
-    run: Callable[[Clone, argparse.Namespace], None],
-    summary: str,
-) -> argparse.ArgumentParser:
-    parser = commands.add_parser(
-        name,
-        help=summary,
-        description=f"{summary[0].upper()}{summary[1:]}.\n\n{EXIT_CODES}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    add("golden", _golden, "write what a deployed model answers").add_argument(
+        "model", metavar="MODEL", help="a folder in models/"
     )
-    parser.add_argument("stage", metavar="STAGE", help="the stage's name, such as dev")
-    parser.set_defaults(run=partial(_code, run), usage_code=NotDelivered.exit_code)
-    return parser
 
 
-def _code(run: Callable[[Clone, argparse.Namespace], None], options: argparse.Namespace) -> int:
+def _exit_code(run: Run, options: argparse.Namespace) -> int:
     try:
         run(Clone.here(), options)
     except DeliveryError as error:
@@ -113,7 +98,7 @@ def _code(run: Callable[[Clone, argparse.Namespace], None], options: argparse.Na
     return NotDelivered.exit_code
 
 
-def _deploy(clone: Clone, options: argparse.Namespace) -> None:
+def _deliver(clone: Clone, options: argparse.Namespace) -> None:
     not_invoked = deliver(
         clone,
         options.stage,
@@ -147,13 +132,11 @@ def _warn(not_invoked: list[str]) -> None:
 def _golden(clone: Clone, options: argparse.Namespace) -> None:
     path = clone.models / options.model / golden.FILE
     if not path.is_file():
-        raise NotDelivered(
-            f"{path} is not there: write its inputs first, such as "
-            '{"inputs": {"X": {"datatype": "FP32", "shape": [1, 4], "data": [0.5, -1]}}}'
-        )
+        raise NotDelivered(f"{path} is not there: write its inputs first (docs/runbook.md)")
     session = boto3.Session(region_name=clone.stage(options.stage).region)
     with synthesised(clone, options.stage) as assembly:
-        smoke.write_golden(session, options.stage, assembly.endpoints, options.model, path)
+        names = [endpoint.short_name for endpoint in assembly.endpoints]
+    smoke.write_golden(session, options.stage, names, options.model, path)
     print(path.relative_to(clone.root))
 
 

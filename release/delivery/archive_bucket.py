@@ -1,18 +1,17 @@
 """A stage's bucket of archives, and the stack that has it."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
 from release.delivery.errors import NotDelivered
+from release.delivery.stack_status import described_stack
 from release.permissions import NAMED
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
-    from mypy_boto3_cloudformation.type_defs import StackTypeDef
     from mypy_boto3_s3 import S3Client
 
 OUTPUT = f"ExportsOutputRef{NAMED['model_bucket'].resource}"
@@ -30,13 +29,14 @@ class ArchiveBucket:
     def is_complete(self, archive: str) -> bool:
         """Whether an archive is there: its manifest, and the bytes that it records.
 
-        Raises `NotDelivered` where it has other bytes. Builders before this one recorded none.
+        Raises `NotDelivered` where it has other bytes. Where the manifest has no SHA-256, none is
+        compared, as in the stack's guard.
         """
         manifest = self.manifest(archive)
         checksum = self.checksum(archive) if manifest else None
         if manifest is None or checksum is None:
             return False
-        recorded = recorded_checksum(manifest) or checksum
+        recorded = manifest["archive"].get("checksum", checksum)
         if checksum != recorded:
             raise other_bytes(self.name, archive, recorded, checksum)
         return True
@@ -76,18 +76,12 @@ def source_key(digest: str) -> str:
     return f"sources/{digest}.zip"
 
 
-def recorded_checksum(manifest: Mapping[str, Any]) -> str | None:
-    """Return the SHA-256 that a manifest records, None of an earlier builder's."""
-    checksum: str | None = manifest["archive"].get("checksum")
-    return checksum
-
-
-def other_bytes(bucket: str, key: str, recorded: str, there: str) -> NotDelivered:
+def other_bytes(bucket: str, key: str, recorded: str, actual: str) -> NotDelivered:
     """Return the error for an archive that is not the one of its manifest."""
     return NotDelivered(
-        f"s3://{bucket}/{key} has the SHA-256 {there or 'of no builder'}, and its manifest records "
-        f"{recorded}: somebody has replaced it. Delete the archive, and deliver that stage again, "
-        "which builds it"
+        f"s3://{bucket}/{key} has the SHA-256 {actual or 'of no builder'}, and its manifest "
+        f"records {recorded}: somebody has replaced it. Delete the archive, and deliver that stage "
+        "again, which builds it"
     )
 
 
@@ -97,31 +91,13 @@ def stack_name(stage: str) -> str:
 
 
 def stack_outputs(cloudformation: "CloudFormationClient", *, stage: str) -> dict[str, str]:
-    """Return what that stack says of itself, nothing where it was never deployed."""
-    stack = _stack(cloudformation, stage)
-    return {it["OutputKey"]: it["OutputValue"] for it in stack.get("Outputs", ())} if stack else {}
+    """Return the outputs of that stack, none where it was never deployed."""
+    stack = described_stack(cloudformation, stack_name(stage))
+    outputs = stack.get("Outputs", ()) if stack else ()
+    return {output["OutputKey"]: output["OutputValue"] for output in outputs}
 
 
 def model_bucket(cloudformation: "CloudFormationClient", stage: str) -> str | None:
     """Return the name of a stage's bucket, None where the stage was never deployed."""
     outputs = stack_outputs(cloudformation, stage=stage)
     return next((value for name, value in outputs.items() if name.startswith(OUTPUT)), None)
-
-
-def stack_id(cloudformation: "CloudFormationClient", *, stage: str) -> str | None:
-    """Return that stack's id, None where there is none.
-
-    One that was destroyed and deployed again has another id, and another bucket.
-    """
-    stack = _stack(cloudformation, stage)
-    return stack["StackId"] if stack else None
-
-
-def _stack(cloudformation: "CloudFormationClient", stage: str) -> "StackTypeDef | None":
-    try:
-        (stack,) = cloudformation.describe_stacks(StackName=stack_name(stage))["Stacks"]
-    except ClientError as error:
-        if error.response["Error"]["Code"] != "ValidationError":
-            raise
-        return None
-    return stack

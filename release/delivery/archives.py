@@ -2,16 +2,14 @@
 
 import boto3
 
-from endpoint_client import EndpointClient
 from release.delivery import cdk
 from release.delivery.archive_bucket import ArchiveBucket, stack_name, stack_outputs
-from release.delivery.building import POLL_FUNCTION, START_FUNCTION, Builder, Properties
+from release.delivery.building import POLL_FUNCTION, START_FUNCTION, Builder
 from release.delivery.deployment import Deployment
 from release.delivery.errors import NotDelivered
-from release.delivery.moving import Move, advice
+from release.delivery.moving import Properties, moves
 from release.delivery.promotion import promote
 from release.delivery.steps import say, step
-from release.stage_resources import named_archives, prefixes
 
 
 def promote_from(deployment: Deployment, stage: str, *, session: boto3.Session) -> None:
@@ -20,7 +18,7 @@ def promote_from(deployment: Deployment, stage: str, *, session: boto3.Session) 
     `session` is in the other stage's region. Raises `NotDelivered` where there is no such
     bucket, an archive is not what that stage's builder made, or this stage's holds other bytes.
     """
-    deployment.at_rest()
+    deployment.wait_until_at_rest()
     other = deployment.bucket_of(stage, session)
     if other is None:
         raise NotDelivered(
@@ -28,13 +26,14 @@ def promote_from(deployment: Deployment, stage: str, *, session: boto3.Session) 
             "deliver without FROM_STAGE, which builds what is missing"
         )
     with step(f"promote the archives of {stage}"):
+        if deployment.bucket is None:  # the first delivery of a stage creates it
+            deployment.deploy(stack_name(deployment.assembly.stage))
         own = _own_bucket(deployment)
-        archives = deployment.assembly.archives
-        digests = {key: archive.digest for key, archive in archives.items()}
-        for move in _moves(deployment):
-            digests = move.digests(digests, own) | digests
-        for key, digest in sorted(digests.items()):
-            say(f"  {key}: {promote(key, digest=digest, source=other, to=own)}")
+        builds = _builds(deployment, own)
+        needed = builds | _missing_for_moves(deployment, builds, own)
+        for key, properties in sorted(needed.items()):
+            result = promote(key, digest=properties["Digest"], source=other, to=own)
+            say(f"  {key}: {result}")
 
 
 def build(deployment: Deployment) -> None:
@@ -45,99 +44,78 @@ def build(deployment: Deployment) -> None:
     hour. Raises `NotDelivered` with the reason of the first build that fails, or where an
     archive cannot be built again.
     """
-    deployment.at_rest()
+    deployment.wait_until_at_rest()
     assembly, bucket = deployment.assembly, deployment.bucket
-    missing = {
-        key: archive.stack
-        for key, archive in assembly.archives.items()
-        if bucket is None or not bucket.is_complete(key)
-    }
-    moved = _missing_on_the_way(deployment, bucket) if bucket else {}
+    moved = {}
+    if bucket:
+        moved = _missing_for_moves(deployment, _builds(deployment, bucket), bucket)
+    missing = [key for key in assembly.archives if not (bucket and bucket.is_complete(key))]
     if not missing and not moved:
         say("  every archive is there: nothing is built")
         return
-    models = stack_name(assembly.stage)
-    if not deployment.is_deployed(models):
-        deployment.deploy(models)
-    stacks = [*missing.values(), *(stack for stack, _ in moved.values())]
+    deployment.deploy(stack_name(assembly.stage))
+    stacks = {assembly.archives[key].stack for key in missing}
+    if moved:
+        stacks |= {endpoint.stack for endpoint in assembly.endpoints}
     with step("publish what the archives are built from"):
-        published = cdk.publish_assets(assembly.folder, *dict.fromkeys(stacks))
+        published = cdk.publish_assets(assembly.folder, *sorted(stacks))
         if not published.succeeded:
             raise NotDelivered("\n  ".join(published.reasons))
     outputs = stack_outputs(deployment.session.client("cloudformation"), stage=assembly.stage)
-    builds = _builds(deployment, _own_bucket(deployment).name)
-    budget = deployment.time_budget
-    wanted = [builds[key] for key in missing] + [it for _, it in moved.values()]
-    with step(f"build {len(wanted)} of {len(builds) + len(moved)} archives"):
-        for key, (stack, _) in moved.items():
-            say(f"  {key}: while {stack} moves, clients may be sent to it")
+    builds = _builds(deployment, _own_bucket(deployment))
+    with step(f"build {len(missing) + len(moved)} of {len(builds) + len(moved)} archives"):
+        for key in moved:
+            say(f"  {key}: clients may be sent to it while its endpoint moves")
+        builder = Builder(
+            deployment.session.client("lambda"),
+            outputs[START_FUNCTION],
+            outputs[POLL_FUNCTION],
+            deployment.time_budget.build_minutes,
+        )
         try:
-            Builder(
-                deployment.session.client("lambda"),
-                outputs[START_FUNCTION],
-                outputs[POLL_FUNCTION],
-                budget.build_minutes if budget else None,
-            ).build(wanted)
+            builder.build([*(builds[key] for key in missing), *moved.values()])
         except NotDelivered as error:
-            raise NotDelivered(f"{error}{advice(moved)}") from None
+            if not moved:
+                raise
+            raise NotDelivered(
+                f"{error}\n  Needed because clients may be sent there while an endpoint moves: "
+                f"{', '.join(moved)}. Where one cannot be built: deliver the change of release or "
+                "instance type and that of models one after the other"
+            ) from None
 
 
-def _missing_on_the_way(
-    deployment: Deployment, bucket: ArchiveBucket
-) -> dict[str, tuple[str, Properties]]:
-    """Return the archives that are missing for a move: their keys, stacks and builds.
+def _missing_for_moves(
+    deployment: Deployment, builds: dict[str, Properties], bucket: ArchiveBucket
+) -> dict[str, Properties]:
+    """Return the builds of archives that are missing for moves.
 
     Raises `NotDelivered` with all that cannot be built.
     """
-    builds, found, refused = _builds(deployment, bucket.name), {}, []
-    for move in _moves(deployment):
-        for key in move.keys:
-            if key in builds or bucket.is_complete(key):
-                continue
-            try:
-                properties = move.build(key, builds=builds, bucket=bucket)
-                found[key] = (move.endpoint.stack, properties)
-            except NotDelivered as error:
-                refused.append(str(error))
+    missing = {
+        key: build for move in moves(deployment) for key, build in move.missing(builds, bucket)
+    }
+    refused = [str(build) for build in missing.values() if isinstance(build, NotDelivered)]
     if refused:
         raise NotDelivered("\n  ".join(dict.fromkeys(refused)))
-    return found
+    return {key: build for key, build in missing.items() if not isinstance(build, NotDelivered)}
 
 
-def _moves(deployment: Deployment) -> list[Move]:
-    """Return the endpoints that will load from other prefixes than they do."""
-    found, stage = [], deployment.assembly.stage
-    for endpoint in deployment.assembly.endpoints:
-        live, new = deployment.live(endpoint), deployment.new(endpoint)
-        if live is None or prefixes(live) == prefixes(new):
-            continue
-        if not prefixes(live) or not prefixes(new):
-            continue  # it would be hosted in another way, which the guard refuses
-        session = deployment.session
-        client = EndpointClient(stage=stage, endpoint=endpoint.short_name, session=session)
-        named = {client.resolve(model).target_model for model in client.models()}
-        archives = named_archives(new).union(it for it in named if it)
-        found.append(Move(stage, endpoint, prefixes(live) | prefixes(new), archives))
-    return found
-
-
-def _builds(deployment: Deployment, bucket: str) -> dict[str, Properties]:
+def _builds(deployment: Deployment, bucket: ArchiveBucket) -> dict[str, Properties]:
+    """Return the properties of the commit's own builds, by the archives' keys."""
     session, assembly = deployment.session, deployment.assembly
     return assembly.builds(
         {
             "AWS::AccountId": session.client("sts").get_caller_identity()["Account"],
             "AWS::Region": session.region_name,
-            assembly.bucket_import: bucket,
+            assembly.bucket_import: bucket.name,
         }
     )
 
 
 def _own_bucket(deployment: Deployment) -> ArchiveBucket:
-    """Return this stage's bucket; the first delivery of a stage creates it."""
-    if deployment.bucket is None:
-        deployment.deploy(stack_name(deployment.assembly.stage))
+    """Return this stage's bucket, which is deployed."""
     bucket = deployment.bucket
     if bucket is None:
         stack = stack_name(deployment.assembly.stage)
-        raise NotDelivered(f"{stack} says of no bucket that it is the models'")
+        raise NotDelivered(f"{stack} has no output with the name of the models' bucket")
     return bucket

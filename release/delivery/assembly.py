@@ -17,7 +17,7 @@ from release.stage_resources import (
     resolve,
     stack_endpoints,
 )
-from release.tree import Template, Tree, templates
+from release.tree import SUFFIX, Template, Tree, templates
 
 MANIFEST = "manifest.json"
 TOKEN = "ServiceToken"
@@ -72,38 +72,27 @@ class Assembly:
 
     @contextmanager
     def with_template(self, stack: str, template: Template) -> Iterator[Path]:
-        """Give the folder of an assembly of one stack, with another template.
+        """Give the folder of the same assembly, in which one stack has another template.
 
-        It uploads that template and nothing else: what it needs was uploaded when it was deployed.
-        The template is an asset like others, whose key is the hash of its content: under the key of
-        the stack's own, the CLI would take the one for the other.
+        The template is an asset like others, whose key has the hash of its content: under the key
+        of the stack's own, the CLI would take the one for the other.
         """
+        manifest = (self.folder / MANIFEST).read_text()
+        properties = json.loads(manifest)["artifacts"][stack]["properties"]
+        own_hash = Path(properties["stackTemplateAssetObjectUrl"]).stem
         text = json.dumps(template, indent=1)
-        key = hashlib.sha256(text.encode()).hexdigest()
-        manifest = json.loads((self.folder / MANIFEST).read_text())
-        artifact = manifest["artifacts"][stack]
-        properties, own = artifact["properties"], f"{stack}.assets"
-        url = properties["stackTemplateAssetObjectUrl"]
-        properties["stackTemplateAssetObjectUrl"] = f"{url.rpartition('/')[0]}/{key}.json"
-        artifact["dependencies"] = [own]
-        artifact.pop("additionalMetadataFile", None)
-        assets_file = manifest["artifacts"][own]["properties"]["file"]
-        assets = json.loads((self.folder / assets_file).read_text())
-        (asset,) = (
-            asset
-            for asset in assets["files"].values()
-            if asset["source"]["path"] == properties["templateFile"]
-        )
-        for destination in asset["destinations"].values():
-            folder, slash, _ = destination["objectKey"].rpartition("/")
-            destination["objectKey"] = f"{folder}{slash}{key}.json"
-        artifacts = {name: manifest["artifacts"][name] for name in (stack, own)}
+        other_hash = hashlib.sha256(text.encode()).hexdigest()
+        assets = f"{stack}.assets.json"
+        contents = {
+            MANIFEST: manifest.replace(own_hash, other_hash),
+            assets: (self.folder / assets).read_text().replace(own_hash, other_hash),
+            f"{stack}{SUFFIX}": text,
+        }
         with TemporaryDirectory(prefix="delivery-") as folder:
-            for name, content in (
-                (MANIFEST, json.dumps({**manifest, "artifacts": artifacts})),
-                (assets_file, json.dumps({**assets, "files": {key: asset}})),
-                (properties["templateFile"], text),
-            ):
+            for path in self.folder.iterdir():
+                if path.name not in contents:
+                    Path(folder, path.name).symlink_to(path.resolve())
+            for name, content in contents.items():
                 Path(folder, name).write_text(content)
             yield Path(folder)
 

@@ -3,24 +3,18 @@
 import json
 import time
 import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from release.delivery.errors import NotDelivered, Unfinished, expired, explained
-from release.delivery.steps import say
+from release.delivery.moving import Properties
+from release.delivery.steps import say, wait_while
 
 START_FUNCTION, POLL_FUNCTION = "StartFunction", "PollFunction"
 """The outputs of the models' stack that name the functions."""
-
-POLL_SECONDS = 10
-SAY_SECONDS = 60
-
-Properties = dict[str, str]
-"""What one build is given: the properties of its resource in the template."""
 
 
 @dataclass(frozen=True)
@@ -38,91 +32,70 @@ class _Build:
     def name(self) -> str:
         return f"{self.key} ({self.event.get('BuildId', 'not started yet')})"
 
-    @property
-    def minutes(self) -> str:
-        return f"{(time.monotonic() - self.begun) / 60:.0f} min"
-
 
 @dataclass(frozen=True)
 class Builder:
     """The functions `start` and `poll`, through a client of their region.
 
-    A build waits `wait_minutes` for its engines; None is as long as CloudFormation lets it.
+    A build waits `wait_minutes` for its engines.
     """
 
     functions: Any
     start: str
     poll: str
-    wait_minutes: int | None
+    wait_minutes: int
 
     def build(self, archives: Sequence[Properties]) -> None:
         """Build `archives`, and say how it goes.
 
         Raises `NotDelivered` at the first that fails, `Unfinished` where the credentials have
-        expired; the others go on, and are found next time.
+        expired. Both name the builds that go on: the next delivery finds their archives.
         """
-        running: list[_Build] = []
-        for archive in archives:
-            with _naming_others(running):
+        running: dict[str, _Build] = {}
+        try:
+            for archive in archives:
                 build = self._started(archive)
-            if "Deadline" in build.event:
-                running.append(build)
-        reported = time.monotonic()
-        while running:
-            running = self._still_running(running)
-            if running and time.monotonic() - reported >= SAY_SECONDS:
-                reported = time.monotonic()
-                say(f"  {running[0].minutes}: {', '.join(it.name for it in running)}")
-            if running:
-                time.sleep(POLL_SECONDS)
+                if "Deadline" in build.event:
+                    running[build.key] = build
+            wait_while("builds", lambda: self._polled(running))
+        except (NotDelivered, Unfinished) as error:
+            others = [build.name for build in running.values() if "BuildId" in build.event]
+            lines = [
+                str(error),
+                *([f"goes on in CodeBuild: {', '.join(others)}"] if others else []),
+            ]
+            raise type(error)("\n  ".join(lines)) from None
 
     def _started(self, properties: Properties) -> _Build:
-        wait = {} if self.wait_minutes is None else {"WaitMinutes": str(self.wait_minutes)}
         event = {
             "RequestType": "Create",
             "RequestId": str(uuid.uuid4()),
-            "ResourceProperties": {**properties, **wait},
+            "ResourceProperties": {**properties, "WaitMinutes": str(self.wait_minutes)},
         }
-        return _Build({**event, **self._asked(self.start, event)}, time.monotonic())
+        return _Build({**event, **self._invoke(self.start, event)}, time.monotonic())
 
-    def _still_running(self, builds: Sequence[_Build]) -> list[_Build]:
-        running: list[_Build] = []
-        for number, build in enumerate(builds):
-            with _naming_others([*running, *builds[number + 1 :]], asked=build):
-                answer = self._asked(self.poll, build.event)
+    def _polled(self, running: dict[str, _Build]) -> str | None:
+        """Poll every build, and remove those that have ended; return the names of the others."""
+        for key, build in list(running.items()):
+            try:
+                answer = self._invoke(self.poll, build.event)
+            except NotDelivered:
+                del running[key]
+                raise
+            running[key] = replace(build, event={**build.event, **answer})
             if answer["IsComplete"]:
-                say(f"  built {build.key} ({build.minutes})")
-                continue
-            polled = replace(build, event={**build.event, **answer})
-            if polled.name != build.name:
-                say(f"  builds {polled.name}")
-            running.append(polled)
-        return running
+                del running[key]
+                say(f"  built {key} ({(time.monotonic() - build.begun) / 60:.0f} min)")
+        return ", ".join(build.name for build in running.values()) or None
 
-    def _asked(self, function: str, event: dict[str, Any]) -> dict[str, Any]:
-        """Return a function's answer.
-
-        Raises `NotDelivered` with what it failed with, `Unfinished` as `build` does.
-        """
+    def _invoke(self, function: str, event: dict[str, Any]) -> dict[str, Any]:
+        """Return a function's answer. Raises `NotDelivered` and `Unfinished` as `build` does."""
         try:
             answer = self.functions.invoke(FunctionName=function, Payload=json.dumps(event))
         except (BotoCoreError, ClientError) as error:
             raise (Unfinished if expired(error) else NotDelivered)(explained(error)) from None
-        told: dict[str, Any] = json.loads(answer["Payload"].read())
+        payload: dict[str, Any] = json.loads(answer["Payload"].read())
         if "FunctionError" in answer:
             key = event["ResourceProperties"]["Key"]
-            raise NotDelivered(f"{key}: {told['errorMessage']}")
-        return told
-
-
-@contextmanager
-def _naming_others(builds: Sequence[_Build], *, asked: _Build | None = None) -> Iterator[None]:
-    """Let a failure say which builds go on: also the one `asked` for, where nobody could ask."""
-    try:
-        yield
-    except (NotDelivered, Unfinished) as error:
-        unknown = [asked] if asked and isinstance(error, Unfinished) else []
-        others = ", ".join(it.name for it in (*unknown, *builds) if "BuildId" in it.event)
-        raise type(error)(
-            f"{error}\n  goes on in CodeBuild: {others}" if others else str(error)
-        ) from None
+            raise NotDelivered(f"{key}: {payload['errorMessage']}")
+        return payload

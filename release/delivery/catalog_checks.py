@@ -1,16 +1,14 @@
 """The catalog before and after a deploy: entries that were deleted, or changed by hand."""
 
-from release.delivery import under_way
-from release.delivery.catalog_differences import (
-    Difference,
-    Kind,
-    differences,
-    restore,
-)
+from collections.abc import Iterable
+
+from release.delivery.catalog_differences import Difference, differences, restore
 from release.delivery.deployment import Deployment
 from release.delivery.errors import ChangedByHand
+from release.delivery.stack_status import not_complete
 from release.delivery.steps import say
 from release.stage_resources import catalog_entries
+from release.tree import Template
 
 
 def check_before(deployment: Deployment) -> None:
@@ -22,32 +20,26 @@ def check_before(deployment: Deployment) -> None:
     """
     endpoints = deployment.assembly.endpoints
     cloudformation = deployment.session.client("cloudformation")
-    failed = under_way.not_complete(cloudformation, (it.stack for it in endpoints))
+    failed = not_complete(cloudformation, (endpoint.stack for endpoint in endpoints))
     live = {
-        it.short_name: template
-        for it in endpoints
-        if it.stack not in failed and (template := deployment.live(it))
-    }
-    new = {
-        name: value
+        endpoint.short_name: template
         for endpoint in endpoints
-        for name, value in catalog_entries(deployment.new(endpoint)).items()
+        if endpoint.stack not in failed and (template := deployment.live(endpoint))
     }
-    deployed = {
-        name: value
-        for template in live.values()
-        for name, value in catalog_entries(template).items()
-    }
+    deployed = _declared(live.values())
+    new = _declared(deployment.new(endpoint) for endpoint in endpoints)
     ssm = deployment.session.client("ssm")
+    changed = [
+        difference
+        for difference in differences(ssm, deployment.assembly.stage, live)
+        if not difference.is_published_copy
+    ]
     stay = []
-    found = differences(ssm, deployment.assembly.stage, live)
-    for difference in _restored(deployment, [it for it in found if not it.is_published_copy]):
-        if difference.kind is Kind.FOREIGN:
-            if difference.parameter not in new:  # else preflight has named it
-                stay.append(difference)
-        elif deployed[difference.parameter] == new.get(difference.parameter):
+    for difference in _restored(deployment, changed):
+        name = difference.parameter
+        if deployed.get(name) == new.get(name):
             stay.append(difference)
-        else:
+        elif difference.declared:
             say(f"! {difference.text}: this delivery changes it to what the commit declares")
     _refuse(stay, "nothing was deployed, and a deploy would not change it")
 
@@ -58,33 +50,34 @@ def check_after(deployment: Deployment) -> None:
     The commit's archives are built by now: no entry has to name a published copy.
     """
     assembly = deployment.assembly
-    new = {it.short_name: deployment.new(it) for it in assembly.endpoints}
-    found = differences(deployment.session.client("ssm"), assembly.stage, new)
-    _refuse(_restored(deployment, found), "everything is deployed, but for this")
+    new = {endpoint.short_name: deployment.new(endpoint) for endpoint in assembly.endpoints}
+    changed = differences(deployment.session.client("ssm"), assembly.stage, new)
+    _refuse(_restored(deployment, changed), "everything is deployed, but for this")
 
 
-def _restored(deployment: Deployment, found: list[Difference]) -> list[Difference]:
+def _declared(templates: Iterable[Template]) -> dict[str, str]:
+    return {
+        name: value for template in templates for name, value in catalog_entries(template).items()
+    }
+
+
+def _restored(deployment: Deployment, changed: list[Difference]) -> list[Difference]:
     """Write the entries that a delivery may write; return the other differences."""
-    repairable = [it for it in found if it.repairable or it.is_published_copy]
+    repairable = [each for each in changed if each.repairable or each.is_published_copy]
     restore(deployment.session.client("ssm"), repairable)
     for difference in repairable:
         say(f"! {difference.text}: written again, as it was deployed")
-    return [it for it in found if it not in repairable]
+    return [each for each in changed if each not in repairable]
 
 
-def _refuse(found: list[Difference], what: str) -> None:
-    """Say what was published on purpose; raise `ChangedByHand` with the rest."""
-    wrong = []
-    for difference in found:
-        if difference.kind is Kind.FOREIGN and difference.by_command:
-            say(f"! {difference.text}")
+def _refuse(changed: list[Difference], summary: str) -> None:
+    """Say which models the commit does not have; raise `ChangedByHand` with the rest."""
+    lines = []
+    for difference in changed:
+        if difference.declared is None:
+            say(f"! {difference.text}: {difference.command}")
         else:
-            wrong.append(difference)
-    if wrong:
-        lines = [f"{it.text}\n    {it.command}" for it in wrong]
-        keep = (
-            "To keep the catalog's version instead, deliver a commit that has it: revert the "
-            "model's change"
-        )
-        kept = [keep] if any(it.kind is Kind.OTHER for it in wrong) else []
-        raise ChangedByHand("\n  ".join([what, *lines, *kept]))
+            lines += [difference.text, f"  {difference.command}"]
+    if lines:
+        keep = "To keep the catalog's version instead, deliver a commit that has it"
+        raise ChangedByHand("\n  ".join([summary, *lines, keep]))

@@ -1,10 +1,9 @@
 """How a stage's catalog differs from what its templates declare."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from release import parameters
@@ -13,36 +12,26 @@ from release.tree import Template
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
-    from mypy_boto3_ssm.type_defs import ParameterHistoryTypeDef
 
 Entry = dict[str, Any]
 """The value of a catalog parameter: `model`, `version`, `endpoint`, `target_model`, `signature`."""
-
-
-class Kind(StrEnum):
-    """What is wrong with a catalog entry."""
-
-    MISSING = "missing"
-    FOREIGN = "foreign"
-    OTHER = "other version"
 
 
 @dataclass(frozen=True)
 class Difference:
     """A model whose catalog entry is not the declared one.
 
-    `declared` is None for a foreign entry, `current` for a missing one. `time` and `user` are of
-    the entry's last change. `by_command` is whether `tritonsm` made it (`publish`, `rollback`).
+    `declared` is None where the templates do not have the model; `current` is None for a missing
+    entry, and empty for a broken one. `time` and `user` are of the entry's last change.
+    `command` ends the difference.
     """
 
-    kind: Kind
     parameter: str
     declared: Entry | None
     current: Entry | None
+    command: str
     time: datetime | None = None
     user: str | None = None
-    by_command: bool = False
-    command: str = ""
 
     @property
     def model(self) -> str:
@@ -53,8 +42,7 @@ class Difference:
     def repairable(self) -> bool:
         """Whether a delivery may write the declared entry: nobody can mean it to be otherwise.
 
-        A single-model endpoint has one archive, whatever its entry says. A value that is not an
-        entry is an empty one here.
+        A single-model endpoint has one archive, whatever its entry says.
         """
         return self.declared is not None and (
             not self.current or self.declared["target_model"] is None
@@ -72,7 +60,7 @@ class Difference:
 
     @property
     def text(self) -> str:
-        """Return what differs, since when and by whom."""
+        """Return the difference, since when and by whom."""
         if self.current is None:
             return f"{self.model}: the catalog has no entry"
         changed = f"since {self.time:%F %T %Z}, by {self.user}"
@@ -114,57 +102,15 @@ def restore(ssm: "SSMClient", repairable: Iterable[Difference]) -> None:
         )
 
 
-def same(one: Entry, other: Entry) -> bool:
-    """Whether two entries send clients to the same archive: a published one is another."""
-    compared = ("version", "endpoint", "target_model", "signature")
-    return all(one.get(name) == other.get(name) for name in compared)
-
-
-def _of_endpoint(
-    ssm: "SSMClient", stage: str, endpoint: str, declared: Mapping[str, str]
-) -> Iterable[Difference]:
-    pages = ssm.get_paginator("get_parameters_by_path").paginate(
-        Path=f"{parameters.ROOT}{stage}/{endpoint}"
-    )
-    current = {it["Name"]: parse_entry(it["Value"]) for page in pages for it in page["Parameters"]}
-    for name in sorted({*declared, *current}):
-        want = json.loads(declared[name]) if name in declared else None
-        have = current.get(name)
-        if have is None:
-            yield Difference(Kind.MISSING, name, want, None, command=f"make deliver STAGE={stage}")
-        elif want is None or not same(want, have):
-            yield _changed(ssm, stage, name, want, have)
-
-
-def _changed(
-    ssm: "SSMClient", stage: str, name: str, declared: Entry | None, current: Entry
-) -> Difference:
-    """Return the difference, with its time and user (GetParameterHistory)."""
-    pages = ssm.get_paginator("get_parameter_history").paginate(Name=name)
-    versions = sorted((it for page in pages for it in page["Parameters"]), key=_number)
-    last = versions[-1]
-    by_command = last.get("Description", "").endswith((", published", ", rolled back"))
-    _, _, _, endpoint, model = name.split("/")
-    where = f"{stage} {endpoint}"
-    if declared is None:
-        command = f"aws ssm delete-parameter --name {name}"
-    elif not current or declared["version"] == current["version"]:
-        command = f"make deliver STAGE={stage}"
-    elif any(same(declared, parse_entry(it["Value"])) for it in versions):
-        command = f"tritonsm rollback {where} {model} --to {declared['version']}"
-    else:
-        command = f"tritonsm publish {where} models/{model}"
-    return Difference(
-        Kind.OTHER if declared else Kind.FOREIGN,
-        *(name, declared, current),
-        *(last["LastModifiedDate"].astimezone(UTC), last["LastModifiedUser"]),
-        by_command=by_command,
-        command=command,
-    )
-
-
-def _number(version: "ParameterHistoryTypeDef") -> int:
-    return version["Version"]
+def current_entries(ssm: "SSMClient", stage: str, endpoint: str) -> dict[str, Entry]:
+    """Return an endpoint's entries by their parameters, empty ones for values that are none."""
+    path = f"{parameters.ROOT}{stage}/{endpoint}"
+    pages = ssm.get_paginator("get_parameters_by_path").paginate(Path=path)
+    return {
+        parameter["Name"]: parse_entry(parameter["Value"])
+        for page in pages
+        for parameter in page["Parameters"]
+    }
 
 
 def parse_entry(value: str) -> Entry:
@@ -177,3 +123,42 @@ def parse_entry(value: str) -> Entry:
         return {}
     is_entry = all(isinstance(text, str) for text in texts) and isinstance(signature, dict)
     return entry if is_entry and isinstance(archive, str | None) else {}
+
+
+def _of_endpoint(
+    ssm: "SSMClient", stage: str, endpoint: str, template_entries: Mapping[str, str]
+) -> Iterator[Difference]:
+    all_current = current_entries(ssm, stage, endpoint)
+    for name in sorted({*template_entries, *all_current}):
+        value, current = template_entries.get(name), all_current.get(name)
+        declared = json.loads(value) if value else None
+        if current is None:
+            yield Difference(name, declared, None, f"make deliver STAGE={stage}")
+        elif declared is None or not _same(declared, current):
+            yield _changed(ssm, name, declared, current)
+
+
+def _changed(ssm: "SSMClient", name: str, declared: Entry | None, current: Entry) -> Difference:
+    """Return the difference, with its time and user (GetParameterHistory)."""
+    pages = ssm.get_paginator("get_parameter_history").paginate(Name=name)
+    versions = [version for page in pages for version in page["Parameters"]]
+    last = max(versions, key=lambda version: version["Version"])
+    _, _, stage, endpoint, model = name.split("/")
+    if declared is None:
+        command = f"aws ssm delete-parameter --name {name}"
+    elif not current or declared["version"] == current["version"]:
+        command = f"make deliver STAGE={stage}"
+    elif any(_same(declared, parse_entry(version["Value"])) for version in versions):
+        command = f"tritonsm rollback {stage} {endpoint} {model} --to {declared['version']}"
+    else:
+        command = f"tritonsm publish {stage} {endpoint} models/{model}"
+    return Difference(
+        *(name, declared, current, command),
+        *(last["LastModifiedDate"].astimezone(UTC), last["LastModifiedUser"]),
+    )
+
+
+def _same(one: Entry, other: Entry) -> bool:
+    """Whether two entries send clients to the same archive: a published one is another."""
+    compared = ("version", "endpoint", "target_model", "signature")
+    return all(one.get(name) == other.get(name) for name in compared)

@@ -1,17 +1,18 @@
-"""What a delivery asks of the cdk CLI."""
+"""The commands of the cdk CLI that a delivery runs."""
 
 from pathlib import Path
 
 import cdk_cli
 
 
-def deploy(assembly: Path, *stacks: str) -> cdk_cli.Result:
+def deploy(assembly: Path, *stacks: str, exclusively: bool = False) -> cdk_cli.Result:
     """Deploy stacks of an assembly, those that do not need each other side by side.
 
-    When one fails, the CLI waits for those that it has begun.
+    With `exclusively`, stacks that they depend on are not deployed. When one fails, the CLI waits
+    for those that it has begun.
     """
-    at_once = "--concurrency", str(len(stacks))
-    return _run("deploy", assembly, stacks, *at_once, "--require-approval", "never")
+    options = ["--concurrency", str(len(stacks)), "--require-approval", "never"]
+    return _run("deploy", assembly, stacks, *options, *(["--exclusively"] * exclusively))
 
 
 def publish_assets(assembly: Path, *stacks: str) -> cdk_cli.Result:

@@ -1,28 +1,24 @@
 """Deliver a commit to a stage, and roll back to an earlier one."""
 
-from collections.abc import Iterable
-
 import boto3
 
-import stage_record
 from release.checkouts import Clone
 from release.delivery import golden
-from release.delivery.archive_bucket import model_bucket, stack_id
 from release.delivery.archives import build, promote_from
 from release.delivery.assembly import synthesised
 from release.delivery.catalog_checks import check_before
 from release.delivery.deploying import deploy
 from release.delivery.deployment import Deployment
-from release.delivery.errors import NotDelivered
+from release.delivery.errors import DeliveryError, NotDelivered
 from release.delivery.first_step import ask_the_account
 from release.delivery.history import History
-from release.delivery.lost_exports import refuse_lost_exports
 from release.delivery.order import refuse_older, require_delivered
 from release.delivery.recording import recorded
 from release.delivery.steps import say
 from release.delivery.verifying import verify
+from release.plan import plan
+from release.preflight import capacity_errors
 from release.tree import Tree
-from stage_record import Event
 
 DIRTY = (
     "the working tree has changes that are in no commit, so nobody could roll back to them: "
@@ -47,7 +43,7 @@ def deliver(
     Raises `NotDelivered`, `DeliveredWrong` and `ChangedByHand`.
     """
     for name in filter(None, (stage, from_stage)):
-        clone.stage(name)  # what is written wrong is said before what is not committed
+        clone.stage(name)  # a stage's mistakes are said before what is not committed
     commit = clone.committed()
     if commit is None:
         raise NotDelivered(DIRTY)
@@ -62,8 +58,9 @@ def deliver(
         session = _session(clone, stage)
         ask_the_account(clone, assembly, session, anyway=ignore_preflight)
         deployment = Deployment(assembly, session)
-        deployment.at_rest()  # raises before anything is recorded or copied
-        deployment.say_how_long()
+        deployment.wait_until_at_rest()  # raises before anything is recorded or copied
+        for line in deployment.time_budget.lines():
+            say(line)
         if from_stage is not None:
             promote_from(deployment, from_stage, session=_session(clone, from_stage))
         check_before(deployment)
@@ -92,8 +89,7 @@ def roll_back(
         synthesised(tree, stage) as assembly,
     ):
         deployment = Deployment(assembly, _session(tree, stage))
-        refuse_lost_exports(deployment)
-        deployment.at_rest()
+        deployment.wait_until_at_rest()
         check_before(deployment)
         action = "rollback-stage"
         with recorded(
@@ -106,22 +102,17 @@ def _put_in_place(deployment: Deployment, history: History, tree: Tree) -> list[
     """Return the models that were not invoked."""
     build(deployment)
     history.refuse_superseded()
-    deploy(deployment)
-    return verify(deployment, tree.models)
+    try:
+        deploy(deployment)
+        return verify(deployment, tree.models)
+    except DeliveryError as error:
+        message, folder = str(error), deployment.assembly.folder
+        fixes = capacity_errors.advice(message, plan(folder), tree, deployment.session)
+        raise type(error)("\n  ".join([message, *fixes])) from error.__cause__
 
 
 def _history(tree: Tree, stage: str) -> History:
-    session = _session(tree, stage)
-    cloudformation, s3 = session.client("cloudformation"), session.client("s3")
-
-    def events() -> Iterable[Event]:
-        bucket = model_bucket(cloudformation, stage)
-        return stage_record.read(s3, bucket) if bucket else ()
-
-    def models_stack() -> str | None:
-        return stack_id(cloudformation, stage=stage)
-
-    return History(session.client("ssm"), stage, models_stack=models_stack, events=events)
+    return History(_session(tree, stage).client("ssm"), stage)
 
 
 def _session(tree: Tree, stage: str) -> boto3.Session:

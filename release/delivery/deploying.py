@@ -2,7 +2,6 @@
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from endpoint_client import EndpointError
 from release.delivery.deployment import Deployment
 from release.delivery.errors import (
     DeliveredWrong,
@@ -16,62 +15,70 @@ from release.delivery.steps import say
 from release.stack_template import stack_template
 from release.tree import Template
 
+FAILURES = (Unfinished, DeliveredWrong, BotoCoreError, ClientError)
+
 
 def deploy(deployment: Deployment) -> None:
-    """Deploy every stack, after what an earlier delivery has begun.
+    """Deploy every stack, after operations that are in progress.
 
     A scaled variant that gets other instances may not be registered for scaling then: its stack
     is deployed twice, first as it is without that scaling. CloudFormation deletes last, so that
     the new template without it would not do.
 
     Raises `NotDelivered` with CloudFormation's reasons, once what was scaled is scaled again,
-    and `DeliveredWrong` where it is not; `RollbackFailed` where CloudFormation could not bring
-    a stack back; `Unfinished` where CloudFormation goes on or nobody can ask, such as after the
-    credentials have expired.
+    and `DeliveredWrong` where it is not; `RollbackFailed` where CloudFormation could not roll back
+    a stack; `Unfinished` where CloudFormation goes on, or AWS does not answer any more.
     """
+    deployment.wait_until_at_rest()
+    stacks = tuple(deployment.assembly.templates)
     begun: list[Unscaled] = []
-    stacks = deployment.at_rest()
     try:
         with unfinished(may_be_updating(stacks)):
             for endpoint in deployment.assembly.endpoints:
                 live, new = deployment.live(endpoint), deployment.new(endpoint)
-                if live and (it := unscaled(endpoint, live, new)):
-                    say(f"  {endpoint.name} is deployed twice: first {it.variants} without scaling")
-                    begun.append(it)
-                    _deploy_template(deployment, it, it.without)
+                if live and (between := unscaled(endpoint, live, new)):
+                    say(f"  {between}: the stack is deployed twice, first without scaling")
+                    begun.append(between)
+                    _deploy_template(deployment, between, between.without)
             deployment.deploy(*stacks)
     except NotDelivered as error:
-        scaled = _scaled_again(deployment, begun, error)
-        raise NotDelivered("\n  ".join([str(error), *scaled])) from None
-    except (Unfinished, DeliveredWrong, BotoCoreError, ClientError, EndpointError) as error:
+        try:
+            scaled = [_scale_again(deployment, between) for between in begun]
+        except (*FAILURES, NotDelivered) as failure:
+            raise _may_be_unscaled(begun, str(error), failure) from None
+        raise NotDelivered("\n  ".join([str(error), *filter(None, scaled)])) from None
+    except FAILURES as failure:
         if not begun:
             raise
-        raise _kind(error)("\n  ".join([str(error), *(it.left for it in begun)])) from None
+        raise _may_be_unscaled(begun, failure) from None
 
 
-def _scaled_again(
-    deployment: Deployment, begun: list[Unscaled], because: NotDelivered
-) -> list[str]:
-    """Bring scaling back where a stack was rolled back to what it is without; say so."""
-    said = []
-    cloudformation = deployment.session.client("cloudformation")
-    for it in begun:
-        try:
-            with unfinished(may_be_updating([it.endpoint.stack])):
-                if stack_template(cloudformation, it.endpoint.stack) != it.without:
-                    continue  # it has its new template, or the first deploy was rolled back too
-                _deploy_template(deployment, it, it.live)
-        except (Unfinished, DeliveredWrong, NotDelivered, ClientError, EndpointError) as error:
-            raise _kind(error)(f"{because}\n  {it.left}\n  {error}") from None
-        said.append(f"{it.endpoint.name}: {it.variants} scales again, as before")
-    return said
+def _scale_again(deployment: Deployment, between: Unscaled) -> str:
+    """Bring scaling back where a stack was rolled back to the template without it.
+
+    Elsewhere it has its new template, or the first deploy was rolled back, too.
+    """
+    stack = between.endpoint.stack
+    with unfinished(may_be_updating([stack])):
+        if stack_template(deployment.session.client("cloudformation"), stack) != between.without:
+            return ""
+        _deploy_template(deployment, between, between.live)
+    return f"{between} scales again, as before"
 
 
-def _deploy_template(deployment: Deployment, it: Unscaled, template: Template) -> None:
-    with deployment.assembly.with_template(it.endpoint.stack, template) as folder:
-        deployment.deploy(it.endpoint.stack, assembly=folder)
+def _may_be_unscaled(begun: list[Unscaled], *reasons: str | Exception) -> Exception:
+    """Return the last of the reasons as an error that names what may not be scaled."""
+    left = (
+        f"{between} may run without scaling, with the instances that it has, until the stage is "
+        "delivered again"
+        for between in begun
+    )
+    last = reasons[-1]
+    kind = type(last) if isinstance(last, (Unfinished, DeliveredWrong)) else DeliveredWrong
+    return kind("\n  ".join([*map(str, reasons), *left]))
 
 
-def _kind(error: Exception) -> type[Exception]:
-    """Return how a deploy of which a part was done ends with `error`."""
-    return type(error) if isinstance(error, (Unfinished, DeliveredWrong)) else DeliveredWrong
+def _deploy_template(deployment: Deployment, between: Unscaled, template: Template) -> None:
+    stack = between.endpoint.stack
+    with deployment.assembly.with_template(stack, template) as folder:
+        deployment.deploy(stack, assembly=folder)

@@ -1,4 +1,4 @@
-"""An assembly on its way to its stage: what is live of it, and the deploy of a stack."""
+"""An assembly on its way to its stage: what is live of it, and the deploy of its stacks."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,9 +6,10 @@ from pathlib import Path
 import boto3
 from botocore.exceptions import ClientError
 
-from release.delivery import cdk, under_way
+from release.delivery import cdk
 from release.delivery.archive_bucket import ArchiveBucket, model_bucket
 from release.delivery.assembly import Assembly
+from release.delivery.endpoint_state import wait_for_endpoints
 from release.delivery.errors import (
     NotDelivered,
     RollbackFailed,
@@ -18,9 +19,11 @@ from release.delivery.errors import (
     unfinished,
 )
 from release.delivery.stack_failures import newest_events, reasons_since
-from release.delivery.steps import say, step
+from release.delivery.stack_status import in_progress, rollback_failed, wait_for_stacks
+from release.delivery.steps import step
 from release.delivery.stuck_rollback import stuck_rollback
 from release.delivery.time_budget import TimeBudget
+from release.preflight.running_endpoints import described_endpoint
 from release.stack_template import stack_template
 from release.stage_resources import StackEndpoint
 from release.tree import Template
@@ -33,14 +36,9 @@ class Deployment:
     assembly: Assembly
     session: boto3.Session
 
-    def say_how_long(self) -> None:
-        """Say what each part may take, as the app has summed it up."""
-        for line in self.time_budget.lines() if self.time_budget else ():
-            say(line)
-
     @property
-    def time_budget(self) -> TimeBudget | None:
-        """What each part may take; None where the app does not say."""
+    def time_budget(self) -> TimeBudget:
+        """What each part may take."""
         return TimeBudget.read(self.assembly.folder)
 
     @property
@@ -62,71 +60,57 @@ class Deployment:
 
         A stack whose first deploy failed has a template, and no endpoint.
         """
-        if under_way.description_of(self.session.client("sagemaker"), endpoint.name) is None:
+        if described_endpoint(self.session.client("sagemaker"), endpoint.name) is None:
             return None
         return stack_template(self.session.client("cloudformation"), endpoint.stack)
 
-    def is_deployed(self, stack: str) -> bool:
-        """Whether a deploy would change no resource of a stack, whose last one has succeeded."""
-        cloudformation = self.session.client("cloudformation")
-        new = self.assembly.templates[stack]
-        return under_way.is_complete(cloudformation, stack) and new == stack_template(
-            cloudformation, stack
-        )
+    def wait_until_at_rest(self) -> None:
+        """Wait for operations that are in progress: what is live is read after that.
 
-    def at_rest(self) -> tuple[str, ...]:
-        """Return all stacks once nothing changes any more of them: what is live is read then.
-
-        Raises `NotDelivered` where CloudFormation could not roll one of them back.
+        Raises `NotDelivered` where CloudFormation could not roll a stack back.
         """
         stacks = tuple(self.assembly.templates)
         cloudformation = self.session.client("cloudformation")
         with unfinished(may_be_updating(stacks)):
-            under_way.wait_for_stacks(cloudformation, stacks)
-            if stuck := under_way.rollback_failed(cloudformation, stacks):
-                raise NotDelivered("\n  ".join(["Nothing was changed", *self._ways_on(stuck)]))
-            names = [it.name for it in self.assembly.endpoints]
-            under_way.wait_for_endpoints(self.session.client("sagemaker"), names)
-        return stacks
+            wait_for_stacks(cloudformation, stacks)
+            if stuck := rollback_failed(cloudformation, stacks):
+                raise NotDelivered("\n  ".join(["Nothing was changed", *self._stuck(stuck)]))
+            names = [endpoint.name for endpoint in self.assembly.endpoints]
+            wait_for_endpoints(self.session.client("sagemaker"), names)
 
     def deploy(self, *stacks: str, assembly: Path | None = None) -> None:
-        """Deploy some stacks, of the folder of another assembly if one is given.
+        """Deploy some stacks; of the folder of another assembly, these alone.
 
         Raises `NotDelivered` with CloudFormation's reasons, `RollbackFailed` where a stack could
         not be rolled back, `Unfinished` where CloudFormation goes on.
         """
         cloudformation = self.session.client("cloudformation")
         with unfinished(may_be_updating(stacks)):
-            events = newest_events(cloudformation, stacks)
+            newest = newest_events(cloudformation, stacks)
             with step(f"cdk deploy: {', '.join(stacks)}"):
-                deployed = cdk.deploy(assembly or self.assembly.folder, *stacks)
-                if deployed.succeeded:
+                folder = assembly or self.assembly.folder
+                result = cdk.deploy(folder, *stacks, exclusively=assembly is not None)
+                if result.succeeded:
                     return
                 try:
-                    going_on = under_way.in_progress(cloudformation, stacks)
-                    stuck = under_way.rollback_failed(cloudformation, stacks)
-                    reasons = reasons_since(cloudformation, stacks, events)
+                    operations = in_progress(cloudformation, stacks)
+                    stuck = rollback_failed(cloudformation, stacks)
+                    reasons = reasons_since(cloudformation, newest)
                 except ClientError as error:
                     raise Unfinished(
                         "the cdk CLI failed, and CloudFormation may still be updating: "
                         f"{explained(error)}"
                     ) from error
-                if going_on:
+                if operations:
                     raise Unfinished(
                         "the cdk CLI failed, and CloudFormation is still updating "
-                        f"{', '.join(going_on)}"
+                        f"{', '.join(operations)}"
                     )
                 if stuck:
                     first = reasons[:1]  # the others are of the rollback
-                    raise RollbackFailed("\n  ".join([*first, *self._ways_on(stuck)]))
-                raise NotDelivered("\n  ".join(reasons or deployed.reasons))
+                    raise RollbackFailed("\n  ".join([*first, *self._stuck(stuck)]))
+                raise NotDelivered("\n  ".join(reasons or result.reasons))
 
-    def _ways_on(self, stuck: list[str]) -> list[str]:
-        """Return for each stack in UPDATE_ROLLBACK_FAILED what failed, and what to run."""
-        endpoints = {it.stack: it for it in self.assembly.endpoints}
+    def _stuck(self, stacks: list[str]) -> list[str]:
         cloudformation = self.session.client("cloudformation")
-        sagemaker = self.session.client("sagemaker")
-        return [
-            str(stuck_rollback(cloudformation, sagemaker, stack, endpoints.get(stack)))
-            for stack in stuck
-        ]
+        return [stuck_rollback(cloudformation, stack) for stack in stacks]

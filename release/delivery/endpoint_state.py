@@ -1,27 +1,28 @@
-"""Whether an endpoint serves what was deployed."""
+"""The state of an endpoint: whether it changes, and whether it serves what was deployed."""
 
-import time
-from collections.abc import Mapping
+from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from release.delivery.errors import Unfinished
-from release.delivery.steps import say
-from release.delivery.stuck_rollback import MovedEndpoint
-from release.delivery.under_way import AT_REST, description_of
+from release.delivery.steps import wait_while
+from release.preflight.running_endpoints import described_endpoint
 from release.stage_resources import StackEndpoint
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_sagemaker import SageMakerClient
 
-POLL_SECONDS = 5.0
+AT_REST = ("InService", "Failed", "OutOfService", "UpdateRollbackFailed")
+"""Statuses of an endpoint that is not changing (SageMaker API reference, DescribeEndpoint)."""
 SCALING = ("Updating", "RollingBack")
 """Scaling sets these too; an update to another configuration has a PendingDeploymentSummary beside
 them (SageMaker API reference, DescribeEndpoint)."""
+RUNBOOK = 'docs/runbook.md, "An update was rolled back in silence"'
 
 
 class EndpointFault(NamedTuple):
-    """What is wrong with an endpoint.
+    """A fault of an endpoint.
 
     No update repairs one that `must_be_created`, so that no earlier commit can be deployed to it.
     """
@@ -30,36 +31,37 @@ class EndpointFault(NamedTuple):
     must_be_created: bool = False
 
 
-def what_is_wrong(
+def wait_for_endpoints(sagemaker: "SageMakerClient", names: Iterable[str]) -> None:
+    """Wait until none of the endpoints is changing: SageMaker refuses a second update."""
+    for name in names:
+        wait_while(name, partial(_change, sagemaker, name))
+
+
+def endpoint_fault(
     sagemaker: "SageMakerClient",
     cloudformation: "CloudFormationClient",
     endpoint: StackEndpoint,
     *,
     deadline: float,
 ) -> EndpointFault | None:
-    """Wait while an endpoint is updated; return what is wrong with it, None if nothing is.
+    """Wait while an endpoint is updated; return its fault, None where it has none.
 
-    Raises `Unfinished` where it still is at `deadline`, as `time.monotonic` counts.
+    Raises `Unfinished` where it is still updated at `deadline`, as `time.monotonic` counts.
 
     SageMaker can roll an update back and still answer InService, with the configuration of before:
     tools that wait for InService take that for success
     (https://github.com/hashicorp/terraform-provider-aws/issues/48997). So the configuration is
     compared with the one that CloudFormation made.
     """
-    description, shown = description_of(sagemaker, endpoint.name), ""
-    while description and _is_updated(description) and time.monotonic() < deadline:
-        if shown != description["EndpointStatus"]:
-            shown = description["EndpointStatus"]
-            say(f"  {endpoint.name} is {shown}")
-        time.sleep(POLL_SECONDS)
-        description = description_of(sagemaker, endpoint.name)
+    update = partial(_change, sagemaker, endpoint.name, scaling=False)
+    if status := wait_while(endpoint.name, update, deadline=deadline):
+        raise Unfinished(f"everything is deployed, and {endpoint.name} is {status} for too long")
+    description = described_endpoint(sagemaker, endpoint.name)
     if description is None:
         return _to_be_created(endpoint, "does not exist: somebody deleted it")
-    status, serving = description["EndpointStatus"], description["EndpointConfigName"]
+    status = description["EndpointStatus"]
     reason = description.get("FailureReason")
     because = f": {reason}" if reason else ""
-    if _is_updated(description):
-        raise Unfinished(f"everything is deployed, and {endpoint.name} is {status} for too long")
     if status == "Failed":
         return _to_be_created(endpoint, f"has failed, and SageMaker can only delete it{because}")
     if status not in ("InService", *SCALING):
@@ -67,16 +69,13 @@ def what_is_wrong(
     resource = cloudformation.describe_stack_resource(
         StackName=endpoint.stack, LogicalResourceId=endpoint.config
     )["StackResourceDetail"]
-    config_arn = resource.get("PhysicalResourceId", "")
-    deployed = config_arn.rpartition("/")[2]
+    deployed = resource.get("PhysicalResourceId", "").rpartition("/")[2]
+    serving = description["EndpointConfigName"]
     if serving.lower() == deployed.lower():  # ARNs have the name in lower case
         return None
-    commands = "\n    ".join(MovedEndpoint(endpoint.name, config_arn).commands())
     return EndpointFault(
         f"{endpoint.name} was rolled back although its deploy succeeded: it serves with "
-        f"{serving}, and {endpoint.stack} made {deployed}{because}. "
-        "Unless its instances fail, to serve with that:\n"
-        f"    {commands}"
+        f"{serving}, and {endpoint.stack} made {deployed}{because}. See {RUNBOOK}"
     )
 
 
@@ -90,9 +89,15 @@ def _to_be_created(endpoint: StackEndpoint, text: str) -> EndpointFault:
     )
 
 
-def _is_updated(description: Mapping[str, object]) -> bool:
-    """Whether an endpoint is created, updated, maintained or deleted; not whether it scales."""
+def _change(sagemaker: "SageMakerClient", name: str, *, scaling: bool = True) -> str | None:
+    """Return the status of an endpoint that changes, None of any other.
+
+    Without `scaling`, one that scales does not change.
+    """
+    description = described_endpoint(sagemaker, name)
+    if description is None or description["EndpointStatus"] in AT_REST:
+        return None
     status = description["EndpointStatus"]
-    if status in SCALING:
-        return "PendingDeploymentSummary" in description
-    return status not in AT_REST
+    if status in SCALING and not scaling and "PendingDeploymentSummary" not in description:
+        return None
+    return status

@@ -10,9 +10,6 @@ from release.preflight.checks import run_checks
 from release.preflight.findings import Verdict, table
 from release.tree import Tree
 
-ANYWAY = "IGNORE_PREFLIGHT=1"
-"""What lets a delivery go on where preflight is wrong."""
-
 
 def ask_the_account(
     tree: Tree, assembly: Assembly, session: boto3.Session, *, anyway: bool = False
@@ -30,15 +27,10 @@ def ask_the_account(
         refused = [finding for finding in findings if finding.verdict is Verdict.REFUSED]
         if refused and not anyway:
             raise NotDelivered(
-                f"the account refuses:\n{table(refused)}\n"
-                f"  Nothing was changed. Where preflight is wrong: make deliver ... {ANYWAY}"
+                f"the account refuses:\n{table(refused)}\n  Nothing was changed. Where preflight "
+                "is wrong: make deliver ... IGNORE_PREFLIGHT=1"
             )
-    for finding in refused:
-        say(f"! {finding.subject}: {finding.message}")
-    unknown = [
-        f"{finding.check} ({finding.message})"
-        for finding in findings
-        if finding.verdict is Verdict.UNKNOWN
-    ]
-    if unknown:
-        say(f"? not known before the deploy: {', '.join(unknown)}")
+    for finding in findings:
+        if finding.verdict is not Verdict.OK:
+            mark = "!" if finding.verdict is Verdict.REFUSED else "? not known before the deploy:"
+            say(f"{mark} {finding.subject}: {finding.message}")

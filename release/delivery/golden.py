@@ -67,34 +67,32 @@ class Output(BaseModel):
 
     @classmethod
     def of(cls, array: Array) -> Self:
-        """Keep what `differs` compares."""
-        return cls(shape=list(array.shape), data=[_kept(it) for it in array.flat[:KEPT]])
+        """Return the values of an output that `difference` compares."""
+        return cls(shape=list(array.shape), data=[_kept(value) for value in array.flat[:KEPT]])
 
-    def differs(self, found: Array, *, allowed: float) -> str | None:
+    def difference(self, answer: Array, *, allowed: float) -> str | None:
         """Return how an answer differs from this one by more than `allowed`, None if it does not.
 
-        A difference is relative to the largest value; text must be equal. The values that differ
-        most are shown.
+        A difference is relative to the largest value; text and infinities must be equal. The values
+        that differ most are shown.
         """
-        if list(found.shape) != self.shape:
-            return f"expected shape {self.shape}, got {list(found.shape)}"
-        values = [_kept(it) for it in found.flat[: len(self.data)]]
-        if any(isinstance(it, str) for it in (*self.data, *values)):
-            return None if values == self.data else f"expected {self.data}, got {values}"
-        expected, given = np.array(self.data, np.float64), np.array(values, np.float64)
+        if list(answer.shape) != self.shape:
+            return f"expected shape {self.shape}, got {list(answer.shape)}"
+        values = [_kept(value) for value in answer.flat[: len(self.data)]]
+        different = f"expected {self.data}, got {values}"
+        if any(isinstance(value, str) for value in (*self.data, *values)):
+            return None if values == self.data else different
+        expected, actual = np.array(self.data, np.float64), np.array(values, np.float64)
         finite = np.isfinite(expected)
-        if not np.array_equal(expected[~finite], given[~finite], equal_nan=True):
-            return f"expected {self.data}, got {values}"
-        expected, given = expected[finite], given[finite]
-        if not expected.size:
-            return None
-        largest = np.abs(expected).max() or 1.0
-        differences = np.abs(given - expected) / largest
-        if differences.max() <= allowed:
+        if not np.array_equal(expected[~finite], actual[~finite], equal_nan=True):
+            return different
+        expected, actual = expected[finite], actual[finite]
+        differences = np.abs(actual - expected) / (np.abs(expected).max(initial=0) or 1.0)
+        if differences.max(initial=0) <= allowed:
             return None
         worst = differences.argmax()
         return (
-            f"expected {expected[worst]:.6g}, got {given[worst]:.6g}; "
+            f"expected {expected[worst]:.6g}, got {actual[worst]:.6g}; "
             f"allowed difference {100 * allowed:g} %"
         )
 
@@ -134,27 +132,36 @@ class Golden(BaseModel):
             return str(located)
         return f"{path}: {error}"
 
+    def arrays(self) -> dict[str, Array]:
+        """Return the inputs as the client takes them."""
+        return {name: tensor.array() for name, tensor in self.inputs.items()}
+
+    def with_outputs(self, answer: dict[str, Array]) -> Self:
+        """Return the file with the outputs of an answer."""
+        outputs = {name: Output.of(array) for name, array in answer.items()}
+        return self.model_copy(update={"outputs": outputs})
+
     def written(self) -> str:
         """Return JSON with a line a tensor."""
-        fields = []
-        for kind, tensors in (("inputs", self.inputs), ("outputs", self.outputs)):
-            lines = (
-                f"    {json.dumps(name)}: {json.dumps(tensor.model_dump(), ensure_ascii=False)}"
-                for name, tensor in tensors.items()
-            )
-            fields.append(f'  "{kind}": {{\n' + ",\n".join(lines) + "\n  }")
-        fields.append(f'  "max_relative_difference": {self.max_relative_difference}')
+        content = self.model_dump()
+        for kind in ("inputs", "outputs"):
+            lines = [
+                f"    {json.dumps(name)}: {json.dumps(tensor, ensure_ascii=False)}"
+                for name, tensor in content[kind].items()
+            ]
+            content[kind] = "{\n" + ",\n".join(lines) + "\n  }"
+        fields = [f'  "{name}": {value}' for name, value in content.items()]
         return "{\n" + ",\n".join(fields) + "\n}\n"
 
     def differences(self, answer: dict[str, Array]) -> list[str]:
         """Return what is wrong with an answer, one sentence an output."""
-        found = []
+        sentences = []
         for name, output in self.outputs.items():
             if name not in answer:
-                found.append(f"{name}: missing")
-            elif difference := output.differs(answer[name], allowed=self.max_relative_difference):
-                found.append(f"{name}: {difference}")
-        return found
+                sentences.append(f"{name}: missing")
+            elif text := output.difference(answer[name], allowed=self.max_relative_difference):
+                sentences.append(f"{name}: {text}")
+        return sentences
 
 
 def read_all(models: Path) -> None:

@@ -1,14 +1,9 @@
-"""Which commits were delivered to a stage: the SSM parameter `/triton/<stage>/delivered`.
-
-It outlives the stage, whose next bucket has none of the archives: it names the stack of models that
-it is about, and says nothing of another one.
-"""
+"""Which commits were delivered to a stage: the SSM parameter `/triton/<stage>/delivered`."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import stage_record
@@ -17,7 +12,6 @@ from stage_record import (
     BrokenRecord,
     Deliveries,
     Delivery,
-    Event,
     Outcome,
     delivered_parameter,
 )
@@ -37,27 +31,17 @@ class History:
 
     Of those that failed only the newest is kept: however many fail, the last that succeeded stays,
     and so does the last that may serve.
-    `models_stack` returns the id of the stage's stack of models as it is now, None where there is
-    none: it is made by a first delivery, and another one once the stage was destroyed. `events`
-    returns the stage's record, the newest first: it stands in for a parameter that was deleted.
     """
 
-    def __init__(
-        self,
-        ssm: "SSMClient",
-        stage: str,
-        *,
-        models_stack: Callable[[], str | None],
-        events: Callable[[], Iterable[Event]] = tuple,
-    ) -> None:
-        self._ssm, self._models_stack, self._events = ssm, models_stack, events
+    def __init__(self, ssm: "SSMClient", stage: str) -> None:
+        self._ssm = ssm
         self.stage = stage
         self.name = delivered_parameter(stage)
         self.begun: Delivery | None = None
 
-    def deliveries(self) -> list[Delivery]:
+    def deliveries(self) -> Sequence[Delivery]:
         """Return them, the newest last."""
-        return self._of_this_stage(self._read())
+        return self._read().entries
 
     def live(self) -> Delivery | None:
         """Return the newest delivery that may have changed the stage, None where there is none.
@@ -86,24 +70,20 @@ class History:
         self._refuse_in_progress(record, commit, take_over)
         before = [
             replace(past, outcome=Outcome.UNFINISHED) if past.outcome is Outcome.STARTED else past
-            for past in self._of_this_stage(record)
+            for past in record.entries
         ]
-        after = _index(before, back_to) + 1 if back_to else len(before)
-        deliveries = [*before[:after], *_marked(before[after:])]
+        deliveries = _rolled_back(before, back_to) if back_to else before
         live = _live(deliveries)
         kept = [past for past in deliveries if past.outcome in WORTH_KEEPING or past == live]
-        self.begun = Delivery(commit, datetime.now(UTC).isoformat(), Outcome.STARTED)
-        try:
-            self._begin_alone([*kept, self.begun], record.version)
-        except NotDelivered:
-            self.begun = None
-            raise
+        begun = Delivery(commit, datetime.now(UTC).isoformat(), Outcome.STARTED)
+        self._begin_alone([*kept, begun], record.version)
+        self.begun = begun
         return _live(before)
 
     def refuse_superseded(self) -> None:
         """Raise `NotDelivered` where a delivery of another commit has begun since this one."""
         assert self.begun
-        newest = self._read().entries[-1]  # whatever stack of models the stage has by now
+        newest = self._read().entries[-1]
         if newest.commit != self.begun.commit:
             raise NotDelivered(
                 f"a delivery of commit {newest.commit[:12]} to {self.stage} has begun since, at "
@@ -112,18 +92,16 @@ class History:
             )
 
     def end(self, outcome: Outcome) -> None:
-        """Record how what was begun has ended, in whatever stack of models the stage has by now.
-
-        The cdk CLI deletes a stack whose first deploy failed, and makes another one. Deliveries
-        that others have begun or ended since stay as they are.
-        """
+        """Record how this delivery has ended; others that have begun or ended since stay."""
         assert self.begun
         ended = replace(self.begun, outcome=outcome)
-        record = self._read()
-        version = record.version
-        while (written := self._write(_with_end(record.entries, ended))) != version + 1:
-            # Another delivery has ended at the same time, and this has overwritten that.
-            record, version = self._read(written - 1), written
+        entries = [ended if past.is_same(ended) else past for past in self._read().entries]
+        if ended not in entries:
+            entries.append(ended)
+        if entries[-1] == ended and outcome is Outcome.DELIVERED:
+            while len(entries) > 1 and _is_repeat(entries[-2], ended):
+                del entries[-2]  # it was no step that could be rolled back
+        self._write(entries)
         self.begun = None
 
     def target(self, commit: str | None) -> Delivery:
@@ -133,36 +111,24 @@ class History:
         Raises `NotDelivered` where there is none.
         """
         deliveries = self.deliveries()
-        fit = [past for past in deliveries[::-1] if past.outcome in WORTH_KEEPING]
-        if commit is not None:
-            fit = [past for past in fit if past.commit.startswith(commit)]
-        else:
-            fit = [
-                past
-                for past in fit
-                if past.outcome is Outcome.DELIVERED and not _serves(past, deliveries)
-            ]
-        if fit:
-            return fit[0]
-        known = ", ".join(dict.fromkeys(past.commit[:12] for past in deliveries[::-1])) or "none"
+        for past in reversed(deliveries):
+            if commit is not None:
+                if past.outcome in WORTH_KEEPING and past.commit.startswith(commit):
+                    return past
+            elif past.outcome is Outcome.DELIVERED and not _is_repeat(past, deliveries[-1]):
+                return past
+        known = ", ".join(dict.fromkeys(past.commit[:12] for past in reversed(deliveries)))
         missing = f"commit {commit}" if commit else "earlier commit"
         raise NotDelivered(
-            f"no {missing} was delivered to {self.stage}; {self.name} has: {known}. Check the "
-            f"commit out and deliver it: make deliver STAGE={self.stage}"
+            f"no {missing} was delivered to {self.stage}; {self.name} has: {known or 'none'}. "
+            f"Check the commit out and deliver it: make deliver STAGE={self.stage}"
         )
 
-    def _read(self, version: int | None = None) -> Deliveries:
+    def _read(self) -> Deliveries:
         try:
-            record = stage_record.read_deliveries(self._ssm, self.stage, version=version)
+            return stage_record.read_deliveries(self._ssm, self.stage)
         except BrokenRecord as error:
             raise NotDelivered(str(error)) from None
-        if record.version:
-            return record
-        recorded = islice((event for event in self._events() if event.commit), KEPT)
-        return replace(record, entries=tuple(map(_delivery, recorded))[::-1])
-
-    def _of_this_stage(self, record: Deliveries) -> list[Delivery]:
-        return list(record.entries) if record.stack in (None, self._models_stack()) else []
 
     def _refuse_in_progress(self, record: Deliveries, commit: str, take_over: bool) -> None:
         other = record.in_progress()
@@ -196,8 +162,7 @@ class History:
 
     def _write(self, deliveries: Sequence[Delivery], *, overwrite: bool = True) -> int:
         """Return the number of the parameter's version."""
-        kept = [asdict(delivery) for delivery in deliveries[-KEPT:]]
-        record = {"stack": self._models_stack(), "deliveries": kept}
+        record = {"deliveries": [asdict(delivery) for delivery in deliveries[-KEPT:]]}
         return self._put(json.dumps(record, separators=(",", ":")), overwrite=overwrite)
 
     def _put(self, value: str, *, overwrite: bool = True) -> int:
@@ -214,45 +179,28 @@ def _live(deliveries: Sequence[Delivery]) -> Delivery | None:
     return next((past for past in reversed(deliveries) if past.outcome in MAY_SERVE), None)
 
 
-def _index(deliveries: Sequence[Delivery], one: Delivery) -> int:
-    """Raise `NotDelivered` where the record does not have a delivery any more."""
-    for index, past in enumerate(deliveries):
-        if past.is_same(one):
-            return index
-    raise NotDelivered("other deliveries have ended since this command began: run it again")
+def _rolled_back(deliveries: Sequence[Delivery], target: Delivery) -> list[Delivery]:
+    """Mark the deliveries after a target.
 
-
-def _marked(deliveries: Sequence[Delivery]) -> list[Delivery]:
+    Raises `NotDelivered` where the record does not have it any more.
+    """
+    matches = [index for index, past in enumerate(deliveries) if past.is_same(target)]
+    if not matches:
+        raise NotDelivered("other deliveries have ended since this command began: run it again")
+    after = matches[0] + 1
     return [
-        replace(past, outcome=Outcome.ROLLED_BACK) if past.outcome is Outcome.DELIVERED else past
-        for past in deliveries
+        *deliveries[:after],
+        *(
+            replace(past, outcome=Outcome.ROLLED_BACK)
+            if past.outcome is Outcome.DELIVERED
+            else past
+            for past in deliveries[after:]
+        ),
     ]
 
 
-def _delivery(event: Event) -> Delivery:
-    """Return the delivery of an event; one that ended in another way may be what serves."""
-    is_outcome = event.result in list(Outcome)
-    outcome = Outcome(event.result) if is_outcome else Outcome.WRONG
-    return Delivery(str(event.commit), event.begun, outcome)
-
-
-def _with_end(deliveries: Iterable[Delivery], ended: Delivery) -> list[Delivery]:
-    recorded = list(deliveries)
-    if not any(past.is_same(ended) for past in recorded):
-        recorded.append(ended)
-    recorded = [ended if past.is_same(ended) else past for past in recorded]
-    is_newest = recorded[-1] == ended and ended.outcome is Outcome.DELIVERED
-    return _without_repeats(recorded) if is_newest else recorded
-
-
-def _without_repeats(deliveries: Sequence[Delivery]) -> list[Delivery]:
-    """Drop the deliveries of the same commit before the last: no step that could be rolled back."""
-    *before, last = deliveries
-    while before and before[-1].commit == last.commit and before[-1].outcome is last.outcome:
-        before.pop()
-    return [*before, last]
-
-
-def _serves(delivery: Delivery, deliveries: Sequence[Delivery]) -> bool:
-    newest = deliveries[-1]
-    return newest.outcome is Outcome.DELIVERED and newest.commit == delivery.commit
+def _is_repeat(delivery: Delivery, newest: Delivery) -> bool:
+    """Whether a delivery has the commit of the newest one, which serves."""
+    return (delivery.commit, delivery.outcome) == (newest.commit, Outcome.DELIVERED) and (
+        newest.outcome is Outcome.DELIVERED
+    )

@@ -2,15 +2,16 @@
 
 import json
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 import boto3
 
-from release.delivery import under_way
 from release.delivery.archive_bucket import ArchiveBucket
 from release.delivery.catalog_differences import differences
-from release.delivery.endpoint_state import what_is_wrong
+from release.delivery.endpoint_state import endpoint_fault
 from release.delivery.errors import NotDelivered, Unfinished
+from release.delivery.stack_status import NOT_THERE, not_complete
 from release.stack_template import stack_template
 from release.stage_resources import catalog_entries, prefixes, stack_endpoints
 from release.tree import Template
@@ -18,7 +19,7 @@ from release.tree import Template
 
 @dataclass(frozen=True)
 class Problem:
-    """What differs, and the command that shows or repairs it."""
+    """A difference, and the command that shows or repairs it."""
 
     subject: str
     text: str
@@ -32,29 +33,30 @@ def live_differences(
     bucket: str | None,
     *,
     expected: Collection[str] = (),
-) -> list[Problem]:
-    """Return what differs of endpoints, whose stacks have their names; nothing is changed.
+) -> Iterator[Problem]:
+    """Yield the differences of endpoints, whose stacks have their names; nothing is changed.
 
     Those in `expected` should exist. Of a stack that is being changed or has failed, nobody knows
     what its endpoint should be.
     """
     cloudformation = session.client("cloudformation")
     names = sorted({*endpoints, *expected})
-    not_complete = under_way.not_complete(cloudformation, names)
-    problems = []
+    statuses = not_complete(cloudformation, names)
+    deliver = f"make deliver STAGE={stage}"
     for name in names:
-        status = not_complete.get(name)
-        if status == under_way.NOT_THERE:
+        status = statuses.get(name)
+        if status == NOT_THERE:
             if name in expected:
-                text = "the stack does not exist: somebody deleted it"
-                problems.append(Problem(name, text, f"make deliver STAGE={stage}"))
+                yield Problem(name, "the stack does not exist: somebody deleted it", deliver)
         elif status:
             command = f"aws cloudformation describe-stack-events --stack-name {name}"
-            problems.append(Problem(name, f"the stack is {status}", command))
+            yield Problem(name, f"the stack is {status}", command)
         elif template := stack_template(cloudformation, name):
-            problems += _of_endpoint(session, stage, name, template)
-            problems += _missing_archives(session, stage, name, template, bucket)
-    return problems
+            with suppress(Unfinished):  # the endpoint is being updated
+                yield from _of_endpoint(session, stage, name, template)
+            archives = ArchiveBucket(session.client("s3"), bucket) if bucket else None
+            for subject, text in _missing_archives(archives, template) if archives else ():
+                yield Problem(f"{name.removeprefix(f'{stage}-')}/{subject}", text, deliver)
 
 
 def _of_endpoint(
@@ -62,32 +64,21 @@ def _of_endpoint(
 ) -> Iterator[Problem]:
     clients = session.client("sagemaker"), session.client("cloudformation")
     for endpoint in stack_endpoints(stage, name, template):
-        try:
-            fault = what_is_wrong(*clients, endpoint, deadline=0)
-        except Unfinished:
-            return
-        if fault:
+        if fault := endpoint_fault(*clients, endpoint, deadline=0):
             text = fault.text.removeprefix(f"{name} ")
             yield Problem(name, text, f"aws sagemaker describe-endpoint --endpoint-name {name}")
-    short_name = name.removeprefix(f"{stage}-")
-    for difference in differences(session.client("ssm"), stage, {short_name: template}):
-        yield Problem(difference.model, difference.text.partition(": ")[2], difference.command)
+        for each in differences(session.client("ssm"), stage, {endpoint.short_name: template}):
+            yield Problem(each.model, each.text.partition(": ")[2], each.command)
 
 
-def _missing_archives(
-    session: boto3.Session, stage: str, name: str, template: Template, bucket: str | None
-) -> Iterator[Problem]:
-    if bucket is None:
-        return
-    archives = ArchiveBucket(session.client("s3"), bucket)
+def _missing_archives(bucket: ArchiveBucket, template: Template) -> Iterator[tuple[str, str]]:
+    """Yield each model with an archive that is missing or replaced, and which it is."""
     for value in catalog_entries(template).values():
         entry = json.loads(value)
         for prefix in sorted(prefixes(template)):
             key = f"{prefix}{entry['target_model']}"
             try:
-                text = "" if archives.is_complete(key) else f"s3://{bucket}/{key} is not there"
+                if not bucket.is_complete(key):
+                    yield entry["model"], f"s3://{bucket.name}/{key} is not there"
             except NotDelivered as other_bytes:
-                text = str(other_bytes)
-            if text:
-                subject = f"{name.removeprefix(f'{stage}-')}/{entry['model']}"
-                yield Problem(subject, text, f"make deliver STAGE={stage}")
+                yield entry["model"], str(other_bytes)

@@ -1,60 +1,44 @@
 """The same bytes that another stage has tried, in this stage's bucket."""
 
 import json
-from enum import StrEnum
 from typing import Any
 
 from botocore.exceptions import ClientError
 
-from release.delivery.archive_bucket import (
-    ArchiveBucket,
-    manifest_key,
-    recorded_checksum,
-    source_key,
-)
+from release.delivery.archive_bucket import ArchiveBucket, manifest_key, source_key
 from release.delivery.errors import NotDelivered
 from release.delivery.verified_copy import TAKEN, copy
 
 SOURCE_PART_BYTES = 1024**3
 """UploadPartCopy takes 5 GiB at once, and 10,000 parts."""
+COPIED, PRESENT, ABSENT = "copied", "there already", "not there to copy: it is built"
 
 
-class Promoted(StrEnum):
-    """What became of an archive."""
-
-    COPIED = "copied"
-    SAME = "there already"
-    ABSENT = "not there to copy: it is built"
-    UNRECORDED = "of a builder that recorded no SHA-256: it is built"
-
-
-def promote(key: str, *, digest: str, source: ArchiveBucket, to: ArchiveBucket) -> Promoted:
+def promote(key: str, *, digest: str, source: ArchiveBucket, to: ArchiveBucket) -> str:
     """Copy an archive, its source and its manifest inside S3, each only where its key is free.
 
-    `digest` is the one that this stage asks for under `key`. The copy is completed only with the
+    `digest` is the one that this stage needs under `key`. The copy is completed only with the
     SHA-256 that the other stage's builder recorded, in the manifest that nobody else may write.
-    Raises `NotDelivered` where the other stage's archive is of another digest, has other bytes or
-    no source; and where this stage's key holds other bytes.
+    Return whether it is `COPIED`, `PRESENT` or `ABSENT`. Raises `NotDelivered` where the other
+    stage's archive is of another digest, has other bytes or no source; and where this stage's key
+    holds other bytes.
     """
     manifest, own = source.manifest(key), to.manifest(key)
-    if manifest and own and manifest["archive"]["sha256"] != own["archive"]["sha256"]:
-        raise _built_here(key, source, to, manifest, recorded_checksum(own))
+    recorded = manifest["archive"].get("checksum") if manifest else None
+    if recorded and own and recorded != own["archive"].get("checksum"):
+        raise _built_here(key, source, to)
     if to.is_complete(key):
-        return Promoted.SAME
-    if manifest is None or source.checksum(key) is None:
-        return Promoted.ABSENT
-    recorded = recorded_checksum(manifest)
-    if recorded is None:
-        return Promoted.UNRECORDED
+        return PRESENT
+    if manifest is None or recorded is None or source.checksum(key) is None:
+        return ABSENT
     _refuse_other_content(key, manifest, digest, source)
     try:
         if to.checksum(source_key(digest)) is None:
             copy(source_key(digest), source, to, part_bytes=SOURCE_PART_BYTES)
         part_bytes = int(manifest["archive"]["part_bytes"])
-        if not copy(key, source, to, part_bytes=part_bytes, recorded=recorded):
-            there = to.checksum(key)
-            if there != recorded:
-                raise _built_here(key, source, to, manifest, there)
+        is_copied = copy(key, source, to, part_bytes=part_bytes, recorded=recorded)
+        if not is_copied and to.checksum(key) != recorded:
+            raise _built_here(key, source, to)
         _write_manifest(key, manifest, to)
     except ClientError as error:
         if error.response["Error"]["Code"] != "AccessDenied":
@@ -64,7 +48,7 @@ def promote(key: str, *, digest: str, source: ArchiveBucket, to: ArchiveBucket) 
             "of the stage's workflow write archives: deliver by the workflow, or without "
             "FROM_STAGE, which builds what is missing"
         ) from None
-    return Promoted.COPIED
+    return COPIED
 
 
 def _refuse_other_content(
@@ -78,7 +62,7 @@ def _refuse_other_content(
             f"has {digest}: somebody has replaced it. Delete both, and deliver that stage again, "
             "which builds it"
         )
-    source.is_complete(key)  # or it says which bytes are there
+    source.is_complete(key)  # raises where it has other bytes
     kept = source_key(digest)
     if not manifest.get("source") or source.checksum(kept) is None:
         raise NotDelivered(
@@ -89,7 +73,7 @@ def _refuse_other_content(
 
 
 def _write_manifest(key: str, manifest: dict[str, Any], to: ArchiveBucket) -> None:
-    """Write what was verified, and not what may stand in the other bucket by now."""
+    """Write the verified manifest, whatever is in the other bucket by now."""
     try:
         to.s3.put_object(
             Bucket=to.name,
@@ -103,16 +87,9 @@ def _write_manifest(key: str, manifest: dict[str, Any], to: ArchiveBucket) -> No
             raise
 
 
-def _built_here(
-    key: str,
-    source: ArchiveBucket,
-    to: ArchiveBucket,
-    manifest: dict[str, Any],
-    there: str | None,
-) -> NotDelivered:
+def _built_here(key: str, source: ArchiveBucket, to: ArchiveBucket) -> NotDelivered:
     return NotDelivered(
-        f"s3://{to.name}/{key} holds other bytes (SHA-256 {there or 'not recorded'}) than "
-        f"s3://{source.name}/{key} ({recorded_checksum(manifest) or 'not recorded'}): it was built "
-        "here, not promoted, and archives are never overwritten. Deliver without FROM_STAGE to "
-        "serve what is here"
+        f"s3://{to.name}/{key} holds other bytes than s3://{source.name}/{key}: it was built here, "
+        "not promoted, and archives are never overwritten. Deliver without FROM_STAGE to serve "
+        "what is here"
     )

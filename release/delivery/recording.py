@@ -19,7 +19,7 @@ from release.delivery.errors import (
 from release.delivery.history import History
 from release.delivery.steps import say
 from release.stage_resources import catalog_entries
-from release.tree import CheckoutError
+from release.tree import CheckoutError, Template
 from stage_record import Delivery, Event, Outcome
 
 NOTHING_CHANGED = (NotDelivered, CheckoutError, BotoCoreError, ClientError, EndpointError)
@@ -55,30 +55,29 @@ def recorded(
         stage=deployment.assembly.stage,
         action=action,
         who=deployment.session.client("sts").get_caller_identity()["Arn"],
-        versions=dict(_versions(deployment)),
+        versions={
+            f"{endpoint.short_name}/{model}": version
+            for endpoint in deployment.assembly.endpoints
+            for model, version in model_versions(deployment.new(endpoint)).items()
+        },
         commit=commit,
     )
+    live = history.begin(commit, back_to=back_to, take_over=take_over)
     try:
-        live = history.begin(commit, back_to=back_to, take_over=take_over)
         _write(deployment, event)
         yield live
-        _end(history, Outcome.DELIVERED)
-        _write(deployment, event.end(Outcome.DELIVERED))
     except BaseException as error:
-        if not history.begun:
-            raise
         outcome, result = next(ending for kinds, ending in ENDINGS if isinstance(error, kinds))
+        message = str(error) or type(error).__name__
+        if isinstance(error, BotoCoreError | ClientError | EndpointError):
+            message = explained(error)
         _end(history, outcome)
-        _write(deployment, event.end(result, _message(error)))
+        _write(deployment, event.end(result, message[:MESSAGE]))
         if isinstance(error, KeyboardInterrupt):
             raise Unfinished("interrupted") from None
         raise
-
-
-def _message(error: BaseException) -> str:
-    if isinstance(error, BotoCoreError | ClientError | EndpointError):
-        return explained(error)[:MESSAGE]
-    return (str(error) or type(error).__name__)[:MESSAGE]
+    _end(history, Outcome.DELIVERED)
+    _write(deployment, event.end(Outcome.DELIVERED))
 
 
 def _end(history: History, outcome: Outcome) -> None:
@@ -98,8 +97,7 @@ def _write(deployment: Deployment, event: Event) -> None:
         say(f"! {stage_record.FOLDER} does not have this delivery as {event.result}: {error}")
 
 
-def _versions(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    for endpoint in deployment.assembly.endpoints:
-        for value in catalog_entries(deployment.new(endpoint)).values():
-            entry = json.loads(value)
-            yield f"{endpoint.short_name}/{entry['model']}", entry["version"]
+def model_versions(template: Template) -> dict[str, str]:
+    """Return the models that a template declares, and their versions."""
+    entries = map(json.loads, catalog_entries(template).values())
+    return {entry["model"]: entry["version"] for entry in entries}

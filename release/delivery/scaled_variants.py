@@ -10,29 +10,22 @@ from release.tree import Template
 
 @dataclass(frozen=True)
 class Unscaled:
-    """Variants that are not scaled while their stack changes from `live`: it is `without` first."""
+    """Variants of an endpoint that are not scaled while its stack changes from `live`.
+
+    The stack has the template `without` their scaling in between.
+    """
 
     endpoint: StackEndpoint
-    names: tuple[str, ...]
+    variants: tuple[str, ...]
     live: Template
     without: Template
 
-    @property
-    def variants(self) -> str:
-        """The variants, as a line says them."""
-        return f"variant {', '.join(self.names)}"
-
-    @property
-    def left(self) -> str:
-        """What to say where scaling may not have been brought back."""
-        return (
-            f"{self.endpoint.name}: {self.variants} may run without scaling, with the instances "
-            "that it has, until the stage is delivered again"
-        )
+    def __str__(self) -> str:
+        return f"{self.endpoint.name}: variant {', '.join(self.variants)}"
 
 
 def unscaled(endpoint: StackEndpoint, live: Template, new: Template) -> Unscaled | None:
-    """Return how a stack is in between, None where no scaled variant changes."""
+    """Return the stack in between, None where no scaled variant changes."""
     names = scaled_variants_that_change(live, new)
     if not names:
         return None
@@ -59,31 +52,32 @@ def scaled_variants_that_change(live: Template, new: Template) -> list[str]:
     )
 
 
-def without_scaling(template: Template, variants: list[str]) -> Template:
-    """Return a template without the scalable targets of `variants`, and what refers to them.
+def without_scaling(template: Template, variants: Collection[str]) -> Template:
+    """Return a template without the scalable targets of `variants`, and their policies.
 
     CloudFormation takes no template with a `DependsOn` of what is not in it (aws/aws-cdk#1568).
     """
-    targets = [name for name, it in _scaled_variants(template).items() if it in variants]
+    scaled = _scaled_variants(template).items()
+    targets = [name for name, variant in scaled if variant in variants]
+    references = [{"Ref": name} for name in targets]
     left = {
-        name: it
-        for name, it in template["Resources"].items()
+        name: resource
+        for name, resource in template["Resources"].items()
         if name not in targets
-        and it.get("Properties", {}).get("ScalingTargetId") not in [{"Ref": it} for it in targets]
+        and resource.get("Properties", {}).get("ScalingTargetId") not in references
     }
     return {
         **template,
-        "Resources": {name: _depending_on(it, left.keys()) for name, it in left.items()},
+        "Resources": {name: _depending_on(resource, left) for name, resource in left.items()},
     }
 
 
-def _depending_on(resource: Any, there: Collection[str]) -> Any:
-    if "DependsOn" not in resource:
-        return resource
-    named = resource["DependsOn"]
-    listed = named if isinstance(named, list) else [named]
-    rest = {name: it for name, it in resource.items() if name != "DependsOn"}
-    kept = [it for it in listed if it in there]
+def _depending_on(resource: Any, present: Collection[str]) -> Any:
+    """Return a resource that depends on none but resources that are present."""
+    depends_on = resource.get("DependsOn", [])
+    listed = depends_on if isinstance(depends_on, list) else [depends_on]
+    rest = {name: value for name, value in resource.items() if name != "DependsOn"}
+    kept = [name for name in listed if name in present]
     return {**rest, "DependsOn": kept} if kept else rest
 
 
@@ -98,6 +92,6 @@ def _instance_types(template: Template) -> dict[str, tuple[str, ...]]:
 def _scaled_variants(template: Template) -> dict[str, str]:
     """Return the logical ids of scalable targets, and the variant of each."""
     return {
-        name: it["ResourceId"].rpartition("/")[2]
-        for name, it in resources(template, "AWS::ApplicationAutoScaling::ScalableTarget")
+        name: target["ResourceId"].rpartition("/")[2]
+        for name, target in resources(template, "AWS::ApplicationAutoScaling::ScalableTarget")
     }

@@ -1,71 +1,84 @@
-"""Ask every model that a stage serves, and compare with what it must answer."""
+"""Invoke the models that a stage serves, and compare the answers with their golden files."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import boto3
 
 from endpoint_client import EndpointClient, EndpointError
 from release.delivery import golden
 from release.delivery.errors import Unfinished, unanswered
-from release.delivery.golden import Golden, Output
+from release.delivery.golden import Golden
 from release.delivery.steps import say, step
-from release.stage_resources import StackEndpoint
 
 AT_ONCE = 16
-"""Endpoints that are asked side by side."""
+"""Endpoints whose models are invoked side by side."""
 
 
-@dataclass
-class ModelAnswers:
-    """What models have answered: the wrong ones, a line each, and the models without inputs."""
+class ModelAnswers(NamedTuple):
+    """The wrong answers, a line each, and the models that were not invoked."""
 
-    wrong: list[str] = field(default_factory=list)
-    not_invoked: list[str] = field(default_factory=list)
+    wrong: list[str]
+    not_invoked: list[str]
 
 
 def invoke_all(
     session: boto3.Session,
     stage: str,
-    endpoints: Iterable[StackEndpoint],
+    endpoints: Mapping[str, Mapping[str, str]],
     models: Path,
     *,
-    declared: Mapping[str, Mapping[str, str]],
     deadline: float,
 ) -> ModelAnswers:
     """Invoke every model that has a golden file by its name, and compare the answers.
 
-    `declared` has the versions of an endpoint's models, by its short name and theirs. Endpoints are
+    `endpoints` are by their short names, with the versions of their models by name. Endpoints are
     invoked side by side; the models of one after each other, since it may have to load each. A
     model whose file has inputs alone must answer, whatever it answers. One without a file is not
     invoked: a request that nobody wrote may do anything in a production stage. Raises `Unfinished`
     where one is left at `deadline`, as `time.monotonic` counts.
     """
+    answers = ModelAnswers([], [])
+
+    def invoke(endpoint: str) -> ModelAnswers:
+        client = _client(session, stage, endpoint)
+        return _invoke(client, f"{stage}-{endpoint}", endpoints[endpoint], models, deadline)
+
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        futures = [
-            pool.submit(_invoke, endpoint, client, declared[endpoint.short_name], models, deadline)
-            for endpoint, client in _clients(session, stage, endpoints)
-        ]
-    by_endpoint = [future.result() for future in futures]
-    return ModelAnswers(
-        [line for answers in by_endpoint for line in answers.wrong],
-        [model for answers in by_endpoint for model in answers.not_invoked],
-    )
+        for wrong, not_invoked in pool.map(invoke, endpoints):
+            answers.wrong.extend(wrong)
+            answers.not_invoked.extend(not_invoked)
+    return answers
+
+
+def write_golden(
+    session: boto3.Session, stage: str, endpoints: Iterable[str], model: str, path: Path
+) -> None:
+    """Write what the deployed model answers to the inputs in `path`. Raises `EndpointError`."""
+    content = Golden.read(path)
+    for endpoint in endpoints:
+        client = _client(session, stage, endpoint)
+        if model in client.models():
+            with step(f"invoke {model} of {stage}-{endpoint}"):
+                answer = client.invoke(model, content.arrays())
+            path.write_text(content.with_outputs(answer).written())
+            return
+    raise EndpointError(f"no endpoint of {stage} serves {model}: deploy it first")
 
 
 def _invoke(
-    endpoint: StackEndpoint,
     client: EndpointClient,
-    declared: Mapping[str, str],
+    endpoint: str,
+    versions: Mapping[str, str],
     models: Path,
     deadline: float,
 ) -> ModelAnswers:
-    answers = ModelAnswers()
-    for model, version in declared.items():
-        name, path = f"{endpoint.name}/{model}", golden.path_of(models, model)
+    answers = ModelAnswers([], [])
+    for model, version in versions.items():
+        name, path = f"{endpoint}/{model}", golden.path_of(models, model)
         expected = Golden.read(path) if path else None
         if expected is None or not (expected.inputs or expected.outputs):
             answers.not_invoked.append(name)
@@ -74,42 +87,16 @@ def _invoke(
             say(f"! {name} is invoked, and its answer not compared: no outputs in {golden.FILE}")
         if time.monotonic() >= deadline:
             raise Unfinished(f"everything is deployed, and {name} not invoked yet")
-        if wrong := _ask(client, model, expected):
-            answers.wrong.append(f"{name} {version}: {wrong}")
+        try:
+            differences = expected.differences(client.invoke(model, expected.arrays()))
+        except EndpointError as error:
+            if unanswered(error):
+                raise
+            differences = [str(error)]
+        if differences:
+            answers.wrong.append(f"{name} {version}: {'; '.join(differences)}")
     return answers
 
 
-def write_golden(
-    session: boto3.Session, stage: str, endpoints: Iterable[StackEndpoint], model: str, path: Path
-) -> None:
-    """Write what the deployed model answers to the inputs in `path`. Raises `EndpointError`."""
-    content = Golden.read(path)
-    for endpoint, client in _clients(session, stage, endpoints):
-        if model in client.models():
-            with step(f"ask {model} of {endpoint.name}"):
-                answer = client.invoke(model, _arrays(content))
-            outputs = {name: Output.of(array) for name, array in answer.items()}
-            path.write_text(content.model_copy(update={"outputs": outputs}).written())
-            return
-    raise EndpointError(f"no endpoint of {stage} serves {model}: deploy it first")
-
-
-def _ask(client: EndpointClient, model: str, expected: Golden) -> str:
-    try:
-        answer = client.invoke(model, _arrays(expected))
-    except EndpointError as error:
-        if unanswered(error):
-            raise
-        return str(error)
-    return "; ".join(expected.differences(answer))
-
-
-def _arrays(content: Golden) -> dict[str, golden.Array]:
-    return {name: tensor.array() for name, tensor in content.inputs.items()}
-
-
-def _clients(
-    session: boto3.Session, stage: str, endpoints: Iterable[StackEndpoint]
-) -> Iterator[tuple[StackEndpoint, EndpointClient]]:
-    for it in endpoints:
-        yield it, EndpointClient(stage=stage, endpoint=it.short_name, session=session)
+def _client(session: boto3.Session, stage: str, endpoint: str) -> EndpointClient:
+    return EndpointClient(stage=stage, endpoint=endpoint, session=session)

@@ -1,9 +1,9 @@
-"""Why CloudFormation did not do what it was asked."""
+"""Why CloudFormation failed to change a stack."""
 
 import re
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
 
@@ -19,14 +19,6 @@ _CUSTOM = re.compile(
 )
 
 
-class FailedResource(NamedTuple):
-    """A resource by its logical id, and the first sentence of CloudFormation's reason."""
-
-    name: str
-    type: str
-    reason: str
-
-
 def useful(reason: str) -> str:
     """Return the sentence of CloudFormation's reason, without a stack trace and request id.
 
@@ -38,52 +30,51 @@ def useful(reason: str) -> str:
 
 
 def newest_events(cloudformation: "CloudFormationClient", stacks: Iterable[str]) -> dict[str, str]:
-    """Return the id of each stack's newest event; stacks that do not exist are left out."""
-    newest = {stack: next(_events(cloudformation, stack), None) for stack in stacks}
-    return {stack: event["EventId"] for stack, event in newest.items() if event}
+    """Return the id of each stack's newest event, empty of a stack that does not exist."""
+    events = {stack: next(_events(cloudformation, stack), None) for stack in stacks}
+    return {stack: event["EventId"] if event else "" for stack, event in events.items()}
 
 
-def reasons_since(
-    cloudformation: "CloudFormationClient", stacks: Iterable[str], before: dict[str, str]
-) -> list[str]:
-    """Return what failed after the events `before`, one line each with what is useful of
-    CloudFormation's reason."""
-    return [
-        line for stack in stacks for line in _reasons(cloudformation, stack, before.get(stack, ""))
-    ]
+def reasons_since(cloudformation: "CloudFormationClient", newest: dict[str, str]) -> list[str]:
+    """Return the failures of each stack after its event in `newest`, a line each."""
+    lines = []
+    for stack, before in newest.items():
+        events = list(_events(cloudformation, stack, until=before))
+        for event in reversed(events):
+            reason = event.get("ResourceStatusReason", "")
+            if event["ResourceStatus"].endswith("_FAILED") and not reason.startswith(_CANCELLED):
+                lines.append(f"{stack}, {event['LogicalResourceId']}: {useful(reason)}")
+    return lines
 
 
-def failed_in_rollback(cloudformation: "CloudFormationClient", stack: str) -> list[FailedResource]:
-    """Return the resources that could not be rolled back when that was tried last.
+def failed_in_rollback(cloudformation: "CloudFormationClient", stack: str) -> dict[str, str]:
+    """Return the resources that failed in the last try of a rollback, and the reason of each.
 
     ContinueUpdateRollback skips these alone, and none that failed in the update before (its API
     reference, ResourcesToSkip). Each try begins with an event of the stack.
     """
-    failed = []
-    for event in _events(cloudformation, stack):
-        if event["ResourceStatus"] == "UPDATE_ROLLBACK_IN_PROGRESS":
-            break
-        if event["ResourceStatus"] == "UPDATE_FAILED":
-            reason = useful(event.get("ResourceStatusReason", "")).partition(". ")[0]
-            name, kind = event["LogicalResourceId"], event["ResourceType"]
-            failed.append(FailedResource(name, kind, reason))
-    return failed[::-1]
+    events = takewhile(
+        lambda event: event["ResourceStatus"] != "UPDATE_ROLLBACK_IN_PROGRESS",
+        _events(cloudformation, stack),
+    )
+    failed = {
+        event["LogicalResourceId"]: useful(event.get("ResourceStatusReason", "")).partition(". ")[0]
+        for event in events
+        if event["ResourceStatus"] == "UPDATE_FAILED"
+    }
+    return dict(reversed(failed.items()))
 
 
-def _reasons(cloudformation: "CloudFormationClient", stack: str, before: str) -> list[str]:
-    lines = []
-    for event in takewhile(lambda it: it["EventId"] != before, _events(cloudformation, stack)):
-        reason = event.get("ResourceStatusReason", "")
-        if event["ResourceStatus"].endswith("_FAILED") and not reason.startswith(_CANCELLED):
-            lines.append(f"{stack}, {event['LogicalResourceId']}: {useful(reason)}")
-    return lines[::-1]
-
-
-def _events(cloudformation: "CloudFormationClient", stack: str) -> Iterator["StackEventTypeDef"]:
-    """Yield a stack's events, the newest first; none of a stack that does not exist."""
+def _events(
+    cloudformation: "CloudFormationClient", stack: str, *, until: str = ""
+) -> Iterator["StackEventTypeDef"]:
+    """Yield a stack's events, the newest first, `until` the id of one; none without a stack."""
     try:
         for page in cloudformation.get_paginator("describe_stack_events").paginate(StackName=stack):
-            yield from page["StackEvents"]
+            for event in page["StackEvents"]:
+                if event["EventId"] == until:
+                    return
+                yield event
     except ClientError as error:
         if error.response["Error"]["Code"] != "ValidationError":
             raise

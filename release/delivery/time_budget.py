@@ -15,10 +15,9 @@ class TimeBudget:
     build_minutes: int
 
     @classmethod
-    def read(cls, assembly: Path) -> Self | None:
-        """Return that of an assembly; None where its commit is from before there was one."""
-        budget = plan(assembly).get("time_budget")
-        return cls(**budget) if budget else None
+    def read(cls, assembly: Path) -> Self:
+        """Return that of an assembly."""
+        return cls(**plan(assembly)["time_budget"])
 
     def lines(self) -> list[str]:
         """Return a table, one line a part, and the sum."""

@@ -1,16 +1,15 @@
 """Whether what was deployed serves, and answers as it should."""
 
-import json
 import time
 from pathlib import Path
 
 from botocore.exceptions import ClientError
 
 from endpoint_client import EndpointError
-from release.delivery import smoke, under_way
+from release.delivery import smoke
 from release.delivery.catalog_checks import check_after
 from release.delivery.deployment import Deployment
-from release.delivery.endpoint_state import what_is_wrong
+from release.delivery.endpoint_state import endpoint_fault
 from release.delivery.errors import (
     DeliveredWrong,
     EndpointGone,
@@ -20,12 +19,13 @@ from release.delivery.errors import (
     unanswered,
     unfinished,
 )
+from release.delivery.recording import model_versions
+from release.delivery.stack_status import not_complete, wait_for_stacks
 from release.delivery.steps import step
-from release.stage_resources import catalog_entries
-from release.tree import Template
 
 VERIFY_SECONDS = 30 * 60
-"""How long it is waited for endpoints that change, and until the last model is asked."""
+"""How long endpoints may change, and until the last model is invoked."""
+NOT_VERIFIED = "everything is deployed, and not verified"
 
 
 def verify(deployment: Deployment, models: Path) -> list[str]:
@@ -36,9 +36,9 @@ def verify(deployment: Deployment, models: Path) -> list[str]:
     changed by hand, `Unfinished` where nobody knows.
     """
     deadline = time.monotonic() + VERIFY_SECONDS
-    stage, endpoints = deployment.assembly.stage, deployment.assembly.endpoints
+    assembly = deployment.assembly
     try:
-        with unfinished("everything is deployed, and not verified"):
+        with unfinished(NOT_VERIFIED):
             with step("every stack is complete"):
                 _refuse_failed_stacks(deployment)
             with step("every endpoint serves with the configuration that was deployed"):
@@ -46,15 +46,18 @@ def verify(deployment: Deployment, models: Path) -> list[str]:
             with step("the catalog has the commit's models"):
                 check_after(deployment)
             with step("every model with a golden file answers as it should"):
-                declared = {one.short_name: _versions(deployment.new(one)) for one in endpoints}
-                stage_models = deployment.session, stage, endpoints, models
-                answers = smoke.invoke_all(*stage_models, declared=declared, deadline=deadline)
-                _refuse(answers.wrong)
+                endpoints = {
+                    endpoint.short_name: model_versions(deployment.new(endpoint))
+                    for endpoint in assembly.endpoints
+                }
+                answers = smoke.invoke_all(
+                    deployment.session, assembly.stage, endpoints, models, deadline=deadline
+                )
+                if answers.wrong:
+                    raise DeliveredWrong("\n  ".join(answers.wrong))
     except (ClientError, EndpointError) as error:
         if isinstance(error, ClientError) or unanswered(error):
-            raise Unfinished(
-                f"everything is deployed, and not verified: {explained(error)}"
-            ) from error
+            raise Unfinished(f"{NOT_VERIFIED}: {explained(error)}") from error
         raise DeliveredWrong(f"what was deployed cannot be verified: {error}") from error
     return answers.not_invoked
 
@@ -62,9 +65,8 @@ def verify(deployment: Deployment, models: Path) -> list[str]:
 def _refuse_failed_stacks(deployment: Deployment) -> None:
     cloudformation = deployment.session.client("cloudformation")
     stacks = tuple(deployment.assembly.templates)
-    under_way.wait_for_stacks(cloudformation, stacks)
-    failed = under_way.not_complete(cloudformation, stacks)
-    if failed:
+    wait_for_stacks(cloudformation, stacks)
+    if failed := not_complete(cloudformation, stacks):
         lines = (
             f"{stack} is {status}: aws cloudformation describe-stack-events --stack-name {stack}; "
             "when the cause is gone, deliver again"
@@ -73,26 +75,15 @@ def _refuse_failed_stacks(deployment: Deployment) -> None:
         raise RollbackFailed("\n  ".join(lines))
 
 
-def _versions(template: Template) -> dict[str, str]:
-    """Return the models that a template declares, and their versions."""
-    entries = map(json.loads, catalog_entries(template).values())
-    return {entry["model"]: entry["version"] for entry in entries}
-
-
 def _refuse_endpoint_faults(deployment: Deployment, deadline: float) -> None:
     sagemaker = deployment.session.client("sagemaker")
     cloudformation = deployment.session.client("cloudformation")
-    faults = [
-        fault
-        for endpoint in deployment.assembly.endpoints
-        if (fault := what_is_wrong(sagemaker, cloudformation, endpoint, deadline=deadline))
+    endpoints = deployment.assembly.endpoints
+    states = [
+        endpoint_fault(sagemaker, cloudformation, endpoint, deadline=deadline)
+        for endpoint in endpoints
     ]
-    lines = [fault.text for fault in faults]
-    if any(fault.must_be_created for fault in faults):
-        raise EndpointGone("\n  ".join(lines))
-    _refuse(lines)
-
-
-def _refuse(wrong: list[str]) -> None:
-    if wrong:
-        raise DeliveredWrong("\n  ".join(wrong))
+    if faults := [fault for fault in states if fault]:
+        must_be_created = any(fault.must_be_created for fault in faults)
+        kind = EndpointGone if must_be_created else DeliveredWrong
+        raise kind("\n  ".join(fault.text for fault in faults))

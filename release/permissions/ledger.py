@@ -39,7 +39,7 @@ class Row(_Entry):
     """Every action on every resource, under the condition, for one step.
 
     `actions` and `resources` are patterns as in a policy, resources with `{names}` in them, see
-    `Names`; a policy has to allow them and may allow no more. `condition` is what the policy has to
+    `NAMED`; a policy has to allow them and may allow no more. `condition` is what the policy has to
     narrow it by. `when` is what there must be for the step to happen. `source` is a page of AWS or
     a file of this repository that says so; without one, `reason` says why it is needed.
     """

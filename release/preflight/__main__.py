@@ -1,8 +1,8 @@
 """Check what a deploy of a stage needs of the account: `tritonsm preflight prod`.
 
-Changes nothing, but for --changesets, which makes and removes change sets. Exit code 0: nothing is
-refused. 1: something is, or AWS did not answer at all. 130: it was interrupted; what it had made is
-removed. An unknown finding does not count.
+Changes nothing; with --changesets, the cdk CLI creates change sets and deletes them. Exit code 0:
+nothing is refused. 1: something is, or AWS did not answer at all. 130: it was interrupted. An
+unknown finding does not count.
 """
 
 import argparse
@@ -40,7 +40,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser.add_argument(
         "--changesets",
         action="store_true",
-        help="have CloudFormation validate change sets, which are removed again",
+        help="have CloudFormation validate a change set of every stack",
     )
     parser.set_defaults(run=run)
 
@@ -57,9 +57,8 @@ def run(options: argparse.Namespace) -> int:
         print(f"error: {error}", file=sys.stderr)
     except (BotoCoreError, ClientError) as error:
         print(f"error: AWS: {error}", file=sys.stderr)
-    except KeyboardInterrupt as interrupt:
-        remains = "; ".join(getattr(interrupt, "__notes__", ())) or "what was made is removed"
-        print(f"interrupted: {remains}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
         return INTERRUPTED
     else:
         print(as_json(findings) if options.json else table(findings))

@@ -1,6 +1,5 @@
 """The account and region that a stage is deployed to, and the templates to deploy."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,21 +18,9 @@ from release.stack_template import stack_template
 from release.stage_resources import resources
 from release.tree import Template, Tree, templates
 
-SUFFIXES = {"aws": "amazonaws.com", "aws-cn": "amazonaws.com.cn"}
-"""Partition -> AWS::URLSuffix."""
-INVALID = (
-    *("AccessDenied", "ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId"),
-    *("SignatureDoesNotMatch", "UnrecognizedClientException"),
-)
-"""Codes of STS for credentials that are not valid."""
-NOT_ENABLED = ("InvalidClientTokenId", "UnrecognizedClientException")
-"""Those of them that a region which the account has not enabled answers as well
-(https://blog.leapp.cloud/how-to-fix-aws-invalidclienttokenid-the-security-token-included-in-the-request-is-invalid;
-no page of AWS was found that says so)."""
-
 
 class NoCredentials(Exception):
-    """There are no valid credentials, and this is what AWS, or the SDK, says."""
+    """There are no valid credentials; the message is that of AWS or the SDK."""
 
 
 @dataclass(frozen=True)
@@ -43,38 +30,19 @@ class Caller:
     account: str
     arn: str
 
-    @property
-    def partition(self) -> str:
-        """The partition of the account, such as "aws"."""
-        return self.arn.split(":")[1]
-
-    def pseudo_parameters(self, region: str) -> dict[str, str]:
-        """Return what CloudFormation knows of every stack of the account in a region."""
-        return {
-            "AWS::AccountId": self.account,
-            "AWS::Region": region,
-            "AWS::Partition": self.partition,
-            "AWS::URLSuffix": SUFFIXES.get(self.partition, "amazonaws.com"),
-        }
-
 
 def caller(session: boto3.Session) -> Caller:
-    """Return the caller. Raises `NoCredentials`, and what AWS and the SDK raise."""
+    """Return the caller. Raises `NoCredentials`, and `BotoCoreError` where AWS is not reached."""
     try:
         answer = client(session, "sts").get_caller_identity()
     except NoCredentialsError:
         raise NoCredentials("there are none: aws configure, or AWS_PROFILE") from None
-    except ClientError as error:
-        code, message = error.response["Error"]["Code"], error.response["Error"]["Message"]
-        if code in NOT_ENABLED:
-            region = session.region_name
-            raise NoCredentials(
-                f"{message} Or {region} is not enabled in this account: "
-                f"aws account enable-region --region-name {region}"
-            ) from None
-        if code in INVALID:
-            raise NoCredentials(message) from None
-        raise
+    except ClientError as error:  # no permission is needed (STS API reference)
+        region = session.region_name
+        raise NoCredentials(
+            f"{error.response['Error']['Message']} Or {region} is not enabled in this account: "
+            f"aws account enable-region --region-name {region}"
+        ) from None
     return Caller(answer["Account"], answer["Arn"])
 
 
@@ -119,13 +87,6 @@ class Account:
         """Stack -> template, of what is to be deployed."""
         return templates(self.assembly)
 
-    @cached_property
-    def manifest(self) -> dict[str, Any]:
-        """The artifacts of the cloud assembly, by their names."""
-        content = json.loads((self.assembly / "manifest.json").read_text(encoding="utf-8"))
-        artifacts: dict[str, Any] = content["artifacts"]
-        return artifacts
-
     def resources(self, resource_type: str) -> Iterator[tuple[str, str, Any]]:
         """Yield stack, logical id and properties of the templates' resources of a type."""
         for stack, template in self.templates.items():
@@ -135,7 +96,7 @@ class Account:
     def deployed(self, stack: str) -> dict[str, str]:
         """Return logical id -> physical id of a stack, nothing of one that is not deployed."""
         if stack not in self._deployed:
-            self._deployed[stack] = self._resources(stack)
+            self._deployed[stack] = self._list_resources(stack)
         return self._deployed[stack]
 
     def deployed_template(self, stack: str) -> Template | None:
@@ -143,12 +104,7 @@ class Account:
         deployed = self.deployed(stack)
         return stack_template(self.client("cloudformation"), stack) if deployed else None
 
-    @property
-    def pseudo_parameters(self) -> dict[str, str]:
-        """What CloudFormation knows of every stack of the stage."""
-        return self.caller.pseudo_parameters(self.region)
-
-    def _resources(self, stack: str) -> dict[str, str]:
+    def _list_resources(self, stack: str) -> dict[str, str]:
         pages = self.client("cloudformation").get_paginator("list_stack_resources")
         try:
             return {

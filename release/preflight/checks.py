@@ -1,7 +1,8 @@
 """The checks of a preflight: what fails late in a deploy, or costs money before it fails.
 
-What CloudFormation and the cdk CLI report within a minute, before anything changes, is left to
-them: the version of `cdk bootstrap`, the syntax of policies, the number of VPCs.
+CloudFormation and the cdk CLI report the rest within a minute, before anything changes: the version
+of `cdk bootstrap`, the syntax of policies, names that exist already
+(https://aws.amazon.com/blogs/devops/ship-infrastructure-faster-with-cloudformation-and-cdk-pre-deployment-validation-on-every-stack-operation/).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -9,15 +10,7 @@ from dataclasses import replace
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from release.preflight import (
-    build_quotas,
-    images,
-    instance_quotas,
-    lambda_quota,
-    names,
-    offerings,
-    permissions,
-)
+from release.preflight import images, offerings, quotas
 from release.preflight.account import Account
 from release.preflight.answers import why
 from release.preflight.findings import CheckFinding, ok, refused, unknown
@@ -42,13 +35,11 @@ def identity(account: Account) -> Iterator[CheckFinding]:
 
 CHECKS: Checks = {
     "identity": identity,
-    "permissions": permissions.check,
     "images": images.check,
-    "instances": instance_quotas.check,
-    "builds": build_quotas.check,
-    "functions": lambda_quota.check,
+    "instances": quotas.check_instances,
+    "builds": quotas.check_builds,
+    "functions": quotas.check_functions,
     "instance types": offerings.check,
-    "names": names.check,
 }
 
 

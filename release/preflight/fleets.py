@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from release.preflight.account import Account
-from release.stage_resources import StackEndpoint, references, stack_endpoints
+from release.preflight.running_endpoints import RunningEndpoint
+from release.stage_resources import StackEndpoint, StackVariant, references, stack_endpoints
 from release.tree import Template
 
 Instances = Counter[str]
@@ -19,17 +20,12 @@ class Peak:
     """The instances of one type, or of all: those that run, and those at the peak of a deploy.
 
     A delivery deploys the stacks of endpoints side by side, so that all they start counts at once.
-    `most` is where scaling may bring it. `starts`: the deploy starts one.
+    `most` is where scaling may bring it.
     """
 
     running: int
     needed: int
     most: int
-
-    @property
-    def starts(self) -> bool:
-        """Whether the deploy starts an instance."""
-        return self.needed > self.running
 
     def __add__(self, other: "Peak") -> "Peak":
         return Peak(
@@ -46,49 +42,47 @@ def endpoints(account: Account) -> list[StackEndpoint]:
     ]
 
 
+def instance_types(account: Account) -> set[str]:
+    """Return the instance types of the endpoints that are to be deployed."""
+    variants = (variant for endpoint in endpoints(account) for variant in endpoint.variants)
+    return {name for variant in variants for name in variant.instance_types}
+
+
 def peaks(account: Account, *, preferred: bool = False) -> dict[str, Peak]:
     """Return the peak of every instance type that runs or is to be deployed.
 
     A variant may have all its instances of any of its types, or only of the `preferred` one.
     """
     running, added, most = Instances(), Instances(), Instances()
-    declared = {endpoint.name for endpoint in endpoints(account)}
-    for endpoint in account.running.values():
-        for counts in endpoint.variants.values():
-            for instance_type, count in counts.items():
-                running[instance_type] += count
-                most[instance_type] += 0 if endpoint.name in declared else count
-    for declared_endpoint in endpoints(account):
-        _count(account, declared_endpoint, added, most, 1 if preferred else None)
+    declared = {endpoint.name: endpoint for endpoint in endpoints(account)}
+    for name, current in account.running.items():
+        for counts in current.variants.values():
+            running.update(counts)
+            if name not in declared:
+                most.update(counts)
+    for name, endpoint in declared.items():
+        is_updated = _is_updated(account, endpoint)
+        for variant in endpoint.variants:
+            count = _instance_count(account.running.get(name), endpoint, variant)
+            for instance_type in variant.instance_types[: 1 if preferred else None]:
+                most[instance_type] += max(variant.maximum, count)
+                if name not in account.running:
+                    added[instance_type] += count
+                elif is_updated:
+                    added[instance_type] += _started(endpoint.properties, count)
     return {
         name: Peak(running[name], running[name] + added[name], most[name]) for name in sorted(most)
     }
 
 
-def _count(
-    account: Account,
-    endpoint: StackEndpoint,
-    added: Instances,
-    most: Instances,
-    types: int | None,
-) -> None:
-    """Count what a deploy starts beside what runs: nothing where the endpoint does not change.
-
-    Of each variant, for its first `types`, or for all.
-    """
-    running = account.running.get(endpoint.name)
-    after = account.templates[endpoint.stack]
-    changes = running is None or _changes(
-        account.deployed_template(endpoint.stack), after, endpoint.logical_id
-    )
-    for variant in endpoint.variants:
-        count = variant.instance_count
-        if running is not None and endpoint.properties.get("RetainAllVariantProperties"):
-            count = sum(running.variants.get(variant.name, {"": count}).values())
-        for name in variant.instance_types[:types]:
-            most[name] += max(variant.max_count, count)
-            if changes:
-                added[name] += count if running is None else _started(endpoint.properties, count)
+def _instance_count(
+    current: RunningEndpoint | None, endpoint: StackEndpoint, variant: StackVariant
+) -> int:
+    """Return how many instances a variant has after a deploy; scaling may have chosen them."""
+    if current is None or not endpoint.properties.get("RetainAllVariantProperties"):
+        return variant.initial
+    counts = current.variants.get(variant.name, {"": variant.initial})
+    return sum(counts.values())
 
 
 def _started(properties: Any, count: int) -> int:
@@ -107,13 +101,15 @@ def _started(properties: Any, count: int) -> int:
     return max(1, count * int(batch["Value"]) // 100)
 
 
-def _changes(before: Template | None, after: Template, endpoint: str) -> bool:
+def _is_updated(account: Account, endpoint: StackEndpoint) -> bool:
     """Return whether an endpoint is updated: it, its configuration or a model of that differs.
 
     A change of DeploymentConfig alone counts: that it starts no fleet is written nowhere. Tags
     change in place (CloudFormation's schemas of the three types: tagUpdatable, not create-only).
     """
-    return before is None or dict(_behind(before, endpoint)) != dict(_behind(after, endpoint))
+    before, name = account.deployed_template(endpoint.stack), endpoint.logical_id
+    after = account.templates[endpoint.stack]
+    return before is None or dict(_behind(before, name)) != dict(_behind(after, name))
 
 
 def _behind(template: Template, logical_id: str) -> Iterator[tuple[str, str]]:

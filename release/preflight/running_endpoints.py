@@ -1,11 +1,15 @@
 """The endpoints that an account has, and the instances that they hold."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
 from release.preflight.answers import DENIED, why
+
+if TYPE_CHECKING:
+    from mypy_boto3_sagemaker import SageMakerClient
+    from mypy_boto3_sagemaker.type_defs import DescribeEndpointOutputTypeDef
 
 NO_INSTANCES = ("Failed", "OutOfService", "Deleting")
 """EndpointStatus of those whose instances are gone or going; which hold a quota has no source."""
@@ -32,7 +36,7 @@ def running_endpoints(sagemaker: Any) -> dict[str, RunningEndpoint]:
     endpoints = {}
     for name in [summary["EndpointName"] for page in pages for summary in page["Endpoints"]]:
         try:
-            if description := description_of(sagemaker, name):
+            if description := described_endpoint(sagemaker, name):
                 endpoints[name] = RunningEndpoint(name, _variants(sagemaker, description))
         except ClientError as error:
             if error.response["Error"]["Code"] not in (*DENIED, "ValidationException"):
@@ -41,7 +45,9 @@ def running_endpoints(sagemaker: Any) -> dict[str, RunningEndpoint]:
     return endpoints
 
 
-def description_of(sagemaker: Any, name: str) -> Any:
+def described_endpoint(
+    sagemaker: "SageMakerClient", name: str
+) -> "DescribeEndpointOutputTypeDef | None":
     """Return SageMaker's description of an endpoint, None where there is none."""
     try:
         return sagemaker.describe_endpoint(EndpointName=name)

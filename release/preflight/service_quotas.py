@@ -1,9 +1,10 @@
 """The account's quotas, by the names that Service Quotas gives them."""
 
 from dataclasses import dataclass, field
+from math import ceil
 from typing import Any
 
-from release.preflight.findings import CheckFinding, refused, unknown
+from release.preflight.findings import CheckFinding, ok, refused, unknown
 
 PAGE = 100
 """The most that a page of ListServiceQuotas and ListAWSDefaultServiceQuotas has (API reference)."""
@@ -13,30 +14,45 @@ PAGE = 100
 class Quota:
     """One quota; `applied` is whether it is the account's own value, not AWS's default."""
 
-    service: str
     code: str
-    name: str
     value: float
     applied: bool
 
     def __str__(self) -> str:
         return f"quota {self.value:g}{'' if self.applied else ', AWS default'}"
 
-    def too_small(self, message: str, desired: float) -> CheckFinding:
-        """Return the finding of a quota that a deploy does not fit into.
+
+@dataclass(frozen=True)
+class Need:
+    """What a deploy needs of a quota: `amount` now, and `most` later, such as by scaling.
+
+    `per_unit` is how many of them fit into a quota of one; `message` says what they are.
+    """
+
+    service: str
+    quota: str
+    amount: int
+    message: str
+    most: int = 0
+    per_unit: int = 1
+
+    def compare(self, quota: Quota | None) -> CheckFinding:
+        """Return whether a quota is large enough.
 
         AWS's default stands in where no value is applied, and nothing says that an account has no
         more than it (no source was found): it refuses nothing.
         """
-        verdict = refused if self.applied else unknown
-        return verdict(self.name, message, self.request(desired))
-
-    def request(self, desired: float) -> str:
-        """Return the command that asks AWS for more."""
-        return (
+        if quota is None:
+            return unknown(self.quota, f"Service Quotas has none of this name here; {self.message}")
+        message = f"{quota}; {self.message}"
+        desired = ceil(max(self.amount, self.most) / self.per_unit)
+        request = (
             f"aws service-quotas request-service-quota-increase --service-code {self.service} "
-            f"--quota-code {self.code} --desired-value {desired:g}"
+            f"--quota-code {quota.code} --desired-value {desired}"
         )
+        if self.amount > quota.value * self.per_unit:
+            return (refused if quota.applied else unknown)(self.quota, message, request)
+        return ok(self.quota, message, request if desired > quota.value else "")
 
 
 @dataclass(frozen=True)
@@ -54,19 +70,17 @@ class ServiceQuotas:
         """
         if service not in self._known:
             self._known[service] = {
-                **self._listed("list_aws_default_service_quotas", service, applied=False),
-                **self._listed("list_service_quotas", service, applied=True),
+                **self._list("list_aws_default_service_quotas", service, applied=False),
+                **self._list("list_service_quotas", service, applied=True),
             }
         return self._known[service]
 
-    def _listed(self, operation: str, service: str, *, applied: bool) -> dict[str, Quota]:
+    def _list(self, operation: str, service: str, *, applied: bool) -> dict[str, Quota]:
         pages = self.client.get_paginator(operation).paginate(
             ServiceCode=service, PaginationConfig={"PageSize": PAGE}
         )
         return {
-            quota["QuotaName"]: Quota(
-                service, quota["QuotaCode"], quota["QuotaName"], quota["Value"], applied
-            )
+            quota["QuotaName"]: Quota(quota["QuotaCode"], quota["Value"], applied)
             for page in pages
             for quota in page["Quotas"]
         }

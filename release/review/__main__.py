@@ -1,4 +1,4 @@
-"""Say what a change will do: `tritonsm review --base origin/main`, or `--live prod`.
+"""Say what a change will do: `tritonsm review --base origin/main`.
 
 Runs the app of this tree without credentials; the code, settings and acknowledgements of the base
 judge what it makes. Writes review.md and review.json, whatever happens. Exit codes:
@@ -19,16 +19,15 @@ from pathlib import Path
 from release.checkouts import Clone
 from release.review import judge
 from release.review.assemblies import write
+from release.review.change_review import ERRORS, commits
 from release.review.findings import NOTHING
 from release.review.output_files import DANGER, INCOMPLETE, conclude, remove
 from release.review.report import Gap, Report
-from release.review.session import ERRORS, Review, message
 from release.tree import CheckoutError, Tree
 
 PROGRAM = Path("release", "review", "judge.py")
 INSTALLED = (".venv-checkov", "node_modules")
 """What `make` installs below the root, and a worktree of the base lacks."""
-LIVE = "what is deployed"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -43,36 +42,29 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser = commands.add_parser(
         "review", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    against = parser.add_mutually_exclusive_group(required=True)
-    against.add_argument("--base", help="a commit, branch or tag to compare with")
-    against.add_argument(
-        "--live", action="store_true", help="compare with what is deployed, by change sets"
-    )
+    parser.add_argument("--base", required=True, help="a commit, branch or tag to compare with")
     parser.add_argument(
         "stages", metavar="STAGE", nargs="*", help="stages to compare; default: all of them"
     )
     parser.add_argument("--output", type=Path, default=Path("review.out"))
-    parser.set_defaults(run=run, usage_error=parser.error)
+    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Review; return the exit code."""
-    if options.live and not options.stages:
-        options.usage_error("--live compares named stages: add STAGE")
     remove(options.output)
     try:
-        if options.live:
-            code = _live(options.stages, options.output)
-        else:
-            code = _review(options.base, options.stages, options.output)
+        code = _review(options.base, options.stages, options.output)
     except ERRORS as error:
-        base = LIVE if options.live else options.base
-        code = conclude(_nothing(base, message(error)), options.output)
+        gap = Gap("everything", str(error))
+        here = commits(Tree(Path.cwd()))
+        report = Report(options.base, stages=(), findings=NOTHING, commits=here, gaps=(gap,))
+        code = conclude(report, options.output)
     print(options.output / "review.md")
     return code
 
 
-def _review(base: str, stages: list[str] | None, output: Path) -> int:
+def _review(base: str, stages: list[str], output: Path) -> int:
     """Run this tree's app, and let the code of the base judge what it made."""
     clone = Clone.here()
     commit = clone.fork_point(base)
@@ -87,7 +79,7 @@ def _review(base: str, stages: list[str] | None, output: Path) -> int:
                 (tree.root / name).symlink_to(clone.root / name)
         arguments = ["--base", tree.root, "--name", base, "--head", clone.root]
         arguments += ["--assemblies", assemblies.resolve(), "--output", output.resolve()]
-        arguments += [part for stage in stages or () for part in ("--stage", stage)]
+        arguments += [part for stage in stages for part in ("--stage", stage)]
         return _judge(tree, list(map(str, arguments)))
 
 
@@ -101,26 +93,6 @@ def _judge(base: Tree, arguments: list[str]) -> int:
     if code not in (0, DANGER, INCOMPLETE):
         raise CheckoutError(f"the judge of the base ended with exit code {code}")
     return code
-
-
-def _live(stages: list[str], output: Path) -> int:
-    """Compare with what is deployed: by this tree's code, since nothing else has the templates."""
-    clone = Clone.here()
-    assemblies = output / "assemblies"
-    shutil.rmtree(assemblies, ignore_errors=True)
-    known = clone.stages()
-    head = write(clone, assemblies, [stage for stage in stages if stage in known])
-    review = Review(clone, head, judge.commits(None, clone))
-    review.add_live(stages)
-    review.lint_models(None)
-    return conclude(review.report(LIVE, named=stages), output)
-
-
-def _nothing(base: str, reason: str) -> Report:
-    """Return the report of a review that could not begin."""
-    commits = judge.commits(None, Tree(Path.cwd()))
-    gap = Gap("everything", reason)
-    return Report(base=base, stages=(), findings=NOTHING, commits=commits, failed=(gap,))
 
 
 if __name__ == "__main__":

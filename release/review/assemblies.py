@@ -45,12 +45,12 @@ class Synthesis:
     """What an app makes of a stage.
 
     `templates` is stack name -> template, `acknowledged` has a line for each finding of cdk-nag
-    that the app acknowledges, None where it is not known. `settings` is stack name -> what the
-    manifest says of how it is deployed.
+    that the app acknowledges. `settings` is stack name -> what the manifest says of how it is
+    deployed.
     """
 
     templates: dict[str, Template]
-    acknowledged: tuple[str, ...] | None = None
+    acknowledged: tuple[str, ...] = ()
     settings: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
@@ -75,7 +75,7 @@ def write(
     folder.mkdir(parents=True, exist_ok=True)
     write_stage = partial(_write, tree, folder, validate)
     with ThreadPoolExecutor() as pool:
-        list(pool.map(write_stage, stages or tree.stages()))
+        list(pool.map(write_stage, tree.stages() if stages is None else stages))
     return Synthesised(tree.root, folder)
 
 

@@ -9,7 +9,7 @@ from release.review.access.gained import AccessChange, access_changes
 from release.review.described import DescribedChange, described
 from release.review.differences import Change, StackDifference, differences
 from release.review.endpoints import DeclaredEndpoint, endpoint_of
-from release.review.environments import Settings
+from release.review.environments import ByStack
 from release.review.findings import NOTHING, FindingsChange
 from release.stage_file import StageFile
 from release.tree import Template
@@ -46,7 +46,7 @@ class Comparison:
     after: dict[str, Template]
     was: StageFile
     will_be: StageFile
-    settings: tuple[Settings, Settings] = ({}, {})
+    settings: tuple[ByStack, ByStack] = ({}, {})
     findings: FindingsChange = NOTHING
     acknowledged: FindingsChange = NOTHING
     base_strings: frozenset[str] = frozenset()
@@ -65,12 +65,7 @@ class Comparison:
     @cached_property
     def sides(self) -> tuple[dict[str, Template], dict[str, Template]]:
         """The templates before and after, without their places where those differ."""
-        if not environments.may_move(self.was, self.will_be):
-            return self.before, self.after
-        return (
-            environments.without_places(self.before, self.was),
-            environments.without_places(self.after, self.will_be),
-        )
+        return environments.comparable(self.before, self.was, self.after, self.will_be)
 
     @cached_property
     def stacks(self) -> list[StackDifference]:

@@ -7,12 +7,13 @@ from typing import Literal
 from release.review.comparison import Comparison, Pair
 from release.review.describers.updates import in_words
 from release.review.differences import Change
-from release.review.endpoints import DeclaredEndpoint, DeclaredModel, DeclaredVariant
+from release.review.endpoints import DeclaredEndpoint
 from release.review.model_changes import ModelChange
-from release.review.refusals import refusal, scaled_variants_that_change
+from release.review.refusals import refusal
 from release.review.stack_changes import details
+from release.stage_resources import ENDPOINT_CONFIG, StackVariant
 
-State = Literal["new", "removed", "renamed", "changed", "unchanged", "not compared"]
+State = Literal["new", "removed", "renamed", "changed", "unchanged"]
 
 MOST_FILES = 2
 """More files than these are in the table of models alone."""
@@ -64,28 +65,26 @@ def _parts(
         yield f"new, Triton {after.release}"
         yield ", ".join(map(_instances, after.variants.values()))
         yield f"models: {', '.join(sorted(after.models)) or 'no models'}"
-    elif not changes and before.name == after.name:
-        yield "no change"
     else:
         yield _how(before, after, changes)
         if before.release != after.release:
             older = ", an older release" if after.release < before.release else ""
             yield f"Triton {before.release} -> {after.release}{older}"
-        if before.name == after.name:
-            yield from _two_deploys(before, after)
-            yield from _archives_of_a_move(before, after)
         yield from details(comparison, stack)
-        yield f"models: {', '.join(map(_model, models))}"
+        if changed := [model for model in models if model.is_change]:
+            yield f"models: {', '.join(map(_model, changed))}"
 
 
 def _how(before: DeclaredEndpoint, after: DeclaredEndpoint, changes: Sequence[Change]) -> str:
     if before.name != after.name:
         return f"created under this name, {before.name} deleted"
+    if not changes:
+        return "no change"
     # Tags change in place: nothing that serves is replaced for them.
     changed = {change.type for change in changes if set(change.properties) != {"Tags"}}
     if not changed:
         return "other tags, its instances stay as they are"
-    if "AWS::SageMaker::EndpointConfig" not in changed:
+    if ENDPOINT_CONFIG not in changed:
         return "its instances stay as they are"
     if reason := refusal(before, after):
         return f"**refused before it begins**: {reason}"
@@ -94,50 +93,10 @@ def _how(before: DeclaredEndpoint, after: DeclaredEndpoint, changes: Sequence[Ch
     return f"updated in place, {in_words(after.deployment)}, {rollback}"
 
 
-def _two_deploys(before: DeclaredEndpoint, after: DeclaredEndpoint) -> Iterator[str]:
-    """SageMaker gives no variant other instances while it is registered for scaling."""
-    if names := scaled_variants_that_change(before, after):
-        some = "" if [*before.variants] == names else f" of {', '.join(names)}"
-        yield f"make deliver deploys it twice, first as it is without the scaling{some}"
-
-
-def _archives_of_a_move(before: DeclaredEndpoint, after: DeclaredEndpoint) -> Iterator[str]:
-    """The archives of both sides must be wherever instances load from, before and after."""
-    was, will_be = (
-        {variant.target for variant in side.variants.values()} for side in (before, after)
-    )
-    targets = {target for target in was | will_be if target}
-    if was == will_be or len(targets) < len(was | will_be):
-        return  # it stays where it is, or would be hosted in another way
-    missing = dict.fromkeys(
-        f"{model.name} {model.version} for {target}"
-        for side in (before, after)
-        for _, model in sorted(side.models.items())
-        for target in sorted(targets - _targets_built(model, before, after))
-    )
-    by_hand = "while the catalog has a model published by hand"
-    if missing:
-        yield (
-            "make deliver first builds what clients may be sent to meanwhile: "
-            f"{', '.join(missing)}; it refuses {by_hand}"
-        )
-    else:
-        yield f"make deliver refuses it {by_hand}"
-
-
-def _targets_built(model: DeclaredModel, *sides: DeclaredEndpoint) -> set[str]:
-    """Return the targets for which a version of a model is built by one of the two commits."""
-    models = (side.models.get(model.name) for side in sides)
-    return {
-        target
-        for other in models
-        if other and other.version == model.version
-        for target in other.builds
-    }
-
-
-def _instances(variant: DeclaredVariant) -> str:
-    return f"{variant.instance_type}, {variant.range} instances"
+def _instances(variant: StackVariant) -> str:
+    low, high = variant.minimum, variant.maximum
+    count = f"{low}" if low == high else f"{low}-{high}"
+    return f"{' or '.join(variant.instance_types)}, {count} instances"
 
 
 def _model(change: ModelChange) -> str:

@@ -12,9 +12,12 @@ from typing import Any
 
 import platform_facts
 from release.stage_file import StageFile
-from release.tree import Template
 
-Settings = dict[str, dict[str, Any]]
+ByStack = dict[str, dict[str, Any]]
+"""The template of each stack, or what the manifest of the assembly says of each."""
+
+_NO_ACCOUNT = "unknown-account"
+"""In a manifest, where a stage names no account (aws-cdk-lib, Stack.environment)."""
 
 _PSEUDO = re.compile(r"AWS::(?:AccountId|Partition|Region|URLSuffix)")
 _SUBSTITUTED = re.compile(r"\$\{([^}]*)\}")
@@ -34,31 +37,27 @@ def may_move(before: StageFile, after: StageFile) -> bool:
     return (before.region, before.account) != (after.region, after.account)
 
 
-def without_places(templates: dict[str, Template], place: StageFile) -> dict[str, Template]:
-    """Return templates in which region, account, partition and AWS's own registry have no names."""
-    text = json.dumps(templates)
+def comparable(
+    before: ByStack, was: StageFile, after: ByStack, will_be: StageFile
+) -> tuple[ByStack, ByStack]:
+    """Return templates, or settings of stacks, without their places where those may differ."""
+    if not may_move(was, will_be):
+        return before, after
+    return _without_places(before, was), _without_places(after, will_be)
+
+
+def _without_places(stacks: ByStack, place: StageFile) -> ByStack:
+    """Return values in which region, account, partition and AWS's own registry have no names."""
+    text = json.dumps(stacks)
     for account in registries(place.region):
         text = re.sub(
             rf"\b{account}(?=\.dkr\.ecr\.|:repository/sagemaker-triton)", "REGISTRY", text
         )
     text = re.sub(rf"\b{re.escape(place.region)}(?![0-9])", "${AWS::Region}", text)
-    if place.account:
-        text = re.sub(rf"\b{place.account}\b", "${AWS::AccountId}", text)
+    text = re.sub(rf"\b{place.account or _NO_ACCOUNT}\b", "${AWS::AccountId}", text)
     text = re.sub(r"\barn:aws(?:-[a-z]+)*:", "arn:${AWS::Partition}:", text)
     text = re.sub(r"\bamazonaws\.com\.cn\b", "amazonaws.com", text)
     return dict(json.loads(text, object_hook=_plain))
-
-
-def comparable(
-    before: Settings, was: StageFile, after: Settings, will_be: StageFile
-) -> tuple[Settings, Settings]:
-    """Return settings of stacks before and after, without their places where those differ."""
-    if not before or not may_move(was, will_be):
-        return before, after
-    sides = without_places(before, was), without_places(after, will_be)
-    for settings in (*sides[0].values(), *sides[1].values()):
-        settings.pop("environment", None)
-    return sides
 
 
 def registries(region: str) -> set[str]:

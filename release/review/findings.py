@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -57,15 +58,10 @@ def joined(changes: Iterable[FindingsChange]) -> FindingsChange:
     )
 
 
-def model_findings(judge: Tree, before: Tree | None, after: Tree) -> FindingsChange:
-    """Return what the model linter of one tree says of the models of both.
-
-    Without a tree before, nothing is new. Raises `LinterFailed`.
-    """
+def model_findings(base: Tree, head: Tree) -> FindingsChange:
+    """Return what the base's model linter finds in the models of both. Raises `LinterFailed`."""
     with ThreadPoolExecutor() as pool:
-        new = pool.submit(_of_models, judge, after)
-        old = pool.submit(_of_models, judge, before) if before else new
-        return compare(old.result(), new.result())
+        return compare(*pool.map(partial(_of_models, base), (base, head)))
 
 
 def _of_models(judge: Tree, tree: Tree) -> list[str]:
@@ -89,6 +85,8 @@ def template_findings(
     """
     places = before.keys() | after.keys()
     changed = {place for place in places if before.get(place) != after.get(place)}
+    if not changed:
+        return {}
     with TemporaryDirectory(prefix="review-lint-") as folder, ThreadPoolExecutor() as pool:
         for side, templates in (("before", before), ("after", after)):
             for stage, stack in templates.keys() & changed:

@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
+import platform_facts
 from release.review import escaping
-from release.review.cost_table import cost_rows, prices
 from release.review.findings import joined
+from release.review.money import total_change
 from release.review.report import Report
 from release.review.summary import summary
 
@@ -40,17 +41,7 @@ def render(report: Report) -> str:
     shown = {
         "report": report,
         "summary": summary(report),
-        "models": report.changed_models,
-        "breaking": [
-            f"**breaking for clients of {model.model} on {model.endpoint}**: {line}"
-            for model in report.changed_models
-            for line in model.breaking
-        ],
-        "notes": [*report.all_of("notes"), *report.notes],
-        "access": list(report.all_of("access")),
-        "stacks": [(stage, stack) for stage in report.stages for stack in stage.stacks],
-        "costs": cost_rows(report.changed_costs),
-        "prices": prices(report.changed_costs),
+        "prices": platform_facts.prices(),
         "findings": joined([report.findings, *(stage.findings for stage in report.stages)]),
         "acknowledged": joined(stage.acknowledged for stage in report.stages),
         "first": LEVELS[0],
@@ -76,5 +67,5 @@ def _template(longest: int) -> Template:
     )
     for name in ("code", "plain", "title"):
         environment.filters[name] = partial(getattr(escaping, name), longest=longest)
-    environment.filters["fence"] = escaping.fence
+    environment.filters |= {"fence": escaping.fence, "total": total_change}
     return environment.get_template("review.md.j2")

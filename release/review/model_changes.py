@@ -26,6 +26,11 @@ class ModelChange:
     because: tuple[str, ...] = ()
     breaking: tuple[str, ...] = ()
 
+    @property
+    def is_change(self) -> bool:
+        """Whether anything happens to the model, or to its clients."""
+        return self.state != "unchanged" or bool(self.breaking)
+
 
 def model_changes(comparison: Comparison) -> list[ModelChange]:
     """Return a line for every model of every endpoint, by name."""
@@ -53,7 +58,7 @@ def _change(
     because: tuple[str, ...] = ()
     if old.version != new.version:
         state, because = "rebuilt", _causes(name, *folders)
-    elif targets := sorted(new.builds.keys() - old.builds.keys()):
+    elif targets := sorted(new.targets - old.targets):
         state, because = "compiled again", tuple(f"for {target}" for target in targets)
     breaking = tuple(_breaking(old.signature, new.signature))
     return ModelChange(

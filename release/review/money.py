@@ -1,6 +1,6 @@
 """What an endpoint's instances cost a month."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import platform_facts
@@ -37,6 +37,11 @@ class CostChange:
     after: Cost | None
     runs_on: bool = False
 
+    @property
+    def unknown(self) -> list[str]:
+        """Each instance type without a price, before or after, and why."""
+        return [name for cost in (self.before, self.after) if cost for name in cost.unknown]
+
 
 @dataclass(frozen=True)
 class Total:
@@ -45,12 +50,20 @@ class Total:
     usd: float
     complete: bool
 
+    def __str__(self) -> str:
+        """Of one that is not complete, no number reads as all of it."""
+        if self.complete:
+            return f"{self.usd:,.0f}"
+        return f"more than {self.usd:,.0f}" if self.usd else "no price"
+
 
 def cost_of(endpoint: DeclaredEndpoint, region: str) -> Cost:
     """Return what an endpoint's instances cost in a region."""
     prices = platform_facts.prices()
     variants = [*endpoint.variants.values(), *endpoint.shadows.values()]
-    hourly = {kind: prices.of(region, kind) for each in variants for kind in each.instance_types}
+    hourly = {
+        kind: prices.of(region, kind) for variant in variants for kind in variant.instance_types
+    }
     known = ", ".join(sorted(prices.per_hour))
     why = f"it is not in the table of {prices.date}"
     if region not in prices.per_hour:
@@ -62,7 +75,9 @@ def cost_of(endpoint: DeclaredEndpoint, region: str) -> Cost:
     )
     if unknown:
         return Cost(minimum=None, maximum=None, unknown=unknown)
-    rates = [([hourly[kind] or 0 for kind in each.instance_types], each) for each in variants]
+    rates = [
+        ([hourly[kind] or 0 for kind in variant.instance_types], variant) for variant in variants
+    ]
     return Cost(
         minimum=HOURS * sum(min(rate) * variant.mean_minimum for rate, variant in rates),
         maximum=HOURS * sum(max(rate) * variant.mean_maximum for rate, variant in rates),
@@ -91,3 +106,13 @@ def total(costs: Iterable[Cost | None], amount: str) -> Total:
     values = [getattr(cost, amount) for cost in costs if cost]
     known = [value for value in values if value is not None]
     return Total(sum(known), len(known) == len(values))
+
+
+def total_change(costs: Sequence[CostChange], amount: str) -> str:
+    """Return the sum of one amount before and after, and the difference."""
+    before = total((cost.before for cost in costs), amount)
+    after = total((cost.after for cost in costs), amount)
+    if before == after:
+        return str(after)
+    change = f" ({after.usd - before.usd:+,.0f})" if before.complete and after.complete else ""
+    return f"{before} → {after}{change}"

@@ -3,9 +3,8 @@
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
-from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
 
 from release.review import markdown
 from release.review.report import Report
@@ -25,14 +24,13 @@ def remove(folder: Path) -> None:
 def conclude(report: Report, folder: Path) -> int:
     """Write a report in both forms, print what needs a person, and return the exit code."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / MARKDOWN).write_text(markdown.render(report), encoding="utf-8")
+    text = markdown.render(report)  # JSON can hold half of a character, and UTF-8 cannot
+    (folder / MARKDOWN).write_text(text, encoding="utf-8", errors="backslashreplace")
     (folder / JSON).write_text(as_json(report), encoding="utf-8")
     for gap in report.gaps:
         print(f"error: not reviewed: {gap.what}: {gap.reason}", file=sys.stderr)  # noqa: T201
     for danger in report.open_dangers:
         print(f"danger: {danger.message}\n  {danger.key}", file=sys.stderr)  # noqa: T201
-    for acknowledgement in report.unmatched:
-        print(f"note: acknowledged, and no danger: {acknowledgement.danger}", file=sys.stderr)  # noqa: T201
     if not report.is_complete:
         return INCOMPLETE
     return DANGER if report.open_dangers else 0
@@ -41,11 +39,5 @@ def conclude(report: Report, folder: Path) -> int:
 def as_json(report: Report) -> str:
     """Return all of a report, by the names of its attributes."""
     content = {"complete": report.is_complete, "summary": summary(report), **vars(report)}
-    return json.dumps(content, indent=2, default=_plain) + "\n"
-
-
-def _plain(value: Any) -> Any:
-    """Return the attributes of an object that JSON can hold."""
-    if isinstance(value, BaseModel):
-        return value.model_dump(mode="json")
-    return {name: item for name, item in vars(value).items() if name != "explains"}
+    plain = to_jsonable_python(content, fallback=lambda _: None)  # functions
+    return f"{json.dumps(plain, indent=2)}\n"

@@ -4,30 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from release.review.acknowledged import Acknowledgement
 from release.review.dangers.danger import Danger, EndpointDangers, likewise
 from release.review.endpoint_changes import EndpointChange
 from release.review.findings import FindingsChange
 from release.review.model_changes import ModelChange
 from release.review.money import CostChange
 from release.review.stage_review import StageReview
-
-
-@dataclass(frozen=True, kw_only=True)
-class Commits:
-    """The commits that are compared, None where there is none, or it is not known.
-
-    A head that is `dirty` has changes that are not committed.
-    """
-
-    base: str | None = None
-    head: str | None = None
-    dirty: bool = False
-
-    def __str__(self) -> str:
-        names = [name[:12] for name in (self.base, self.head) if name]
-        more = ", with changes that are not committed" if self.dirty else ""
-        return f"{' -> '.join(names)}{more}" if self.head else ""
 
 
 @dataclass(frozen=True)
@@ -38,14 +20,13 @@ class Gap:
     reason: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Report:
     """All stages, and what the model linter finds.
 
-    `base` is the name that the base was asked for by. `dangers` and `notes` are of the repository's
-    files, `not_judged` names those whose content no rule reads.
-    `unmatched` acknowledges what is no danger of this change. `failed` is what could not be looked
-    at, and is in nothing else here.
+    `base` is what the base is called, `commits` are those that are compared, as far as they are
+    known. `dangers` and `notes` are of the repository's files, `not_judged` names those whose
+    content no rule reads. `gaps` are what could not be reviewed, and is in nothing else here.
     """
 
     base: str
@@ -54,20 +35,12 @@ class Report:
     dangers: tuple[Danger, ...] = ()
     notes: tuple[str, ...] = ()
     not_judged: tuple[str, ...] = ()
-    unmatched: tuple[Acknowledgement, ...] = ()
-    commits: Commits = Commits()
-    failed: tuple[Gap, ...] = ()
-
-    @property
-    def gaps(self) -> list[Gap]:
-        """All that was not reviewed, or not compared."""
-        alone = (stage for stage in self.stages if stage.no_base is not None)
-        return [*self.failed, *(Gap(f"{stage.stage}, its base", stage.no_base or "")
-                                for stage in alone)]  # fmt: skip
+    commits: str = ""
+    gaps: tuple[Gap, ...] = ()
 
     @property
     def is_complete(self) -> bool:
-        """Whether all that was asked for was compared: else no danger found means nothing."""
+        """Whether everything was compared: else, that there is no danger means nothing."""
         return not self.gaps
 
     @property
@@ -84,20 +57,17 @@ class Report:
     @property
     def changed_endpoints(self) -> list[EndpointChange]:
         """The endpoints that change."""
-        return [each for each in self.all_of("endpoints") if each.state != "unchanged"]
+        return [endpoint for endpoint in self.all_of("endpoints") if endpoint.state != "unchanged"]
 
     @property
     def changed_models(self) -> list[ModelChange]:
         """The models that change."""
-        every: Iterator[ModelChange] = self.all_of("models")
-        return [model for model in every if model.state != "unchanged" or model.breaking]
+        return [model for model in self.all_of("models") if model.is_change]
 
     @property
     def changed_costs(self) -> list[CostChange]:
         """The costs that change, and those of what runs on after it left."""
-        stages = (stage for stage in self.stages if stage.no_base is None)
-        costs = (cost for stage in stages for cost in stage.costs)
-        return [cost for cost in costs if cost.before != cost.after or cost.runs_on]
+        return [cost for cost in self.all_of("costs") if cost.before != cost.after or cost.runs_on]
 
     def all_of(self, part: str) -> Iterator[Any]:
         """Yield each item of a part of every stage."""

@@ -7,7 +7,6 @@ from release.review.access.grants import in_words
 from release.review.comparison import Comparison
 from release.review.dangers.replaced_resources import NORMAL
 from release.review.differences import Change
-from release.review.model_changes import ModelChange
 from release.review.money import cost_changes
 
 MOST = 12
@@ -30,7 +29,7 @@ DONE = {"WILL_CREATE": "created", "WILL_DESTROY": "deleted", "WILL_ORPHAN": "lef
 """The CDK's word for what CloudFormation does -> ours; the others replace."""
 
 
-def notes(comparison: Comparison, models: Sequence[ModelChange]) -> Iterator[str]:
+def notes(comparison: Comparison) -> Iterator[str]:
     """Yield a sentence for what is of the whole stage, and for each stack without an endpoint."""
     yield from _stage(comparison)
     before, after = comparison.sides
@@ -44,9 +43,7 @@ def notes(comparison: Comparison, models: Sequence[ModelChange]) -> Iterator[str
         elif stack not in before or comparison.moves:
             parts = [f"new, {counted(changes)}"]
         else:
-            projects = (change for change in changes if change.type == "AWS::CodeBuild::Project")
-            builder = any("Source" in project.properties for project in projects)
-            parts = [*([_builder(models)] if builder else ()), *details(comparison, stack)]
+            parts = details(comparison, stack)
         yield f"**{stack}**: {'; '.join(parts or [counted(changes)])}"
 
 
@@ -114,19 +111,3 @@ def _stage(comparison: Comparison) -> Iterator[str]:
             f"**{comparison.stage}**: what is not priced is not held against max_monthly_usd: "
             f"{', '.join(unknown)}"
         )
-
-
-def _builder(models: Sequence[ModelChange]) -> str:
-    """Return what a change of the builder's code, or of its packages, does to archives.
-
-    An archive is named by its model's digest, which the builder's code is no part of: what is
-    unchanged is not built again (model_build/digest.py, BUILD_FORMAT).
-    """
-    kept = sorted({model.model for model in models if model.state == "unchanged"})
-    if not kept:
-        return "the code that builds models changes, and every model is built by it"
-    return (
-        "the code that builds models changes: what is built from now on is built by it, and "
-        f"{', '.join(kept)} {'stays as it is' if len(kept) == 1 else 'stay as they are'}; if it "
-        "would make other archives of them, raise BUILD_FORMAT in model_build/digest.py"
-    )

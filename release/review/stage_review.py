@@ -1,7 +1,7 @@
 """The review of one stage."""
 
 import ast
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -11,7 +11,6 @@ from release.review.assemblies import Synthesis, Synthesised
 from release.review.comparison import Comparison
 from release.review.dangers import dangers
 from release.review.dangers.danger import Danger
-from release.review.deployed import Deployed
 from release.review.differences import StackDifference
 from release.review.endpoint_changes import EndpointChange, endpoint_changes
 from release.review.findings import NOTHING, FindingsChange, compare
@@ -25,14 +24,12 @@ from release.tree import NotSynthesised
 class StageReview:
     """What the change does to one stage.
 
-    `no_base` says why there was nothing to compare with, and the head is reviewed alone. `notes`
-    are of the stage as a whole, and of stacks without an endpoint. `access` lists what new roles
-    may do. `findings` are the linters' of the templates, `acknowledged` what cdk-nag found and the
-    app acknowledges. `left` are the stacks that are no longer in the app, and stay.
+    `notes` are of the stage as a whole, and of stacks without an endpoint. `access` lists what new
+    roles may do. `findings` are the linters' of the templates, `acknowledged` what cdk-nag found
+    and the app acknowledges.
     """
 
     stage: str
-    no_base: str | None = None
     endpoints: tuple[EndpointChange, ...] = ()
     dangers: tuple[Danger, ...] = ()
     models: tuple[ModelChange, ...] = ()
@@ -42,66 +39,51 @@ class StageReview:
     findings: FindingsChange = NOTHING
     acknowledged: FindingsChange = NOTHING
     notes: tuple[str, ...] = ()
-    left: tuple[str, ...] = ()
 
 
 def review_stage(
-    stage: str,
-    base: Synthesised | Deployed | None,
-    head: Synthesised,
-    *,
-    missing: str | None = None,
-    findings: FindingsChange = NOTHING,
+    stage: str, base: Synthesised, head: Synthesised, findings: FindingsChange = NOTHING
 ) -> StageReview:
-    """Compare one stage; `missing` says why there is no base, `findings` are the linters' of it.
+    """Compare one stage; `findings` are the linters' of its templates.
 
     Raises `NotSynthesised`, `CheckoutError` where nothing has the stage.
     """
-    new = head.synth(stage) if stage in head.stages() else Synthesis({}, ())
-    old = Synthesis({}, ())
-    if base and stage in base.stages():
-        try:
-            old = base.synth(stage)
-        except NotSynthesised as error:
-            missing = missing or str(error)
-    tree = base if isinstance(base, Synthesised) else None
-    files = [side.stage(stage) for side in (tree, head) if side and stage in side.stages()]
+    new = _synthesis(head, stage)
+    try:
+        old = _synthesis(base, stage)
+    except NotSynthesised as error:
+        raise NotSynthesised(f"its base: {error}") from None
+    files = [tree.stage(stage) for tree in (base, head) if stage in tree.stages()]
     was, will_be = (files[0], files[-1]) if files else (head.stage(stage),) * 2
-    before, after = old.templates, new.templates
-    known = old.acknowledged is not None and new.acknowledged is not None
     comparison = Comparison(
         stage,
-        before,
-        after,
+        old.templates,
+        new.templates,
         was,
         will_be,
         settings=environments.comparable(old.settings, was, new.settings, will_be),
         findings=findings,
-        acknowledged=compare(old.acknowledged or (), new.acknowledged or ()) if known else NOTHING,
-        base_strings=_string_constants(tree.root) if tree else frozenset(),
-        models=(tree.models if tree else None, head.models),
+        acknowledged=compare(old.acknowledged, new.acknowledged),
+        base_strings=_string_constants(base.root),
+        models=(base.models, head.models),
     )
     models = tuple(model_changes(comparison))
-    whole = StageReview(
+    return StageReview(
         stage=stage,
-        no_base=missing,
         endpoints=tuple(endpoint_changes(comparison, models)),
+        dangers=tuple(dangers(comparison)),
         models=models,
         costs=tuple(cost_changes(comparison)),
         access=tuple(line for access in comparison.access for line in in_words(access.by_new)),
         stacks=tuple(comparison.stacks),
         findings=findings,
         acknowledged=comparison.acknowledged,
-        left=tuple(sorted(before.keys() - after.keys())),
+        notes=tuple(notes(comparison)),
     )
-    if missing is not None:  # nothing of what could not be read is found
-        unknown = (replace(endpoint, state="not compared") for endpoint in whole.endpoints)
-        return replace(whole, endpoints=tuple(unknown))
-    return replace(
-        whole,
-        dangers=tuple(dangers(comparison)),
-        notes=tuple(notes(comparison, models)),
-    )
+
+
+def _synthesis(tree: Synthesised, stage: str) -> Synthesis:
+    return tree.synth(stage) if stage in tree.stages() else Synthesis({})
 
 
 @cache

@@ -1,9 +1,12 @@
 """The first line of a report."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from release.review.money import total
 from release.review.report import Report
+
+MOST = 3
+"""Gaps that the line names; it counts the others."""
 
 
 def summary(report: Report) -> str:
@@ -13,7 +16,7 @@ def summary(report: Report) -> str:
 
 def _dangers(report: Report) -> Iterator[str]:
     if not report.is_complete:
-        yield "not everything was reviewed"
+        yield f"not everything was reviewed ({_listed(gap.what for gap in report.gaps)})"
     causes = report.causes
     count = sum(cause.first.acknowledgement is None for cause in causes)
     if count or report.is_complete:
@@ -23,14 +26,11 @@ def _dangers(report: Report) -> Iterator[str]:
 
 
 def _changes(report: Report) -> Iterator[str]:
-    stages = [stage for stage in report.stages if stage.no_base is None]
-    states = [endpoint.state for stage in stages for endpoint in stage.endpoints]
-    changed = sum(state != "unchanged" for state in states)
-    if changed:
-        noun = "endpoint changes" if len(states) == 1 else "endpoints change"
-        yield f"{changed} of {len(states)} {noun}"
-    elif stages:
-        stacks = any(stage.stacks for stage in stages)
+    count = sum(1 for _ in report.all_of("endpoints"))
+    if changed := len(report.changed_endpoints):
+        yield f"{changed} of {count} {'endpoint changes' if count == 1 else 'endpoints change'}"
+    elif report.stages:
+        stacks = any(report.all_of("stacks"))
         yield "no endpoint changes" if stacks else "no change to any deployed resource"
 
 
@@ -50,3 +50,9 @@ def _money(report: Report) -> Iterator[str]:
 def _not_judged(report: Report) -> Iterator[str]:
     if report.not_judged:
         yield f"not judged: {', '.join(report.not_judged)}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    subjects = list(names)
+    first, rest = subjects[:MOST], subjects[MOST:]
+    return ", ".join(first) + (f" and {len(rest)} more" if rest else "")

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from release.review.describers import (
     alarms,
     contents,
-    generic,
     networks,
+    notifications,
     scaling,
     storage,
     updates,
@@ -23,19 +23,25 @@ from release.review.describers.generic import (
     guarded,
     is_off,
     is_on,
+    is_own_key,
     is_set,
     labelled,
+    named_value,
     on_creation,
     on_deletion,
     silent,
 )
-from release.review.property_change import Describer
+from release.review.property_change import ChangeLine, Describer
 
-ENCRYPTION, SAFEGUARDS = storage.ENCRYPTION, "lost_safeguards"
+ENCRYPTION, SAFEGUARDS = storage.ENCRYPTION, contents.SAFEGUARDS
 ACCESS = "access, which is compared by what policies mean: release/review/access"
 MODELS = "of a model's version, whose change the table of models has"
 WHOLE = silent("described with the resource as a whole")
-LIMITED = guarded(SAFEGUARDS, is_off, "scaling is suspended: {property}")
+BUILDER = (
+    "the code that builds models changes: models that do not change are built again only if "
+    "BUILD_FORMAT in model_build/digest.py is raised"
+)
+LIMITED = guarded(SAFEGUARDS, is_off, "scaling is suspended")
 
 
 class _Row(NamedTuple):
@@ -57,6 +63,9 @@ TABLE = (
     _Row("AWS::Lambda::Url", "AuthType",
         guarded(networks.PUBLIC, lambda item: item != "NONE", "lets anyone invoke a function")),
     *(_Row("*", name, contents.role) for name in ("*Role", "*RoleArn")),
+    # IAM user guide, id_credentials_access-keys
+    _Row("AWS::IAM::AccessKey", "",
+        on_creation(SAFEGUARDS, "gives somebody credentials that do not expire")),
     # IAM user guide, access_policies_boundaries
     _Row("AWS::IAM::Role", "PermissionsBoundary",
         guarded(SAFEGUARDS, is_set, "has no permissions boundary any more")),
@@ -72,7 +81,7 @@ TABLE = (
     _Row("AWS::SageMaker::EndpointConfig", "ShadowProductionVariants[]", contents.shadow_variant),
     _Row("AWS::SageMaker::EndpointConfig", "*.InstanceType", labelled("instance type")),
     _Row("AWS::SageMaker::EndpointConfig", "*.InstancePools", contents.pools),
-    _Row("AWS::SageMaker::EndpointConfig", "*.InitialInstanceCount", labelled("initial instances")),
+    _Row("AWS::SageMaker::EndpointConfig", "*.InitialInstanceCount", scaling.initial_count),
     _Row("AWS::SageMaker::EndpointConfig", "*.InitialVariantWeight", labelled("weight")),
     _Row("AWS::SageMaker::EndpointConfig", "DataCaptureConfig", storage.capture),
     # SageMaker API reference, ProductionVariant: "native AWS Systems Manager (SSM) access"
@@ -81,9 +90,8 @@ TABLE = (
     # SageMaker API reference, CreateModel, EnableNetworkIsolation
     _Row("AWS::SageMaker::Model", "EnableNetworkIsolation",
         guarded(SAFEGUARDS, is_on, "may make calls out of its container")),
-    _Row("AWS::SageMaker::Model", "VpcConfig",
-        guarded(networks.PUBLIC, is_set, "the instances leave the private network")),
-    _Row("AWS::SageMaker::Model", "*.Mode", labelled("hosting")),
+    _Row("*", "VpcConfig.Subnet*s", networks.subnets),
+    _Row("AWS::SageMaker::Model", "*Container.Mode", labelled("hosting")),
     _Row("AWS::SageMaker::Model", "*.ModelCacheSetting", labelled("models stay in memory")),
     _Row("AWS::SageMaker::Model", "*.Environment", contents.container_environment),
     _Row("AWS::SageMaker::Model", "*.ModelDataUrl",
@@ -94,7 +102,7 @@ TABLE = (
     *(_Row("Custom::TritonModel", name, contents.build)
       for name in ("Alternative", "Key", "Source")),
     _Row("AWS::SSM::Parameter", "Value", contents.catalog_entry),
-    _Row("Custom::TritonUpdateGuard", "Archives", silent(MODELS)),
+    _Row("Custom::TritonUpdateGuard", "Archives", contents.guarded_archives),
     _Row("Custom::TritonUpdateGuard", "Deployment", silent("a copy of the DeploymentConfig")),
     _Row("Custom::TritonUpdate*", "", contents.guard),
     # scaling: API reference, RegisterScalableTarget, SuspendedState
@@ -104,16 +112,18 @@ TABLE = (
     _Row("AWS::ApplicationAutoScaling::ScalableTarget", "SuspendedState.*", LIMITED),
     _Row("AWS::ApplicationAutoScaling::ScalingPolicy", "", scaling.scaling_policy),
     _Row("AWS::ApplicationAutoScaling::ScalingPolicy", "TargetTracking*.TargetValue", WHOLE),
+    _Row("AWS::ApplicationAutoScaling::ScalingPolicy", "TargetTracking*Cooldown", scaling.cooldown),
     # alarms
     *(_Row(f"AWS::CloudWatch::{kind}", "", alarms.alarm) for kind in ("Alarm", "CompositeAlarm")),
     *(_Row("AWS::CloudWatch::*Alarm", name, WHOLE) for name in alarms.JUDGED),
-    _Row("AWS::SNS::Subscription", "", alarms.subscription),
-    *(_Row("AWS::SNS::Subscription", name, WHOLE) for name in (*alarms.SUBSCRIBED, "FilterPolicy")),
+    _Row("AWS::SNS::Subscription", "", notifications.subscription),
+    *(_Row("AWS::SNS::Subscription", name, WHOLE) for name in notifications.SUBSCRIBED),
     # networks
     _Row("AWS::EC2::SecurityGroup*", "", networks.security_group),
     *(_Row(kind, "", on_creation(networks.ROUTES, "reaches other networks"))
       for kind in networks.GATEWAYS),
     _Row("AWS::EC2::Route", "", networks.route),
+    _Row("AWS::EC2::VPCEndpoint", "", networks.vpc_endpoint),
     _Row("AWS::EC2::Subnet", "MapPublicIpOnLaunch",
         guarded(networks.ROUTES, is_off, "its instances get public addresses")),
     # storage
@@ -124,7 +134,10 @@ TABLE = (
     _Row("AWS::S3::Bucket", "VersioningConfiguration.Status",
         guarded(SAFEGUARDS, is_on, "keeps no earlier versions of objects any more")),
     _Row("AWS::S3::Bucket", "PublicAccessBlockConfiguration.*",
-        guarded(networks.PUBLIC, is_on, "no longer blocks public access: {property}")),
+        guarded(networks.PUBLIC, is_on, "no longer blocks public access")),
+    # S3 user guide, acl-overview, canned ACLs
+    _Row("AWS::S3::Bucket", "AccessControl", guarded(networks.PUBLIC, lambda item: item not in (
+        "PublicRead", "PublicReadWrite", "AuthenticatedRead"), "lets anyone read the bucket")),
     # S3 user guide, replication
     _Row("AWS::S3::Bucket", "ReplicationConfiguration",
         on_creation("new_recipients", "copies its objects to another bucket")),
@@ -138,16 +151,32 @@ TABLE = (
         guarded(SAFEGUARDS, is_on, "is no longer rotated")),
     _Row("AWS::KMS::Key", "Enabled", guarded(SAFEGUARDS, lambda item: item is None or is_on(item),
         "is disabled: what it encrypts cannot be read")),
-    *(_Row("*", f"*{name}", guarded(ENCRYPTION, is_set, "loses its encryption with {property}"))
-      for name in ("KmsKeyId", "KmsMasterKeyId", "EncryptionKey", "KMSMasterKeyID")),
+    *(_Row("*", f"*{name}", guarded(ENCRYPTION, is_own_key, "loses the encryption with its key"))
+      for name in ("KmsKeyId", "KmsKeyArn", "KmsMasterKeyId", "EncryptionKey", "KMSMasterKeyID")),
+    _Row("*", "*.SSEAlgorithm", guarded(ENCRYPTION, lambda item: str(item).startswith("aws:kms"),
+        "loses the encryption with its key")),
     # builds: CodeBuild user guide, change-project: privileged mode reaches the Docker daemon
     _Row("AWS::CodeBuild::Project", "Environment.PrivilegedMode",
         guarded(SAFEGUARDS, is_off, "builds in privileged mode")),
+    _Row("AWS::CodeBuild::Project", "Environment.Image",
+        guarded("lost_pins", lambda item: "@sha256:" in str(item), "builds in any image of a tag")),
+    *(_Row("AWS::CodeBuild::Project", f"Environment.EnvironmentVariables{end}",
+        named_value("variable")) for end in ("[]", ".Value")),
+    # CodeBuild API reference, Project, projectVisibility; ProjectSource, insecureSsl; LogsConfig
+    _Row("AWS::CodeBuild::Project", "Visibility",
+        guarded(networks.PUBLIC, lambda item: item != "PUBLIC_READ", "lets anyone read builds")),
+    _Row("AWS::CodeBuild::Project", "Source.InsecureSsl",
+        guarded(SAFEGUARDS, is_off, "checks no certificate of its source")),
+    _Row("AWS::CodeBuild::Project", "LogsConfig.*.Status",
+        guarded(storage.RECORDS, lambda item: item != "DISABLED", "builds are no longer logged")),
+    # Lambda developer guide, configuration-concurrency: 0 throttles every invocation
+    _Row("AWS::Lambda::Function", "ReservedConcurrentExecutions",
+        guarded(SAFEGUARDS, lambda item: item != 0, "can no longer run")),
     _Row("AWS::CodeBuild::Project", "Source.BuildSpec", contents.build_commands),
-    _Row("AWS::CodeBuild::Project", "Source.Location",
-        silent("the code that builds models, whose change has a sentence")),
+    # an archive is named by its model's digest, which the builder's code is no part of
+    _Row("AWS::CodeBuild::Project", "Source.Location", lambda _: [ChangeLine(BUILDER)]),
     # attributes
-    _Row("*", "Tags?*", generic.tag),
+    _Row("*", "Tags?*", named_value("tag")),
     *(_Row("*", name, guarded("replaced_resources", lambda item: item == "Retain",
           "no longer outlives its stack")) for name in ("DeletionPolicy", "UpdateReplacePolicy")),
     _Row("*", "DependsOn", contents.waits),

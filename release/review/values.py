@@ -178,6 +178,13 @@ def arrow(before: str, after: str) -> str:
     return f"{_excerpt(before, start)} -> {_excerpt(after, start)}"
 
 
+def changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:
+    """Return the lines of a text that go, and those that come; one that moves does neither."""
+    old, new = ([line.strip() for line in side.splitlines()] for side in (before, after))
+    kept = {*old} & {*new}
+    return [line for line in old if line not in kept], [line for line in new if line not in kept]
+
+
 def _excerpt(text: str, start: int) -> str:
     line = " ".join(text.split())
     part = line[start : start + LONGEST]

@@ -58,6 +58,9 @@ class StageConfig(Part):
     max_monthly_usd: Annotated[FiniteFloat, Field(gt=0)] | None = None
     """USD a month that all instances may cost at their most, on demand: a review finds a change
     that crosses it. It stops nothing that runs."""
+    unconfirmed: list[Literal["pools"]] = []
+    """What the stage uses although sources of AWS differ on it: pools are instance_types in regions
+    that AWS's sample does not name."""
     endpoints: Annotated[dict[EndpointName, EndpointConfig], Field(min_length=1)]
     """The endpoints, by their short names: `text` of stage `prod` is the endpoint `prod-text`."""
 
@@ -82,7 +85,7 @@ class StageConfig(Part):
         self, region: platform_facts.Region, release: platform_facts.Release
     ) -> Iterator[Violation]:
         for name, endpoint in self.endpoints.items():
-            yield from inside(("endpoints", name), self._of_endpoint(endpoint, release))
+            yield from inside(("endpoints", name), self._of_endpoint(endpoint, region, release))
         yield from stage.complete_region(region)
         zones, private = self.zones or [], self.private_network
         yield from stage.zones_of_a_network(zones, private)
@@ -100,13 +103,17 @@ class StageConfig(Part):
             yield from stage.topic_of_the_region(topic, self.region)
 
     def _of_endpoint(
-        self, endpoint: EndpointConfig, release: platform_facts.Release
+        self,
+        endpoint: EndpointConfig,
+        region: platform_facts.Region,
+        release: platform_facts.Release,
     ) -> Iterator[Violation]:
         for keys, instance_type in endpoint.placed_types:
             yield from inside(keys, variants.gpu_of_release(instance_type, release))
         if endpoint.instance_types:
             types = list(map(platform_facts.instance_type, endpoint.instance_types))
             yield from pools.one_driver(types, release)
+            yield from pools.region_of_pools(region, self.unconfirmed)
         yield from stage.metrics_of_a_private_network(
             endpoint.publish_metrics, self.private_network
         )

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from local_sagemaker import ACCOUNT, REGION
-from release.permissions import NAMED, Place, Principal, by_name, filled, principals
+from release.permissions import NAMED, Principal, principals
+from tests.permission_names import Place, by_name, filled
 
 FREE = "sts:GetCallerIdentity"
 """STS API reference: "No permissions are required to perform this operation"."""

@@ -54,7 +54,7 @@ def full(checkout: Checkout, tmp_path_factory: pytest.TempPathFactory) -> Report
 
 def test_a_whole_run_does_every_step_and_leaves_nothing(checkout: Checkout, full: Report) -> None:
     problems = {it["step"] for it in full["steps"] if it["problem"]}
-    assert problems == {"metrics"}  # the local SageMaker has no CloudTrail
+    assert problems == {"metrics", "pools"}  # CloudTrail, and pools of multi-model containers
     assert full["remaining"] == []
     assert left(checkout) == {}
     assert not (checkout.path / FOLDER / "state.json").exists()
@@ -77,7 +77,7 @@ def test_a_whole_run_answers_what_the_local_sagemaker_can_show(full: Report) -> 
     outcomes = results(full)
     assert {name: outcomes[name] for name in shown} == dict.fromkeys(shown, "confirmed")
     assert outcomes["cloudformation-sees-alarm-rollback"] == "refuted"
-    not_emulated = ("kms-describe-key", "policies", "triton-metrics")
+    not_emulated = ("kms-describe-key", "multi-model-pools", "policies", "triton-metrics")
     assert {outcomes[name] for name in not_emulated} == {"not reached"}
     assert full["answered_by"].startswith("an emulator")
 

@@ -1,11 +1,10 @@
-"""What is asked of an account before a deploy: by a preflight, and by a review of what is deployed.
+"""What a preflight asks of an account before a deploy.
 
 In the order of this file: in the middle, a stage is deployed.
 """
 
 import json
 import subprocess
-from collections.abc import Callable
 from contextlib import chdir
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,9 @@ import boto3
 import pytest
 
 from local_sagemaker.settings import QUOTAS
-from local_sagemaker.tests.support.running import LocalSageMaker, local_sagemaker_in
+from local_sagemaker.tests.support.running import local_sagemaker_in
 from local_sagemaker.tests.support.tiny_models import TIMES, write_python
 from release.preflight.__main__ import main
-from release.review.assemblies import write
-from release.review.deployed import Deployed
-from release.review.stage_review import StageReview, review_stage
-from release.tree import Tree
 from tests.local.commands import run_as
 from tests.local.conftest import Checkout
 from tests.local.permissions import beyond_the_ledger
@@ -101,19 +96,6 @@ def test_a_quota_that_is_too_low_and_an_image_that_is_missing_are_refused(app: C
     assert "--quota-code L-2F737F8D --desired-value 3" in rows[M5]["fix"]
 
 
-def test_names_that_are_taken_are_refused(app: Checkout) -> None:
-    stage(app.path, "taken")
-    boto3.client("logs").create_log_group(logGroupName="/aws/sagemaker/Endpoints/taken-math")
-    boto3.client("ssm").put_parameter(Name="/triton/taken/math/times", Value="{}", Type="String")
-    code, rows = preflight(app.path, "taken")
-    assert code == 1
-    exists = "exists: CloudFormation would not create it again"
-    assert refused(rows) == {
-        "log group /aws/sagemaker/Endpoints/taken-math": exists,
-        "parameter /triton/taken/math/times": exists,
-    }
-
-
 def test_what_is_deployed_starts_nothing_and_an_update_a_second_fleet(app: Checkout) -> None:
     stage(app.path, "fits", count=1)
     deployed = Checkout(app.path, app.aws, stage="fits").deploy()
@@ -128,57 +110,3 @@ def test_what_is_deployed_starts_nothing_and_an_update_a_second_fleet(app: Check
     assert rows["fits-math"]["message"] == "CloudFormation would do it"
     sets = boto3.client("cloudformation").list_change_sets(StackName="fits-math")["Summaries"]
     assert [it for it in sets if it["ChangeSetName"].startswith("preflight-")] == []
-
-
-Review = Callable[[], StageReview]
-FITS = "stages/fits.yaml"
-
-
-@pytest.fixture
-def review(app: Checkout, local_sagemaker: LocalSageMaker, tmp_path: Path) -> Review:
-    def against_what_is_deployed() -> StageReview:
-        session = local_sagemaker.session("live-review")
-        deployed = Deployed.of(session, "fits", ("fits", "prod"))
-        return review_stage("fits", deployed, write(Tree(app.path), tmp_path, ["fits"]))
-
-    stage(app.path, "fits", count=1)
-    return against_what_is_deployed
-
-
-def test_what_was_just_deployed_does_not_change(review: Review) -> None:
-    stage_review = review()
-    assert [stack.text for stack in stage_review.stacks] == []
-    assert stage_review.no_base is None
-
-
-def test_a_change_is_compared_with_what_is_deployed(app: Checkout, review: Review) -> None:
-    with app.edited(FITS, "instance_type: ml.m5.xlarge", "instance_type: ml.m5.2xlarge"):
-        stage_review = review()
-    (endpoint,) = stage_review.endpoints
-    assert "**fits-math**: updated in place, all at once" in endpoint.sentence
-    assert "ml.m5.xlarge -> ml.m5.2xlarge" in endpoint.sentence
-    impacts = {
-        change.type: change.impact for stack in stage_review.stacks for change in stack.changes
-    }
-    assert impacts["AWS::SageMaker::EndpointConfig"] == "WILL_REPLACE"
-
-
-def test_a_model_s_code_is_rebuilt_for_the_deployed_one(app: Checkout, review: Review) -> None:
-    with app.edited("models/times/times/1/model.py", "* 2", "* 3"):
-        (model,) = review().models
-    assert model.state == "rebuilt"
-    assert model.because == ("other sources than the deployed ones",)
-
-
-def test_an_endpoint_that_goes_is_a_danger(app: Checkout, review: Review) -> None:
-    with app.edited(FITS, "  math:", "  words:"):
-        stage_review = review()
-    assert any("fits-math" in danger.subject for danger in stage_review.dangers)
-    assert [(each.name, each.state) for each in stage_review.endpoints] == [
-        ("fits-math", "removed"),
-        ("fits-words", "new"),
-    ]
-
-
-def test_a_stage_that_is_not_deployed_has_no_stacks() -> None:
-    assert Deployed.of(boto3.Session(), "prod", ("fits", "prod")).stages() == []

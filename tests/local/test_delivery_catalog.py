@@ -182,18 +182,16 @@ def test_a_commit_with_the_version_that_was_rolled_back_to_is_delivered(
     repository.deliver()
 
 
-def test_an_entry_that_the_commit_does_not_have_ends_a_delivery_with_the_command(
+def test_an_entry_that_the_commit_does_not_have_is_said_with_the_command(
     repository: Repository,
 ) -> None:
     value = _ssm().get_parameter(Name=TIMES_ENTRY)["Parameter"]["Value"]
     _ssm().put_parameter(Name=GHOST, Value=value.replace("times", "ghost"), Type="String")
     with _client() as calls:
-        said = repository.deliver(code=4)
-    assert "math/ghost: the catalog has version" in said
-    assert "and the commit does not have this model" in said
-    assert _command(said, "aws") == f"aws ssm delete-parameter --name {GHOST}"
+        said = repository.deliver()
+    assert "! math/ghost: the catalog has version" in said
+    assert f"does not have this model: aws ssm delete-parameter --name {GHOST}" in said
     _ssm().delete_parameter(Name=GHOST)
-    repository.deliver()
     assert calls.lost == {"times": 0, "plus": 0}
 
 

@@ -138,8 +138,8 @@ def test_release_instances_and_models_change_at_once_and_no_call_fails(
     repository.commit("another release, larger instances, thrice, and no plus")
     with _asked_all_the_while(*before.values()):
         said = repository.deliver()
-    assert f"while {ENDPOINT} moves, clients may be sent to it" in said
-    assert f"{ENDPOINT} is deployed twice: first variant AllTraffic without scaling" in said
+    assert "clients may be sent to it while its endpoint moves" in said
+    assert f"{ENDPOINT}: variant AllTraffic: the stack is deployed twice" in said
     assert _variant() == ("ml.m5.2xlarge", 2, True)
     after = _catalog()
     assert after.keys() == before.keys() - {"plus"}
@@ -153,7 +153,7 @@ def test_a_rollback_builds_nothing_and_brings_the_instances_back(repository: Rep
     with _asked_all_the_while(*_catalog().values()):
         said = repository.deliver("rollback-stage")
     assert "every archive is there: nothing is built" in said
-    assert f"{ENDPOINT} is deployed twice" in said
+    assert "the stack is deployed twice" in said
     assert _variant() == ("ml.m5.xlarge", 2, True)
     assert _catalog().keys() == {"times", "plus"}
 
@@ -172,7 +172,7 @@ def test_a_model_whose_source_is_gone_stops_a_move_before_it_begins(
     before = _variant()
     with _asked_all_the_while(*_catalog().values()):  # or it would be scaled in
         said = " ".join(repository.deliver(code=1).split())
-    assert f"cannot be built there: its source s3://{bucket}/{source} is gone. Deliver" in said
+    assert f"its source s3://{bucket}/{source} is gone, so that {ENDPOINT} cannot move" in said
     assert "aws ssm delete-parameter --name /triton/live/math/plus" in said
     assert "cdk deploy" not in said
     assert _variant() == before

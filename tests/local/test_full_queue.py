@@ -9,7 +9,7 @@ import pytest
 from local_sagemaker.settings import QUOTAS
 from local_sagemaker.tests.support.running import LocalSageMaker, local_sagemaker_in
 from local_sagemaker.tests.support.tiny_models import TIMES, write_python
-from release.delivery import archives, building
+from release.delivery import archives, steps
 from release.delivery.assembly import Assembly
 from release.delivery.deployment import Deployment
 from tests.local.conftest import Checkout
@@ -52,7 +52,7 @@ def test_archives_that_the_queue_has_no_place_for_are_built_when_it_has(
     for model in MODELS:
         write_python(checkout.path / "models" / model, TIMES.replace("FACTOR", str(len(model))))
     checkout.synthesise()
-    monkeypatch.setattr(building, "POLL_SECONDS", 1)
+    monkeypatch.setattr(steps, "POLL_SECONDS", 1)
     session = checkout.aws.session("delivery")
     archives.build(Deployment(Assembly(checkout.path / "cdk.out", "local"), session))
     assert len(boto3.client("codebuild").list_builds()["ids"]) == len(MODELS)

@@ -9,7 +9,7 @@ import pytest
 
 from local_sagemaker.serving import ServingError, TritonServer, serve
 from local_sagemaker.tests.support.tiny_models import CONFIG, ENSEMBLE, TIMES, pack, write
-from model_build.export import python_packages
+from model_build.formats import python as python_packages
 
 PACKED = """
 import numpy

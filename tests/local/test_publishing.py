@@ -188,7 +188,7 @@ def test_a_build_that_was_killed_succeeds_when_it_is_repeated(
     (model / "given" / "w.bin").write_bytes(weights)
     (model / "recipe.yaml").write_text(COPIED.format(sha256=hashlib.sha256(weights).hexdigest()))
     before = _keys(s3)
-    step = "model_build.export.steps._make"
+    step = "model_build.build.make"
     _killed_after(step, "publish", *PLACE, model, scratch=tmp_path)
     assert _keys(s3) == before
     assert _unfinished(s3) == []

@@ -138,6 +138,20 @@ def test_a_stateful_model_is_asked_as_a_sequence(
     assert json.loads(capsys.readouterr().out)["outputs"]["SUM"]["data"] == [1, 7]
 
 
+def test_a_decoupled_model_is_refused_with_what_can_invoke_it(
+    models: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = models / "counter" / "counter"
+    (model / "1").mkdir(parents=True)
+    config = COUNTER_CONFIG.partition("sequence_batching")[0]
+    (model / "config.pbtxt").write_text(config + "model_transaction_policy { decoupled: true }\n")
+    (model / "1" / "model.py").write_text(COUNTER)
+    assert read(["try", str(models / "counter"), "--input", "X=[[1]]"])() == 1
+    message = capsys.readouterr().err
+    assert f"{model}/config.pbtxt:6:1: counter is decoupled, and try reads one response" in message
+    assert "tritonsm invoke STAGE ENDPOINT counter --stream --local" in message
+
+
 @pytest.fixture
 def server_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A second Triton, which nobody but the test started, at a port of its own."""

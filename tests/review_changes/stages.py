@@ -38,7 +38,7 @@ def synthesised(name: str) -> Synthesised:
         app = App(context={**context, **AS_THE_CLI, **quiet}, outdir=folder, stack_traces=False)
         add_stacks(app, StagePlan.of(name, stage))
         app.synth()
-        file = StageFile(stage.region, stage.production, stage.account)
+        file = StageFile(region=stage.region, production=stage.production, account=stage.account)
         return Synthesised(name, file, templates(Path(folder)))
 
 

@@ -17,7 +17,7 @@ from tests.review_changes.stages import ROOT, synthesised
 MODELS = (None, ROOT / "models")
 _GENERAL = re.compile(
     r"no change|models: .*|its instances stay as they are|updated in place, .*"
-    r"|(the code that builds models changes.*|\d+ \S+ changed)(, \d+ \S+ changed)*"
+    r"|\d+ \S+ changed(, \d+ \S+ changed)*"
 )
 """Parts that say that something changes, and not what."""
 
@@ -42,7 +42,7 @@ def _said(comparison: Comparison) -> Iterator[str]:
     yield from (it.key for it in dangers(comparison))
     models = model_changes(comparison)
     endpoints = (endpoint.sentence for endpoint in endpoint_changes(comparison, models))
-    for line in (*endpoints, *notes(comparison, models)):
+    for line in (*endpoints, *notes(comparison)):
         name, _, rest = line.partition("**: ")
         yield from (f"{name}: {it}" for it in rest.split("; ") if not _GENERAL.fullmatch(it))
     yield from (f"{it.model} {it.state} {it.breaking}" for it in models)

@@ -12,6 +12,7 @@ from stages import StageConfig
 from triton_sagemaker import (
     ModelBucket,
     MultiModelHosting,
+    ScalableInstanceCount,
     ServerOptions,
     SingleModelHosting,
     TritonContainer,
@@ -74,6 +75,11 @@ class Scene:
                 **arguments,
             },
         )
+
+    def scaling(self, *variants: Variant, most: int = 4) -> ScalableInstanceCount:
+        """Scale the first variant of a new endpoint."""
+        first = self.endpoint(*variants).instance_production_variants[0]
+        return first.auto_scale_instance_count(max_capacity=most)
 
     def template(self) -> Template:
         return Template.from_stack(self.stack)

@@ -113,6 +113,28 @@ EVERY_STAGE: dict[str, dict[str, Any]] = {
         "notify": {"email": ["a@example.com"]},
         "endpoints": {"text": _with(instance_count=2)},
     },
+    "pooled": {
+        "region": "us-east-1",
+        "release": "25.09",
+        "production": True,
+        "notify": {"email": ["a@example.com"]},
+        "unconfirmed": ["pools"],
+        "endpoints": {
+            "text": {
+                "models": ["minilm"],
+                "hosting": "single-model",
+                "instance_types": ["ml.g6.xlarge", "ml.g5.xlarge", "ml.g5.2xlarge"],
+                "provision_timeout_minutes": 15,
+                "instance_count": 2,
+                "client_metrics": True,
+                "scaling": {
+                    "min_count": 2,
+                    "max_count": 4,
+                    "concurrency": {"ml.g6.xlarge": 12, "ml.g5.xlarge": 16, "ml.g5.2xlarge": 16},
+                },
+            }
+        },
+    },
     "china": {
         "account": ACCOUNT,
         "region": "cn-north-1",

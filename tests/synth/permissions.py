@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from release.permissions import NAMED, Place, Principal, Role, Row, by_name, filled, principals
+from release.permissions import NAMED, Principal, Role, Row, principals
 from release.permissions.ledger import Feature
-from release.permissions.names import Named, filled_condition
+from release.permissions.names import Named
+from tests.permission_names import Place, by_name, filled, filled_condition
 from tests.synth.api.deployed import Deployed
 from tests.synth.assembly import Resource
 from tests.synth.statements import Statement, allows, lets_role

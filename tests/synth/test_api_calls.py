@@ -77,7 +77,7 @@ def everything() -> dict[str, dict[str, Any]]:
         encryption_key=scene.bucket.key,
         data_capture=DataCapture(bucket=records, prefix="asked"),
     )
-    scaling = endpoint.auto_scale_instance_count(max_capacity=3)
+    scaling = endpoint.instance_production_variants[0].auto_scale_instance_count(max_capacity=3)
     scaling.scale_on_invocations("Invocations", max_requests_per_second=2)
     scaling.scale_on_schedule(
         "morning",
@@ -142,6 +142,15 @@ def variant(resources: Resources) -> dict[str, Any]:
         "ProductionVariants"
     ][0]
     return found
+
+
+def pooled(variant: dict[str, Any], *priorities: int) -> dict[str, Any]:
+    """Give a variant pools of its instance type."""
+    kind = variant.pop("InstanceType")
+    variant["InstancePools"] = [
+        {"InstanceType": kind, "Priority": priority} for priority in priorities
+    ]
+    return variant
 
 
 def policy(resources: Resources) -> dict[str, Any]:
@@ -292,6 +301,24 @@ MISTAKES: dict[str, tuple[Rule, str, Change, str]] = {
         "prod-text",
         lambda it: variant(it).update(InstanceType="ml.g5.12xlarge"),
         "ml.g5.12xlarge has 4 GPUs, for a multi-model endpoint",
+    ),
+    "many models on instance pools": (
+        sagemaker_rules.variants,
+        "prod-text",
+        lambda resources: pooled(variant(resources), 1),
+        "instance pools of a multi-model endpoint",
+    ),
+    "instance pools without a first": (
+        sagemaker_rules.variants,
+        "prod-text",
+        lambda resources: pooled(variant(resources), 2, 3),
+        "priorities [2, 3]",
+    ),
+    "an instance type beside pools": (
+        sagemaker_rules.variants,
+        "prod-text",
+        lambda resources: pooled(variant(resources), 1).update(InstanceType="ml.g5.xlarge"),
+        "InstanceType beside InstancePools",
     ),
     "a driver without a GPU": (
         sagemaker_rules.variants,

@@ -1,15 +1,33 @@
 """The dashboard's row of what clients measure. Neither package imports the other."""
 
 import json
+from pathlib import Path
 
 import pytest
+from aws_cdk import App, Stack
+from aws_cdk.assertions import Template
 
 from endpoint_client import CatalogEntry, ModelCall
 from endpoint_client.metrics import NAMESPACE, EmfLogger
+from stages import load_stage
 from stages.plan import CLIENT_NAMESPACE
+from tests.synth.conftest import CONTEXT, add_stage
 from tests.synth.endpoints import Scene
 from tests.unit.endpoint_client.conftest import parameter
 from triton_sagemaker.charts import CLIENT_DIMENSIONS, CLIENT_METRICS
+
+STAGE = """
+account: "123456789012"
+region: us-east-1
+release: "25.09"
+production: true
+notify: { topics: ["arn:aws:sns:us-east-1:123456789012:on-call"] }
+endpoints:
+  text:
+    models: [minilm]
+    instance_type: ml.g5.xlarge
+    instance_count: 2
+"""
 
 
 @pytest.fixture
@@ -39,3 +57,16 @@ def test_a_row_by_model_is_drawn_where_clients_publish_metrics(scene: Scene) -> 
 def test_no_row_of_clients_is_drawn_by_default(scene: Scene) -> None:
     scene.endpoint().monitor()
     assert "Clients" not in json.dumps(scene.properties("AWS::CloudWatch::Dashboard"))
+
+
+@pytest.mark.parametrize(("setting", "charts"), [("true", 4), ("false", 0)])
+def test_a_stage_file_asks_for_the_row(tmp_path: Path, setting: str, charts: int) -> None:
+    (tmp_path / "shop.yaml").write_text(f"{STAGE}    client_metrics: {setting}\n")
+    app = App(context=CONTEXT)
+    add_stage(app, "shop", load_stage("shop", tmp_path))
+    stack = app.node.find_child("shop-text")
+    assert isinstance(stack, Stack)
+    dashboards = Template.from_stack(stack).find_resources("AWS::CloudWatch::Dashboard")
+    (dashboard,) = dashboards.values()
+    body = json.dumps(dashboard["Properties"]["DashboardBody"])
+    assert body.count(f"{{{NAMESPACE},Endpoint,Model}}") == charts

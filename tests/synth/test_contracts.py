@@ -26,7 +26,7 @@ from model_build.engines import accepted_results, job_bucket
 from model_build.engines.codebuild import CodeBuildGpu
 from model_build.engines.job_bucket import JobBucket
 from model_build.manifest import Source
-from model_build.publishing import bucket, engines, hosted, manifests, sources
+from model_build.publishing import bucket, engines, hosted, manifests
 from model_build.publishing.catalog import Catalog
 from release import parameters
 from release.delivery import archive_bucket, building, moving, scaled_variants
@@ -133,10 +133,10 @@ def test_builder_handler_and_delivery_take_the_same_archives_for_complete(
 
 def test_deliveries_build_again_from_the_source_that_a_manifest_names() -> None:
     source = Source(model="bert", alternative="onnx")
-    given = moving._properties({"digest": "d", "source": source.model_dump()})
+    given = moving.build_properties({"digest": "d", "source": source.model_dump()})
     assert given.keys() == set(index.VARIABLES.values()) - {"Target", "Bucket", "Key"}
     assert given == {"Model": "bert", "Alternative": "onnx", "Digest": "d"}
-    assert archive_bucket.source_key("d") == sources._key("d")
+    assert archive_bucket.source_key("d") == manifests.source_key("d")
 
 
 def test_the_three_who_ask_take_the_same_place_for_a_publisher_s() -> None:
@@ -248,7 +248,7 @@ def test_the_build_of_a_model_may_read_its_source_and_write_what_it_makes(
     for made in (
         key,
         manifests.manifest_key(key),
-        f"{sources.PREFIX}HASH.zip",
+        manifests.source_key("HASH"),
         f"{accepted_results.PREFIX}HASH/result.json",
         f"{job.job_folder}job.json",
         f"{job._claims}0001.json",

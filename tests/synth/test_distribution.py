@@ -40,7 +40,8 @@ clients = {
     "ssm": Fake(get_parameter=get_parameter, exceptions=Fake(ParameterNotFound=OSError), meta=meta),
     "sagemaker-runtime": Fake(invoke_endpoint=invoke_endpoint, meta=meta),
 }
-session = Fake(region_name="us-east-1", client=lambda name, **_: clients[name])
+settings = Fake(get_config_variable=lambda _: None)
+session = Fake(region_name="us-east-1", client=lambda name, **_: clients[name], _session=settings)
 client = EndpointClient(stage="dev", endpoint="text", session=session)
 answer = client.invoke("minilm", {"X": [[1, 2]]}, binary=False)
 print(answer["Y"].tolist(), "aws_cdk" in sys.modules)

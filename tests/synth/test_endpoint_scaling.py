@@ -29,7 +29,7 @@ def on_gpus(count: ScalableInstanceCount) -> None:
 
 
 def test_target_is_the_variant_s_instance_count(scene: Scene) -> None:
-    on_invocations(scene.endpoint().auto_scale_instance_count(max_capacity=4))
+    on_invocations(scene.scaling())
     assert scene.properties(TARGET) == {
         "MaxCapacity": 4,
         "MinCapacity": 1,
@@ -53,7 +53,7 @@ def test_each_variant_is_scaled_by_itself(scene: Scene) -> None:
 
 
 def test_target_is_made_after_the_endpoint_and_so_removed_before_it(scene: Scene) -> None:
-    on_invocations(scene.endpoint().auto_scale_instance_count(max_capacity=4))
+    on_invocations(scene.scaling())
     resources = scene.template().to_json()["Resources"]
     (target,) = (it for it in resources.values() if it["Type"] == TARGET)
     assert {resources[name]["Type"] for name in target["DependsOn"]} == {"AWS::SageMaker::Endpoint"}
@@ -61,7 +61,7 @@ def test_target_is_made_after_the_endpoint_and_so_removed_before_it(scene: Scene
 
 def test_ids_of_deployed_policies_stay(scene: Scene) -> None:
     # A policy under another ID is refused beside the old one, whose metric it tracks.
-    count = scene.endpoint().auto_scale_instance_count(max_capacity=4)
+    count = scene.scaling()
     on_invocations(count)
     on_gpus(count)
     assert [*scene.template().find_resources(POLICY)] == [
@@ -132,7 +132,7 @@ def test_concurrency_is_measured_at_high_resolution(scene: Scene) -> None:
 
 
 def test_a_cooldown_that_does_not_exist_is_an_error(scene: Scene) -> None:
-    count = scene.endpoint().auto_scale_instance_count(max_capacity=4)
+    count = scene.scaling()
     with pytest.raises(TypeError, match="unexpected keyword argument 'scale_in'"):
         count.scale_on_gpu_utilization(
             "Gpu",
@@ -142,7 +142,7 @@ def test_a_cooldown_that_does_not_exist_is_an_error(scene: Scene) -> None:
 
 
 def test_several_policies_work_together(scene: Scene) -> None:
-    count = scene.endpoint().auto_scale_instance_count(max_capacity=4)
+    count = scene.scaling()
     on_invocations(count)
     on_gpus(count)
     policies = scene.template().find_resources(POLICY).values()
@@ -154,7 +154,7 @@ def test_several_policies_work_together(scene: Scene) -> None:
 
 def test_limits_can_follow_schedules(scene: Scene) -> None:
     endpoint = scene.endpoint()
-    count = endpoint.auto_scale_instance_count(max_capacity=4)
+    count = endpoint.instance_production_variants[0].auto_scale_instance_count(max_capacity=4)
     count.scale_on_schedule(
         "night",
         schedule=Schedule.cron(hour="20", minute="0"),
@@ -179,6 +179,10 @@ def test_limits_can_follow_schedules(scene: Scene) -> None:
 def _tracking(
     scene: Scene, scale: Callable[[ScalableInstanceCount], None], *variants: Variant
 ) -> dict[str, Any]:
-    scale(scene.endpoint(*variants).auto_scale_instance_count(max_capacity=4))
+    scale(
+        scene.endpoint(*variants)
+        .instance_production_variants[0]
+        .auto_scale_instance_count(max_capacity=4)
+    )
     result: dict[str, Any] = scene.properties(POLICY)["TargetTrackingScalingPolicyConfiguration"]
     return result

@@ -86,7 +86,9 @@ def test_the_time_to_look_for_capacity_is_in_seconds(scene: Scene) -> None:
 
 def test_types_that_are_not_alike_scale_by_the_share_of_their_own_concurrency(scene: Scene) -> None:
     endpoint = scene.endpoint(pool(scene, "ml.g6.xlarge", "ml.g5.xlarge"))
-    endpoint.auto_scale_instance_count(max_capacity=4).scale_on_concurrency(
+    endpoint.instance_production_variants[0].auto_scale_instance_count(
+        max_capacity=4
+    ).scale_on_concurrency(
         "Concurrency", requests_per_instance={"ml.g6.xlarge": 12, "ml.g5.xlarge": 16}
     )
     tracking = scene.properties(POLICY)["TargetTrackingScalingPolicyConfiguration"]

@@ -43,7 +43,9 @@ def scaled(
             scene.variant(type_name, hosting=hosting, initial_instance_count=initial_count)
         )
         scale(
-            endpoint.auto_scale_instance_count(min_capacity=min_capacity, max_capacity=max_capacity)
+            endpoint.instance_production_variants[0].auto_scale_instance_count(
+                min_capacity=min_capacity, max_capacity=max_capacity
+            )
         )
         return endpoint
 
@@ -304,18 +306,6 @@ CASES: dict[str, tuple[Wrong, str]] = {
         lambda s: s.endpoint(rollback_error_rate=0),
         "rollback_error_rate: 0 is out of range: write more than 0, at most 1",
     ),
-    "one subnet": (
-        lambda s: s.endpoint(vpc=vpc(s), vpc_subnets=ec2.SubnetSelection(availability_zones=["a"])),
-        "vpc_subnets: 1 chosen: choose 2 to 16, in two zones",
-    ),
-    "subnets of no VPC": (
-        lambda s: s.endpoint(vpc_subnets=ec2.SubnetSelection(one_per_az=True)),
-        "vpc: security groups or subnets of none: write it",
-    ),
-    "too many security groups": (
-        lambda s: s.endpoint(vpc=(own := vpc(s)), security_groups=groups(s, own, 5)),
-        "security_groups: 5 groups: write at most 4",
-    ),
     "capture of more than all": (
         lambda s: s.endpoint(data_capture=DataCapture(bucket=bucket(s), prefix="c", percent=101)),
         "data_capture.percent: 101 is out of range: write 1 to 100",
@@ -455,22 +445,10 @@ def test_all_problems_of_all_endpoints_fail_the_synthesis_at_once(
         endpoint_name="my endpoint",
         update=Canary(percent=90),
     )
-    first.auto_scale_instance_count(max_capacity=0)
+    first.instance_production_variants[0].auto_scale_instance_count(max_capacity=0)
     TritonEndpoint(scene.stack, "Second", endpoint_name="second", variants=[])
     with pytest.raises(RuntimeError) as error:
         synthesise(scene)
     _, *lines = str(error.value).splitlines()
     assert sum(line.startswith("  [Stack/Endpoint] ") for line in lines) == 6
     assert "  [Stack/Second] variants: 0 variants: write one to 10" in lines
-
-
-def test_connections_need_a_vpc() -> None:
-    with pytest.raises(ValueError, match="connections: the instances are in no VPC: write vpc"):
-        _ = Scene().endpoint().connections
-
-
-def test_the_only_variant_must_be_the_only_one() -> None:
-    scene = Scene()
-    endpoint = scene.endpoint(scene.variant(variant_name="A"), scene.variant(variant_name="B"))
-    with pytest.raises(ValueError, match=r"2 variants: call find_.*, of A, B"):
-        endpoint.auto_scale_instance_count(max_capacity=2)

@@ -35,9 +35,9 @@ def test_an_app_of_one_s_own_on_the_construct_library_is_clean() -> None:
         scene.variant(hosting=hosting),
         data_capture=DataCapture(bucket=records, prefix="all"),
     )
-    endpoint.auto_scale_instance_count(max_capacity=2).scale_on_gpu_utilization(
-        "Gpu", target_utilization_percent=70
-    )
+    endpoint.instance_production_variants[0].auto_scale_instance_count(
+        max_capacity=2
+    ).scale_on_gpu_utilization("Gpu", target_utilization_percent=70)
     endpoint.monitor()
     UpdateChecks(scene.stack, "Checks", bucket=models)
     scene.app.synth()

@@ -9,10 +9,11 @@ from aws_cdk import App, Environment
 from aws_cdk.assertions import Template
 
 import platform_facts
-from release.permissions import Place, principals
+from release.permissions import principals
 from stacks.delivery_stack import DeliveryStack
 from stages import StageConfig, load_stage
 from stages.schema.delivery import DeliveryConfig
+from tests.permission_names import Place
 from tests.synth.api.deployed import Deployed
 from tests.synth.conftest import CONTEXT, Templates
 from tests.synth.every_stage import ACCOUNT, EVERY_STAGE, every_stage

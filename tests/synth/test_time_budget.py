@@ -59,7 +59,6 @@ def synthesised(
 def read(assembly: CloudAssembly) -> tuple[Templates, TimeBudget]:
     """Return a stage's templates by stack, and the budget as a delivery reads it."""
     budget = TimeBudget.read(Path(assembly.directory))
-    assert budget is not None
     return templates_of(assembly), budget
 
 

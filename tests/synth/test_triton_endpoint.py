@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from aws_cdk import App, Duration, Fn, RemovalPolicy, Stack
+from aws_cdk import App, Duration, RemovalPolicy, Stack
 from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
@@ -17,7 +17,6 @@ from triton_sagemaker import (
     Canary,
     DataCapture,
     EndpointLog,
-    ITritonEndpoint,
     Linear,
     PublishedMetrics,
     Rolling,
@@ -316,17 +315,14 @@ def test_a_variant_that_does_not_exist_is_answered_with_those_that_do(scene: Sce
 # Network, encryption, capture
 
 
-def test_instances_are_in_the_subnets_and_groups_that_are_given(scene: Scene) -> None:
-    vpc = ec2.Vpc(scene.stack, "Vpc", nat_gateways=0, max_azs=2)
+def test_instances_have_the_groups_that_are_given_and_one_that_lets_nothing_out(
+    scene: Scene,
+) -> None:
+    vpc = ec2.Vpc(scene.stack, "Vpc", max_azs=2)
     group = ec2.SecurityGroup(scene.stack, "Group", vpc=vpc)
-    public = ec2.SubnetSelection(subnet_type=ec2.SubnetType.PUBLIC)
-    endpoint = scene.endpoint(vpc=vpc, vpc_subnets=public, security_groups=[group])
-    given = scene.properties(MODEL)["VpcConfig"]
-    resolved = scene.stack.resolve([it.subnet_id for it in vpc.public_subnets])
-    assert given["Subnets"] == resolved
-    first, own = given["SecurityGroupIds"]
+    scene.endpoint(vpc=vpc, security_groups=[group])
+    first, own = scene.properties(MODEL)["VpcConfig"]["SecurityGroupIds"]
     assert first == scene.stack.resolve(group.security_group_id)
-    assert endpoint.connections.security_groups == [group]
     groups = scene.template().find_resources("AWS::EC2::SecurityGroup")
     (rule,) = groups[own["Fn::GetAtt"][0]]["Properties"]["SecurityGroupEgress"]
     assert rule["CidrIp"] == "255.255.255.255/32"  # which is nobody: it only tells interfaces
@@ -338,20 +334,13 @@ def test_instances_are_in_private_subnets_and_a_group_of_their_own_by_default(
     scene: Scene,
 ) -> None:
     vpc = ec2.Vpc(scene.stack, "Vpc", max_azs=2)
-    endpoint = scene.endpoint(vpc=vpc)
+    scene.endpoint(vpc=vpc)
     given = scene.properties(MODEL)["VpcConfig"]
     assert given["Subnets"] == scene.stack.resolve([it.subnet_id for it in vpc.private_subnets])
-    (own,) = endpoint.connections.security_groups
-    assert given["SecurityGroupIds"] == [scene.stack.resolve(own.security_group_id)]
-
-
-def test_others_can_be_opened_to_the_instances(scene: Scene) -> None:
-    vpc = ec2.Vpc(scene.stack, "Vpc", max_azs=2)
-    other = ec2.SecurityGroup(scene.stack, "Features", vpc=vpc)
-    other.connections.allow_from(scene.endpoint(vpc=vpc), ec2.Port.tcp(6379))
-    scene.template().has_resource_properties(
-        "AWS::EC2::SecurityGroupIngress", {"FromPort": 6379, "ToPort": 6379}
-    )
+    (own,) = given["SecurityGroupIds"]
+    groups = scene.template().find_resources("AWS::EC2::SecurityGroup")
+    (rule,) = groups[own["Fn::GetAtt"][0]]["Properties"]["SecurityGroupEgress"]
+    assert rule["CidrIp"] == "0.0.0.0/0"
 
 
 def test_an_endpoint_that_leaves_its_vpc_may_delete_its_interfaces_until_it_has(
@@ -546,20 +535,9 @@ def test_role_uses_no_managed_policy_and_star_only_where_no_resource_exists(scen
     assert everywhere == {"LogInToRegistries", "PublishInstanceMetrics"}
 
 
-def test_a_role_that_is_given_is_used_and_granted_nothing(scene: Scene) -> None:
-    role = iam.Role(
-        scene.stack, "Given", assumed_by=iam.ServicePrincipal("sagemaker.amazonaws.com")
-    )
-    endpoint = scene.endpoint(role=role, encryption_key=kms.Key(scene.stack, "VolumeKey"))
-    assert scene.properties(MODEL)["ExecutionRoleArn"] == scene.stack.resolve(role.role_arn)
-    assert endpoint.role is role
-    scene.template().resource_count_is("AWS::IAM::Role", 1)
-    scene.template().resource_count_is("AWS::IAM::Policy", 0)
-
-
-def test_what_others_grant_the_endpoint_its_role_may(scene: Scene) -> None:
+def test_others_grant_the_role_of_the_instances_what_they_use(scene: Scene) -> None:
     bucket = s3.Bucket(scene.stack, "Features")
-    bucket.grant_read(scene.endpoint())
+    bucket.grant_read(scene.endpoint().role)
     (objects,) = (it for it in _role_statements(scene) if "s3:GetBucket*" in it["Action"])
     assert objects["Resource"][0] == scene.stack.resolve(bucket.bucket_arn)
 
@@ -620,9 +598,6 @@ def test_api_gateway_takes_an_endpoint_and_may_invoke_it(scene: Scene) -> None:
     assert statement["Resource"]["Fn::Join"][1][-1] == ":endpoint/under-test"
 
 
-ELSEWHERE = "arn:aws:sagemaker:eu-west-1:123456789012:endpoint/text"
-
-
 def test_an_endpoint_is_imported_by_its_name(scene: Scene) -> None:
     endpoint = TritonEndpoint.from_endpoint_name(scene.stack, "Text", "text")
     assert endpoint.endpoint_name == "text"
@@ -631,35 +606,17 @@ def test_an_endpoint_is_imported_by_its_name(scene: Scene) -> None:
 
 def test_imported_endpoints_and_those_of_the_app_have_one_interface(scene: Scene) -> None:
     imported = TritonEndpoint.from_endpoint_name(scene.stack, "Text", "text")
-    endpoints: list[ITritonEndpoint] = [scene.endpoint(), imported]
+    endpoints = [scene.endpoint(), imported]
     user = iam.User(scene.stack, "User")
     for endpoint in endpoints:
         endpoint.grant_invoke(user, models=["minilm"]).assert_success()
 
 
-def test_an_endpoint_of_another_account_is_imported_by_its_arn(scene: Scene) -> None:
-    endpoint = TritonEndpoint.from_endpoint_arn(scene.stack, "Text", ELSEWHERE)
-    assert (endpoint.endpoint_name, endpoint.endpoint_arn) == ("text", ELSEWHERE)
-    assert (endpoint.env.account, endpoint.env.region) == ("123456789012", "eu-west-1")
-    assert endpoint.endpoint_ref.endpoint_arn == ELSEWHERE
-
-
-def test_an_endpoint_is_imported_by_an_arn_that_is_known_at_the_deploy(scene: Scene) -> None:
-    endpoint = TritonEndpoint.from_endpoint_arn(scene.stack, "Text", Fn.import_value("Text"))
-    assert "Fn::Select" in scene.stack.resolve(endpoint.endpoint_name)
-
-
-def test_an_arn_of_something_else_is_no_endpoint(scene: Scene) -> None:
-    arn = ELSEWHERE.replace("endpoint/", "endpoint-config/")
-    with pytest.raises(ValueError, match=f'endpoint_arn: "{arn}" is no endpoint: write arn:aws:'):
-        TritonEndpoint.from_endpoint_arn(scene.stack, "Text", arn)
-
-
 def test_invoking_an_imported_endpoint_is_granted_by_model(scene: Scene) -> None:
-    endpoint = TritonEndpoint.from_endpoint_arn(scene.stack, "Text", ELSEWHERE)
+    endpoint = TritonEndpoint.from_endpoint_name(scene.stack, "Text", "text")
     endpoint.grant_invoke(iam.User(scene.stack, "User"), models=["minilm"])
     statement = _user_statement(scene)
-    assert statement["Resource"] == ELSEWHERE
+    assert statement["Resource"]["Fn::Join"][1][-1] == ":endpoint/text"
     assert statement["Condition"] == {
         "StringLike": {
             "sagemaker:TargetModel": [

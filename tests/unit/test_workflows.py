@@ -86,7 +86,6 @@ def test_what_each_job_may_write() -> None:
         "drift/drift": ["id-token", "issues"],
         "pull-request/comment": ["pull-requests"],
         "pull-request/distribution": [],
-        "pull-request/findings": ["security-events"],
         "pull-request/lint": [],
         "pull-request/review": [],
         "pull-request/synth": [],

@@ -70,6 +70,16 @@ def test_concurrent_requests_scale_out_by_ten_seconds_and_in_by_minutes() -> Non
     }
 
 
+def test_metric_math_is_watched_by_the_minute() -> None:
+    stat = {"Metric": {"MetricName": "C", "Namespace": "N", "Dimensions": PLACE}, "Stat": "Average"}
+    metric = {"Id": "m", "MetricStat": stat, "ReturnData": False}
+    share = {"Id": "share", "Expression": "FILL(m, 0) / 12", "ReturnData": True}
+    specification = {"CustomizedMetricSpecification": {"Metrics": [metric, share]}}
+    for alarm in requests({"TargetValue": 1.0, **specification}):
+        assert alarm["Metrics"] == [{**metric, "MetricStat": {"Period": 60, **stat}}, share]
+        assert not alarm.keys() & {"MetricName", "Period", "Statistic"}
+
+
 def test_a_metric_of_somebodys_own_is_watched_as_it_is_given() -> None:
     specification = {
         "MetricName": "GPUUtilization",

@@ -21,6 +21,7 @@ NOT_REGISTERED = (
     "No scalable target registered for service namespace: sagemaker, resource ID: "
     "endpoint/text/variant/only, scalable dimension: sagemaker:variant:DesiredInstanceCount"
 )
+AVERAGE = {"Metrics": [{"Id": "all", "Expression": "AVG(METRICS())"}]}
 ACTION: dict[str, Any] = {
     **KEY,
     "ScheduledActionName": "morning",
@@ -162,8 +163,12 @@ def test_two_policies_of_a_target_have_different_metrics(scaling: AutoScaling) -
             "InvocationsPerCopy is not of sagemaker:variant:DesiredInstanceCount",
         ),
         (
-            policy("calls", {"TargetValue": 1.0, "CustomizedMetricSpecification": {"Metrics": []}}),
-            "the local SageMaker has no metric math",
+            policy("calls", {"TargetValue": 1.0, "CustomizedMetricSpecification": {}}),
+            "CustomizedMetricSpecification needs Metrics, or MetricName",
+        ),
+        (
+            policy("calls", {"TargetValue": 1.0, "CustomizedMetricSpecification": AVERAGE}),
+            r"computes one expression .*, not AVG\(METRICS\(\)\)",
         ),
     ],
 )

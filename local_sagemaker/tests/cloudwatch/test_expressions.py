@@ -92,6 +92,28 @@ def test_an_alarm_can_watch_one_metric_while_another_has_data(
     assert described()["StateValue"] == state
 
 
+HALF = (
+    "(FILL(measured,0)/4+FILL(requests,0)/8)"
+    "/(IF(FILL(measured,-1)>=0,1,0)+IF(FILL(requests,-1)>=0,1,0))"
+)
+
+
+@pytest.mark.parametrize(
+    ("data", "value"),
+    [
+        ({"measured": 4, "requests": 4}, 0.75),
+        ({"measured": 2}, 0.5),  # of a type without instances there is no data
+        ({"requests": 0}, 0),
+        ({}, None),  # a division by zero
+    ],
+)
+def test_the_share_of_types_that_have_instances_is_computed(
+    data: dict[str, float], value: float | None
+) -> None:
+    by_name = {name: {7: data[name]} if name in data else {} for name in ("measured", "requests")}
+    assert Expression.of(queries(HALF)).values(by_name, [7]).get(7) == value
+
+
 def test_it_is_described_with_its_metrics_and_as_none_of_one_metric(evaluator: Evaluator) -> None:
     ask("_put_metric_alarm", **ALARM, Metrics=queries())
     alarm = described()
@@ -110,8 +132,11 @@ def test_cloudformation_makes_it(evaluator: Evaluator) -> None:
 @pytest.mark.parametrize(
     ("metrics", "why"),
     [
-        (queries("measured / requests"), "computes one IF.* not measured / requests"),
+        (queries("SUM(METRICS())"), r"computes one expression.* not SUM\(METRICS"),
         (queries("IF(loaded < 1, requests, 0)"), "not IF.loaded"),
+        (queries("FILL(measured, requests)"), "not FILL"),
+        (queries("measured ^ 2"), "not measured"),
+        (queries("measured +"), "not measured"),
         (queries(requests=300), "one period"),
     ],
 )

@@ -1,4 +1,8 @@
-"""Instance pools: which type an instance gets, and what DescribeEndpoint says of them."""
+"""Instance pools: which type an instance gets, and what DescribeEndpoint says of them.
+
+First what a source says: developer guide, realtime-endpoints-heterogeneous, unless a test names
+another. Then what is the emulator's own choice, which says nothing of AWS.
+"""
 
 from typing import Any
 
@@ -16,11 +20,12 @@ POOLS: dict[str, Any] = {
 }
 G6, G5 = Pool("ml.g6.xlarge", "model"), Pool("ml.g5.xlarge", "other")
 ONE = {"VariantName": "only", "ModelName": "model", "InstanceType": "ml.g6.xlarge"}
+NOTHING = Capacities({"ml.g6.xlarge": 0, "ml.g5.xlarge": 0})
 
 
 def test_pools_are_in_the_order_of_their_priorities_with_their_models() -> None:
     assert pools(POOLS) == [G6, G5]
-    assert pools(ONE) == [G6]
+    assert pools(ONE) == [Pool("ml.g6.xlarge", "model", metrics_by_type=False)]
 
 
 def test_an_instance_gets_the_first_type_with_capacity() -> None:
@@ -36,19 +41,24 @@ def test_an_instance_that_has_ended_makes_room_for_another() -> None:
 
 @pytest.mark.parametrize(
     ("variant", "seconds"),
-    [
-        (ONE, 31 * 60),
-        (POOLS, 20 * 60),
-        ({**POOLS, "VariantInstanceProvisionTimeoutInSeconds": 600}, 600),
-    ],
+    [(ONE, 31 * 60), ({**POOLS, "VariantInstanceProvisionTimeoutInSeconds": 600}, 600)],
+    ids=["reported: mikegc-aws/strands-decider-triton", "API reference, ProductionVariant"],
 )
-def test_without_capacity_of_any_type_there_is_no_instance(
+def test_without_capacity_of_any_type_sagemaker_gives_up_after_a_time(
     variant: dict[str, Any], seconds: int
 ) -> None:
-    capacities = Capacities({"ml.g6.xlarge": 0, "ml.g5.xlarge": 0})
     with pytest.raises(NoCapacityError, match="InsufficientInstanceCapacity error") as raised:
-        capacities.take(variant)
+        NOTHING.take(variant)
     assert raised.value.seconds == seconds
+
+
+# The emulator's own: no source
+
+
+def test_pools_without_a_time_out_are_given_up_after_twenty_minutes() -> None:
+    with pytest.raises(NoCapacityError) as raised:
+        NOTHING.take(POOLS)
+    assert raised.value.seconds == 20 * 60
 
 
 def test_each_type_has_its_instances_and_the_last_one_those_without_a_process() -> None:

@@ -8,9 +8,12 @@ import pytest
 
 from local_sagemaker.hosting.capacity import Capacity, Resources
 from local_sagemaker.hosting.copies import CopyHost, Slot
+from local_sagemaker.hosting.pools import Pool
 from local_sagemaker.metrics.collected import Place
 from local_sagemaker.metrics.gpu_trace import Load
 from local_sagemaker.metrics.instances import InstanceMetrics
+
+G6, G5 = "ml.g6.xlarge", "ml.g5.xlarge"
 
 
 class Fleet:
@@ -35,7 +38,7 @@ class Fleet:
             id=str(folder),
             capacity=Capacity(memory=1000, disk=40),
         )
-        return SimpleNamespace(calls=0, most_calls=0, running=running)
+        return SimpleNamespace(calls=0, most_calls=0, running=running, pool=None)
 
 
 class Collected:
@@ -46,9 +49,10 @@ class Collected:
         self.places: set[Place] = set()
         self.expected: set[tuple[str, Place]] = set()
 
-    def add(self, metric: Any, place: Place, value: float) -> None:
-        self.found.setdefault(metric.name, []).append(value)
-        self.places.add(place)
+    def add_all(self, measured: list[tuple[Any, float]], places: list[Place]) -> None:
+        for metric, value in measured:
+            self.found.setdefault(metric.name, []).append(value)
+        self.places.update(places)
 
     def expect(self, metric: Any, place: Place) -> None:
         self.expected.add((metric.name, place))
@@ -132,6 +136,20 @@ def test_what_scaling_follows_is_zero_where_nobody_calls(measured: Measured) -> 
     }
 
 
+def test_instances_of_a_pool_are_measured_by_their_type_too(measured: Measured) -> None:
+    """realtime-endpoints-heterogeneous: EndpointName, VariantName, InstanceType."""
+    first, second = measured.fleet.instances
+    first.pool, second.pool = Pool(G6, "m"), Pool(G5, "m")
+    measured.after(60)
+    variant, *types = (Place("text", "only", None, of) for of in (None, G6, G5))
+    assert measured.collected.places == {variant, *types}
+    assert {place for _, place in measured.collected.expected} == {variant, *types}
+    first.pool = second.pool = Pool(G6, "m", metrics_by_type=False)
+    measured.collected.places.clear()
+    measured.after(60)
+    assert measured.collected.places == {variant}
+
+
 def test_gpus_do_what_a_trace_says_since_the_variant_first_served(tmp_path: Path) -> None:
     asked: list[float] = []
 
@@ -179,12 +197,14 @@ def test_copies_have_metrics_of_their_component_by_what_they_reserve(tmp_path: P
 def test_instances_of_copies_have_reservations_and_no_calls_of_their_own(tmp_path: Path) -> None:
     host = CopyHost("i-1", {"VariantName": "only", "InstanceType": "ml.g6.12xlarge"})
     needs = Resources(memory=host.resources.memory / 4, cpus=12, accelerators=1)
-    host.slots.append(Slot("ml.g6.12xlarge", "m", host, "times", 1, needs))
+    host.slots.append(
+        Slot("ml.g6.12xlarge", "m", host=host, component="times", number=1, needs=needs)
+    )
     running = SimpleNamespace(
         triton=host, container=host, id="i-1", capacity=Capacity(memory=1000, disk=40)
     )
     fleet = Fleet(tmp_path)
-    fleet.instances = [SimpleNamespace(calls=0, most_calls=0, running=running)]
+    fleet.instances = [SimpleNamespace(calls=0, most_calls=0, running=running, pool=None)]
     measured = Measured(fleet)
     assert measured.after(60) == {
         "MemoryUtilization": [0],

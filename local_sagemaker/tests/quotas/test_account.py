@@ -14,7 +14,7 @@ from local_sagemaker.quotas.account import (
     quotas_here,
 )
 from local_sagemaker.quotas.service import service_quotas
-from release.preflight import build_quotas, instance_quotas, lambda_quota
+from release.preflight import quotas as needed
 
 M5 = "ml.m5.xlarge for endpoint usage"
 
@@ -43,13 +43,14 @@ def test_a_value_is_the_account_s_and_a_default_aws_s() -> None:
 def test_names_are_those_that_preflight_asks_for() -> None:
     """Two rooms that may not import each other: the names of quotas are said twice."""
     quotas = AccountQuotas()
-    assert quotas.value(instance_quotas.quota_name("ml.g5.xlarge"))
-    assert ALL_INSTANCES == instance_quotas.ALL
-    names = {build_quotas.quota_name(it) for it in build_quotas.ENVIRONMENTS.values()}
-    assert names == {it.name for it in quotas.of_service("codebuild")}
-    assert quotas.builds().keys() == build_quotas.ENVIRONMENTS.keys()
+    assert quotas.value(needed.instances_quota("ml.g5.xlarge"))
+    assert ALL_INSTANCES == needed.ALL_INSTANCES
+    names = {needed.builds_quota(environment) for environment in needed.ENVIRONMENTS}
+    assert names == {quota.name for quota in quotas.of_service(needed.CODEBUILD)}
+    assert quotas.builds().keys() == needed.ENVIRONMENTS.keys()
     assert set(quotas.builds().values()) == {BUILDS_AT_ONCE}
-    assert [it.name for it in quotas.of_service(lambda_quota.SERVICE)] == [lambda_quota.NAME]
+    functions = [quota.name for quota in quotas.of_service(needed.LAMBDA)]
+    assert functions == [needed.CONCURRENT_EXECUTIONS]
 
 
 def test_the_queue_of_builds_is_no_quota_that_service_quotas_lists() -> None:

@@ -13,6 +13,7 @@ from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.happenings import Happening
 from local_sagemaker.hosting.container import Call
 from local_sagemaker.hosting.invocation import Invocation
+from local_sagemaker.hosting.pools import Pool
 from local_sagemaker.quotas.account import AccountQuotas
 from local_sagemaker.sagemaker.components import Components
 from local_sagemaker.sagemaker.service import control_plane
@@ -23,6 +24,7 @@ class FakeInstance:
     """Answers with a text; stands for its server, its container and its connections."""
 
     variant = "only"
+    pool: Pool | None = None
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -18,6 +18,7 @@ from local_sagemaker.hosting.invocation import (
     Invocation,
     model_error,
 )
+from local_sagemaker.hosting.pools import Pool
 from local_sagemaker.metrics.collected import Collected
 from local_sagemaker.sagemaker.components import Components
 from local_sagemaker.sagemaker.invocations import OPERATIONS, Invocations
@@ -327,11 +328,11 @@ def test_a_stream_that_has_not_begun_is_refused_as_an_invocation_is(
 
 
 def totals(collected: Collected) -> dict[tuple[str, str | None], float]:
-    """Return the sums of what was measured, by metric and configuration."""
+    """Return the sums of what was measured, by metric and configuration or instance type."""
     found: dict[tuple[str, str | None], float] = {}
     for series in collected.take():
         assert (series.place.endpoint, series.place.variant) == ("Text", "only")
-        key = (series.metric.name, series.place.config)
+        key = (series.metric.name, series.place.config or series.place.instance_type)
         found[key] = found.get(key, 0) + sum(it * n for it, n in series.values.items())
     return found
 
@@ -348,6 +349,21 @@ def test_calls_are_measured_of_the_variant_and_of_its_configuration(
         assert found["Invocations", config] == 2
         assert found["InvocationsPerInstance", config] == 0.5
         assert found["InvocationModelErrors", config] == 0
+
+
+def test_calls_of_a_pool_are_measured_by_the_type_that_answers(
+    endpoint: Invocations,
+    client_for: ClientFor,
+    fleets: Fleets,
+    collected: Collected,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(FakeInstance, "pool", Pool("ml.g6.xlarge", "model"))
+    fleets.started[0].counts = {"only": 4}
+    client_for("sagemaker-runtime", endpoint).invoke_endpoint(EndpointName="Text", Body=b"{}")
+    sums = totals(collected)
+    assert (sums["Invocations", "ml.g6.xlarge"], sums["Invocations", None]) == (1, 1)
+    assert sums["InvocationsPerInstance", "ml.g6.xlarge"] == 1
 
 
 # Inference components

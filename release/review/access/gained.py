@@ -1,16 +1,17 @@
 """Access that a change gives or takes."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from release.review.access.grants import Grant, PolicyScope
 from release.review.access.statements import grants, paths
+from release.review.access.successors import successors
 from release.review.values import construct_path, text_of
 from release.tree import Template
 
-ROLE = "AWS::IAM::Role"
+CAPTURE = ("s3:PutObject", "kms:Decrypt", "kms:GenerateDataKey")
+"""What a role needs to write what its endpoint captures."""
 
 
 @dataclass(frozen=True)
@@ -18,8 +19,9 @@ class AccessChange:
     """What the policies of a stack allow and did not before, or the other way round.
 
     `by_known` is of roles, or on resources, that were there, `by_new` the rest. `lost_denials` is
-    what was forbidden before; `lost` and `new_denials` may make fail what works today. All three
-    are of resources that stay.
+    what was forbidden before; `lost` and `new_denials` may make fail what works today, and of
+    `lost_services` an AWS service may do nothing of the kind any more. All of these are of
+    resources that stay.
     """
 
     stack: str
@@ -27,6 +29,7 @@ class AccessChange:
     by_new: set[Grant]
     lost_denials: set[Grant]
     lost: set[Grant]
+    lost_services: set[Grant]
     new_denials: set[Grant]
 
 
@@ -42,7 +45,7 @@ def access_changes(
         if earlier == template:
             continue
         stays = frozenset(earlier.get("Resources", {}).keys() & template["Resources"].keys())
-        names = _successors(earlier, template)
+        names = successors(earlier, template)
         there = {names.get(name, name) for name in paths(earlier)}
         old, forbidden = (
             {_renamed(item, names) for item in grants(earlier, effect, stays)}
@@ -59,13 +62,18 @@ def access_changes(
             and not _is_for_capture(grant, template)
         }
         kept = there & paths(template)
-        lost_denials, lost, new_denials = (
-            {side for side in _beyond(*sides) if (side.guarded or side.who) in kept}
-            for sides in ((forbidden, forbids), (old, new), (forbids, forbidden))
+        lost, lost_denials = _gone(old, new, kept), _gone(forbidden, forbids, kept)
+        services = {grant for grant in lost if _is_service(grant) and not _is_left(grant, new)}
+        new_denials = _without_conditions(_beyond(forbids, forbidden), lost_denials)
+        yield AccessChange(
+            stack,
+            by_known=known,
+            by_new=gained - known,
+            lost_denials=lost_denials,
+            lost=_without_conditions(lost - services, gained),
+            lost_services=services,
+            new_denials={grant for grant in new_denials if (grant.guarded or grant.who) in kept},
         )
-        if gained or lost_denials or lost or new_denials:
-            rest = gained - known
-            yield AccessChange(stack, known, rest, lost_denials, lost, new_denials)
 
 
 def may_do_more(resources: dict[str, Any], role: str, other: str) -> bool:
@@ -78,74 +86,87 @@ def may_do_more(resources: dict[str, Any], role: str, other: str) -> bool:
 
 
 def _renamed(grant: Grant, names: dict[str, str]) -> Grant:
-    """Return what a grant is after roles got other names."""
+    """Return what a grant is after resources got other names."""
     who, guarded = (names.get(item, item) for item in (grant.who, grant.guarded))
-    return replace(grant, who=who, guarded=guarded)
+    resource = grant.resource
+    for old, new in names.items():
+        end = resource.pattern.removeprefix(old)
+        if end != resource.pattern and end[:1] in ("", "/", ":"):
+            resource = replace(resource, pattern=f"{new}{end}")
+            break
+    return replace(grant, who=who, guarded=guarded, resource=resource)
 
 
 def _beyond(grants: set[Grant], others: set[Grant]) -> set[Grant]:
     """Return what no other grant covers, with the condition that it has among the others."""
-    grants_beyond = set()
-    for grant in grants:
-        if not any(other.covers(grant) for other in others):
-            bare = replace(grant, condition=frozenset())
-            same = (other for other in others if replace(other, condition=frozenset()) == bare)
-            earlier = next(same, None)
-            grants_beyond.add(replace(grant, earlier=earlier.condition) if earlier else grant)
-    return grants_beyond
-
-
-def _successors(before: Template, after: Template) -> dict[str, str]:
-    """Return removed role -> the new one in its place, by paths.
-
-    That is one that the same resources use, or else one that the same service may assume, for the
-    same types of resources.
-    """
-    old, new = before.get("Resources", {}), after.get("Resources", {})
-    removed = [item for item in old if item not in new and old[item]["Type"] == ROLE]
-    successors = {}
-    for name in (value for value in new if value not in old and new[value]["Type"] == ROLE):
-        ranked = sorted(
-            (_likeness(old, role, new, name), role) for role in removed if role not in successors
-        )
-        if ranked and ranked[-1][0] > (0, 0):
-            successors[ranked[-1][1]] = name
     return {
-        construct_path(role, old): construct_path(name, new) for role, name in successors.items()
+        replace(part, conditions=(earlier, part.condition)) if earlier is not None else part
+        for grant in grants
+        if not any(other.covers(grant) for other in others)
+        for part in _parts(grant, others)
+        for earlier in [_condition(part, others - grants)]
     }
 
 
-def _likeness(old: dict[str, Any], role: str, new: dict[str, Any], name: str) -> tuple[int, int]:
-    """Return how many users two roles share, and whether the same service uses both alike."""
-    was, now = _users(old, role), _users(new, name)
-    trusts = (side["Properties"].get("AssumeRolePolicyDocument") for side in (old[role], new[name]))
-    is_alike = next(trusts) == next(trusts) and {*was.values()} == {*now.values()}
-    return len(was.keys() & now.keys()), int(is_alike)
-
-
-def _users(resources: dict[str, Any], role: str) -> dict[str, str]:
-    """Return the resources that run as a role, with their types."""
-    arn = json.dumps({"Fn::GetAtt": [role, "Arn"]})
+def _gone(before: set[Grant], after: set[Grant], kept: set[str]) -> set[Grant]:
+    """Return what is no longer granted of resources that are kept."""
     return {
-        name: resource["Type"]
-        for name, resource in resources.items()
-        if arn in json.dumps(resource.get("Properties", {}))
-        and not resource["Type"].startswith("AWS::IAM")
+        replace(grant, conditions=grant.conditions and grant.conditions[::-1])
+        for grant in _beyond(before, after)
+        if (grant.guarded or grant.who) in kept
     }
+
+
+def _parts(grant: Grant, others: set[Grant]) -> list[Grant]:
+    """Return a grant as what it has beyond one that excepts more, itself where there is none."""
+    for other in others:
+        own, its = grant.resource.excepted, other.resource.excepted
+        if own and its and replace(other, resource=grant.resource) == grant:
+            more = sorted({*its} - {*own})
+            return [replace(grant, resource=PolicyScope(pattern)) for pattern in more]
+        own, its = grant.action.excepted, other.action.excepted
+        if own and its and replace(other, action=grant.action) == grant:
+            more = sorted({*its} - {*own})
+            return [replace(grant, action=PolicyScope(pattern)) for pattern in more]
+    return [grant]
+
+
+def _condition(grant: Grant, others: set[Grant]) -> Any:
+    """Return the condition of the same grant among others, None where there is none."""
+    same = (item.condition for item in others if replace(item, condition=grant.condition) == grant)
+    return next(same, None)
+
+
+def _without_conditions(grants: set[Grant], others: set[Grant]) -> set[Grant]:
+    """Return grants without those whose condition changes, where the others say so already."""
+    known = {replace(grant, condition=frozenset()) for grant in others if grant.conditions}
+    return {grant for grant in grants if replace(grant, condition=frozenset()) not in known}
+
+
+def _is_service(grant: Grant) -> bool:
+    return bool(grant.guarded) and grant.who.endswith((".amazonaws.com", ".amazonaws.com.cn"))
+
+
+def _is_left(grant: Grant, others: set[Grant]) -> bool:
+    """Whether a service may still do the same, on other resources or under a condition."""
+    return any(
+        (other.who, other.guarded) == (grant.who, grant.guarded)
+        and other.action.covers(grant.action)
+        for other in others
+    )
 
 
 def _is_for_capture(grant: Grant, template: Template) -> bool:
     """Whether a role may write what its endpoint captures, where that is to be written."""
     resources = template["Resources"]
-    for resource in resources.values():
-        config = resource.get("Properties", {}).get("DataCaptureConfig")
-        if resource["Type"] == "AWS::SageMaker::EndpointConfig" and config:
-            place = text_of(config.get("DestinationS3Uri"), resources).removeprefix("s3://")
-            key = text_of(config.get("KmsKeyId"), resources)
-            if (str(grant.action), grant.resource) == ("s3:PutObject", PolicyScope(f"{place}/*")):
-                return True
-            if str(grant.action) in ("kms:Decrypt", "kms:GenerateDataKey") and (
-                grant.resource == PolicyScope(key)
-            ):
-                return True
-    return False
+    configs = (item.get("Properties", {}).get("DataCaptureConfig") for item in resources.values())
+    places = [
+        place
+        for config in configs
+        if config
+        for place in (
+            f"{text_of(config.get('DestinationS3Uri'), resources).removeprefix('s3://')}/*",
+            text_of(config.get("KmsKeyId"), resources),
+        )
+    ]
+    return grant.action.pattern in CAPTURE and str(grant.resource) in places

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
-from release.review.values import arrow, listed, text_of
+from release.review.values import listed, text_of
 
 ANYONE = "anyone"
+CONDITION = ": the condition"
+IF_EXISTS = "IfExists"
 Condition = frozenset[tuple[str, str, frozenset[str]]]
 """Operator, key and values, all of which must hold; of the values, one."""
 
@@ -41,8 +43,8 @@ class Grant:
     """One action of a statement.
 
     `who` and `resource` are as people read them. `guarded` is the resource whose own policy it is
-    of (a bucket, a key, a role that may be assumed), empty for a policy of `who`. `earlier` is the
-    condition that the same grant had before a change.
+    of (a bucket, a key, a role that may be assumed), empty for a policy of `who`. `conditions` are
+    those of the same grant before and after a change, where they differ.
     """
 
     who: str
@@ -50,7 +52,7 @@ class Grant:
     resource: PolicyScope
     condition: Condition = frozenset()
     guarded: str = ""
-    earlier: Condition | None = field(default=None, compare=False)
+    conditions: tuple[Condition, Condition] | None = field(default=None, compare=False)
 
     def covers(self, other: "Grant") -> bool:
         """Whether `other` says nothing that this one does not say already."""
@@ -90,14 +92,14 @@ def in_words(grants: Iterable[Grant], verb: str = "may") -> list[str]:
 
 
 def _condition_in_words(grant: Grant) -> str:
-    if grant.earlier is None:
+    if grant.conditions is None:
         return f" if {_joined(grant.condition)}" if grant.condition else ""
-    gone, new = grant.earlier - grant.condition, grant.condition - grant.earlier
-    if not new:
-        return f": the condition {_joined(gone)} is removed"
-    if not gone:
-        return f": the condition {_joined(new)} is new"
-    return f": the condition changes: {arrow(_joined(gone), _joined(new))}"
+    before, after = grant.conditions
+    if not (new := after - before):
+        return f"{CONDITION} {_joined(before - after)} is removed"
+    if not (gone := before - after):
+        return f"{CONDITION} {_joined(new)} is new"
+    return f"{CONDITION} changes: {_joined(gone)} -> {_joined(new)}"
 
 
 def _joined(condition: Condition) -> str:
@@ -111,15 +113,23 @@ def _restricts(part: tuple[str, str, frozenset[str]], condition: Condition) -> b
     """Whether a condition is at least as narrow as a part of another one.
 
     More values let more in, but for an operator such as StringNotEquals, of whose values none may
-    match.
+    match. With IfExists, a request without the key is let in, too.
     """
     operator, key, values = part
     for other, name, others in condition:
-        if (other, name.lower()) == (operator, key.lower()):
-            if "Not" in operator:
-                return values <= others
-            return all(any(_matches(value, item) for value in values) for item in others)
+        if name.lower() != key.lower() or not _is_as_narrow(other, operator):
+            continue
+        if "Not" in operator:
+            return values <= others
+        return all(any(_matches(value, item) for value in values) for item in others)
     return False
+
+
+def _is_as_narrow(operator: str, other: str) -> bool:
+    """Whether a condition operator lets in no more than another one of the same values."""
+    name, other_name = operator.removesuffix(IF_EXISTS), other.removesuffix(IF_EXISTS)
+    is_pattern = "Not" not in name and other_name == name.replace("Equals", "Like")
+    return (other_name == name or is_pattern) and (operator == name or other != other_name)
 
 
 def _matches(pattern: str, text: str) -> bool:

@@ -7,55 +7,46 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from release.review.comparison import Comparison
-from release.review.dangers.access import (
-    powerful_newcomers,
-    public_exposure,
-    widened_access,
+from release.review.dangers import (
+    access,
+    changed_properties,
+    changed_stack_settings,
+    deploy_time_values,
+    endpoints,
+    foreign_origins,
+    high_findings,
+    new_acknowledgements,
+    refused_exports,
+    replaced_resources,
+    stages,
 )
-from release.review.dangers.changed_properties import changed_properties
-from release.review.dangers.changed_stack_settings import changed_stack_settings
 from release.review.dangers.danger import Danger, grouped, one_for_each_cause
-from release.review.dangers.deploy_time_values import deploy_time_values
-from release.review.dangers.endpoints import (
-    dropped_models,
-    lost_alarms,
-    low_minimum,
-    refused_updates,
-    removed_endpoints,
-    split_sequences,
-    unscaled_meanwhile,
-)
-from release.review.dangers.foreign_origins import foreign_origins
-from release.review.dangers.high_findings import high_findings
-from release.review.dangers.new_acknowledgements import new_acknowledgements
-from release.review.dangers.refused_exports import refused_exports
-from release.review.dangers.replaced_resources import replaced_resources
-from release.review.dangers.stages import left_production, new_environment, over_budget
 
 Rule = Callable[[Comparison], Iterator[Danger]]
 
 RULES: tuple[Rule, ...] = (
-    new_environment,
-    changed_stack_settings,
-    removed_endpoints,
-    refused_updates,
-    refused_exports,
-    unscaled_meanwhile,
-    dropped_models,
-    replaced_resources,
-    left_production,
-    lost_alarms,
-    low_minimum,
-    split_sequences,
-    changed_properties,
-    widened_access,
-    powerful_newcomers,
-    public_exposure,
-    foreign_origins,
-    deploy_time_values,
-    high_findings,
-    new_acknowledgements,
-    over_budget,
+    stages.new_environment,
+    changed_stack_settings.changed_stack_settings,
+    endpoints.removed_endpoints,
+    endpoints.refused_updates,
+    refused_exports.refused_exports,
+    endpoints.unscaled_meanwhile,
+    endpoints.dropped_models,
+    endpoints.broken_clients,
+    replaced_resources.replaced_resources,
+    stages.left_production,
+    endpoints.low_minimum,
+    endpoints.split_sequences,
+    changed_properties.changed_properties,
+    access.widened_access,
+    access.powerful_newcomers,
+    access.public_exposure,
+    access.lost_service_access,
+    foreign_origins.foreign_origins,
+    deploy_time_values.deploy_time_values,
+    high_findings.high_findings,
+    new_acknowledgements.new_acknowledgements,
+    stages.over_budget,
 )
 
 

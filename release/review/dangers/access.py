@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
-from release.review.access.grants import ANYONE, Grant, in_words
+from release.review.access.grants import ANYONE, CONDITION, Grant, in_words
 from release.review.access.statements import paths
 from release.review.comparison import Comparison
 from release.review.dangers.danger import Danger, digest
@@ -62,7 +62,14 @@ def widened_access(comparison: Comparison) -> Iterator[Danger]:
             (access.lost_denials, "is no longer forbidden to"),
         ):
             for sentence in in_words(grants, verb):
-                yield _danger(access.stack, sentence, f"{verb}, {{count}} things")
+                yield _danger(access.stack, sentence, verb)
+
+
+def lost_service_access(comparison: Comparison) -> Iterator[Danger]:
+    """An AWS service may do nothing of the kind any more with what stays: notify, log, run."""
+    for access in comparison.access:
+        for sentence in in_words(access.lost_services, "may no longer"):
+            yield _danger(access.stack, sentence, "may no longer")
 
 
 def public_exposure(comparison: Comparison) -> Iterator[Danger]:
@@ -70,7 +77,7 @@ def public_exposure(comparison: Comparison) -> Iterator[Danger]:
     for access in comparison.access:
         public = {grant for grant in access.by_known | access.by_new if grant.who == ANYONE}
         for sentence in in_words(public):
-            yield _danger(access.stack, sentence, "may do {count} things")
+            yield _danger(access.stack, sentence, "may")
 
 
 def powerful_newcomers(comparison: Comparison) -> Iterator[Danger]:
@@ -87,15 +94,15 @@ def powerful_newcomers(comparison: Comparison) -> Iterator[Danger]:
                 judged.setdefault(why, set()).add(grant)
         for why, grants in sorted(judged.items()):
             for sentence in in_words(grants):
-                yield _danger(access.stack, sentence, "may do {count} things", f"new, and {why}: ")
+                yield _danger(access.stack, sentence, why, f"new, and {why}: ")
 
 
-def _danger(stack: str, sentence: str, together: str, why: str = "") -> Danger:
+def _danger(stack: str, sentence: str, verb: str, why: str = "") -> Danger:
+    """Return a danger; a condition that changes alike in several places is one cause."""
     who = sentence.partition(" ")[0]
-    group = f"{stack}.{who}.{digest(together)}"
-    heading = f"{'new: ' if why else ''}{who} {together}"
-    subject = f"{stack}.{who}.{digest(sentence)}"
-    return Danger(subject, f"{why}{sentence}", group=group, heading=heading)
+    _, changes, condition = sentence.partition(CONDITION)
+    group = digest(condition) if changes else f"{stack}.{who}.{digest(verb)}"
+    return Danger(f"{stack}.{who}.{digest(sentence)}", f"{why}{sentence}", group=group)
 
 
 class _Own:

@@ -16,12 +16,9 @@ def changed_properties(comparison: Comparison) -> Iterator[Danger]:
             change = line.change
             is_endpoint = change.type == "AWS::SageMaker::Endpoint"
             resource = f"{change.type} {change.stack}/{change.path}"
-            where = comparison.endpoint_in(change.stack) if is_endpoint else resource
-            several = "{names}" if is_endpoint else f"{{count}} {change.type}"
             yield Danger(
                 f"{change.stack}.{change.path}.{digest(line.text)}",
-                f"{where}: {line.text}",
+                f"{comparison.endpoint_in(change.stack) if is_endpoint else resource}: {line.text}",
                 group=f"{change.type}.{line.path.partition('.')[0]}",
-                heading=f"{several}: {line.text}",
                 rule=line.rule,
             )

@@ -2,14 +2,12 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
 from release.review.comparison import Comparison
 from release.review.dangers.danger import Danger, digest
+from release.review.values import text_of
 
 PROTECTION = "terminationProtection"
-LONGEST = 200
-"""Characters of a value in a message."""
 
 
 def changed_stack_settings(comparison: Comparison) -> Iterator[Danger]:
@@ -25,19 +23,7 @@ def changed_stack_settings(comparison: Comparison) -> Iterator[Danger]:
             known = [other.get(key) for other in others]
             now = settings.get(key)
             if known and now not in known and not (key == PROTECTION and now is True):
-                was = " or ".join(dict.fromkeys(map(_shown, known)))
-                change = f"{key}: {was} -> {_shown(now)}"
+                was = " or ".join(dict.fromkeys(map(text_of, known)))
+                change = f"{key}: {was} -> {text_of(now)}"
                 group = f"{key}.{digest(json.dumps([known[0], now], sort_keys=True))}"
-                yield Danger(
-                    f"{stack}.{group}",
-                    f"{stack}: {change}",
-                    group=group,
-                    heading=f"{{count}} stacks: {change}",
-                )
-
-
-def _shown(value: Any) -> str:
-    if value is None:
-        return "none"
-    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+                yield Danger(f"{stack}.{group}", f"{stack}: {change}", group=group)

@@ -10,13 +10,16 @@ REPOSITORY = "repository"
 """What stands for the stage in the key of a danger that is no stage's."""
 
 
+MOST_SUBJECTS = 3
+"""More subjects of one danger are counted."""
+
+
 @dataclass(frozen=True)
 class Danger:
     """`key` names it in `release/acknowledged.yaml`: the stage, the rule and the subject.
 
-    `details` are its parts, where it has several. Dangers of one `group` become one, whose sentence
-    is their `heading`, where they have the same, with their `{count}` or the `{names}` before their
-    colons. One that `explains` others is their cause: to acknowledge it acknowledges them.
+    `details` are its parts, where it has several. Dangers of one `group` become one. One that
+    `explains` others is their cause: to acknowledge it acknowledges them.
     """
 
     subject: str
@@ -25,7 +28,6 @@ class Danger:
     stage: str = ""
     details: tuple[str, ...] = ()
     group: str = ""
-    heading: str = ""
     explains: "Callable[[Danger], bool] | None" = None
     acknowledgement: Acknowledgement | None = None
 
@@ -74,7 +76,7 @@ def grouped(dangers: Iterable[Danger]) -> Iterator[Danger]:
     groups: dict[tuple[str, str], list[Danger]] = {}
     for danger in dangers:
         groups.setdefault((danger.rule, danger.group or danger.subject), []).append(danger)
-    for (rule, group), members in groups.items():
+    for (_, group), members in groups.items():
         if len(members) == 1:
             yield members[0]
             continue
@@ -82,17 +84,22 @@ def grouped(dangers: Iterable[Danger]) -> Iterator[Danger]:
         yield replace(
             members[0],
             subject=f"{group}.{digest(identity)}",
-            message=_heading(rule, members),
+            message=_heading([member.message for member in members]),
             details=tuple(text for each in members for text in (each.message, *each.details)),
         )
 
 
-def _heading(rule: str, members: list[Danger]) -> str:
-    heading = members[0].heading
-    if not heading or {member.heading for member in members} != {heading}:
-        heading = f"{{count}} {rule.replace('_', ' ')}, such as {members[0].message}"
-    names = dict.fromkeys(member.message.partition(": ")[0] for member in members)
-    return heading.replace("{count}", str(len(members))).replace("{names}", ", ".join(names))
+def _heading(messages: list[str]) -> str:
+    """Return the first of several messages, with the subjects or the number of the others."""
+    subjects = [message.partition(": ")[0] for message in messages]
+    texts = {message.partition(": ")[2] for message in messages}
+    if len(texts) > 1 or not all(texts):
+        return f"{messages[0]} (and {len(messages) - 1} more)"
+    kind = f"{subjects[0].partition(' ')[0]} "
+    names = [subjects[0], *(subject.removeprefix(kind) for subject in subjects[1:])]
+    if len(names) > MOST_SUBJECTS:
+        names = [f"{names[0]} and {len(names) - 1} more"]
+    return f"{', '.join(dict.fromkeys(names))}: {texts.pop()}"
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,6 @@ def deploy_time_values(comparison: Comparison) -> Iterator[Danger]:
                 f"{stack}.{digest(value)}",
                 f"{stack} takes {value} when it is deployed: who may write that decides then",
                 group=stack,
-                heading=f"{stack} takes {{count}} values from elsewhere when it is deployed",
             )
 
 

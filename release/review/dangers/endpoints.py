@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from release.review.comparison import Comparison
-from release.review.dangers.danger import Danger
+from release.review.dangers.danger import Danger, digest
 from release.review.endpoints import DeclaredEndpoint
 from release.review.files.model_configuration import uses_sequence_batching
-from release.review.model_changes import folder_of
+from release.review.model_changes import folder_of, model_changes
 from release.review.refusals import refusal, scaled_variants_that_change
 
 
@@ -90,20 +90,15 @@ def dropped_models(comparison: Comparison) -> Iterator[Danger]:
             )
 
 
-def lost_alarms(comparison: Comparison) -> Iterator[Danger]:
-    """An alarm of an endpoint that stays is deleted, and not because its variant is."""
-    for before, after in comparison.kept:
-        gone = before.variants.keys() - after.variants.keys()
-        for alarm in before.alarms:
-            if alarm not in after.alarms and not _is_of(alarm, gone):
-                yield Danger(f"{after.name}.{alarm}", f"{after.name} loses the alarm {alarm}",
-                            group=after.name)  # fmt: skip
-
-
-def _is_of(alarm: str, variants: set[str]) -> bool:
-    """Whether an alarm is one of these variants', whose name is set apart by hyphens."""
-    name = f"-{alarm.rpartition('/')[2]}-"
-    return any(f"-{variant}-" in name for variant in variants)
+def broken_clients(comparison: Comparison) -> Iterator[Danger]:
+    """Requests or answers of a model have another form: clients of today fail."""
+    for model in model_changes(comparison):
+        for line in model.breaking:
+            yield Danger(
+                f"{model.endpoint}.{model.model}.{digest(line)}",
+                f"clients of {model.model} on {model.endpoint} fail: {line}",
+                group=f"{model.endpoint}.{model.model}",
+            )
 
 
 def split_sequences(comparison: Comparison) -> Iterator[Danger]:

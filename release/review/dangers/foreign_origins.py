@@ -12,6 +12,9 @@ from release.review.values import texts
 IDENTITIES = ("Policies", "ManagedPolicyArns", "Principal", "SourceAccount")
 """Properties that say who may do what: access, which is judged by itself."""
 
+BUCKETS = ("Bucket", "DestinationBucketName", "Location", "S3Bucket")
+"""Properties that call a bucket by its name, or begin with it."""
+
 _PLACES = (
     re.compile(r"(?P<account>(?<=[:/])\d{12}(?=[:/])|\d{12}(?=\.dkr\.ecr))"),
     re.compile(r"(?:s3://|arn:aws[\w-]*:s3:::)(?P<bucket>[a-z0-9][a-z0-9.-]{2,62})"),
@@ -43,12 +46,11 @@ def foreign_origins(comparison: Comparison) -> Iterator[Danger]:
         places = _places(change.after.get("Properties", {}))
         for path, (kind, place) in dict.fromkeys(places):
             if (kind, place) not in known and (before or kind == "account"):
-                cause = f"{path} names the {kind} {place}, which the stage did not name before"
                 yield Danger(
                     f"{change.stack}.{change.path}.{kind}.{place}",
-                    f"{change.type} {change.stack}/{change.path}: {cause}",
+                    f"{change.type} {change.stack}/{change.path}: {path} names the {kind} {place}, "
+                    "which the stage did not name before",
                     group=f"{kind}.{place}",
-                    heading=f"{{count}} resources: {cause}",
                 )
 
 
@@ -64,7 +66,8 @@ def _places(value: Any, path: str = "") -> Iterator[tuple[str, tuple[str, str]]]
             return
         case list():
             for entry in value:
-                yield from _places(entry, path)
+                label = entry.get("Name") if isinstance(entry, dict) else None
+                yield from _places(entry, f"{path}.{label}" if isinstance(label, str) else path)
             return
     name = path.rpartition(".")[2]
     for text in texts(value):
@@ -73,8 +76,8 @@ def _places(value: Any, path: str = "") -> Iterator[tuple[str, tuple[str, str]]]
                 yield path, next((kind, each) for kind, each in match.groupdict().items() if each)
         if name in ("Account", "AccountId") and text.isdigit():
             yield path, ("account", text)
-        if name in ("S3Bucket", "DestinationBucketName") and "..." not in text:
-            yield path, ("bucket", text)
+        if name in BUCKETS and ":" not in text and "..." not in text:
+            yield path, ("bucket", text.partition("/")[0])
         if name in ("Image", "ImageUri") and ".dkr.ecr." not in text:
             match_ = _IMAGE.fullmatch(text)
             if match_ and not text.startswith(_BUILDS):

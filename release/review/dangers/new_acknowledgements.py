@@ -32,8 +32,6 @@ def new_acknowledgements(comparison: Comparison) -> Iterator[Danger]:
                 f"{match['construct']}: {match['finding']} of cdk-nag is acknowledged for a new "
                 f"reason: {reason}",
                 group=group,
-                heading=f"{{count}} findings of {match['rule']} of cdk-nag are acknowledged for a "
-                f"new reason: {reason}",
             )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from release.exports import imports
 from release.review.comparison import Comparison
 from release.review.dangers.danger import Danger
+from release.stage_resources import references
 from release.tree import Template
 
 
@@ -28,7 +29,8 @@ def refused_exports(comparison: Comparison) -> Iterator[Danger]:
     for stack in sorted(before.keys() & after.keys()):
         old, new = _exported(before[stack]), _exported(after[stack])
         for name, value in sorted(old.items()):
-            stays = new.get(name) == value and (stack, _named(value)) not in replaced
+            is_replaced = any((stack, item) in replaced for item in references(value))
+            stays = new.get(name) == value and not is_replaced
             users = sorted(user for user in before if user != stack and name in imported[user])
             if users and not stays:
                 what = "another value" if name in new else "no longer there"
@@ -37,8 +39,6 @@ def refused_exports(comparison: Comparison) -> Iterator[Danger]:
                     f"CloudFormation refuses to update {stack}: its export {name} would be {what}, "
                     f"and is imported by {', '.join(users)}",
                     group=stack,
-                    heading=f"CloudFormation refuses to update {stack}: {{count}} of its exports "
-                    "would be other ones, or gone, and are imported",
                 )
 
 
@@ -46,11 +46,3 @@ def _exported(template: Template) -> dict[str, Any]:
     """Return name -> value, as the template says it."""
     outputs = template.get("Outputs", {}).values()
     return {output["Export"]["Name"]: output["Value"] for output in outputs if "Export" in output}
-
-
-def _named(value: Any) -> str | None:
-    """Return the resource that a value is of, None where it is none's."""
-    match value:
-        case {"Ref": str(name)} | {"Fn::GetAtt": [str(name), *_]}:
-            return name
-    return None

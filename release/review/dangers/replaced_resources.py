@@ -1,11 +1,9 @@
 """What CloudFormation replaces or deletes."""
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 from release.review.comparison import Comparison
 from release.review.dangers.danger import Danger
-from release.review.differences import Change
 
 NORMAL = ("AWS::SageMaker::Model", "AWS::SageMaker::EndpointConfig")
 """SageMaker cannot change these: every update replaces them, and they hold nothing."""
@@ -26,13 +24,23 @@ STATEFUL = (
 FATES = {"WILL_DESTROY": "deleted", "WILL_ORPHAN": "removed from the stack, and stays"}
 """The CDK's word for what becomes of a resource that leaves its template -> ours."""
 
-ELSEWHERE = ("AWS::SageMaker::Endpoint", "AWS::SSM::Parameter")
-"""Types that other rules report, as endpoints and models."""
+ELSEWHERE = (
+    "AWS::ApplicationAutoScaling::ScalingPolicy",
+    "AWS::CloudWatch::Alarm",
+    "AWS::CloudWatch::Dashboard",
+    "AWS::EC2::SubnetRouteTableAssociation",
+    "AWS::IAM::Policy",
+    "AWS::SNS::Subscription",
+    "AWS::SSM::Parameter",
+    "AWS::SageMaker::Endpoint",
+)
+"""Types that hold nothing, so that their properties say it all, or that other rules report."""
 
 
 def replaced_resources(comparison: Comparison) -> Iterator[Danger]:
     """Anything but a Model or an EndpointConfig is replaced; something stateful is deleted.
 
+    What a stack replaces is one danger: one resource is often replaced since it names another.
     Stacks that leave the app are not touched by a deploy.
     """
     for change in comparison.deployed_changes:
@@ -42,27 +50,6 @@ def replaced_resources(comparison: Comparison) -> Iterator[Danger]:
         if change.impact == "WILL_REPLACE":
             because = ", ".join(change.properties)
             message = f"{change.type} {change.path} is replaced ({because} changes)"
-            yield Danger(subject, message, explains=_follows(change, comparison.deployed_changes))
+            yield Danger(subject, message, group=change.stack)
         elif change.type in STATEFUL and change.impact in FATES:
             yield Danger(subject, f"{change.type} {change.path} is {FATES[change.impact]}")
-
-
-def _follows(replaced: Change, changes: list[Change]) -> Callable[[Danger], bool]:
-    """Return whether a danger is of a resource that is replaced only because it names another."""
-    following = {
-        f"{change.stack}.{change.path}"
-        for change in changes
-        if (change.stack, change.impact) == (replaced.stack, "WILL_REPLACE")
-        and change.id != replaced.id
-        and change.properties
-        and all(_names(change.after["Properties"].get(key), replaced.id)
-                for key in change.properties)
-    }  # fmt: skip
-    return lambda danger: danger.rule == "replaced_resources" and danger.subject in following
-
-
-def _names(value: Any, logical_id: str) -> bool:
-    match value:
-        case {"Ref": str(name)} | {"Fn::GetAtt": [str(name), *_]}:
-            return name == logical_id
-    return False

@@ -8,22 +8,22 @@ from math import ceil
 from typing import Any
 
 import platform_facts
+from release.review.describers.generic import is_moved
+from release.review.describers.notifications import notified
 from release.review.endpoints import DeclaredEndpoint
 from release.review.property_change import ChangeLine, PropertyChange
-from release.review.values import text_of
+from release.review.values import arrow, text_of
 
-WEAKER, UNHEARD = "weakened_alarms", "unheard_alarms"
+WEAKER, LOST = "weakened_alarms", "lost_alarms"
 
 IDENTITY = ("Namespace", "MetricName", "Dimensions", "Unit", "Metrics", "ThresholdMetricId",
             "AlarmRule")  # fmt: skip
 """Properties that decide what an alarm watches."""
 
 JUDGED = (*IDENTITY, "ComparisonOperator", "DatapointsToAlarm", "EvaluationPeriods",
-          "Period", "Statistic", "Threshold", "TreatMissingData",
+          "ExtendedStatistic", "Period", "Statistic", "Threshold", "TreatMissingData",
           "ActionsEnabled", "AlarmActions")  # fmt: skip
 """Properties that `alarm` describes together."""
-
-SUBSCRIBED = ("Endpoint", "Protocol", "TopicArn")
 
 STATISTICS = {"Minimum": 0.0, "Average": 50.0, "Maximum": 100.0}
 """Which percentile each is, or may stand for: an average is no percentile, but in the middle."""
@@ -33,13 +33,15 @@ Endpoints = tuple[DeclaredEndpoint | None, DeclaredEndpoint | None]
 
 
 def alarm(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield each way in which an alarm that stays goes off later, or earlier, or notifies fewer."""
-    old, new = change.before, change.after
-    if not old or not new:
-        return
-    yield from _notified(change)
-    pair = change.pair
+    """Yield that an alarm is gone, goes off later or earlier, or notifies others."""
+    old, new, pair = change.before, change.after, change.pair
+    if old and new:
+        yield from notified(change)
     if pair and not (pair.before and pair.after):
+        return
+    if old and not new and not is_moved(change, JUDGED) and not _is_of_lost_variant(change):
+        yield ChangeLine("the alarm is deleted", LOST)
+    if not old or not new:
         return
     endpoints = (pair.before, pair.after) if pair else (None, None)
     for text, is_stricter in _changes(old, new, endpoints):
@@ -49,33 +51,17 @@ def alarm(change: PropertyChange) -> Iterator[ChangeLine]:
         return
     for name in IDENTITY:
         if old.get(name) != new.get(name):
-            yield ChangeLine(f"the alarm is weaker: {name} is another", WEAKER)
+            sides = arrow(text_of(old.get(name)), text_of(new.get(name)))
+            yield ChangeLine(f"the alarm watches something else: {name}: {sides}", WEAKER)
 
 
-def subscription(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield that somebody is no longer notified of a topic's messages, or only of some."""
-    old, new = change.before, change.after
-    if old is None:
-        return
-    who = f"{old.get('Protocol')} {_end(old.get('Endpoint'))}"
-    topic = _end(old["TopicArn"])
-    if new is None or any(old.get(name) != new.get(name) for name in SUBSCRIBED):
-        yield ChangeLine(f"{who} is no longer notified of {topic}", UNHEARD)
-    elif old.get("FilterPolicy") != new.get("FilterPolicy"):
-        yield ChangeLine(f"{who} is notified of other messages of {topic}: a filter", UNHEARD)
-
-
-def _notified(change: PropertyChange) -> Iterator[ChangeLine]:
-    """`ActionsEnabled` is true unless it is set."""
-    old, new = change.before, change.after
-    if old.get("ActionsEnabled", True) and not new.get("ActionsEnabled", True):
-        yield ChangeLine("the alarm notifies nobody: its actions are off", UNHEARD)
-        return
-    actions, kept = old.get("AlarmActions", []), new.get("AlarmActions", [])
-    for action in (action for action in actions if action not in kept):
-        yield ChangeLine(f"the alarm no longer notifies {_end(action)}", UNHEARD)
-    for action in (action for action in kept if action not in actions):
-        yield ChangeLine(f"the alarm now notifies {_end(action)}")
+def _is_of_lost_variant(change: PropertyChange) -> bool:
+    """Whether an alarm is of a variant that is gone, whose name is set apart by hyphens."""
+    if not (change.pair and change.pair.before and change.pair.after):
+        return False
+    gone = change.pair.before.variants.keys() - change.pair.after.variants.keys()
+    name = f"-{change.change.path.rpartition('/')[2]}-"
+    return any(f"-{variant}-" in name for variant in gone)
 
 
 def _changes(old: Alarm, new: Alarm, endpoints: Endpoints) -> Iterator[tuple[str, bool]]:
@@ -90,7 +76,7 @@ def _changes(old: Alarm, new: Alarm, endpoints: Endpoints) -> Iterator[tuple[str
         yield f"threshold {was[1]} -> {now[1]}", (now[0] > was[0]) == is_low
     elif None in levels and levels[0] != levels[1]:
         yield "another threshold", False
-    statistics = [side.get("Statistic", side.get("ExtendedStatistic")) for side in (old, new)]
+    statistics = [side.get("ExtendedStatistic", side.get("Statistic")) for side in (old, new)]
     if statistics[0] != statistics[1]:
         was_at, now_at = (_rank(str(statistic)) for statistic in statistics)
         yield (
@@ -164,11 +150,3 @@ def in_units(
         each = f" of each of {count} {kind}s" if count > 1 else ""
         return value / count, f"{value / count:,.10g} %{each}"
     return value, f"{value:,.10g}"
-
-
-def _end(value: Any) -> str:
-    """Return an ARN by its end, a resource by its logical id."""
-    match value:
-        case {"Ref": str(name)}:
-            return name
-    return text_of(value).rpartition(":")[2]

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from release.review.access.gained import may_do_more
-from release.review.describers.generic import shown
+from release.review.describers.generic import is_moved, shown
 from release.review.property_change import ChangeLine, Describer, PropertyChange
-from release.review.values import arrow, differences, text_of
-from release.stage_resources import instance_types
+from release.review.values import arrow, changed_lines, differences, listed, text_of
+from release.stage_resources import instance_types, references
 
 METRICS = ("PUBLISH_METRICS", "ALLOW_METRICS", "CLOUDWATCH_LOG_GROUP", "METRIC_NAMESPACE")
 """What variables have in their names that publish Triton's metrics: `PublishedMetrics`."""
@@ -17,7 +17,10 @@ METRICS = ("PUBLISH_METRICS", "ALLOW_METRICS", "CLOUDWATCH_LOG_GROUP", "METRIC_N
 TWICE = {"SAGEMAKER_TRITON_OVERRIDE_PING_MODE": "SAGEMAKER_TRITON_PING_MODE"}
 """What another variable says, too."""
 
-DOWNLOADS = re.compile(r"\b(curl|wget|nc|ncat|ftp|scp)\b|https?://|git clone|--(extra-)?index-url")
+DOWNLOADS = re.compile(
+    r"\b(curl|wget|nc|ncat|ftp|scp)\b|https?://|git clone|--(extra-)?index-url"
+    r"|\b(pip3? install|npm (i|install)|apt(-get)? install)\b(?!.*--require-hashes)"
+)
 """What brings to a build what no template and no lock names. Which belongs here is our choice."""
 
 DIGEST = r"-[0-9a-f]{12}(?=\.tar\.gz)"
@@ -26,7 +29,7 @@ DIGEST = r"-[0-9a-f]{12}(?=\.tar\.gz)"
 RELEASE = r":\d\d\.\d\d-py3(-cpu)?$"
 """A tag of SageMaker's Triton images, which the endpoint's sentence has."""
 
-WIDENED = "widened_access"
+WIDENED, SAFEGUARDS = "widened_access", "lost_safeguards"
 MOST_LINES = 6
 
 
@@ -44,7 +47,7 @@ def variant(change: PropertyChange) -> Iterator[ChangeLine]:
         yield ChangeLine(f"variant {change.item} removed")
     else:
         count = change.after.get("InitialInstanceCount", 1)
-        kinds = " or ".join(instance_types(change.after)) or "no instances"
+        kinds = " or ".join(instance_types(change.after))
         yield ChangeLine(f"new variant {change.item}: {count} {kinds}")
 
 
@@ -103,18 +106,11 @@ def role(change: PropertyChange) -> Iterator[ChangeLine]:
     """
     sides = [side[change.change.stack]["Resources"] if change.change.stack in side else {}
              for side in change.comparison.sides]  # fmt: skip
-    roles = [_resource(value) for value in (change.before, change.after)]
+    roles = [next(references(value), None) for value in (change.before, change.after)]
     if roles[0] and roles[1] in sides[0] and may_do_more(sides[1], str(roles[0]), str(roles[1])):
         yield ChangeLine(f"runs as another role, which may do more: {change.arrow}", WIDENED)
     else:
         yield from shown(change)
-
-
-def _resource(value: Any) -> str | None:
-    match value:
-        case {"Ref": str(name)} | {"Fn::GetAtt": [str(name), *_]}:
-            return name
-    return None
 
 
 def build(change: PropertyChange) -> Iterator[ChangeLine]:
@@ -144,30 +140,43 @@ def _parsed(value: Any) -> Any:
 
 def build_commands(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield the lines that a build runs anew; one that downloads is a danger."""
-    old, new = ([value.strip() for value in text.splitlines() or [text]] for text in change.texts)
-    added = [item for item in new if item not in old and item != "none"]
-    for line in added[:MOST_LINES]:
-        rule = "build_downloads" if DOWNLOADS.search(line) else ""
-        yield ChangeLine(f"the build runs: {line}", rule)
-    downloads = [name for name in added[MOST_LINES:] if DOWNLOADS.search(name)]
-    yield from (ChangeLine(f"the build runs: {entry}", "build_downloads") for entry in downloads)
-    if gone := len([one for one in old if one not in new]):
-        yield ChangeLine(f"{gone} lines of the build's commands are gone")
+    gone, added = changed_lines(*change.texts)
+    downloads = [line for line in added if DOWNLOADS.search(line)]
+    yield from (ChangeLine(f"the build runs: {line}", "build_downloads") for line in downloads)
+    others = [line for line in added if line not in downloads]
+    yield from (ChangeLine(f"the build runs: {line}") for line in others[:MOST_LINES])
+    if gone:
+        yield ChangeLine(f"{len(gone)} lines of the build's commands are gone")
 
 
 def guard(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield that an endpoint that stays is updated without the guard, or the check after it."""
     pair = change.pair
-    if change.after is None and pair and pair.before and pair.after:
+    is_gone = change.after is None and not is_moved(change, ("Endpoint",))
+    if is_gone and pair and pair.before and pair.after:
         checks = change.change.type.removeprefix("Custom::Triton")
-        yield ChangeLine(f"the endpoint is updated without {checks}", "lost_safeguards")
+        yield ChangeLine(f"the endpoint is updated without {checks}", SAFEGUARDS)
+
+
+def guarded_archives(change: PropertyChange) -> Iterator[ChangeLine]:
+    """Yield the models of an endpoint whose archives the guard does not look for any more."""
+    was, now = ({name.rpartition("-")[0] for name in side or ()}
+                for side in (change.before, change.after))  # fmt: skip
+    before, after = (change.pair.before, change.pair.after) if change.pair else (None, None)
+    modes = [{item.mode for item in side.variants.values()} for side in (before, after) if side]
+    kept = after.models if after and modes[0] == modes[-1] else ()
+    if models := sorted((was - now) & {*kept}):
+        text = f"updates no longer wait for the archives of {', '.join(models)}"
+        yield ChangeLine(text, SAFEGUARDS)
 
 
 def waits(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield resources that another waits for, of those that stay: new and deleted ones are told."""
-    templates = (side.get(change.change.stack, {}) for side in change.comparison.sides)
-    stay = set.intersection(*({*template.get("Resources", {})} for template in templates))
-    sides = [{*([item] if isinstance(item, str) else item or ())} & stay
-             for item in (change.before, change.after)]  # fmt: skip
-    for name in sorted(sides[0] ^ sides[1]):
-        yield ChangeLine(f"DependsOn: {name} {'new' if name in sides[1] else 'gone'}")
+    old, new = (side.get(change.change.stack, {}).get("Resources", {})
+                for side in change.comparison.sides)  # fmt: skip
+    was, now = ({*listed(item or [])} & old.keys() & new.keys()
+                for item in (change.before, change.after))  # fmt: skip
+    for name in sorted(was ^ now):
+        is_checked = name in was and new[name]["Type"].startswith("Custom::Triton")
+        text = f"DependsOn: {name} {'new' if name in now else 'gone'}"
+        yield ChangeLine(text, SAFEGUARDS if is_checked else "")

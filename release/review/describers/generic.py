@@ -25,14 +25,16 @@ def labelled(label: str) -> Describer:
     return describe
 
 
-def tag(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield the value of a tag, which some types have in a list, and others by its key."""
-    name = change.item or change.path.partition(".")[2]
-    sides = (
-        side.get("Value") if isinstance(side, dict) else side
-        for side in (change.before, change.after)
-    )
-    yield ChangeLine(f"tag {name}: {arrow(*map(text_of, sides))}")
+def named_value(kind: str) -> Describer:
+    """Return a describer of the value of a tag, or the like: in a list, or by its key."""
+
+    def describe(change: PropertyChange) -> Iterator[ChangeLine]:
+        name = change.item or change.path.partition(".")[2]
+        sides = [side.get("Value") if isinstance(side, dict) and "Value" in side else side
+                 for side in (change.before, change.after)]  # fmt: skip
+        yield ChangeLine(f"{kind} {name}: {arrow(*map(text_of, sides))}")
+
+    return describe
 
 
 def silent(reason: str) -> Describer:
@@ -42,17 +44,12 @@ def silent(reason: str) -> Describer:
 
 
 def guarded(rule: str, holds: Callable[[Any], bool], text: str) -> Describer:
-    """Return a describer to which it is a danger that a value `holds` no longer.
-
-    `text` may have the `{property}`.
-    """
+    """Return a describer to which it is a danger that a value `holds` no longer."""
 
     def describe(change: PropertyChange) -> Iterator[ChangeLine]:
-        if holds(change.before) and not holds(change.after):
-            of = f" ({change.item})" if change.item else ""
-            yield ChangeLine(f"{text.format(property=change.path.rpartition('.')[2])}{of}", rule)
-        else:
-            yield from shown(change)
+        line = f"{change.name}: {change.arrow}"
+        is_lost = holds(change.before) and not holds(change.after)
+        yield ChangeLine(f"{text}: {line}", rule) if is_lost else ChangeLine(line)
 
     return describe
 
@@ -65,6 +62,16 @@ def on_deletion(rule: str, text: str) -> Describer:
 def on_creation(rule: str, text: str) -> Describer:
     """Return a describer to which it is a danger that a resource, or an item, is new."""
     return lambda change: [ChangeLine(text, rule)] if change.before is None else shown(change)
+
+
+def is_moved(change: PropertyChange, names: tuple[str, ...]) -> bool:
+    """Whether a new resource of the stack has the values of one that is deleted, of these names."""
+    return any(
+        (other.stack, other.type) == (change.change.stack, change.change.type)
+        and not other.before
+        and all(other.after["Properties"].get(name) == change.before.get(name) for name in names)
+        for other in change.comparison.changes
+    )
 
 
 def is_on(value: Any) -> bool:
@@ -80,6 +87,11 @@ def is_off(value: Any) -> bool:
 def is_set(value: Any) -> bool:
     """Whether a property is there."""
     return value is not None and value != {"Ref": "AWS::NoValue"}
+
+
+def is_own_key(value: Any) -> bool:
+    """Whether a key is one whose policy the stage writes, and none that AWS manages."""
+    return is_set(value) and not str(value).startswith("alias/aws/")
 
 
 def falls(before: float, after: float) -> bool:

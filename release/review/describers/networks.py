@@ -6,7 +6,7 @@ from ipaddress import IPv4Network, IPv6Network, collapse_addresses
 from typing import Any
 
 from release.review.property_change import ChangeLine, PropertyChange
-from release.review.values import listed
+from release.review.values import listed, text_of
 
 PUBLIC, ROUTES = "public_exposure", "internet_routes"
 
@@ -33,7 +33,7 @@ and accounts")."""
 
 
 def security_group(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield that a group lets the internet in, or lets traffic out to it.
+    """Yield that a group lets the internet in, or a part of it, or lets traffic out to it.
 
     A new group in a network of the stage without any way out lets nothing out.
     """
@@ -49,6 +49,9 @@ def security_group(change: PropertyChange) -> Iterator[ChangeLine]:
         isolated = direction == "Egress" and change.before is None and _is_isolated(change)
         if _is_open(after) and not isolated and not (was and _open(after) <= _open(before)):
             yield ChangeLine(f"the security group {text}", rule)
+        elif direction == "Ingress" and not _is_open(after):
+            for network in sorted(_public(after) - _public(before), key=str):
+                yield ChangeLine(f"the security group lets in {network} of the internet", rule)
 
 
 def route(change: PropertyChange) -> Iterator[ChangeLine]:
@@ -58,6 +61,15 @@ def route(change: PropertyChange) -> Iterator[ChangeLine]:
             item for key, item in sorted(change.after.items()) if key.startswith("Destination")
         )
         yield ChangeLine(f"a route to {next(destinations, 'nowhere')}", ROUTES)
+
+
+def vpc_endpoint(change: PropertyChange) -> Iterator[ChangeLine]:
+    """Yield a service that a network reaches, and did not; without a policy it is all of it."""
+    if change.before is None and change.change.stack in change.comparison.before:
+        policy = "" if "PolicyDocument" in change.after else ", in any account: it has no policy"
+        yield ChangeLine(
+            f"the network reaches {text_of(change.after['ServiceName'])}{policy}", ROUTES
+        )
 
 
 def _is_isolated(change: PropertyChange) -> bool:
@@ -76,6 +88,24 @@ def _rules(change: PropertyChange, properties: dict[str, Any], direction: str) -
     return [properties] if change.change.type.endswith(direction) else []
 
 
+def subnets(change: PropertyChange) -> Iterator[ChangeLine]:
+    """Yield that instances leave the private network, or that a zone that fails stops them all."""
+    old, new = (", ".join(map(text_of, side or ())) for side in (change.before, change.after))
+    text = f"{change.name}: {old or 'none'} -> {new or 'none'}"
+    if change.before and not change.after:
+        yield ChangeLine(f"the instances leave the private network: {text}", PUBLIC)
+    elif change.before and len(change.after) == 1 < len(change.before):
+        rule = "low_minimum" if change.comparison.production else ""
+        yield ChangeLine(f"the instances are in one zone alone: {text}", rule)
+    else:
+        yield ChangeLine(text)
+
+
+def _public(rules: list[Any]) -> set[Any]:
+    """Return the networks in rules that are of the internet."""
+    return {network for _, networks in _networks(rules) for network in networks}
+
+
 def _is_open(rules: list[Any]) -> bool:
     return any(
         sum(network.num_addresses for network in collapse_addresses(networks)) > LARGEST[version]
@@ -84,13 +114,13 @@ def _is_open(rules: list[Any]) -> bool:
 
 
 def _networks(rules: list[Any]) -> Iterator[tuple[int, Any]]:
-    """Yield the networks that rules name, of each version of IP."""
+    """Yield the networks that rules name, of each version of IP, but for private ones."""
     for version, key, kind in ((4, "CidrIp", IPv4Network), (6, "CidrIpv6", IPv6Network)):
         networks = []
         for rule in rules:
             with suppress(AttributeError, ValueError):  # a function, or what EC2 refuses
                 networks.append(kind(str(rule.get(key)), strict=False))
-        yield version, networks
+        yield version, [network for network in networks if not network.is_private]
 
 
 def _open(rules: list[Any]) -> int:

@@ -4,12 +4,19 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from release.review.describers.alarms import in_units, variant_of
-from release.review.describers.generic import falls
+from release.review.describers.generic import falls, is_moved
 from release.review.endpoints import DeclaredEndpoint
 from release.review.property_change import ChangeLine, PropertyChange
-from release.review.schedules import WeeklyLimits, limits
+from release.schedules import WeeklyLimits, weekly_limits
 
 RULE = "lost_scaling"
+
+COOLDOWN = 300
+"""Seconds of endpoint variants, unless they are set (Application Auto Scaling API reference,
+TargetTrackingScalingPolicyConfiguration)."""
+
+SHORTEST = 60
+"""Seconds: metrics come once a minute, so that less makes no difference."""
 
 
 def scalable_target(change: PropertyChange) -> Iterator[ChangeLine]:
@@ -20,8 +27,8 @@ def scalable_target(change: PropertyChange) -> Iterator[ChangeLine]:
     """
     old, new = change.before, change.after
     name = str((new or old)["ResourceId"]).rpartition("/")[2]
-    was, now = (limits(side) if side else None for side in (old, new))
-    if was and now is None:
+    was, now = (weekly_limits(side) if side else None for side in (old, new))
+    if was and now is None and not is_moved(change, ("ResourceId", "MinCapacity", "MaxCapacity")):
         pair = change.pair
         variant = pair.after.variants.get(name) if pair and pair.after else None
         if variant:
@@ -35,6 +42,15 @@ def scalable_target(change: PropertyChange) -> Iterator[ChangeLine]:
         yield ChangeLine(text, RULE if low and change.comparison.production else "")
     elif now and old is None and change.change.stack in change.comparison.before:
         yield ChangeLine(f"{name} is scaled, {_text(now)} instances over a week")
+
+
+def initial_count(change: PropertyChange) -> Iterator[ChangeLine]:
+    """Yield the number of instances of a variant; without scaling it is the one that there is."""
+    text = f"initial instances of {change.item}: {change.arrow}"
+    endpoint = change.pair.after if change.pair else None
+    variant = endpoint.variants.get(change.item) if endpoint else None
+    is_low = variant and not variant.scaled and falls(change.before or 1, change.after or 1)
+    yield ChangeLine(text, RULE if is_low and change.comparison.production else "")
 
 
 def capacity(change: PropertyChange) -> Iterator[ChangeLine]:
@@ -66,6 +82,17 @@ def scaling_policy(change: PropertyChange) -> Iterator[ChangeLine]:
     hardly = bool(old and new and old.metric == new.metric and falls(new.value, old.value))
     rule = RULE if hardly and change.comparison.production else ""
     yield ChangeLine(f"scales on {known.metric} at {texts[0]} -> {texts[1]}", rule)
+
+
+def cooldown(change: PropertyChange) -> Iterator[ChangeLine]:
+    """Yield the seconds between two steps; three times as many, a variant hardly grows."""
+    target = _target((change.change.after or change.change.before)["Properties"], None)
+    name = change.path.rpartition(".")[2]
+    text = f"{name} of {target.metric if target else 'a policy'}: {change.arrow} s"
+    sides = (COOLDOWN if side is None else int(side) for side in (change.after, change.before))
+    seconds = [max(side, SHORTEST) for side in sides]
+    grows = name == "ScaleOutCooldown" and change.change.before and falls(*seconds)
+    yield ChangeLine(text, RULE if grows and change.comparison.production else "")
 
 
 class _Target(NamedTuple):

@@ -60,6 +60,8 @@ def _ends(configuration: dict[str, Any]) -> Iterator[_End]:
         if "ExpirationInDays" in rule or "ExpirationDate" in rule:
             days = float(rule.get("ExpirationInDays", 0))
             yield _End("deleted", prefix, condition, days)
+        if earlier := rule.get("NoncurrentVersionExpiration", {}).get("NoncurrentDays"):
+            yield _End("deleted as earlier versions", prefix, condition, float(earlier))
         for move in (*rule.get("Transitions", ()), rule.get("Transition", {})):
             if move.get("StorageClass") in UNREADABLE:
                 days = float(move.get("TransitionInDays", 0))

@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from math import ceil
 from typing import Any
 
+from release.review.describers.alarms import JUDGED
 from release.review.endpoints import DeclaredEndpoint
 from release.review.property_change import ChangeLine, PropertyChange
+from release.review.values import construct_path
 
 RULE = "lost_rollback"
 COUNT = {"VariantPropertyType": "DesiredInstanceCount"}
@@ -27,12 +29,7 @@ def deployment(change: PropertyChange) -> Iterator[ChangeLine]:
     texts = in_words(old), in_words(new)
     if texts[0] != texts[1]:
         yield ChangeLine(f"later updates: {texts[0]} -> {texts[1]}")
-    alarms = [_alarms(side) for side in (old, new)]
-    if len(alarms[1]) < len(alarms[0]):
-        counts = f"{len(alarms[1])} alarms, before by {len(alarms[0])}"
-        yield ChangeLine(f"updates are rolled back by {counts}", RULE)
-    elif gone := [alarm for alarm in alarms[0] if alarm not in alarms[1]]:
-        yield ChangeLine(f"updates are no longer rolled back by {', '.join(map(str, gone))}", RULE)
+    yield from _rollback(change, _alarms(old), _alarms(new))
     window = _window(change, new)
     less = f"less than the {window} s that the rollback alarms look at"
     was, now = _baked(old, pair.before), _baked(new, pair.after)
@@ -41,6 +38,24 @@ def deployment(change: PropertyChange) -> Iterator[ChangeLine]:
     was, now = _kept(old), _kept(new)
     if "BlueGreenUpdatePolicy" in new and now < min(was, window):
         yield ChangeLine(f"old instances stay for {now} s, before {was} s: {less}", RULE)
+
+
+def _rollback(change: PropertyChange, old: list[Any], new: list[Any]) -> Iterator[ChangeLine]:
+    """Yield the alarms that no longer roll an update back; one that is renamed is the same."""
+    resources = [side[change.change.stack]["Resources"] for side in change.comparison.sides]
+    known = [_watched(resources[1], alarm) for alarm in new]
+    gone = [alarm for alarm in old
+            if alarm not in new and _watched(resources[0], alarm) not in known]  # fmt: skip
+    if gone:
+        names = ", ".join(construct_path(str(alarm), resources[0]) for alarm in gone)
+        left = f": {len(new)} of {len(old)} alarms are left" if len(new) < len(old) else ""
+        yield ChangeLine(f"updates are no longer rolled back by {names}{left}", RULE)
+
+
+def _watched(resources: dict[str, Any], alarm: Any) -> Any:
+    """Return what an alarm of a stack watches, the alarm itself where it is another's."""
+    properties = resources.get(str(alarm), {}).get("Properties")
+    return [properties.get(name) for name in JUDGED] if properties else alarm
 
 
 def endpoint(change: PropertyChange) -> Iterator[ChangeLine]:

@@ -2,21 +2,29 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from release.review.values import arrow, changed_lines
+
 Rule = Literal[
     "",
+    "changed_guard",
     "changed_judge",
     "larger_tolerances",
     "lost_pins",
     "other_weights",
     "uncompared_tools",
     "unreadable_files",
+    "unreviewed_code",
     "weakened_checks",
     "widened_workflows",
 ]
+
+
+MOST_LINES = 3
+"""Changed lines of a file that is not judged, if there are no more: they are shown."""
 
 
 class FileLine(NamedTuple):
@@ -81,13 +89,13 @@ class FileChange:
         old, new = (Counter(side.splitlines()) for side in sides)
         return f"+{(new - old).total()} -{(old - new).total()} lines"
 
-
-def unjudged(change: FileChange) -> Iterator[FileLine]:
-    """Yield that a file changed whose content no rule judges, and how much of it."""
-    yield FileLine(f"{change.state}, not judged ({change.size})")
-
-
-def deleted(change: FileChange) -> Iterator[FileLine]:
-    """Yield that a file is deleted, and nothing of other changes."""
-    if change.after is None:
-        yield FileLine(f"deleted ({change.size})")
+    @property
+    def lines(self) -> str:
+        """The lines that come and go in a text that changes, empty for more than a few."""
+        sides = [side.decode(errors="replace") for side in (self.before, self.after) if side]
+        if len(sides) < 2 or any("\0" in side for side in sides):
+            return ""
+        gone, more = changed_lines(*sides)
+        if not 0 < max(len(gone), len(more)) <= MOST_LINES:
+            return ""
+        return arrow(" ".join(gone) or "none", " ".join(more) or "none")

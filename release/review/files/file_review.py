@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from release.review.dangers.danger import REPOSITORY, Danger, grouped
-from release.review.files.file_change import FileChange, FileLine, Rule, unjudged
+from release.review.files.file_change import FileChange, FileLine, Rule
 from release.review.files.judges import judges
 from release.review.files.kinds import kind_of
+from release.review.files.unread_files import unjudged
 from release.review.values import Unreadable
 from release.tree import Tree
 
@@ -50,7 +51,8 @@ def compare_files(base: Mapping[str, bytes], head: Mapping[str, bytes]) -> FileR
         own = list(_dangers(change, lines))
         dangers += own
         notes += _notes(path, [line.text for line in lines if not line.rule])
-        if lines and not own and (name := kind_of(path).not_judged):
+        is_open = any(not line.harmless for line in lines)
+        if is_open and not own and (name := kind_of(path).not_judged):
             not_judged[name] = None
     return FileReview(tuple(grouped(dangers)), tuple(notes), tuple(not_judged))
 
@@ -106,7 +108,6 @@ def _dangers(change: FileChange, lines: list[FileLine]) -> Iterator[Danger]:
             stage=REPOSITORY,
             details=tuple(f"{change.path}: {text}" for text in judging[1:]),
             group="files",
-            heading="{count} files change that judge, install or deploy the next change",
         )
     for rule, texts in rules.items():
         details = tuple(texts) if len(texts) > 1 else ()

@@ -32,11 +32,14 @@ def _is_larger(difference: ValueDifference) -> bool:
 
 
 def _outputs(old: dict[str, Any], new: dict[str, Any]) -> Iterator[FileLine]:
+    totals = [sum(len(output["data"]) for output in side.values()) for side in (old, new)]
     for name in dict.fromkeys((*old, *new)):
         was, now = (len(side[name]["data"]) if name in side else 0 for side in (old, new))
-        if now < was:
+        if now < was and (name in new or totals[1] < totals[0]):
             text = f"fewer values of the output {name} are compared: {was} -> {now}"
             yield FileLine(text, "weakened_checks")
+        elif name not in new or name not in old:
+            yield FileLine(f"the output {name} is {'new' if name in new else 'gone'}")
         elif old.get(name) != new.get(name):
             yield FileLine(f"other expected values of the output {name}")
 

@@ -16,6 +16,9 @@ DOCUMENTS = ("*.md", "LICENSE")
 """Files at the root that no tool obeys. All others may: settings of npm, pip, linters and git, and
 modules and packages, which Python finds there before the installed ones."""
 
+EDITORS = (".editorconfig", ".github/*.md", ".github/ISSUE_TEMPLATE/*", ".idea/*", ".vscode/*")
+"""Hidden files for people and their editors."""
+
 
 def judges(path: str, folders: Collection[str]) -> bool:
     """Whether a file decides how the next change is judged, installed or deployed.
@@ -24,6 +27,8 @@ def judges(path: str, folders: Collection[str]) -> bool:
     hidden one has a tool's settings. Apps of trees find first what lies in constructs/ beside the
     library.
     """
+    if any(fnmatchcase(path, pattern) for pattern in EDITORS):
+        return False
     folder, _, below = path.partition("/")
     if not below:
         return not any(fnmatchcase(path, pattern) for pattern in DOCUMENTS)

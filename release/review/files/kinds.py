@@ -5,15 +5,24 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from release.review.files import (
+    app_code,
     golden_answers,
     model_configuration,
-    nag_plugin,
     python_packages,
     recipe,
     workflows,
 )
-from release.review.files.file_change import FileChange, FileLine, deleted, unjudged
-from release.review.files.settings import JSON_FILE, LINTER, NPM_LOCK, TOML_FILE
+from release.review.files.file_change import FileChange, FileLine
+from release.review.files.ignored import describe as ignored
+from release.review.files.settings import JSON_FILE, LINTER, NPM_LOCK, TOML_FILE, YAML_FILE
+from release.review.files.unread_files import (
+    check_code,
+    deleted,
+    guard,
+    input_of_lock,
+    linter_baseline,
+    unjudged,
+)
 
 Describe = Callable[[FileChange], Iterator[FileLine]]
 
@@ -45,17 +54,25 @@ KINDS = (
     FileKind("models/*", unjudged, "model files"),
     FileKind(".github/workflows/*.y*ml", workflows.describe),
     FileKind("package-lock.json", NPM_LOCK.describe),
+    FileKind("release/acknowledged.yaml", YAML_FILE.describe),
+    FileKind("lint/language.txt", linter_baseline),
+    FileKind(".gitignore", ignored),
     FileKind("requirements*.txt", python_packages.describe),
+    FileKind("requirements*.in", input_of_lock),
     FileKind(".checkov.y*ml", LINTER.describe),
     FileKind(".cfnlintrc*", LINTER.describe),
     FileKind("cdk.json", JSON_FILE.describe),
     FileKind("package.json", JSON_FILE.describe),
     FileKind("pyproject.toml", TOML_FILE.describe),
+    FileKind("constructs/triton_sagemaker/update_handler/*", guard),
     FileKind("constructs/triton_sagemaker/*_handler/*", unjudged, "code of Lambda functions"),
     FileKind("constructs/triton_sagemaker/nag.py", unjudged),
-    FileKind("constructs/*.py", nag_plugin.describe, reason=TEMPLATES),
-    FileKind("stacks/*.py", nag_plugin.describe, reason=TEMPLATES),
+    *(
+        FileKind(f"{folder}/*.py", app_code.describe, reason=TEMPLATES)
+        for folder in ("constructs", "stacks", "stages")
+    ),
     FileKind("stages/*", reason=TEMPLATES),
+    *(FileKind(f"{folder}/*.py", check_code) for folder in ("model_build/checks", "*/rules")),
     FileKind("model_build/*", unjudged, "code that builds models"),
     FileKind("platform_facts/*", unjudged, "tables of facts"),
     FileKind("tests/*", deleted, reason="nothing that is deployed reads tests"),

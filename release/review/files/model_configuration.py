@@ -1,10 +1,11 @@
 """`config.pbtxt`: what Triton is told of a model."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from google.protobuf.json_format import MessageToDict
+from google.protobuf.json_format import MessageToJson
 
 from model_build import model_config
 from release.review.files.file_change import FileChange, FileLine
@@ -40,7 +41,8 @@ def uses_sequence_batching(model_folder: Path) -> bool:
 def _fields(content: bytes | None) -> dict[str, Any]:
     if content is None:
         return {}
-    fields: dict[str, Any] = MessageToDict(_parse(content), preserving_proto_field_name=True)
+    text = MessageToJson(_parse(content), preserving_proto_field_name=True, sort_keys=True)
+    fields: dict[str, Any] = json.loads(text)  # maps have no order of their own
     return fields
 
 

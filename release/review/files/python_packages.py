@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
 
 from release.review.files.file_change import FileChange, FileLine
 from release.review.files.readers import read_text
@@ -58,7 +59,14 @@ def _line(name: str, was: _Pin | None, now: _Pin, has_hashes: bool) -> FileLine:
         if now.hashes - was.hashes:
             return FileLine(f"{name}: another content of {now.version}: other hashes", "lost_pins")
         return FileLine(f"{name}: fewer hashes of {now.version}")
-    return FileLine(versions)
+    return FileLine(versions, harmless=bool(was and was.is_exact and _is_newer(was, now)))
+
+
+def _is_newer(was: _Pin, now: _Pin) -> bool:
+    try:
+        return Version(now.version.strip("=")) > Version(was.version.strip("="))
+    except InvalidVersion:  # an address
+        return False
 
 
 def _read(content: bytes | None) -> tuple[dict[str, _Pin], set[str]]:

@@ -11,8 +11,8 @@ import yaml
 
 from release.review.values import DEEPEST, Unreadable
 
-LARGEST = 256 * 1024
-"""Bytes of a file that is read: the largest one here has 100 kB."""
+LARGEST = 1024 * 1024
+"""Bytes of a file that is read: three times as many as the largest one here has."""
 MOST_ALIASES = 8
 """Aliases in a YAML file: each may stand for a value with aliases, which grows exponentially."""
 

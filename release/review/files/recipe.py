@@ -52,8 +52,10 @@ def _weights(old: Plain, new: Plain) -> Iterator[FileLine]:
         yield FileLine(text, "other_weights")
         return
     for difference in differences({"weights": old}, {"weights": new}):
-        is_lost = "files" in difference.steps and difference.after is None
-        yield FileLine(str(difference), "lost_pins" if is_lost else "")
+        is_same = all(old.get(key) == new.get(key) for key in (*SOURCE, "revision"))
+        is_lost = difference.after is None or (difference.before is not None and is_same)
+        is_pin = "files" in difference.steps and is_lost
+        yield FileLine(str(difference), "lost_pins" if is_pin else "")
 
 
 def _source(weights: Plain) -> list[Any]:

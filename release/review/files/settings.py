@@ -7,8 +7,19 @@ from release.review.files.file_change import FileChange, FileLine, Rule
 from release.review.files.readers import read_json, read_toml, read_yaml
 from release.review.values import ValueDifference, differences, text_of
 
-SKIPS = ("ignore_checks", "ignore_templates", "skip-check", "skip-path")
-"""Keys of cfn-lint and checkov whose items are not looked at."""
+SKIPS = {
+    *("ignore_checks", "ignore_templates", "skip-check", "skip-path"),
+    *("disable_error_code", "exclude", "extend-exclude", "extend-ignore", "ignore"),
+    *("ignore_imports", "per-file-ignores"),
+}
+"""Keys of cfn-lint, checkov, mypy, ruff and import-linter whose items are not looked at."""
+
+LOOKS = {"contracts", "enable_error_code", "extend-select", "select"}
+"""Keys whose items are looked at."""
+
+
+HARMLESS = ("description", "version", "project.description", "project.version")
+"""What package.json and pyproject.toml tell people."""
 
 
 class SettingsFile(NamedTuple):
@@ -23,21 +34,24 @@ class SettingsFile(NamedTuple):
             None if side is None else self.read(side) for side in (change.before, change.after)
         )
         for difference in differences(before, after):
-            yield _of_skipped(difference) or FileLine(str(difference), self.rule)
+            harmless = difference.path in HARMLESS
+            line = FileLine(str(difference), self.rule, harmless=harmless)
+            yield _of_skipped(difference) or line
 
 
 def _of_skipped(difference: ValueDifference) -> FileLine | None:
     """Return the line of a check that is skipped or checked again, None for another setting."""
-    key = difference.steps[0] if difference.steps else ""
-    if key in SKIPS and difference.after is None:
-        text = f"{key}: {text_of(difference.before)} is checked again"
-        return FileLine(text, harmless=True)
-    if key in SKIPS and difference.before is None:
-        return FileLine(f"{key}: {text_of(difference.after)} is new", "weakened_checks")
-    return None
+    before, after, names = difference.before, difference.after, {*difference.steps}
+    if None not in (before, after) or not names & (SKIPS | LOOKS):
+        return None
+    key = next(step for step in difference.steps if step in SKIPS | LOOKS)
+    item = text_of(before if after is None else after)
+    if (key in SKIPS) == (before is None):
+        return FileLine(f"{key}: {item} is no longer checked", "weakened_checks")
+    return FileLine(f"{key}: {item} is checked {'again' if key in SKIPS else 'now'}", harmless=True)
 
 
-JSON_FILE, TOML_FILE = SettingsFile(read_json), SettingsFile(read_toml)
+JSON_FILE, TOML_FILE, YAML_FILE = map(SettingsFile, (read_json, read_toml, read_yaml))
 
 LINTER = SettingsFile(read_yaml, "weakened_checks")
 """Both sides of this change are linted with the base's settings: it is the next one that other

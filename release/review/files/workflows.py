@@ -7,7 +7,16 @@ from typing import Any, Literal, NamedTuple
 
 from release.review.files.file_change import FileChange, FileLine
 from release.review.files.readers import read_yaml
-from release.review.values import Steps, Unreadable, ValueDifference, differences, listed, text_of
+from release.review.values import (
+    Steps,
+    Unreadable,
+    ValueDifference,
+    arrow,
+    changed_lines,
+    differences,
+    listed,
+    text_of,
+)
 
 FOLDER = ".github/workflows/"
 STRANGERS = ("issue_comment", "pull_request_target", "workflow_run")
@@ -18,7 +27,18 @@ IGNORED = b"zizmor: ignore"
 _LEVELS = {"none": 0, "read": 1, "write": 2}
 _ALL = "all scopes"
 _DEFAULT = "whatever the repository's settings say"
-_SECRET = re.compile(r"\bsecrets\b[\w.\[\]'-]*")
+_TEXTS = (
+    ("*", "reads {}", re.compile(r"\b(?:secrets|vars)\b[\w.\[\]'-]*")),
+    ("*.run", "runs a script from elsewhere: {}",
+     re.compile(r"\b(?:curl|wget)\b[^|\n]*\|\s*(?:sudo\s+)?\w*sh\b")),
+    ("*.run", "sets variables of the steps that follow: {}",
+     re.compile(r"\bGITHUB_(?:ENV|PATH)\b")),
+    ("*.run", "runs what strangers may write: {}",
+     re.compile(r"\$\{\{[^}]*\b(?:inputs\b|github\.(?:head_ref\b|event\.(?!number\b|"
+                r"pull_request\.(?:number|(?:head|base)\.sha)\b)))[^}]*\}\}")),
+)  # fmt: skip
+"""Fields, why it is a danger that one has a text anew, and that text. What strangers may write:
+GitHub docs, "Script injections"; zizmor, template-injection."""
 _COMMIT = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}")
 
 Workflow = dict[Any, Any]
@@ -40,7 +60,7 @@ def describe(change: FileChange) -> Iterator[FileLine]:
     known = _actions(change)
     for difference in differences(old, new):
         level, field = _field(difference.steps)
-        text = str(difference)
+        text = f"{'.'.join(map(str, difference.steps))}: {_changed_lines(difference)}"
         if field[:1] == ("permissions",) and level != "step":
             if not widened:
                 yield FileLine(text, harmless=True)
@@ -48,6 +68,14 @@ def describe(change: FileChange) -> Iterator[FileLine]:
             yield FileLine(f"{text}: {reason}", "widened_workflows")
         else:
             yield FileLine(text, harmless=_is_harmless(difference))
+
+
+def _changed_lines(difference: ValueDifference) -> str:
+    """Return what changes, of a script the lines that do."""
+    sides = [text_of(side) for side in (difference.before, difference.after)]
+    if all("\n" in side.strip() for side in sides):
+        sides = [" ".join(lines) or "none" for lines in changed_lines(*sides)]
+    return arrow(*sides)
 
 
 def _read(content: bytes | None) -> Workflow:
@@ -95,6 +123,7 @@ _WIDENINGS = (
                   f"it is set off by {event}, with the repository's rights")
         for event in STRANGERS
     ),
+    _Widening("workflow.on.schedule", "gone", "no longer runs by itself"),
     _Widening("workflow.on*", "changed", "other events set it off"),
     _Widening("job.secrets*", "new", "hands secrets on"),
     _Widening("job.needs*", "gone", "the job {job} no longer waits for {before}"),
@@ -102,9 +131,11 @@ _WIDENINGS = (
               "the job {job} no longer runs in the environment {before}"),
     _Widening("*.continue-on-error", "new", "its failure no longer counts"),
     _Widening("*.if", "changed", "runs under another condition"),
+    _Widening("job.runs-on*", "changed", "runs on another machine"),
+    _Widening("job.container*", "new", "runs in another image"),
 )  # fmt: skip
 
-_HARMLESS = ("workflow.name", "step.name", "workflow.run-name")
+_HARMLESS = ("workflow.name", "step.name", "workflow.run-name", "workflow.on.schedule.*.cron")
 """A job's name is that of a required check."""
 
 
@@ -113,8 +144,12 @@ def _reason(difference: ValueDifference, known: set[str], *, is_new: bool) -> st
     steps, _, before, after = difference
     level, field = _field(steps)
     name = ".".join(map(str, (level, *field)))
-    if secrets := sorted({*_SECRET.findall(str(after))} - {*_SECRET.findall(str(before))}):
-        return f"reads {', '.join(secrets)}"
+    for place, reason, pattern in _TEXTS:
+        new = {*pattern.findall(str(after))} - {*pattern.findall(str(before))}
+        if new and fnmatchcase(name, place):
+            return reason.format(", ".join(sorted(new)))
+    if _is_harmless(difference):
+        return ""
     if field == ("uses",) and after is not None:
         return _of_action(str(after), known)
     holds = {"new": after not in (None, False), "gone": before is not None, "changed": not is_new}
@@ -138,7 +173,9 @@ def _is_harmless(difference: ValueDifference) -> bool:
     if field == ("timeout-minutes",):
         return isinstance(before, int) and isinstance(after, int) and after > before
     waits = (level, *field[:1]) == ("job", "needs") and before is None
-    return waits or ".".join(map(str, (level, *field))) in _HARMLESS
+    name = ".".join(map(str, (level, *field)))
+    is_time = name.endswith(".cron") and None in (before, after)
+    return waits or (any(fnmatchcase(name, each) for each in _HARMLESS) and not is_time)
 
 
 def _actions(change: FileChange) -> set[str]:

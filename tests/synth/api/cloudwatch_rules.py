@@ -97,7 +97,8 @@ def _metric(policy: dict[str, Any]) -> str:
     tracking = policy["TargetTrackingScalingPolicyConfiguration"]
     if "PredefinedMetricSpecification" in tracking:
         return str(tracking["PredefinedMetricSpecification"]["PredefinedMetricType"])
-    return str(tracking["CustomizedMetricSpecification"]["MetricName"])
+    customized = tracking["CustomizedMetricSpecification"]
+    return str(customized.get("MetricName") or customized["Metrics"])
 
 
 RULES = (alarms, dashboards, scaling)

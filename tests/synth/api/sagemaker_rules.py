@@ -69,6 +69,8 @@ def variants(calls: Calls) -> Iterator[str]:
     multi-model-support). An AMI of GPUs is for "an accelerator: GPU" (API reference,
     ProductionVariant). Types with NVMe storage take no VolumeSizeInGB (platform_facts/
     instances.toml), and documents differ on their KmsKeyId. Models are named, and no name twice.
+    InstancePools replace InstanceType, with priorities from 1 to 5, for single-model endpoints
+    (developer guide, realtime-endpoints-heterogeneous; API reference, InstancePool).
     """
     models = {it.parameters["ModelName"]: it for it in calls.of("CreateModel")}
     gpu_amis = {it.name for it in inference_amis()}
@@ -77,12 +79,25 @@ def variants(calls: Calls) -> Iterator[str]:
         names = [it["VariantName"] for it in given]
         if len(set(names)) < len(names):
             yield f"{call.made_for}: a variant's name is given twice"
-        for it in given:
-            kind = instance_type(it["InstanceType"])
+        for variant in given:
+            where = f"{call.made_for}: {variant['VariantName']}"
+            priorities = [pool["Priority"] for pool in variant.get("InstancePools", ())]
+            if priorities != list(range(1, len(priorities) + 1)) or len(priorities) > 5:
+                yield f"{where}: priorities {priorities}"
+            if ("InstanceType" in variant) == bool(priorities):
+                yield f"{where}: InstanceType beside InstancePools"
+        pools = [
+            (variant, pool) for variant in given for pool in variant.get("InstancePools", [variant])
+        ]
+        for it, pool in pools:
+            kind = instance_type(pool["InstanceType"])
             where = f"{call.made_for}: {it['VariantName']}"
-            if it["ModelName"] not in models:
-                yield f"{where} serves {it['ModelName']}, which nobody makes"
-            elif _serves_many(models[it["ModelName"]]) and kind.gpu_count > 1:
+            model = pool.get("ModelNameOverride", it["ModelName"])
+            if model not in models:
+                yield f"{where} serves {model}, which nobody makes"
+            elif _serves_many(models[model]) and "InstancePools" in it:
+                yield f"{where}: instance pools of a multi-model endpoint"
+            elif _serves_many(models[model]) and kind.gpu_count > 1:
                 yield f"{where}: {kind.name} has {kind.gpu_count} GPUs, for a multi-model endpoint"
             if kind.gpu is None and it.get("InferenceAmiVersion") in gpu_amis:
                 yield f"{where}: an AMI for GPUs on {kind.name}"

@@ -137,6 +137,10 @@ def routing_refused(*, plain: str) -> Recording:
     return recording("configurations", create, error=refusal, EndpointConfigName="free-routed")
 
 
+def pooled(error: str = "") -> Recording:
+    return Recording()("pools", "CreateEndpointConfig", error=error)
+
+
 def listed(namespace: str, minute: int, *metrics: tuple[str, list[str]]) -> Recording:
     """The metrics of a namespace, so many minutes after the first invocation."""
     listed = [{"MetricName": name, "Dimensions": dimensions} for name, dimensions in metrics]
@@ -185,6 +189,7 @@ CONFIRMED: dict[str, Make] = {
     "kms-describe-key": lambda: key_events(1, "CreateGrant", "DescribeKey"),
     "least-outstanding-requests": lambda: routes("LEAST_OUTSTANDING_REQUESTS"),
     "model-errors-dimension": lambda: listed("AWS/SageMaker", 1, (ERRORS, [NAME, CONFIG])),
+    "multi-model-pools": pooled,
     "policies": lambda: simulated("allowed"),
     "quotas": lambda: quotas("one", "two"),
     "scaling-status": scaling,
@@ -209,6 +214,7 @@ REFUTED: dict[str, Make] = {
     "kms-describe-key": lambda: key_events(15, "CreateGrant"),
     "least-outstanding-requests": lambda: routing_refused(plain=""),
     "model-errors-dimension": lambda: listed("AWS/SageMaker", 15, (ERRORS, [NAME])),
+    "multi-model-pools": lambda: pooled(REFUSAL),
     "policies": lambda: simulated("implicitDeny"),
     "quotas": lambda: quotas("one"),
     "scaling-status": lambda: scaling(**pending("one")),
@@ -233,6 +239,7 @@ NOT_SHOWN: dict[str, Make] = {
     "kms-describe-key": lambda: key_events(14, "CreateGrant"),
     "least-outstanding-requests": lambda: routing_refused(plain=REFUSAL),
     "model-errors-dimension": lambda: listed("AWS/SageMaker", 14, (ERRORS, [NAME])),
+    "multi-model-pools": lambda: pooled("AccessDeniedException"),
     "policies": lambda: simulated("implicitDeny", control="implicitDeny"),
     "triton-metrics": lambda: listed("Triton/one", 14),
 }

@@ -120,7 +120,7 @@ def test_a_run_without_cost_does_the_free_steps_alone(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert world.run(free=True) == 0
-    assert world.done == ["quotas", "templates", "policies", "configurations"]
+    assert world.done == ["quotas", "templates", "policies", "configurations", "pools"]
     assert world.report["mode"] == "free"
     assert "USD" not in capsys.readouterr().out
 
@@ -254,7 +254,7 @@ def test_after_a_deploy_that_fails_only_the_deletion_follows(
 ) -> None:
     monkeypatch.setattr(paid_steps, "deploy", fail(StepFailed("no")))
     assert world.run() == 0
-    assert world.done[-1] == "configurations"
+    assert world.done[-1] == "pools"
     assert world.removals == 2
 
 

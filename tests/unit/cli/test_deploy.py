@@ -10,6 +10,7 @@ import checked_yaml
 from cli import deploy
 from cli.deploy import newest_line
 from cli.errors import CommandError
+from release.preflight import capacity_errors
 from tests.unit.model_build.fakes import FakeSsm
 from tests.unit.test_repository import ROOT
 
@@ -63,3 +64,21 @@ def test_the_newest_line_is_one_that_the_newest_build_itself_printed(tmp_path: P
         (tmp_path / name / "build.log").write_text(log)
         os.utime(tmp_path / name / "build.log", (time, time))
     assert newest_line(tmp_path) == "packing"
+
+
+def test_an_endpoint_without_capacity_is_reported_with_the_line_to_write(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise CommandError("local-text: no capacity")
+
+    def advice(message: str, plan: dict[str, object], *_: object) -> list[str]:
+        return [f"fix of {message} in {plan['stage']}"]
+
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(deploy, "bootstrap", lambda *_: None)
+    monkeypatch.setattr(deploy, "cdk", fail)
+    monkeypatch.setattr(capacity_errors, "advice", advice)
+    message = "local-text: no capacity\n  fix of local-text: no capacity in local"
+    with pytest.raises(CommandError, match=f"^{message}$"):
+        deploy.run(argparse.Namespace(stage="local", local=True))

@@ -115,11 +115,12 @@ class Aws:
         self.before_look_up: Callable[[str], object] = lambda _: None
         self.invoke: Callable[[bytes, str], Answer] = echo
         self.region_name: str | None = "us-east-1"
-        self._session, self.url = session, url
+        self.boto3_session, self.url = session, url
+        self._session = session._session  # botocore's, which the client reads settings of
 
     def client(self, name: Any, config: Config) -> Any:
         """Return a client of this server, as `boto3.Session` does."""
-        return self._session.client(name, endpoint_url=self.url, config=config)
+        return self.boto3_session.client(name, endpoint_url=self.url, config=config)
 
     def answer(self, path: str, headers: dict[str, str], body: bytes) -> Answer:
         """Answer a request."""
@@ -185,6 +186,15 @@ class _Server(ThreadingHTTPServer):
 
     def handle_error(self, *_: Any) -> None:
         """Say nothing of clients that hang up."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.hung_up = threading.Event()
+        """Set when a client has closed a connection."""
+
+    def shutdown_request(self, request: Any) -> None:
+        super().shutdown_request(request)
+        self.hung_up.set()
 
     def process_request(self, request: Any, client_address: Any) -> None:
         self.aws.connections += 1

@@ -54,6 +54,18 @@ def test_a_parameter_that_is_no_entry_is_named(
         client.resolve("minilm")
 
 
+def test_a_bad_parameter_does_not_end_the_use_of_a_good_one(
+    client: EndpointClient, aws: Any, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    client.resolve("minilm")
+    aws.parameters[MINILM] = "{}"
+    clock(61)
+    for _ in range(5):
+        assert client.resolve("minilm").version == "0123456789ab"
+    assert len(aws.look_ups) == 2
+    assert "is used on: " in caplog.text
+
+
 def test_a_parameter_may_say_more_than_is_read() -> None:
     assert CatalogEntry.parse(parameter(added_later={"a": 1})).model == "minilm"
 
@@ -157,6 +169,22 @@ def test_unknown_names_do_not_fill_the_memory(new_client: New, aws: Any) -> None
     assert len(catalog._known) < MAX_UNKNOWN
     client.resolve("minilm")
     assert aws.look_ups == [MINILM]
+
+
+def test_unknown_names_may_be_dropped_while_another_thread_adds_one(aws: Any) -> None:
+    with EndpointClient(stage="prod", endpoint="text", session=aws) as client:
+        catalog = client._catalog
+
+        class Slow:
+            """What is known of a name; another thread adds one while it is read."""
+
+            @property
+            def entry(self) -> None:
+                known.setdefault((0, f"new-{len(known)}"), Slow())
+
+        known: Any = catalog._known
+        known |= {(0, f"typo-{number}"): Slow() for number in range(MAX_UNKNOWN)}
+        assert client.resolve("minilm").model == "minilm"
 
 
 # A catalog that is slow or away

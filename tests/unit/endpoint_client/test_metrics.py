@@ -1,4 +1,5 @@
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -32,6 +33,17 @@ def test_a_call_is_one_line_that_cloudwatch_reads(
         [250.0],
     )
     assert line.get("error") == (error and "ModelFailed: no memory")
+
+
+def test_a_line_is_written_at_once_for_other_threads_write_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    writes: list[str] = []
+    stdout = SimpleNamespace(write=writes.append, flush=lambda: None)
+    monkeypatch.setattr("sys.stdout", stdout)
+    EmfLogger()(ModelCall(CatalogEntry.parse(parameter()), 0.25, None))
+    (line,) = filter(None, writes)
+    assert line.endswith("}\n")
 
 
 def test_calls_of_many_models_are_lines_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,10 +20,11 @@ from endpoint_client import (
     InvalidInput,
     ModelCall,
     ModelFailed,
+    NoResponse,
     PartlyFailed,
     UnknownModel,
 )
-from tests.unit.endpoint_client.conftest import PREFIX, Answer, New, parameter
+from tests.unit.endpoint_client.conftest import PREFIX, Answer, New, _Server, parameter
 from tests.unit.endpoint_client.test_stream import SIGNATURE, payload
 
 HELLO = {"TEXT": ["hello"]}
@@ -163,6 +164,18 @@ def test_a_call_under_way_is_answered_after_close_and_later_ones_connect_again(
     assert threads_client.invoke("minilm", HELLO)["EMBEDDING"].tolist() == [[b"hello"]]
 
 
+def test_close_closes_connections_though_errors_of_their_calls_are_kept(
+    threads_client: EndpointClient, aws: Any, server: _Server
+) -> None:
+    aws.answers = [Answer.error("InternalFailure", status=500)]
+    with pytest.raises(EndpointError) as kept:
+        threads_client.invoke("minilm", HELLO)
+    server.hung_up.clear()
+    threads_client.close()
+    assert server.hung_up.wait(60)
+    assert kept.value.status == 500
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -180,24 +193,52 @@ def test_errors_go_from_process_to_process(name: str) -> None:
     assert {**vars(copy), "failures": 0} == {**vars(error), "failures": 0}
 
 
-def test_a_proxy_gets_the_name_and_password_of_its_url(
-    new_client: New, aws: Any, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("body", [b"data: <html>\n\n", b": a comment\n\n"])
+def test_a_stream_that_is_not_tritons_is_a_failed_model(
+    client: EndpointClient, aws: Any, body: bytes
 ) -> None:
-    passwords: list[str] = []
-    answer = aws.answer
+    aws.parameters[f"{PREFIX}/speaks"] = SPEAKS
+    aws.answers = [Answer(200, payload(body))]
+    with pytest.raises(ModelFailed, match="speaks 0123456789ab: not a stream of Triton's"):
+        list(client.stream("speaks", {"PROMPT": ["x"]}))
 
-    def note(path: str, headers: dict[str, str], body: bytes) -> Any:
-        passwords.append(headers["proxy-authorization"])
-        return answer(path.removeprefix("http://aws.test"), headers, body)
 
-    monkeypatch.setattr(aws, "answer", note)
-    monkeypatch.setenv("HTTP_PROXY", aws.url.replace("http://", "me:secret@"))
-    monkeypatch.setenv("http_proxy", aws.url.replace("http://", "me:secret@"))
-    monkeypatch.delenv("NO_PROXY", raising=False)
-    monkeypatch.delenv("no_proxy", raising=False)
-    aws.url = "http://aws.test"
-    new_client().invoke("minilm", HELLO)
-    assert passwords == 2 * ["Basic bWU6c2VjcmV0"]
+def test_a_connection_that_is_reset_after_the_request_is_no_response(
+    client: EndpointClient, aws: Any
+) -> None:
+    client.invoke("minilm", HELLO)
+
+    def reset(*_: object) -> Answer:
+        raise ConnectionResetError  # the server closes the connection
+
+    aws.invoke = reset
+    with pytest.raises(NoResponse) as raised:
+        client.invoke("minilm", HELLO)
+    assert not raised.value.retry_safe
+    assert len(aws.requests) == 2
+
+
+def test_an_answer_that_stops_in_the_middle_is_no_response(
+    client: EndpointClient, aws: Any
+) -> None:
+    over = threading.Event()
+    aws.answers = [Answer(200, b"{", b"}", before_part=lambda number: number and over.wait())]
+    client.resolve("minilm")
+    with pytest.raises(NoResponse):
+        client.invoke("minilm", HELLO, timeout=0.2)
+    over.set()
+    assert len(aws.requests) == 1
+
+
+def test_an_asyncio_client_that_is_closed_takes_no_calls(threads_client: EndpointClient) -> None:
+    async def call() -> None:
+        client = AsyncEndpointClient(threads_client)
+        await client.close()
+        with pytest.raises(RuntimeError, match="after shutdown"):
+            await client.invoke("minilm", HELLO)
+        await client.close()
+
+    asyncio.run(call())
 
 
 @pytest.mark.parametrize(
@@ -214,18 +255,29 @@ def test_an_answer_that_is_not_tritons_is_a_failed_model(
 ) -> None:
     calls: list[Any] = []
     aws.answers = [answer]
-    with pytest.raises(ModelFailed, match="minilm 0123456789ab: the answer is not one of Triton's"):
+    with pytest.raises(ModelFailed, match="minilm 0123456789ab: not an answer of Triton's"):
         new_client(metrics=calls.append).invoke("minilm", HELLO)
     assert isinstance(calls[0].error, ModelFailed)
 
 
+ITSELF: dict[str, Any] = {}
+ITSELF["parameter"] = ITSELF
+
+
 @pytest.mark.parametrize(
-    "options", [{"parameters": {"sequence_id": np.int64(7)}}, {"variant": 7}], ids=str
+    "options",
+    [
+        {"parameters": {"sequence_id": np.int64(7)}},
+        {"parameters": ITSELF},
+        {"variant": 7},
+        {"variant": "a\nb"},
+    ],
+    ids=str,
 )
 def test_options_of_another_type_are_refused_and_not_sent(
     client: EndpointClient, aws: Any, sleeps: list[float], options: dict[str, Any]
 ) -> None:
-    with pytest.raises(InvalidInput, match=r"int64|TargetVariant"):
+    with pytest.raises(InvalidInput, match=r"int64|Circular|TargetVariant|header value"):
         client.invoke("minilm", HELLO, **options)
     assert (aws.requests, sleeps) == ([], [])
 

@@ -17,7 +17,7 @@ from model_build import BuildTarget
 from model_build.engines.accepted_results import FolderResults
 from model_build.engines.provider import Engines
 from model_build.engines.this_machine import ThisMachine
-from model_build.export.step_context import StepContext
+from model_build.export.step import StepContext
 from model_build.progress import Counter
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from model_build import (
 from model_build.archive import Archive, pack
 from model_build.build import Build, build
 from model_build.export.gate import Answered, GateReport
-from model_build.export.step_context import StepContext
-from model_build.recipe import Onnx
+from model_build.export.step import Made, StepContext
+from model_build.formats.onnx import Onnx
 from tests.unit.model_build.checks.broken import files
 from tests.unit.model_build.conftest import MODEL
 from tests.unit.model_build.fakes import Lines, no_engines
@@ -226,7 +226,7 @@ def test_fetched_weights_and_the_images_python_reach_the_steps(
         write_files(to, {"tiny/__init__.py": ""})
 
     monkeypatch.setattr("model_build.export.weights.fetch", lambda *_, **__: weights)
-    monkeypatch.setattr("model_build.export.python_packages.install", install)
+    monkeypatch.setattr("model_build.formats.python.install", install)
     write_files(
         doubled,
         {
@@ -339,12 +339,12 @@ def test_a_made_file_that_answers_otherwise_than_declared_is_refused(
         answers=[[Answered("Y", "FP32", (1, 3))]],
     )
 
-    def export(_: Onnx, *, to: Path, context: StepContext) -> tuple[str, GateReport]:
+    def make(_: Onnx, to: Path, context: StepContext) -> Made:
         del context
         to.touch()
-        return "ONNX", report
+        return Made([("ONNX", report)])
 
-    monkeypatch.setattr("model_build.export.to_onnx.export", export)
+    monkeypatch.setattr(Onnx, "make", make)
     with pytest.raises(RepositoryInvalid, match=r"/double/config\.pbtxt:\d+:\d+: output \"Y\" is"):
         _build(doubled)
 
@@ -365,12 +365,12 @@ def test_an_alternative_is_built_with_its_own_backend(
         answers=[],
     )
 
-    def export(step: Onnx, *, to: Path, context: StepContext) -> tuple[str, GateReport]:
+    def make(step: Onnx, to: Path, context: StepContext) -> Made:
         assert (step.source, context.target) == ("export.py:f", CPU)
         to.write_bytes(onnx)
-        return "ONNX and PyTorch", report
+        return Made([("ONNX and PyTorch", report)])
 
-    monkeypatch.setattr("model_build.export.to_onnx.export", export)
+    monkeypatch.setattr(Onnx, "make", make)
     write_files(doubled, {"recipe.yaml": recipe, "export.py": ""})
     with build(
         ModelSource(doubled, "onnx"),

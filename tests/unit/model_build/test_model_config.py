@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from tritonclient.grpc import model_config_pb2
 
 from model_build import BuildTarget, model_config
+from model_build.formats import BACKENDS
 
 CPU = BuildTarget(release="24.09")
 GPU = BuildTarget(release="25.09", compute_capability="8.6")
@@ -219,7 +220,7 @@ def test_a_configuration_without_optimization_gets_none() -> None:
 )
 def test_a_backend_opens_its_file(text: str, backend: str, file: str) -> None:
     config = model_config.parse(text)
-    assert (model_config.backend_of(config), model_config.model_file(config)) == (backend, file)
+    assert (model_config.backend_of(config), BACKENDS[backend].file_of(config)) == (backend, file)
 
 
 def test_a_number_that_is_no_data_type_is_shown_as_it_is() -> None:

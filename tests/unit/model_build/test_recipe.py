@@ -5,6 +5,10 @@ import pytest
 
 import checked_yaml
 from model_build import recipe
+from model_build.export.weights import PypiWeights
+from model_build.formats.onnx import Onnx
+from model_build.formats.python import PythonPackages
+from model_build.recipe_values import Gate
 
 FITTING = f"""\
 description: A model
@@ -46,7 +50,7 @@ def test_a_recipe_says_where_weights_come_from_and_how_each_file_is_made(tmp_pat
     (tmp_path / "recipe.yaml").write_text(FITTING)
     assert recipe.read(tmp_path) == recipe.Recipe(
         description="A model",
-        weights=recipe.PypiWeights.model_validate(
+        weights=PypiWeights.model_validate(
             {
                 "from": "pypi",
                 "package": "some-weights==1.0",
@@ -55,14 +59,14 @@ def test_a_recipe_says_where_weights_come_from_and_how_each_file_is_made(tmp_pat
             }
         ),
         files={
-            "encoder/1/model.onnx": recipe.Onnx(
+            "encoder/1/model.onnx": Onnx(
                 to="onnx",
                 source="export.py:encoder",
                 opset=18,
-                gate=recipe.Gate(max_absolute_difference=1e-5),
+                gate=Gate(max_absolute_difference=1e-5),
             ),
             "tokenizer/1/vocabulary.txt": recipe.Copy(to="copy", weights="model.bin"),
-            "tokenizer/1/site-packages": recipe.PythonPackages(
+            "tokenizer/1/site-packages": PythonPackages(
                 to="python-packages", requirements="requirements.txt"
             ),
         },

@@ -1,6 +1,8 @@
 """A tree with an app of a few lines."""
 
 import json
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -92,7 +94,7 @@ def test_a_stage_takes_what_an_alias_merges(tree: Tree) -> None:
         "x: &x {region: eu-west-1, max_monthly_usd: 5}\n<<: *x\naccount: 111111111111\n"
     )
     assert tree.stage("prod") == StageFile(
-        "eu-west-1", production=False, account="111111111111", max_monthly_usd=5.0
+        region="eu-west-1", production=False, account="111111111111", max_monthly_usd=5.0
     )
 
 
@@ -186,12 +188,12 @@ raise RuntimeError("Validation failed. A copy of this report can be found in: ..
 """
 
 
-def test_what_cdk_nag_refuses_is_told_by_rule_resource_and_line(tree: Tree, tmp_path: Path) -> None:
+def test_what_cdk_nag_refuses_is_named_by_rule_and_resource(tree: Tree, tmp_path: Path) -> None:
     (tree.root / "app.py").write_text(REFUSED)
     with pytest.raises(NotSynthesised) as raised:
         tree.synthesise("prod", to=tmp_path)
     assert str(raised.value).splitlines() == [
-        "AwsSolutions-IAM5: a/Role/Resource (line 3 of prod-text.template.json): A wildcard.",
+        "AwsSolutions-IAM5: a/Role/Resource: A wildcard.",
         "AwsSolutions-IAM5: a: A wildcard.",
     ]
 
@@ -211,3 +213,16 @@ def test_an_assembly_has_a_template_for_each_stack(tmp_path: Path) -> None:
     (tmp_path / "prod-text.template.json").write_text('{"Resources": {}}')
     (tmp_path / "manifest.json").write_text(json.dumps({}))
     assert templates(tmp_path) == {"prod-text": {"Resources": {}}}
+
+
+def test_programs_of_a_tree_are_the_installed_ones_and_not_those_of_the_machine(
+    tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "cfn-lint"
+    other.write_text("#!/bin/sh\n")
+    other.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert shutil.which("cfn-lint") == str(other)
+    programs = tree.environment["PATH"]
+    for name in ("cfn-lint", "node"):
+        assert shutil.which(name, path=programs) == str(Path(sys.executable).with_name(name))

@@ -40,6 +40,13 @@ def test_concurrency_has_a_number_for_each_type(tmp_path: Path) -> None:
     assert config.scaling.concurrency == {"ml.g6.xlarge": 12, "ml.g5.xlarge": 16}
 
 
+def test_a_region_that_sources_differ_on_is_allowed_where_pools_are_listed_as_unconfirmed(
+    tmp_path: Path,
+) -> None:
+    elsewhere = POOL.replace("us-east-1\n", "eu-west-3\nunconfirmed: [pools]\n")
+    assert endpoint(elsewhere, tmp_path).instance_types
+
+
 TYPES = "    instance_types: [ml.g6.xlarge, ml.g5.xlarge]\n"
 SCALING = "    scaling: {{ min_count: 1, max_count: 4, {} }}\n"
 
@@ -56,7 +63,7 @@ SCALING = "    scaling: {{ min_count: 1, max_count: 4, {} }}\n"
         (
             "ml.g6.xlarge, ",
             "",
-            "instance_types: 1 instance types: write two to 5, or one as instance_type",
+            "instance_types: a list of 1: write two to 5 types, or instance_type for one",
         ),
         ("ml.g6.xlarge, ", "ml.g5.xlarge, ", "instance_types: ml.g5.xlarge listed twice"),
         (
@@ -90,13 +97,13 @@ SCALING = "    scaling: {{ min_count: 1, max_count: 4, {} }}\n"
             TYPES,
             "    instance_types: [ml.g6.xlarge, ml.g5.12xlarge]\n"
             + SCALING.format("gpu_percent: 70"),
-            "scaling.gpu_percent: ml.g6.xlarge has 1 GPUs, ml.g5.12xlarge has 4 GPUs, and the",
+            "scaling.gpu_percent: the metric is a sum over GPUs, 1 of ml.g6.xlarge, 4 of ",
         ),
         (
             TYPES,
             "    instance_types: [ml.g6.xlarge, ml.g5.2xlarge]\n"
             + SCALING.format("cpu_percent: 70"),
-            "scaling.cpu_percent: ml.g6.xlarge has 4 vCPUs, ml.g5.2xlarge has 8 vCPUs",
+            "scaling.cpu_percent: the metric is a sum over vCPUs, 4 of ml.g6.xlarge, 8 of ",
         ),
         (
             TYPES,
@@ -109,6 +116,11 @@ SCALING = "    scaling: {{ min_count: 1, max_count: 4, {} }}\n"
             "    instance_type: ml.g5.xlarge\n"
             + SCALING.format("concurrency: { ml.g5.xlarge: 12 }"),
             "scaling.concurrency: the endpoint has one instance type: write one number",
+        ),
+        (
+            "us-east-1",
+            "eu-west-3",
+            "instance_types: eu-west-3 is not among the regions that AWS's sample names for",
         ),
         (
             '"25.09"\n',

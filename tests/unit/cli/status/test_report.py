@@ -70,6 +70,16 @@ def test_endpoints_have_their_variants(aws: Aws) -> None:
     assert _report(aws).endpoints == [Endpoint("prod-text", "InService", None, [variant])]
 
 
+def test_a_variant_with_several_types_has_the_instances_of_each(aws: Aws) -> None:
+    description = _description("prod-text")
+    pools = {"ml.g6.xlarge": 0, "ml.g5.xlarge": 2}
+    description["ProductionVariants"][0]["InstancePools"] = [
+        {"InstanceType": name, "CurrentInstanceCount": count} for name, count in pools.items()
+    ]
+    aws.answers["sagemaker.DescribeEndpoint"] = description
+    assert _report(aws).endpoints[0].variants[0].instance_types == pools
+
+
 def test_only_the_stage_is_reported(aws: Aws) -> None:
     """prod-eu is a stage of its own, though its names begin with those of prod."""
     summaries = [_summary(name) for name in ("my-prod-text", "prod-eu-text", "prod-text")]

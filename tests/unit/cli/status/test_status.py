@@ -4,14 +4,12 @@ import argparse
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cli import status
 from cli.status.report import Alarm, Endpoint, Model, Report, Variant
-from local_sagemaker import Folder, LocalSageMakerError, Running
 from release.delivery.live_differences import Problem
 from tests.unit.test_repository import ROOT
 
@@ -56,18 +54,12 @@ def test_a_stage_is_read_in_its_region(
     ]
 
 
-def test_without_a_stage_the_local_sagemaker_is_read(
-    calls: list[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Any
+def test_without_a_stage_all_stages_are_read_in_the_configured_region(
+    calls: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Folder, "default", lambda: Folder(tmp_path))
-    with pytest.raises(LocalSageMakerError, match="no local SageMaker is running"):
-        _run()
-    monkeypatch.setattr("os.environ", {})
-    monkeypatch.setattr(Running, "is_alive", lambda _: True)
-    Folder(tmp_path).remember(Running(pid=1, port=4566, python="3.10"))
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
     assert _run() == 0
-    assert calls == [("us-east-1", None)]
-    assert capsys.readouterr().out.splitlines()[0] == "local SageMaker at http://127.0.0.1:4566"
+    assert calls == [("eu-west-1", None)]
 
 
 def test_json_has_every_member_and_times_with_their_zone(
@@ -109,6 +101,17 @@ def test_everything_that_is_wrong_is_printed(monkeypatch: pytest.MonkeyPatch, ca
     assert "critical: share of 5xx answers of dev-text" in output
     assert "dev-2: Crossed \\x1b[2J." in output
     assert "no permission: models: not allowed to ask" in output
+
+
+def test_instances_are_shown_by_type_where_there_are_several(
+    monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    variant = Variant("AllTraffic", 1.0, 2, 2, {"ml.g6.xlarge": 0, "ml.g5.xlarge": 2})
+    output = _printed(
+        monkeypatch, capsys, Report([Endpoint("dev-text", "InService", None, [variant])])
+    )
+    assert "AllTraffic  2/2        0 ml.g6.xlarge" in output
+    assert output.splitlines()[-1].strip() == "2 ml.g5.xlarge"
 
 
 def test_an_account_without_endpoints_says_so(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:

@@ -14,7 +14,8 @@ from tritonclient.grpc import model_config_pb2
 import platform_facts
 from model_build import checks
 from model_build.findings import Finding, RepositoryInvalid
-from model_build.model_config import BACKEND_FILES, PLATFORM_BACKENDS
+from model_build.formats import BACKENDS as KNOWN
+from model_build.model_config import PLATFORM_BACKENDS
 from model_build.repository import CONFIG, Repository
 from tests.unit.model_build.checks.broken import files
 from tests.unit.model_build.checks.broken.bases import MODEL
@@ -30,7 +31,7 @@ TEXTS = st.sampled_from(
         *("../X", "a\n\"'\0ß"),
     ]
 ) | st.text(st.characters(codec="utf-8"), max_size=4)
-BACKENDS = st.sampled_from(["", "ensemble", *BACKEND_FILES, *PLATFORM_BACKENDS])
+BACKENDS = st.sampled_from(["", "ensemble", *KNOWN, *PLATFORM_BACKENDS])
 NAMED = {
     "backend": BACKENDS,
     "platform": BACKENDS,
@@ -121,7 +122,7 @@ def contents(draw: st.DrawFn) -> bytes:
     return content
 
 
-PATHS = [*(f"1/{file}" for file in BACKEND_FILES.values()), "1/X", "1/model.json"]
+PATHS = [*(f"1/{known.file}" for known in KNOWN.values()), "1/X", "1/model.json"]
 PATHS += ["2/model.py", "v2/model.py", "X", "warmup/X"]
 FILES = st.fixed_dictionaries({}, optional={path: contents() for path in PATHS})
 

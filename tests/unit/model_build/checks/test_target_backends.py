@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from model_build import BuildTarget, ModelSource, RepositoryInvalid, all_models, checks
-from model_build.checks.target_backends import target_backends
+from model_build.checks.backends import target_backends
 
 SHIPPED = list(all_models(Path(checks.__file__).parents[2] / "models"))
 TENSORS = "".join(

@@ -7,11 +7,10 @@ import pytest
 
 import platform_facts
 from model_build.engines import engine_job
-from model_build.engines.engine_job import EngineJob
+from model_build.engines.engine_job import Engine, EngineJob
 from model_build.engines.engine_result import EngineResult
 from model_build.gpu_step.files import Tensor, sha256
 from model_build.gpu_step.result import FILE, PLAN, Result
-from model_build.recipe import Engine
 from tests.unit.model_build.checks.broken import files
 
 ENGINE = Engine.model_validate(

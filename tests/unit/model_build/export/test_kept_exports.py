@@ -9,9 +9,10 @@ import pytest
 from model_build import BuildTarget
 from model_build.export import kept_exports
 from model_build.export.gate import Answered, GateReport
-from model_build.export.kept_exports import Gates, exported
-from model_build.export.step_context import StepContext
-from model_build.recipe import Gate, Onnx
+from model_build.export.kept_exports import exported
+from model_build.export.step import Gates, StepContext
+from model_build.formats.onnx import Onnx
+from model_build.recipe_values import Gate
 from tests.unit.model_build.fakes import step_context
 
 STEP = Onnx(to="onnx", source="export.py:f", opset=18, gate=Gate(max_absolute_difference=1e-4))

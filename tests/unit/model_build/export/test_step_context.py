@@ -1,9 +1,7 @@
 from pathlib import Path
 
-import pytest
-
-from model_build import BuildError, BuildTarget
-from model_build.export.step_context import StepContext
+from model_build import BuildTarget
+from model_build.export.step import StepContext
 from tests.unit.model_build.fakes import step_context
 
 
@@ -21,10 +19,3 @@ def test_packages_are_installed_for_the_targets_python_where_that_is_another(
 ) -> None:
     target = BuildTarget(release="24.09", python="3.11")
     assert step_context(tmp_path, target=target).triton_python == "3.11"
-
-
-def test_a_python_that_nobody_knows_is_an_error(tmp_path: Path) -> None:
-    context = _context("21.08", tmp_path)
-    assert context.release.name == "21.08"
-    with pytest.raises(BuildError, match=r"^the Python version of Triton 21\.08 is not known$"):
-        _ = context.triton_python

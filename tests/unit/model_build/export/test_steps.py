@@ -1,4 +1,4 @@
-"""Which exporter makes which step; what they do is tested where they are."""
+"""Steps that make no model file, and the report of every step's gates."""
 
 from pathlib import Path
 from typing import Any
@@ -8,10 +8,11 @@ import pytest
 from model_build import BuildTarget
 from model_build.export import steps
 from model_build.export.gate import GateReport
-from model_build.export.step_context import StepContext
-from model_build.export.steps import Made
-from model_build.gpu_step.result import Result
-from model_build.recipe import Copy, PythonPackages, Recipe, Step
+from model_build.export.step import Made
+from model_build.formats.onnx import Onnx
+from model_build.formats.python import PythonPackages
+from model_build.recipe import Copy
+from model_build.recipe_values import Gate
 from tests.unit.model_build.fakes import Lines, step_context
 from tests.unit.model_build.test_native_libraries import shared_object
 
@@ -22,86 +23,37 @@ REPORT = GateReport(
     shapes=[],
     answers=[],
 )
-ENGINE_RESULT = Result(job="j", plan_sha256="p", outputs=[], compiled_on={})
-GATE = {"max_absolute_difference": 1e-4}
-FROM_PYTHON = {"source": "export.py:f", "gate": GATE}
-FROM_KERAS = {**FROM_PYTHON, "environment": "pins.txt", "opset": 17}
-ENGINE = {
-    "precision": "fp32",
-    "profiles": [{"x": {"min": [1], "opt": [1], "max": [1]}}],
-    "gate": GATE,
-}
 
 
-def _step(to: str, **written: Any) -> Step:
-    files = {"m/1/file": {"to": to, **written}}
-    return Recipe.model_validate({"description": "", "files": files}).files["m/1/file"]
-
-
-def _context(folder: Path, said: Lines, weights: Path | None = None) -> StepContext:
-    return step_context(
-        folder,
-        weights=weights,
-        target=BuildTarget(release="25.09", compute_capability="8.6"),
-        progress=said,
-    )
-
-
-@pytest.mark.parametrize(
-    ("step", "exporter", "found"),
-    [
-        (
-            _step("torchscript", environment="pins.txt", **FROM_PYTHON),
-            "to_torchscript",
-            ("a and b", REPORT),
-        ),
-        (_step("onnx", opset=18, **FROM_PYTHON), "to_onnx", ("a and b", REPORT)),
-        (
-            _step("tensorrt", opset=18, engine=ENGINE, **FROM_PYTHON),
-            "to_tensorrt",
-            ([("a and b", REPORT), ("c and d", REPORT)], ENGINE_RESULT),
-        ),
-        (_step("tensorflow-onnx", **FROM_KERAS), "from_keras", ("a and b", REPORT)),
-        (_step("graphdef", **FROM_KERAS), "from_keras", ("a and b", REPORT)),
-        (_step("dali", source="p.py:f", environment="pins.txt"), "to_dali", None),
-    ],
-    ids=lambda it: getattr(it, "to", ""),
-)
-def test_each_step_has_its_exporter_whose_gates_are_told(
-    tmp_path: Path,
-    said: Lines,
-    monkeypatch: pytest.MonkeyPatch,
-    step: Step,
-    exporter: str,
-    found: Any,
+def test_an_export_is_kept_and_its_gates_are_reported(
+    tmp_path: Path, said: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    calls: list[Any] = []
+    calls: list[Path] = []
 
-    def export(*arguments: Any, **named: Any) -> Any:
-        calls.append((arguments, named))
-        named["to"].touch()
-        return found
+    def make(step: Onnx, to: Path, context: Any) -> Made:
+        calls.append(to)
+        to.touch()
+        return Made([("a and b", REPORT)])
 
-    monkeypatch.setattr(f"model_build.export.{exporter}.export", export)
-    context = _context(tmp_path, said)
-    made = steps.make(step, tmp_path / "model.x", context)
-    assert calls == [((step,), {"to": tmp_path / "model.x", "context": context})]
-    gates, engine = found if exporter == "to_tensorrt" else ([found] if found else [], None)
-    assert made == Made(gates, engine)
-    assert said.lines == [
-        f"model.x: {what} differ by 2.5e-06 at most (1e-04 allowed)" for what, _ in made.gates
-    ]
+    monkeypatch.setattr(Onnx, "make", make)
+    step = Onnx(to="onnx", source="e.py:f", opset=18, gate=Gate(max_absolute_difference=1e-4))
+    context = step_context(tmp_path / "model", progress=said)
+    line = "model.x: a and b differ by 2.5e-06 at most (1e-04 allowed)"
+    assert steps.make(step, tmp_path / "model.x", context) == Made([("a and b", REPORT)])
+    assert said.lines == [line]
+    assert steps.make(step, tmp_path / "model.x", context).gates == [("a and b", REPORT)]
+    assert said.lines[-1] == line
+    assert calls == [tmp_path / "model.x"]
 
 
 @pytest.mark.parametrize("fetched", [True, False])
 def test_a_file_is_copied_from_the_weights_or_from_beside_the_recipe(
-    tmp_path: Path, said: Lines, fetched: bool
+    tmp_path: Path, fetched: bool
 ) -> None:
     for folder in ("weights", "model"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "words.txt").write_text(f"from {folder}")
-    weights = tmp_path / "weights" if fetched else None
-    context = _context(tmp_path / "model", said, weights)
+    context = step_context(tmp_path / "model", weights=tmp_path / "weights" if fetched else None)
     to = tmp_path / "copied.txt"
     assert steps.make(Copy(to="copy", weights="words.txt"), to, context) == Made([])
     assert to.read_text() == ("from weights" if fetched else "from model")
@@ -112,12 +64,15 @@ def test_packages_are_installed_for_tritons_python_and_tried(
 ) -> None:
     calls: list[Any] = []
     monkeypatch.setattr(
-        "model_build.export.python_packages.install",
+        "model_build.formats.python.install",
         lambda requirements, *, to, python: calls.append((requirements, to, python)),
     )
-    monkeypatch.setattr(steps, "import_once", lambda *where, **how: calls.append((*where, how)))
+    monkeypatch.setattr(
+        "model_build.formats.python.import_once", lambda *where, **how: calls.append((*where, how))
+    )
     step = PythonPackages(to="python-packages", requirements="a/pins.txt")
-    context = _context(tmp_path, said)
+    target = BuildTarget(release="25.09", compute_capability="8.6")
+    context = step_context(tmp_path, target=target, progress=said)
     to = tmp_path / "1" / "site-packages"
     to.mkdir(parents=True)
     (to / "lib.so").write_bytes(shared_object("libOpenCL.so.1"))

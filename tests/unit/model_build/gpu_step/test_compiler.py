@@ -33,7 +33,7 @@ JOB = Job(
 def _compile(trt: RecordedTensorRt, **changed: Any) -> tuple[bytes, list[str]]:
     lines: list[str] = []
     job, said = JOB._replace(**changed), Said(trt, lines.append)
-    return compile_engine(trt, Path("bert.onnx"), job, said=said, say=lines.append), lines
+    return compile_engine(trt, Path("bert.onnx"), job, said=said), lines
 
 
 def _load(trt: RecordedTensorRt, *, level: str) -> None:
@@ -165,26 +165,6 @@ def test_no_engine_is_an_error(version: str) -> None:
         _compile(trt)
 
 
-def test_the_compilation_tells_how_far_it_is() -> None:
-    trt = RecordedTensorRt("10.16.1.11")
-
-    def build(*_: Any) -> Any:
-        monitor = trt.properties["IBuilderConfig.progress_monitor"]
-        monitor.phase_start("Building Engine", None, 20)
-        monitor.phase_start("Timing", "Building Engine", 3)
-        assert all(monitor.step_complete("Building Engine", step) for step in range(20))
-        monitor.phase_finish("Building Engine")
-        return b"plan"
-
-    trt.answers["Builder.build_serialized_network"] = build
-    plan, lines = _compile(trt)
-    assert plan == b"plan"
-    assert lines == [
-        "TensorRT: Building Engine",
-        *(f"TensorRT: Building Engine {percent} %" for percent in range(10, 101, 10)),
-    ]
-
-
 def test_why_tensorrt_makes_no_engine_is_told_in_one_line() -> None:
     trt = RecordedTensorRt("10.16.1.11")
     lines: list[str] = []
@@ -199,7 +179,7 @@ def test_why_tensorrt_makes_no_engine_is_told_in_one_line() -> None:
 
     trt.answers["Builder.build_serialized_network"] = fail
     with pytest.raises(StepError) as refused:
-        compile_engine(trt, Path("bert.onnx"), JOB, said=said, say=lines.append)
+        compile_engine(trt, Path("bert.onnx"), JOB, said=said)
     errors = "; ".join(f"IBuilder::buildSerializedNetwork: Error {it}" for it in (1, 2, 3))
     assert str(refused.value) == f"TensorRT made no engine: {errors}"
     assert lines[-1] == "TensorRT: slow"

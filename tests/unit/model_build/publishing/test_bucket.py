@@ -164,17 +164,6 @@ def test_who_loses_a_race_for_the_manifest_is_content(s3: "FakeS3", built: Build
     assert s3.objects[MANIFEST] == {"Body": b"theirs"}
 
 
-def test_a_failed_part_publishes_nothing_and_leaves_nothing(s3: "FakeS3", built: Build) -> None:
-    def fail(asked: dict[str, Any]) -> None:
-        raise ClientError({"Error": {"Code": "SlowDown"}}, "UploadPart")
-
-    s3.before["UploadPart"] = fail
-    with pytest.raises(ClientError, match="SlowDown"):
-        _publish(s3, built)
-    assert s3.objects == {}
-    assert s3.unfinished == {}
-
-
 def test_a_refused_manifest_is_raised(s3: "FakeS3", built: Build) -> None:
     def refuse(asked: dict[str, Any]) -> None:
         raise ClientError({"Error": {"Code": "AccessDenied"}}, "PutObject")

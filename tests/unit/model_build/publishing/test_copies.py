@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from model_build import archive, model_config
+from model_build import model_config
 from model_build.build import Build
 from model_build.publishing.copies import numbered
 
@@ -68,11 +68,3 @@ def test_a_copys_folder_is_gone_after_the_block(built: Build) -> None:
         folder = copy.folder
     assert not folder.exists()
     assert built.folder.exists()
-
-
-def test_two_copies_of_one_name_are_the_same_bytes(built: Build, tmp_path: Path) -> None:
-    packed = []
-    for _ in range(2):
-        with numbered(built, "7") as copy, (tmp_path / "a").open("wb") as file:
-            packed.append(archive.pack(copy.folder, file))
-    assert packed[0] == packed[1]

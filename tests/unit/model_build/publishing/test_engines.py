@@ -12,6 +12,7 @@ from model_build.engines.accepted_results import BucketResults
 from model_build.engines.codebuild import CodeBuildGpu
 from model_build.engines.this_machine import ThisMachine
 from model_build.publishing import engines
+from model_build.publishing.manifests import delete_unused
 from platform_facts import ComputeCapability
 from tests.gpu_stand_in.driver_stand_in import DriverStandIn
 from tests.unit.model_build.engines.conftest import write_job, write_result
@@ -97,13 +98,12 @@ def test_an_engine_stays_while_an_archive_has_it(s3: FakeS3, tmp_path: Path) -> 
     shared, unused = (job.digest for job in jobs)
     s3.objects |= {
         f"{KEY}{name}.json": {"Body": json.dumps({"engines": {"m.plan": {"job": job}}}).encode()}
-        for name, job in {"a": shared, "b": shared}.items()
+        for name, job in {"a": shared, "b": unused}.items()
     }
     s3.objects[f"{KEY}before-engines.json"] = {"Body": b"{}"}
     s3.objects |= {f"{KEY}{it}.tar.gz": {"Body": b""} for it in ("a", "b", "before-engines")}
     s3.objects["somebody/else.json"] = {"Body": b"no manifest"}
-    assert engines.jobs_of(s3.client, "bucket", f"{KEY}a.json") == {shared}
-    deleted = engines.delete_unused(s3.client, "bucket", {shared, unused}, retired=[f"{KEY}b.json"])
+    deleted = delete_unused(s3.client, "bucket", [f"{KEY}b.json"])
     assert deleted[0] == f"engines/{unused}/result.json"  # the rest is no result without it
     assert len(deleted) == 3
     assert kept.fetch(shared, to=tmp_path / "shared")
@@ -111,5 +111,5 @@ def test_an_engine_stays_while_an_archive_has_it(s3: FakeS3, tmp_path: Path) -> 
 
 
 def test_without_engines_no_manifest_is_read(s3: FakeS3) -> None:
-    assert engines.delete_unused(s3.client, "bucket", set(), retired=[]) == []
+    assert delete_unused(s3.client, "bucket", []) == []
     assert s3.calls == []

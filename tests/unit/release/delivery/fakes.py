@@ -4,7 +4,6 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 
 from botocore.exceptions import ClientError
@@ -44,7 +43,7 @@ class FakeAws:
         self.endpoint: list[str] = []
         self.refuses: Exception | None = None
         self.built: list[dict[str, str]] = []
-        self.manifest = b'{"archive": {}}'
+        self.manifest = b'{"archive": {"checksum": ""}}'
         self.fails = ""
 
     def client(self, _: str) -> "FakeAws":
@@ -135,7 +134,7 @@ class FakeCdk:
         self.leaves: list[str] = []
         self.then: BaseException | None = None
 
-    def deploy(self, _: Path, *stacks: str) -> Result:
+    def deploy(self, _: Path, *stacks: str, **__: bool) -> Result:
         self._aws.has_stack = True
         return self._run("deploy", *stacks)
 
@@ -197,15 +196,3 @@ def moved_to(prefix: str) -> dict[str, Any]:
         },
     }
     return template
-
-
-class Catalog:
-    """A client of an endpoint whose catalog names `BEFORE`, and a single model."""
-
-    def __init__(self, **_: Any) -> None: ...
-
-    def models(self) -> list[str]:
-        return ["before", "single"]
-
-    def resolve(self, model: str) -> SimpleNamespace:
-        return SimpleNamespace(target_model=BEFORE if model == "before" else None)

@@ -1,12 +1,14 @@
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from release.delivery.assembly import Assembly
 
 MODELS = {"Resources": {"Bucket": {"Type": "AWS::S3::Bucket", "Properties": {}}}}
+HASH = "0a" * 32
 KEY = "text/cuda-25.09-sm86/minilm-0123456789ab.tar.gz"
 ASSETS = {"Fn::Sub": "assets-${AWS::AccountId}-${AWS::Region}"}
 TEXT = {
@@ -77,12 +79,12 @@ def test_an_assembly_names_its_endpoints(assembly: Assembly) -> None:
 
 def test_another_template_of_a_stack_is_uploaded_under_a_key_of_its_own(tmp_path: Path) -> None:
     url, own = "s3://assets-${AWS::AccountId}", "prod-text.template.json"
-    artifacts = {
+    artifacts: dict[str, Any] = {
         "prod-text": {
             "type": "aws:cdk:cloudformation:stack",
             "properties": {
                 "templateFile": own,
-                "stackTemplateAssetObjectUrl": f"{url}/0a.json",
+                "stackTemplateAssetObjectUrl": f"{url}/{HASH}.json",
                 "assumeRoleArn": "deploys",
             },
             "dependencies": ["prod-models", "prod-text.assets"],
@@ -94,40 +96,36 @@ def test_another_template_of_a_stack_is_uploaded_under_a_key_of_its_own(tmp_path
         },
         "prod-models": {"type": "aws:cdk:cloudformation:stack"},
     }
-    asset = {"bucketName": "assets-${AWS::AccountId}", "objectKey": "prod/0a.json"}
-    assets = {
-        "0a": {"source": {"path": own}, "destinations": {"here": asset}},
-        "0b": {"source": {"path": "asset.0b"}, "destinations": {}},
+    asset = {"bucketName": "assets-${AWS::AccountId}", "objectKey": f"prod/{HASH}.json"}
+    assets: dict[str, Any] = {
+        "version": "55.0.0",
+        "files": {
+            HASH: {"source": {"path": own}, "destinations": {"here": asset}},
+            "0b": {"source": {"path": "asset.0b"}, "destinations": {}},
+        },
     }
     for name, content in (
         ("manifest.json", {"version": "55.0.0", "artifacts": artifacts}),
-        ("prod-text.assets.json", {"version": "55.0.0", "files": assets}),
+        ("prod-text.assets.json", assets),
         (own, TEXT),
     ):
         (tmp_path / name).write_text(json.dumps(content))
+    (tmp_path / "asset.0b").write_text("source")
     before = {path: path.read_text() for path in tmp_path.iterdir()}
 
     with Assembly(tmp_path, "prod").with_template("prod-text", MODELS) as folder:
         manifest, listed, template = (
-            json.loads((folder / it).read_text())
-            for it in ("manifest.json", "prod-text.assets.json", own)
+            json.loads((folder / name).read_text())
+            for name in ("manifest.json", "prod-text.assets.json", own)
         )
         digest = hashlib.sha256((folder / own).read_bytes()).hexdigest()
+        assert (folder / "asset.0b").read_text() == "source"
     assert not folder.exists()
     assert template == MODELS
-    assert manifest["version"] == "55.0.0"
-    assert manifest["artifacts"] == {
-        "prod-text": {
-            "type": "aws:cdk:cloudformation:stack",
-            "properties": {
-                "templateFile": own,
-                "stackTemplateAssetObjectUrl": f"{url}/{digest}.json",
-                "assumeRoleArn": "deploys",
-            },
-            "dependencies": ["prod-text.assets"],
-        },
-        "prod-text.assets": artifacts["prod-text.assets"],
-    }
-    where = {"here": {**asset, "objectKey": f"prod/{digest}.json"}}
-    assert listed["files"] == {digest: {"source": {"path": own}, "destinations": where}}
+    properties = artifacts["prod-text"]["properties"]
+    properties["stackTemplateAssetObjectUrl"] = f"{url}/{digest}.json"
+    assert manifest["artifacts"] == artifacts
+    asset["objectKey"] = f"prod/{digest}.json"
+    assets["files"][digest] = assets["files"].pop(HASH)
+    assert listed == assets
     assert {path: path.read_text() for path in tmp_path.iterdir()} == before

@@ -4,9 +4,7 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
-import pytest
-
-from release.delivery.catalog_differences import Difference, Kind, differences, restore
+from release.delivery.catalog_differences import Difference, differences, restore
 from release.tree import Template
 
 if TYPE_CHECKING:
@@ -95,7 +93,6 @@ def test_a_value_that_is_no_entry_is_written_again() -> None:
 def test_a_version_that_the_entry_had_is_brought_back_by_a_rollback() -> None:
     ssm = FakeSsm(minilm=[(entry("b"), ""), (entry("a"), "Current archive, rolled back")])
     (difference,) = compared(ssm, entry("b"))
-    assert difference.kind is Kind.OTHER
     assert not difference.repairable
     assert difference.text == (
         "text/minilm: the catalog has version a instead of b, since 2026-11-22 03:02:00 UTC, by "
@@ -111,26 +108,17 @@ def test_a_version_that_the_entry_never_had_is_published() -> None:
     assert difference.command == publish
 
 
-@pytest.mark.parametrize(
-    ("description", "by_command"), [("Current archive of minilm, published", True), ("", False)]
-)
-def test_a_model_that_was_published_is_told_from_one_that_somebody_wrote(
-    description: str, by_command: bool
-) -> None:
-    (difference,) = compared(FakeSsm(minilm=[(entry("a"), description)]), None)
-    assert (difference.kind, difference.by_command) == (Kind.FOREIGN, by_command)
+def test_a_model_that_the_templates_do_not_have_can_be_deleted() -> None:
+    (difference,) = compared(FakeSsm(minilm=[(entry("a"), "")]), None)
+    assert difference.text.endswith("and the commit does not have this model")
+    assert not difference.repairable
     assert difference.command == f"aws ssm delete-parameter --name {NAME}"
-
-
-def test_a_value_that_is_no_entry_is_another_version() -> None:
-    ssm = FakeSsm(minilm=[(cast(Any, ["no entry"]), "")])
-    assert [it.kind for it in compared(ssm, entry("b"))] == [Kind.OTHER]
 
 
 def test_a_missing_entry_is_written_without_overwriting() -> None:
     ssm = FakeSsm()
     (difference,) = compared(ssm, entry("b"))
-    assert (difference.kind, difference.repairable) == (Kind.MISSING, True)
+    assert difference.repairable
     restore(cast("SSMClient", ssm), [difference])
     (put,) = ssm.put
     assert (put["Name"], json.loads(put["Value"])) == (NAME, entry("b"))

@@ -1,5 +1,4 @@
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,8 +8,8 @@ import pytest
 from release.checkouts import Clone
 from release.delivery import delivering
 from release.delivery.__main__ import main
-from release.delivery.deployment import Deployment
-from release.delivery.errors import NotDelivered
+from release.delivery.errors import DeliveredWrong, NotDelivered
+from release.preflight import capacity_errors
 from release.tree import CheckoutError
 from stage_record import Delivery, Outcome
 
@@ -53,6 +52,21 @@ def test_what_has_begun_meanwhile_is_looked_at_again_between_the_build_and_the_d
     assert history.calls == ["build", "refuse_superseded", "deploy", "verify"]
 
 
+@pytest.mark.parametrize("step", ["deploy", "verify"])
+def test_an_endpoint_without_capacity_is_reported_with_the_line_to_write(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, step: str
+) -> None:
+    for name in ("build", "deploy", "verify"):
+        monkeypatch.setattr(delivering, name, lambda *_: None)
+    monkeypatch.setattr(delivering, step, _raises(DeliveredWrong("prod-text: no capacity")))
+    monkeypatch.setattr(capacity_errors, "advice", lambda message, *_: [f"fix of {message}"])
+    deployment: Any = SimpleNamespace(assembly=SimpleNamespace(folder=tmp_path), session=None)
+    history: Any = Kept()
+    tree: Any = SimpleNamespace(models=Path())
+    with pytest.raises(DeliveredWrong, match="fix of prod-text: no capacity"):
+        delivering._put_in_place(deployment, history, tree)
+
+
 @pytest.mark.parametrize(("stage", "from_stage"), [("pord", None), ("prod", "pord")])
 def test_a_stage_that_is_not_there_is_said_before_what_is_not_committed(
     stage: str, from_stage: str | None, tmp_path: Path
@@ -61,27 +75,6 @@ def test_a_stage_that_is_not_there_is_said_before_what_is_not_committed(
     (tmp_path / "stages/prod.yaml").write_text("region: us-east-1\n")
     with pytest.raises(CheckoutError, match=r"no stage 'pord': did you mean prod\?"):
         delivering.deliver(Clone(tmp_path), stage, from_stage=from_stage)
-
-
-def test_a_rollback_that_cloudformation_would_refuse_is_neither_begun_nor_remembered(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def refuse(_: Deployment) -> None:
-        raise NotDelivered("roll forward")
-
-    @contextmanager
-    def given(*_: Any) -> Iterator[Any]:
-        yield SimpleNamespace(templates={}, models=tmp_path)
-
-    history = Kept()
-    monkeypatch.setattr(delivering, "_history", lambda *_: history)
-    monkeypatch.setattr(delivering, "_session", lambda *_: None)
-    monkeypatch.setattr(delivering, "synthesised", given)
-    monkeypatch.setattr(Clone, "checked_out", given)
-    monkeypatch.setattr(delivering, "refuse_lost_exports", refuse)
-    with pytest.raises(NotDelivered, match="roll forward"):
-        delivering.roll_back(Clone(tmp_path), "prod", to=None)
-    assert history.calls == []
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,11 @@
 """How a deploy ends."""
 
-from typing import Any
-
 import pytest
 
 from release.delivery.deploying import deploy
 from release.delivery.deployment import Deployment
 from release.delivery.errors import NotDelivered, RollbackFailed, Unfinished
-from tests.unit.release.delivery.fakes import EXPIRED, MODELS_STACK, FakeAws, FakeCdk
+from tests.unit.release.delivery.fakes import EXPIRED, FakeAws, FakeCdk
 
 
 def test_what_an_earlier_delivery_has_begun_is_waited_for_before_a_deploy(
@@ -84,27 +82,3 @@ def test_an_interrupted_deploy_is_unfinished_and_says_of_which_stacks(
     cli.then = KeyboardInterrupt()
     with pytest.raises(Unfinished, match=r"interrupted, and .* updating prod-models, prod-text,"):
         deploy(delivered)
-
-
-@pytest.mark.parametrize(
-    ("status", "template", "deployed"),
-    [
-        ("CREATE_COMPLETE", MODELS_STACK, True),
-        ("UPDATE_COMPLETE", MODELS_STACK, True),
-        ("UPDATE_COMPLETE", {}, False),
-        ("UPDATE_ROLLBACK_COMPLETE", MODELS_STACK, False),
-        ("ROLLBACK_COMPLETE", MODELS_STACK, False),
-    ],
-)
-def test_a_stack_is_deployed_where_its_template_is_and_has_succeeded(
-    aws: FakeAws, delivered: Deployment, status: str, template: dict[str, Any], deployed: bool
-) -> None:
-    aws.statuses, aws.template = [status], template
-    assert delivered.is_deployed("prod-models") is deployed
-
-
-def test_what_a_delivery_may_take_is_said(
-    delivered: Deployment, capsys: pytest.CaptureFixture[str]
-) -> None:
-    delivered.say_how_long()
-    assert capsys.readouterr().out == "    0 min  at most, all together\n"

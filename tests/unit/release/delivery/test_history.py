@@ -7,7 +7,7 @@ import pytest
 import stage_record
 from release.delivery.errors import NotDelivered
 from release.delivery.history import KEPT, History
-from stage_record import Event, Outcome
+from stage_record import Outcome
 from tests.unit.release.delivery.fakes import FakeSsm
 
 if TYPE_CHECKING:
@@ -20,14 +20,8 @@ def ssm() -> FakeSsm:
 
 
 @pytest.fixture
-def stack() -> list[str | None]:
-    """The id of the stack of models, which a test may change."""
-    return ["arn:models/1"]
-
-
-@pytest.fixture
-def history(ssm: FakeSsm, stack: list[str | None]) -> History:
-    return History(cast("SSMClient", ssm), "prod", models_stack=lambda: stack[0])
+def history(ssm: FakeSsm) -> History:
+    return other_laptop(ssm)
 
 
 def deliver(history: History, *commits: str, outcome: Outcome = Outcome.DELIVERED) -> None:
@@ -132,41 +126,6 @@ def test_the_same_commit_many_times_is_one_step(history: History) -> None:
     assert roll_back(history) == "a"
 
 
-def test_what_was_delivered_to_a_stage_that_was_destroyed_is_not_rolled_back_to(
-    history: History, stack: list[str | None]
-) -> None:
-    deliver(history, "a", "b")
-    stack[0] = None
-    assert history.deliveries() == []
-    history.begin("c")
-    stack[0] = "arn:models/2"  # which the delivery has made
-    history.end(Outcome.DELIVERED)
-    with pytest.raises(NotDelivered, match=r"has: c\. Check"):
-        history.target(None)
-    deliver(history, "d")
-    assert roll_back(history) == "c"
-
-
-def test_a_delivery_after_a_first_one_that_failed_ends_in_another_stack(
-    history: History, stack: list[str | None]
-) -> None:
-    deliver(history, "a", outcome=Outcome.FAILED)
-    history.begin("b")
-    stack[0] = "arn:models/2"  # the CLI replaces one that is ROLLBACK_COMPLETE
-    history.refuse_superseded()
-    history.end(Outcome.DELIVERED)
-    assert [(it.commit, it.outcome) for it in history.deliveries()] == [("b", Outcome.DELIVERED)]
-
-
-def test_a_record_that_names_no_stack_is_of_the_stage_as_it_is(
-    history: History, ssm: FakeSsm
-) -> None:
-    time = "2026-11-22T03:00:00+00:00"
-    entries = [{"commit": commit, "time": time, "outcome": "delivered"} for commit in ("a", "b")]
-    ssm.values = [json.dumps(entries)]
-    assert roll_back(history) == "a"
-
-
 def test_what_failed_does_not_serve_and_what_is_wrong_or_begun_may(history: History) -> None:
     deliver(history, "a")
     deliver(history, "b", outcome=Outcome.FAILED)
@@ -184,7 +143,7 @@ def served(history: History) -> str:
 
 
 def other_laptop(ssm: FakeSsm) -> History:
-    return History(cast("SSMClient", ssm), "prod", models_stack=lambda: "arn:models/1")
+    return History(cast("SSMClient", ssm), "prod")
 
 
 def listed(history: History) -> list[tuple[str, Outcome]]:
@@ -226,7 +185,7 @@ def test_a_delivery_that_was_killed_is_continued_by_its_own_commit_or_ends_by_it
     history.refuse_superseded()
     began = (datetime.now(UTC) - stage_record.LONGEST).isoformat()
     killed = {"commit": "b", "time": began, "outcome": "started"}
-    ssm.values = [json.dumps({"stack": None, "deliveries": [killed]})]
+    ssm.values = [json.dumps({"deliveries": [killed]})]
     other.begin("c")
 
 
@@ -277,37 +236,10 @@ def test_a_parameter_that_is_no_list_of_deliveries_lets_none_begin(
     assert ssm.values == ["9999"]
 
 
-def test_of_two_deliveries_that_end_at_the_same_time_both_ends_stay(
-    history: History, ssm: FakeSsm, stack: list[str | None]
+def test_a_delivery_whose_record_was_deleted_meanwhile_is_recorded(
+    history: History, ssm: FakeSsm
 ) -> None:
-    """A delivery that was taken over ends beside the one that took it over."""
-    other = History(cast("SSMClient", ssm), "prod", models_stack=lambda: stack[0])
     history.begin("a")
-    other.begin("b", take_over=True)
-    ssm.before_put.append(lambda: other.end(Outcome.DELIVERED))
-    history.end(Outcome.FAILED)
-    ends = [(past.commit, past.outcome) for past in history.deliveries()]
-    assert ends == [("a", Outcome.FAILED), ("b", Outcome.DELIVERED)]
-
-
-def test_a_parameter_that_was_deleted_is_read_from_the_stage_s_record(ssm: FakeSsm) -> None:
-    def event(commit: str | None, result: str) -> Event:
-        return Event(
-            stage="prod", action="deliver", who="", versions={}, commit=commit, result=result
-        )
-
-    events = [
-        event("c", "failed"),
-        event(None, "done"),
-        event("b", "changed by hand"),
-        event("a", "delivered"),
-    ]
-    history = History(
-        cast("SSMClient", ssm), "prod", models_stack=lambda: "arn:models/1", events=lambda: events
-    )
-    live = history.live()
-    assert live
-    assert (live.commit, live.outcome) == ("b", Outcome.WRONG)
-    assert history.target(None).commit == "a"
-    deliver(history, "d")
-    assert [past.commit for past in history.deliveries()] == ["a", "b", "d"]
+    ssm.values.append('{"deliveries": []}')
+    history.end(Outcome.DELIVERED)
+    assert listed(history) == [("a", Outcome.DELIVERED)]

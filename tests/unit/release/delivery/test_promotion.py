@@ -13,7 +13,7 @@ from botocore.response import StreamingBody
 
 from release.delivery.archive_bucket import ArchiveBucket, manifest_key
 from release.delivery.errors import NotDelivered
-from release.delivery.promotion import Promoted, promote
+from release.delivery.promotion import ABSENT, COPIED, PRESENT, promote
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -130,7 +130,7 @@ def buckets(s3: FakeS3) -> dict[str, Any]:
 
 
 def test_archive_and_manifest_are_copied(s3: FakeS3, buckets: dict[str, Any]) -> None:
-    assert promote(KEY, **buckets) is Promoted.COPIED
+    assert promote(KEY, **buckets) == COPIED
     assert s3.objects["prod", KEY] == ARCHIVE
     assert s3.objects["prod", manifest_key(KEY)] == manifest(ARCHIVE)
     assert s3.objects["prod", SOURCE] == b"its files"
@@ -140,12 +140,12 @@ def test_archive_and_manifest_are_copied(s3: FakeS3, buckets: dict[str, Any]) ->
 def test_what_is_there_already_is_left_alone(s3: FakeS3, buckets: dict[str, Any]) -> None:
     promote(KEY, **buckets)
     before = dict(s3.objects)
-    assert promote(KEY, **buckets) is Promoted.SAME
+    assert promote(KEY, **buckets) == PRESENT
     assert s3.objects == before
 
 
 def test_what_the_other_stage_does_not_have_is_built(buckets: dict[str, Any]) -> None:
-    assert promote("text/other.tar.gz", **buckets) is Promoted.ABSENT
+    assert promote("text/other.tar.gz", **buckets) == ABSENT
 
 
 def test_an_archive_that_this_stage_alone_has_needs_no_build(
@@ -153,7 +153,7 @@ def test_an_archive_that_this_stage_alone_has_needs_no_build(
 ) -> None:
     s3.objects["prod", "text/other.json"] = manifest(b"other")
     s3.objects["prod", "text/other.tar.gz"] = b"other"
-    assert promote("text/other.tar.gz", **buckets) is Promoted.SAME
+    assert promote("text/other.tar.gz", **buckets) == PRESENT
 
 
 def test_other_bytes_under_the_same_key_are_refused(s3: FakeS3, buckets: dict[str, Any]) -> None:
@@ -167,7 +167,7 @@ def test_a_copy_that_was_cut_off_after_the_archive_is_completed(
     s3: FakeS3, buckets: dict[str, Any]
 ) -> None:
     s3.objects["prod", KEY] = ARCHIVE
-    assert promote(KEY, **buckets) is Promoted.COPIED
+    assert promote(KEY, **buckets) == COPIED
     assert s3.objects["prod", manifest_key(KEY)] == manifest(ARCHIVE)
     assert s3.unfinished == {}
 
@@ -189,13 +189,14 @@ def test_a_copy_that_fails_leaves_no_part_behind(s3: FakeS3, buckets: dict[str, 
     assert ("prod", KEY) not in s3.objects
 
 
-def test_an_archive_of_a_builder_that_recorded_no_checksum_is_built(
+def test_an_archive_without_a_recorded_checksum_is_built_and_not_copied(
     s3: FakeS3, buckets: dict[str, Any]
 ) -> None:
-    earlier = json.loads(manifest(ARCHIVE))
-    del earlier["archive"]["checksum"]
-    s3.objects["dev", manifest_key(KEY)] = json.dumps(earlier).encode()
-    assert promote(KEY, **buckets) is Promoted.UNRECORDED
+    content = json.loads(manifest(ARCHIVE))
+    del content["archive"]["checksum"]
+    s3.objects["dev", manifest_key(KEY)] = json.dumps(content).encode()
+    assert promote(KEY, **buckets) == ABSENT
+    assert ("prod", KEY) not in s3.objects
 
 
 def test_an_archive_that_was_deleted_here_is_copied_again(
@@ -203,7 +204,7 @@ def test_an_archive_that_was_deleted_here_is_copied_again(
 ) -> None:
     promote(KEY, **buckets)
     del s3.objects["prod", KEY]
-    assert promote(KEY, **buckets) is Promoted.COPIED
+    assert promote(KEY, **buckets) == COPIED
     assert s3.objects["prod", KEY] == ARCHIVE
 
 

@@ -40,7 +40,7 @@ def ssm() -> FakeSsm:
 
 @pytest.fixture
 def history(ssm: FakeSsm) -> History:
-    return History(cast(Any, ssm), "prod", models_stack=lambda: "arn:models/1")
+    return History(cast(Any, ssm), "prod")
 
 
 def ended(s3: FakeS3) -> list[tuple[str, str]]:
@@ -106,7 +106,7 @@ def test_who_delivered_which_commit_is_recorded(
 def test_a_delivery_that_is_refused_while_another_is_in_progress_is_not_recorded(
     delivered: Deployment, history: History, s3: FakeS3, ssm: FakeSsm
 ) -> None:
-    other = History(cast(Any, ssm), "prod", models_stack=lambda: "arn:models/1")
+    other = History(cast(Any, ssm), "prod")
     other.begin("b" * 40)
     with (
         pytest.raises(NotDelivered, match="is in progress since"),

@@ -15,11 +15,8 @@ from endpoint_client import EndpointError
 from release.delivery import golden, smoke
 from release.delivery.errors import Unfinished
 from release.delivery.golden import Golden
-from release.stage_resources import StackEndpoint
 
-TEXT = StackEndpoint(name="prod-text", short_name="text", stack="prod-text", config="Config")
-VISION = StackEndpoint(name="prod-vision", short_name="vision", stack="prod-vision", config="It")
-DECLARED = {"text": {"a": "1"}, "vision": {"a": "1"}}
+ENDPOINTS = {"text": {"a": "1"}, "vision": {"a": "1"}}
 GIVEN = {"X": {"datatype": "FP32", "shape": [1, 1], "data": [7]}}
 
 
@@ -38,15 +35,14 @@ def asked(
     monkeypatch: pytest.MonkeyPatch, error: Exception, *, deadline: float = math.inf
 ) -> list[str]:
     client = FakeClient(threading.Barrier(2), error)
-    monkeypatch.setattr(smoke, "_clients", lambda *_: [(TEXT, client), (VISION, client)])
+    monkeypatch.setattr(smoke, "_client", lambda *_: client)
     monkeypatch.setattr(golden, "path_of", lambda _, model: Path(model))
     outputs = {"Y": {"shape": [1, 1], "data": [7]}}
     expected = Golden.model_validate({"inputs": GIVEN, "outputs": outputs})
     monkeypatch.setattr(Golden, "read", lambda _: expected)
     session = cast(boto3.Session, None)
-    return smoke.invoke_all(
-        session, "prod", [], Path("models"), declared=DECLARED, deadline=deadline
-    ).wrong
+    answers = smoke.invoke_all(session, "prod", ENDPOINTS, Path("models"), deadline=deadline)
+    return answers.wrong
 
 
 def test_endpoints_are_asked_side_by_side_and_told_in_order(
@@ -97,11 +93,9 @@ def test_a_model_without_a_file_is_named_and_one_with_inputs_alone_must_answer(
         (tmp_path / model / "tests").mkdir(parents=True)
         (tmp_path / model / golden.FILE).write_text(json.dumps({"inputs": {"X": GIVEN["X"]}}))
     client, models = Echo("broken"), {"answers": "1", "broken": "2", "unknown": "3"}
-    monkeypatch.setattr(smoke, "_clients", lambda *_: [(TEXT, client)])
+    monkeypatch.setattr(smoke, "_client", lambda *_: client)
     session = cast(boto3.Session, None)
-    answers = smoke.invoke_all(
-        session, "prod", [], tmp_path, declared={"text": models}, deadline=math.inf
-    )
+    answers = smoke.invoke_all(session, "prod", {"text": models}, tmp_path, deadline=math.inf)
     assert answers.not_invoked == ["prod-text/unknown"]
     assert answers.wrong == ["prod-text/broken 2: failed to load"]
     assert client.invoked == ["answers", "broken"]

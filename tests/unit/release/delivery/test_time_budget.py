@@ -9,14 +9,9 @@ def test_it_is_read_from_the_plan_in_the_assembly(tmp_path: Path) -> None:
     budget = {"rows": {"builds": 150, "the rest": 20}, "build_minutes": 145}
     (tmp_path / PLAN).write_text(json.dumps({"stage": "prod", "time_budget": budget}))
     read = TimeBudget.read(tmp_path)
-    assert read is not None
     assert read.build_minutes == 145
     assert read.lines() == [
         "  150 min  builds",
         "   20 min  the rest",
         "  170 min  at most, all together",
     ]
-
-
-def test_a_commit_from_before_has_none(tmp_path: Path) -> None:
-    assert TimeBudget.read(tmp_path) is None

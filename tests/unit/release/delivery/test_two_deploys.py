@@ -12,19 +12,18 @@ import pytest
 from botocore.exceptions import ClientError, NoCredentialsError
 
 from cdk_cli import Result
-from release.delivery import cdk, deploying, deployment, under_way
+from release.delivery import cdk, deploying, deployment
 from release.delivery.assembly import Assembly
 from release.delivery.deploying import deploy
 from release.delivery.deployment import Deployment
 from release.delivery.errors import DeliveredWrong, NotDelivered, RollbackFailed, Unfinished
-from release.delivery.stuck_rollback import StuckRollback
 from release.stage_resources import StackEndpoint
 from release.tree import Template
 from tests.unit.release.delivery.test_scaled_variants import template
 
 OLD, NEW = template(A="g5", scaled=("A",)), template(A="g6", scaled=("A",))
 WITHOUT = template(A="g5")
-TWICE = "prod-text is deployed twice: first variant A without scaling"
+TWICE = "prod-text: variant A: the stack is deployed twice, first without scaling"
 LEFT = (
     "prod-text: variant A may run without scaling, with the instances that it has, until the "
     "stage is delivered again"
@@ -41,7 +40,7 @@ class Stack:
         self.going_on: list[str] = []
         self.stuck: list[str] = []
 
-    def deploy(self, folder: Path, *_: str) -> Result:
+    def deploy(self, folder: Path, *_: str, **__: bool) -> Result:
         wanted = json.loads((folder / "prod-text.template.json").read_text())
         self.tried.append(wanted)
         if len(self.tried) in self.fails:
@@ -68,14 +67,12 @@ def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stack:
     monkeypatch.setattr(Assembly, "with_template", lambda *args: found.with_template(*args))
     monkeypatch.setattr(cdk, "deploy", found.deploy)
     for name in ("wait_for_stacks", "wait_for_endpoints"):
-        monkeypatch.setattr(under_way, name, lambda *_: None)
-    monkeypatch.setattr(under_way, "in_progress", lambda *_: found.going_on)
+        monkeypatch.setattr(deployment, name, lambda *_: None)
+    monkeypatch.setattr(deployment, "in_progress", lambda *_: found.going_on)
     monkeypatch.setattr(
-        under_way, "rollback_failed", lambda *_: found.stuck if len(found.tried) > 1 else []
+        deployment, "rollback_failed", lambda *_: found.stuck if len(found.tried) > 1 else []
     )
-    monkeypatch.setattr(
-        deployment, "stuck_rollback", lambda *asked: StuckRollback(asked[2], [], None)
-    )
+    monkeypatch.setattr(deployment, "stuck_rollback", lambda *_: "continue the rollback")
     monkeypatch.setattr(deployment, "newest_events", lambda *_: {})
     monkeypatch.setattr(deployment, "reasons_since", lambda *_: ["prod-text: no GPU"])
     monkeypatch.setattr(Deployment, "live", lambda *_: found.live)
@@ -142,7 +139,7 @@ def test_where_the_first_is_rolled_back_nothing_was_changed(
 def test_a_stack_that_has_its_new_template_scales_by_that(
     stack: Stack, delivered: Deployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def another_stack_fails(*where: Any) -> Result:
+    def another_stack_fails(*where: Any, **_: bool) -> Result:
         deployed = stack.deploy(*where)
         return Result(deployed.succeeded and len(stack.tried) != 2, ())
 
@@ -213,7 +210,7 @@ def test_a_stack_that_could_not_be_rolled_back_says_the_way_on_and_that_scaling_
     stack: Stack, delivered: Deployment
 ) -> None:
     stack.fails, stack.stuck = {2}, ["prod-text"]
-    with pytest.raises(RollbackFailed, match="continue-update-rollback") as failed:
+    with pytest.raises(RollbackFailed, match="continue the rollback") as failed:
         deploy(delivered)
     assert str(failed.value).splitlines()[-1].strip() == LEFT
     assert stack.tried == [WITHOUT, NEW]
@@ -224,9 +221,9 @@ def test_a_stack_that_could_not_be_brought_back_to_its_scaling_says_the_way_on(
 ) -> None:
     stack.fails = {2, 3}
     monkeypatch.setattr(
-        under_way, "rollback_failed", lambda *_: ["prod-text"] if len(stack.tried) == 3 else []
+        deployment, "rollback_failed", lambda *_: ["prod-text"] if len(stack.tried) == 3 else []
     )
-    with pytest.raises(RollbackFailed, match="continue-update-rollback"):
+    with pytest.raises(RollbackFailed, match="continue the rollback"):
         deploy(delivered)
 
 

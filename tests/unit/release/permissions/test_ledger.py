@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 import checked_yaml
-from release.permissions import NAMED, Place, Principal, by_name, filled, principals
+from release.permissions import NAMED, Principal, principals
 from release.permissions.markdown import render
-from release.permissions.names import filled_condition
+from tests.permission_names import Place, by_name, filled, filled_condition
 
 ROOT = Path(__file__).parents[4]
 PLACE = Place(region="eu-west-1", account="111122223333", stage="prod", endpoint="text")

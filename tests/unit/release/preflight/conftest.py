@@ -177,7 +177,7 @@ def endpoint_stack(
         resource = f"endpoint/{name}/variant/AllTraffic"
         of["Target"] = (
             "AWS::ApplicationAutoScaling::ScalableTarget",
-            {"ResourceId": resource, "MaxCapacity": most},
+            {"ResourceId": resource, "MinCapacity": 1, "MaxCapacity": most},
         )
     return of
 

@@ -109,27 +109,16 @@ def test_only_a_refusal_ends_with_1(
     assert command.main(["prod"]) == code
 
 
-@pytest.mark.parametrize(
-    ("note", "said"),
-    [("", "what was made is removed"), ("change set c is left", "change set c is left")],
-)
 def test_an_interrupt_is_one_clear_line_and_130(
-    clone: Clone,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    note: str,
-    said: str,
+    clone: Clone, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def interrupted(*_: object) -> None:
-        interrupt = KeyboardInterrupt()
-        if note:
-            interrupt.add_note(note)
-        raise interrupt
+        raise KeyboardInterrupt
 
     monkeypatch.chdir(clone.root)
     monkeypatch.setattr(command, "account_of", interrupted)
     assert command.main(["prod"]) == 130
-    assert capsys.readouterr().err == f"interrupted: {said}\n"
+    assert capsys.readouterr().err == "interrupted\n"
 
 
 def test_a_terminated_preflight_is_interrupted(
@@ -189,9 +178,6 @@ def test_credentials_that_aws_does_not_know_are_none(aws: Aws) -> None:
     aws.answers["sts.GetCallerIdentity"] = NoCredentialsError()
     with pytest.raises(NoCredentials):
         caller(aws.session)
-    arn = "arn:aws-cn:iam::111122223333:root"
-    aws.answers["sts.GetCallerIdentity"] = {"Account": "111122223333", "Arn": arn}
-    assert caller(aws.session).partition == "aws-cn"
 
 
 def check_in_a_delivery(
@@ -222,7 +208,7 @@ def test_a_delivery_goes_on_where_it_is_told_to_and_where_nothing_is_known(
     check_in_a_delivery(aws, monkeypatch, [FINDINGS[2]])
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line.startswith("!")] == ["! b: does not exist"]
-    assert lines[-1] == "? not known before the deploy: quotas (not allowed to ask (a:B))"
+    assert lines[-1] == "? not known before the deploy: c: not allowed to ask (a:B)"
 
 
 def test_a_delivery_without_credentials_is_none(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,9 +4,11 @@ import json
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from release.plan import PLAN
-from release.preflight import build_quotas, instance_quotas, lambda_quota
+from release.preflight import custom_resources
+from release.preflight import quotas as needed
 from release.preflight.findings import Verdict
 from release.preflight.fleets import peaks
 from tests.unit.release.preflight.conftest import (
@@ -100,14 +102,14 @@ def test_other_tags_start_nothing(make: MakeAccount, aws: Aws) -> None:
     tagged = endpoint_stack(count=2)
     for name in ("Model", "Config", "Endpoint"):
         tagged[name][1]["Tags"] = [{"Key": "team", "Value": "search"}]
-    assert peaks(make(prod_text=tagged))["ml.g5.xlarge"].starts is False
+    assert peaks(make(prod_text=tagged))["ml.g5.xlarge"].needed == 7
 
 
 def test_an_endpoint_that_does_not_change_starts_nothing(make: MakeAccount, aws: Aws) -> None:
     runs(aws, prod_text=("ml.g5.xlarge", 7))
     deployed(aws, {**endpoint_stack(count=2), "Other": ("AWS::SSM::Parameter", {"Name": "x"})})
     peak = peaks(make(prod_text=endpoint_stack(count=2)))["ml.g5.xlarge"]
-    assert (peak.needed, peak.starts) == (7, False)
+    assert (peak.running, peak.needed) == (7, 7)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +147,7 @@ def test_a_quota_below_the_peak_is_refused_with_the_command_that_asks_for_more(
     runs(aws)
     deployed(aws, None)
     allow(aws, {G5: 1, ALL: 20})
-    first, second = instance_quotas.check(make(prod_text=endpoint_stack(count=2, most=6)))
+    first, second = needed.check_instances(make(prod_text=endpoint_stack(count=2, most=6)))
     assert (first.subject, first.verdict) == (G5, REFUSED)
     assert first.fix == (
         "aws service-quotas request-service-quota-increase --service-code sagemaker "
@@ -158,7 +160,7 @@ def test_the_quota_of_all_endpoints_together_counts_too(make: MakeAccount, aws: 
     runs(aws, other=("ml.m5.xlarge", 9))
     deployed(aws, None)
     allow(aws, {G5: 5, ALL: 10})
-    first, second = instance_quotas.check(make(prod_text=endpoint_stack(count=2)))
+    first, second = needed.check_instances(make(prod_text=endpoint_stack(count=2)))
     assert (first.verdict, second.verdict) == (OK, REFUSED)
     assert "9 run, 11 at the peak" in second.message
 
@@ -167,7 +169,7 @@ def test_scaling_beyond_the_quota_is_said_and_not_refused(make: MakeAccount, aws
     runs(aws)
     deployed(aws, None)
     allow(aws, {G5: 4, ALL: 40})
-    first, _ = instance_quotas.check(make(prod_text=endpoint_stack(count=2, most=10)))
+    first, _ = needed.check_instances(make(prod_text=endpoint_stack(count=2, most=10)))
     assert first.verdict is OK
     assert "10 where scaling is at its most" in first.message
     assert "--desired-value 10" in first.fix
@@ -179,7 +181,7 @@ def test_what_runs_beyond_a_quota_does_not_hinder_a_deploy_that_starts_nothing(
     runs(aws, prod_text=("ml.g5.xlarge", 7))
     deployed(aws, endpoint_stack(count=2))
     allow(aws, {G5: 1, ALL: 40})
-    first, _ = instance_quotas.check(make(prod_text=endpoint_stack(count=2)))
+    first, _ = needed.check_instances(make(prod_text=endpoint_stack(count=2)))
     assert first.verdict is OK
 
 
@@ -189,7 +191,7 @@ def test_a_default_counts_where_the_account_has_no_value_of_its_own(
     runs(aws)
     deployed(aws, None)
     allow(aws, {ALL: 20}, {G5: 0, ALL: 4})
-    first, second = instance_quotas.check(make(prod_text=endpoint_stack(count=2)))
+    first, second = needed.check_instances(make(prod_text=endpoint_stack(count=2)))
     assert first.verdict is UNKNOWN  # nobody says that the account has no more
     assert "quota 0, AWS default" in first.message
     assert "--desired-value 2" in first.fix
@@ -202,13 +204,11 @@ def test_a_quota_that_is_not_there_or_may_not_be_read_is_unknown(
     runs(aws)
     deployed(aws, None)
     allow(aws, {ALL: 20})
-    first, _ = instance_quotas.check(make(prod_text=endpoint_stack()))
+    first, _ = needed.check_instances(make(prod_text=endpoint_stack()))
     assert (first.verdict, first.subject) == (UNKNOWN, G5)
     aws.answers["service-quotas.ListServiceQuotas"] = denied("servicequotas:ListServiceQuotas")
-    rows = list(instance_quotas.check(make(prod_text=endpoint_stack())))
-    assert [it.verdict for it in rows] == [UNKNOWN, UNKNOWN]
-    assert "not allowed to ask (servicequotas:ListServiceQuotas)" in rows[0].message
-    assert "2 at the peak" in rows[0].message
+    with pytest.raises(ClientError, match="ListServiceQuotas"):
+        list(needed.check_instances(make(prod_text=endpoint_stack())))
 
 
 def test_endpoints_that_fail_go_or_went_hold_no_instances(make: MakeAccount, aws: Aws) -> None:
@@ -233,7 +233,7 @@ def test_endpoints_that_fail_go_or_went_hold_no_instances(make: MakeAccount, aws
     aws.answers["sagemaker.DescribeEndpoint"] = described
     aws.answers["sagemaker.DescribeEndpointConfig"] = configured
     allow(aws, {G5: 9, ALL: 9})
-    rows = list(instance_quotas.check(make(prod_text=endpoint_stack(count=1))))
+    rows = list(needed.check_instances(make(prod_text=endpoint_stack(count=1))))
     assert "0 run" in rows[0].message
     assert [it.subject for it in rows if it.verdict is UNKNOWN] == ["lost"]
 
@@ -254,7 +254,7 @@ def test_an_endpoint_that_may_not_be_asked_is_said_and_the_others_count(
 
     aws.answers[f"sagemaker.{operation}"] = narrowed
     allow(aws, {G5: 9, ALL: 9})
-    first, _, lost = instance_quotas.check(make(prod_text=endpoint_stack(count=1)))
+    first, _, lost = needed.check_instances(make(prod_text=endpoint_stack(count=1)))
     assert "4 run, 5 at the peak" in first.message
     assert (lost.subject, lost.verdict) == ("another-team-s", UNKNOWN)
     assert lost.message == (
@@ -318,7 +318,7 @@ def test_no_gpu_builder_is_refused_where_an_engine_is_to_be_compiled(
     allow(aws, {GPU: 0, CPU: 1})
     account = make(prod_models=MODELS, prod_text={"A": archive("a"), "B": archive("b")})
     write_plan(account, a=["m/1/model.plan"], b=[])
-    gpu, cpu = build_quotas.check(account)
+    gpu, cpu = needed.check_builds(account)
     assert (gpu.subject, gpu.verdict) == (GPU, REFUSED)
     assert "models with engines to build: 1" in gpu.message
     assert (cpu.subject, cpu.verdict) == (CPU, OK)
@@ -330,23 +330,16 @@ def test_without_an_engine_no_gpu_builder_is_needed(make: MakeAccount, aws: Aws)
     allow(aws, {GPU: 0, CPU: 1})
     account = make(prod_models=MODELS, prod_text={"A": archive("a")})
     write_plan(account, a=[])
-    gpu, _ = build_quotas.check(account)
+    gpu, _ = needed.check_builds(account)
     assert gpu.verdict is OK
-
-
-def test_an_archive_of_a_commit_that_plans_no_engines_may_have_one(
-    make: MakeAccount, aws: Aws
-) -> None:
-    deployed(aws, None)
-    allow(aws, {GPU: 0, CPU: 1})
-    gpu, _ = build_quotas.check(make(prod_models=MODELS, prod_text={"A": archive("a")}))
-    assert gpu.verdict is REFUSED
 
 
 def test_a_default_alone_refuses_no_builds(make: MakeAccount, aws: Aws) -> None:
     deployed(aws, None)
     allow(aws, {GPU: 1}, {CPU: 0})
-    _, cpu = build_quotas.check(make(prod_models=MODELS, prod_text={"A": archive("a")}))
+    account = make(prod_models=MODELS, prod_text={"A": archive("a")})
+    write_plan(account, a=[])
+    _, cpu = needed.check_builds(account)
     assert cpu.verdict is UNKNOWN
     assert "quota 0, AWS default" in cpu.message
     assert "--desired-value 1" in cpu.fix
@@ -360,10 +353,11 @@ def test_more_builds_than_codebuild_takes_are_refused(
     deployed(aws, None)
     allow(aws, {GPU: 1, CPU: 2})
     models = {f"M{number}": archive(f"m{number}") for number in range(archives)}
-    _, cpu = build_quotas.check(make(prod_models=MODELS, prod_text=models))
+    account = make(prod_models=MODELS, prod_text=models)
+    write_plan(account, **{f"m{number}": [] for number in range(archives)})
+    _, cpu = needed.check_builds(account)
     assert cpu.verdict is verdict
     if verdict is REFUSED:
-        assert "and CodeBuild takes 12 at once, those that wait included" in cpu.message
         assert "--desired-value 3" in cpu.fix
 
 
@@ -393,11 +387,11 @@ def test_functions_of_all_stacks_run_side_by_side_two_for_each_custom_resource(
 ) -> None:
     deployed(aws, None)
     allow(aws, {FUNCTIONS: quota})
-    (row,) = lambda_quota.check(make(prod_text=chains(9, 4), prod_vision=chains(13, 4)))
+    (row,) = needed.check_functions(make(prod_text=chains(9, 4), prod_vision=chains(13, 4)))
     assert (row.subject, row.verdict) == (FUNCTIONS, verdict)
     assert "custom resources that start together: 8, with 16 executions" in row.message
     if verdict is REFUSED:
-        assert row.fix.endswith("--service-code lambda --quota-code L-0 --desired-value 1000")
+        assert row.fix.endswith("--service-code lambda --quota-code L-0 --desired-value 16")
 
 
 def test_custom_resources_that_do_not_change_are_not_called(make: MakeAccount, aws: Aws) -> None:
@@ -406,7 +400,7 @@ def test_custom_resources_that_do_not_change_are_not_called(make: MakeAccount, a
     aws.answers["cloudformation.ListStackResources"] = resources(C0="c")
     aws.answers["cloudformation.GetTemplate"] = {"TemplateBody": json.dumps(before)}
     allow(aws, {FUNCTIONS: 10})
-    (row,) = lambda_quota.check(make(prod_text=chains(8, 4)))
+    (row,) = needed.check_functions(make(prod_text=chains(8, 4)))
     assert "start together: 1, with 2 executions" in row.message
 
 
@@ -418,12 +412,14 @@ def test_a_custom_resource_waits_for_what_it_refers_to_through_others() -> None:
             "C1": {**custom(1), "DependsOn": "Endpoint"},
         }
     }
-    assert lambda_quota.starting_together(None, template) == 1
+    assert custom_resources.starting_together(None, template) == 1
 
 
 def test_projects_without_archives_need_no_builds(make: MakeAccount, aws: Aws) -> None:
     allow(aws, {GPU: 0, CPU: 0})
-    assert [it.verdict for it in build_quotas.check(make(prod_models=MODELS))] == [OK, OK]
+    account = make(prod_models=MODELS)
+    write_plan(account)
+    assert [finding.verdict for finding in needed.check_builds(account)] == [OK, OK]
 
 
 def test_archives_that_are_there_are_not_built(make: MakeAccount, aws: Aws) -> None:
@@ -438,6 +434,6 @@ def test_archives_that_are_there_are_not_built(make: MakeAccount, aws: Aws) -> N
     aws.answers["s3.HeadObject"] = head
     account = make(prod_models=MODELS, prod_text={"A": archive("a")})
     write_plan(account, a=[])
-    assert [it.verdict for it in build_quotas.check(account)] == [OK, OK]
+    assert [it.verdict for it in needed.check_builds(account)] == [OK, OK]
     aws.answers["s3.HeadObject"] = error("404", "Not Found", "HeadObject")
-    assert [it.verdict for it in build_quotas.check(account)] == [OK, REFUSED]
+    assert [it.verdict for it in needed.check_builds(account)] == [OK, REFUSED]

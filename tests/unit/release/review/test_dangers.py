@@ -1,7 +1,6 @@
 """Each danger, on templates of a few lines."""
 
 import copy
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -24,6 +23,8 @@ INSECURE = "if aws:SecureTransport Bool false"
 ADMINISTRATOR = "arn:aws:iam::aws:policy/AdministratorAccess"
 ANOTHER = "arn:aws:iam::999999999999:root"
 INVOCATION = {"Action": "lambda:InvokeFunction", "FunctionName": "f", "Principal": "*"}
+LOSES, TEXT = "loses the encryption with its key", '{"Fn::GetAtt": ["Key", "Arn"]}'
+DEFAULT = "BucketEncryption.ServerSideEncryptionConfiguration.ServerSideEncryptionByDefault"
 RENAMED = (
     "the endpoint prod-text becomes prod-texts: a new one is created, the old one is "
     "deleted, and clients that invoke it by that name fail"
@@ -41,22 +42,16 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
         [f"Role may now s3:PutObject on Bucket {PREFIX}"],
     ),
     "an action less": (put(*STATEMENT, "Action", ["s3:GetObject"]), []),
-    "a condition more": (put(*STATEMENT, "Condition", "Bool", {"aws:SecureTransport": "true"}), []),
-    "everything but one action": (
-        put(*STATEMENT, {"Effect": "Allow", "NotAction": "iam:*", "Resource": "*"}),
-        ["Role may now everything but iam:* on *"],
-    ),
-    "everything but one resource": (
-        put(*STATEMENT, {"Effect": "Allow", "Action": "s3:GetObject", "NotResource": "arn:x"}),
-        ["Role may now s3:GetObject on everything but arn:x"],
-    ),
     "a role without a policy becomes an administrator": (
         put("Unused", "ManagedPolicyArns", [ADMINISTRATOR]),
         [f"Unused may now act on everything that {ADMINISTRATOR} allows"],
     ),
     "another account may take the role on": (
         put(*TRUST, {"AWS": ANOTHER}),
-        [f"{ANOTHER} may now sts:AssumeRole on Role"],
+        [
+            f"{ANOTHER} may now sts:AssumeRole on Role",
+            "sagemaker.amazonaws.com may no longer sts:AssumeRole on Role",
+        ],
     ),
     "anyone may read under a condition": (
         put(*STATEMENTS, 0, "Effect", "Allow"),
@@ -75,11 +70,12 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
     ),
     "another key's place is taken by S3's own": (
         put(*ENCRYPTED, "ServerSideEncryptionByDefault", {"SSEAlgorithm": "AES256"}),
-        ["AWS::S3::Bucket prod-text/Bucket: loses its encryption with KMSMasterKeyID"],
+        [f"AWS::S3::Bucket prod-text/Bucket: {LOSES}: {DEFAULT}.KMSMasterKeyID: {TEXT} -> none"],
     ),
     "a bucket goes with its stack": (
         retain("Delete"),
-        ["AWS::S3::Bucket prod-text/Kept: no longer outlives its stack"],
+        ["AWS::S3::Bucket prod-text/Kept: no longer outlives its stack: "
+         "DeletionPolicy: Retain -> Delete"],
     ),
     "a network of the VPC is let in": (
         put("Group", "SecurityGroupIngress", {
@@ -90,23 +86,19 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
         put(*STATEMENT, "Resource", "*"),
         [f"Role may now s3:GetObject, s3:ListBucket on * {PREFIX}"],
     ),
-    "a condition less": (
-        drop(*STATEMENT, "Condition"),
-        ["Role may now s3:GetObject, s3:ListBucket on Bucket: the condition s3:prefix StringLike "
-         "text/* is removed"],
-    ),
     "anyone may take the role on": (put(*TRUST, "*"), ["anyone may sts:AssumeRole on Role"]),
     "encryption of a bucket goes": (
         drop("Bucket", "BucketEncryption"),
-        ["AWS::S3::Bucket prod-text/Bucket: loses its encryption with KMSMasterKeyID"],
+        [f"AWS::S3::Bucket prod-text/Bucket: {LOSES}: {DEFAULT}.KMSMasterKeyID: {TEXT} -> none"],
     ),
     "the key of a topic goes": (
         drop("Topic", "KmsMasterKeyId"),
-        ["AWS::SNS::Topic prod-text/Topic: loses its encryption with KmsMasterKeyId"],
+        [f"AWS::SNS::Topic prod-text/Topic: {LOSES}: KmsMasterKeyId: {TEXT} -> none"],
     ),
     "a bucket may be public": (
         put("Bucket", "PublicAccessBlockConfiguration", "BlockPublicPolicy", False),
-        ["AWS::S3::Bucket prod-text/Bucket: no longer blocks public access: BlockPublicPolicy"],
+        ["AWS::S3::Bucket prod-text/Bucket: no longer blocks public access: "
+         "PublicAccessBlockConfiguration.BlockPublicPolicy: true -> false"],
     ),
     "the internet is let in": (
         put("Group", "SecurityGroupIngress", [{"CidrIp": "0.0.0.0/0", "IpProtocol": "tcp"}]),
@@ -114,14 +106,21 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
     ),
     "out of the private network": (
         drop("Model", "VpcConfig"),
-        ["AWS::SageMaker::Model prod-text/Model: the instances leave the private network"],
+        ["AWS::SageMaker::Model prod-text/Model: the instances leave the private network: "
+         "VpcConfig.Subnets: a -> none"],
     ),
     "no rollback": (
         drop("Endpoint", "DeploymentConfig"),
-        ["prod-text: updates are rolled back by 0 alarms, before by 1"],
+        ["prod-text: updates are no longer rolled back by errors: 0 of 1 alarms are left"],
     ),
-    "an alarm goes": (drop("AllTrafficErrors"), ["prod-text loses the alarm Alarm-AllTraffic"]),
-    "an alarm of no variant goes": (drop("Quota"), ["prod-text loses the alarm Quota"]),
+    "an alarm goes": (
+        drop("AllTrafficErrors"),
+        ["AWS::CloudWatch::Alarm prod-text/Alarm-AllTraffic: the alarm is deleted"],
+    ),
+    "an alarm of no variant goes": (
+        drop("Quota"),
+        ["AWS::CloudWatch::Alarm prod-text/Quota: the alarm is deleted"],
+    ),
     "one instance": (
         put(*VARIANT, "InitialInstanceCount", 1),
         ["prod-text may run on 1 instance: when it fails, nothing answers"],
@@ -135,7 +134,7 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
     "a log deleted": (drop("Log"), ["AWS::Logs::LogGroup Log is deleted"]),
     "a bucket renamed": (
         put("Bucket", "BucketName", "models"),
-        ["AWS::S3::Bucket Bucket is replaced (BucketName changes)"],
+        ["AWS::S3::Bucket Bucket is replaced (BucketName changes) (and 1 more)"],
     ),
     "a model replaced, which is normal": (put(*VARIANT, "InstanceType", "ml.g5.2xlarge"), []),
 }  # fmt: skip
@@ -144,7 +143,7 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
 def _dangers(edit: Edit, *, production: bool = True) -> list[Danger]:
     after = copy.deepcopy(RESOURCES)
     edit(after)
-    file = replace(PROD, production=production)
+    file = PROD.model_copy(update={"production": production})
     return dangers(compared(RESOURCES, after, was=file, will_be=file))
 
 
@@ -158,7 +157,6 @@ def test_one_instance_is_enough_outside_production() -> None:
     assert _dangers(put(*VARIANT, "InitialInstanceCount", 1), production=False) == []
 
 
-TODAY = date(2026, 11, 1)
 ACKNOWLEDGED = """\
 acknowledged:
   - danger: KEY
@@ -181,7 +179,7 @@ def test_a_danger_is_acknowledged_until_a_day(
 ) -> None:
     (danger,) = _dangers(drop("Endpoint", "DeploymentConfig"))
     file.write_text(ACKNOWLEDGED.replace("KEY", danger.key))
-    found = read(tmp_path, TODAY).of(danger.key, date(*today))
+    found = read(tmp_path).of(danger.key, date(*today))
     assert (found.who if found else None) == by
 
 
@@ -189,25 +187,17 @@ def test_an_acknowledgement_is_of_one_danger(tmp_path: Path, file: Path) -> None
     (other,) = _dangers(drop("Endpoint", "DeploymentConfig"))
     file.write_text(ACKNOWLEDGED.replace("KEY", other.key))
     (danger,) = _dangers(drop("Quota"))
-    assert read(tmp_path, TODAY).of(danger.key, date(2026, 12, 1)) is None
-
-
-def test_nothing_is_acknowledged_for_longer_than_a_year(tmp_path: Path, file: Path) -> None:
-    file.write_text(ACKNOWLEDGED.replace("KEY", "a/b/c").replace("2026-12-01", "2099-01-01"))
-    with pytest.raises(checked_yaml.InvalidFile, match="write 2027-11-02 or earlier") as raised:
-        read(tmp_path, TODAY)
-    (problem,) = raised.value.problems
-    assert (problem.line, problem.key) == (5, "acknowledged.0.until")
+    assert read(tmp_path).of(danger.key, date(2026, 12, 1)) is None
 
 
 def test_without_a_file_nothing_is_acknowledged(tmp_path: Path) -> None:
-    assert read(tmp_path, TODAY) == Acknowledgements()
+    assert read(tmp_path) == Acknowledgements()
 
 
 def test_an_acknowledgement_says_who_why_and_until_when(tmp_path: Path, file: Path) -> None:
     file.write_text("acknowledged:\n  - danger: prod/lost_rollback/prod-text\n    who: Ada\n")
     with pytest.raises(checked_yaml.InvalidFile) as raised:
-        read(tmp_path, TODAY)
+        read(tmp_path)
     assert [problem.key for problem in raised.value.problems] == [
         "acknowledged.0.why",
         "acknowledged.0.until",

@@ -84,7 +84,7 @@ def test_a_new_stage_has_templates_on_one_side_alone(clone: Clone) -> None:
 
 def test_checkov_that_checked_nothing_has_no_results(clone: Clone) -> None:
     write(clone, ".venv-checkov/bin/checkov", "#!/bin/sh\necho '{\"passed\": 0}'\n")
-    assert template_findings(clone, {}, {}) == {}
+    assert template_findings(clone, {}, {TEXT: {}}) == {}
 
 
 def test_a_linter_that_fails_is_quoted(clone: Clone) -> None:
@@ -115,23 +115,15 @@ def test_models_of_both_trees_are_linted_by_the_linter_of_one(clone: Clone) -> N
     write(clone, "model_build/__main__.py", LINT.replace("LINTER", "head"))
     write(clone, "models/a/config.pbtxt", "new")
     with clone.checked_out("main") as base:
-        found = model_findings(base, base, clone)
+        found = model_findings(base, clone)
     assert found.fixed == ("model lint: models/a/config.pbtxt: old [base]",)
     assert found.new == ("model lint: models/a/config.pbtxt: new [base]",)
-
-
-def test_without_a_base_no_finding_in_a_model_is_new(clone: Clone) -> None:
-    write(clone, "model_build/__main__.py", LINT)
-    write(clone, "models/a/config.pbtxt", "old")
-    found = model_findings(clone, None, clone)
-    assert found.still == ("model lint: models/a/config.pbtxt: old [LINTER]",)
-    assert found.new == ()
 
 
 def test_a_model_linter_that_fails_is_named(clone: Clone) -> None:
     (clone.root / "model_build" / "__main__.py").unlink()
     with pytest.raises(LinterFailed):
-        model_findings(clone, None, clone)
+        model_findings(clone, clone)
 
 
 def test_templates_that_are_the_same_are_not_linted(clone: Clone) -> None:

@@ -81,7 +81,7 @@ def hostile(text: str) -> Report:
         notes=(text,),
         not_judged=(text,),
         stages=(stage, replace(stage, stacks=(), dangers=(), notes=())),
-        failed=(Gap(text, f"{text}\n{text}"),),
+        gaps=(Gap(text, f"{text}\n{text}"),),
         findings=FindingsChange(new=(text,), fixed=(), still=()),
     )
 
@@ -108,10 +108,10 @@ def test_a_review_that_is_longer_than_a_comment_says_so_and_keeps_what_comes_fir
         Danger(f"{number}", f"danger {number} " * 200, rule="rule", stage="prod")
         for number in range(100)
     )
-    long = replace(REPORT, failed=(gap,), dangers=dangers)
+    long = replace(REPORT, gaps=(gap,), dangers=dangers)
     text = markdown.render(long)
     assert len(text) < 65_536
-    assert text.startswith("# not everything was reviewed, 101 dangers, 1 acknowledged, ")
+    assert text.startswith("# not everything was reviewed (prod), 101 dangers, 1 acknowledged, ")
     assert "the reason" in text
     assert "- 62 more in review.json\n" in text
     assert text.endswith("**More than a comment holds is left out here: it is in review.json.**\n")
@@ -150,7 +150,7 @@ def test_any_report_fits_a_comment(text: str, many: int, folded: bool) -> None:
             notes=report.notes * many,
             not_judged=report.not_judged * many,
             dangers=dangers,
-            failed=report.failed * many,
+            gaps=report.gaps * many,
         )
     )
     assert len(text) <= 65_536

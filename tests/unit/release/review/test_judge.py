@@ -9,7 +9,6 @@ import pytest
 from release.checkouts import Clone
 from release.review.__main__ import main
 from release.review.dangers.danger import digest
-from release.review.judge import other_versions
 from tests.unit.release.conftest import commit
 from tests.unit.release.review.conftest import APP, write
 from tests.unit.release.review.resources import RESOURCES
@@ -168,13 +167,6 @@ def test_templates_that_no_rule_can_read_are_a_gap_and_no_silence(clone: Clone) 
     assert "- **prod**: the review failed: " in (
         (clone.root / "review.out" / "review.md").read_text()
     )
-
-
-def test_packages_of_other_versions_than_the_base_pins_are_named(clone: Clone) -> None:
-    write(clone, "requirements.txt", "# comment\nPyYAML==1.0\n    # via x\nno-such-package==1\n")
-    assert other_versions(clone).startswith("PyYAML==1.0, and ")
-    write(clone, "requirements.txt", 'PyYAML==1.0 ; python_version < "3"\npytest>=1 \\\n')
-    assert other_versions(clone) == ""
 
 
 def test_no_two_texts_of_a_danger_have_one_key() -> None:

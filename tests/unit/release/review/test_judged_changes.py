@@ -2,7 +2,6 @@
 
 import copy
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,11 @@ from tests.unit.release.review.edits import PROD, Edit, add, compared, drop, put
 from tests.unit.release.review.resources import RESOURCES
 
 OTHER = "999999999999"
+TENSOR = '{"name": "VECTOR", "datatype": "FP32", "shape": [384]}'
+ENTRY = (
+    '{"model": "minilm", "version": "1", "signature": '
+    f'{{"inputs": [], "outputs": [{TENSOR}], "max_batch_size": 1}}}}'
+)
 
 
 def arn(service: str, name: str, account: str = OTHER) -> str:
@@ -71,7 +75,8 @@ def base() -> dict[str, Any]:
     """Return the resources of a stack that has what the changes below take away."""
     resources = copy.deepcopy(RESOURCES)
     endpoint = resources["Endpoint"]["Properties"]
-    endpoint["DeploymentConfig"] |= {
+    endpoint["DeploymentConfig"] = {
+        "AutoRollbackConfiguration": {"Alarms": [{"AlarmName": {"Ref": "Latency"}}]},
         "BlueGreenUpdatePolicy": {
             "TerminationWaitInSeconds": 300,
             "TrafficRoutingConfiguration": {
@@ -79,7 +84,7 @@ def base() -> dict[str, Any]:
                 "CanarySize": {"Type": "CAPACITY_PERCENT", "Value": 10},
                 "WaitIntervalInSeconds": 600,
             },
-        }
+        },
     }
     resources["Config"]["Properties"]["DataCaptureConfig"] = {
         "EnableCapture": True,
@@ -89,6 +94,11 @@ def base() -> dict[str, Any]:
         "KmsKeyId": {"Fn::GetAtt": ["Key", "Arn"]},
     }
     resources["Group"]["Properties"]["SecurityGroupEgress"] = [{"CidrIp": "10.0.0.0/16"}]
+    resources["Model"]["Properties"]["VpcConfig"]["Subnets"] = ["a", "b"]
+    resources["Entry"]["Properties"]["Value"] = ENTRY
+    resources["Endpoint"]["DependsOn"] = ["Guard"]
+    trust = resources["Unused"]["Properties"]["AssumeRolePolicyDocument"]["Statement"]
+    trust["Condition"] = {"StringEquals": {"aws:SourceAccount": "111111111111"}}
     return resources | {
         "Key": {
             "Type": "AWS::KMS::Key",
@@ -120,7 +130,7 @@ def base() -> dict[str, Any]:
             "Type": "AWS::CodeBuild::Project",
             "Properties": {
                 "ServiceRole": {"Fn::GetAtt": ["BuildRole", "Arn"]},
-                "Environment": {"Image": "public.ecr.aws/docker/library/python:3.11"},
+                "Environment": {"Image": "public.ecr.aws/docker/library/python@sha256:1"},
                 "Source": {"BuildSpec": "phases:\n  - make\n"},
             },
         },
@@ -132,7 +142,30 @@ def base() -> dict[str, Any]:
             },
         },
         "Latency": alarm(),
-        "Guard": {"Type": "Custom::TritonUpdateGuard", "Properties": {"Endpoint": "prod-text"}},
+        "Topics": {
+            "Type": "AWS::SNS::TopicPolicy",
+            "Properties": {"Topics": [{"Ref": "Topic"}], "PolicyDocument": {"Statement": [
+                statement("sns:Publish", Principal={"Service": "cloudwatch.amazonaws.com"}),
+                {"Effect": "Deny", "Action": "sns:Publish", "NotResource": ["a"],
+                 "Principal": "*"},
+            ]}},
+        },
+        "Policies": {
+            "Type": "AWS::ApplicationAutoScaling::ScalingPolicy",
+            "Properties": {"TargetTrackingScalingPolicyConfiguration": {
+                "TargetValue": 100, "ScaleOutCooldown": 60,
+                "PredefinedMetricSpecification": {
+                    "PredefinedMetricType": "SageMakerVariantInvocationsPerInstance"}}},
+        },
+        "Archive": {
+            "Type": "Custom::TritonModel",
+            "Properties": {"Bucket": {"Ref": "Bucket"}, "Model": "minilm", "Target": "cpu",
+                           "Digest": "1"},
+        },
+        "Guard": {
+            "Type": "Custom::TritonUpdateGuard",
+            "Properties": {"Endpoint": "prod-text", "Archives": ["minilm-1.tar.gz"]},
+        },
         "Check": {"Type": "Custom::TritonUpdateCheck", "Properties": {"Endpoint": "prod-text"}},
     }  # fmt: skip
 
@@ -141,10 +174,10 @@ def review(edit: Edit, **file: Any) -> tuple[list[str], str]:
     """Return rule and message of each danger, and all that is said beside them."""
     before, after = base(), base()
     edit(after)
-    comparison = compared(before, after, will_be=replace(PROD, **file))
+    comparison = compared(before, after, will_be=PROD.model_copy(update=file))
     text = [
         *(endpoint.sentence for endpoint in endpoint_changes(comparison)),
-        *notes(comparison, []),
+        *notes(comparison),
         *map(str, cost_changes(comparison)),
     ]  # fmt: skip
     return [
@@ -228,11 +261,11 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     "a canary becomes steps without a wait": (
         put(*ROUTING, LINEAR),
         "lost_rollback: prod-text: traffic moves to new instances in 0 s, before 600 s: less than "
-        "the 60 s that the rollback alarms look at",
+        "the 180 s that the rollback alarms look at",
     ),
     "a canary becomes a rolling update without a wait": (
         put("Endpoint", "DeploymentConfig", {
-            "AutoRollbackConfiguration": {"Alarms": [{"AlarmName": "errors"}]},
+            "AutoRollbackConfiguration": {"Alarms": [{"AlarmName": {"Ref": "Latency"}}]},
             "RollingUpdatePolicy": {
                 "MaximumBatchSize": {"Type": "CAPACITY_PERCENT", "Value": 50},
                 "WaitIntervalInSeconds": 0,
@@ -262,7 +295,7 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     "scaling out is suspended": (
         put("Scaling", "SuspendedState", {"DynamicScalingOutSuspended": True}),
         "lost_safeguards: AWS::ApplicationAutoScaling::ScalableTarget prod-text/Scaling: scaling "
-        "is suspended: DynamicScalingOutSuspended",
+        "is suspended: SuspendedState.DynamicScalingOutSuspended: none -> true",
     ),
     # access
     "a function runs as another role, which may do more": (
@@ -349,7 +382,8 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     "people may log in": (
         put(*VARIANT, "EnableSSMAccess", True),
         "lost_safeguards: AWS::SageMaker::EndpointConfig prod-text/Config: people may log in to "
-        "instances through Systems Manager (AllTraffic)",
+        "instances through Systems Manager: ProductionVariants.EnableSSMAccess of AllTraffic: "
+        "none -> true",
     ),
     "a build runs what it downloads": (
         put("Build", "Source", "BuildSpec", "phases:\n  - make\n  - curl x.example | sh\n"),
@@ -390,7 +424,104 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     ),
     "another metric": (
         put("Latency", "MetricName", "Other"),
-        "the alarm is weaker: MetricName is another",
+        "the alarm watches something else: MetricName: ModelLatency -> Other",
+    ),
+    "a condition that a request without the key meets, too": (
+        put("Unused", "AssumeRolePolicyDocument", "Statement", "Condition",
+            {"StringEqualsIfExists": {"aws:SourceAccount": "111111111111"}}),
+        "widened_access: lambda.amazonaws.com may now sts:AssumeRole on Unused: the condition "
+        "changes: aws:SourceAccount StringEquals 111111111111 -> aws:SourceAccount "
+        "StringEqualsIfExists 111111111111",
+    ),
+    "a denial leaves one resource more out": (
+        put("Topics", "PolicyDocument", "Statement", 1, "NotResource", ["a", "b"]),
+        "widened_access: anyone is no longer forbidden to sns:Publish on b",
+    ),
+    "a service may not use what it used": (
+        drop("Topics", "PolicyDocument", "Statement", 0),
+        "lost_service_access: cloudwatch.amazonaws.com may no longer sns:Publish on Topic",
+    ),
+    "one address of the internet is let in": (
+        put("Group", "SecurityGroupIngress", [{"CidrIp": "8.8.8.8/32"}, {"CidrIp": "10.0.0.0/8"}]),
+        "public_exposure: AWS::EC2::SecurityGroup prod-text/Group: the security group lets in "
+        "8.8.8.8/32 of the internet",
+    ),
+    "one zone alone": (
+        put("Model", "VpcConfig", "Subnets", ["a"]),
+        "low_minimum: AWS::SageMaker::Model prod-text/Model: the instances are in one zone alone: "
+        "VpcConfig.Subnets: a, b -> a",
+    ),
+    "an image without its digest": (
+        put("Build", "Environment", "Image", "public.ecr.aws/docker/library/python:latest"),
+        "lost_pins: AWS::CodeBuild::Project prod-text/Build: builds in any image of a tag: "
+        "Environment.Image: public.ecr.aws/docker/library/python@sha256:1 -> "
+        "public.ecr.aws/docker/library/python:latest",
+    ),
+    "packages without their hashes": (
+        put("Build", "Source", "BuildSpec", "phases:\n  - pip install --requirement r.txt\n"),
+        "build_downloads: AWS::CodeBuild::Project prod-text/Build: the build runs: - pip install",
+    ),
+    "builds that are not logged": (
+        put("Build", "LogsConfig", {"CloudWatchLogs": {"Status": "DISABLED"}}),
+        "lost_records: AWS::CodeBuild::Project prod-text/Build: builds are no longer logged: "
+        "LogsConfig.CloudWatchLogs.Status: none -> DISABLED",
+    ),
+    "a key that AWS manages": (
+        put("Topic", "KmsMasterKeyId", "alias/aws/sns"),
+        "encryption_removed: AWS::SNS::Topic prod-text/Topic: loses the encryption with its key: "
+        "KmsMasterKeyId: Key -> alias/aws/sns",
+    ),
+    "a bucket that anyone may read": (
+        put("Bucket", "AccessControl", "PublicRead"),
+        "public_exposure: AWS::S3::Bucket prod-text/Bucket: lets anyone read the bucket",
+    ),
+    "earlier versions of objects are deleted": (
+        put("Bucket", "LifecycleConfiguration", {"Rules": [
+            {"Status": "Enabled", "NoncurrentVersionExpiration": {"NoncurrentDays": 1}}]}),
+        "expiring_objects: AWS::S3::Bucket prod-text/Bucket: objects (all) are deleted as earlier "
+        "versions 1 days after",
+    ),
+    "a function that cannot run": (
+        put("Function", "ReservedConcurrentExecutions", 0),
+        "lost_safeguards: AWS::Lambda::Function prod-text/Function: can no longer run",
+    ),
+    "models out of another bucket, by its name": (
+        put("Archive", "Bucket", "theirs"),
+        "foreign_origins: Custom::TritonModel prod-text/Archive: Bucket names the bucket theirs",
+    ),
+    "an index of packages": (
+        put("Build", "Environment", "EnvironmentVariables", [
+            {"Name": "PIP_EXTRA_INDEX_URL", "Value": "https://pypi.example.com/simple"}]),
+        "Environment.EnvironmentVariables.PIP_EXTRA_INDEX_URL.Value names the host "
+        "pypi.example.com",
+    ),
+    "the endpoint does not wait for its guard": (
+        lambda resources: resources["Endpoint"].update(DependsOn=[]),
+        "lost_safeguards: prod-text: DependsOn: Guard gone",
+    ),
+    "the guard looks for no archive": (
+        put("Guard", "Archives", []),
+        "lost_safeguards: Custom::TritonUpdateGuard prod-text/Guard: updates no longer wait for "
+        "the archives of minilm",
+    ),
+    "clients ask for an output that is gone": (
+        put("Entry", "Value", ENTRY.replace('"VECTOR"', '"OTHER"')),
+        "broken_clients: clients of minilm on prod-text fail: output VECTOR is gone",
+    ),
+    "steps in which a variant hardly grows": (
+        put("Policies", "TargetTrackingScalingPolicyConfiguration", "ScaleOutCooldown", 7200),
+        "lost_scaling: AWS::ApplicationAutoScaling::ScalingPolicy prod-text/Policies: "
+        "ScaleOutCooldown of InvocationsPerInstance: 60 -> 7200 s",
+    ),
+    "a network reaches another service": (
+        add(More={"Type": "AWS::EC2::VPCEndpoint", "Properties": {
+            "ServiceName": "com.amazonaws.us-east-1.dynamodb"}}),
+        "internet_routes: AWS::EC2::VPCEndpoint prod-text/More: the network reaches "
+        "com.amazonaws.us-east-1.dynamodb, in any account: it has no policy",
+    ),
+    "credentials that do not expire": (
+        add(Access={"Type": "AWS::IAM::AccessKey", "Properties": {"UserName": "ci"}}),
+        "lost_safeguards: AWS::IAM::AccessKey prod-text/Access: gives somebody credentials that",
     ),
     "a mean in place of the maximum": (
         put("Latency", "Statistic", "Minimum"),
@@ -445,6 +576,15 @@ NOTED: dict[str, tuple[Edit, str]] = {
         put("Model", "PrimaryContainer", "Image", "tritonserver:24.01-py3"),
         "Triton 25.09 -> 24.01, an older release",
     ),
+    "a variable of a build": (
+        put("Build", "Environment", "EnvironmentVariables", [{"Name": "JOBS", "Value": "2"}]),
+        "variable JOBS: none -> 2",
+    ),
+    "somebody else who is notified": (
+        add(Mail={"Type": "AWS::SNS::Subscription", "Properties": {
+            "Protocol": "email", "Endpoint": "b@example.com", "TopicArn": {"Ref": "Topic"}}}),
+        "email b@example.com is notified of Topic",
+    ),
     "a budget": (lambda _: None, "max_monthly_usd none -> 90,000"),
 }  # fmt: skip
 
@@ -490,7 +630,8 @@ HARMLESS: dict[str, Edit] = {
     ]),
     "a VPC endpoint's policy is narrower": put(
         "Gateway", "PolicyDocument", "Statement", 0, "Resource", "arn:aws:s3:::models/*"),
-    "a network of ours is let in": put("Group", "SecurityGroupIngress", [{"CidrIp": "10.0.0.0/8"}]),
+    "a network of ours is let in": put("Group", "SecurityGroupIngress", [
+        {"CidrIp": "10.0.0.0/8"}, {"CidrIp": "172.16.0.0/12"}]),
     "a slower canary": put(*ROUTING, "WaitIntervalInSeconds", 1200),
     "a canary of more": put(*ROUTING, "CanarySize", "Value", 20),
     "in steps, with time": put(*ROUTING, {**LINEAR, "WaitIntervalInSeconds": 300}),
@@ -502,7 +643,7 @@ HARMLESS: dict[str, Edit] = {
     "another hour": put(*ACTIONS, 0, "Schedule", "cron(0 7 ? * * *)"),
     "on weekdays": put(*ACTIONS, 0, "Schedule", "cron(0 6 ? * MON-FRI *)"),
     "another tag of the same image": put(
-        "Build", "Environment", "Image", "public.ecr.aws/docker/library/python:3.12"),
+        "Build", "Environment", "Image", "public.ecr.aws/docker/library/python@sha256:2"),
     "the stage's own account": put(
         "Latency", "AlarmActions", [arn("sns", "topic", account="111111111111")]),
     "a variable": put("Model", "PrimaryContainer", "Environment", {"THREADS": "2"}),
@@ -514,6 +655,22 @@ HARMLESS: dict[str, Edit] = {
     "other code of a function": put("Function", "Code", "S3Key", "b.zip"),
     "a timeout": put("Function", "Timeout", 30),
     "a build's command": put("Build", "Source", "BuildSpec", "phases:\n  - make all\n"),
+    "an alarm that rolls back is renamed": together(
+        lambda resources: resources.update(NewLatency=resources.pop("Latency")),
+        put("Endpoint", "DeploymentConfig", "AutoRollbackConfiguration", "Alarms",
+            [{"AlarmName": {"Ref": "NewLatency"}}]),
+    ),
+    "steps without a wait": put(
+        "Policies", "TargetTrackingScalingPolicyConfiguration", "ScaleOutCooldown", 0),
+    "a scalable target is renamed": lambda resources: resources.update(
+        NewScaling=resources.pop("Scaling")),
+    "a topic lets fewer alarms publish": put(
+        "Topics", "PolicyDocument", "Statement", 0, "Condition",
+        {"StringEquals": {"aws:SourceAccount": "111111111111"}}),
+    "a pattern for a value of its own": put(
+        *STATEMENT, "Condition", {"StringEquals": {"s3:prefix": "text/a"}}),
+    "another name of an alarm": put("Latency", "AlarmName", "slow"),
+    "an instance less": put(*VARIANT, "InitialInstanceCount", 3),
     "a role that is new and may do little": add(
         New=role(statement("s3:GetObject", "arn:aws:s3:::m/*"))),
 }  # fmt: skip
@@ -603,3 +760,13 @@ def test_sequences_over_several_instances_are_a_danger(
         f"minilm of prod-text batches sequences, whose requests go to up to {counts[1]} instances: "
         "each has a part of their state"
     ]
+
+
+def test_access_to_a_resource_that_is_renamed_is_no_new_one() -> None:
+    before, after = base(), base()
+    for resources, name in ((before, "Function"), (after, "Renamed")):
+        resources[name] = resources.pop("Function")
+        put(*STATEMENT, "Resource", {"Fn::GetAtt": [name, "Arn"]})(resources)
+    assert dangers(compared(before, after)) == []
+    put("Renamed", "Timeout", 900)(after)
+    assert [danger.rule for danger in dangers(compared(before, after))] == ["widened_access"]

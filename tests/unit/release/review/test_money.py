@@ -5,31 +5,29 @@ from typing import Any
 
 import pytest
 
-from release.review.endpoints import DeclaredEndpoint, DeclaredVariant
+from release.review.endpoints import DeclaredEndpoint
 from release.review.money import HOURS, Cost, cost_of
-from release.review.schedules import limits
+from release.schedules import weekly_limits
+from release.stage_resources import StackVariant
 
 
-def variant(instance_type: str = "ml.g5.xlarge", **scaling: Any) -> DeclaredVariant:
+def variant(instance_type: str = "ml.g5.xlarge", **scaling: Any) -> StackVariant:
     """A variant of 2 to 10 instances, unless a scalable target says otherwise."""
-    return DeclaredVariant(
+    return StackVariant(
         name=instance_type,
         instance_types=(instance_type,),
-        weight=1,
         mode="MultiModel",
         initial=3,
-        **limits({"MinCapacity": 2, "MaxCapacity": 10, **scaling})._asdict(),
+        **weekly_limits({"MinCapacity": 2, "MaxCapacity": 10, **scaling})._asdict(),
         scaled=True,
-        target=None,
     )
 
 
-def endpoint(*variants: DeclaredVariant) -> DeclaredEndpoint:
+def endpoint(*variants: StackVariant) -> DeclaredEndpoint:
     return DeclaredEndpoint(
         name="prod-text",
         release="25.09",
         rollback_alarms=0,
-        alarms=(),
         variants={it.name: it for it in variants},
     )
 

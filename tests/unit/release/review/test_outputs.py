@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from release.review.endpoint_changes import EndpointChange
 from release.review.findings import NOTHING, FindingsChange, compare
 from release.review.model_changes import ModelChange
 from release.review.money import Cost, CostChange
-from release.review.output_files import as_json
+from release.review.output_files import as_json, conclude
 from release.review.report import Gap, Report
 from release.review.stage_review import StageReview
 from release.review.summary import summary
@@ -109,10 +110,13 @@ def test_the_summary_has_the_cost_of_the_change(
 
 
 def test_what_matters_comes_first() -> None:
-    text = markdown.render(replace(REPORT, notes=("a file",), failed=(Gap("dev", "no base"),)))
+    text = markdown.render(replace(REPORT, notes=("a file",), gaps=(Gap("dev", "no base"),)))
     order = [
-        *("# not everything was reviewed, 1 danger", "Review against main", "- **dev**: no base"),
-        *("## Dangers", "## Endpoints that change", "**breaking for clients of minilm"),
+        *(
+            "# not everything was reviewed (dev), 1 danger",
+            "Review against main",
+            "- **dev**: no base",
+        ),
         *("## Also", "## New findings", "<details>"),
     ]
     assert [text.index(part) for part in order] == sorted(text.index(part) for part in order)
@@ -200,8 +204,8 @@ def test_findings_of_all_stages_are_together() -> None:
 
 
 def test_json_has_everything() -> None:
-    content = json.loads(as_json(replace(REPORT, failed=(Gap("dev", "no base"),))))
-    assert (content["complete"], content["failed"]) == (
+    content = json.loads(as_json(replace(REPORT, gaps=(Gap("dev", "no base"),))))
+    assert (content["complete"], content["gaps"]) == (
         False,
         [{"what": "dev", "reason": "no base"}],
     )
@@ -214,17 +218,14 @@ def test_json_has_everything() -> None:
     assert stage["stacks"][0]["changes"][0]["properties"] == ["Value"]
 
 
-def test_without_a_base_nothing_is_a_danger_and_the_reason_is_there() -> None:
-    alone = replace(STAGE, no_base="there is no commit x", dangers=())
-    text = markdown.render(Report(base="x", stages=(alone,), findings=REPORT.findings))
-    assert "- **prod, its base**: there is no commit x\n" in text
-    assert "\nNot compared, and no danger looked for: prod\n" in text
-    assert text.startswith("# not everything was reviewed\n")
-    assert "## Danger" not in text
+def test_half_of_a_character_in_a_template_is_written_as_its_escape(tmp_path: Path) -> None:
+    conclude(replace(REPORT, notes=("a \ud800",)), tmp_path)
+    assert "- a \\ud800\n" in (tmp_path / "review.md").read_text()
+    assert json.loads((tmp_path / "review.json").read_text())["notes"] == ["a \ud800"]
 
 
 def test_the_lines_of_what_could_not_be_reviewed_are_shown() -> None:
-    failed = replace(REPORT, failed=(Gap("dev", "SF2: <Role>\nthe templates are in x"),))
+    failed = replace(REPORT, gaps=(Gap("dev", "SF2: <Role>\nthe templates are in x"),))
     assert "- **dev**: SF2: \\<Role>\n  the templates are in x\n" in markdown.render(failed)
 
 

@@ -1,7 +1,6 @@
 """What a reviewer is told of each endpoint and stack, without having to acknowledge it."""
 
 import copy
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -29,15 +28,13 @@ def summary(after: dict[str, Any], before: dict[str, Any] = RESOURCES) -> list[s
     return [item for item in text.split("; ") if not item.startswith("models:")]
 
 
-def note(
-    before: dict[str, Any], after: dict[str, Any], *models: ModelChange, **templates: Any
-) -> str:
+def note(before: dict[str, Any], after: dict[str, Any], **templates: Any) -> str:
     """Return the sentence about a stack without an endpoint, with these resources."""
     sides: list[dict[str, Template]] = [
         {STACK: {"Resources": side, **{key: value[number] for key, value in templates.items()}}}
         for number, side in enumerate((before, after))
     ]
-    (line,) = notes(Comparison("prod", sides[0], sides[1], FILE, FILE), models)
+    (line,) = notes(Comparison("prod", sides[0], sides[1], FILE, FILE))
     return line
 
 
@@ -75,6 +72,15 @@ def test_of_a_long_value_the_part_that_differs_is_shown() -> None:
 
 def test_an_unchanged_endpoint_is_not_described() -> None:
     assert summary(RESOURCES) == ["no change"]
+
+
+def test_a_sentence_names_no_model_that_does_not_change() -> None:
+    models = [
+        ModelChange(endpoint="prod-text", model="minilm", state="unchanged"),
+        ModelChange(endpoint="prod-text", model="bert", state="rebuilt", because=("a", "b", "c")),
+    ]
+    (endpoint,) = endpoint_changes(compared(RESOURCES, changed("Log", RetentionInDays=60)), models)
+    assert endpoint.sentence.endswith("; models: bert rebuilt (3 files)")
 
 
 def test_a_variant_is_described_in_the_field_s_words() -> None:
@@ -157,22 +163,15 @@ def builders() -> tuple[dict[str, Any], dict[str, Any]]:
     return before, after
 
 
-def test_what_the_builder_s_change_leaves_as_it_is() -> None:
-    kept = ModelChange(endpoint="prod-text", model="minilm", state="unchanged")
-    line = note(*builders(), kept, replace(kept, model="bert", state="rebuilt"))
-    assert "and minilm stays as it is; if it would make other archives of them, raise" in line
-    assert "BUILD_FORMAT" in line
-
-
-def test_a_builder_that_builds_everything_anew_asks_for_nothing() -> None:
-    line = note(*builders(), ModelChange(endpoint="prod-text", model="bert", state="rebuilt"))
-    assert "every model is built by it" in line
-    assert "BUILD_FORMAT" not in line
+def test_a_change_of_the_builder_s_code_says_what_is_built_again() -> None:
+    assert note(*builders()).startswith(
+        "**prod-models**: It: the code that builds models changes: "
+    )
 
 
 def test_a_stack_that_leaves_the_app_stays() -> None:
     comparison = Comparison("prod", {STACK: {"Resources": builders()[0]}}, {}, FILE, FILE)
-    assert list(notes(comparison, [])) == [
+    assert list(notes(comparison)) == [
         "**prod-models**: no longer in the app; its stack stays until it is deleted"
     ]
 
@@ -181,22 +180,22 @@ def test_a_new_stack_of_much_is_counted() -> None:
     kinds = ("SNS::Topic", "SQS::Queue", "S3::Bucket", "KMS::Key", "Logs::LogGroup")
     many = {str(kind): {"Type": f"AWS::{kind}", "Properties": {}} for kind in kinds}
     comparison = Comparison("prod", {}, {STACK: {"Resources": many}}, FILE, FILE)
-    assert list(notes(comparison, [])) == ["**prod-models**: new, 5 resources created"]
+    assert list(notes(comparison)) == ["**prod-models**: new, 5 resources created"]
 
 
 def test_a_stage_that_becomes_production() -> None:
     text = {"prod-text": {"Resources": RESOURCES}}
-    before = replace(FILE, production=False)
-    assert list(notes(Comparison("prod", text, text, before, FILE), [])) == [
+    before = FILE.model_copy(update={"production": False})
+    assert list(notes(Comparison("prod", text, text, before, FILE))) == [
         "**prod**: becomes production"
     ]
 
 
 def test_a_budget_that_changes_and_one_that_cannot_be_held() -> None:
-    unpriced = replace(FILE, region="eu-west-1", max_monthly_usd=500)
+    unpriced = FILE.model_copy(update={"region": "eu-west-1", "max_monthly_usd": 500})
     text = {"prod-text": {"Resources": RESOURCES}}
-    was = replace(unpriced, max_monthly_usd=None)
-    assert list(notes(Comparison("prod", text, text, was, unpriced), [])) == [
+    was = unpriced.model_copy(update={"max_monthly_usd": None})
+    assert list(notes(Comparison("prod", text, text, was, unpriced))) == [
         "**prod**: max_monthly_usd none -> 500",
         "**prod**: what is not priced is not held against max_monthly_usd: ml.g5.xlarge in "
         "eu-west-1 has no price: the table has prices of us-east-1 alone",

@@ -405,7 +405,7 @@ CASES = [
         {CONFIG: {"[ 2 ]": "[ 4 ]"}},
         [
             "twice/config.pbtxt:3:49: has 4 features, 1/xgboost.json has 2: write [ 2 ] "
-            "[fil_settings]",
+            "[fil_features]",
         ],
     ),
     Case(
@@ -418,7 +418,7 @@ CASES = [
         },
         [
             "twice/config.pbtxt:3:49: has 2 features, 1/model.txt has 4: write [ 4 ] "
-            "[fil_settings]",
+            "[fil_features]",
         ],
     ),
     # dali_tensors

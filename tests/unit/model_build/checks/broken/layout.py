@@ -275,7 +275,7 @@ CASES = [
         {"twice/1/model.bin": None},
         [
             "twice/1/model.bin: is missing: OpenVINO reads the weights of model.xml from it "
-            "[version_files]",
+            "[openvino_weights]",
         ],
     ),
     Case(

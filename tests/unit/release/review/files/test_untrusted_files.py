@@ -8,8 +8,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from release.review.files.file_review import compare_files
+from release.review.files.kinds import kind_of
 from release.review.files.model_configuration import uses_sequence_batching
 from release.review.files.readers import LARGEST, MOST_ALIASES
+from release.review.files.unread_files import deleted, unjudged
 from tests.unit.release.review.files.repository import base
 
 READ = [
@@ -121,3 +123,8 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "model" / "part").mkdir(parents=True)
     (tmp_path / "model" / "part" / "config.pbtxt").symlink_to(tmp_path / "elsewhere")
     assert not uses_sequence_batching(tmp_path / "model")
+
+
+def test_every_file_of_this_repository_that_is_compared_by_field_can_be_read() -> None:
+    described = (path for path in base() if kind_of(path).describe not in (None, unjudged, deleted))
+    assert max(len(base()[path]) for path in described) * 2 < LARGEST

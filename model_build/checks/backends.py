@@ -1,0 +1,99 @@
+"""Every model has a backend that its release and target have."""
+
+import platform_facts
+from model_build.findings import Problems
+from model_build.formats import BACKENDS
+from model_build.model_config import PLATFORM_BACKENDS
+from model_build.repository import Model, Repository
+from model_build.source import ModelSource
+from model_build.target import BuildTarget
+
+_PRECISIONS = ("FP32", "FP16", "INT8", "BF16")
+
+
+def known_backends(model: Model) -> Problems:
+    """`backend` is one that the images have, or `platform` names one; they do not disagree."""
+    config = model.config
+    offer = "write one of " + ", ".join(f'backend: "{name}"' for name in sorted(BACKENDS))
+    if config.backend == "ensemble" or (config.ensemble_scheduling.step and not config.platform):
+        yield (
+            model.at("backend" if config.backend else "ensemble_scheduling"),
+            'write platform: "ensemble" (SageMaker\'s front end looks for exactly that and does '
+            "not see other spellings)",
+        )
+    elif not config.backend and not config.platform:
+        yield model.at(), f"names no backend: {offer}"
+    elif config.platform and config.platform not in PLATFORM_BACKENDS:
+        yield (
+            model.at("platform"),
+            f'"{config.platform}" is not a platform of Triton: remove it and {offer}',
+        )
+    elif config.backend and config.backend not in BACKENDS:
+        yield (
+            model.at("backend"),
+            f'"{config.backend}" is not a backend that SageMaker\'s Triton has: {offer}',
+        )
+    elif (
+        config.backend and config.platform and PLATFORM_BACKENDS[config.platform] != config.backend
+    ):
+        yield (
+            model.at("platform"),
+            f'platform "{config.platform}" is not of backend "{config.backend}": remove platform',
+        )
+
+
+def release_backends(release: platform_facts.Release, model: Model) -> Problems:
+    """Every model's backend is in the release's image (platform_facts/releases.toml)."""
+    if model.backend in BACKENDS and model.backend not in release.backends:
+        last = platform_facts.backend(model.backend).last_release
+        yield (
+            model.at("backend" if model.config.backend else "platform"),
+            f"Triton {release.name} has no {model.backend} backend; {last} was the last with it: "
+            "export the model as ONNX, or choose an older release",
+        )
+
+
+def target_backends(source: ModelSource, target: BuildTarget) -> Problems:
+    """The models that no recipe makes another file for run on the target as they are.
+
+    A TensorRT plan needs a GPU. Source: server docs/customization_guide/build.md, whose list of
+    backends "available for a non-GPU / CPU-only build" has no tensorrt. It has no dali either, but
+    DALI computes on CPUs too, and what AWS's CPU images carry is documented nowhere.
+    """
+    made = {path.partition("/")[0] for path, step in source.files.items() if step.backend}
+    release = platform_facts.release(target.release)
+    for name, model in Repository.read(source.folder).models.items():
+        if name in made:
+            continue
+        yield from release_backends(release, model)
+        if model.backend == "tensorrt" and target.processor == "cpu":
+            yield (
+                model.at("backend" if model.config.backend else "platform"),
+                "a TensorRT plan runs on GPUs only: serve it on an instance_type with a GPU, such "
+                "as ml.g5.xlarge, or write a recipe that makes ONNX of it where there is none",
+            )
+
+
+def execution_accelerators(model: Model) -> Problems:
+    """`optimization.execution_accelerators` names what the model's backend can use.
+
+    Sources: onnxruntime_backend README (Optimization), tensorflow_backend README.
+    """
+    chosen = model.config.optimization.execution_accelerators
+    known = BACKENDS[model.backend].accelerators if model.backend in BACKENDS else {}
+    for kind in ("gpu_execution_accelerator", "cpu_execution_accelerator"):
+        for index, accelerator in enumerate(getattr(chosen, kind)):
+            if accelerator.name in known.get(kind, ()):
+                precision = accelerator.parameters.get("precision_mode")
+                if precision is not None and precision not in _PRECISIONS:
+                    yield (
+                        model.at("optimization", "execution_accelerators", kind, index),
+                        f'precision_mode is "{precision}": write {", ".join(_PRECISIONS)}',
+                    )
+                continue
+            offer = ", ".join(known.get(kind, ())) or "none: remove it"
+            yield (
+                model.at("optimization", "execution_accelerators", kind, index),
+                f'"{accelerator.name}" is not a {kind} of the {model.backend} backend; it has '
+                f"{offer}",
+            )

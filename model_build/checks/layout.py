@@ -1,0 +1,124 @@
+"""Directories, names and versions are where Triton and SageMaker look for them."""
+
+import os
+import re
+
+from model_build import digest
+from model_build.findings import Problems
+from model_build.formats import BACKENDS
+from model_build.repository import CONFIG, Model, Repository
+
+_PLAIN = re.compile(r"[A-Za-z0-9_.-]+")
+_NEARLY = re.compile(r"(?:v|version)?[-_. ]?[0-9][0-9.]*", re.IGNORECASE)
+
+
+def archive_root(repository: Repository) -> Problems:
+    """A config.pbtxt lies in a model directory, not beside it and not below one.
+
+    Triton polls the directories at the top of the repository; SageMaker's `serve` ends the
+    container where config.pbtxt is at the archive's root.
+    """
+    if (repository.folder / CONFIG).is_file():
+        yield (
+            repository.file(CONFIG),
+            "lies at the root of the archive: move it and its version folders into a folder of "
+            "the model's name",
+        )
+    for path in sorted(repository.folder.glob(f"*/*/{CONFIG}")):
+        below = path.relative_to(repository.folder)
+        if below.parts[0] not in repository.models and not below.parts[0].startswith("."):
+            yield (
+                repository.file(*below.parts),
+                f"is one folder too deep for Triton: move {below.parts[1]}/ up, out of "
+                f"{below.parts[0]}/",
+            )
+
+
+def no_links(repository: Repository) -> Problems:
+    """Nothing is a symbolic link: its target may change, or lie outside, unseen by the digest."""
+    for path in sorted(repository.folder.rglob("*")):
+        relative = path.relative_to(repository.folder)
+        if path.is_symlink() and not digest.is_ignored(relative):
+            yield repository.file(*relative.parts), "is a symbolic link: put the file itself there"
+
+
+def one_entry(repository: Repository) -> Problems:
+    """One model, or several of which exactly one is an ensemble.
+
+    SageMaker gives Triton one name for an archive. Triton's front end maps it to the directory
+    whose config.pbtxt says `platform: "ensemble"`, and without one to whichever directory the file
+    system lists last.
+    """
+    models = repository.models
+    ensembles = [model.name for model in models.values() if model.is_ensemble]
+    if not models:
+        yield repository.file(), f"has no model: add a folder with a {CONFIG}"
+    elif len(models) > 1 and len(ensembles) != 1:
+        listed = f"{len(ensembles)} ensembles ({', '.join(ensembles)})"
+        yield (
+            repository.file(),
+            f"{len(models)} models and {listed if ensembles else 'no ensemble'}: an archive of "
+            'several models needs exactly one with platform: "ensemble", which is the one served',
+        )
+
+
+def model_names(model: Model) -> Problems:
+    """`name` in config.pbtxt is the directory's name, or is left out.
+
+    Triton refuses a model whose configured name differs from its directory, and the local one never
+    ends loading some names with blanks and quotes.
+    """
+    if not _PLAIN.fullmatch(model.name):
+        yield model.file(), "call the folder by letters, digits, . _ and - alone"
+    if model.config.name and model.config.name != model.name:
+        yield (
+            model.at("name"),
+            f'name is "{model.config.name}", the directory is {model.name}: write '
+            f'name: "{model.name}"',
+        )
+
+
+def version_folders(model: Model) -> Problems:
+    """A version folder's name is a number from 1 up, without leading zeros.
+
+    Triton skips folders that do not begin with a digit, and ones that begin with a zero
+    (docs/user_guide/model_repository.md), so that a folder `v1` is silently no version.
+    """
+    for path in sorted(model.directory.iterdir()):
+        wrong = not re.fullmatch("[1-9][0-9]*", path.name) and _NEARLY.fullmatch(path.name)
+        if path.is_dir() and wrong and not digest.is_ignored(path.relative_to(model.directory)):
+            number = re.sub("[^0-9].*", "", path.name.lower().lstrip("version-_. ")).lstrip("0")
+            yield (
+                model.file(path.name),
+                f"is not a version for Triton: call the folder {number or 1}",
+            )
+
+
+def version_policies(model: Model) -> Problems:
+    """`version_policy` names versions that are there, and at least one."""
+    policy = model.config.version_policy
+    place = model.at("version_policy")
+    match policy.WhichOneof("policy_choice"):
+        case "latest" if policy.latest.num_versions == 0:
+            yield place, "serves the latest 0 versions: write num_versions: 1"
+        case "specific" if not policy.specific.versions:
+            yield place, "serves no version: name some, or remove version_policy"
+        case "specific":
+            for version in policy.specific.versions:
+                if model.versions and str(version) not in model.versions:
+                    known = ", ".join(model.versions)
+                    yield place, f"there is no version {version}: write one of {known}"
+
+
+def version_files(model: Model) -> Problems:
+    """Each model but an ensemble has a version folder, and each holds its backend's file."""
+    if model.backend not in BACKENDS:
+        return
+    file = BACKENDS[model.backend].file_of(model.config)
+    if not model.versions and (model.directory / "1").is_dir():
+        yield model.file("1"), f"is empty: put {file} there"
+    elif not model.versions:
+        yield model.file(), f"has no version: add a folder 1/ with {file}"
+    for version in model.versions:
+        if not os.path.exists(model.directory / version / file):
+            yield model.file(version, file), f"is missing: the {model.backend} backend opens it"

@@ -1,1 +1,0 @@
-"""What model files say of themselves, read without the frameworks that wrote them."""

@@ -1,0 +1,111 @@
+"""A recipe's steps fit what people wrote."""
+
+import re
+from pathlib import Path
+
+import checked_yaml
+from model_build.export.pip import missing_hashes
+from model_build.export.step import RecipeStep
+from model_build.export.weights import FolderWeights, RandomWeights
+from model_build.findings import Place, Problems
+from model_build.formats.python import PythonPackages
+from model_build.formats.python.imports import unmet_imports
+from model_build.recipe import FILE, Copy
+from model_build.repository import CONFIG, Repository
+from model_build.source import ModelSource
+
+_PACKAGES = {
+    **{
+        module: re.compile(rf"{module}([-_.].*)?", re.IGNORECASE)
+        for module in (
+            *("catboost", "lightgbm", "numba", "onnxruntime", "pandas", "polars", "requests"),
+            *("safetensors", "scipy", "sentencepiece", "tensorflow", "tiktoken", "tokenizers"),
+            *("torch", "torchvision", "transformers", "xgboost"),
+        )
+    },
+    "PIL": re.compile("pillow(-simd)?", re.IGNORECASE),
+    "cv2": re.compile("opencv-.*", re.IGNORECASE),
+    "sklearn": re.compile("scikit-learn", re.IGNORECASE),
+    "yaml": re.compile("pyyaml", re.IGNORECASE),
+}
+"""Module -> the packages on PyPI that have it, such as tensorflow-cpu. Other modules may be in any
+package: a build, which has installed them, finds those that are missing."""
+
+
+def recipe_meets_files(source: ModelSource, repository: Repository) -> Problems:
+    """A recipe's files go into model directories, for their backends, made of what is there."""
+
+    def place(*keys: str) -> Place:
+        return Place(repository.file(FILE).path, checked_yaml.line_of(source.folder / FILE, *keys))
+
+    weights = source.recipe.weights
+    if isinstance(weights, FolderWeights) and not Path(weights.path).is_absolute():
+        for name in weights.files:
+            if not (source.folder / weights.path / name).is_file():
+                yield (
+                    place("weights", "path"),
+                    f"weights.path: {weights.path}/{name} does not exist: add it, or write another "
+                    "folder",
+                )
+    for keys, file, step in source.steps():
+        directory = file.partition("/")[0]
+        model = repository.models.get(directory)
+        if model is None:
+            known = ", ".join(sorted(repository.models)) or "none"
+            yield (
+                place(*keys, file),
+                f"{file}: {directory} is not a model directory; there are: {known}",
+            )
+        else:
+            if keys == ("files",) and step.backend not in (None, model.backend):
+                yield (  # an alternative brings its own backend
+                    place(*keys, file),
+                    f"{file}: `to: {step.to}` makes a file for the {step.backend} backend, "
+                    f"{directory}/{CONFIG} names {model.backend}",
+                )
+            for inner, message in step.problems(file, model):
+                yield place(*keys, file, *inner), f"{file}: {message}"
+        if missing := _missing_source(step, source):
+            yield place(*keys, file), f"{file}: {missing}"
+
+
+def _missing_source(step: RecipeStep, source: ModelSource) -> str | None:
+    weights = source.recipe.weights
+    if isinstance(step, Copy) and weights is not None and not isinstance(weights, RandomWeights):
+        if step.weights in weights.files:
+            return None
+        known = ", ".join(sorted(weights.files))
+        return f"{step.weights} is none of the recipe's weights: write one of {known}"
+    for key, file in step.files_beside().items():
+        if not (source.folder / file).is_file():
+            return f"{key} {file} does not exist: add it beside the recipe, or write another path"
+    return None
+
+
+def recipe_imports(source: ModelSource, repository: Repository) -> Problems:
+    """As `python_imports`; with a step that packs packages, of modules whose package is known."""
+    packed: dict[str, set[str]] = {}
+    for _, file, step in source.steps():
+        if isinstance(step, PythonPackages):
+            requirements = source.folder / step.requirements
+            if requirements.is_file():
+                text = requirements.read_text(encoding="utf-8")
+                names = set(re.findall(r"^([A-Za-z0-9][\w.-]*)", text, re.M))
+                packed.setdefault(file.partition("/")[0], set()).update(names)
+    for name, model in repository.models.items():
+        for imported, place, message in unmet_imports(model):
+            packages = _PACKAGES.get(imported.module)
+            may_be_packed = name in packed and (
+                packages is None or any(map(packages.fullmatch, packed[name]))
+            )
+            if not may_be_packed:
+                yield place, message
+
+
+def hashed_packages(source: ModelSource, repository: Repository) -> Problems:
+    """Every requirement of a step has a hash: builds install nothing else."""
+    del repository  # requirements are beside the recipe
+    steps = (step for _, _, step in source.steps() if step.pins)
+    for file in sorted({source.folder / getattr(step, str(step.pins)) for step in steps}):
+        if file.is_file():
+            yield from missing_hashes(file)

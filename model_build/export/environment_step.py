@@ -1,0 +1,33 @@
+"""A step whose source runs with packages of its own."""
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+from model_build.export import environments
+from model_build.export.step import RecipeStep, StepContext
+from model_build.recipe_values import InnerPath, Source
+
+
+class EnvironmentStep(RecipeStep):
+    """An export by the script `worker`, with the packages of the file `environment`."""
+
+    beside: ClassVar[tuple[str, ...]] = ("source", "environment")
+    pins: ClassVar[str] = "environment"
+    worker: ClassVar[Path]
+    source: Source
+    environment: InnerPath
+
+    def run(self, to: Path, context: StepContext, **order: Any) -> None:
+        """Have the worker write the file `to`. Raises `BuildError` when the source fails."""
+        environments.run_in(
+            context.model_folder / self.environment,
+            self.worker,
+            {
+                "source": str((context.model_folder / self.source).absolute()),
+                "weights": str(context.weights) if context.weights else None,
+                "seed": context.seed,
+                "to": str(to),
+                **order,
+            },
+            progress=context.progress,
+        )

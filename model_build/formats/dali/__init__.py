@@ -1,0 +1,70 @@
+"""DALI pipelines, serialized."""
+
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from model_build.export.environment_step import EnvironmentStep
+from model_build.export.step import Made, StepContext, Writer
+from model_build.findings import Problems
+from model_build.format import Format
+from model_build.formats.dali.definition import decode_on_gpu, read_pipeline
+from model_build.repository import Model
+
+
+class Dali(EnvironmentStep):
+    """A serialized DALI pipeline.
+
+    `source` takes nothing and returns a `nvidia.dali.Pipeline` on the CPU; for a GPU the builder
+    moves its image decoders there, and what follows them. Neither needs a GPU to be written.
+    """
+
+    backend: ClassVar[str] = "dali"
+    writer: ClassVar[Writer] = Writer("dali", r"nvidia[-_.]dali[-_.]cuda[0-9]+")
+    worker: ClassVar[Path] = Path(__file__).with_name("worker.py")
+    to: Literal["dali"]
+
+    def make(self, to: Path, context: StepContext) -> Made:
+        """Write the pipeline."""
+        self.run(to, context)
+        if context.target.processor == "cuda":
+            to.write_bytes(decode_on_gpu(to.read_bytes()))
+        return Made([])
+
+
+def dali_settings(model: Model) -> Problems:
+    """Pipelines run batches (dali_backend, docs: max_batch_size)."""
+    if model.config.max_batch_size < 1:
+        yield model.at("max_batch_size"), "DALI pipelines run batches: write 1 or more"
+
+
+def dali_tensors(model: Model, path: Path) -> Problems:
+    """Inputs are called as the pipeline's external sources; outputs are as many as its own.
+
+    Source: dali_backend src/config_tools/config_tools.cc. Outputs are matched by their order.
+    """
+    file = model.inner(path)
+    pipeline = read_pipeline(path)
+    if pipeline is None:
+        yield model.file(file), "is not a serialized DALI pipeline"
+        return
+    declared = [tensor.name for tensor in model.config.input]
+    if sorted(declared) != sorted(pipeline.inputs):
+        yield (
+            model.at("input"),
+            f"declares inputs {', '.join(declared) or 'none'}; the external sources in {file} are "
+            f"{', '.join(pipeline.inputs) or 'none'}",
+        )
+    if len(model.config.output) != len(pipeline.outputs):
+        yield (
+            model.at("output"),
+            f"declares {len(model.config.output)} outputs, {file} has {len(pipeline.outputs)}",
+        )
+
+
+FORMAT = Format(
+    backend="dali",
+    file="model.dali",
+    steps=(Dali,),
+    config_rules=(dali_settings,),
+    file_rules=(dali_tensors,),
+)

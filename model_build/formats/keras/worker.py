@@ -1,0 +1,118 @@
+"""Freezes a Keras model into a GraphDef or an ONNX file, in an environment that has TensorFlow.
+
+It is run as a script, knows nothing of the package around it, and reads its order from standard
+input: `source` (FILE.py:FUNCTION), `weights` (a folder or null), `seed`, `onnx` (or a GraphDef),
+`opset`, `to`, and `answers`: a .npz for what the model answers to seeded inputs of `batches` sizes,
+so that the builder can compare.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"  # its kernels round otherwise on each machine
+
+import keras
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
+
+
+def main(order: dict[str, Any]) -> None:
+    keras.utils.set_random_seed(order["seed"])
+    model = load(order["source"])(order["weights"] and Path(order["weights"]))
+    names = ([it.name for it in model.inputs], list(model.output_names))
+    graph = freeze(model, *names)
+    if order["onnx"]:
+        write_onnx(graph, *names, opset=order["opset"], to=order["to"])
+        frozen = None
+    else:
+        Path(order["to"]).write_bytes(graph.SerializeToString(deterministic=True))
+        frozen = runnable(graph, *names)
+    write_answers(model, frozen, *names, batches=order["batches"], to=order["answers"])
+
+
+def load(source: str) -> Callable[[Path | None], Any]:
+    file, _, function = source.rpartition(":")
+    module = ModuleType("model_source")
+    module.__file__ = file
+    # No bytecode is read or written beside it: the model's digest does not count that.
+    exec(compile(Path(file).read_bytes(), file, "exec", dont_inherit=True), module.__dict__)
+    made: Callable[[Path | None], Any] = getattr(module, function)
+    return made
+
+
+def freeze(model: Any, inputs: list[str], outputs: list[str]) -> Any:
+    """Return the model as one graph without variables, its tensors called as Keras calls them."""
+
+    def call(*given: Any) -> list[Any]:
+        answers = tf.nest.flatten(
+            model(list(given) if len(given) > 1 else given[0], training=False)
+        )
+        return [tf.identity(it, name=name) for it, name in zip(answers, outputs, strict=True)]
+
+    specs = [
+        tf.TensorSpec(it.shape, it.dtype, name=name)
+        for it, name in zip(model.inputs, inputs, strict=True)
+    ]
+    concrete = tf.function(call).get_concrete_function(*specs)
+    graph = convert_variables_to_constants_v2(concrete).graph.as_graph_def()
+    return tf.compat.v1.graph_util.extract_sub_graph(graph, outputs)
+
+
+def write_onnx(graph: Any, inputs: list[str], outputs: list[str], *, opset: int, to: str) -> None:
+    import tf2onnx
+
+    converted, _ = tf2onnx.convert.from_graph_def(
+        graph,
+        input_names=[f"{name}:0" for name in inputs],
+        output_names=[f"{name}:0" for name in outputs],
+        tensors_to_rename={f"{name}:0": name for name in inputs + outputs},
+        opset=opset,
+    )
+    for value in (*converted.graph.input, *converted.graph.output):
+        value.type.tensor_type.shape.dim[0].dim_param = "batch"
+    Path(to).write_bytes(converted.SerializeToString(deterministic=True))
+
+
+def runnable(graph: Any, inputs: list[str], outputs: list[str]) -> Any:
+    """Return a function that runs a GraphDef as Triton would: by the names of its tensors."""
+    wrapped = tf.compat.v1.wrap_function(lambda: tf.import_graph_def(graph, name=""), [])
+    return wrapped.prune(
+        [wrapped.graph.get_tensor_by_name(f"{name}:0") for name in inputs],
+        [wrapped.graph.get_tensor_by_name(f"{name}:0") for name in outputs],
+    )
+
+
+def write_answers(
+    model: Any,
+    frozen: Any,
+    inputs: list[str],
+    outputs: list[str],
+    *,
+    batches: list[int],
+    to: str,
+) -> None:
+    random = np.random.default_rng(0)
+    shapes = json.dumps([{"batch": batch} for batch in batches])
+    arrays: dict[str, np.ndarray[Any, Any]] = {"shapes": np.array(shapes)}
+    for case, batch in enumerate(batches):
+        given = [
+            random.uniform(-1, 1, (batch, *it.shape[1:])).astype(it.dtype) for it in model.inputs
+        ]
+        arrays |= {f"{case}/input/{name}": it for name, it in zip(inputs, given, strict=True)}
+        answers = tf.nest.flatten(model(given if len(given) > 1 else given[0], training=False))
+        for name, it in zip(outputs, answers, strict=True):
+            arrays[f"{case}/origin/{name}"] = it.numpy()
+        if frozen:
+            for name, it in zip(outputs, frozen(*map(tf.constant, given)), strict=True):
+                arrays[f"{case}/converted/{name}"] = it.numpy()
+    np.savez(to, **arrays)
+
+
+main(json.load(sys.stdin))

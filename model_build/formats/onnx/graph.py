@@ -1,0 +1,67 @@
+"""What an ONNX file takes and gives."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from model_build.file_tensors import FileTensor
+
+_TYPES = {
+    "FLOAT": "TYPE_FP32",
+    "FLOAT16": "TYPE_FP16",
+    "BFLOAT16": "TYPE_BF16",
+    "DOUBLE": "TYPE_FP64",
+    "STRING": "TYPE_STRING",
+    "BOOL": "TYPE_BOOL",
+    **{
+        f"{sign}INT{bits}": f"TYPE_{sign}INT{bits}"
+        for sign in ("", "U")
+        for bits in (8, 16, 32, 64)
+    },
+}
+"""ONNX's element types -> Triton's."""
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The outside of an ONNX file. `opset` is that of ONNX's own operators, `ir` of the file."""
+
+    inputs: list[FileTensor]
+    outputs: list[FileTensor]
+    opset: int
+    ir: int
+
+
+def read_graph(path: Path) -> Graph | None:
+    """Return what an ONNX file takes and gives, or None where it is none."""
+    import onnx
+    from google.protobuf.message import DecodeError
+
+    try:
+        model = onnx.load(path, format="protobuf", load_external_data=False)
+    except DecodeError:
+        return None
+    opsets = [it.version for it in model.opset_import if it.domain in ("", "ai.onnx")]
+    tensors = [*model.graph.input, *model.graph.output]
+    if not opsets or not model.graph.output or any(isinstance(it.name, bytes) for it in tensors):
+        return None  # protobuf gives names that are no UTF-8 as bytes
+    constants = {it.name for it in model.graph.initializer}
+    return Graph(
+        inputs=[_tensor(it) for it in model.graph.input if it.name not in constants],
+        outputs=[_tensor(it) for it in model.graph.output],
+        opset=max(opsets),
+        ir=model.ir_version,
+    )
+
+
+def _tensor(value: Any) -> FileTensor:
+    import onnx
+
+    tensor = value.type.tensor_type
+    known = onnx.TensorProto.DataType
+    number = tensor.elem_type
+    name = known.Name(number) if number in known.values() else f"of type {number}"
+    dims = None
+    if tensor.HasField("shape"):
+        dims = [dim.dim_value if dim.HasField("dim_value") else -1 for dim in tensor.shape.dim]
+    return FileTensor(value.name, _TYPES.get(name, name), dims)

@@ -1,0 +1,92 @@
+"""Models in Python, and the packages that they bring."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import dedent
+from typing import ClassVar, Literal
+
+from model_build.export import pip
+from model_build.export.step import Made, RecipeStep, StepContext
+from model_build.format import Format
+from model_build.formats.python.bls_calls import bls_calls
+from model_build.formats.python.imports import PACKAGES, python_imports
+from model_build.formats.python.models import python_models
+from model_build.formats.python.packed_imports import import_once
+from model_build.formats.python.parameters import python_parameters
+from model_build.native_libraries import unmet_lines
+from model_build.progress import WARNING
+from model_build.recipe_values import InnerPath
+from model_build.repository import Model
+
+FINDER = "__init__.py"
+
+FINDS_PACKAGES = dedent(
+    f"""\
+    # Written by the build: Triton imports this folder as the package that model.py is in.
+    import os, sys
+
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "{PACKAGES}"))
+    """
+)
+
+
+class PythonPackages(RecipeStep):
+    """A folder of installed packages for a Python-backend model, which Triton's image lacks.
+
+    `requirements` is a file beside the recipe, every line pinned with a hash.
+    """
+
+    beside: ClassVar[tuple[str, ...]] = ("requirements",)
+    pins: ClassVar[str] = "requirements"
+    is_kept: ClassVar[bool] = False
+    to: Literal["python-packages"]
+    requirements: InnerPath
+
+    def problems(self, file: str, model: Model) -> Iterator[tuple[tuple[str, ...], str]]:
+        """Yield what keeps a model from finding its packages."""
+        version, _, name = file.rpartition("/")
+        if name != PACKAGES:
+            yield (), f"packages are found in {version}/{PACKAGES}: write that"
+        if (model.directory.parent / version / FINDER).exists():
+            yield (
+                (),
+                f"{version}/{FINDER} is what the build writes to find them: move its code to "
+                "model.py",
+            )
+
+    def make(self, to: Path, context: StepContext) -> Made:
+        """Install the packages, and try whether the model beside them can import them."""
+        requirements = context.model_folder / self.requirements
+        python = context.triton_python
+        install(requirements, to=to, python=python)
+        import_once(to.parent, requirements=requirements, python=python, progress=context.progress)
+        for line in unmet_lines(to):
+            context.progress(f"{WARNING} {line}")
+        return Made([])
+
+
+def install(requirements: Path, *, to: Path, python: str) -> None:
+    """Install the pinned `requirements` into the folder `to`, for Triton's Python on Linux x86-64.
+
+    The model beside it finds them without doing anything for it: Triton imports a model as the
+    module `1.model`, and so first runs `1/__init__.py`, which puts them on the path
+    (triton-inference-server/python_backend, src/pb_stub.cc, `StubSetup`; older ones likewise).
+
+    `python` is the version that models run in (`3.12`), not the one that runs here. Only wheels
+    with a listed hash are taken, without their dependencies, and nothing is compiled: the same file
+    gives the same folder everywhere. Raises `BuildError`.
+    """
+    platforms = [f"manylinux_2_{minor}_x86_64" for minor in (28, 17)] + ["manylinux2014_x86_64"]
+    options = ["--no-compile", "--implementation", "cp"]
+    options += [option for platform in platforms for option in ("--platform", platform)]
+    pip.install(requirements, to, *options, "--python-version", python)
+    to.with_name(FINDER).write_text(FINDS_PACKAGES, encoding="utf-8")
+
+
+FORMAT = Format(
+    backend="python",
+    file="model.py",
+    steps=(PythonPackages,),
+    config_rules=(python_models, python_parameters, bls_calls),
+    model_rules=(python_imports,),
+)

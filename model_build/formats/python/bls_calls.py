@@ -1,0 +1,43 @@
+"""Python models call models that are loaded."""
+
+import ast
+from collections.abc import Iterator
+
+from model_build.findings import Place, Problems
+from model_build.repository import Model
+
+REQUEST = "InferenceRequest"
+
+
+def bls_calls(model: Model) -> Problems:
+    """A Python model calls no other model by a fixed name (Business Logic Scripting).
+
+    SageMaker's front end of Triton loads one model of an archive and the steps of its ensemble, and
+    nothing else (server src/sagemaker_server.cc, SageMakerMMELoadModel; server#5452). And on a
+    multi-model endpoint a fixed name is not one model's: with two versions of an archive loaded,
+    each with a model of that name, Triton answers both callers "Model ... is not ready".
+    """
+    for path in sorted(model.directory.glob("[1-9]*/**/*.py")):
+        for line, column, name in _calls(path.read_bytes()):
+            yield (
+                Place(model.file(model.inner(path)).path, line, column),
+                f'calls model "{name}" by a fixed name, which is not loaded, or not the only '
+                "one of that name on a multi-model endpoint: load it in initialize under a "
+                "name of its own (docs/models.md, Models that call models), or make it a step "
+                "of an ensemble",
+            )
+
+
+def _calls(code: bytes) -> Iterator[tuple[int, int, str]]:
+    """Yield line, column and model name of each `InferenceRequest(model_name="...")`."""
+    try:
+        module = ast.parse(code)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):  # python_models reports it
+        return
+    for node in ast.walk(module):
+        if not isinstance(node, ast.Call) or not ast.unparse(node.func).endswith(REQUEST):
+            continue
+        for keyword in node.keywords:
+            match keyword:
+                case ast.keyword("model_name", ast.Constant(value=str(name))):
+                    yield node.lineno, node.col_offset + 1, name

@@ -1,0 +1,141 @@
+"""TensorRT plans, which the GPU step compiles from ONNX."""
+
+import shutil
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from model_build.engines import engine_job
+from model_build.engines.compatibility import compatibility_level
+from model_build.engines.engine_job import Engine
+from model_build.engines.engine_result import EngineResult
+from model_build.export import torch_source
+from model_build.export.gate import Case, GateReport, Sizes, compare
+from model_build.export.step import Made, RecipeStep, StepContext
+from model_build.export.torch_model import TorchModel
+from model_build.findings import Problems
+from model_build.format import Format
+from model_build.formats.onnx import Onnx
+from model_build.formats.onnx.export import answers, sampled_arrays
+from model_build.formats.tensorrt.half_precision import to_half_precision
+from model_build.formats.tensorrt.profiles import profile_problems
+from model_build.model_config import KIND, type_name
+from model_build.recipe_values import Gate, Source
+from model_build.repository import Model
+from model_build.target import BuildTarget
+from platform_facts import ComputeCapability
+
+
+class TensorRt(RecipeStep):
+    """A TensorRT plan, compiled from the ONNX file that `Onnx` would make.
+
+    CPU targets are served that ONNX file instead.
+    """
+
+    backend: ClassVar[str] = "tensorrt"
+    is_kept: ClassVar[bool] = False
+    to: Literal["tensorrt"]
+    source: Source
+    opset: Annotated[int, Field(ge=18)]
+    gate: Gate
+    engine: Engine
+
+    def onnx(self) -> Onnx:
+        """Return the step that makes the ONNX file."""
+        return Onnx(to="onnx", source=self.source, opset=self.opset, gate=self.gate)
+
+    def for_target(self, target: BuildTarget) -> RecipeStep:
+        """Return the step itself, or the one that makes the ONNX file."""
+        return self.onnx() if target.processor == "cpu" else self
+
+    def problems(self, file: str, model: Model) -> Iterator[tuple[tuple[str, ...], str]]:
+        """Yield what does not fit of the optimization profiles."""
+        del file
+        for message in profile_problems(model, self.engine):
+            yield ("engine", "profiles"), message
+
+    def make(self, to: Path, context: StepContext) -> Made:
+        """Write the plan, compiled where the context's engines are, and judged here by its gate.
+
+        Raises `BuildError` where there is no GPU, or one that compiles nothing for the target's, or
+        TensorRT refuses the model.
+        """
+        assert context.target.compute_capability is not None
+        served = ComputeCapability.parse(context.target.compute_capability)
+        builder = context.engines.gpu.compute_capability()
+        level = compatibility_level(builder=builder, served=served, release=context.release)
+        folder = context.scratch / f"engine-of-{to.parent.parent.name}"
+        folder.mkdir()
+        onnx_file = folder / "exported.onnx"
+        gates = self.onnx().make(onnx_file, context).gates
+        compiled_from = onnx_file
+        if self.engine.precision == "fp16":
+            compiled_from = folder / "half-precision.onnx"
+            to_half_precision(onnx_file, compiled_from)
+
+        model = torch_source.load(self.source, context)
+        shapes = shapes_in(self.engine, model)
+        cases = list(sampled_arrays(model, shapes))
+        job = engine_job.write(
+            folder / "job",
+            onnx_file=compiled_from,
+            engine=self.engine,
+            level=level,
+            compute_capability=builder,
+            release=context.release,
+            cases=cases,
+            outputs=model.outputs,
+        )
+        onnx_answers = cache(lambda: list(answers(onnx_file, cases, model.outputs)))
+
+        def judge(result: EngineResult) -> GateReport:
+            pairs = map(Case, shapes, result.answers(), onnx_answers())
+            return compare(pairs, self.engine.gate, converted=to.name, origin="ONNX Runtime")
+
+        result, report = context.engines.provide(
+            job, scratch=folder, judge=judge, progress=context.progress
+        )
+        shutil.copyfile(result.plan, to)
+        return Made([*gates, ("engine and ONNX Runtime", report)], result.result)
+
+
+def shapes_in(engine: Engine, model: TorchModel) -> list[Sizes]:
+    """Return the sizes of every profile: the smallest, the best and the largest."""
+    return [
+        {
+            axis: getattr(profile[name], bound)[position]
+            for name, axes in model.axes.items()
+            for position, axis in enumerate(axes)
+        }
+        for profile in engine.profiles
+        for bound in ("min", "opt", "max")
+    ]
+
+
+def tensorrt_settings(model: Model) -> Problems:
+    """TensorRT has no strings, and runs on GPUs only."""
+    for kind in ("input", "output"):
+        for index, tensor in enumerate(getattr(model.config, kind)):
+            if type_name(tensor.data_type) == "TYPE_STRING":
+                yield (
+                    model.at(kind, index, "data_type"),
+                    f'{kind} "{tensor.name}" is TYPE_STRING, which tensorrt does not have: give it '
+                    "numbers",
+                )
+    for index, group in enumerate(model.config.instance_group):
+        if group.kind == KIND.KIND_CPU:
+            yield (
+                model.at("instance_group", index, "kind"),
+                "TensorRT runs on GPUs only: write KIND_GPU (CPU targets get ONNX)",
+            )
+
+
+FORMAT = Format(
+    backend="tensorrt",
+    file="model.plan",
+    steps=(TensorRt,),
+    config_rules=(tensorrt_settings,),
+)

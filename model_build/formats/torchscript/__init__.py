@@ -1,0 +1,116 @@
+"""TorchScript files, opened by the PyTorch backend."""
+
+import re
+import zipfile
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from packaging.version import Version
+
+import platform_facts
+from model_build.export import torch_model
+from model_build.export.environment_step import EnvironmentStep
+from model_build.export.gate import FRACTIONS, SEED, Case, compare, read_answers
+from model_build.export.step import Made, StepContext, Writer
+from model_build.findings import Problems
+from model_build.format import Format
+from model_build.formats.torchscript.parameters import pytorch_parameters
+from model_build.formats.torchscript.tensors import torchscript_tensors
+from model_build.recipe_values import Gate
+from model_build.repository import Model
+
+BY_POSITION = re.compile(r".+?__(?P<index>[0-9]+)")
+
+_ADDED = {"byteorder": Version("2.1")}
+"""Record of a file -> the PyTorch that was the first to write it (pytorch/pytorch,
+docs/source/notes/serialization.rst)."""
+
+
+class TorchScript(EnvironmentStep):
+    """A traced TorchScript file, from what a Python function returns.
+
+    `source` takes the folder of the checked weights and returns a `model_build.TorchModel`. It runs
+    in an environment of its own, with the packages of the file `environment` beside the recipe:
+    their torch writes the file, and the release's must read it. The bytes depend on the weights and
+    on these packages alone.
+    """
+
+    backend: ClassVar[str] = "pytorch"
+    writer: ClassVar[Writer] = Writer("torch", "torch")
+    worker: ClassVar[Path] = Path(__file__).with_name("worker.py")
+    to: Literal["torchscript"]
+    gate: Gate
+
+    def make(self, to: Path, context: StepContext) -> Made:
+        """Trace the module into a file, and compare the two."""
+        answers = context.scratch / f"{to.name}.npz"
+        self.run(
+            to,
+            context,
+            torch_model=torch_model.__file__,
+            input_seed=SEED,
+            fractions=FRACTIONS,
+            answers=str(answers),
+        )
+        shapes, tensors = read_answers(answers)
+        cases = map(Case, shapes, tensors["converted"], tensors["origin"])
+        report = compare(cases, self.gate, converted=to.name, origin="PyTorch")
+        return Made([("TorchScript and PyTorch", report)])
+
+
+def torchscript_names(model: Model) -> Problems:
+    """All inputs are called NAME__0, NAME__1, ..., or none is; and so are the outputs.
+
+    TorchScript has no output names, and may have no input names: Triton takes the position from
+    the name. Where one name has none, it silently goes by the order in config.pbtxt. Source:
+    pytorch_backend src/pt/model_state.cc, GetNamingConvention.
+    """
+    if model.config.platform == "torch_aoti":
+        return
+    for kind in ("input", "output"):
+        tensors = getattr(model.config, kind)
+        matches = [BY_POSITION.fullmatch(tensor.name) for tensor in tensors]
+        for index, (tensor, match) in enumerate(zip(tensors, matches, strict=True)):
+            if match is None and any(matches):
+                yield (
+                    model.at(kind, index, "name"),
+                    f'"{tensor.name}" has no position, as others have: write '
+                    f"{kind.upper()}__{index}",
+                )
+        positions = sorted(int(match["index"]) for match in matches if match)
+        if all(matches) and positions != list(range(len(matches))):
+            yield (
+                model.at(kind),
+                f"{kind}s have positions {positions}: number them from 0, each once",
+            )
+
+
+def torchscript_versions(release: platform_facts.Release, model: Model, path: Path) -> Problems:
+    """A TorchScript file has no record that only a newer PyTorch than the release's writes.
+
+    PyTorch need not read what a newer one wrote. A file does not name the version that wrote it
+    (pytorch/pytorch#33307), so that this finds some of them; `to: torchscript` pins it.
+    """
+    if release.torch is None or not zipfile.is_zipfile(path):
+        return
+    with zipfile.ZipFile(path) as archive:
+        records = {name.rpartition("/")[2] for name in archive.namelist()}
+    for record in records & _ADDED.keys():
+        if Version(release.torch) < _ADDED[record]:
+            yield (
+                model.file(model.inner(path)),
+                f"was written by PyTorch {_ADDED[record]} or newer, Triton {release.name} has "
+                f"{release.torch}, which need not read it: write it with that or an older one, or "
+                "choose a newer release",
+            )
+
+
+FORMAT = Format(
+    backend="pytorch",
+    file="model.pt",
+    other_files={"torch_aoti": "model.pt2"},
+    steps=(TorchScript,),
+    config_rules=(pytorch_parameters, torchscript_names),
+    file_rules=(torchscript_tensors,),
+    release_rules=(torchscript_versions,),
+)

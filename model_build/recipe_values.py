@@ -1,0 +1,38 @@
+"""Types of the values in a recipe."""
+
+from pathlib import PurePosixPath
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+
+def _leads_inside(path: str) -> str:
+    parts = PurePosixPath(path).parts
+    if not parts or parts[0] == "/" or ".." in parts:
+        raise ValueError(f"{path!r} leads out of its folder: write a path below it, without ..")
+    return path
+
+
+def _is_plain(name: str) -> str:
+    if name in ("", ".", "..") or "/" in name:
+        raise ValueError(f"{name!r} is not a file name: write it without a folder")
+    return name
+
+
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+FileName = Annotated[str, AfterValidator(_is_plain)]
+InnerPath = Annotated[str, AfterValidator(_leads_inside)]
+Source = Annotated[str, Field(pattern=r"^[\w/-]+\.py:\w+$"), AfterValidator(_leads_inside)]
+"""`FILE.py:FUNCTION` beside the recipe."""
+
+
+class Strict(BaseModel):
+    """A part of a recipe, without unknown keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Gate(Strict):
+    """How far a converted model's outputs may be from its origin's, on seeded inputs."""
+
+    max_absolute_difference: Annotated[float, Field(gt=0)]

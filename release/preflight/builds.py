@@ -1,0 +1,44 @@
+"""The archives that a deploy has to build."""
+
+from collections.abc import Iterable
+
+from botocore.exceptions import ClientError
+
+from release.plan import plan
+from release.preflight.account import Account
+from release.stage_resources import StackArchive, archives
+
+
+def archives_to_build(account: Account) -> list[str]:
+    """Return the keys of archives that are not in the bucket: all of them before it is deployed."""
+    needed = archives(account.templates)
+    bucket = _bucket(account, next(iter(needed.values()))) if needed else None
+    return [key for key in needed if bucket is None or not _is_complete(account, bucket, key)]
+
+
+def engines_to_build(account: Account, keys: Iterable[str]) -> list[str]:
+    """Return those of the archives that have TensorRT engines by the stage's plan."""
+    engines = {
+        key: files
+        for endpoint in plan(account.assembly)["endpoints"].values()
+        for key, files in endpoint["engines"].items()
+    }
+    return [key for key in keys if engines[key]]
+
+
+def _bucket(account: Account, archive: StackArchive) -> str | None:
+    """Return the name of the bucket of archives, None where it is not deployed."""
+    stack, _, export = str(archive.properties["Bucket"]["Fn::ImportValue"]).partition(":")
+    logical_id = account.templates[stack]["Outputs"][export]["Value"]["Ref"]
+    return account.deployed(stack).get(logical_id)
+
+
+def _is_complete(account: Account, bucket: str, key: str) -> bool:
+    """Return whether an archive has its manifest, which is written last."""
+    try:
+        account.client("s3").head_object(Bucket=bucket, Key=key.removesuffix(".tar.gz") + ".json")
+    except ClientError as error:
+        if error.response["Error"]["Code"] in ("404", "NoSuchKey", "NotFound"):
+            return False
+        raise
+    return True

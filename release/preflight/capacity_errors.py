@@ -1,0 +1,172 @@
+"""What to write into a stage's file where AWS has no instances of the types in it."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError
+
+import checked_yaml
+import platform_facts
+from platform_facts import AMPERE, ComputeCapability, InstanceType, Release, Support
+from platform_facts.rules import pools
+from platform_facts.rules.variants import gpu_of_release
+from release.preflight.answers import why
+from release.preflight.clients import client
+from release.preflight.quotas import SAGEMAKER, instances_quota
+from release.preflight.service_quotas import Quota, ServiceQuotas
+from release.tree import Tree
+
+CODE = "InsufficientInstanceCapacity"
+"""In an endpoint's FailureReason, which CloudFormation repeats: "Unable to provision requested ML
+compute capacity due to InsufficientInstanceCapacity error. [...]" (aws/deep-learning-containers,
+tests of SageMaker endpoints). It names no variant and no instance type."""
+PROPOSED = 2
+"""How many further types the line to write has: our choice."""
+SHOWN = 5
+"""How many types that fit are named: our choice."""
+
+Types = Sequence[InstanceType]
+Endpoint = Mapping[str, Any]
+"""An endpoint of a stage's plan."""
+
+
+def advice(
+    message: str, plan: Mapping[str, Any], tree: Tree, session: boto3.Session
+) -> Iterator[str]:
+    """Yield what to write for each endpoint that has no capacity by the message of a deploy.
+
+    `plan` is that of the stage in `tree`, `session` is in its region.
+    """
+    endpoints = plan.get("endpoints", {})
+    for short_name in _without_capacity(message, endpoints):
+        offer, file = _Offer.of(session), f"stages/{plan['stage']}.yaml"
+        for keys, text in _fixes(("endpoints", short_name), endpoints[short_name], offer):
+            line = checked_yaml.line_of(tree.root / file, *keys)
+            yield f"{file}:{line}: {'.'.join(keys)}: {text}"
+
+
+def _without_capacity(message: str, endpoints: Mapping[str, Endpoint]) -> list[str]:
+    """Return the short names of the endpoints whose error is that there is no capacity.
+
+    An error names its endpoint, or its stack, on the line of the reason, or on one before it: the
+    cdk CLI wraps its lines.
+    """
+    lacking, newest = dict[str, None](), None
+    for line in message.splitlines():
+        for short_name, endpoint in endpoints.items():
+            if re.search(rf"(?<![\w-]){re.escape(endpoint['name'])}(?![\w-])", line):
+                newest = short_name
+        if CODE in line and newest:
+            lacking[newest] = None
+    return list(lacking)
+
+
+@dataclass(frozen=True)
+class _Offer:
+    """The quotas of a region by their names; `unread` is why they are not known."""
+
+    region: str
+    quotas: Mapping[str, Quota]
+    unread: str = ""
+
+    @classmethod
+    def of(cls, session: boto3.Session) -> "_Offer":
+        """Return what the account may have in the session's region."""
+        region, quotas = str(session.region_name), ServiceQuotas(client(session, "service-quotas"))
+        try:
+            return cls(region, quotas.of(SAGEMAKER))
+        except (ClientError, BotoCoreError) as error:
+            return cls(region, {}, unread=f"; their quotas are unknown: {why(error)}")
+
+    def fix(self, types: Types, fitting: Types, *, pool: bool) -> str:
+        """Return the problem and the line to write: more types of a pool, or another type."""
+        problem = f"no capacity in {self.region} for {' or '.join(each.name for each in types)}"
+        usable = [each for each in fitting if self.unread or self._quota(each)]
+        if not usable:
+            names = ", ".join(each.name for each in fitting[:SHOWN])
+            ask = f"no quota for a type that fits: ask AWS for one of {names}"
+            return f"{problem}, and {ask if names else 'no other type fits: deploy again later'}"
+        more = [each.name for each in usable[: PROPOSED if pool else 1]]
+        line = f"instance_type: {more[0]}"
+        if pool:
+            kept = [each.name for each in types[: pools.MAX_TYPES - len(more)]]
+            line = f"instance_types: [{', '.join([*kept, *more])}]"
+        shown = ", ".join(self._shown(types[0], each) for each in usable[:SHOWN])
+        return f"{problem}: write {line}. What fits: {shown}{self.unread}"
+
+    def _shown(self, own: InstanceType, other: InstanceType) -> str:
+        archive = "the same archive" if _alike(own, other) else "an archive of its own"
+        return f"{other.name} ({', '.join([archive, *map(str, self._quota(other))])})"
+
+    def _quota(self, instance_type: InstanceType) -> list[Quota]:
+        """Return the type's quota, nothing where it lets no instance start."""
+        quota = self.quotas.get(instances_quota(instance_type.name))
+        return [quota] if quota and quota.value >= 1 else []
+
+
+def _fixes(
+    keys: tuple[str, ...], endpoint: Endpoint, offer: _Offer
+) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield where to write what: once where the variants have the same types, as a pool needs."""
+    variants = {
+        name: [platform_facts.instance_type(pool["instance_type"]) for pool in variant["pools"]]
+        for name, variant in endpoint["variants"].items()
+    }
+    every = list(variants.values())
+    if all(types == every[0] for types in every):
+        has_pools = len(every[0]) > 1 or platform_facts.region(offer.region).instance_pools
+        pool = endpoint["hosting"] == "single-model" and has_pools
+        yield keys, offer.fix(every[0], _fitting(every[0], endpoint), pool=pool)
+        return
+    for name, types in variants.items():
+        fitting = _fitting(types, endpoint)
+        yield (*keys, "variants", name), offer.fix(types, fitting, pool=False)
+
+
+def _fitting(types: Types, endpoint: Endpoint) -> list[InstanceType]:
+    """Return further types that serve the models of an endpoint.
+
+    The nearest in size come first, of those the ones with the same archive, then newer GPUs. They
+    have as many GPUs, or vCPUs where there is no GPU: utilisation is a sum over them. Whether the
+    models fit into the memory of another GPU is not known here.
+    """
+    own, first = types[0], next(iter(endpoint["variants"].values()))["pools"][0]
+    release = platform_facts.release(first["target"].split("-")[1])  # as in cuda-25.09-sm86
+    many_models = endpoint["hosting"] == "multi-model"
+    has_engines = any(endpoint["engines"].values())
+    fitting = [
+        other
+        for other in platform_facts.instance_types()
+        if other not in types
+        and not any(_misfits([*types, other], release, many_models=many_models))
+        and (_alike(own, other) or not has_engines or _compiled_across(other))
+        and (other.multi_model is Support.YES or not many_models)
+    ]
+    fitting.sort(key=lambda other: _capability(other) or AMPERE, reverse=True)
+    return sorted(fitting, key=lambda other: (abs(other.vcpus - own.vcpus), not _alike(own, other)))
+
+
+def _misfits(types: Types, release: Release, *, many_models: bool) -> Iterator[object]:
+    yield from pools.one_processor(types)
+    if not many_models:  # whose instances are of one type
+        yield from pools.one_storage(types)
+        yield from pools.one_driver(types, release)
+    yield from (pools.comparable_gpus if types[0].gpu else pools.comparable_vcpus)(types)
+    yield from gpu_of_release(types[-1], release)
+
+
+def _alike(own: InstanceType, other: InstanceType) -> bool:
+    """Return whether two types load the same archive."""
+    return _capability(own) == _capability(other)
+
+
+def _compiled_across(other: InstanceType) -> bool:
+    """Return whether another kind of GPU's builder compiles engines for a type."""
+    return other.gpu is not None and other.gpu.compute_capability >= AMPERE
+
+
+def _capability(instance_type: InstanceType) -> ComputeCapability | None:
+    return instance_type.gpu.compute_capability if instance_type.gpu else None

@@ -1,0 +1,107 @@
+"""What a deploy needs of the account's quotas: instances, builds and functions."""
+
+from collections.abc import Iterable, Iterator
+
+from release.preflight.account import Account
+from release.preflight.builds import archives_to_build, engines_to_build
+from release.preflight.custom_resources import starting_together
+from release.preflight.findings import CheckFinding, unknown
+from release.preflight.fleets import Peak, instance_types, peaks
+from release.preflight.service_quotas import Need
+
+SAGEMAKER, CODEBUILD, LAMBDA = "sagemaker", "codebuild", "lambda"
+ALL_INSTANCES = "Number of instances across active endpoints"
+"""Quota of the account's endpoints together, as CreateEndpoint's refusals name it
+(https://github.com/aws/sagemaker-python-sdk/issues/908 has one of the other kind)."""
+ENVIRONMENTS = {
+    ("LINUX_CONTAINER", "BUILD_GENERAL1_SMALL"): "Linux/Small",
+    ("LINUX_CONTAINER", "BUILD_GENERAL1_MEDIUM"): "Linux/Medium",
+    ("LINUX_CONTAINER", "BUILD_GENERAL1_LARGE"): "Linux/Large",
+    ("LINUX_GPU_CONTAINER", "BUILD_GENERAL1_SMALL"): "Linux GPU Small",
+    ("LINUX_GPU_CONTAINER", "BUILD_GENERAL1_LARGE"): "Linux GPU Large",
+}
+"""Environment and compute type -> how a quota's name calls them
+(https://docs.aws.amazon.com/codebuild/latest/userguide/limits.html)."""
+PROJECT, GPU = "AWS::CodeBuild::Project", "LINUX_GPU_CONTAINER"
+BUILDS_PER_QUOTA = 6
+"""Builds that CodeBuild takes for each that may run: that one, and five in the queue
+(https://docs.aws.amazon.com/codebuild/latest/userguide/builds-working.html)."""
+CONCURRENT_EXECUTIONS = "Concurrent executions"
+EXECUTIONS = 2
+"""Of one custom resource: the function of the CDK's provider framework waits for ours."""
+
+
+def instances_quota(instance_type: str) -> str:
+    """Return the name of an instance type's quota, as CreateEndpoint's refusals have it.
+
+    Source: awsdocs/amazon-sagemaker-developer-guide#70, aws/amazon-sagemaker-examples#307.
+    """
+    return f"{instance_type} for endpoint usage"
+
+
+def builds_quota(environment: tuple[str, str]) -> str:
+    """Return the name of the quota on builds at once in an environment and compute type."""
+    return f"Concurrently running builds for {ENVIRONMENTS[environment]} environment"
+
+
+def check_instances(account: Account) -> Iterator[CheckFinding]:
+    """Compare the quotas for instances of endpoints with the peak of this deploy.
+
+    No source was found for a quota on the number of endpoints.
+    """
+    by_type = peaks(account)
+    deployed = sorted(instance_types(account))
+    needs = [_instances(instances_quota(name), by_type[name]) for name in deployed]
+    if needs:
+        together = sum(peaks(account, preferred=True).values(), start=Peak(0, 0, 0))
+        needs.append(_instances(ALL_INSTANCES, together))
+    yield from _compare(account, needs)
+    for name, endpoint in account.running.items():
+        if endpoint.uncounted:
+            yield unknown(name, f"{endpoint.uncounted}: its instances are not counted")
+
+
+def check_builds(account: Account) -> Iterator[CheckFinding]:
+    """Compare the quota of every project with the archives, or engines, that are to be built."""
+    archives = archives_to_build(account)
+    engines = engines_to_build(account, archives)
+    for _, _, project in account.resources(PROJECT):
+        environment = project["Environment"]["Type"], project["Environment"]["ComputeType"]
+        name, amount = ("archives", len(archives))
+        if environment[0] == GPU:
+            name, amount = "models with engines", len(engines)
+        message = f"{name} to build: {amount}"
+        if environment not in ENVIRONMENTS:
+            yield unknown(" ".join(environment), "the name of its quota is in no source")
+            continue
+        quota = builds_quota(environment)
+        need = Need(CODEBUILD, quota, amount, message, per_unit=BUILDS_PER_QUOTA)
+        yield from _compare(account, [need])
+
+
+def check_functions(account: Account) -> Iterator[CheckFinding]:
+    """Compare Lambda's quota with what the stacks need, which a delivery deploys side by side.
+
+    Where it is too small, functions are refused with "Rate Exceeded", and the framework gives up
+    soon (https://github.com/awslabs/landing-zone-accelerator-on-aws/issues/556).
+    """
+    resources = sum(
+        starting_together(account.deployed_template(stack), template)
+        for stack, template in account.templates.items()
+    )
+    needed = EXECUTIONS * resources
+    message = f"custom resources that start together: {resources}, with {needed} executions"
+    yield from _compare(account, [Need(LAMBDA, CONCURRENT_EXECUTIONS, needed, message)])
+
+
+def _instances(quota: str, peak: Peak) -> Need:
+    message = f"{peak.running} run, {peak.needed} at the peak of this deploy"
+    if peak.most > peak.needed:
+        message += f", {peak.most} where scaling is at its most"
+    amount = peak.needed if peak.needed > peak.running else 0
+    return Need(SAGEMAKER, quota, amount, message, most=peak.most)
+
+
+def _compare(account: Account, needs: Iterable[Need]) -> Iterator[CheckFinding]:
+    for need in needs:
+        yield need.compare(account.quotas.of(need.service).get(need.quota))

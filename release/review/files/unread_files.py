@@ -1,0 +1,68 @@
+"""Files whose content no rule reads: that they change, how much, or in which lines."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from release.review.files.comments import differ_in_comments_alone
+from release.review.files.file_change import FileChange, FileLine
+from release.review.values import Unreadable
+
+PINNING = (b"--ignore-scripts", b"--only-binary", b"--require-hashes", b"npm ci")
+"""What has package managers install what is locked, and run none of its code."""
+
+
+def unjudged(change: FileChange) -> Iterator[FileLine]:
+    """Yield that a file changed whose content no rule judges, and how much of it, or what."""
+    if differ_in_comments_alone(change):
+        yield FileLine("other comments, and no other code", harmless=True)
+        return
+    lines = f": {change.lines}" if change.lines else ""
+    text = f"{change.state}, not judged ({change.size}){lines}"
+    before, after = change.before or b"", change.after
+    gone = [word for word in PINNING if after and after.count(word) < before.count(word)]
+    names = ", ".join(word.decode() for word in gone)
+    yield FileLine(f"without {names}: {text}", "lost_pins") if gone else FileLine(text)
+
+
+def guard(change: FileChange) -> Iterator[FileLine]:
+    """Yield that the code changed which guards and checks every update of an endpoint."""
+    for line in unjudged(change):
+        text = f"guards and checks every update: {line.text}"
+        yield line if line.harmless else FileLine(text, "changed_guard")
+
+
+def input_of_lock(change: FileChange) -> Iterator[FileLine]:
+    """Yield that what a lock is made of changed: the lock, which is compared, is what counts."""
+    for line in unjudged(change):
+        yield line._replace(harmless=not line.rule)
+
+
+def check_code(change: FileChange) -> Iterator[FileLine]:
+    """Yield that a module of checks is deleted, or that it changed."""
+    if change.after is None:
+        yield FileLine(f"deleted ({change.size}): what it checked is no longer", "weakened_checks")
+    else:
+        yield from unjudged(change)
+
+
+def linter_baseline(change: FileChange) -> Iterator[FileLine]:
+    """Yield that a linter tolerates more of something than before: lines with a count first."""
+    try:
+        old, new = map(_counts, (change.before, change.after))
+    except ValueError:
+        raise Unreadable("has a line without a count") from None
+    if more := new - old:
+        yield FileLine(f"tolerates {more.total()} more", "weakened_checks")
+    else:
+        yield FileLine(f"tolerates {(old - new).total()} fewer", harmless=True)
+
+
+def _counts(content: bytes | None) -> Counter[bytes]:
+    lines = (line.partition(b" ") for line in (content or b"").splitlines())
+    return Counter({name: int(count) for count, _, name in lines})
+
+
+def deleted(change: FileChange) -> Iterator[FileLine]:
+    """Yield that a file is deleted, and nothing of other changes."""
+    if change.after is None:
+        yield FileLine(f"deleted ({change.size})")

@@ -1,0 +1,233 @@
+"""What the builder makes of a small PyTorch module, which the tests export for real."""
+
+import itertools
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+import torch
+from onnx import helper
+
+from model_build import BuildError
+from model_build.export.gate import GateReport
+from model_build.formats.onnx import Onnx, export
+from model_build.recipe_values import Gate
+from tests.unit.model_build.fakes import step_context
+
+SOURCE = """
+import warnings
+
+import torch
+
+from model_build import TorchModel
+
+
+class TwoLayers(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(1)
+        self.layers = torch.nn.Sequential(
+            torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3)
+        )
+
+    def forward(self, x):
+        if torch.compiler.is_exporting():
+            warnings.warn("which does no harm")
+        return self.layers(x)
+
+
+class Drifting(TwoLayers):
+    def forward(self, x):
+        return self.layers(x) + 0.5
+
+
+def _of(module):
+    return TorchModel(
+        module=module.eval(),
+        inputs={"x": torch.float32},
+        outputs=("y",),
+        axes={"x": {"batch": (1, 8)}},
+        sample=lambda sizes, generator: {
+            "x": torch.randn(sizes["batch"], 4, generator=generator)
+        },
+    )
+
+
+def two_layers(weights):
+    return _of(TwoLayers())
+
+
+def drifting(weights):
+    return _of(Drifting())
+
+
+def module_alone(weights):
+    return TwoLayers()
+
+
+def weights_folder(weights):
+    raise RuntimeError(f"given {weights}")
+"""
+
+
+@dataclass(frozen=True)
+class Exported:
+    folder: Path
+    file: Path
+    report: GateReport
+
+
+def _export(folder: Path, function: str, *, allowed: float = 1e-5) -> Exported:
+    (folder / "export.py").write_text(textwrap.dedent(SOURCE))
+    step = Onnx(
+        to="onnx",
+        source=f"export.py:{function}",
+        opset=18,
+        gate=Gate(max_absolute_difference=allowed),
+    )
+    ((_, report),) = step.make(folder / "m.onnx", step_context(folder)).gates
+    return Exported(folder, folder / "m.onnx", report)
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
+    return _export(tmp_path_factory.mktemp("two_layers"), "two_layers")
+
+
+def test_an_exported_file_takes_and_gives_what_the_model_names(exported: Exported) -> None:
+    session = onnxruntime.InferenceSession(exported.file, providers=["CPUExecutionProvider"])
+    assert [(tensor.name, tensor.shape) for tensor in session.get_inputs()] == [("x", ["batch", 4])]
+    assert [tensor.name for tensor in session.get_outputs()] == ["y"]
+    for batch in (1, 5, 8):
+        (answer,) = session.run(["y"], {"x": np.zeros((batch, 4), np.float32)})
+        assert answer.shape == (batch, 3)
+
+
+def test_an_exported_file_is_of_the_opset_that_the_recipe_asks_for(exported: Exported) -> None:
+    versions = {entry.domain: entry.version for entry in onnx.load(exported.file).opset_import}
+    assert versions[""] == 18
+
+
+def test_an_exported_file_is_as_old_as_its_opset_allows(exported: Exported) -> None:
+    assert onnx.load(exported.file).ir_version == 8  # what opset 18 came with
+
+
+def test_an_exported_file_does_not_say_for_which_processor_torch_was_built(
+    exported: Exported,
+) -> None:
+    model = onnx.load(exported.file)
+    assert model.producer_name == "pytorch"
+    assert model.producer_version == torch.__version__.partition("+")[0]
+
+
+def test_an_exported_file_holds_its_weights_itself(exported: Exported) -> None:
+    assert {path.name for path in exported.folder.iterdir()} == {"export.py", "m.onnx"}
+
+
+def test_an_exported_file_says_nothing_of_the_machine_it_was_made_on(exported: Exported) -> None:
+    content = exported.file.read_bytes()
+    for trace in (str(exported.folder), "export.py", "site-packages", "torch/", "stack_trace"):
+        assert trace.encode() not in content, trace
+    model = onnx.load(exported.file)
+    graph = model.graph
+    for entry in (model, graph, *graph.node, *graph.input, *graph.output, *graph.initializer):
+        assert not entry.metadata_props
+        assert not entry.doc_string
+
+
+def test_a_trace_is_removed_wherever_the_exporter_can_leave_one() -> None:
+    # Which entries carry one changes with torch's versions: here all do.
+    tensor = helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1])
+    node = helper.make_node("Relu", ["x"], ["y"])
+    graph = helper.make_graph(
+        [node],
+        "graph",
+        [tensor],
+        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1])],
+        initializer=[helper.make_tensor("w", onnx.TensorProto.FLOAT, [1], [1.0])],
+        value_info=[helper.make_tensor_value_info("v", onnx.TensorProto.FLOAT, [1])],
+    )
+    function = helper.make_function("d", "f", ["x"], ["y"], [], [helper.make_opsetid("", 18)])
+    model = helper.make_model(graph, functions=[function])
+    lists = (model.graph.node, model.graph.input, model.graph.output, model.graph.value_info)
+    for entry in (
+        *(model, model.graph, *model.functions, *model.graph.initializer),
+        *itertools.chain(*lists),
+    ):
+        entry.doc_string = "trace"
+        entry.metadata_props.add(key="stack_trace", value="/home/me/export.py")
+    export._strip_traces(model)
+    left = model.SerializeToString()
+    assert b"trace" not in left
+    assert b"/home/me" not in left
+    assert [entry.name for entry in model.graph.initializer] == ["w"]
+
+
+def test_a_trace_is_removed_inside_branches_and_functions() -> None:
+    def graph(node: onnx.NodeProto) -> onnx.GraphProto:
+        return helper.make_graph([node], "graph", [], [])
+
+    def traced() -> onnx.NodeProto:
+        node = helper.make_node("Relu", ["x"], ["y"], doc_string="trace")
+        node.metadata_props.add(key="stack_trace", value="/home/me/export.py")
+        return node
+
+    loop = helper.make_node("Loop", [], ["y"], body=graph(traced()))
+    branch = helper.make_node("If", ["c"], ["y"], then_branch=graph(loop))
+    function = helper.make_function(
+        "d", "f", ["x"], ["y"], [traced()], [helper.make_opsetid("", 18)]
+    )
+    model = helper.make_model(graph(branch), functions=[function])
+    export._strip_traces(model)
+    left = model.SerializeToString()
+    assert b"trace" not in left
+    assert b"/home/me" not in left
+    assert left.count(b"Relu") == 2
+
+
+def test_a_gate_compares_the_smallest_the_largest_and_sizes_between(exported: Exported) -> None:
+    report = exported.report
+    assert report.shapes == [{"batch": 1}, {"batch": 2}, {"batch": 4}, {"batch": 8}]
+    assert report.allowed == 1e-5
+    assert 0 <= report.max_absolute_difference <= 1e-6
+
+
+@pytest.mark.parametrize(
+    ("source", "function", "message"),
+    [
+        (None, "encoder", " does not exist: `source` names a Python file beside the recipe"),
+        ("other = 1\n", "encoder", " has no function encoder"),
+        (SOURCE, "module_alone", ":module_alone: return a model_build.TorchModel"),
+    ],
+)
+def test_a_source_that_cannot_be_used_is_named(
+    tmp_path: Path, source: str | None, function: str, message: str
+) -> None:
+    if source:
+        (tmp_path / "export.py").write_text(source)
+    step = Onnx(
+        to="onnx",
+        source=f"export.py:{function}",
+        opset=18,
+        gate=Gate(max_absolute_difference=1),
+    )
+    with pytest.raises(BuildError) as refused:
+        step.make(tmp_path / "m.onnx", step_context(tmp_path))
+    assert str(refused.value) == f"{tmp_path}/export.py{message}"
+    assert not (tmp_path / "m.onnx").exists()
+
+
+def test_an_export_function_is_given_the_folder_of_the_weights(tmp_path: Path) -> None:
+    (tmp_path / "export.py").write_text(textwrap.dedent(SOURCE))
+    step = Onnx(
+        to="onnx",
+        source="export.py:weights_folder",
+        opset=18,
+        gate=Gate(max_absolute_difference=1),
+    )
+    with pytest.raises(BuildError, match=f"failed: RuntimeError: given {tmp_path}/weights$"):
+        step.make(tmp_path / "m.onnx", step_context(tmp_path, weights=tmp_path / "weights"))

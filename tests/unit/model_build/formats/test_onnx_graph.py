@@ -1,0 +1,111 @@
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from onnx import TensorProto, helper, numpy_helper
+
+from model_build.file_tensors import FileTensor
+from model_build.formats.onnx.graph import read_graph
+
+
+def _value(name: str, element: int, shape: list[str | int] | None) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, element, shape)
+
+
+def _save(path: Path, model: onnx.ModelProto) -> Path:
+    onnx.save(model, path)
+    return path
+
+
+def _model(
+    inputs: list[onnx.ValueInfoProto],
+    outputs: list[onnx.ValueInfoProto],
+    *,
+    weights: list[onnx.TensorProto] | None = None,
+    opsets: dict[str, int] | None = None,
+    ir: int = 10,
+) -> onnx.ModelProto:
+    graph = helper.make_graph([], "graph", inputs, outputs, weights)
+    versions = [helper.make_opsetid(*it) for it in (opsets or {"": 18}).items()]
+    return helper.make_model(graph, opset_imports=versions, ir_version=ir)
+
+
+X = _value("x", TensorProto.FLOAT, ["batch", 3])
+
+
+def test_a_file_tells_its_tensors_and_versions(tmp_path: Path) -> None:
+    y = _value("y", TensorProto.INT64, [2, "n"])
+    graph = read_graph(_save(tmp_path / "m.onnx", _model([X], [y], ir=9)))
+    assert graph is not None
+    assert graph.inputs == [FileTensor("x", "TYPE_FP32", [-1, 3])]
+    assert graph.outputs == [FileTensor("y", "TYPE_INT64", [2, -1])]
+    assert (graph.opset, graph.ir) == (18, 9)
+
+
+@pytest.mark.parametrize(
+    ("element", "triton"),
+    [
+        (TensorProto.FLOAT16, "TYPE_FP16"),
+        (TensorProto.BFLOAT16, "TYPE_BF16"),
+        (TensorProto.DOUBLE, "TYPE_FP64"),
+        (TensorProto.STRING, "TYPE_STRING"),
+        (TensorProto.BOOL, "TYPE_BOOL"),
+        (TensorProto.UINT8, "TYPE_UINT8"),
+        (TensorProto.INT8, "TYPE_INT8"),
+        (TensorProto.UINT64, "TYPE_UINT64"),
+        (TensorProto.COMPLEX64, "COMPLEX64"),  # Triton has none
+    ],
+)
+def test_element_types_have_tritons_names(tmp_path: Path, element: int, triton: str) -> None:
+    graph = read_graph(_save(tmp_path / "m.onnx", _model([], [_value("y", element, [1])])))
+    assert graph is not None
+    assert graph.outputs[0].data_type == triton
+
+
+def test_a_shape_that_the_file_does_not_say_is_unknown_and_a_scalar_has_no_axes(
+    tmp_path: Path,
+) -> None:
+    outputs = [_value("any", TensorProto.FLOAT, None), _value("scalar", TensorProto.FLOAT, [])]
+    graph = read_graph(_save(tmp_path / "m.onnx", _model([], outputs)))
+    assert graph is not None
+    assert [it.dims for it in graph.outputs] == [None, []]
+
+
+def test_weights_that_older_exporters_list_as_inputs_are_none(tmp_path: Path) -> None:
+    weights = helper.make_tensor("w", TensorProto.FLOAT, [1], [1.0])
+    listed = _value("w", TensorProto.FLOAT, [1])
+    model = _model([X, listed], [X], weights=[weights])
+    graph = read_graph(_save(tmp_path / "m.onnx", model))
+    assert graph is not None
+    assert [it.name for it in graph.inputs] == ["x"]
+
+
+def test_the_opset_is_that_of_onnxs_own_operators(tmp_path: Path) -> None:
+    for own in ("", "ai.onnx"):
+        model = _model([X], [X], opsets={own: 17, "com.microsoft": 99})
+        graph = read_graph(_save(tmp_path / "m.onnx", model))
+        assert graph is not None
+        assert graph.opset == 17
+
+
+def test_weights_beside_the_file_are_not_needed_to_read_it(tmp_path: Path) -> None:
+    weights = numpy_helper.from_array(np.ones(64, np.float32), "w")
+    model = _model([X], [X], weights=[weights])
+    onnx.save(
+        model, tmp_path / "m.onnx", save_as_external_data=True, location="w.bin", size_threshold=0
+    )
+    (tmp_path / "w.bin").unlink()
+    assert read_graph(tmp_path / "m.onnx") is not None
+
+
+@given(st.binary(max_size=64))
+def test_any_other_bytes_are_no_graph(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.onnx"
+    path.write_bytes(content)
+    graph = read_graph(path)
+    assert graph is None or graph.outputs

@@ -1,0 +1,82 @@
+"""Packages come from wheels with a listed hash; here from one that the test makes, by the real pip.
+
+pip compares the hash of a local wheel as it does one of the index's, and needs no network for it.
+"""
+
+import hashlib
+import itertools
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from model_build import BuildError
+from model_build.formats import python as python_packages
+
+
+@pytest.fixture
+def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_DISABLE_PIP_VERSION_CHECK", "1")
+    # A platform that no laptop with another processor or system has: it is Triton's that counts.
+    path = tmp_path / "tiny-1.0-cp312-cp312-manylinux_2_28_x86_64.whl"
+    info = "tiny-1.0.dist-info"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("tiny/__init__.py", "")
+        archive.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n")
+        archive.writestr(
+            f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: cp312-cp312-manylinux_2_28_x86_64\n"
+        )
+        archive.writestr(f"{info}/RECORD", "")
+    return path
+
+
+def _requirements(wheel: Path, sha256: str) -> Path:
+    path = wheel.with_name("requirements.txt")
+    path.write_text(f"tiny @ {wheel.as_uri()} --hash=sha256:{sha256}\n")
+    return path
+
+
+def test_a_wheel_for_tritons_python_is_installed_whatever_python_runs_here(
+    wheel: Path, tmp_path: Path
+) -> None:
+    requirements = _requirements(wheel, hashlib.sha256(wheel.read_bytes()).hexdigest())
+    python_packages.install(requirements, to=tmp_path / "site-packages", python="3.12.3")
+    assert (tmp_path / "site-packages" / "tiny" / "__init__.py").is_file()
+    assert not list((tmp_path / "site-packages").rglob("*.pyc"))  # they would differ each time
+
+
+def test_pip_is_asked_for_pinned_wheels_without_dependencies_for_the_images_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands: list[list[str]] = []
+
+    def run(command: list[str], **options: object) -> subprocess.CompletedProcess[str]:
+        commands.append(command)
+        return subprocess.CompletedProcess(command, 0, stdout="", stderr="")
+
+    monkeypatch.setattr("model_build.export.pip.subprocess.run", run)
+    requirements = tmp_path / "requirements.txt"
+    requirements.write_text("")
+    python_packages.install(requirements, to=tmp_path / "to", python="3.10.12")
+    (command,) = commands
+    options = dict(itertools.pairwise(command))
+    assert options["--python-version"] == "3.10.12"
+    assert options["--only-binary"] == ":all:"
+    assert options["--implementation"] == "cp"
+    assert options["--target"] == str(tmp_path / "to")
+    assert options["--requirement"] == str(requirements)
+    assert {"--require-hashes", "--no-deps", "--no-compile"} <= set(command)
+
+
+def test_what_pip_says_stands_in_the_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(command: list[str], **options: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(command, 1, stdout="", stderr="\nERROR: no wheel\n")
+
+    monkeypatch.setattr("model_build.export.pip.subprocess.run", run)
+    requirements = tmp_path / "requirements.txt"
+    requirements.write_text("")
+    with pytest.raises(BuildError) as refused:
+        python_packages.install(requirements, to=tmp_path / "to", python="3.12")
+    assert str(refused.value) == f"{requirements} could not be installed:\nERROR: no wheel"

@@ -1,0 +1,191 @@
+"""From a recipe's step to an accepted plan, compiled by a GPU that is a stand-in."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from model_build import BuildError, BuildTarget, GateFailed
+from model_build.engines.accepted_results import FolderResults
+from model_build.engines.engine_job import EngineJob
+from model_build.engines.provider import Engines
+from model_build.engines.this_machine import ThisMachine
+from model_build.export.step import StepContext
+from model_build.formats.tensorrt import TensorRt
+from model_build.progress import Progress
+from model_build.recipe import Recipe
+from platform_facts import ComputeCapability
+from tests.unit.model_build.checks.broken import files
+from tests.unit.model_build.engines.test_this_machine import ROOT, STAND_IN
+from tests.unit.model_build.fakes import Lines, step_context
+
+SOURCE = """
+import torch
+
+from model_build import TorchModel
+
+
+def same(_):
+    return TorchModel(
+        module=torch.nn.Identity(),
+        inputs={"X": torch.float32},
+        outputs=("Y",),
+        axes={"X": {"batch": (1, 4)}},
+        sample=lambda sizes, generator: {"X": torch.randn(sizes["batch"], 2, generator=generator)},
+    )
+"""
+STEP: dict[str, Any] = {
+    "to": "tensorrt",
+    "source": "export.py:same",
+    "opset": 18,
+    "gate": {"max_absolute_difference": 1e-5},
+    "engine": {
+        "precision": "fp16",
+        "profiles": [{"X": {"min": [1, 2], "opt": [2, 2], "max": [4, 2]}}],
+        "gate": {"max_absolute_difference": 0.01},
+    },
+}
+
+
+A10G = ComputeCapability(8, 6)
+
+
+@dataclass
+class _Gpu:
+    """The stand-in's GPU, which counts what it compiles."""
+
+    capability: ComputeCapability = A10G
+    jobs: list[EngineJob] = field(default_factory=list)
+
+    def compute_capability(self) -> ComputeCapability:
+        return self.capability
+
+    def run(self, job: EngineJob, *, to: Path, progress: Progress) -> None:
+        self.jobs.append(job)
+        ThisMachine().run(job, to=to, progress=progress)
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> _Gpu:
+    monkeypatch.setenv("PYTHONPATH", f"{STAND_IN}:{ROOT}")
+    monkeypatch.setenv("STAND_IN_TENSORRT", "10.9.0.34")
+    monkeypatch.delenv("CUDA_VERSION", raising=False)
+    return _Gpu()
+
+
+@pytest.fixture
+def context(tmp_path: Path, said: Lines, monkeypatch: pytest.MonkeyPatch, gpu: _Gpu) -> StepContext:
+    """A build whose ONNX files are not exported, but are what they would be."""
+    content = files.onnx({"X": ["batch", 2]}, {"Y": ["batch", 2]})
+    monkeypatch.setattr(
+        "model_build.formats.onnx.export._write", lambda *_, to, **__: to.write_bytes(content)
+    )
+    (tmp_path / "export.py").write_text(SOURCE)
+    return step_context(
+        tmp_path,
+        target=BuildTarget(release="25.04", compute_capability="8.9"),
+        scratch=_scratch(tmp_path, "scratch"),
+        progress=said,
+        engines=Engines(FolderResults(tmp_path / "kept"), gpu),
+    )
+
+
+def _scratch(folder: Path, name: str) -> Path:
+    (folder / name).mkdir()
+    return folder / name
+
+
+def _export(context: StepContext, to: Path, **engine: Any) -> Any:
+    written = {**STEP, "engine": {**STEP["engine"], **engine}}
+    recipe = Recipe.model_validate({"description": "", "files": {"double/1/model.plan": written}})
+    step = recipe.files["double/1/model.plan"]
+    assert isinstance(step, TensorRt)
+    to.parent.mkdir(parents=True, exist_ok=True)
+    return step.make(to, context)
+
+
+def test_a_plan_is_compiled_judged_and_kept(
+    context: StepContext, gpu: _Gpu, tmp_path: Path
+) -> None:
+    to = tmp_path / "repository" / "double" / "1" / "model.plan"
+    ((onnx, first), (engine, second)), result = _export(context, to)
+    assert to.read_bytes().startswith(b"a stand-in's plan")
+    assert (onnx, engine) == ("ONNX and PyTorch", "engine and ONNX Runtime")
+    assert first.max_absolute_difference < 1e-6
+    assert 0 < second.max_absolute_difference < 0.01  # FP16
+    assert second.shapes == [{"batch": 1}, {"batch": 2}, {"batch": 4}]
+    (job,) = gpu.jobs
+    assert result.job == job.digest
+    assert job.job.level == "ampere-plus"  # 8.9 is not the builder's own
+    assert job.job.tensorrt == "10.9.0.34"
+    assert [case[0].shape for case in job.job.cases] == [[1, 2], [2, 2], [4, 2]]
+
+
+def test_the_same_engine_is_not_compiled_again(
+    context: StepContext, gpu: _Gpu, tmp_path: Path, said: Lines
+) -> None:
+    _export(context, tmp_path / "a" / "1" / "model.plan")
+    again = replace(context, scratch=_scratch(tmp_path, "again"))
+    _export(again, tmp_path / "b" / "1" / "model.plan")
+    assert len(gpu.jobs) == 1
+    assert f"the engine is there already: job {gpu.jobs[0].digest[:12]}" in said.lines
+
+
+def test_another_precision_is_another_engine(
+    context: StepContext, gpu: _Gpu, tmp_path: Path
+) -> None:
+    _export(context, tmp_path / "a" / "1" / "model.plan")
+    again = replace(context, scratch=_scratch(tmp_path, "again"))
+    _, result = _export(again, tmp_path / "b" / "1" / "model.plan", precision="fp32")
+    first, second = gpu.jobs
+    assert (first.job.precision, second.job.precision) == ("fp16", "fp32")
+    assert first.job.onnx_sha256 != second.job.onnx_sha256
+    assert result.job == second.digest
+
+
+def test_an_engine_beyond_its_gate_is_kept_for_nobody(
+    context: StepContext, gpu: _Gpu, tmp_path: Path
+) -> None:
+    to = tmp_path / "a" / "1" / "model.plan"
+    with pytest.raises(GateFailed, match=r"model\.plan differs from ONNX Runtime by"):
+        _export(context, to, gate={"max_absolute_difference": 1e-9})
+    assert not to.exists()
+    assert not (tmp_path / "kept").exists()
+
+
+def test_a_tighter_gate_refuses_an_engine_that_was_accepted_before(
+    context: StepContext, gpu: _Gpu, tmp_path: Path
+) -> None:
+    _export(context, tmp_path / "a" / "1" / "model.plan")
+    again = replace(context, scratch=_scratch(tmp_path, "again"))
+    with pytest.raises(GateFailed):
+        _export(again, tmp_path / "b" / "1" / "model.plan", gate={"max_absolute_difference": 1e-9})
+    assert len(gpu.jobs) == 1
+
+
+def test_a_gpu_that_cannot_compile_for_the_endpoints_is_refused_before_anything_is_exported(
+    context: StepContext, tmp_path: Path, gpu: _Gpu
+) -> None:
+    gpu.capability = ComputeCapability(7, 5)
+    with pytest.raises(BuildError, match=r"for compute capability 8\.9 cannot be compiled on"):
+        _export(context, tmp_path / "model.plan")
+    assert list(context.scratch.iterdir()) == []
+
+
+def test_what_tensorrt_cannot_parse_is_told_with_the_node(
+    context: StepContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("model_build.formats.tensorrt.to_half_precision", _to_nonzero)
+    with pytest.raises(
+        BuildError, match=r"cannot parse the ONNX file: node 1 the node \(NonZero\)"
+    ):
+        _export(context, tmp_path / "a" / "1" / "model.plan")
+
+
+def _to_nonzero(source: Path, to: Path) -> None:
+    import onnx
+
+    model = onnx.load(source)
+    model.graph.node[0].op_type = "NonZero"
+    onnx.save(model, to)

@@ -1,0 +1,175 @@
+"""What to write where AWS has no capacity, by the plan of a stage and the account's quotas."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from release.preflight.capacity_errors import advice
+from release.tree import Tree
+from tests.unit.release.preflight.conftest import REGION, Aws, denied, quotas
+
+REASON = (
+    "Unable to provision requested ML compute capacity due to InsufficientInstanceCapacity error. "
+    "Please retry using a different ML instance type or after some time. Consider configuring "
+    "InstancePools in your EndpointConfig with multiple instance types for priority-based fallback "
+    "to improve capacity availability."
+)
+"""FailureReason, verbatim in aws/deep-learning-containers, tests of SageMaker endpoints."""
+FAILED = f"prod-text, Endpoint8024A810: Resource handler returned message: {REASON}"
+STAGE = """\
+region: us-east-1
+endpoints:
+  images: {}
+  text:
+    variants:
+      A: {}
+      B: {}
+"""
+
+
+def variant(*types: str, target: str = "cuda-25.09-sm89") -> dict[str, Any]:
+    return {"pools": [{"instance_type": name, "target": target, "prefix": ""} for name in types]}
+
+
+def endpoint(
+    *types: str, hosting: str = "single-model", engines: bool = True, **variants: Any
+) -> dict[str, Any]:
+    return {
+        "name": "prod-text",
+        "hosting": hosting,
+        "variants": variants or {"AllTraffic": variant(*types)},
+        "engines": {"text/cuda-25.09-sm89/m.tar.gz": ["m/1/model.plan"] if engines else []},
+    }
+
+
+@pytest.fixture
+def fixes(aws: Aws, tmp_path: Path):  # type: ignore[no-untyped-def]
+    """Return what to write, in an account with quotas by instance type."""
+    (tmp_path / "stages").mkdir()
+    (tmp_path / "stages/prod.yaml").write_text(STAGE)
+
+    def read(
+        text: dict[str, Any], message: str = FAILED, region: str = REGION, **values: int
+    ) -> list[str]:
+        names = {f"ml.{name.replace('_', '.')} for endpoint usage": n for name, n in values.items()}
+        aws.answers.setdefault("service-quotas.ListServiceQuotas", quotas(**names))
+        aws.answers["service-quotas.ListAWSDefaultServiceQuotas"] = quotas()
+        images = {**endpoint("ml.g5.xlarge"), "name": "prod-images"}
+        plan = {"stage": "prod", "endpoints": {"images": images, "text": text}}
+        session: Any = SimpleNamespace(region_name=region, client=aws.session.client)
+        return list(advice(message, plan, Tree(tmp_path), session))
+
+    return read
+
+
+def test_the_line_to_write_has_the_nearest_types_with_a_quota(fixes: Any) -> None:
+    g6 = {"g5_xlarge": 4, "g5_2xlarge": 0, "g6_2xlarge": 2, "g6_4xlarge": 9, "m5_xlarge": 9}
+    assert fixes(endpoint("ml.g6.xlarge"), **g6) == [
+        "stages/prod.yaml:4: endpoints.text: no capacity in us-east-1 for ml.g6.xlarge: write "
+        "instance_types: [ml.g6.xlarge, ml.g5.xlarge, ml.g6.2xlarge]. What fits: ml.g5.xlarge "
+        "(an archive of its own, quota 4), ml.g6.2xlarge (the same archive, quota 2), "
+        "ml.g6.4xlarge (the same archive, quota 9)"
+    ]
+
+
+def test_the_clis_wrapped_lines_name_the_endpoint_before_the_reason(fixes: Any) -> None:
+    """Output of aws-cdk 2.1148.1 for two stacks that failed."""
+    other = "❌  prod-images failed to deploy\n  prod-images/Endpoint: wrong\n"
+    wrapped = REASON.replace("due to ", "due to\n    ")
+    own = f"❌  prod-text failed to deploy\n  prod-text/Endpoint/Endpoint:\n    {wrapped}"
+    (fix,) = fixes(endpoint("ml.g6.xlarge"), other + own, g5_xlarge=4)
+    assert fix.startswith("stages/prod.yaml:4: endpoints.text: ")
+
+
+def test_a_pool_without_capacity_gets_more_types(fixes: Any) -> None:
+    (fix,) = fixes(endpoint("ml.g6.xlarge", "ml.g5.xlarge"), g6_2xlarge=2, g5_xlarge=4)
+    assert "no capacity in us-east-1 for ml.g6.xlarge or ml.g5.xlarge: write " in fix
+    assert "instance_types: [ml.g6.xlarge, ml.g5.xlarge, ml.g6.2xlarge]" in fix
+
+
+def test_a_full_pool_leaves_out_its_least_preferred_types(fixes: Any) -> None:
+    sizes = [f"ml.g6.{size}" for size in ("xlarge", "2xlarge", "4xlarge", "8xlarge", "16xlarge")]
+    (fix,) = fixes(endpoint(*sizes), g5_xlarge=1)
+    kept = ", ".join(sizes[:4])
+    assert f"write instance_types: [{kept}, ml.g5.xlarge]." in fix
+
+
+def test_a_multi_model_endpoint_gets_another_type_instead(fixes: Any) -> None:
+    """AWS documents instance pools for single-model endpoints alone."""
+    (fix,) = fixes(endpoint("ml.g6.xlarge", hosting="multi-model"), g5_xlarge=4, g6_2xlarge=1)
+    assert "write instance_type: ml.g5.xlarge. What fits: " in fix
+
+
+def test_a_region_without_confirmed_pools_gets_another_type_instead(fixes: Any) -> None:
+    (fix,) = fixes(endpoint("ml.g6.xlarge"), region="eu-west-3", g5_xlarge=4)
+    assert "no capacity in eu-west-3 for ml.g6.xlarge: write instance_type: ml.g5.xlarge." in fix
+
+
+def test_variants_of_different_types_get_a_type_each(fixes: Any) -> None:
+    both: dict[str, Any] = {
+        "A": variant("ml.g6.xlarge"),
+        "B": variant("ml.g5.xlarge", target="cuda-25.09-sm86"),
+    }
+    first, second = fixes(endpoint(**both), g6_2xlarge=2)
+    assert first.startswith("stages/prod.yaml:6: endpoints.text.variants.A: ")
+    assert second.startswith("stages/prod.yaml:7: endpoints.text.variants.B: ")
+    assert "write instance_type: ml.g6.2xlarge" in first
+
+
+@pytest.mark.parametrize(("engines", "fits"), [(True, False), (False, True)])
+def test_engines_run_on_hardware_compatible_gpus_alone(
+    fixes: Any, *, engines: bool, fits: bool
+) -> None:
+    """The T4 of ml.g4dn has 7.5, and AMPERE_PLUS engines run from 8.0 on."""
+    (fix,) = fixes(endpoint("ml.g5.xlarge", engines=engines), g4dn_xlarge=4)
+    assert ("write instance_types: [ml.g5.xlarge, ml.g4dn.xlarge]" in fix) is fits
+
+
+def test_a_multi_model_endpoint_of_an_old_release_has_no_driver_to_share(fixes: Any) -> None:
+    old = variant("ml.g5.xlarge", target="cuda-22.12-sm86")
+    shown = endpoint(hosting="multi-model", engines=False, AllTraffic=old)
+    (fix,) = fixes(shown, g5_2xlarge=1, g4dn_xlarge=1, g4dn_2xlarge=1)
+    assert "write instance_type: ml.g4dn.xlarge. What fits: " in fix
+
+
+def test_of_types_as_large_those_with_newer_gpus_come_first(fixes: Any) -> None:
+    (fix,) = fixes(endpoint("ml.g6.xlarge", engines=False), g4dn_xlarge=1, g5_xlarge=1)
+    assert "write instance_types: [ml.g6.xlarge, ml.g5.xlarge, ml.g4dn.xlarge]" in fix
+
+
+def test_where_no_other_type_fits_it_says_so(fixes: Any) -> None:
+    old = variant("ml.g5.xlarge", target="cuda-22.07-sm86")
+    (fix,) = fixes(endpoint(AllTraffic=old))
+    assert fix.endswith("ml.g5.xlarge, and no other type fits: deploy again later")
+
+
+def test_without_a_quota_for_any_type_that_fits_it_says_so(fixes: Any) -> None:
+    (fix,) = fixes(endpoint("ml.g6.xlarge"), g5_xlarge=0)
+    assert (
+        "and no quota for a type that fits: ask AWS for one of ml.g6e.xlarge, ml.g5.xlarge, " in fix
+    )
+
+
+def test_types_whose_quotas_cannot_be_read_are_proposed_with_the_reason(
+    fixes: Any, aws: Aws
+) -> None:
+    aws.answers["service-quotas.ListServiceQuotas"] = denied("servicequotas:ListServiceQuotas")
+    (fix,) = fixes(endpoint("ml.g6.xlarge"))
+    assert "write instance_types: [ml.g6.xlarge, ml.g6e.xlarge, ml.g5.xlarge]. " in fix
+    assert "; their quotas are unknown: not allowed to ask (servicequotas:ListServiceQuotas)" in fix
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "prod-text, Endpoint8024A810: did not pass the ping health check",
+        f"prod-text-2, Endpoint8024A810: {REASON}",
+    ],
+)
+def test_another_error_or_endpoint_asks_the_account_nothing(
+    fixes: Any, aws: Aws, message: str
+) -> None:
+    assert fixes(endpoint("ml.g6.xlarge"), message) == []
+    assert aws.asked == []
