@@ -29,7 +29,7 @@ def _changes(report: Report) -> Iterator[str]:
     count = sum(1 for _ in report.all_of("endpoints"))
     if changed := len(report.changed_endpoints):
         yield f"{changed} of {count} {'endpoint changes' if count == 1 else 'endpoints change'}"
-    elif report.stages:
+    elif report.stages and report.is_complete:
         stacks = any(report.all_of("stacks"))
         yield "no endpoint changes" if stacks else "no change to any deployed resource"
 

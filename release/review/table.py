@@ -82,7 +82,8 @@ TABLE = (
     _Row("AWS::SageMaker::EndpointConfig", "*.InstanceType", labelled("instance type")),
     _Row("AWS::SageMaker::EndpointConfig", "*.InstancePools", contents.pools),
     _Row("AWS::SageMaker::EndpointConfig", "*.InitialInstanceCount", scaling.initial_count),
-    _Row("AWS::SageMaker::EndpointConfig", "*.InitialVariantWeight", labelled("weight")),
+    _Row("AWS::SageMaker::EndpointConfig", "", scaling.shares),
+    _Row("AWS::SageMaker::EndpointConfig", "*.InitialVariantWeight", WHOLE),
     _Row("AWS::SageMaker::EndpointConfig", "DataCaptureConfig", storage.capture),
     # SageMaker API reference, ProductionVariant: "native AWS Systems Manager (SSM) access"
     _Row("AWS::SageMaker::EndpointConfig", "*.EnableSSMAccess",

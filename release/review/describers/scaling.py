@@ -9,7 +9,10 @@ from release.review.endpoints import DeclaredEndpoint
 from release.review.property_change import ChangeLine, PropertyChange
 from release.schedules import WeeklyLimits, weekly_limits
 
-RULE = "lost_scaling"
+RULE, COSTLY, SHIFTED = "lost_scaling", "multiplied_capacity", "shifted_traffic"
+
+LARGE_RISE = 5
+"""So many times as many instances are not meant, more often than not: our choice."""
 
 COOLDOWN = 300
 """Seconds of endpoint variants, unless they are set (Application Auto Scaling API reference,
@@ -39,7 +42,8 @@ def scalable_target(change: PropertyChange) -> Iterator[ChangeLine]:
         text = f"{name} over a week: {_text(was)} -> {_text(now)} instances"
         flat = was.minimum < was.mean_minimum > now.mean_minimum == now.minimum
         low = flat or falls(was.maximum, now.maximum) or falls(was.minimum, now.minimum)
-        yield ChangeLine(text, RULE if low and change.comparison.production else "")
+        rule = RULE if low and change.comparison.production else ""
+        yield ChangeLine(text, COSTLY if now.maximum >= LARGE_RISE * was.maximum else rule)
     elif now and old is None and change.change.stack in change.comparison.before:
         yield ChangeLine(f"{name} is scaled, {_text(now)} instances over a week")
 
@@ -51,6 +55,28 @@ def initial_count(change: PropertyChange) -> Iterator[ChangeLine]:
     variant = endpoint.variants.get(change.item) if endpoint else None
     is_low = variant and not variant.scaled and falls(change.before or 1, change.after or 1)
     yield ChangeLine(text, RULE if is_low and change.comparison.production else "")
+
+
+def shares(change: PropertyChange) -> Iterator[ChangeLine]:
+    """Yield the share of the calls of each variant that stays.
+
+    With three times as many calls at once, its instances have three times the load.
+    """
+    before, after = _shares(change.before), _shares(change.after)
+    for name in sorted(before.keys() & after.keys()):
+        if before[name] == after[name]:
+            continue
+        text = f"{name} gets {before[name]:.3g} % -> {after[name]:.3g} % of the calls"
+        grows = before[name] and falls(after[name], before[name]) and change.comparison.production
+        yield ChangeLine(f"{text} at once, with the instances that it has" if grows else text,
+                         SHIFTED if grows else "")  # fmt: skip
+
+
+def _shares(config: dict[str, Any] | None) -> dict[str, float]:
+    """Return the percentage of the calls that each variant of a configuration gets."""
+    variants = (config or {}).get("ProductionVariants", ())
+    weights = {each["VariantName"]: float(each.get("InitialVariantWeight", 1)) for each in variants}
+    return {name: 100 * weight / (sum(weights.values()) or 1) for name, weight in weights.items()}
 
 
 def capacity(change: PropertyChange) -> Iterator[ChangeLine]:

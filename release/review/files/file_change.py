@@ -15,6 +15,7 @@ Rule = Literal[
     "larger_tolerances",
     "lost_pins",
     "other_weights",
+    "slow_answers",
     "uncompared_tools",
     "unreadable_files",
     "unreviewed_code",

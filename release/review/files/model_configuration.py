@@ -13,12 +13,18 @@ from release.review.files.readers import read_text
 from release.review.values import Unreadable, ValueDifference, differences
 
 NAME = "config.pbtxt"
+DELAY = "max_queue_delay_microseconds"
+SLOW = 1_000_000
+"""Microseconds that a request may wait for a batch, from which its delay is a danger: ours."""
 
 
 def describe(change: FileChange) -> Iterator[FileLine]:
     """Yield every field that differs: instance groups, batching and delays among them."""
     for difference in differences(_fields(change.before), _fields(change.after)):
-        yield FileLine(f"{difference}{_in_milliseconds(difference)}")
+        slow = difference.path.endswith(DELAY) and _grows_beyond(difference, SLOW)
+        text = f"{difference}{_in_milliseconds(difference)}"
+        yield FileLine(f"{text}: a request may wait so long for a batch" if slow else text,
+                       "slow_answers" if slow else "")  # fmt: skip
 
 
 def uses_sequence_batching(model_folder: Path) -> bool:
@@ -58,5 +64,14 @@ def _in_milliseconds(difference: ValueDifference) -> str:
     """Return both values of a time as the files of stages have them; protobuf's JSON has text."""
     if not difference.path.endswith("_microseconds"):
         return ""
-    before, after = (int(value or 0) / 1000 for value in (difference.before, difference.after))
-    return f" ({before:g} -> {after:g} ms)"
+    before, after = _microseconds(difference)
+    return f" ({before / 1000:g} -> {after / 1000:g} ms)"
+
+
+def _grows_beyond(difference: ValueDifference, limit: int) -> bool:
+    before, after = _microseconds(difference)
+    return after >= limit and after > before
+
+
+def _microseconds(difference: ValueDifference) -> tuple[int, int]:
+    return int(difference.before or 0), int(difference.after or 0)

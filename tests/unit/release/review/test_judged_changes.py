@@ -287,6 +287,11 @@ DANGERS: dict[str, tuple[Edit, str]] = {
         "lost_scaling: AWS::ApplicationAutoScaling::ScalableTarget prod-text/Scaling: AllTraffic "
         "over a week: 2 to 10 (on average 4 to 10) -> 2 to 2 instances",
     ),
+    "a zero too many": (
+        together(put("Scaling", "MaxCapacity", 100), drop("Scaling", "ScheduledActions")),
+        "multiplied_capacity: AWS::ApplicationAutoScaling::ScalableTarget prod-text/Scaling: "
+        "AllTraffic over a week: 2 to 10 (on average 4 to 10) -> 2 to 100",
+    ),
     "a schedule that lowers, and nothing that raises": (
         put(*ACTIONS, 0, schedule("morning", "cron(0 12 ? * * *)", 2)),
         "lost_scaling: AWS::ApplicationAutoScaling::ScalableTarget prod-text/Scaling: AllTraffic "
@@ -770,3 +775,18 @@ def test_access_to_a_resource_that_is_renamed_is_no_new_one() -> None:
     assert dangers(compared(before, after)) == []
     put("Renamed", "Timeout", 900)(after)
     assert [danger.rule for danger in dangers(compared(before, after))] == ["widened_access"]
+
+
+@pytest.mark.parametrize(("weights", "is_danger"), [((0, 1), True), ((8, 2), False)])
+def test_instances_that_get_three_times_the_calls_at_once_are_a_danger(
+    weights: tuple[int, int], *, is_danger: bool
+) -> None:
+    before, after = base(), base()
+    for side, (standard, large) in ((before, (9, 1)), (after, weights)):
+        variants = side["Config"]["Properties"]["ProductionVariants"]
+        variants[0]["InitialVariantWeight"] = standard
+        variants.append({**variants[0], "VariantName": "Large", "InitialVariantWeight": large})
+    text = "Large gets 10 % -> 100 % of the calls at once, with the instances that it has"
+    messages = [(danger.rule, danger.message) for danger in dangers(compared(before, after))]
+    expected = f"AWS::SageMaker::EndpointConfig prod-text/Config: {text}"
+    assert messages == ([("shifted_traffic", expected)] if is_danger else [])
