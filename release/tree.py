@@ -33,6 +33,9 @@ Template = dict[str, Any]
 BYTECODE = Path(os.environ.get("PYTHONPYCACHEPREFIX") or Path(sys.prefix, "bytecode"))
 """Where Python caches the bytecode of all that a tree runs: in no tree, and in no commit."""
 
+PROGRAMS = Path(sys.executable).parent
+"""The pinned linters and Node.js, which come before others of the machine's PATH."""
+
 _PASSED = re.compile(r"PATH|LANG|TMPDIR|XDG_CACHE_HOME|(LC|CDK|JSII|TRITON)_\w+")
 """Variables that the app and linters of a tree are given: none leads to credentials. What is on the
 machine, and its network, stays in reach of a program that looks for it."""
@@ -70,8 +73,7 @@ class Tree:
         return {
             "XDG_CACHE_HOME": str(Path.home() / ".cache"),  # jsii unpacks the CDK there
             **passed,
-            # The pinned linters and Node.js, whatever else is on the machine's PATH.
-            "PATH": os.pathsep.join([str(Path(sys.executable).parent), passed.get("PATH", "")]),
+            "PATH": os.pathsep.join([str(PROGRAMS), passed.get("PATH", "")]),
             "AWS_EC2_METADATA_DISABLED": "true",
             "HOME": "/nonexistent",
             "PYTHONPATH": os.pathsep.join([str(self.root), str(self.root / "constructs")]),

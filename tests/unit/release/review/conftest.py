@@ -1,7 +1,6 @@
 """Prices that no refresh of the table changes, and a repository whose app needs no CDK."""
 
 import json
-import os
 from datetime import date
 from pathlib import Path
 
@@ -56,7 +55,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clone:
     write(clone, "model_build/__main__.py", "print([])")
     for path, said in LINTERS.items():
         write(clone, path, f"#!/bin/sh\necho '{said}'\n").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{clone.root / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.setattr("release.tree.PROGRAMS", clone.root / "bin")
     clone.git("init", "--quiet", "--initial-branch=main")
     commit(clone)
     monkeypatch.chdir(clone.root)
