@@ -2,12 +2,18 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from release.review.access.grants import in_words
 from release.review.comparison import Comparison
 from release.review.dangers.replaced_resources import NORMAL
 from release.review.differences import Change
 from release.review.money import cost_changes
+from release.review.values import arrow, text_of
+from release.tree import Template
+
+EXPORTS = "ExportsOutput"
+"""How the CDK's names of outputs begin that other stacks import."""
 
 MOST = 12
 """More parts than these of one stack are in its difference alone."""
@@ -35,9 +41,9 @@ def notes(comparison: Comparison) -> Iterator[str]:
     before, after = comparison.sides
     changed = {stack.stack: stack.changes for stack in comparison.stacks}
     for stack in sorted(before.keys() | after.keys()):
-        if stack in comparison.endpoints or before.get(stack) == after.get(stack):
-            continue
         changes = changed.get(stack, ())
+        if before.get(stack) == after.get(stack) or (stack in comparison.endpoints and changes):
+            continue  # the sentence of the endpoint says it
         if stack not in after:
             parts = ["no longer in the app; its stack stays until it is deleted"]
         elif stack not in before or comparison.moves:
@@ -52,8 +58,7 @@ def details(comparison: Comparison, stack: str) -> list[str]:
     if comparison.moves:
         return []
     before, after = (side[stack] for side in comparison.sides)
-    parts = [f"other {name}" for name in sorted((before.keys() | after.keys()) - {"Resources"})
-             if before.get(name) != after.get(name)]  # fmt: skip
+    parts = list(dict.fromkeys(_sections(before, after)))
     texts: dict[str, list[Change]] = {}
     for line in comparison.described:
         if line.change.stack == stack and not line.rule:
@@ -75,6 +80,22 @@ def details(comparison: Comparison, stack: str) -> list[str]:
         parts.append(counted(new_and_gone))
     more = [f"{len(parts) - MOST} more in the difference"] if len(parts) > MOST else []
     return [*parts[:MOST], *more]
+
+
+def _sections(before: Template, after: Template) -> Iterator[str]:
+    """Yield what changes outside of the resources."""
+    for section in sorted((before.keys() | after.keys()) - {"Resources"}):
+        old, new = before.get(section) or {}, after.get(section) or {}
+        if old != new:
+            yield from _outputs(old, new) if section == "Outputs" else [f"other {section}"]
+
+
+def _outputs(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
+    for name in sorted(before.keys() | after.keys()):
+        values = [text_of((side.get(name) or {}).get("Value")) for side in (before, after)]
+        if before.get(name) == after.get(name):
+            continue
+        yield "other exports" if name.startswith(EXPORTS) else f"output {name}: {arrow(*values)}"
 
 
 def counted(changes: Sequence[Change]) -> str:

@@ -134,8 +134,9 @@ def test_a_stack_of_much_is_cut_off() -> None:
 
 
 def test_outputs_without_any_resource() -> None:
-    line = note({}, {}, Outputs=({"Name": {"Value": "a"}}, {"Name": {"Value": "b"}}))
-    assert line == "**prod-models**: other Outputs"
+    exported = {"ExportsOutputRefA": {"Value": "a"}}
+    line = note({}, {}, Outputs=({"Name": {"Value": "a"}}, {"Name": {"Value": "b"}, **exported}))
+    assert line == "**prod-models**: other exports; output Name: a -> b"
 
 
 @pytest.mark.parametrize(
@@ -200,3 +201,10 @@ def test_a_budget_that_changes_and_one_that_cannot_be_held() -> None:
         "**prod**: what is not priced is not held against max_monthly_usd: ml.g5.xlarge in "
         "eu-west-1 has no price: the table has prices of us-east-1 alone",
     ]
+
+
+def test_an_output_of_an_endpoint_s_stack_whose_resources_stay() -> None:
+    comparison = compared(RESOURCES, RESOURCES)
+    (stack,) = comparison.after
+    comparison.after[stack] = {**comparison.after[stack], "Outputs": {"Arn": {"Value": "a"}}}
+    assert list(notes(comparison)) == [f"**{stack}**: output Arn: none -> a"]
