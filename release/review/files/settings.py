@@ -1,6 +1,8 @@
 """Files of settings, as the fields in which they differ."""
 
+import re
 from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from release.review.files.file_change import FileChange, FileLine, Rule
@@ -18,8 +20,15 @@ LOOKS = {"contracts", "enable_error_code", "extend-select", "select"}
 """Keys whose items are looked at."""
 
 
-HARMLESS = ("description", "version", "project.description", "project.version")
-"""What package.json and pyproject.toml tell people."""
+HARMLESS = (
+    *("description", "version", "project.description", "project.version"),
+    "context.@aws-cdk/*",
+)
+"""Patterns of what package.json and pyproject.toml tell people, and of the CDK's feature flags: the
+templates of both sides, each made with its own, are compared."""
+
+STYLE = re.compile(r"(A|ARG|C4|COM|D|E[1-7]|I|N|PERF|PT|PTH|RET|RUF|SIM|T20|TRY|UP|W)\d*")
+"""Rules of ruff that are about neither faults nor security, as its documentation groups them."""
 
 
 class SettingsFile(NamedTuple):
@@ -34,7 +43,7 @@ class SettingsFile(NamedTuple):
             None if side is None else self.read(side) for side in (change.before, change.after)
         )
         for difference in differences(before, after):
-            harmless = difference.path in HARMLESS
+            harmless = any(fnmatchcase(difference.path, pattern) for pattern in HARMLESS)
             line = FileLine(str(difference), self.rule, harmless=harmless)
             yield _of_skipped(difference) or line
 
@@ -47,7 +56,9 @@ def _of_skipped(difference: ValueDifference) -> FileLine | None:
     key = next(step for step in difference.steps if step in SKIPS | LOOKS)
     item = text_of(before if after is None else after)
     if (key in SKIPS) == (before is None):
-        return FileLine(f"{key}: {item} is no longer checked", "weakened_checks")
+        is_style = "ruff" in difference.steps and bool(STYLE.fullmatch(item))
+        rule: Rule = "" if is_style else "weakened_checks"
+        return FileLine(f"{key}: {item} is no longer checked", rule, harmless=is_style)
     return FileLine(f"{key}: {item} is checked {'again' if key in SKIPS else 'now'}", harmless=True)
 
 

@@ -351,6 +351,14 @@ NOTES: dict[str, tuple[Edit, str]] = {
         (ENCODER, "count: 1", "count: 8"),
         f"{ENCODER}: instance_group.0.count: 1 -> 8",
     ),
+    "a rule of style less": (
+        ("pyproject.toml", '"PTH", ', ""),
+        "pyproject.toml: select: PTH is no longer checked",
+    ),
+    "a feature flag of the CDK, without which the templates are the same": (
+        ("cdk.json", 'lowercaseDbIdentifier": true', 'lowercaseDbIdentifier": false'),
+        "cdk.json: context.@aws-cdk/aws-rds:lowercaseDbIdentifier: true -> false",
+    ),
     "fifty milliseconds in a queue": (
         (ENCODER, BATCHING, f"dynamic_batching {{ {DELAY}: 50000 }}"),
         f"{ENCODER}: dynamic_batching.{DELAY}: none -> 50000 (0 -> 50 ms)",
