@@ -13,6 +13,9 @@ from release.tree import Template
 CAPTURE = ("s3:PutObject", "kms:Decrypt", "kms:GenerateDataKey")
 """What a role needs to write what its endpoint captures."""
 
+MOST = 3
+"""Narrower grants that are named of one that is gone."""
+
 
 @dataclass(frozen=True)
 class AccessChange:
@@ -70,7 +73,10 @@ def access_changes(
             by_known=known,
             by_new=gained - known,
             lost_denials=lost_denials,
-            lost=_without_conditions(lost - services, gained),
+            lost={
+                replace(grant, remaining=_remaining(grant, new))
+                for grant in _without_conditions(lost - services, gained)
+            },
             lost_services=services,
             new_denials={grant for grant in new_denials if (grant.guarded or grant.who) in kept},
         )
@@ -115,6 +121,12 @@ def _gone(before: set[Grant], after: set[Grant], kept: set[str]) -> set[Grant]:
         for grant in _beyond(before, after)
         if (grant.guarded or grant.who) in kept
     }
+
+
+def _remaining(grant: Grant, others: set[Grant]) -> tuple[str, ...]:
+    """Return what is left of a grant that became narrower."""
+    narrower = (other for other in others if grant.covers(other))
+    return tuple(sorted({f"{other.action} on {other.resource}" for other in narrower})[:MOST])
 
 
 def _parts(grant: Grant, others: set[Grant]) -> list[Grant]:

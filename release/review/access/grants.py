@@ -44,7 +44,8 @@ class Grant:
 
     `who` and `resource` are as people read them. `guarded` is the resource whose own policy it is
     of (a bucket, a key, a role that may be assumed), empty for a policy of `who`. `conditions` are
-    those of the same grant before and after a change, where they differ.
+    those of the same grant before and after a change, where they differ. Of one that is gone,
+    `remaining` are narrower ones that stay.
     """
 
     who: str
@@ -53,6 +54,7 @@ class Grant:
     condition: Condition = frozenset()
     guarded: str = ""
     conditions: tuple[Condition, Condition] | None = field(default=None, compare=False)
+    remaining: tuple[str, ...] = field(default=(), compare=False)
 
     def covers(self, other: "Grant") -> bool:
         """Whether `other` says nothing that this one does not say already."""
@@ -83,7 +85,8 @@ def in_words(grants: Iterable[Grant], verb: str = "may") -> list[str]:
             if grant.guarded and grant.resource == PolicyScope("*")
             else str(grant.resource)
         )
-        key = grant.who, place, _condition_in_words(grant)
+        still = f", still {' and '.join(grant.remaining)}" if grant.remaining else ""
+        key = grant.who, place, _condition_in_words(grant) + still
         together.setdefault(key, []).append(str(grant.action))
     return [
         f"{who} {verb} {', '.join(dict.fromkeys(actions))} on {resource}{condition}"

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from release.review.access.grants import in_words
 from release.review.comparison import Comparison
 from release.review.dangers import dangers
 from release.review.endpoint_changes import endpoint_changes
@@ -790,3 +791,14 @@ def test_instances_that_get_three_times_the_calls_at_once_are_a_danger(
     messages = [(danger.rule, danger.message) for danger in dangers(compared(before, after))]
     expected = f"AWS::SageMaker::EndpointConfig prod-text/Config: {text}"
     assert messages == ([("shifted_traffic", expected)] if is_danger else [])
+
+
+def test_access_that_becomes_narrower_is_told_with_what_is_left() -> None:
+    before, after = base(), base()
+    put(*STATEMENT, "Resource", "*")(before)
+    (change,) = compared(before, after).access
+    condition = "if s3:prefix StringLike text/*"
+    assert in_words(change.lost, "may no longer") == [
+        f"Role may no longer {action} on * {condition}, still {action} on Bucket"
+        for action in ("s3:GetObject", "s3:ListBucket")
+    ]
