@@ -22,7 +22,8 @@ def test_a_load_an_eviction_a_call_scaling_and_an_alarm_appear(
         names = page.locator(".names li")
         for model, state in zip(MODELS, ("evicted", *["loaded"] * 3), strict=True):
             names.and_(page.locator(f"[aria-label^='{model}: {state}']")).wait_for()
-        page.locator(".names [aria-label*=' MiB, 0 calls under way, 1 answered']").first.wait_for()
+        idle = " MiB on the volume, 0 calls under way, 1 answered"
+        page.locator(f".names [aria-label*='{idle}']").first.wait_for()
         evicted = page.locator("#events [data-kind='model evicted'] p").first
         assert "minilm was unloaded in" in evicted.inner_text()
         assert "to make room for clip." in evicted.inner_text()
