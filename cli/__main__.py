@@ -6,8 +6,8 @@ import signal
 import sys
 from types import FrameType
 
-INTERRUPTS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
-"""Ctrl-C, how GitHub ends a job, and a terminal that is closed."""
+from cli.interrupts import INTERRUPTS
+
 INTERRUPTED = 128 + signal.SIGINT
 LINE = "error: interrupted\n"
 FULL = errno.ENOSPC, errno.EDQUOT, errno.EFBIG

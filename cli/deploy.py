@@ -20,6 +20,7 @@ from stages import load_stage
 from stages.plan import StagePlan
 
 BOOTSTRAP_STACK = "CDKToolkit"
+TAIL_BYTES = 4096
 
 
 def add_to(commands: Commands) -> None:
@@ -98,7 +99,10 @@ def bootstrap(region: str, local: Folder) -> None:
 
 def _run(*arguments: str, title: str, local: Folder | None, cwd: Path | None = None) -> None:
     build = partial(newest_line, local.builds) if local else str
-    ended = cdk_cli.run(*arguments, title=title, cwd=cwd, build=build)
+    try:
+        ended = cdk_cli.run(*arguments, title=title, cwd=cwd, build=build)
+    except OSError as error:
+        raise CommandError(f"{cdk_cli.CLI} cannot be started: {error.strerror}") from error
     if not ended.succeeded:
         reasons = "\n  ".join(reason.removeprefix("error: ") for reason in ended.reasons)
         raise CommandError(reasons + (_logs(local) if local else ""))
@@ -114,6 +118,10 @@ def _logs(local: Folder) -> str:
 def newest_line(builds: Path) -> str:
     """Return the last line of the newest build's log, without those of CodeBuild's agent."""
     logs = sorted(builds.glob("*/build.log"), key=lambda log: log.stat().st_mtime)
-    lines = logs[-1].read_text(errors="replace").splitlines() if logs else []
+    if not logs:
+        return ""
+    with logs[-1].open("rb") as log:  # several times a second: only the end is read
+        log.seek(max(0, log.seek(0, os.SEEK_END) - TAIL_BYTES))
+        lines = log.read().decode(errors="replace").splitlines()
     own = (line.strip() for line in reversed(lines) if not line.startswith("[Container] "))
     return next(filter(None, own), "")

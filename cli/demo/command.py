@@ -11,10 +11,10 @@ from functools import partial
 import numpy as np
 
 import local_sagemaker
-from cli.__main__ import INTERRUPTS
 from cli.demo.invocations import SENTENCES, WARM_CALLS, Answers, Array, ask
 from cli.deploy import bootstrap, cdk
 from cli.errors import CommandError, exit_code
+from cli.interrupts import INTERRUPTS
 from local_sagemaker import REGION, Folder, client_environment
 from model_build.commands.arguments import Commands
 from release.delivery.steps import step

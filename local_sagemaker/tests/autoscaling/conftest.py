@@ -142,8 +142,8 @@ class CloudWatch:
         return self
 
     def paginate(self) -> list[Record]:
-        found = list(self.alarms.values())
-        return [{"MetricAlarms": found[:1]}, {"MetricAlarms": found[1:]}]
+        alarms = list(self.alarms.values())
+        return [{"MetricAlarms": alarms[:1]}, {"MetricAlarms": alarms[1:]}]
 
     def kind(self, kind: str, metric: str = "InvocationsPerInstance") -> Record:
         """Return the one alarm of a kind on a metric."""

@@ -17,11 +17,11 @@ def of(error: ApiError | None = None, **known: Any) -> dict[str, float]:
     invocation = Invocation({}, NOBODY, NOBODY)
     for name, value in known.items():
         setattr(invocation, name, value)
-    found = list(
+    values = list(
         measured(invocation, names.INVOCATIONS_PER_INSTANCE, instances=4, seconds=3, error=error)
     )
-    assert len({metric for metric, _ in found}) == len(found)
-    return {metric.name: value for metric, value in found}
+    assert len({metric for metric, _ in values}) == len(values)
+    return {metric.name: value for metric, value in values}
 
 
 def test_a_call_that_is_answered() -> None:

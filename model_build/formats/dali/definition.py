@@ -44,8 +44,8 @@ def read_pipeline(path: Path) -> Pipeline | None:
         definition = parse(path.read_bytes())
     except DecodeError:
         return None
-    inputs = [it.inst_name for it in definition.op if it.name == "ExternalSource"]
-    outputs = [it.name for it in definition.pipe_outputs]
+    inputs = [op.inst_name for op in definition.op if op.name == "ExternalSource"]
+    outputs = [output.name for output in definition.pipe_outputs]
     if not definition.op or not outputs:
         return None
     if any(isinstance(name, bytes) for name in (*inputs, *outputs)):

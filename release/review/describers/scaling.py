@@ -12,14 +12,14 @@ from release.schedules import WeeklyLimits, weekly_limits
 RULE, COSTLY, SHIFTED = "lost_scaling", "multiplied_capacity", "shifted_traffic"
 
 LARGE_RISE = 5
-"""So many times as many instances are not meant, more often than not: our choice."""
+"""A maximum that grows by this factor is more often a mistake than meant: our choice."""
 
 COOLDOWN = 300
 """Seconds of endpoint variants, unless they are set (Application Auto Scaling API reference,
 TargetTrackingScalingPolicyConfiguration)."""
 
 SHORTEST = 60
-"""Seconds: metrics come once a minute, so that less makes no difference."""
+"""Seconds of a cooldown: metrics come once a minute, and so a shorter one changes nothing."""
 
 
 def scalable_target(change: PropertyChange) -> Iterator[ChangeLine]:

@@ -32,7 +32,7 @@ def guard(change: FileChange) -> Iterator[FileLine]:
 
 
 def input_of_lock(change: FileChange) -> Iterator[FileLine]:
-    """Yield that what a lock is made of changed: the lock, which is compared, is what counts."""
+    """Yield that the input of a lock file changed: no danger, since the lock itself is compared."""
     for line in unjudged(change):
         yield line._replace(harmless=not line.rule)
 
