@@ -9,6 +9,8 @@ CHECKOV := $(CURDIR)/.venv-checkov
 CLIENTS := $(CURDIR)/.venv-clients
 BROWSER := $(CURDIR)/.venv-browser
 DIST := $(CURDIR)/.venv-dist
+DOCS := $(CURDIR)/.venv-docs
+SBOM := $(CURDIR)/.venv-sbom
 export PATH := $(VENV)/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 # No bytecode beside sources is read: one in a commit would run in place of what was reviewed.
 export PYTHONPYCACHEPREFIX := $(VENV)/bytecode
@@ -90,6 +92,17 @@ $(BROWSER)/.installed: tests/browser/requirements.txt
 	@echo "installing what drives a browser beside the app's packages"
 	@rm -rf $(BROWSER)
 	@$(VENV)/bin/python $(PIP) --quiet --target $(BROWSER) --requirement $<
+	@touch $@
+
+$(DOCS)/.installed: docs/requirements.txt
+	@echo "installing Sphinx into an environment of its own"
+	@$(PYTHON) -m venv $(DOCS)
+	@$(DOCS)/bin/python $(PIP) --quiet --requirement $<
+	@touch $@
+
+$(SBOM)/.installed: tests/distribution/requirements-sbom.txt
+	@$(PYTHON) -m venv $(SBOM)
+	@$(SBOM)/bin/python $(PIP) --quiet --requirement $<
 	@touch $@
 
 .PHONY: demo
@@ -190,6 +203,16 @@ dist-test: dist ## use the client's wheel in a newer Python: NEWER=python3.14
 	@$(DIST)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-index dist/triton_sagemaker-*.whl
 	@CDK_OUTDIR=$(DIST)/cdk.out $(DIST)/bin/python -I docs/examples/own_app.py
 	@$(DIST)/bin/python -I -c 'import endpoint_client, platform_facts, sys; print("the wheel serves Python", sys.version)'
+
+.PHONY: sbom
+sbom: $(SBOM)/.installed ## write sbom.json: the packages that the client and the constructs install, in CycloneDX's form
+	@$(SBOM)/bin/cyclonedx-py requirements --pyproject pyproject.toml --mc-type library --output-reproducible \
+		--output-file sbom.json tests/distribution/requirements.txt
+
+.PHONY: docs
+docs: $(DOCS)/.installed ## build the documentation site into docs.out/; a warning is an error
+	@$(DOCS)/bin/sphinx-build --quiet --fail-on-warning --fresh-env docs docs.out
+	@echo "docs.out/index.html"
 
 .PHONY: pr
 pr: lint test models-test ## what the pull-request workflow runs: lint, tests, review

@@ -15,8 +15,8 @@ class SingleModelHosting(HostingMode):
     """One archive, loaded when an instance starts.
 
     `key` is the archive's. `default_model` is the directory in it that is served: the ensemble of
-    several models. An archive with one directory needs none (serve: SAGEMAKER_TRITON_DEFAULT_MODEL_
-    NAME; with several directories and none named, the container ends at once).
+    several models. An archive with one directory needs none. With several and no
+    `SAGEMAKER_TRITON_DEFAULT_MODEL_NAME`, the container exits (Triton's docker/sagemaker/serve).
     """
 
     default_ping_mode = "ready"

@@ -14,10 +14,10 @@ from triton_sagemaker.handler_function import handler_function, polled_provider
 
 @dataclass(frozen=True, kw_only=True)
 class CheckedUpdates:
-    """Who checks the updates of an endpoint, and what it must know of it.
+    """The checks of an endpoint's updates, and what they read.
 
     `catalog` is the path of the endpoint's entries, such as `/triton/prod/text`; `archives` are the
-    `TargetModel`s that they name when the update is done.
+    values of `TargetModel` that they name when the update is done.
     """
 
     checks: "UpdateChecks"

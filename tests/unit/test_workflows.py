@@ -49,8 +49,9 @@ def commands(workflow: dict[str, Any]) -> list[str]:
     return [step["run"] for step in steps(workflow) if "run" in step]
 
 
-def test_there_are_those_of_review_delivery_drift_and_release() -> None:
-    assert [path.stem for path in WORKFLOWS] == ["deploy", "drift", "pull-request", "release"]
+def test_the_workflows_are_those_of_review_delivery_drift_docs_and_release() -> None:
+    names = [path.stem for path in WORKFLOWS]
+    assert names == ["deploy", "docs", "drift", "pull-request", "release"]
 
 
 def test_an_action_is_a_commit_with_its_version_beside_it(path: Path) -> None:
@@ -83,6 +84,8 @@ def test_what_each_job_may_write() -> None:
     assert found == {
         "deploy/dev": ["id-token"],
         "deploy/prod": ["id-token"],
+        "docs/build": [],
+        "docs/publish": ["id-token", "pages"],
         "drift/drift": ["id-token", "issues"],
         "pull-request/comment": ["pull-requests"],
         "pull-request/distribution": [],
@@ -240,6 +243,7 @@ def test_what_is_published_was_built_by_a_job_that_may_only_read() -> None:
         'git merge-base --is-ancestor "$GITHUB_SHA" origin/main',
         'python .github/check_version.py "$GITHUB_REF_NAME"',
         "make dist",
+        "make sbom",
     ]
     assert build["steps"][0]["with"]["fetch-depth"] == 0
     assert (publish["needs"], publish["environment"]) == ("build", "pypi")
