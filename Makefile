@@ -118,6 +118,10 @@ test: install $(CHECKOV)/.installed ## run the tests: units, templates, deployme
 models-test: install $(CHECKOV)/.installed ## build every model for the CPU, load it into Triton, compare with its framework
 	@python -m pytest models
 
+.PHONY: readme-test
+readme-test: install ## run the README's commands, in order, in a copy of the repository
+	@python -m pytest tests/readme
+
 .PHONY: clients-test
 clients-test: install $(CLIENTS)/v2/.installed $(CLIENTS)/v3/.installed ## ask the local SageMaker with the AWS CLI, boto3 and the SageMaker SDKs v2 and v3
 	@python -m pytest tests/clients
