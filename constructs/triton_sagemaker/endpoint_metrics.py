@@ -55,6 +55,11 @@ class EndpointMetrics:
             statistic=statistic,
         )
 
+    @property
+    def traffic(self) -> list[Metric]:
+        """The metrics of a dashboard's first chart."""
+        return [self.metric_invocations(), self.metric_invocations_per_instance()]
+
     def metric_invocations(self) -> Metric:
         """Requests, a count."""
         return self.metric(INVOCATIONS, "Invocations", "Sum")

@@ -11,7 +11,8 @@ from constructs import Construct
 from platform_facts.rules import observed, stage
 from triton_sagemaker.alarm_thresholds import AlarmThresholds, Severity
 from triton_sagemaker.alarm_topic import AlarmTopic
-from triton_sagemaker.charts import AlarmedMetric, Chart, charts, client_charts
+from triton_sagemaker.chart import AlarmedMetric, Chart
+from triton_sagemaker.charts import client_charts
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.problems import Problem, of_rules
 from triton_sagemaker.variant import Variant
@@ -50,7 +51,7 @@ class EndpointMonitoring(Construct):
         self._actions = [actions.SnsAction(topic) for topic in self.topics]
         by_variant = {
             (name := variant.variant_name): list(
-                charts(
+                variant.hosting.charts(
                     EndpointMetrics(endpoint_name=endpoint_name, variant_name=name),
                     variant,
                     thresholds,

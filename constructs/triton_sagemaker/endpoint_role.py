@@ -59,9 +59,9 @@ class EndpointRole(Construct):
 
 
 def _read_archives(role: RoleStatements, variants: Sequence[Variant]) -> Statements:
-    hostings = [hosting for variant in variants for hosting in variant.hostings]
-    for number, bucket in enumerate(dict.fromkeys(hosting.bucket for hosting in hostings)):
-        readable = {hosting.readable for hosting in hostings if hosting.bucket is bucket}
+    sources = [source for variant in variants for source in variant.sources.values()]
+    for number, bucket in enumerate(dict.fromkeys(source.bucket for source in sources)):
+        readable = {source.readable for source in sources if source.bucket is bucket}
         prefixes = [f"{prefix}*" for prefix in sorted(readable)]
         suffix = str(number or "")
         yield role.allow(

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
-from triton_sagemaker.charts import ABOVE
+from triton_sagemaker.chart import ABOVE
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 
 MOST_ALARMS = 10

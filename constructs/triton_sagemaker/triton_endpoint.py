@@ -15,21 +15,15 @@ from triton_sagemaker.endpoint_base import EndpointBase
 from triton_sagemaker.endpoint_checks import problems
 from triton_sagemaker.endpoint_log import EndpointLog
 from triton_sagemaker.endpoint_monitoring import EndpointMonitoring, monitoring_problems
-from triton_sagemaker.endpoint_resources import (
-    deployment_config,
-    endpoint,
-    endpoint_config,
-    models,
-)
+from triton_sagemaker.endpoint_resources import endpoint, endpoint_config, models
 from triton_sagemaker.endpoint_role import EndpointRole
 from triton_sagemaker.endpoint_variant import EndpointVariant
 from triton_sagemaker.problems import Problem
 from triton_sagemaker.region_images import region_images
-from triton_sagemaker.rollback_alarms import rollback_alarms
 from triton_sagemaker.update_checks import CheckedUpdates
 from triton_sagemaker.updates import AllAtOnce, UpdatePolicy
 from triton_sagemaker.variant import Variant
-from triton_sagemaker.vpc_access import own_security_group
+from triton_sagemaker.vpc_access import network, own_security_group
 
 DEFAULT_UPDATE = AllAtOnce()
 DEFAULT_THRESHOLDS = AlarmThresholds()
@@ -86,10 +80,10 @@ class TritonEndpoint(EndpointBase):
         self._region = self._stack.region
         self._variants = {variant.variant_name: variant for variant in variants}
         named = list(self._variants.values())
-        groups, own_group = list(security_groups), None
+        own_group = vpc_config = None
         if vpc:
-            own_group = own_security_group(self, vpc, allow_all_outbound=not groups)
-            groups.append(own_group)
+            own_group = own_security_group(self, vpc, allow_all_outbound=not security_groups)
+            vpc_config = network(vpc, [*security_groups, own_group])
         images, image_problems = region_images(self._region, self._variants)
         self._problems = [
             *problems(endpoint_name, variants, update, rollback_error_rate, data_capture),
@@ -106,21 +100,33 @@ class TritonEndpoint(EndpointBase):
             volume_key=encryption_key,
             data_capture=data_capture,
         ).role
-        self.models = models(self, named, images, self.role, vpc, groups)
+        self.models = models(self, named, images, self.role, vpc_config)
         self.config = endpoint_config(
-            self, named, self.models, encryption_key, data_capture, detailed_observability
+            self,
+            named,
+            self.models,
+            encryption_key,
+            data_capture,
+            detailed_observability,
+            self.role,
+            vpc_config,
         )
         config_name = self.config.attr_endpoint_config_name
-        alarms = rollback_alarms(
+        first = next(iter(named), None)  # the others are hosted in the same mode
+        deployment = first and first.hosting.deployment(
             self,
+            update,
             endpoint_name=endpoint_name,
             config_name=config_name,
             variants=list(self._variants),
             model_error_rate=rollback_error_rate,
         )
-        deployment = deployment_config(update, alarm_names=[alarm.alarm_name for alarm in alarms])
         self.endpoint = endpoint(
-            self, endpoint_name=endpoint_name, config_name=config_name, deployment=deployment
+            self,
+            endpoint_name=endpoint_name,
+            config_name=config_name,
+            deployment=deployment,
+            suffix=first.hosting.id_suffix(first.instance_type) if first else "",
         )
         self.updated: Construct = self.endpoint
         before: list[Construct] = [self.log]  # the log group must exist first
