@@ -67,7 +67,7 @@ def add_stacks(app: App, plan: StagePlan) -> None:
     problems = list[tuple[str, Problem]]()
     for short_name, endpoint in plan.endpoints.items():
         stack = EndpointStack(
-            app, endpoint.name, stage_name=name, stage=stage, plan=endpoint, models=models,
+            app, endpoint.full_name, stage_name=name, stage=stage, plan=endpoint, models=models,
             network=network, captured=captured, env=env,
         )  # fmt: skip
         problems += ((short_name, problem) for problem in stack.endpoint.problems)

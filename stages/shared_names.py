@@ -5,6 +5,7 @@ from pathlib import Path
 
 import checked_yaml
 from platform_facts.rules.names import MAX_NAME
+from stages.hosting import MODES
 from stages.schema.names import STACKS
 from stages.schema.stage import StageConfig
 
@@ -18,8 +19,8 @@ def wrong_names(
     stack, and the last would win. Only a file whose name begins alike is read; one that is wrong
     itself is told when it is used.
     """
-    for endpoint in stage.endpoints:
-        full = f"{name}-{endpoint}"
+    for endpoint, config in stage.endpoints.items():
+        full = MODES[config.hosting].endpoint_name(f"{name}-{endpoint}", config)
         if len(full) > MAX_NAME:
             yield (
                 ("endpoints", endpoint),

@@ -36,6 +36,11 @@ class EndpointMetrics:
     instance_type: str | None = None
 
     @property
+    def part(self) -> str:
+        """The part of an endpoint that has the metrics."""
+        return f"variant {self.variant_name}"
+
+    @property
     def dimensions(self) -> dict[str, str]:
         """The dimensions of every metric."""
         names = {"EndpointName": self.endpoint_name, "VariantName": self.variant_name}

@@ -103,9 +103,9 @@ def _write_logs_and_metrics(
 ) -> Statements:
     options = [variant.container.options.publish_metrics for variant in variants]
     published = [metrics for metrics in options if metrics]
-    groups = {f"/aws/sagemaker/Endpoints/{endpoint_name}"} | {
-        metrics.log_group for metrics in published
-    }
+    groups = {f"/aws/sagemaker/Endpoints/{endpoint_name}"}
+    groups |= {metrics.log_group for metrics in published}
+    groups |= {group for variant in variants for group in variant.hosting.log_groups}
     yield role.allow(
         "WriteOwnLogs",
         ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"],

@@ -20,6 +20,7 @@ from triton_sagemaker.server_options import PingMode, ServerOptions
 from triton_sagemaker.updates import UpdatePolicy, deployment_config
 
 if TYPE_CHECKING:
+    from triton_sagemaker.endpoint_component import EndpointComponent
     from triton_sagemaker.variant import Variant
 
 
@@ -49,6 +50,11 @@ class HostingMode(ABC):
     def environment(self) -> dict[str, str]:
         """The variables of the container in this mode."""
         return {}
+
+    @property
+    def log_groups(self) -> list[str]:
+        """The log groups that instances write beside the endpoint's."""
+        return []
 
     @abstractmethod
     def problems(self, options: ServerOptions, instance_type: InstanceType) -> Iterator[Problem]:
@@ -90,6 +96,25 @@ class HostingMode(ABC):
             model_error_rate=model_error_rate,
         )
         return deployment_config(update, alarm_names=[alarm.alarm_name for alarm in alarms])
+
+    def components(
+        self,
+        scope: Construct,
+        update: UpdatePolicy,
+        *,
+        endpoint: sagemaker.CfnEndpoint,
+        variant: "Variant",
+        models: Mapping[str, sagemaker.CfnModel],
+        model_error_rate: float,
+    ) -> "list[EndpointComponent]":
+        """Return the inference components of a variant; `models` are Models by their locations."""
+        return []
+
+    def endpoint_problems(
+        self, variants: Sequence[object], update: UpdatePolicy, *, captures: bool
+    ) -> Iterator[Problem]:
+        """Yield what an endpoint of this mode does not take."""
+        yield from ()
 
     def charts(
         self, metrics: EndpointMetrics, variant: "Variant", limits: AlarmThresholds

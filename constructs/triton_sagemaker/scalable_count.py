@@ -11,6 +11,12 @@ from platform_facts.rules import scaling as rules
 from triton_sagemaker.problems import Problem, inside, of_rules
 from triton_sagemaker.target_tracking import Configuration, Cooldowns, target_tracking
 
+SAFETY_FACTOR = 0.5
+"""Share of the requests that an instance sustained in a load test: new ones take minutes to start.
+
+Source: developer guide, endpoint-scaling-loadtest.
+"""
+
 
 class ScalableCount(Construct):
     """A scalable target with its policies.

@@ -11,15 +11,9 @@ from platform_facts.rules import Keys, pools, ranges, schedules
 from platform_facts.rules import scaling as rules
 from triton_sagemaker.endpoint_metrics import CPU_UTILIZATION, GPU_UTILIZATION, EndpointMetrics
 from triton_sagemaker.problems import Problem, of_rules
-from triton_sagemaker.scalable_count import ScalableCount
+from triton_sagemaker.scalable_count import SAFETY_FACTOR, ScalableCount
 from triton_sagemaker.target_tracking import Cooldowns, concurrency_tracking
 from triton_sagemaker.variant import Variant
-
-SAFETY_FACTOR = 0.5
-"""Share of the requests that an instance sustained in a load test: new ones take minutes to start.
-
-Source: developer guide, endpoint-scaling-loadtest.
-"""
 
 
 class ScalableInstanceCount(ScalableCount):

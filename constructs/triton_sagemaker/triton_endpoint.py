@@ -1,6 +1,7 @@
 """A SageMaker endpoint that serves Triton models."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import jsii
 from aws_cdk import aws_ec2 as ec2
@@ -13,8 +14,13 @@ from triton_sagemaker.alarm_thresholds import MODEL_ERROR_RATE, AlarmThresholds
 from triton_sagemaker.data_capture import DataCapture
 from triton_sagemaker.endpoint_base import EndpointBase
 from triton_sagemaker.endpoint_checks import problems
+from triton_sagemaker.endpoint_component import EndpointComponent
 from triton_sagemaker.endpoint_log import EndpointLog
-from triton_sagemaker.endpoint_monitoring import EndpointMonitoring, monitoring_problems
+from triton_sagemaker.endpoint_monitoring import (
+    EndpointMonitoring,
+    EndpointPart,
+    monitoring_problems,
+)
 from triton_sagemaker.endpoint_resources import endpoint, endpoint_config, models
 from triton_sagemaker.endpoint_role import EndpointRole
 from triton_sagemaker.endpoint_variant import EndpointVariant
@@ -112,22 +118,33 @@ class TritonEndpoint(EndpointBase):
             vpc_config,
         )
         config_name = self.config.attr_endpoint_config_name
-        first = next(iter(named), None)  # the others are hosted in the same mode
-        deployment = first and first.hosting.deployment(
-            self,
-            update,
-            endpoint_name=endpoint_name,
-            config_name=config_name,
-            variants=list(self._variants),
-            model_error_rate=rollback_error_rate,
-        )
+        deployment, suffix, components = None, "", list[EndpointComponent]()
+        for variant in named[:1]:  # the others are hosted in the same mode
+            suffix = variant.hosting.id_suffix(variant.instance_type)
+            deployment = variant.hosting.deployment(
+                self,
+                update,
+                endpoint_name=endpoint_name,
+                config_name=config_name,
+                variants=list(self._variants),
+                model_error_rate=rollback_error_rate,
+            )
         self.endpoint = endpoint(
             self,
             endpoint_name=endpoint_name,
             config_name=config_name,
             deployment=deployment,
-            suffix=first.hosting.id_suffix(first.instance_type) if first else "",
+            suffix=suffix,
         )
+        for variant in named[:1]:
+            components = variant.hosting.components(
+                self,
+                update,
+                endpoint=self.endpoint,
+                variant=variant,
+                models=self.models[variant.variant_name],
+                model_error_rate=rollback_error_rate,
+            )
         self.updated: Construct = self.endpoint
         before: list[Construct] = [self.log]  # the log group must exist first
         if checked:
@@ -139,6 +156,7 @@ class TritonEndpoint(EndpointBase):
                 deployment=deployment,
                 updates=checked,
                 security_group_id=own_group.security_group_id if own_group else None,
+                components=components,
             )
             before.append(guard)
         self.endpoint.node.add_dependency(*before)
@@ -155,12 +173,17 @@ class TritonEndpoint(EndpointBase):
             )
             for variant in named
         ]
+        self.components = [replace(each, updated=self.updated) for each in components]
 
     @property
     def problems(self) -> list[Problem]:
         """Everything that cannot be deployed."""
-        scalings = (count for each in self.instance_production_variants for count in each.scalings)
+        scalings = (count for part in self._parts for count in part.scalings)
         return [*self._problems, *(problem for count in scalings for problem in count.problems())]
+
+    @property
+    def _parts(self) -> list[EndpointPart]:
+        return [*self.instance_production_variants, *self.components]
 
     @jsii.member(jsii_name="validate")
     def validate(self) -> list[str]:
@@ -190,7 +213,7 @@ class TritonEndpoint(EndpointBase):
             self,
             "Monitoring",
             endpoint_name=self.endpoint_name,
-            variants=list(self._variants.values()),
+            parts=self._parts,
             thresholds=thresholds,
             topics=topics,
             client_metrics=client_metrics,
@@ -201,9 +224,31 @@ class TritonEndpoint(EndpointBase):
         self, grantee: iam.IGrantable, *, models: Sequence[str] | None = None
     ) -> iam.Grant:
         """Allow `grantee` to invoke the endpoint: see `EndpointBase`."""
+        if self.components:
+            invoked = [each for each in self.components if each.model in (models or [each.model])]
+            return self._grant_components(grantee, [each.component_name for each in invoked])
         hosting = next(iter(self._variants.values())).hosting  # the others' is of the same mode
         if models and not hosting.many_models:
             raise ValueError(
                 f"models: {type(hosting).__name__} is invoked without naming a model: leave it out"
             )
         return super().grant_invoke(grantee, models=models)
+
+    def _grant_components(self, grantee: iam.IGrantable, names: Sequence[str]) -> iam.Grant:
+        """Allow to invoke components on the endpoint.
+
+        AWS's own policies name both resources (aws-solutions/
+        generative-ai-application-builder-on-aws, sagemaker-vpc); that both are needed has no
+        source.
+        """
+        components = [
+            self._stack.format_arn(
+                service="sagemaker", resource="inference-component", resource_name=name
+            )
+            for name in names
+        ]
+        return iam.Grant.add_to_principal(
+            grantee=grantee,
+            actions=["sagemaker:InvokeEndpoint"],
+            resource_arns=[self.endpoint_arn, *components],
+        )
