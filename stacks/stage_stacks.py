@@ -63,7 +63,10 @@ def add_stacks(app: App, plan: StagePlan) -> None:
     if stage.captures:
         captured = CaptureStack(app, f"{name}-capture", stage=stage, env=env).bucket
     if stage.delivery:
-        DeliveryStack(app, f"{name}-delivery", stage_name=name, delivery=stage.delivery, env=env)
+        DeliveryStack(
+            app, f"{name}-delivery", stage_name=name, delivery=stage.delivery,
+            components=any(each.components for each in stage.endpoints.values()), env=env,
+        )  # fmt: skip
     problems = list[tuple[str, Problem]]()
     for short_name, endpoint in plan.endpoints.items():
         stack = EndpointStack(

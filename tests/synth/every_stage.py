@@ -142,6 +142,7 @@ EVERY_STAGE: dict[str, dict[str, Any]] = {
         "private_network": True,
         "notify": {"email": ["a@example.com"]},
         "unconfirmed": ["components"],
+        "delivery": {"repository": "octo-org/octo-repo"},
         "endpoints": {
             "text": {
                 "models": ["minilm", "bert"],
