@@ -93,7 +93,8 @@ class CopiesUpdate(NamedTuple):
 
         All at once are as many as SageMaker takes at a time, without a wait.
         """
-        percent, wait = min(times.percent, MOST_PERCENT), times.wait
+        percent = times.percent if times.strategy == "rolling" else MOST_PERCENT
+        wait = times.wait
         batches = UpdateTimes(
             strategy="rolling", start=2 * CONTAINER_SECONDS, percent=percent, wait=wait
         )
