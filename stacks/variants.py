@@ -66,7 +66,7 @@ def _components(pool: PoolPlan, plan: EndpointPlan, models: s3.IBucket) -> Hosti
     assert written is not None
     assert instances is not None
     return ComponentHosting(
-        placed={
+        components={
             model.name: Component(
                 name=names[model.name],
                 source=_archive(model, pool, models),

@@ -32,7 +32,7 @@ Cfn = sagemaker.CfnEndpointConfig
 class ComponentHosting(HostingMode):
     """Models that are placed as copies of inference components, by what these reserve.
 
-    `placed` are the components by the names of their models. SageMaker keeps from
+    `components` are by the names of their models. SageMaker keeps from
     `min_instance_count` to `max_instance_count` instances, as many as the copies need.
 
     The endpoint has no blue/green updates: each component is updated by itself, batch by batch,
@@ -43,19 +43,19 @@ class ComponentHosting(HostingMode):
     default_ping_mode = "ready"
     many_models = False
 
-    placed: Mapping[str, Component]
+    components: Mapping[str, Component]
     max_instance_count: int
     min_instance_count: int = 0
 
     @property
     def sources(self) -> Mapping[str, ModelSource]:
         """The archives of the components."""
-        return {f"-{model}": each.source for model, each in self.placed.items()}
+        return {f"-{model}": each.source for model, each in self.components.items()}
 
     @property
     def log_groups(self) -> list[str]:
         """The log groups of the copies."""
-        return [component_log_name(each.name) for each in self.placed.values()]
+        return [component_log_name(each.name) for each in self.components.values()]
 
     def id_suffix(self, instance_type: InstanceType) -> str:
         """The instance type.
@@ -87,7 +87,7 @@ class ComponentHosting(HostingMode):
     def deployment(self, *_: Any, **__: Any) -> None:
         """None: the endpoint is updated in place."""
 
-    def components(
+    def place(
         self,
         scope: Construct,
         update: UpdatePolicy,
@@ -99,7 +99,7 @@ class ComponentHosting(HostingMode):
     ) -> list[EndpointComponent]:
         """Return a component for each model."""
         placed = []
-        for model, component in self.placed.items():
+        for model, component in self.components.items():
             metrics = ComponentMetrics(
                 endpoint_name=endpoint.endpoint_name or "",
                 variant_name=variant.variant_name,
@@ -145,8 +145,8 @@ class ComponentHosting(HostingMode):
         yield from of_rules(rules.instances(*limits), *limits, where="hosting.max_instance_count")
         published = options.publish_metrics is not None
         yield from of_rules(rules.metrics_of_copies(published), where="container.options")
-        for model, each in self.placed.items():
-            where = f"hosting.placed.{model}"
+        for model, each in self.components.items():
+            where = f"hosting.components.{model}"
             yield from of_rules(names.component_name(each.name), each.name, where=f"{where}.name")
             yield from inside(where, each.source.problems(options, instance_type))
             memory = int(each.memory.to_mebibytes())

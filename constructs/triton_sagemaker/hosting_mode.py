@@ -97,7 +97,7 @@ class HostingMode(ABC):
         )
         return deployment_config(update, alarm_names=[alarm.alarm_name for alarm in alarms])
 
-    def components(
+    def place(
         self,
         scope: Construct,
         update: UpdatePolicy,

@@ -137,7 +137,7 @@ class TritonEndpoint(EndpointBase):
             suffix=suffix,
         )
         for variant in named[:1]:
-            components = variant.hosting.components(
+            components = variant.hosting.place(
                 self,
                 update,
                 endpoint=self.endpoint,

@@ -52,7 +52,7 @@ def variant(
     scene: Scene, *models: str, type_name: str = "ml.g5.2xlarge", **changes: Any
 ) -> Variant:
     placed = {model: component(scene, model, **changes) for model in models or ("one",)}
-    hosting = ComponentHosting(placed=placed, max_instance_count=2)
+    hosting = ComponentHosting(components=placed, max_instance_count=2)
     return scene.variant(type_name, hosting=hosting)
 
 
@@ -248,30 +248,30 @@ def never_scaled(scene: Scene) -> TritonEndpoint:
         (published, "variants.AllTraffic.container.options: not known to work for components"),
         (
             lambda scene: scene.endpoint(variant(scene, name="a" * 64)),
-            "variants.AllTraffic.hosting.placed.one.name: 'aaaa",
+            "variants.AllTraffic.hosting.components.one.name: 'aaaa",
         ),
         (
             lambda scene: scene.endpoint(variant(scene, accelerators=None)),
-            "variants.AllTraffic.hosting.placed.one: the archive is built for the GPU of "
+            "variants.AllTraffic.hosting.components.one: the archive is built for the GPU of "
             "ml.g5.2xlarge: write accelerators: 1",
         ),
         (
             lambda scene: scene.endpoint(variant(scene, accelerators=2)),
-            "variants.AllTraffic.hosting.placed.one: ml.g5.2xlarge has 1 GPUs",
+            "variants.AllTraffic.hosting.components.one: ml.g5.2xlarge has 1 GPUs",
         ),
         (
             lambda scene: scene.endpoint(variant(scene, cpus=9)),
-            "variants.AllTraffic.hosting.placed.one: ml.g5.2xlarge has 8 vCPUs",
+            "variants.AllTraffic.hosting.components.one: ml.g5.2xlarge has 8 vCPUs",
         ),
         (
             lambda scene: scene.endpoint(
                 variant(scene, type_name="ml.g5.xlarge", memory=Size.gibibytes(4))
             ),
-            "variants.AllTraffic.hosting.placed.one: SageMaker refused 4096 MB on ml.g5.xlarge",
+            "variants.AllTraffic.hosting.components.one: SageMaker refused 4096 MB on ml.g5.xlarge",
         ),
         (
             lambda scene: scene.endpoint(variant(scene, initial_copy_count=0)),
-            "variants.AllTraffic.hosting.placed.one.initial_copy_count: SageMaker creates",
+            "variants.AllTraffic.hosting.components.one.initial_copy_count: SageMaker creates",
         ),
         (never_scaled, "components.one.auto_scale_copy_count: 2 is less than the least, 4"),
         (never_scaled, "components.one.auto_scale_copy_count: nothing to scale by"),
