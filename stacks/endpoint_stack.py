@@ -82,7 +82,8 @@ class EndpointStack(Stack):
         by_key = {archive.key: build for archive, build in zip(plan.archives, builds, strict=True)}
         for of_variant in self.endpoint.models.values():
             for location, model in of_variant.items():  # an archive's key, or the prefix of all
-                model.node.add_dependency(*([by_key[location]] if location in by_key else builds))
+                needed = [by_key[location]] if location in by_key else builds
+                model.node.add_dependency(*needed)
         if config.scaling:
             for scaled in self.endpoint.instance_production_variants:
                 count = scaled.auto_scale_instance_count(

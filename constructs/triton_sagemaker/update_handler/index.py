@@ -417,9 +417,9 @@ def _way_on(properties: Record, stack: str) -> str:
     name, config = properties["Endpoint"], properties["ConfigName"]
     if "Components" in properties:
         return (
-            "Nothing that serves is deleted. Remove the cause, then have the component serve the "
-            "Model that the rollback asks for (aws sagemaker update-inference-component) and run: "
-            f"{_continue(stack)}"
+            f"Nothing that serves is deleted. Remove the cause, then run: {_continue(stack)}. If it "
+            "fails here again, have the component serve the Model that the rollback asks for first: "
+            "aws sagemaker update-inference-component."
         )
     return (
         "Nothing that serves is deleted. Remove the cause, then run: aws sagemaker update-endpoint "

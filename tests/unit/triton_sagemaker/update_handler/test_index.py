@@ -810,8 +810,8 @@ def test_a_rollback_that_a_component_holds_up_says_how_it_goes_on(
 ) -> None:
     placed.stack_status = "UPDATE_ROLLBACK_IN_PROGRESS"
     reason = refusal(ask, "Check", **COMPONENTS)
-    assert "have the component serve the Model that the rollback asks for" in reason
-    assert reason.endswith("continue-update-rollback --stack-name prod-text")
+    assert "continue-update-rollback --stack-name prod-text. If it fails here again" in reason
+    assert reason.endswith("aws sagemaker update-inference-component.")
 
 
 def test_a_component_is_deleted_when_it_is_not_scaled_any_more(ask: Event, placed: Account) -> None:
