@@ -52,7 +52,7 @@ def _findings(ensemble: Model, models: dict[str, ModelConfig]) -> Problems:
     made_from: dict[str, list[str]] = {}
     steps = list(enumerate(config.ensemble_scheduling.step))
     for index, step in steps:
-        if step.model_name and step.model_name not in models:
+        if step.model_name not in models:
             yield (
                 ensemble.at(*STEP, index, "model_name"),
                 f'step "{step.model_name}" is not another model of this archive: {_offer(models)}',

@@ -37,20 +37,6 @@ class Onnx(RecipeStep):
         return Made([("ONNX and PyTorch", report)])
 
 
-def onnx_settings(model: Model) -> Problems:
-    """No input is optional where the model batches.
-
-    Source: onnxruntime_backend src/onnxruntime.cc, "optional input ... is not supported".
-    """
-    for index, tensor in enumerate(model.config.input):
-        if tensor.optional and model.config.max_batch_size > 0:
-            yield (
-                model.at("input", index, "optional"),
-                f'input "{tensor.name}" is optional, which the onnxruntime backend has for models '
-                "that do not batch only",
-            )
-
-
 def onnx_tensors(model: Model, path: Path) -> Problems:
     """Names, data types and dims are those of the file's graph, whose first axis is the batch's.
 
@@ -98,11 +84,6 @@ FORMAT = Format(
     backend="onnxruntime",
     file="model.onnx",
     steps=(Onnx,),
-    accelerators={
-        "gpu_execution_accelerator": ("cuda", "tensorrt"),
-        "cpu_execution_accelerator": ("openvino",),
-    },
-    config_rules=(onnx_settings,),
     file_rules=(onnx_tensors,),
     release_rules=(onnx_versions,),
 )

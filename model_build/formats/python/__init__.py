@@ -12,7 +12,6 @@ from model_build.formats.python.bls_calls import bls_calls
 from model_build.formats.python.imports import PACKAGES, python_imports
 from model_build.formats.python.models import python_models
 from model_build.formats.python.packed_imports import import_once
-from model_build.formats.python.parameters import python_parameters
 from model_build.native_libraries import unmet_lines
 from model_build.progress import WARNING
 from model_build.recipe_values import InnerPath
@@ -87,6 +86,6 @@ FORMAT = Format(
     backend="python",
     file="model.py",
     steps=(PythonPackages,),
-    config_rules=(python_models, python_parameters, bls_calls),
+    config_rules=(python_models, bls_calls),
     model_rules=(python_imports,),
 )

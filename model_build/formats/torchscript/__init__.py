@@ -14,7 +14,6 @@ from model_build.export.gate import FRACTIONS, SEED, Case, compare, read_answers
 from model_build.export.step import Made, StepContext, Writer
 from model_build.findings import Problems
 from model_build.format import Format
-from model_build.formats.torchscript.parameters import pytorch_parameters
 from model_build.formats.torchscript.tensors import torchscript_tensors
 from model_build.recipe_values import Gate
 from model_build.repository import Model
@@ -110,7 +109,7 @@ FORMAT = Format(
     file="model.pt",
     other_files={"torch_aoti": "model.pt2"},
     steps=(TorchScript,),
-    config_rules=(pytorch_parameters, torchscript_names),
+    config_rules=(torchscript_names,),
     file_rules=(torchscript_tensors,),
     release_rules=(torchscript_versions,),
 )

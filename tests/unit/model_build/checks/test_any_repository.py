@@ -26,9 +26,7 @@ RULES = checks.of_release(platform_facts.release("25.09"))
 TEXTS = st.sampled_from(
     [
         *("", "X", "Y", "INPUT__0", "INPUT__1", "DALI_INPUT_0", "first", "both", "true", "0"),
-        *("FORCE_CPU_ONLY_INPUT_TENSORS", "EXECUTION_ENV_PATH", "$$TRITON_MODEL_DIRECTORY/1"),
-        *("INFERENCE_MODE", "INTRA_OP_THREAD_COUNT", "tensorrt", "precision_mode"),
-        *("../X", "a\n\"'\0ß"),
+        *("EXECUTION_ENV_PATH", "$$TRITON_MODEL_DIRECTORY/1", "tensorrt", "../X", "a\n\"'\0ß"),
     ]
 ) | st.text(st.characters(codec="utf-8"), max_size=4)
 BACKENDS = st.sampled_from(["", "ensemble", *KNOWN, *PLATFORM_BACKENDS])
@@ -197,11 +195,6 @@ output { name: "Y" data_type: TYPE_FP32 dims: 2 }
         ('backend: "dali"', "1/model.dali", files.dali().replace(b"DALI_IN", b"\xff\xfeLI_IN")),
         ('backend: "python"', "1/model.py", b"x = " + b"-" * 100_000 + b"1"),
         ('backend: "python" max_batch_size: -1  # it\r name', "1/model.py", MODEL.encode()),
-        (
-            'backend: "python" sequence_batching { control_input { control { kind: 99 } } }',
-            "1/model.py",
-            MODEL.encode(),
-        ),
         ('backend: "python"', "²/model.py", MODEL.encode()),
         ('backend: "python"', "0/model.py", MODEL.encode()),
     ],
