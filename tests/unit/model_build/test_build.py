@@ -53,16 +53,16 @@ def _built(
         ModelSource(folder),
         name=name,
         target=target,
-        progress=said or Lines(),
+        progress=Lines() if said is None else said,
         engines=no_engines(),
     ) as built:
         yield built
 
 
 def _pack(built: Build) -> tuple[bytes, Archive]:
-    content = io.BytesIO()
-    written = pack(built.folder, content)
-    return content.getvalue(), written
+    packed = built.folder.with_name("packed")
+    written = pack(built.folder, packed)
+    return packed.read_bytes(), written
 
 
 def _contents(archive: bytes) -> dict[str, bytes]:
@@ -212,7 +212,7 @@ def test_a_copied_file_comes_from_the_model_folder_where_no_weights_are_fetched(
     said = Lines()
     with _built(doubled, said=said) as built:
         assert (built.folder / "double/1/data/words.txt").read_bytes() == b"one two"
-    assert said.lines == ["making double/1/data/words.txt (copy)"]
+    assert said == ["making double/1/data/words.txt (copy)"]
 
 
 def test_fetched_weights_and_the_images_python_reach_the_steps(

@@ -64,7 +64,7 @@ def test_a_job_is_uploaded_compiled_and_its_result_downloaded(
     _gpu(codebuild, s3, compile_it).run(job, to=tmp_path / "raw", progress=said)
     assert EngineResult.read(tmp_path / "raw", job).plan.read_bytes() == b"a plan"
     build = _only(codebuild)
-    assert said.lines == [
+    assert said == [
         f"{build} compiles the engine on a GPU, job {job.digest[:12]}",
         f"{build}: QUEUED",
         f"{build}: COMPLETED",
@@ -197,11 +197,11 @@ def test_a_build_that_overrides_a_setting_of_the_project_is_not_followed(
     _gpu(codebuild, s3, ours_succeeds).run(job, to=tmp_path / "ours", progress=progress)
     assert (tmp_path / "ours" / "model.plan").read_bytes() == b"a plan"
     theirs, ours = codebuild.builds
-    assert progress.lines[0] == (
+    assert progress[0] == (
         f"{theirs} is not followed: it overrides {setting.partition('.location')[0]} of gpu. The "
         "engine is compiled anew"
     )
-    assert progress.lines[1].startswith(ours)
+    assert progress[1].startswith(ours)
 
 
 def test_a_build_with_settings_of_its_own_that_claims_an_attempt_first_is_not_followed(
@@ -425,8 +425,8 @@ def test_a_full_queue_is_waited_for(
     gpu = _gpu(codebuild, s3, still_full, free, compile_it)
     gpu.run(job, to=tmp_path / "raw", progress=said)
     assert EngineResult.read(tmp_path / "raw", job).plan.read_bytes() == b"a plan"
-    assert said.lines[0] == f"waiting: {_refusal(FULL)}"
-    assert said.lines[1].startswith(_only(codebuild))  # it is said once
+    assert said[0] == f"waiting: {_refusal(FULL)}"
+    assert said[1].startswith(_only(codebuild))  # it is said once
 
 
 def test_a_queue_that_stays_full_is_given_up_at_the_deadline(
@@ -596,7 +596,7 @@ def test_a_followed_build_whose_result_is_broken_is_not_followed_for_ever(
     said = Lines()
     _gpu(codebuild, s3, whole).run(job, to=tmp_path / "second", progress=said)
     assert EngineResult.read(tmp_path / "second", job).plan.read_bytes() == b"a plan"
-    assert any("left no whole result: the engine is compiled anew" in it for it in said.lines)
+    assert any("left no whole result: the engine is compiled anew" in it for it in said)
 
 
 def test_who_claims_while_a_job_is_uploaded_is_followed(

@@ -44,8 +44,8 @@ def test_a_job_is_compiled_and_its_engine_run(gpu: None, job: EngineJob, tmp_pat
         "image_cuda": "",
         "python": version,
     }
-    assert said.lines[0].startswith("found driver")
-    assert said.lines[1] == f"compiling job {job.digest}"
+    assert said[0].startswith("found driver")
+    assert said[1] == f"compiling job {job.digest}"
 
 
 def test_the_plan_has_what_the_job_asked_for(gpu: None, job: EngineJob, tmp_path: Path) -> None:

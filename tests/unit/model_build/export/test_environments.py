@@ -71,7 +71,7 @@ def _run(requirements: Path, script: Path, said: Lines | None = None, **order: A
         requirements,
         script,
         {"source": "export.py:f", **order},
-        progress=said or Lines(),
+        progress=Lines() if said is None else said,
         cache=requirements.parent / "cache",
     )
 
@@ -84,12 +84,12 @@ def test_a_script_sees_its_order_and_the_installed_packages_and_nothing_of_ours(
     word, ordered, isolated, path = json.loads(to.read_text())
     assert (word, ordered, isolated) == ("installed", "ordered", 1)
     assert not any("site-packages" in entry for entry in path)
-    assert said.lines == [f"installing {requirements} into a folder of its own, once"]
+    assert said == [f"installing {requirements} into a folder of its own, once"]
     to.unlink()
-    said.lines.clear()
+    said.clear()
     _run(requirements, script, said, to=str(to), word="again")
     assert json.loads(to.read_text())[1] == "again"
-    assert said.lines == []
+    assert said == []
 
 
 def test_a_script_that_fails_is_told_with_its_source_and_its_last_lines(
