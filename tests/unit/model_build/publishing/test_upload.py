@@ -2,6 +2,7 @@
 
 import threading
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,22 +87,35 @@ def test_a_failed_part_fails_the_upload_and_no_parts_stay(
     assert s3.calls.count("AbortMultipartUpload") == 1
 
 
-def test_no_part_is_under_way_when_an_upload_is_aborted(s3: "FakeS3", file: Path) -> None:
+def test_no_part_is_under_way_when_an_upload_is_aborted(
+    s3: "FakeS3", file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # S3 would keep a part that comes after the abort.
-    failed = threading.Event()
+    begun, may_end = threading.Event(), threading.Event()
     happened: list[str] = []
+
+    class Pool(ThreadPoolExecutor):
+        def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+            may_end.set()
+            super().shutdown(wait, cancel_futures=cancel_futures)
 
     def send(asked: dict[str, Any]) -> None:
         if asked["PartNumber"] == 1:
-            failed.set()
+            begun.wait()
             raise ClientError({"Error": {"Code": "BadDigest"}}, "UploadPart")
-        failed.wait()
+        begun.set()
+        may_end.wait()
         happened.append("a part was sent")
 
-    s3.before.update(UploadPart=send, AbortMultipartUpload=lambda _: happened.append("aborted"))
+    def abort(asked: dict[str, Any]) -> None:
+        happened.append("aborted")
+        may_end.set()  # or a part that nobody waited for would wait for ever
+
+    monkeypatch.setattr(upload, "ThreadPoolExecutor", Pool)
+    s3.before.update(UploadPart=send, AbortMultipartUpload=abort)
     with pytest.raises(ClientError, match="BadDigest"):
         _upload(s3, file)
-    assert happened[-1] == "aborted"
+    assert (happened[0], happened[-1]) == ("a part was sent", "aborted")
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
