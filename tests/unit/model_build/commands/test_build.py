@@ -271,6 +271,6 @@ def test_a_model_without_an_engine_asks_for_no_gpu(
     """Clients of CodeBuild and its logs are made, and never used."""
     unused = {"codebuild": object(), "logs": object()}
     client = aws.client
-    monkeypatch.setattr("boto3.client", lambda name: unused.get(name) or client(name))
+    monkeypatch.setattr("boto3.client", lambda name, **_: unused.get(name) or client(name))
     succeed("build", doubled, *TO_BUCKET, "--gpu-project", "gpu", "--deadline", "1e9")
     assert KEY in aws.s3.objects

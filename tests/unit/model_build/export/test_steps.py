@@ -59,16 +59,13 @@ def test_a_file_is_copied_from_the_weights_or_from_beside_the_recipe(
     assert to.read_text() == ("from weights" if fetched else "from model")
 
 
-def test_packages_are_installed_for_tritons_python_and_tried(
+def test_packages_are_installed_for_tritons_python_and_missing_libraries_named(
     tmp_path: Path, said: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[Any] = []
     monkeypatch.setattr(
         "model_build.formats.python.install",
         lambda requirements, *, to, python: calls.append((requirements, to, python)),
-    )
-    monkeypatch.setattr(
-        "model_build.formats.python.import_once", lambda *where, **how: calls.append((*where, how))
     )
     step = PythonPackages(to="python-packages", requirements="a/pins.txt")
     target = BuildTarget(release="25.09", compute_capability="8.6")
@@ -78,6 +75,4 @@ def test_packages_are_installed_for_tritons_python_and_tried(
     (to / "lib.so").write_bytes(shared_object("libOpenCL.so.1"))
     assert steps.make(step, to, context) == Made([])
     assert [line for line in said if line.startswith("warning: lib.so needs libOpenCL.so.1")]
-    pins, python = tmp_path / "a/pins.txt", context.triton_python
-    how = {"requirements": pins, "python": python, "progress": said}
-    assert calls == [(pins, to, python), (to.parent, how)]
+    assert calls == [(tmp_path / "a/pins.txt", to, context.triton_python)]

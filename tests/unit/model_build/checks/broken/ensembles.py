@@ -1,44 +1,12 @@
 """Ensembles whose steps do not fit: `first` makes M of X, `second` makes Y of M."""
 
-from tests.unit.model_build.checks.broken.bases import ENSEMBLE, MODEL, PYTHON
-from tests.unit.model_build.checks.broken.case import Case, Files
+from tests.unit.model_build.checks.broken.bases import ENSEMBLE, PYTHON
+from tests.unit.model_build.checks.broken.case import Case
 
 BOTH, FIRST, SECOND = (f"{name}/config.pbtxt" for name in ("both", "first", "second"))
 ONE_MORE_INPUT = ',\n  {{ name: "{}" data_type: TYPE_FP32 dims: [ 1 ] }}'
 MAP_OF_D = 'output_map { key: "D"'
 HINT = 'input_map { key: "hint" value: "X" }'
-
-PASSING: Files = {
-    "circle/config.pbtxt": """\
-platform: "ensemble"
-input [ { name: "X" data_type: TYPE_FP32 dims: [ 1 ] } ]
-output [ { name: "Y" data_type: TYPE_FP32 dims: [ 1 ] } ]
-ensemble_scheduling {
-  step {
-    model_name: "sum"
-    model_version: -1
-    input_map [ { key: "A" value: "X" }, { key: "B" value: "N" } ]
-    output_map { key: "C" value: "M" }
-  }
-  step {
-    model_name: "sum"
-    model_version: -1
-    input_map [ { key: "A" value: "X" }, { key: "B" value: "M" } ]
-    output_map { key: "C" value: "Y" }
-  }
-  # more
-}
-""",
-    "sum/config.pbtxt": """\
-backend: "python"
-input [
-  { name: "A" data_type: TYPE_FP32 dims: [ 1 ] },
-  { name: "B" data_type: TYPE_FP32 dims: [ 1 ] }
-]
-output [ { name: "C" data_type: TYPE_FP32 dims: [ 1 ] } ]
-""",
-    "sum/1/model.py": MODEL,
-}
 
 CASES = [
     # ensemble_settings
@@ -236,21 +204,6 @@ CASES = [
             "[ensemble_maps]",
             'both/config.pbtxt:11:3: step "second" gives no tensor for its input "z" '
             "[ensemble_maps]",
-        ],
-    ),
-    Case(
-        "two steps make tensors out of each other",
-        PASSING,
-        {
-            "circle/config.pbtxt": {
-                "# more": 'step {\n    model_name: "sum" model_version: -1\n'
-                '    input_map [ { key: "A" value: "X" }, { key: "B" value: "M" } ]\n'
-                '    output_map { key: "C" value: "N" }\n  }'
-            }
-        },
-        [
-            'circle/config.pbtxt:4:1: tensor "M" is used before it is made (M -> N -> M): '
-            "give one of these steps a tensor that does not come out of it [ensemble_maps]",
         ],
     ),
     # ensemble_maps: types and dims

@@ -199,34 +199,14 @@ CASES = [
         ],
         release="24.01",
     ),
-    # torchscript_tensors
+    # torchscript_files
     Case(
         "a TorchScript file is none",
         TORCHSCRIPT,
         {"twice/1/model.pt": "PK"},
         [
-            "twice/1/model.pt: is not a TorchScript file: File is not a zip file "
-            "[torchscript_tensors]",
-        ],
-    ),
-    Case(
-        "a TorchScript file takes and returns fewer tensors",
-        TORCHSCRIPT,
-        {"twice/1/model.pt": partial(files.torchscript, tensors=1)},
-        [
-            "twice/config.pbtxt:3:1: declares 2 inputs, forward in 1/model.pt takes 1: x "
-            "[torchscript_tensors]",
-            "twice/config.pbtxt:7:1: declares 2 outputs, forward in 1/model.pt returns 1 "
-            "[torchscript_tensors]",
-        ],
-    ),
-    Case(
-        "a TorchScript file's arguments have other names",
-        TORCHSCRIPT,
-        {CONFIG: {"INPUT__0": "x", "INPUT__1": "z"}},
-        [
-            "twice/config.pbtxt:3:1: declares inputs x, z, forward in 1/model.pt takes x, y "
-            "[torchscript_tensors]",
+            "twice/1/model.pt: is not a TorchScript file: build or copy it again "
+            "[torchscript_files]",
         ],
     ),
     # torchscript_versions
