@@ -9,7 +9,7 @@ from syrupy.assertion import SnapshotAssertion
 from model_build.gpu_step.compiler import compile_engine, load
 from model_build.gpu_step.errors import StepError
 from model_build.gpu_step.job import Job
-from model_build.gpu_step.logger import Said
+from model_build.gpu_step.logger import TensorRtLog
 from tests.gpu_stand_in.recorded_api import VERSIONS, RecordedTensorRt
 
 JOB = Job(
@@ -32,13 +32,13 @@ JOB = Job(
 
 def _compile(trt: RecordedTensorRt, **changed: Any) -> tuple[bytes, list[str]]:
     lines: list[str] = []
-    job, said = JOB._replace(**changed), Said(trt, lines.append)
-    return compile_engine(trt, Path("bert.onnx"), job, said=said), lines
+    job, log = JOB._replace(**changed), TensorRtLog(trt, lines.append)
+    return compile_engine(trt, Path("bert.onnx"), job, log=log), lines
 
 
 def _load(trt: RecordedTensorRt, *, level: str) -> None:
-    said = Said(trt, print)
-    load(trt, trt.Runtime(said.logger), b"plan", level=level, said=said)
+    log = TensorRtLog(trt, print)
+    load(trt, trt.Runtime(log.logger), b"plan", level=level, log=log)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -168,18 +168,18 @@ def test_no_engine_is_an_error(version: str) -> None:
 def test_why_tensorrt_makes_no_engine_is_told_in_one_line() -> None:
     trt = RecordedTensorRt("10.16.1.11")
     lines: list[str] = []
-    said = Said(trt, lines.append)
+    log = TensorRtLog(trt, lines.append)
     severities = trt.ILogger.Severity
 
     def fail(*_: Any) -> None:
         for number in range(4):
-            said.logger.log(severities.ERROR, f"IBuilder::buildSerializedNetwork:\n Error {number}")
-        said.logger.log(severities.WARNING, "slow")
-        said.logger.log(severities.VERBOSE, "of no interest")
+            log.logger.log(severities.ERROR, f"IBuilder::buildSerializedNetwork:\n Error {number}")
+        log.logger.log(severities.WARNING, "slow")
+        log.logger.log(severities.VERBOSE, "of no interest")
 
     trt.answers["Builder.build_serialized_network"] = fail
     with pytest.raises(StepError) as refused:
-        compile_engine(trt, Path("bert.onnx"), JOB, said=said)
+        compile_engine(trt, Path("bert.onnx"), JOB, log=log)
     errors = "; ".join(f"IBuilder::buildSerializedNetwork: Error {it}" for it in (1, 2, 3))
     assert str(refused.value) == f"TensorRT made no engine: {errors}"
     assert lines[-1] == "TensorRT: slow"

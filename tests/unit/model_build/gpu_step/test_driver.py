@@ -103,12 +103,12 @@ def test_a_driver_older_than_the_images_cuda_is_refused_before_cuinit(
     library = DriverStandIn(cuda=supported, fails="cuInit")
     _use(monkeypatch, library)
     monkeypatch.setenv("CUDA_VERSION", image)
-    said = (
+    log = (
         r"supports CUDA 11\.4, this image has CUDA 13\.0\.1\.012: .* too old"
         if refused
         else "cuInit"
     )
-    with pytest.raises(StepError, match=said):
+    with pytest.raises(StepError, match=log):
         Driver()
 
 

@@ -4,7 +4,6 @@ from tests.unit.model_build.checks.broken.bases import (
     ENSEMBLE,
     MODEL,
     ONNX,
-    OPENVINO,
     PYTHON,
     TENSORRT,
 )
@@ -216,15 +215,6 @@ CASES = [
         {"twice/2/words.txt": ""},
         [
             "twice/2/model.py: is missing: the python backend opens it [version_files]",
-        ],
-    ),
-    Case(
-        "OpenVINO's weights are not there",
-        OPENVINO,
-        {"twice/1/model.bin": None},
-        [
-            "twice/1/model.bin: is missing: OpenVINO reads the weights of model.xml from it "
-            "[openvino_weights]",
         ],
     ),
     Case(

@@ -1,6 +1,6 @@
 """Inputs and outputs that are declared wrongly."""
 
-from tests.unit.model_build.checks.broken.bases import PYTHON, TENSORRT, TORCHSCRIPT
+from tests.unit.model_build.checks.broken.bases import PYTHON, TORCHSCRIPT
 from tests.unit.model_build.checks.broken.case import Case
 
 CONFIG = "twice/config.pbtxt"
@@ -61,15 +61,6 @@ CASES = [
             "for any [tensor_declarations]",
             'twice/config.pbtxt:5:3: input "X" has a dim of -2: write a size from 1 up, or -1 '
             "for any [tensor_declarations]",
-        ],
-    ),
-    Case(
-        "TensorRT is given texts",
-        TENSORRT,
-        {CONFIG: {'"x" data_type: TYPE_FP32': '"x" data_type: TYPE_STRING'}},
-        [
-            'twice/config.pbtxt:3:21: input "x" is TYPE_STRING, which tensorrt does not have: '
-            "give it numbers [tensorrt_settings]",
         ],
     ),
     # tensor_shapes
