@@ -83,24 +83,11 @@ def test_entries_are_sorted_below_no_folder_and_without_owner_and_time(
     assert {(e.uid, e.gid, e.uname, e.gname, e.mtime) for e in entries} == {(0, 0, "", "", 0)}
 
 
-def test_the_gzip_header_has_no_time_and_no_name(repository: Path, tmp_path: Path) -> None:
-    packed = _pack(repository, tmp_path / "packed.tar.gz")
-    header = packed.read_bytes()[:8]
-    assert header == b"\x1f\x8b\x08\x00" + bytes(4)  # no flags, so no name; time 0
-
-
 def test_an_empty_folder_is_kept(repository: Path, tmp_path: Path) -> None:
     (repository / "ensemble" / "1").mkdir(parents=True)  # Triton wants a version of an ensemble
     packed = _pack(repository, tmp_path / "packed.tar.gz")
     with tarfile.open(packed) as tar:
         assert tar.getmember("ensemble/1").isdir()
-
-
-def test_a_name_longer_than_the_first_tar_allowed_is_kept(repository: Path, tmp_path: Path) -> None:
-    (repository / ("long" * 40)).write_bytes(b"x")
-    packed = _pack(repository, tmp_path / "packed.tar.gz")
-    with tarfile.open(packed) as tar:
-        assert tar.getmember("long" * 40).size == 1
 
 
 def test_of_a_mode_only_whether_a_file_can_be_run_is_kept(repository: Path, tmp_path: Path) -> None:

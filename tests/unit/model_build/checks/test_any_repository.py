@@ -166,18 +166,6 @@ def test_any_text_is_read_or_refused_with_its_place(text: str) -> None:
         assert finding.message
 
 
-@given(st.binary(max_size=30))
-def test_any_bytes_are_read_or_refused(content: bytes) -> None:
-    with tempfile.TemporaryDirectory() as name:
-        (Path(name) / "X").mkdir()
-        (Path(name) / "X" / CONFIG).write_bytes(content)
-        try:
-            repository = Repository.read(Path(name))
-        except RepositoryInvalid:
-            return
-        checks.findings(repository, RULES)
-
-
 ONNX = files.onnx({"X": ["n", 2]}, {"Y": ["n", 2]})
 TENSORS = """
 input { name: "X" data_type: TYPE_FP32 dims: 2 }
@@ -201,8 +189,3 @@ output { name: "Y" data_type: TYPE_FP32 dims: 2 }
 )
 def test_what_no_tool_writes_is_told_all_the_same(config: str, path: str, content: bytes) -> None:
     assert lint({"X": config + TENSORS}, {path: content})
-
-
-def test_a_folder_called_as_a_configuration_is_none(tmp_path: Path) -> None:
-    (tmp_path / "X" / CONFIG).mkdir(parents=True)
-    assert [it.rule for it in checks.findings(Repository.read(tmp_path), RULES)] == ["one_entry"]

@@ -7,7 +7,7 @@ from unittest.mock import Mock
 
 import boto3
 import pytest
-from botocore.exceptions import ClientError, NoRegionError
+from botocore.exceptions import ClientError
 
 from model_build import digest_of
 from model_build.__main__ import main
@@ -106,15 +106,6 @@ def test_the_catalog_is_flipped_after_every_archive_is_there(
     assert aws.ssm.writes == []
 
 
-def test_a_missing_region_is_told_with_the_variable_that_boto3_reads(
-    doubled: Path, fail: "Fail", monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("boto3.client", Mock(side_effect=NoRegionError))
-    assert fail("publish", *ENDPOINT, doubled) == (
-        "AWS: no region: set AWS_DEFAULT_REGION to the stage's"
-    )
-
-
 def test_an_empty_region_is_none(
     doubled: Path, fail: "Fail", monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,16 +138,6 @@ def test_a_model_that_cannot_be_served_is_told_before_aws_is_asked(
 ) -> None:
     (doubled / "double" / "config.pbtxt").write_text('backend: "pyhton"')
     assert '"pyhton" is not a backend' in fail("publish", *ENDPOINT, doubled)
-
-
-def test_while_the_endpoint_is_updated_nothing_is_built_or_made_current(
-    doubled: Path, aws: "FakeAws", fail: "Fail"
-) -> None:
-    aws.cloudformation.stacks["dev-text"] = "UPDATE_IN_PROGRESS"
-    assert fail("publish", *ENDPOINT, doubled).startswith(
-        "the stack dev-text is UPDATE_IN_PROGRESS"
-    )
-    assert (aws.s3.calls, aws.ssm.writes) == ([], [])
 
 
 @pytest.mark.parametrize(

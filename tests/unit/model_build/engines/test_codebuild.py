@@ -13,7 +13,6 @@ from model_build import BuildError
 from model_build.engines.codebuild import CodeBuildGpu
 from model_build.engines.engine_job import EngineJob
 from model_build.engines.engine_result import EngineResult
-from platform_facts import ComputeCapability
 from tests.unit.model_build.engines.conftest import write_result
 from tests.unit.model_build.engines.fake_codebuild import FakeCodeBuild, pausing
 from tests.unit.model_build.fakes import FakeS3, Lines
@@ -108,10 +107,6 @@ def test_a_job_is_uploaded_compiled_and_its_result_downloaded(
             "packaging": "NONE",
         },
     }
-
-
-def test_engines_are_compiled_on_the_gpu_of_codebuild(codebuild: FakeCodeBuild, s3: FakeS3) -> None:
-    assert _gpu(codebuild, s3).compute_capability() == ComputeCapability(8, 6)
 
 
 def test_who_comes_while_a_job_is_compiled_follows_its_build(
@@ -360,18 +355,6 @@ def test_a_result_that_is_half_written_is_told_and_compiled_anew(
     assert len(codebuild.started) == 2
 
 
-def test_a_build_that_codebuild_has_forgotten_is_made_anew(
-    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, succeed: Step, tmp_path: Path
-) -> None:
-    def forgotten() -> None:
-        codebuild.builds.clear()
-
-    with pytest.raises(BuildError, match="unknown"):
-        _gpu(codebuild, s3, forgotten).run(job, to=tmp_path / "first", progress=Lines())
-
-    _gpu(codebuild, s3, succeed).run(job, to=tmp_path / "second", progress=Lines())
-
-
 def test_an_account_without_gpu_builds_is_told_which_quota_to_ask_for(
     job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, tmp_path: Path
 ) -> None:
@@ -464,14 +447,6 @@ def test_a_mirror_of_the_release_is_pulled_instead_of_nvidia_s(
     ]
 
 
-def test_any_other_refusal_is_raised(
-    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, tmp_path: Path
-) -> None:
-    codebuild.refusal = ClientError({"Error": {"Code": "AccessDenied"}}, "StartBuild")
-    with pytest.raises(ClientError, match="AccessDenied"):
-        _gpu(codebuild, s3).run(job, to=tmp_path / "raw", progress=Lines())
-
-
 def test_a_log_that_cannot_be_read_hides_no_failure(
     job: EngineJob,
     s3: FakeS3,
@@ -517,19 +492,6 @@ def test_a_followed_build_whose_result_is_broken_is_not_followed_for_ever(
     assert any("left no whole result: the engine is compiled anew" in it for it in said)
 
 
-def test_who_claims_while_a_job_is_uploaded_is_followed(
-    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, succeed: Step, tmp_path: Path
-) -> None:
-    def somebody_else_claims(request: dict[str, Any]) -> None:
-        del s3.before["PutObject"]  # at the first file of the job
-        with pytest.raises(KeyboardInterrupt):
-            _gpu(codebuild, s3, _interrupt).run(job, to=tmp_path / "theirs", progress=Lines())
-
-    s3.before["PutObject"] = somebody_else_claims
-    _gpu(codebuild, s3, succeed).run(job, to=tmp_path / "ours", progress=Lines())
-    assert len(codebuild.started) == 1
-
-
 def test_a_build_of_another_project_is_nobodys_here(
     job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, succeed: Step, tmp_path: Path
 ) -> None:
@@ -549,15 +511,3 @@ def test_another_project_or_image_is_another_request(
         with pytest.raises((KeyboardInterrupt, BuildError)):
             gpu.run(asked, to=tmp_path / "raw", progress=Lines())
     assert len({it["idempotencyToken"] for it in codebuild.started}) == 3
-
-
-def test_an_error_that_shares_an_event_with_other_lines_is_found(
-    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, tmp_path: Path
-) -> None:
-    codebuild.log = ["compiling\nerror: too small\n"]
-
-    def fail() -> None:
-        codebuild.end(_only(codebuild), "FAILED", phases=[PHASE])
-
-    with pytest.raises(BuildError, match="failed in phase BUILD: too small"):
-        _gpu(codebuild, s3, fail).run(job, to=tmp_path / "raw", progress=Lines())

@@ -1,6 +1,5 @@
 """Packages that would clash with ours are installed once, into a folder of their own."""
 
-import fcntl
 import hashlib
 import json
 import subprocess
@@ -159,33 +158,6 @@ def test_an_installation_that_was_killed_is_begun_again(
     _run(requirements, tmp_path / "worker.py")
     assert len(pip) == 2
     assert [path.name for path in folder.iterdir()] == [".complete"]
-
-
-def test_an_installation_that_fails_is_told_and_tried_again_the_next_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def no_wheel(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
-        return subprocess.CompletedProcess(command, 1, "", "ERROR: no wheel of a\n")
-
-    monkeypatch.setattr("model_build.export.pip.subprocess.run", no_wheel)
-    requirements = tmp_path / "r.txt"
-    requirements.write_text("a==1.0 --hash=sha256:00\n")
-    for _ in range(2):
-        with pytest.raises(BuildError) as refused:
-            _run(requirements, tmp_path / "worker.py")
-        assert str(refused.value) == (
-            f"{requirements} could not be installed:\nERROR: no wheel of a"
-        )
-
-
-def test_two_builds_do_not_install_at_once(tmp_path: Path) -> None:
-    lock = tmp_path / "one.lock"
-    with (
-        environments._locked(lock),
-        lock.open() as other,
-        pytest.raises(BlockingIOError),
-    ):
-        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 HOLD = """

@@ -1,6 +1,5 @@
 """An archive on disk is whole, or it is not there."""
 
-import json
 import tarfile
 from pathlib import Path
 
@@ -24,15 +23,6 @@ def test_archive_and_manifest_lie_side_by_side(built: Build, tmp_path: Path, sai
     written = path.with_name("doubled-abc.json").read_bytes()
     assert Manifest.model_validate_json(written) == manifest
     assert said == [f"packing {path}"]
-
-
-def test_saving_again_takes_the_old_ones_place(built: Build, tmp_path: Path, said: Lines) -> None:
-    path = tmp_path / "doubled-abc.tar.gz"
-    path.write_bytes(b"older")
-    path.with_name("doubled-abc.json").write_text("{}")
-    save(built, path, progress=said)
-    assert tarfile.is_tarfile(path)
-    assert json.loads(path.with_name("doubled-abc.json").read_text())["model"] == "doubled"
 
 
 @pytest.mark.parametrize("there_before", [None, b"older"])

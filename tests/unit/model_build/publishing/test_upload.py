@@ -8,16 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from botocore.exceptions import ClientError
-from hypothesis import given
-from hypothesis import strategies as st
 
 from model_build.publishing import upload
-from model_build.write_once import is_taken
 
 if TYPE_CHECKING:
     from tests.unit.model_build.fakes import FakeS3
 
-TAKEN = {"PreconditionFailed", "412", "ConditionalRequestConflict"}
 KEY = "text/cpu-24.09/minilm-abc.tar.gz"
 
 
@@ -130,24 +126,6 @@ def test_an_interrupted_upload_leaves_no_parts(
         _upload(s3, file)
     assert s3.unfinished == {}
     assert s3.objects == {}
-
-
-def test_another_refusal_of_the_last_call_is_raised(s3: "FakeS3", file: Path) -> None:
-    def refuse(asked: dict[str, Any]) -> None:
-        raise ClientError({"Error": {"Code": "AccessDenied"}}, "CompleteMultipartUpload")
-
-    s3.before["CompleteMultipartUpload"] = refuse
-    with pytest.raises(ClientError, match="AccessDenied"):
-        _upload(s3, file)
-    assert s3.unfinished == {}
-
-
-@given(code=st.text() | st.sampled_from(sorted(TAKEN)))
-def test_only_a_failed_precondition_or_a_write_at_once_means_that_a_key_is_taken(
-    code: str,
-) -> None:
-    error = ClientError({"Error": {"Code": code}}, "PutObject")
-    assert is_taken(error) == (code in TAKEN)
 
 
 def test_a_key_that_somebody_else_is_writing_is_taken(s3: "FakeS3", file: Path) -> None:
