@@ -49,4 +49,11 @@ def add_to(commands: Commands) -> None:
         metavar="NAME=MODEL[,MODEL]",
         help="an endpoint and its models, instead of those of the copied stage; repeatable",
     )
+    stage.add_argument(
+        "--split",
+        type=int,
+        default=0,
+        metavar="COUNT",
+        help="so many endpoints instead, to which all models of models/ are dealt in turn",
+    )
     stage.set_defaults(run=partial(exit_code, new_stage.run))

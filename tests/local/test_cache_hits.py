@@ -17,9 +17,9 @@ from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import pack_python, times
 from local_sagemaker.tests.support.waiting import eventually
 
-MODELS, EXPONENT, IN_MEMORY, REQUESTS = 20, 1.1, 4, 200
-MEMORY_MIB = "430"
-"""Room for four models: Triton takes 30 to 50 MiB, a model 20 and `WEIGHTS`."""
+MODELS, EXPONENT, IN_MEMORY, REQUESTS = 20, 1.5, 4, 60
+MEMORY_MIB = "405"
+"""Room for four models: Triton takes 36 MiB, each of them 82."""
 WEIGHTS = "self.weights = b'1' * (64 << 20)"
 ALLOWED_DIFFERENCE = 0.1
 
