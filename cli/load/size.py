@@ -8,9 +8,8 @@ money of a fleet for so many models are computed, with every assumption.
 import argparse
 import asyncio
 from datetime import UTC, datetime
-from functools import partial
 
-from cli.errors import CommandError, exit_code
+from cli.errors import CommandError
 from cli.load import arguments, fleet_report, mix, report
 from cli.load.deployed import DeployedEndpoint
 from cli.load.endpoint_metrics import with_metrics
@@ -18,7 +17,7 @@ from cli.load.limits import limited_by
 from cli.load.ramp import Objective, Ramp, sustained
 from cli.load.sizing import Sizing
 from cli.load.step import LoadStep
-from endpoint_client import EndpointError
+from cli.parsers import add_command
 from model_build.commands.arguments import Commands
 from release.review.measured_rates import LAPTOP
 
@@ -28,13 +27,11 @@ MAX_STEPS = 16
 
 def add_to(commands: Commands) -> None:
     """Add the command."""
-    parser = commands.add_parser(
-        "size",
-        description=__doc__,
-        epilog="examples:\n  tritonsm size minilm --endpoint dev-text --p95 50 --peak-rps 200\n"
-        "  tritonsm size --models 10000 --traffic zipf:1.1 --rps 2000 --model-mib 400",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    examples = (
+        "size minilm --endpoint dev-text --p95 50 --peak-rps 200",
+        "size --models 10000 --traffic zipf:1.1 --rps 2000 --model-mib 400",
     )
+    parser = add_command(commands, "size", run, __doc__, examples=examples)
     add = parser.add_argument
     add("model", metavar="MODEL", nargs="?", help="the model's name in the catalog")
     add("--endpoint", help="the endpoint's full name, such as dev-text")
@@ -43,7 +40,6 @@ def add_to(commands: Commands) -> None:
     add("--low-rps", type=arguments.positive, default=1, help="fewest, by default 1")
     arguments.add_common(parser, seconds=120)
     fleet_report.add_options(parser.add_argument_group("a fleet of many models"))
-    parser.set_defaults(run=partial(exit_code, run, expected=(EndpointError,)))
 
 
 def run(options: argparse.Namespace) -> int:
