@@ -25,10 +25,11 @@ STAGES = Path("stages")
 QUOTAS = {
     "AWS::SSM::Parameter": 10_000,
     "AWS::IAM::Role": 1_000,
-    "stacks": 2_000,
+    "stacks": 200,
 }
-"""Defaults of an account and region: Systems Manager endpoints and quotas (standard parameters);
-IAM user guide, reference_iam-quotas; CloudFormation user guide, cloudformation-limits."""
+"""Defaults of an account: standard parameters (Systems Manager user guide,
+parameter-store-advanced-parameters), roles (AWS general reference, IAM quotas), stacks
+(CloudFormation user guide, cloudformation-limits, as awsdocs on GitHub has it)."""
 
 
 def write_models(folder: Path, count: int) -> None:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from statistics import fmean
 from typing import Any
 
 import boto3
@@ -52,9 +53,9 @@ def with_metrics(
 ) -> list[LoadStep]:
     """Return the steps with their metrics; a metric without data is left out.
 
-    Latencies are in ms, percentages of a whole instance. Of several periods in a step the highest
-    counts, of loads and unloads the sum. A step has the periods that begin in it, or, where it is
-    shorter than one, the one in which it begins.
+    Latencies are in ms, percentages of a whole instance. Of the periods in a step, the highest
+    counts of what instances have, the sum of loads and unloads, and the mean of the rest. A step has
+    the periods that begin in it, or, where it is shorter than one, the one in which it begins.
     """
     for endpoint in endpoints:
         for variant in endpoint.variants:
@@ -123,7 +124,8 @@ def _of_step(step: LoadStep, points: Points, endpoint: DeployedEndpoint) -> dict
     for name, values in points.items():
         inside = [value for start, value in values.items() if step.start <= start < end]
         inside = inside or [values[start] for start in (first,) if start in values]
-        combine = sum if METRICS.get(name, ("", ""))[1] == "SampleCount" else max
+        namespace, statistic = METRICS.get(name, (REQUESTS, "SampleCount"))
+        combine = max if namespace == INSTANCES else sum if statistic == "SampleCount" else fmean
         if inside:
             metrics[name] = round(combine(inside) / divisors.get(name, 1), 2)
     queue, compute = metrics.pop("TritonQueue", 0), metrics.pop("TritonCompute", 0)

@@ -28,8 +28,8 @@ ASSUMPTIONS = (
     "unsourced",
     f"at most {MOST_MODELS} models an endpoint: two resources each, 500 a template (CloudFormation "
     "user guide, cloudformation-limits)",
-    f"at least {FEWEST_INSTANCES} instances an endpoint (developer guide, multi-model endpoints: "
-    "instances in two zones)",
+    f"at least {FEWEST_INSTANCES} instances an endpoint, in two zones (developer guide, "
+    "create-multi-model-endpoint)",
     f"scaling keeps instances at {SCALING_AIM:.0%} of the measured rate (developer guide, "
     "endpoint-scaling-loadtest)",
     "models are dealt to endpoints by rank in turn, and are of one size: ours",

@@ -75,7 +75,7 @@ def metrics(
 def test_a_step_has_the_minutes_that_begin_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
     cloudwatch = FakeCloudWatch(
         CPUUtilization=[0, 100, 360, 40, 20],
-        ModelLatency=[0, 9000, 8000, 1000, 500],
+        ModelLatency=[0, 10000, 8000, 1000, 500],
         ModelUnloadingTime=[50, 2, 3, 7, 0],
     )
     first, second = metrics(monkeypatch, cloudwatch, 120, 60)
