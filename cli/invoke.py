@@ -3,28 +3,25 @@
 import argparse
 import json
 import time
-from functools import partial
 from pathlib import Path
 
 import boto3
 
 from cli import answers, inputs, request_parameters
-from cli.errors import exit_code
-from endpoint_client import EndpointClient, EndpointError
+from cli.parsers import add_command
+from endpoint_client import EndpointClient
 from model_build.commands.arguments import Commands
 from release.tree import Tree
 
 
 def add_to(commands: Commands) -> None:
     """Add the command."""
-    parser = commands.add_parser(
-        "invoke",
-        description=__doc__,
-        epilog="examples:\n  tritonsm invoke dev text minilm\n"
-        "  tritonsm invoke local text minilm --input TEXT=hello --local\n"
-        "  tritonsm invoke dev chat gpt --input PROMPT=hello --parameter max_tokens=99 --stream",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    examples = (
+        "invoke dev text minilm",
+        "invoke local text minilm --input TEXT=hello --local",
+        "invoke dev chat gpt --input PROMPT=hello --parameter max_tokens=99 --stream",
     )
+    parser = add_command(commands, "invoke", run, __doc__, examples=examples)
     parser.add_argument("stage", metavar="STAGE", help="the stage's name, such as dev")
     parser.add_argument("endpoint", metavar="ENDPOINT", help="the endpoint's name in the stage")
     parser.add_argument("model", metavar="MODEL", help="the model's name in the catalog")
@@ -36,7 +33,6 @@ def add_to(commands: Commands) -> None:
         help="write the outputs of each response of a decoupled model as it comes, a line of JSON",
     )
     parser.add_argument("--json", action="store_true", help="write JSON to standard output")
-    parser.set_defaults(run=partial(exit_code, run, expected=(EndpointError,)))
 
 
 def run(options: argparse.Namespace) -> int:

@@ -14,6 +14,7 @@ from release.review.dangers.danger import Danger
 from release.review.differences import StackDifference
 from release.review.endpoint_changes import EndpointChange, endpoint_changes
 from release.review.findings import NOTHING, FindingsChange, compare
+from release.review.measured_rates import measured_rates
 from release.review.model_changes import ModelChange, model_changes
 from release.review.money import CostChange, cost_changes
 from release.review.stack_changes import notes
@@ -34,6 +35,7 @@ class StageReview:
     dangers: tuple[Danger, ...] = ()
     models: tuple[ModelChange, ...] = ()
     costs: tuple[CostChange, ...] = ()
+    rates: tuple[str, ...] = ()
     access: tuple[str, ...] = ()
     stacks: tuple[StackDifference, ...] = ()
     findings: FindingsChange = NOTHING
@@ -74,6 +76,7 @@ def review_stage(
         dangers=tuple(dangers(comparison)),
         models=models,
         costs=tuple(cost_changes(comparison)),
+        rates=tuple(measured_rates(comparison)),
         access=tuple(line for access in comparison.access for line in in_words(access.by_new)),
         stacks=tuple(comparison.stacks),
         findings=findings,
