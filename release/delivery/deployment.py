@@ -18,7 +18,6 @@ from release.delivery.errors import (
     may_be_updating,
     unfinished,
 )
-from release.delivery.stack_failures import newest_events, reasons_since
 from release.delivery.stack_status import in_progress, rollback_failed, wait_for_stacks
 from release.delivery.steps import step
 from release.delivery.stuck_rollback import stuck_rollback
@@ -81,35 +80,31 @@ class Deployment:
     def deploy(self, *stacks: str, assembly: Path | None = None) -> None:
         """Deploy some stacks; of the folder of another assembly, these alone.
 
-        Raises `NotDelivered` with CloudFormation's reasons, `RollbackFailed` where a stack could
-        not be rolled back, `Unfinished` where CloudFormation goes on.
+        Raises `NotDelivered` with the CLI's diagnosis, `RollbackFailed` if a stack could not be
+        rolled back, `Unfinished` if CloudFormation is still working.
         """
         cloudformation = self.session.client("cloudformation")
-        with unfinished(may_be_updating(stacks)):
-            newest = newest_events(cloudformation, stacks)
-            with step(f"cdk deploy: {', '.join(stacks)}"):
-                folder = assembly or self.assembly.folder
-                result = cdk.deploy(folder, *stacks, exclusively=assembly is not None)
-                if result.succeeded:
-                    return
-                try:
-                    operations = in_progress(cloudformation, stacks)
-                    stuck = rollback_failed(cloudformation, stacks)
-                    reasons = reasons_since(cloudformation, newest)
-                except ClientError as error:
-                    raise Unfinished(
-                        "the cdk CLI failed, and CloudFormation may still be updating: "
-                        f"{explained(error)}"
-                    ) from error
-                if operations:
-                    raise Unfinished(
-                        "the cdk CLI failed, and CloudFormation is still updating "
-                        f"{', '.join(operations)}"
-                    )
-                if stuck:
-                    first = reasons[:1]  # the others are of the rollback
-                    raise RollbackFailed("\n  ".join([*first, *self._stuck(stuck)]))
-                raise NotDelivered("\n  ".join(reasons or result.reasons))
+        with unfinished(may_be_updating(stacks)), step(f"cdk deploy: {', '.join(stacks)}"):
+            folder = assembly or self.assembly.folder
+            result = cdk.deploy(folder, *stacks, exclusively=assembly is not None)
+            if result.succeeded:
+                return
+            try:
+                operations = in_progress(cloudformation, stacks)
+                stuck = rollback_failed(cloudformation, stacks)
+            except ClientError as error:
+                raise Unfinished(
+                    "the cdk CLI failed, and CloudFormation may still be updating: "
+                    f"{explained(error)}"
+                ) from error
+            if operations:
+                raise Unfinished(
+                    "the cdk CLI failed, and CloudFormation is still updating "
+                    f"{', '.join(operations)}"
+                )
+            if stuck:
+                raise RollbackFailed("\n  ".join([*result.reasons, *self._stuck(stuck)]))
+            raise NotDelivered("\n  ".join(result.reasons))
 
     def _stuck(self, stacks: list[str]) -> list[str]:
         cloudformation = self.session.client("cloudformation")

@@ -63,8 +63,9 @@ class History:
         """Record that a commit is about to be deployed; return what was live.
 
         With `back_to`, the deliveries after it are marked as rolled back, so that the next rollback
-        goes further back. Raises `NotDelivered` as `refuse_in_progress` does, also where another
-        delivery begins at the same time.
+        goes further back. Raises `NotDelivered` as `refuse_in_progress` does. PutParameter has no
+        condition on a version: of two deliveries that begin at the same time the later write wins,
+        and `refuse_superseded` ends the other.
         """
         record = self._read()
         self._refuse_in_progress(record, commit, take_over)
@@ -76,15 +77,18 @@ class History:
         live = _live(deliveries)
         kept = [past for past in deliveries if past.outcome in WORTH_KEEPING or past == live]
         begun = Delivery(commit, datetime.now(UTC).isoformat(), Outcome.STARTED)
-        self._begin_alone([*kept, begun], record.version)
+        self._write([*kept, begun])
         self.begun = begun
         return _live(before)
 
     def refuse_superseded(self) -> None:
-        """Raise `NotDelivered` where a delivery of another commit has begun since this one."""
+        """Raise `NotDelivered` where a delivery of another commit has begun since this one.
+
+        One that has failed since does not count.
+        """
         assert self.begun
-        newest = self._read().entries[-1]
-        if newest.commit != self.begun.commit:
+        newest = self.live()
+        if newest and newest.commit != self.begun.commit:
             raise NotDelivered(
                 f"a delivery of commit {newest.commit[:12]} to {self.stage} has begun since, at "
                 f"{newest.time}: this one ends before it changes an endpoint. Deliver again once "
@@ -139,40 +143,15 @@ class History:
                 f"was killed: {TAKE_OVER}"
             )
 
-    def _begin_alone(self, deliveries: Sequence[Delivery], version: int) -> None:
-        """Write what follows a version. Raises `NotDelivered` where another delivery did so first.
-
-        PutParameter has no condition but that there is no parameter. It answers with the number of
-        the version that it has made: after a number that is not the next, the other one's value is
-        written again.
-        """
-        try:
-            written = self._write(deliveries, overwrite=version > 0)
-        except self._ssm.exceptions.ParameterAlreadyExists:
-            written = None
-        if written == version + 1:
-            return
-        if written:
-            other = self._ssm.get_parameter(Name=f"{self.name}:{written - 1}")["Parameter"]["Value"]
-            self._put(other)
-        raise NotDelivered(
-            f"another delivery to {self.stage} has begun at the same time: wait until it ends "
-            f"(tritonsm history {self.stage}), and deliver again"
-        )
-
-    def _write(self, deliveries: Sequence[Delivery], *, overwrite: bool = True) -> int:
-        """Return the number of the parameter's version."""
+    def _write(self, deliveries: Sequence[Delivery]) -> None:
         record = {"deliveries": [asdict(delivery) for delivery in deliveries[-KEPT:]]}
-        return self._put(json.dumps(record, separators=(",", ":")), overwrite=overwrite)
-
-    def _put(self, value: str, *, overwrite: bool = True) -> int:
-        return self._ssm.put_parameter(
+        self._ssm.put_parameter(
             Name=self.name,
             Description=f"Commits that were delivered to {self.stage}, the newest last",
-            Value=value,
+            Value=json.dumps(record, separators=(",", ":")),
             Type="String",
-            Overwrite=overwrite,
-        )["Version"]
+            Overwrite=True,
+        )
 
 
 def _live(deliveries: Sequence[Delivery]) -> Delivery | None:

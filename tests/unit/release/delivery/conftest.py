@@ -35,8 +35,6 @@ def cli(aws: FakeAws, monkeypatch: pytest.MonkeyPatch) -> FakeCdk:
     monkeypatch.setattr(cdk, "deploy", fake.deploy)
     monkeypatch.setattr(cdk, "publish_assets", fake.publish_assets)
     monkeypatch.setattr(steps, "POLL_SECONDS", 0)
-    monkeypatch.setattr(deployment, "newest_events", lambda *_: {})
-    monkeypatch.setattr(deployment, "reasons_since", lambda *_: ["models: no"])
     monkeypatch.setattr(
         deployment, "stuck_rollback", lambda _, stack: f"{stack} is UPDATE_ROLLBACK_FAILED"
     )

@@ -26,7 +26,7 @@ def test_a_stack_that_could_not_be_rolled_back_ends_with_the_commands(
     with pytest.raises(RollbackFailed) as failed:
         deploy(delivered)
     first, second, *_ = str(failed.value).splitlines()
-    assert first == "models: no"
+    assert first == "the CLI: no"
     assert second.startswith("  prod-vision is UPDATE_ROLLBACK_FAILED")
 
 
@@ -43,7 +43,7 @@ def test_nothing_is_deployed_while_a_rollback_waits_to_be_continued(
 @pytest.mark.parametrize(
     ("leaves", "then", "error", "message"),
     [
-        ([], None, NotDelivered, "models: no"),
+        ([], None, NotDelivered, "the CLI: no"),
         (
             ["UPDATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_IN_PROGRESS"],
             None,
