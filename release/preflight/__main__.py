@@ -1,8 +1,7 @@
 """Check what a deploy of a stage needs of the account: `tritonsm preflight prod`.
 
-Changes nothing; with --changesets, the cdk CLI creates change sets and deletes them. Exit code 0:
-nothing is refused. 1: something is, or AWS did not answer at all. 130: it was interrupted. An
-unknown finding does not count.
+Changes nothing. Exit code 0: nothing is refused. 1: something is refused, or AWS did not answer at
+all. 130: it was interrupted. An unknown finding does not count.
 """
 
 import argparse
@@ -12,9 +11,8 @@ import sys
 from botocore.exceptions import BotoCoreError, ClientError
 
 from release.checkouts import Clone
-from release.preflight import change_sets
 from release.preflight.account import NoCredentials, account_of
-from release.preflight.checks import CHECKS, run_checks
+from release.preflight.checks import run_checks
 from release.preflight.findings import Verdict, as_json, table
 from release.tree import CheckoutError
 
@@ -37,20 +35,14 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     )
     parser.add_argument("stage", metavar="STAGE", help="the stage's name, such as prod")
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
-    parser.add_argument(
-        "--changesets",
-        action="store_true",
-        help="have CloudFormation validate a change set of every stack",
-    )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the findings; return the exit code."""
-    more = {"change sets": change_sets.check} if options.changesets else {}
     try:
         with account_of(Clone.here(), options.stage) as account:
-            findings = list(run_checks(account, {**CHECKS, **more}))
+            findings = list(run_checks(account))
     except NoCredentials as error:
         print(f"error: no credentials: {error}", file=sys.stderr)
     except CheckoutError as error:

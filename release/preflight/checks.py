@@ -1,7 +1,8 @@
 """The checks of a preflight: what fails late in a deploy, or costs money before it fails.
 
 CloudFormation and the cdk CLI report the rest within a minute, before anything changes: the version
-of `cdk bootstrap`, the syntax of policies, names that exist already
+of `cdk bootstrap`, the syntax of policies, names that exist already; `cdk diff --method=change-set`
+asks for that alone
 (https://aws.amazon.com/blogs/devops/ship-infrastructure-faster-with-cloudformation-and-cdk-pre-deployment-validation-on-every-stack-operation/).
 """
 
@@ -10,7 +11,7 @@ from dataclasses import replace
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from release.preflight import images, offerings, quotas
+from release.preflight import images, quotas
 from release.preflight.account import Account
 from release.preflight.answers import why
 from release.preflight.findings import CheckFinding, ok, refused, unknown
@@ -38,8 +39,6 @@ CHECKS: Checks = {
     "images": images.check,
     "instances": quotas.check_instances,
     "builds": quotas.check_builds,
-    "functions": quotas.check_functions,
-    "instance types": offerings.check,
 }
 
 

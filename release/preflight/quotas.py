@@ -1,15 +1,14 @@
-"""What a deploy needs of the account's quotas: instances, builds and functions."""
+"""What a deploy needs of the account's quotas: instances and builds."""
 
 from collections.abc import Iterable, Iterator
 
 from release.preflight.account import Account
 from release.preflight.builds import archives_to_build, engines_to_build
-from release.preflight.custom_resources import starting_together
 from release.preflight.findings import CheckFinding, unknown
 from release.preflight.fleets import Peak, instance_types, peaks
 from release.preflight.service_quotas import Need
 
-SAGEMAKER, CODEBUILD, LAMBDA = "sagemaker", "codebuild", "lambda"
+SAGEMAKER, CODEBUILD = "sagemaker", "codebuild"
 ALL_INSTANCES = "Number of instances across active endpoints"
 """Quota of the account's endpoints together, as CreateEndpoint's refusals name it
 (https://github.com/aws/sagemaker-python-sdk/issues/908 has one of the other kind)."""
@@ -26,9 +25,6 @@ PROJECT, GPU = "AWS::CodeBuild::Project", "LINUX_GPU_CONTAINER"
 BUILDS_PER_QUOTA = 6
 """Builds that CodeBuild takes for each that may run: that one, and five in the queue
 (https://docs.aws.amazon.com/codebuild/latest/userguide/builds-working.html)."""
-CONCURRENT_EXECUTIONS = "Concurrent executions"
-EXECUTIONS = 2
-"""Of one custom resource: the function of the CDK's provider framework waits for ours."""
 
 
 def instances_quota(instance_type: str) -> str:
@@ -77,21 +73,6 @@ def check_builds(account: Account) -> Iterator[CheckFinding]:
         quota = builds_quota(environment)
         need = Need(CODEBUILD, quota, amount, message, per_unit=BUILDS_PER_QUOTA)
         yield from _compare(account, [need])
-
-
-def check_functions(account: Account) -> Iterator[CheckFinding]:
-    """Compare Lambda's quota with what the stacks need, which a delivery deploys side by side.
-
-    Where it is too small, functions are refused with "Rate Exceeded", and the framework gives up
-    soon (https://github.com/awslabs/landing-zone-accelerator-on-aws/issues/556).
-    """
-    resources = sum(
-        starting_together(account.deployed_template(stack), template)
-        for stack, template in account.templates.items()
-    )
-    needed = EXECUTIONS * resources
-    message = f"custom resources that start together: {resources}, with {needed} executions"
-    yield from _compare(account, [Need(LAMBDA, CONCURRENT_EXECUTIONS, needed, message)])
 
 
 def _instances(quota: str, peak: Peak) -> Need:

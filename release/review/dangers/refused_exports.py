@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-from release.exports import imports
 from release.review.comparison import Comparison
 from release.review.dangers.danger import Danger
 from release.stage_resources import references
@@ -20,7 +19,7 @@ def refused_exports(comparison: Comparison) -> Iterator[Danger]:
     if comparison.moves:
         return
     before, after = comparison.sides
-    imported = {stack: imports(template) for stack, template in before.items()}
+    imported = {stack: set(_imports(template)) for stack, template in before.items()}
     replaced = {
         (change.stack, change.id)
         for change in comparison.changes
@@ -46,3 +45,16 @@ def _exported(template: Template) -> dict[str, Any]:
     """Return name -> value, as the template says it."""
     outputs = template.get("Outputs", {}).values()
     return {output["Export"]["Name"]: output["Value"] for output in outputs if "Export" in output}
+
+
+def _imports(value: Any) -> Iterator[str]:
+    """Yield the names that a template, or a part of it, imports."""
+    match value:
+        case {"Fn::ImportValue": str(name)}:
+            yield name
+        case dict():
+            for part in value.values():
+                yield from _imports(part)
+        case list():
+            for part in value:
+                yield from _imports(part)
