@@ -44,11 +44,11 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("diff", "what a deploy would change", "cli.diff", speaks_to_aws=True),
         Command("deploy", "deploy a stage as it is on disk", "cli.deploy", speaks_to_aws=True),
         Command("destroy", "delete a stage's stacks", "cli.destroy", speaks_to_aws=True),
-        Command("review", "what a change will do", "release.review.__main__"),
+        Command("review", "what a change will do", "release.review.command"),
         Command(
             "preflight",
             "what the account lacks for a deploy",
-            "release.preflight.__main__",
+            "release.preflight.command",
             speaks_to_aws=True,
         ),
         Command(
@@ -60,19 +60,19 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command(
             "deliver",
             "deploy what is checked out, and try every model",
-            "release.delivery.__main__",
+            "release.delivery.command",
             speaks_to_aws=True,
         ),
         Command(
             "rollback-stage",
             "deploy the commit that served a stage before",
-            "release.delivery.__main__",
+            "release.delivery.command",
             speaks_to_aws=True,
         ),
         Command(
             "golden",
             "write what a deployed model answers",
-            "release.delivery.__main__",
+            "release.delivery.command",
             speaks_to_aws=True,
         ),
     ),

@@ -14,10 +14,10 @@ import pytest
 from local_sagemaker.settings import QUOTAS
 from local_sagemaker.tests.support.running import local_sagemaker_in
 from local_sagemaker.tests.support.tiny_models import TIMES, write_python
-from release.preflight.__main__ import main
 from tests.local.commands import run_as
 from tests.local.conftest import Checkout
 from tests.local.permissions import beyond_the_ledger
+from tests.tritonsm import tritonsm
 
 M5 = "ml.m5.xlarge for endpoint usage"
 STAGE = """
@@ -50,7 +50,7 @@ Rows = dict[str, dict[str, str]]
 def preflight(path: Path, name: str, *options: str) -> tuple[int, Rows]:
     """Return the exit code, and the findings by their subjects."""
     with chdir(path):
-        finished = run_as("preflight", main, name, "--json", *options)
+        finished = run_as("preflight", tritonsm, "preflight", name, "--json", *options)
     assert finished.stdout, finished.stderr
     return finished.returncode, {
         it["subject"]: it for it in json.loads(finished.stdout)["findings"]

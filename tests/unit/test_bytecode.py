@@ -13,8 +13,8 @@ import pytest
 
 from model_build.export import torch_source
 from release.checkouts import Clone
-from release.review.__main__ import main
 from release.tree import NotSynthesised
+from tests.tritonsm import tritonsm
 from tests.unit.model_build.export.test_torch_source import WORKING
 from tests.unit.model_build.fakes import step_context
 from tests.unit.release.conftest import commit
@@ -72,7 +72,7 @@ def test_a_commit_with_bytecode_is_neither_synthesised_nor_reviewed(
     path = f"__pycache__/part.{sys.implementation.cache_tag}.pyc"
     with pytest.raises(NotSynthesised, match="compiled Python would run in place of its source"):
         clone.synthesise("prod", to=tmp_path)
-    assert main(["--base", "main"]) == 4
+    assert tritonsm(["review", "--base", "main"]) == 4
     assert f"not reviewed: {path}: compiled Python" in capsys.readouterr().err
 
 
@@ -117,5 +117,5 @@ def test_a_link_in_a_commit_is_not_followed(
     (clone.root / "models").mkdir()
     (clone.root / "models" / "minilm").symlink_to("/etc")
     commit(clone)
-    assert main(["--base", "main"]) == 4
+    assert tritonsm(["review", "--base", "main"]) == 4
     assert "not reviewed: models/minilm: is a link" in capsys.readouterr().err

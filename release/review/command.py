@@ -30,18 +30,9 @@ INSTALLED = (".venv-checkov", "node_modules")
 """What `make` installs below the root, and a worktree of the base lacks."""
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m release")
-    add_to(parser.add_subparsers())
-    return run(parser.parse_args(["review", *(sys.argv[1:] if arguments is None else arguments)]))
-
-
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the command `review`; its `run` returns the exit code."""
-    parser = commands.add_parser(
-        "review", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = commands.add_parser("review", description=__doc__)
     parser.add_argument("--base", required=True, help="a commit, branch or tag to compare with")
     parser.add_argument(
         "stages", metavar="STAGE", nargs="*", help="stages to compare; default: all of them"
@@ -93,7 +84,3 @@ def _judge(base: Tree, arguments: list[str]) -> int:
     if code not in (0, DANGER, INCOMPLETE):
         raise CheckoutError(f"the judge of the base ended with exit code {code}")
     return code
-
-
-if __name__ == "__main__":
-    sys.exit(main())

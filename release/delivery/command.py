@@ -36,18 +36,6 @@ SWITCHES = {
 Run = Callable[[Clone, argparse.Namespace], None]
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run one command; return its exit code."""
-    parser = argparse.ArgumentParser(prog="python -m release.delivery", description=__doc__)
-    add_to(parser.add_subparsers(required=True, metavar="COMMAND"))
-    try:
-        options = parser.parse_args(arguments)
-    except SystemExit as stopped:  # argparse's 2 would say that something wrong is deployed
-        return NotDelivered.exit_code if stopped.code else DELIVERED
-    code: int = options.run(options)
-    return code
-
-
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the commands; the `run` of each returns the exit code.
 
@@ -59,7 +47,6 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
             name,
             help=summary,
             description=f"{summary.capitalize()}.\n\n{EXIT_CODES}",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         parser.add_argument("stage", metavar="STAGE", help="the stage's name, such as dev")
         for switch in switches:
@@ -138,9 +125,3 @@ def _golden(clone: Clone, options: argparse.Namespace) -> None:
         names = [endpoint.short_name for endpoint in assembly.endpoints]
     smoke.write_golden(session, options.stage, names, options.model, path)
     print(path.relative_to(clone.root))
-
-
-if __name__ == "__main__":
-    for number in (signal.SIGTERM, signal.SIGHUP):  # how GitHub and a closed terminal end it
-        signal.signal(number, signal.default_int_handler)
-    sys.exit(main())

@@ -5,7 +5,6 @@ all. 130: it was interrupted. An unknown finding does not count.
 """
 
 import argparse
-import signal
 import sys
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -17,22 +16,11 @@ from release.preflight.findings import Verdict, as_json, table
 from release.tree import CheckoutError
 
 NOTHING_REFUSED, REFUSED = range(2)
-INTERRUPTED = 128 + signal.SIGINT
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m release")
-    add_to(parser.add_subparsers())
-    own = sys.argv[1:] if arguments is None else arguments
-    return run(parser.parse_args(["preflight", *own]))
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the command `preflight`; its `run` returns the exit code."""
-    parser = commands.add_parser(
-        "preflight", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = commands.add_parser("preflight", description=__doc__)
     parser.add_argument("stage", metavar="STAGE", help="the stage's name, such as prod")
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
     parser.set_defaults(run=run)
@@ -49,16 +37,8 @@ def run(options: argparse.Namespace) -> int:
         print(f"error: {error}", file=sys.stderr)
     except (BotoCoreError, ClientError) as error:
         print(f"error: AWS: {error}", file=sys.stderr)
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return INTERRUPTED
     else:
         print(as_json(findings) if options.json else table(findings))
         is_refused = any(finding.verdict is Verdict.REFUSED for finding in findings)
         return REFUSED if is_refused else NOTHING_REFUSED
     return REFUSED
-
-
-if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # how GitHub ends a job
-    sys.exit(main())
