@@ -5,14 +5,14 @@ import boto3
 from release.delivery import cdk
 from release.delivery.archive_bucket import ArchiveBucket, stack_name, stack_outputs
 from release.delivery.building import POLL_FUNCTION, START_FUNCTION, Builder
-from release.delivery.deployment import Deployment
+from release.delivery.deployment import StageDeployment
 from release.delivery.errors import NotDelivered
 from release.delivery.moving import Properties, moves
 from release.delivery.promotion import promote
 from release.delivery.steps import say, step
 
 
-def promote_from(deployment: Deployment, stage: str, *, session: boto3.Session) -> None:
+def promote_from(deployment: StageDeployment, stage: str, *, session: boto3.Session) -> None:
     """Copy the archives that this stage needs from the bucket of another one.
 
     `session` is in the other stage's region. Raises `NotDelivered` where there is no such
@@ -36,7 +36,7 @@ def promote_from(deployment: Deployment, stage: str, *, session: boto3.Session) 
             say(f"  {key}: {result}")
 
 
-def build(deployment: Deployment) -> None:
+def build(deployment: StageDeployment) -> None:
     """Build the archives that nobody has built yet, before anything changes that serves.
 
     Those are the commit's own, and what clients may be sent to while an endpoint moves; see
@@ -85,7 +85,7 @@ def build(deployment: Deployment) -> None:
 
 
 def _missing_for_moves(
-    deployment: Deployment, builds: dict[str, Properties], bucket: ArchiveBucket
+    deployment: StageDeployment, builds: dict[str, Properties], bucket: ArchiveBucket
 ) -> dict[str, Properties]:
     """Return the builds of archives that are missing for moves.
 
@@ -100,7 +100,7 @@ def _missing_for_moves(
     return {key: build for key, build in missing.items() if not isinstance(build, NotDelivered)}
 
 
-def _builds(deployment: Deployment, bucket: ArchiveBucket) -> dict[str, Properties]:
+def _builds(deployment: StageDeployment, bucket: ArchiveBucket) -> dict[str, Properties]:
     """Return the properties of the commit's own builds, by the archives' keys."""
     session, assembly = deployment.session, deployment.assembly
     return assembly.builds(
@@ -112,7 +112,7 @@ def _builds(deployment: Deployment, bucket: ArchiveBucket) -> dict[str, Properti
     )
 
 
-def _own_bucket(deployment: Deployment) -> ArchiveBucket:
+def _own_bucket(deployment: StageDeployment) -> ArchiveBucket:
     """Return this stage's bucket, which is deployed."""
     bucket = deployment.bucket
     if bucket is None:

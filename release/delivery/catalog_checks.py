@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from release.delivery.catalog_differences import Difference, differences, restore
-from release.delivery.deployment import Deployment
+from release.delivery.deployment import StageDeployment
 from release.delivery.errors import ChangedByHand
 from release.delivery.stack_status import not_complete
 from release.delivery.steps import say
@@ -11,7 +11,7 @@ from release.stage_resources import catalog_entries
 from release.tree import Template
 
 
-def check_before(deployment: Deployment) -> None:
+def check_before(deployment: StageDeployment) -> None:
     """Write deleted entries again, as the live templates declare them.
 
     CloudFormation compares templates: an entry that was changed by hand stays where the commit
@@ -44,7 +44,7 @@ def check_before(deployment: Deployment) -> None:
     _refuse(stay, "nothing was deployed, and a deploy would not change it")
 
 
-def check_after(deployment: Deployment) -> None:
+def check_after(deployment: StageDeployment) -> None:
     """Write deleted entries again, and raise `ChangedByHand` with those that somebody changed.
 
     The commit's archives are built by now: no entry has to name a published copy.
@@ -61,7 +61,7 @@ def _declared(templates: Iterable[Template]) -> dict[str, str]:
     }
 
 
-def _restored(deployment: Deployment, changed: list[Difference]) -> list[Difference]:
+def _restored(deployment: StageDeployment, changed: list[Difference]) -> list[Difference]:
     """Write the entries that a delivery may write; return the other differences."""
     repairable = [each for each in changed if each.repairable or each.is_published_copy]
     restore(deployment.session.client("ssm"), repairable)

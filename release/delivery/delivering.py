@@ -8,7 +8,7 @@ from release.delivery.archives import build, promote_from
 from release.delivery.assembly import synthesised
 from release.delivery.catalog_checks import check_before
 from release.delivery.deploying import deploy
-from release.delivery.deployment import Deployment
+from release.delivery.deployment import StageDeployment
 from release.delivery.errors import DeliveryError, NotDelivered
 from release.delivery.first_step import ask_the_account
 from release.delivery.history import History
@@ -57,7 +57,7 @@ def deliver(
     with synthesised(clone, stage) as assembly:
         session = _session(clone, stage)
         ask_the_account(clone, assembly, session, anyway=ignore_preflight)
-        deployment = Deployment(assembly, session)
+        deployment = StageDeployment(assembly, session)
         deployment.wait_until_at_rest()  # raises before anything is recorded or copied
         for line in deployment.time_budget.lines():
             say(line)
@@ -88,7 +88,7 @@ def roll_back(
         clone.checked_out(target.commit) as tree,
         synthesised(tree, stage) as assembly,
     ):
-        deployment = Deployment(assembly, _session(tree, stage))
+        deployment = StageDeployment(assembly, _session(tree, stage))
         deployment.wait_until_at_rest()
         check_before(deployment)
         action = "rollback-stage"
@@ -98,7 +98,7 @@ def roll_back(
             return target.commit, _put_in_place(deployment, history, tree)
 
 
-def _put_in_place(deployment: Deployment, history: History, tree: Tree) -> list[str]:
+def _put_in_place(deployment: StageDeployment, history: History, tree: Tree) -> list[str]:
     """Return the models that were not invoked."""
     build(deployment)
     history.refuse_superseded()

@@ -2,7 +2,7 @@
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from release.delivery.deployment import Deployment
+from release.delivery.deployment import StageDeployment
 from release.delivery.errors import (
     DeliveredWrong,
     NotDelivered,
@@ -18,7 +18,7 @@ from release.tree import Template
 FAILURES = (Unfinished, DeliveredWrong, BotoCoreError, ClientError)
 
 
-def deploy(deployment: Deployment) -> None:
+def deploy(deployment: StageDeployment) -> None:
     """Deploy every stack, after operations that are in progress.
 
     A scaled variant that gets other instances may not be registered for scaling then: its stack
@@ -53,7 +53,7 @@ def deploy(deployment: Deployment) -> None:
         raise _may_be_unscaled(begun, failure) from None
 
 
-def _scale_again(deployment: Deployment, between: Unscaled) -> str:
+def _scale_again(deployment: StageDeployment, between: Unscaled) -> str:
     """Bring scaling back where a stack was rolled back to the template without it.
 
     Elsewhere it has its new template, or the first deploy was rolled back, too.
@@ -78,7 +78,7 @@ def _may_be_unscaled(begun: list[Unscaled], *reasons: str | Exception) -> Except
     return kind("\n  ".join([*map(str, reasons), *left]))
 
 
-def _deploy_template(deployment: Deployment, between: Unscaled, template: Template) -> None:
+def _deploy_template(deployment: StageDeployment, between: Unscaled, template: Template) -> None:
     stack = between.endpoint.stack
     with deployment.assembly.with_template(stack, template) as folder:
         deployment.deploy(stack, assembly=folder)

@@ -21,7 +21,7 @@ from release.delivery.errors import (
 from release.delivery.stack_status import in_progress, rollback_failed, wait_for_stacks
 from release.delivery.steps import step
 from release.delivery.stuck_rollback import stuck_rollback
-from release.delivery.time_budget import TimeBudget
+from release.delivery.time_budget import DeliveryTimeBudget
 from release.preflight.running_endpoints import described_endpoint
 from release.stack_template import stack_template
 from release.stage_resources import StackEndpoint
@@ -29,16 +29,16 @@ from release.tree import Template
 
 
 @dataclass(frozen=True)
-class Deployment:
+class StageDeployment:
     """An assembly on its way to its stage; `session` is in the stage's region."""
 
     assembly: Assembly
     session: boto3.Session
 
     @property
-    def time_budget(self) -> TimeBudget:
+    def time_budget(self) -> DeliveryTimeBudget:
         """What each part may take."""
-        return TimeBudget.read(self.assembly.folder)
+        return DeliveryTimeBudget.read(self.assembly.folder)
 
     @property
     def bucket(self) -> ArchiveBucket | None:

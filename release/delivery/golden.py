@@ -57,7 +57,7 @@ class Input(BaseModel):
             ) from None
 
 
-class Output(BaseModel):
+class ExpectedOutput(BaseModel):
     """An output: its shape, and its first values in row-major order."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -103,7 +103,7 @@ class Golden(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     inputs: dict[str, Input]
-    outputs: dict[str, Output] = {}
+    outputs: dict[str, ExpectedOutput] = {}
     max_relative_difference: float = Field(default=ALLOWED, ge=0)
 
     @classmethod
@@ -138,7 +138,7 @@ class Golden(BaseModel):
 
     def with_outputs(self, answer: dict[str, Array]) -> Self:
         """Return the file with the outputs of an answer."""
-        outputs = {name: Output.of(array) for name, array in answer.items()}
+        outputs = {name: ExpectedOutput.of(array) for name, array in answer.items()}
         return self.model_copy(update={"outputs": outputs})
 
     def written(self) -> str:

@@ -18,7 +18,7 @@ from release.tree import Template
 
 
 @dataclass(frozen=True)
-class Problem:
+class LiveDifference:
     """A difference, and the command that shows or repairs it."""
 
     subject: str
@@ -33,7 +33,7 @@ def live_differences(
     bucket: str | None,
     *,
     expected: Collection[str] = (),
-) -> Iterator[Problem]:
+) -> Iterator[LiveDifference]:
     """Yield the differences of endpoints, whose stacks have their names; nothing is changed.
 
     Those in `expected` should exist. Of a stack that is being changed or has failed, nobody knows
@@ -47,28 +47,30 @@ def live_differences(
         status = statuses.get(name)
         if status == NOT_THERE:
             if name in expected:
-                yield Problem(name, "the stack does not exist: somebody deleted it", deliver)
+                yield LiveDifference(name, "the stack does not exist: somebody deleted it", deliver)
         elif status:
             command = f"aws cloudformation describe-stack-events --stack-name {name}"
-            yield Problem(name, f"the stack is {status}", command)
+            yield LiveDifference(name, f"the stack is {status}", command)
         elif template := stack_template(cloudformation, name):
             with suppress(Unfinished):  # the endpoint is being updated
                 yield from _of_endpoint(session, stage, name, template)
             archives = ArchiveBucket(session.client("s3"), bucket) if bucket else None
             for subject, text in _missing_archives(archives, template) if archives else ():
-                yield Problem(f"{name.removeprefix(f'{stage}-')}/{subject}", text, deliver)
+                yield LiveDifference(f"{name.removeprefix(f'{stage}-')}/{subject}", text, deliver)
 
 
 def _of_endpoint(
     session: boto3.Session, stage: str, name: str, template: Template
-) -> Iterator[Problem]:
+) -> Iterator[LiveDifference]:
     clients = session.client("sagemaker"), session.client("cloudformation")
     for endpoint in stack_endpoints(stage, name, template):
         if fault := endpoint_fault(*clients, endpoint, deadline=0):
             text = fault.text.removeprefix(f"{name} ")
-            yield Problem(name, text, f"aws sagemaker describe-endpoint --endpoint-name {name}")
+            yield LiveDifference(
+                name, text, f"aws sagemaker describe-endpoint --endpoint-name {name}"
+            )
         for each in differences(session.client("ssm"), stage, {endpoint.short_name: template}):
-            yield Problem(each.model, each.text.partition(": ")[2], each.command)
+            yield LiveDifference(each.model, each.text.partition(": ")[2], each.command)
 
 
 def _missing_archives(bucket: ArchiveBucket, template: Template) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ from typing import Any
 from release import parameters
 from release.delivery.archive_bucket import ArchiveBucket, source_key
 from release.delivery.catalog_differences import current_entries
-from release.delivery.deployment import Deployment
+from release.delivery.deployment import StageDeployment
 from release.delivery.errors import NotDelivered
 from release.stage_resources import StackEndpoint, named_archives, prefixes
 
@@ -91,7 +91,7 @@ class Move:
         )
 
 
-def moves(deployment: Deployment) -> Iterator[Move]:
+def moves(deployment: StageDeployment) -> Iterator[Move]:
     """Yield the endpoints that will load from other prefixes than they do."""
     stage, ssm = deployment.assembly.stage, deployment.session.client("ssm")
     for endpoint in deployment.assembly.endpoints:

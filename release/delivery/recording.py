@@ -8,7 +8,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 import stage_record
 from endpoint_client import EndpointError
-from release.delivery.deployment import Deployment
+from release.delivery.deployment import StageDeployment
 from release.delivery.errors import (
     ChangedByHand,
     DeliveredWrong,
@@ -38,7 +38,7 @@ MESSAGE = 1000
 
 @contextmanager
 def recorded(
-    deployment: Deployment,
+    deployment: StageDeployment,
     history: History,
     action: str,
     commit: str,
@@ -88,7 +88,7 @@ def _end(history: History, outcome: Outcome) -> None:
         say(f"! {history.name} still says that this delivery is in progress: {error}")
 
 
-def _write(deployment: Deployment, event: Event) -> None:
+def _write(deployment: StageDeployment, event: Event) -> None:
     """Write an event; failing to do so does not change how the delivery ends."""
     try:
         if bucket := deployment.bucket:

@@ -8,7 +8,7 @@ from release.plan import plan
 
 
 @dataclass(frozen=True)
-class TimeBudget:
+class DeliveryTimeBudget:
     """In minutes: `rows` are the parts, `build_minutes` is for how long builds may wait."""
 
     rows: dict[str, int]

@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 from endpoint_client import EndpointError
 from release.delivery import smoke
 from release.delivery.catalog_checks import check_after
-from release.delivery.deployment import Deployment
+from release.delivery.deployment import StageDeployment
 from release.delivery.endpoint_state import endpoint_fault
 from release.delivery.errors import (
     DeliveredWrong,
@@ -28,7 +28,7 @@ VERIFY_SECONDS = 30 * 60
 NOT_VERIFIED = "everything is deployed, and not verified"
 
 
-def verify(deployment: Deployment, models: Path) -> list[str]:
+def verify(deployment: StageDeployment, models: Path) -> list[str]:
     """Compare stacks, endpoints and catalog with the assembly, and answers with golden files.
 
     Those are in `models`; return the models without one, of which nobody knows whether they answer.
@@ -62,7 +62,7 @@ def verify(deployment: Deployment, models: Path) -> list[str]:
     return answers.not_invoked
 
 
-def _refuse_failed_stacks(deployment: Deployment) -> None:
+def _refuse_failed_stacks(deployment: StageDeployment) -> None:
     cloudformation = deployment.session.client("cloudformation")
     stacks = tuple(deployment.assembly.templates)
     wait_for_stacks(cloudformation, stacks)
@@ -75,7 +75,7 @@ def _refuse_failed_stacks(deployment: Deployment) -> None:
         raise RollbackFailed("\n  ".join(lines))
 
 
-def _refuse_endpoint_faults(deployment: Deployment, deadline: float) -> None:
+def _refuse_endpoint_faults(deployment: StageDeployment, deadline: float) -> None:
     sagemaker = deployment.session.client("sagemaker")
     cloudformation = deployment.session.client("cloudformation")
     endpoints = deployment.assembly.endpoints

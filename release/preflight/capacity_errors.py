@@ -16,7 +16,7 @@ from platform_facts.rules.variants import gpu_of_release
 from release.preflight.answers import why
 from release.preflight.clients import client
 from release.preflight.quotas import SAGEMAKER, instances_quota
-from release.preflight.service_quotas import Quota, ServiceQuotas
+from release.preflight.service_quotas import AccountQuota, ServiceQuotas
 from release.tree import Tree
 
 CODE = "InsufficientInstanceCapacity"
@@ -69,7 +69,7 @@ class _Offer:
     """The quotas of a region by their names; `unread` is why they are not known."""
 
     region: str
-    quotas: Mapping[str, Quota]
+    quotas: Mapping[str, AccountQuota]
     unread: str = ""
 
     @classmethod
@@ -101,7 +101,7 @@ class _Offer:
         archive = "the same archive" if _alike(own, other) else "an archive of its own"
         return f"{other.name} ({', '.join([archive, *map(str, self._quota(other))])})"
 
-    def _quota(self, instance_type: InstanceType) -> list[Quota]:
+    def _quota(self, instance_type: InstanceType) -> list[AccountQuota]:
         """Return the type's quota, nothing where it lets no instance start."""
         quota = self.quotas.get(instances_quota(instance_type.name))
         return [quota] if quota and quota.value >= 1 else []

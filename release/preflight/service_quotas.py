@@ -11,7 +11,7 @@ PAGE = 100
 
 
 @dataclass(frozen=True)
-class Quota:
+class AccountQuota:
     """One quota; `applied` is whether it is the account's own value, not AWS's default."""
 
     code: str
@@ -36,7 +36,7 @@ class Need:
     most: int = 0
     per_unit: int = 1
 
-    def compare(self, quota: Quota | None) -> CheckFinding:
+    def compare(self, quota: AccountQuota | None) -> CheckFinding:
         """Return whether a quota is large enough.
 
         AWS's default stands in where no value is applied, and nothing says that an account has no
@@ -60,9 +60,9 @@ class ServiceQuotas:
     """The quotas of a region; those of each service are listed once."""
 
     client: Any
-    _known: dict[str, dict[str, Quota]] = field(default_factory=dict)
+    _known: dict[str, dict[str, AccountQuota]] = field(default_factory=dict)
 
-    def of(self, service: str) -> dict[str, Quota]:
+    def of(self, service: str) -> dict[str, AccountQuota]:
         """Return quota name -> quota of a service.
 
         "If the applied quota value is not available for a quota, the quota is not retrieved"
@@ -75,12 +75,12 @@ class ServiceQuotas:
             }
         return self._known[service]
 
-    def _list(self, operation: str, service: str, *, applied: bool) -> dict[str, Quota]:
+    def _list(self, operation: str, service: str, *, applied: bool) -> dict[str, AccountQuota]:
         pages = self.client.get_paginator(operation).paginate(
             ServiceCode=service, PaginationConfig={"PageSize": PAGE}
         )
         return {
-            quota["QuotaName"]: Quota(quota["QuotaCode"], quota["Value"], applied)
+            quota["QuotaName"]: AccountQuota(quota["QuotaCode"], quota["Value"], applied)
             for page in pages
             for quota in page["Quotas"]
         }

@@ -13,7 +13,7 @@ from release.review.assemblies import Synthesised
 from release.review.dangers.danger import REPOSITORY, Danger
 from release.review.files.file_review import FileReview, review_files
 from release.review.findings import NOTHING, FindingsChange, LinterFailed, Templates
-from release.review.report import Gap, Report
+from release.review.report import ChangeReport, Gap
 from release.review.stage_review import StageReview, review_stage
 from release.tree import CheckoutError, NotSynthesised, Tree
 
@@ -26,7 +26,7 @@ LINK = "is a link, which may lead anywhere: commit the file"
 
 def review_change(
     base: Synthesised, head: Synthesised, *, name: str, stages: Iterable[str]
-) -> Report:
+) -> ChangeReport:
     """Return the report of a change; the base, which is called `name`, judges.
 
     That is, its linters' settings and its acknowledgements count.
@@ -62,7 +62,7 @@ def review_change(
             for danger in dangers
         )
 
-    return Report(
+    return ChangeReport(
         base=name,
         stages=tuple(replace(review, dangers=judged(review.dangers)) for review in reviews),
         findings=of_models,

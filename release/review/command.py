@@ -22,7 +22,7 @@ from release.review.assemblies import write
 from release.review.change_review import ERRORS, commits
 from release.review.findings import NOTHING
 from release.review.output_files import DANGER, INCOMPLETE, conclude, remove
-from release.review.report import Gap, Report
+from release.review.report import ChangeReport, Gap
 from release.tree import CheckoutError, Tree
 
 PROGRAM = Path("release", "review", "judge.py")
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     except ERRORS as error:
         gap = Gap("everything", str(error))
         here = commits(Tree(Path.cwd()))
-        report = Report(options.base, stages=(), findings=NOTHING, commits=here, gaps=(gap,))
+        report = ChangeReport(options.base, stages=(), findings=NOTHING, commits=here, gaps=(gap,))
         code = conclude(report, options.output)
     print(options.output / "review.md")
     return code

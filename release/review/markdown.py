@@ -9,7 +9,7 @@ import platform_facts
 from release.review import escaping
 from release.review.findings import joined
 from release.review.money import total_change
-from release.review.report import Report
+from release.review.report import ChangeReport
 from release.review.summary import summary
 
 MOST = 60_000
@@ -36,7 +36,7 @@ LEVELS = (
 """The first with which everything fits is taken; with the last one, anything does."""
 
 
-def render(report: Report) -> str:
+def render(report: ChangeReport) -> str:
     """Return the whole comment: what matters first, and as much of the rest as it holds."""
     shown = {
         "report": report,

@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic_core import to_jsonable_python
 
 from release.review import markdown
-from release.review.report import Report
+from release.review.report import ChangeReport
 from release.review.summary import summary
 
 MARKDOWN, JSON = "review.md", "review.json"
@@ -21,7 +21,7 @@ def remove(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
 
 
-def conclude(report: Report, folder: Path) -> int:
+def conclude(report: ChangeReport, folder: Path) -> int:
     """Write a report in both forms, print what needs a person, and return the exit code."""
     folder.mkdir(parents=True, exist_ok=True)
     text = markdown.render(report)  # JSON can hold half of a character, and UTF-8 cannot
@@ -36,7 +36,7 @@ def conclude(report: Report, folder: Path) -> int:
     return DANGER if report.open_dangers else 0
 
 
-def as_json(report: Report) -> str:
+def as_json(report: ChangeReport) -> str:
     """Return all of a report, by the names of its attributes."""
     content = {"complete": report.is_complete, "summary": summary(report), **vars(report)}
     plain = to_jsonable_python(content, fallback=lambda _: None)  # functions

@@ -21,7 +21,7 @@ class Gap:
 
 
 @dataclass(frozen=True)
-class Report:
+class ChangeReport:
     """All stages, and what the model linter finds.
 
     `base` is what the base is called, `commits` are those that are compared, as far as they are

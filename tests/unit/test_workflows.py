@@ -15,7 +15,7 @@ import yaml
 from release.review import markdown
 from release.review.files.judges import judges
 from release.review.findings import NOTHING
-from release.review.report import Report
+from release.review.report import ChangeReport
 from release.tree import git
 
 ROOT = Path(__file__).parents[2]
@@ -324,7 +324,7 @@ def test_the_comment_that_is_kept_current_is_found_by_what_every_review_has() ->
     steps = pull_request()["comment"]["steps"]
     (step,) = (step for step in steps if "gh api" in step.get("run", ""))
     assert '(.body | contains("Review against "))' in step["run"]
-    report = Report(base="origin/main", stages=(), findings=NOTHING)
+    report = ChangeReport(base="origin/main", stages=(), findings=NOTHING)
     assert "Review against " in markdown.render(report)
 
 

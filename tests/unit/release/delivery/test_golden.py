@@ -5,14 +5,23 @@ import numpy as np
 import pytest
 
 from release.delivery.errors import NotDelivered
-from release.delivery.golden import FILE, KEPT, Array, Golden, Input, Output, path_of, read_all
+from release.delivery.golden import (
+    FILE,
+    KEPT,
+    Array,
+    ExpectedOutput,
+    Golden,
+    Input,
+    path_of,
+    read_all,
+)
 
 ROOT = Path(__file__).parents[4]
 
 
 def golden(*data: float | str, allowed: float = 0.01) -> Golden:
     """Return what an output Y of one row must be."""
-    output = Output(shape=[1, len(data)], data=list(data))
+    output = ExpectedOutput(shape=[1, len(data)], data=list(data))
     return Golden(inputs={}, outputs={"Y": output}, max_relative_difference=allowed)
 
 
@@ -45,7 +54,7 @@ def test_an_unknown_datatype_is_named() -> None:
 
 
 def test_of_an_output_its_shape_and_first_values_are_kept() -> None:
-    kept = Output.of(np.arange(600, dtype=np.float32).reshape(2, 300) / 3)
+    kept = ExpectedOutput.of(np.arange(600, dtype=np.float32).reshape(2, 300) / 3)
     assert kept.shape == [2, 300]
     assert len(kept.data) == KEPT
     assert kept.data[:3] == [0.0, 0.333333, 0.666667]
