@@ -1,4 +1,4 @@
-"""Deliver a commit to a stage, verify that it serves as it should, and roll back."""
+"""The commands `deliver`, `rollback-stage` and `golden`."""
 
 import argparse
 import signal
@@ -20,27 +20,24 @@ from release.tree import CheckoutError
 DELIVERED = 0
 INTERRUPTED = 128 + signal.SIGINT
 EXIT_CODES = """\
-Exit code 0: the stage serves what the commit says. 1: nothing was changed, or CloudFormation rolled
-it back. 2: it is deployed, and wrong, or CloudFormation could not roll it back. 3: it was
-interrupted, its credentials have expired or AWS did not answer them, and AWS finishes what was
-begun: run the same command again once no build runs in CodeBuild. 4: somebody changed the catalog
-by hand, and the message has the command that ends that. 130: it was interrupted before anything was
-begun.
+Exit code 0: the stage serves the commit. 1: nothing was changed, or CloudFormation rolled the
+change back. 2: the commit is deployed and does not work, or CloudFormation could not roll it back.
+3: the delivery was interrupted, its credentials have expired, or AWS did not answer; AWS finishes
+the operations in progress: run the same command again once no build runs in CodeBuild. 4: somebody
+changed the catalog by hand; the message has the command that resolves it. 130: the delivery was
+interrupted before it changed anything.
 """
 SWITCHES = {
-    "--take-over": "begin although another delivery is in progress, such as one that was killed",
-    "--ignore-preflight": "go on where the account refuses something; what it refuses is said",
-    "--allow-older": "deliver a commit that does not contain the one that the stage serves",
+    "--take-over": "begin even if another delivery is in progress, such as one that was killed",
+    "--ignore-preflight": "print what the account refuses, and go on",
+    "--allow-older": "deliver a commit that does not contain the stage's live commit",
 }
 
 Run = Callable[[Clone, argparse.Namespace], None]
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the commands; the `run` of each returns the exit code.
-
-    Their default `usage_code` is the exit code for wrong arguments.
-    """
+    """Add the commands; `run` returns the exit code, `usage_code` is that for wrong arguments."""
 
     def add(name: str, run: Run, summary: str, *switches: str) -> argparse.ArgumentParser:
         parser = commands.add_parser(

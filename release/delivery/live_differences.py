@@ -1,4 +1,4 @@
-"""How a stage differs from the live templates of its endpoints' stacks."""
+"""Differences between a stage and the live templates of its endpoints' stacks."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator
@@ -19,7 +19,7 @@ from release.tree import Template
 
 @dataclass(frozen=True)
 class LiveDifference:
-    """A difference, and the command that shows or repairs it."""
+    """A difference, and the command that shows or removes it."""
 
     subject: str
     text: str
@@ -34,10 +34,10 @@ def live_differences(
     *,
     expected: Collection[str] = (),
 ) -> Iterator[LiveDifference]:
-    """Yield the differences of endpoints, whose stacks have their names; nothing is changed.
+    """Yield the differences of endpoints, whose stacks have the same names; change nothing.
 
-    Those in `expected` should exist. Of a stack that is being changed or has failed, nobody knows
-    what its endpoint should be.
+    Endpoints in `expected` should exist. A stack that is updating or has failed is only named: it
+    is unknown what its endpoint should be.
     """
     cloudformation = session.client("cloudformation")
     names = sorted({*endpoints, *expected})
@@ -74,7 +74,7 @@ def _of_endpoint(
 
 
 def _missing_archives(bucket: ArchiveBucket, template: Template) -> Iterator[tuple[str, str]]:
-    """Yield each model with an archive that is missing or replaced, and which it is."""
+    """Yield model and message for each archive that is missing or was replaced."""
     for value in catalog_entries(template).values():
         entry = json.loads(value)
         for prefix in sorted(prefixes(template)):

@@ -1,4 +1,4 @@
-"""CloudFormation's reasons, as sentences."""
+"""Readable sentences for CloudFormation's reasons of failures."""
 
 import re
 

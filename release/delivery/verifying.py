@@ -1,4 +1,4 @@
-"""Whether what was deployed serves, and answers as it should."""
+"""Verify that a deployed stage serves, and answers as it should."""
 
 import time
 from pathlib import Path
@@ -24,16 +24,16 @@ from release.delivery.stack_status import not_complete, wait_for_stacks
 from release.delivery.steps import step
 
 VERIFY_SECONDS = 30 * 60
-"""How long endpoints may change, and until the last model is invoked."""
+"""The time limit for updates to end and for all models to be invoked."""
 NOT_VERIFIED = "everything is deployed, and not verified"
 
 
 def verify(deployment: StageDeployment, models: Path) -> list[str]:
     """Compare stacks, endpoints and catalog with the assembly, and answers with golden files.
 
-    Those are in `models`; return the models without one, of which nobody knows whether they answer.
-    Raises `DeliveredWrong` with everything that is wrong, `ChangedByHand` where the catalog was
-    changed by hand, `Unfinished` where nobody knows.
+    Golden files are in the folder `models`; return the models without one, which are not invoked.
+    Raise `DeliveredWrong` with all faults, `ChangedByHand` if the catalog was changed by hand,
+    `Unfinished` if AWS does not answer.
     """
     deadline = time.monotonic() + VERIFY_SECONDS
     assembly = deployment.assembly
