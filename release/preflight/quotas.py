@@ -1,4 +1,4 @@
-"""What a deploy needs of the account's quotas: instances and builds."""
+"""Compare the account's quotas with the instances and builds of a deploy."""
 
 from collections.abc import Iterable, Iterator
 
@@ -10,8 +10,8 @@ from release.preflight.service_quotas import Need
 
 SAGEMAKER, CODEBUILD = "sagemaker", "codebuild"
 ALL_INSTANCES = "Number of instances across active endpoints"
-"""Quota of the account's endpoints together, as CreateEndpoint's refusals name it
-(https://github.com/aws/sagemaker-python-sdk/issues/908 has one of the other kind)."""
+"""The quota on the instances of all endpoints, as CreateEndpoint's errors name it
+(https://github.com/aws/sagemaker-python-sdk/issues/908 has the error for one type)."""
 ENVIRONMENTS = {
     ("LINUX_CONTAINER", "BUILD_GENERAL1_SMALL"): "Linux/Small",
     ("LINUX_CONTAINER", "BUILD_GENERAL1_MEDIUM"): "Linux/Medium",
@@ -19,16 +19,16 @@ ENVIRONMENTS = {
     ("LINUX_GPU_CONTAINER", "BUILD_GENERAL1_SMALL"): "Linux GPU Small",
     ("LINUX_GPU_CONTAINER", "BUILD_GENERAL1_LARGE"): "Linux GPU Large",
 }
-"""Environment and compute type -> how a quota's name calls them
+"""Environment and compute type -> their name in a quota's name
 (https://docs.aws.amazon.com/codebuild/latest/userguide/limits.html)."""
 PROJECT, GPU = "AWS::CodeBuild::Project", "LINUX_GPU_CONTAINER"
 BUILDS_PER_QUOTA = 6
-"""Builds that CodeBuild takes for each that may run: that one, and five in the queue
+"""Builds that CodeBuild accepts for each that may run: that one, and five in the queue
 (https://docs.aws.amazon.com/codebuild/latest/userguide/builds-working.html)."""
 
 
 def instances_quota(instance_type: str) -> str:
-    """Return the name of an instance type's quota, as CreateEndpoint's refusals have it.
+    """Return the name of an instance type's quota, as CreateEndpoint's errors have it.
 
     Source: awsdocs/amazon-sagemaker-developer-guide#70, aws/amazon-sagemaker-examples#307.
     """
@@ -36,12 +36,12 @@ def instances_quota(instance_type: str) -> str:
 
 
 def builds_quota(environment: tuple[str, str]) -> str:
-    """Return the name of the quota on builds at once in an environment and compute type."""
+    """Return the name of the quota on concurrent builds in an environment and compute type."""
     return f"Concurrently running builds for {ENVIRONMENTS[environment]} environment"
 
 
 def check_instances(account: Account) -> Iterator[CheckFinding]:
-    """Compare the quotas for instances of endpoints with the peak of this deploy.
+    """Compare the quotas on endpoint instances with the peak of this deploy.
 
     No source was found for a quota on the number of endpoints.
     """
@@ -58,7 +58,7 @@ def check_instances(account: Account) -> Iterator[CheckFinding]:
 
 
 def check_builds(account: Account) -> Iterator[CheckFinding]:
-    """Compare the quota of every project with the archives, or engines, that are to be built."""
+    """Compare the quota of every project with the archives, or engines, to build."""
     archives = archives_to_build(account)
     engines = engines_to_build(account, archives)
     for _, _, project in account.resources(PROJECT):
