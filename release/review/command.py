@@ -1,12 +1,13 @@
-"""Say what a change will do: `tritonsm review --base origin/main`.
+"""Review a change: `tritonsm review --base origin/main`.
 
-Runs the app of this tree without credentials; the code, settings and acknowledgements of the base
-judge what it makes. Writes review.md and review.json, whatever happens. Exit codes:
-  0  all of it was compared, and every danger is acknowledged in release/acknowledged.yaml
+Runs this tree's app without credentials, and compares its templates with those of the base, by the
+code, settings and acknowledgements of the base. Always writes review.md and review.json. Exit
+codes:
+  0  everything was compared, and every danger is acknowledged in release/acknowledged.yaml
   2  the command's arguments are wrong
-  3  all of it was compared, and a danger is not acknowledged
-  4  not everything was compared, and the report says what and why: no base, a stage that cannot be
-     synthesised on either side, a linter that fails; dangers may be missing
+  3  everything was compared, and a danger is not acknowledged
+  4  not everything was compared, for the reasons in the report (no base, a stage that cannot be
+     synthesised on either side, a linter that fails): dangers may be missing
 """
 
 import argparse
@@ -27,7 +28,7 @@ from release.tree import CheckoutError, Tree
 
 PROGRAM = Path("release", "review", "judge.py")
 INSTALLED = (".venv-checkov", "node_modules")
-"""What `make` installs below the root, and a worktree of the base lacks."""
+"""Folders that `make` installs below the root; a worktree of the base does not have them."""
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -56,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _review(base: str, stages: list[str], output: Path) -> int:
-    """Run this tree's app, and let the code of the base judge what it made."""
+    """Run this tree's app, and review its templates with the code of the base."""
     clone = Clone.here()
     commit = clone.fork_point(base)
     print(f"runs app.py of {clone.root}; {commit[:12]} judges what it makes", file=sys.stderr)
@@ -75,7 +76,7 @@ def _review(base: str, stages: list[str], output: Path) -> int:
 
 
 def _judge(base: Tree, arguments: list[str]) -> int:
-    """Judge by the code of the base, in a process of its own; return the exit code."""
+    """Run the review with the code of the base, in its own process; return the exit code."""
     if not (base.root / PROGRAM).is_file():
         print("note: the base has no judge: this tree judges itself", file=sys.stderr)
         return judge.main(arguments)

@@ -6,11 +6,11 @@ from release.review.money import total
 from release.review.report import ChangeReport
 
 MOST = 3
-"""Gaps that the line names; it counts the others."""
+"""Maximum number of gaps that the line names; others are counted."""
 
 
 def summary(report: ChangeReport) -> str:
-    """Return what a reviewer must know before anything else, in one line."""
+    """Return the most important facts of a report, in one line."""
     return ", ".join((*_dangers(report), *_changes(report), *_money(report), *_not_judged(report)))
 
 

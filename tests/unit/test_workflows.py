@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from release.review import markdown
-from release.review.files.judges import judges
+from release.review.files.next_change import affects_next_change
 from release.review.findings import NOTHING
 from release.review.report import ChangeReport
 from release.tree import git
@@ -220,7 +220,7 @@ def test_all_that_judges_the_next_change_has_owners_and_nothing_else() -> None:
         *("NOTES.md", "constructs/triton_sagemaker/new.py", "tests/unit/new.py"),
     ]
     for path in (*tracked, *others):
-        assert is_owned(path) == judges(path, folders), path
+        assert is_owned(path) == affects_next_change(path, folders), path
 
 
 def test_packages_are_installed_before_there_are_credentials(workflow: dict[str, Any]) -> None:
