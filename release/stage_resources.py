@@ -26,10 +26,10 @@ class Unresolved(Exception):
 
 @dataclass(frozen=True)
 class StackVariant:
-    """A production or shadow variant.
+    """A production or shadow variant: `initial` instances are those that it is created with.
 
-    `instance_types` begins with the preferred one, `mode` is the container's, `initial` the initial
-    instance count. `minimum` and `maximum` are the limits of scaling over a week, with their means.
+    `instance_types` has the preferred one first, `mode` is that of its container. `minimum` and
+    `maximum` are scaling's over a week, with the mean of each.
     """
 
     name: str

@@ -159,6 +159,6 @@ def _changed(ssm: "SSMClient", name: str, declared: Entry | None, current: Entry
 
 
 def _same(one: Entry, other: Entry) -> bool:
-    """Return whether two entries name the same archive; a published copy is another one."""
+    """Whether two entries send clients to the same archive: a published one is another."""
     compared = ("version", "endpoint", "target_model", "signature")
     return all(one.get(name) == other.get(name) for name in compared)

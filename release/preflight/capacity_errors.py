@@ -49,10 +49,10 @@ def advice(
 
 
 def _without_capacity(message: str, endpoints: Mapping[str, Endpoint]) -> list[str]:
-    """Return the short names of the endpoints without capacity.
+    """Return the short names of the endpoints whose error is that there is no capacity.
 
-    The name of the endpoint, or of its stack, is on the line with the error code or on an earlier
-    one: the cdk CLI wraps its lines.
+    An error names its endpoint, or its stack, on the line of the reason, or on one before it: the
+    cdk CLI wraps its lines.
     """
     lacking, newest = dict[str, None](), None
     for line in message.splitlines():
