@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from release.review.dangers.danger import Danger, EndpointDangers, likewise
+from release.review.dangers.danger import Danger, EndpointDangers, across_endpoints
 from release.review.endpoint_changes import EndpointChange
 from release.review.findings import FindingsChange
 from release.review.model_changes import ModelChange
@@ -46,7 +46,7 @@ class ChangeReport:
     @property
     def causes(self) -> list[EndpointDangers]:
         """The dangers of files and of all stages, each cause once."""
-        return likewise([*self.dangers, *self.all_of("dangers")])
+        return across_endpoints([*self.dangers, *self.all_of("dangers")])
 
     @property
     def open_dangers(self) -> list[Danger]:

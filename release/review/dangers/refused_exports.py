@@ -1,4 +1,4 @@
-"""Exports that CloudFormation does not let go."""
+"""Changes of exports that CloudFormation refuses."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +10,7 @@ from release.tree import Template
 
 
 def refused_exports(comparison: Comparison) -> Iterator[Danger]:
-    """A stack removes an export, or changes its value, that another stack imports until then.
+    """A stack removes or changes an export that another deployed stack imports.
 
     "After another stack imports an output value, you can't delete the stack that is exporting the
     output value or modify the exported output value" (CloudFormation user guide,
@@ -42,7 +42,7 @@ def refused_exports(comparison: Comparison) -> Iterator[Danger]:
 
 
 def _exported(template: Template) -> dict[str, Any]:
-    """Return name -> value, as the template says it."""
+    """Return name -> value of a template's exports."""
     outputs = template.get("Outputs", {}).values()
     return {output["Export"]["Name"]: output["Value"] for output in outputs if "Export" in output}
 
