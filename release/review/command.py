@@ -18,7 +18,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from release.checkouts import Clone
-from release.review import judge
 from release.review.assemblies import write
 from release.review.change_review import ERRORS, commits
 from release.review.findings import NOTHING
@@ -26,7 +25,6 @@ from release.review.output_files import DANGER, INCOMPLETE, conclude, remove
 from release.review.report import ChangeReport, Gap
 from release.tree import CheckoutError, Tree
 
-PROGRAM = Path("release", "review", "judge.py")
 INSTALLED = (".venv-checkov", "node_modules")
 """Folders that `make` installs below the root; a worktree of the base does not have them."""
 
@@ -77,9 +75,6 @@ def _review(base: str, stages: list[str], output: Path) -> int:
 
 def _judge(base: Tree, arguments: list[str]) -> int:
     """Run the review with the code of the base, in its own process; return the exit code."""
-    if not (base.root / PROGRAM).is_file():
-        print("note: the base has no judge: this tree judges itself", file=sys.stderr)
-        return judge.main(arguments)
     program = [sys.executable, "-m", "release.review.judge", *arguments]
     code = subprocess.run(program, cwd=base.root, env=base.environment, check=False).returncode
     if code not in (0, DANGER, INCOMPLETE):

@@ -18,7 +18,7 @@ from tests.tritonsm import tritonsm
 from tests.unit.model_build.export.test_torch_source import WORKING
 from tests.unit.model_build.fakes import step_context
 from tests.unit.release.conftest import commit
-from tests.unit.release.review.conftest import write
+from tests.unit.release.review.conftest import review_in_this_process, write
 
 APP = """
 import os, pathlib, part
@@ -46,6 +46,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clone:
     write(clone, "stages/prod.yaml", "region: us-east-1\n")
     poison(write(clone, "part.py", "NAME = 'source'"), "NAME = 'bytecode'")
     clone.git("init", "--quiet", "--initial-branch=main")
+    review_in_this_process(monkeypatch)
     monkeypatch.chdir(clone.root)
     return clone
 

@@ -49,7 +49,7 @@ def test_text_is_an_input_too() -> None:
 
 
 def test_an_unknown_datatype_is_named() -> None:
-    with pytest.raises(NotDelivered, match="no datatype FP23"):
+    with pytest.raises(ValueError, match="no datatype FP23"):
         Input(datatype="FP23", shape=[1], data=[1]).array()
 
 
@@ -168,4 +168,4 @@ def test_a_file_that_cannot_be_asked_with_is_told_before_anything_is_deployed(
     path.write_text(json.dumps({"inputs": {"X": tensor}}))
     with pytest.raises(NotDelivered, match=told) as refused:
         read_all(tmp_path)
-    assert "minilm/tests/golden.json: X: " in str(refused.value)
+    assert "minilm/tests/golden.json:1: inputs.X: " in str(refused.value)
