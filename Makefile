@@ -23,7 +23,6 @@ ASSEMBLIES ?= ../assemblies
 KEEP ?=
 LIVE ?=
 ONLY ?=
-CHANGESETS ?=
 JSON ?=
 IGNORE_PREFLIGHT ?=
 ALLOW_OLDER ?=
@@ -179,8 +178,8 @@ judge: install-cdk $(CHECKOV)/.installed ## review files by this tree's code: BA
 	@python -m release.review.judge --name $(BASE) --head $(HEAD) --assemblies $(ASSEMBLIES)
 
 .PHONY: preflight
-preflight: install-cdk ## ask the account what a deploy needs: STAGE=prod; CHANGESETS=1, JSON=1
-	@./tritonsm preflight $(STAGE) $(if $(CHANGESETS),--changesets) $(if $(JSON),--json)
+preflight: install-cdk ## ask the account what a deploy needs: STAGE=prod; JSON=1
+	@./tritonsm preflight $(STAGE) $(if $(JSON),--json)
 
 .PHONY: account-test
 account-test: install ## answer docs/aws.md's open questions in an account: FREE=1 costs nothing; REGION=, YES=1

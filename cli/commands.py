@@ -22,7 +22,7 @@ class Command:
         return self.name not in OFFLINE
 
 
-DELIVERY, LOCAL = "release.delivery.__main__", "local_sagemaker.__main__"
+DELIVERY, LOCAL = "release.delivery.command", "local_sagemaker.__main__"
 MODELS = "model_build.commands."
 
 GROUPS: dict[str, tuple[Command, ...]] = {
@@ -47,8 +47,8 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("diff", "what a deploy would change", "cli.diff"),
         Command("deploy", "deploy a stage as it is on disk", "cli.deploy"),
         Command("destroy", "delete a stage's stacks", "cli.destroy"),
-        Command("review", "what a change will do", "release.review.__main__"),
-        Command("preflight", "what the account lacks for a deploy", "release.preflight.__main__"),
+        Command("review", "what a change will do", "release.review.command"),
+        Command("preflight", "what the account lacks for a deploy", "release.preflight.command"),
         Command("account-test", "answer AWS's open questions", "account_test.__main__"),
         Command("deliver", "deploy what is checked out, and try every model", DELIVERY),
         Command("rollback-stage", "deploy the commit that served a stage before", DELIVERY),

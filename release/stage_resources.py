@@ -1,6 +1,6 @@
-"""What the templates of a stage deploy: endpoints, archives, catalog entries.
+"""Endpoints, archives and catalog entries in the templates of a stage.
 
-Templates alone are read: those of a live stack, and of an earlier commit, have no plan beside them.
+They are read from templates alone: a live stack, or an earlier commit, has no plan.
 """
 
 import json
@@ -21,7 +21,7 @@ NO_INSTANCES = "no instances"
 
 
 class Unresolved(Exception):
-    """A value that only CloudFormation knows; the message is its JSON."""
+    """A template value that only CloudFormation can resolve; the message is its JSON."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class StackEndpoint:
 
 @dataclass(frozen=True)
 class StackArchive:
-    """An archive that an endpoint of a stack needs; `properties` are those of its build."""
+    """An archive that an endpoint needs; `properties` are those of its custom resource."""
 
     key: str
     digest: str
@@ -114,7 +114,7 @@ def stack_variants(
 
 
 def instance_types(variant: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the instance types of a production variant, the preferred first."""
+    """Return the instance types of a variant, the preferred one first."""
     pools = sorted(variant.get("InstancePools", ()), key=lambda pool: int(pool["Priority"]))
     types = [pool["InstanceType"] for pool in pools] or [variant.get("InstanceType", NO_INSTANCES)]
     return tuple(types)
@@ -140,15 +140,15 @@ def catalog_entries(template: Template) -> dict[str, str]:
 
 
 def named_archives(template: Template) -> frozenset[str]:
-    """Return the archives that the catalog names once a template is deployed."""
+    """Return the archives that the catalog entries of a template name."""
     entries = map(json.loads, catalog_entries(template).values())
     return frozenset(entry["target_model"] for entry in entries if entry["target_model"])
 
 
 def prefixes(template: Template) -> frozenset[str]:
-    """Return where a multi-model endpoint loads archives from: prefixes that end with a slash.
+    """Return the S3 prefixes, with a slash at the end, that multi-model endpoints load from.
 
-    Another endpoint has none. The bucket before them is an import.
+    The URL's bucket is an import. A single-model endpoint has no prefix.
     """
     models = resources(template, "AWS::SageMaker::Model")
     containers = [properties["PrimaryContainer"] for _, properties in models]
@@ -173,7 +173,7 @@ def references(value: Any) -> Iterator[str]:
 
 
 def resolve(value: Any, known: Mapping[str, str]) -> str:
-    """Return what CloudFormation makes of a text. Raises `Unresolved`.
+    """Return a text with its intrinsic functions resolved. Raise `Unresolved`.
 
     `known` has the values of references and imports by their names.
     """

@@ -15,8 +15,6 @@ ISSUER = "token.actions.githubusercontent.com"
 QUALIFIER = DefaultStackSynthesizer.DEFAULT_QUALIFIER
 BOOTSTRAP_ROLES = ("deploy", "file-publishing", "lookup")
 ACCOUNT_WIDE = (
-    "ec2:DescribeInstanceTypeOfferings",
-    "ec2:DescribeSubnets",
     "sagemaker:DescribeEndpoint",
     "sagemaker:DescribeEndpointConfig",
     "sagemaker:ListEndpoints",

@@ -12,7 +12,7 @@ from cli.names import stage_of
 from cli.status.differences import differences
 from release import parameters
 from release.delivery.catalog_differences import parse_entry
-from release.delivery.live_differences import Problem
+from release.delivery.live_differences import LiveDifference
 from release.preflight.answers import DENIED, why
 from release.preflight.clients import client
 
@@ -77,7 +77,7 @@ class Report:
     endpoints: list[Endpoint]
     models: list[Model] = field(default_factory=list)
     alarms: list[Alarm] = field(default_factory=list)
-    differences: list[Problem] = field(default_factory=list)
+    differences: list[LiveDifference] = field(default_factory=list)
     denied: list[str] = field(default_factory=list)
 
 

@@ -1,4 +1,4 @@
-"""Invoke the models that a stage serves, and compare the answers with their golden files."""
+"""Invoke the models of a stage and compare their answers with the golden files."""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -15,11 +15,11 @@ from release.delivery.golden import Golden
 from release.delivery.steps import say, step
 
 AT_ONCE = 16
-"""Endpoints whose models are invoked side by side."""
+"""Endpoints that are invoked in parallel."""
 
 
 class ModelAnswers(NamedTuple):
-    """The wrong answers, a line each, and the models that were not invoked."""
+    """A line for each wrong answer, and the models that were not invoked."""
 
     wrong: list[str]
     not_invoked: list[str]
@@ -33,13 +33,13 @@ def invoke_all(
     *,
     deadline: float,
 ) -> ModelAnswers:
-    """Invoke every model that has a golden file by its name, and compare the answers.
+    """Invoke every model that has a golden file, and compare its answer.
 
-    `endpoints` are by their short names, with the versions of their models by name. Endpoints are
-    invoked side by side; the models of one after each other, since it may have to load each. A
-    model whose file has inputs alone must answer, whatever it answers. One without a file is not
-    invoked: a request that nobody wrote may do anything in a production stage. Raises `Unfinished`
-    where one is left at `deadline`, as `time.monotonic` counts.
+    `endpoints` is short name -> model -> version. Endpoints are invoked in parallel, the models of
+    an endpoint one after the other, because it may have to load each. A model whose file has only
+    inputs must answer, and its answer is not compared. A model without a file is not invoked: a
+    generated request may do anything in production. Raise `Unfinished` if a model is left at
+    `deadline`, in `time.monotonic` seconds.
     """
     answers = ModelAnswers([], [])
 
@@ -57,7 +57,7 @@ def invoke_all(
 def write_golden(
     session: boto3.Session, stage: str, endpoints: Iterable[str], model: str, path: Path
 ) -> None:
-    """Write what the deployed model answers to the inputs in `path`. Raises `EndpointError`."""
+    """Write the answer of the deployed model to the inputs in `path`. Raise `EndpointError`."""
     content = Golden.read(path)
     for endpoint in endpoints:
         client = _client(session, stage, endpoint)

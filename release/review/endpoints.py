@@ -1,4 +1,4 @@
-"""What a stack's template declares of its endpoint."""
+"""The endpoint that a stack's template declares."""
 
 import json
 from dataclasses import dataclass, field
@@ -16,12 +16,12 @@ from release.stage_resources import (
 from release.tree import Template
 
 UNNAMED = "an endpoint without a name"
-"""CloudFormation would make one up, which no client knows."""
+"""CloudFormation would generate a name, which no client knows."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeclaredModel:
-    """A model's catalog entry, and the targets that its archive is built for."""
+    """A model's catalog entry, with the build targets of its archive."""
 
     name: str
     version: str
@@ -31,10 +31,10 @@ class DeclaredModel:
 
 @dataclass(frozen=True, kw_only=True)
 class DeclaredEndpoint:
-    """An endpoint with what surrounds it in its stack.
+    """An endpoint with its variants and models.
 
-    `deployment` is its DeploymentConfig, `rollback_alarms` how many alarms roll an update back.
-    `shadows` get copies of requests.
+    `deployment` is its DeploymentConfig, `rollback_alarms` the number of alarms that roll an update
+    back, `shadows` are its shadow variants.
     """
 
     name: str
@@ -47,7 +47,7 @@ class DeclaredEndpoint:
 
 
 def endpoint_of(template: Template) -> DeclaredEndpoint | None:
-    """Return a stack's endpoint, None where it has none."""
+    """Return a stack's endpoint, None if it has none."""
     endpoint = next((properties for _, properties in resources(template, ENDPOINT)), None)
     config = next((properties for _, properties in resources(template, ENDPOINT_CONFIG)), None)
     if endpoint is None or config is None:

@@ -1,4 +1,4 @@
-"""The review of one stage."""
+"""The review of a stage."""
 
 import ast
 from dataclasses import dataclass
@@ -23,11 +23,11 @@ from release.tree import NotSynthesised
 
 @dataclass(frozen=True, kw_only=True)
 class StageReview:
-    """What the change does to one stage.
+    """The changes of a stage.
 
-    `notes` are of the stage as a whole, and of stacks without an endpoint. `access` lists what new
-    roles may do. `findings` are the linters' of the templates, `acknowledged` what cdk-nag found
-    and the app acknowledges.
+    `notes` are about the whole stage and about stacks without an endpoint. `access` lists the
+    permissions of new roles and resources. `findings` are the linters' in the templates,
+    `acknowledged` the cdk-nag findings that the app acknowledges.
     """
 
     stage: str
@@ -46,9 +46,9 @@ class StageReview:
 def review_stage(
     stage: str, base: Synthesised, head: Synthesised, findings: FindingsChange = NOTHING
 ) -> StageReview:
-    """Compare one stage; `findings` are the linters' of its templates.
+    """Return the review of a stage; `findings` are the linters' in its templates.
 
-    Raises `NotSynthesised`, `CheckoutError` where nothing has the stage.
+    Raise `NotSynthesised`, or `CheckoutError` if neither side has the stage.
     """
     new = _synthesis(head, stage)
     try:

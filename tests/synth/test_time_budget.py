@@ -14,7 +14,7 @@ from endpoint_client import EndpointClient
 from endpoint_client._client import ATTEMPT_SECONDS
 from platform_facts.rules.updates import PROVISIONING_SECONDS
 from release.delivery import verifying
-from release.delivery.time_budget import TimeBudget
+from release.delivery.time_budget import DeliveryTimeBudget
 from release.plan import PLAN
 from stacks import stage_stacks, synthesise
 from stages import StageConfig, load_stage, time_budget
@@ -50,15 +50,15 @@ def generated(scaling: dict[str, Any] | None = None, **update: Any) -> StageConf
 
 def synthesised(
     stage: StageConfig, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> tuple[Templates, TimeBudget]:
+) -> tuple[Templates, DeliveryTimeBudget]:
     """Return templates by stack, and the budget as a delivery reads it."""
     monkeypatch.setattr(stage_stacks, "load_stage", lambda *_: stage)
     return read(synthesise(App(context=CONTEXT, outdir=str(folder)), "prod"))
 
 
-def read(assembly: CloudAssembly) -> tuple[Templates, TimeBudget]:
+def read(assembly: CloudAssembly) -> tuple[Templates, DeliveryTimeBudget]:
     """Return a stage's templates by stack, and the budget as a delivery reads it."""
-    budget = TimeBudget.read(Path(assembly.directory))
+    budget = DeliveryTimeBudget.read(Path(assembly.directory))
     return templates_of(assembly), budget
 
 
@@ -93,7 +93,7 @@ def start_seconds(templates: Templates) -> int:
     )
 
 
-def check(templates: Templates, budget: TimeBudget) -> None:
+def check(templates: Templates, budget: DeliveryTimeBudget) -> None:
     """Assert that every part ends within each limit that it meets.
 
     SageMaker's limit of a rolling update is that of any number of instances.

@@ -13,9 +13,9 @@ import pytest
 import yaml
 
 from release.review import markdown
-from release.review.files.judges import judges
+from release.review.files.next_change import affects_next_change
 from release.review.findings import NOTHING
-from release.review.report import Report
+from release.review.report import ChangeReport
 from release.tree import git
 
 ROOT = Path(__file__).parents[2]
@@ -223,7 +223,7 @@ def test_all_that_judges_the_next_change_has_owners_and_nothing_else() -> None:
         *("NOTES.md", "constructs/triton_sagemaker/new.py", "tests/unit/new.py"),
     ]
     for path in (*tracked, *others):
-        assert is_owned(path) == judges(path, folders), path
+        assert is_owned(path) == affects_next_change(path, folders), path
 
 
 def test_packages_are_installed_before_there_are_credentials(workflow: dict[str, Any]) -> None:
@@ -328,7 +328,7 @@ def test_the_comment_that_is_kept_current_is_found_by_what_every_review_has() ->
     steps = pull_request()["comment"]["steps"]
     (step,) = (step for step in steps if "gh api" in step.get("run", ""))
     assert '(.body | contains("Review against "))' in step["run"]
-    report = Report(base="origin/main", stages=(), findings=NOTHING)
+    report = ChangeReport(base="origin/main", stages=(), findings=NOTHING)
     assert "Review against " in markdown.render(report)
 
 

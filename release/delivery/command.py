@@ -1,4 +1,4 @@
-"""Deliver a commit to a stage, verify that it serves as it should, and roll back."""
+"""The commands `deliver`, `rollback-stage` and `golden`."""
 
 import argparse
 import signal
@@ -20,46 +20,30 @@ from release.tree import CheckoutError
 DELIVERED = 0
 INTERRUPTED = 128 + signal.SIGINT
 EXIT_CODES = """\
-Exit code 0: the stage serves what the commit says. 1: nothing was changed, or CloudFormation rolled
-it back. 2: it is deployed, and wrong, or CloudFormation could not roll it back. 3: it was
-interrupted, its credentials have expired or AWS did not answer them, and AWS finishes what was
-begun: run the same command again once no build runs in CodeBuild. 4: somebody changed the catalog
-by hand, and the message has the command that ends that. 130: it was interrupted before anything was
-begun.
+Exit code 0: the stage serves the commit. 1: nothing was changed, or CloudFormation rolled the
+change back. 2: the commit is deployed and does not work, or CloudFormation could not roll it back.
+3: the delivery was interrupted, its credentials have expired, or AWS did not answer; AWS finishes
+the operations in progress: run the same command again once no build runs in CodeBuild. 4: somebody
+changed the catalog by hand; the message has the command that resolves it. 130: the delivery was
+interrupted before it changed anything.
 """
 SWITCHES = {
-    "--take-over": "begin although another delivery is in progress, such as one that was killed",
-    "--ignore-preflight": "go on where the account refuses something; what it refuses is said",
-    "--allow-older": "deliver a commit that does not contain the one that the stage serves",
+    "--take-over": "begin even if another delivery is in progress, such as one that was killed",
+    "--ignore-preflight": "print what the account refuses, and go on",
+    "--allow-older": "deliver a commit that does not contain the stage's live commit",
 }
 
 Run = Callable[[Clone, argparse.Namespace], None]
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run one command; return its exit code."""
-    parser = argparse.ArgumentParser(prog="python -m release.delivery", description=__doc__)
-    add_to(parser.add_subparsers(required=True, metavar="COMMAND"))
-    try:
-        options = parser.parse_args(arguments)
-    except SystemExit as stopped:  # argparse's 2 would say that something wrong is deployed
-        return NotDelivered.exit_code if stopped.code else DELIVERED
-    code: int = options.run(options)
-    return code
-
-
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the commands; the `run` of each returns the exit code.
-
-    Their default `usage_code` is the exit code for wrong arguments.
-    """
+    """Add the commands; `run` returns the exit code, `usage_code` is that for wrong arguments."""
 
     def add(name: str, run: Run, summary: str, *switches: str) -> argparse.ArgumentParser:
         parser = commands.add_parser(
             name,
             help=summary,
             description=f"{summary.capitalize()}.\n\n{EXIT_CODES}",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         parser.add_argument("stage", metavar="STAGE", help="the stage's name, such as dev")
         for switch in switches:
@@ -138,9 +122,3 @@ def _golden(clone: Clone, options: argparse.Namespace) -> None:
         names = [endpoint.short_name for endpoint in assembly.endpoints]
     smoke.write_golden(session, options.stage, names, options.model, path)
     print(path.relative_to(clone.root))
-
-
-if __name__ == "__main__":
-    for number in (signal.SIGTERM, signal.SIGHUP):  # how GitHub and a closed terminal end it
-        signal.signal(number, signal.default_int_handler)
-    sys.exit(main())

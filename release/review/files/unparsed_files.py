@@ -1,4 +1,4 @@
-"""Files whose content no rule reads: that they change, how much, or in which lines."""
+"""Files that no rule reads: the size of their changes, or a few changed lines."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -8,11 +8,11 @@ from release.review.files.file_change import FileChange, FileLine
 from release.review.values import Unreadable
 
 PINNING = (b"--ignore-scripts", b"--only-binary", b"--require-hashes", b"npm ci")
-"""What has package managers install what is locked, and run none of its code."""
+"""Options with which package managers install only locked packages, without running their code."""
 
 
 def unjudged(change: FileChange) -> Iterator[FileLine]:
-    """Yield that a file changed whose content no rule judges, and how much of it, or what."""
+    """Yield that a file changed, with the size of the change and a few lines."""
     if differ_in_comments_alone(change):
         yield FileLine("other comments, and no other code", harmless=True)
         return
@@ -25,20 +25,20 @@ def unjudged(change: FileChange) -> Iterator[FileLine]:
 
 
 def guard(change: FileChange) -> Iterator[FileLine]:
-    """Yield that the code changed which guards and checks every update of an endpoint."""
+    """Yield that the code changed that guards and checks every update of an endpoint."""
     for line in unjudged(change):
         text = f"guards and checks every update: {line.text}"
         yield line if line.harmless else FileLine(text, "changed_guard")
 
 
 def input_of_lock(change: FileChange) -> Iterator[FileLine]:
-    """Yield that the input of a lock file changed: no danger, since the lock itself is compared."""
+    """Yield that the input of a lock file changed, which is harmless: the lock is compared."""
     for line in unjudged(change):
         yield line._replace(harmless=not line.rule)
 
 
 def check_code(change: FileChange) -> Iterator[FileLine]:
-    """Yield that a module of checks is deleted, or that it changed."""
+    """Yield that a module of checks is deleted or changed."""
     if change.after is None:
         yield FileLine(f"deleted ({change.size}): what it checked is no longer", "weakened_checks")
     else:
@@ -46,7 +46,7 @@ def check_code(change: FileChange) -> Iterator[FileLine]:
 
 
 def linter_baseline(change: FileChange) -> Iterator[FileLine]:
-    """Yield that a linter tolerates more of something than before: lines with a count first."""
+    """Yield that a linter's baseline, with a count on each line, tolerates more or less."""
     try:
         old, new = map(_counts, (change.before, change.after))
     except ValueError:
@@ -63,6 +63,6 @@ def _counts(content: bytes | None) -> Counter[bytes]:
 
 
 def deleted(change: FileChange) -> Iterator[FileLine]:
-    """Yield that a file is deleted, and nothing of other changes."""
+    """Yield only that a file is deleted."""
     if change.after is None:
         yield FileLine(f"deleted ({change.size})")

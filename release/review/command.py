@@ -1,12 +1,13 @@
-"""Say what a change will do: `tritonsm review --base origin/main`.
+"""Review a change: `tritonsm review --base origin/main`.
 
-Runs the app of this tree without credentials; the code, settings and acknowledgements of the base
-judge what it makes. Writes review.md and review.json, whatever happens. Exit codes:
-  0  all of it was compared, and every danger is acknowledged in release/acknowledged.yaml
+Runs this tree's app without credentials, and compares its templates with those of the base, by the
+code, settings and acknowledgements of the base. Always writes review.md and review.json. Exit
+codes:
+  0  everything was compared, and every danger is acknowledged in release/acknowledged.yaml
   2  the command's arguments are wrong
-  3  all of it was compared, and a danger is not acknowledged
-  4  not everything was compared, and the report says what and why: no base, a stage that cannot be
-     synthesised on either side, a linter that fails; dangers may be missing
+  3  everything was compared, and a danger is not acknowledged
+  4  not everything was compared, for the reasons in the report (no base, a stage that cannot be
+     synthesised on either side, a linter that fails): dangers may be missing
 """
 
 import argparse
@@ -17,31 +18,20 @@ from contextlib import suppress
 from pathlib import Path
 
 from release.checkouts import Clone
-from release.review import judge
 from release.review.assemblies import write
 from release.review.change_review import ERRORS, commits
 from release.review.findings import NOTHING
 from release.review.output_files import DANGER, INCOMPLETE, conclude, remove
-from release.review.report import Gap, Report
+from release.review.report import ChangeReport, Gap
 from release.tree import CheckoutError, Tree
 
-PROGRAM = Path("release", "review", "judge.py")
 INSTALLED = (".venv-checkov", "node_modules")
-"""What `make` installs below the root, and a worktree of the base lacks."""
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m release")
-    add_to(parser.add_subparsers())
-    return run(parser.parse_args(["review", *(sys.argv[1:] if arguments is None else arguments)]))
+"""Folders that `make` installs below the root; a worktree of the base does not have them."""
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the command `review`; its `run` returns the exit code."""
-    parser = commands.add_parser(
-        "review", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = commands.add_parser("review", description=__doc__)
     parser.add_argument("--base", required=True, help="a commit, branch or tag to compare with")
     parser.add_argument(
         "stages", metavar="STAGE", nargs="*", help="stages to compare; default: all of them"
@@ -58,14 +48,14 @@ def run(options: argparse.Namespace) -> int:
     except ERRORS as error:
         gap = Gap("everything", str(error))
         here = commits(Tree(Path.cwd()))
-        report = Report(options.base, stages=(), findings=NOTHING, commits=here, gaps=(gap,))
+        report = ChangeReport(options.base, stages=(), findings=NOTHING, commits=here, gaps=(gap,))
         code = conclude(report, options.output)
     print(options.output / "review.md")
     return code
 
 
 def _review(base: str, stages: list[str], output: Path) -> int:
-    """Run this tree's app, and let the code of the base judge what it made."""
+    """Run this tree's app, and review its templates with the code of the base."""
     clone = Clone.here()
     commit = clone.fork_point(base)
     print(f"runs app.py of {clone.root}; {commit[:12]} judges what it makes", file=sys.stderr)
@@ -84,16 +74,9 @@ def _review(base: str, stages: list[str], output: Path) -> int:
 
 
 def _judge(base: Tree, arguments: list[str]) -> int:
-    """Judge by the code of the base, in a process of its own; return the exit code."""
-    if not (base.root / PROGRAM).is_file():
-        print("note: the base has no judge: this tree judges itself", file=sys.stderr)
-        return judge.main(arguments)
+    """Run the review with the code of the base, in its own process; return the exit code."""
     program = [sys.executable, "-m", "release.review.judge", *arguments]
     code = subprocess.run(program, cwd=base.root, env=base.environment, check=False).returncode
     if code not in (0, DANGER, INCOMPLETE):
         raise CheckoutError(f"the judge of the base ended with exit code {code}")
     return code
-
-
-if __name__ == "__main__":
-    sys.exit(main())

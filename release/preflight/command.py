@@ -1,72 +1,44 @@
 """Check what a deploy of a stage needs of the account: `tritonsm preflight prod`.
 
-Changes nothing; with --changesets, the cdk CLI creates change sets and deletes them. Exit code 0:
-nothing is refused. 1: something is, or AWS did not answer at all. 130: it was interrupted. An
-unknown finding does not count.
+Changes nothing. Exit code 0: nothing is refused. 1: something is refused, or AWS did not answer at
+all. 130: it was interrupted. An unknown finding does not count.
 """
 
 import argparse
-import signal
 import sys
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from release.checkouts import Clone
-from release.preflight import change_sets
 from release.preflight.account import NoCredentials, account_of
-from release.preflight.checks import CHECKS, run_checks
+from release.preflight.checks import run_checks
 from release.preflight.findings import Verdict, as_json, table
 from release.tree import CheckoutError
 
 NOTHING_REFUSED, REFUSED = range(2)
-INTERRUPTED = 128 + signal.SIGINT
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m release")
-    add_to(parser.add_subparsers())
-    own = sys.argv[1:] if arguments is None else arguments
-    return run(parser.parse_args(["preflight", *own]))
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the command `preflight`; its `run` returns the exit code."""
-    parser = commands.add_parser(
-        "preflight", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = commands.add_parser("preflight", description=__doc__)
     parser.add_argument("stage", metavar="STAGE", help="the stage's name, such as prod")
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
-    parser.add_argument(
-        "--changesets",
-        action="store_true",
-        help="have CloudFormation validate a change set of every stack",
-    )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the findings; return the exit code."""
-    more = {"change sets": change_sets.check} if options.changesets else {}
     try:
         with account_of(Clone.here(), options.stage) as account:
-            findings = list(run_checks(account, {**CHECKS, **more}))
+            findings = list(run_checks(account))
     except NoCredentials as error:
         print(f"error: no credentials: {error}", file=sys.stderr)
     except CheckoutError as error:
         print(f"error: {error}", file=sys.stderr)
     except (BotoCoreError, ClientError) as error:
         print(f"error: AWS: {error}", file=sys.stderr)
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return INTERRUPTED
     else:
         print(as_json(findings) if options.json else table(findings))
         is_refused = any(finding.verdict is Verdict.REFUSED for finding in findings)
         return REFUSED if is_refused else NOTHING_REFUSED
     return REFUSED
-
-
-if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # how GitHub ends a job
-    sys.exit(main())
