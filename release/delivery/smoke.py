@@ -17,6 +17,10 @@ from release.delivery.steps import say, step
 AT_ONCE = 16
 """Endpoints whose models are invoked side by side."""
 
+WAKE_SECONDS = 900.0
+"""For an inference component that has scaled to zero: on ml.g5.xlarge, the first answer came after
+9 min 24 s (huggingface/skills, hf-cloud-sagemaker-production-defaults, measured on AWS)."""
+
 
 class ModelAnswers(NamedTuple):
     """The wrong answers, a line each, and the models that were not invoked."""
@@ -99,4 +103,6 @@ def _invoke(
 
 
 def _client(session: boto3.Session, stage: str, endpoint: str) -> EndpointClient:
-    return EndpointClient(stage=stage, endpoint=endpoint, session=session)
+    return EndpointClient(
+        stage=stage, endpoint=endpoint, session=session, wait_until_ready=WAKE_SECONDS
+    )
