@@ -8,7 +8,8 @@ from release.review.dangers.danger import Danger, digest
 from release.review.endpoints import DeclaredEndpoint
 from release.review.files.model_configuration import uses_sequence_batching
 from release.review.model_changes import folder_of, model_changes
-from release.review.refusals import refusal, scaled_variants_that_change
+from release.review.refusals import refusal
+from release.stage_resources import scaled_variants_that_change
 
 
 def removed_endpoints(comparison: Comparison) -> Iterator[Danger]:
@@ -69,7 +70,9 @@ def unscaled_meanwhile(comparison: Comparison) -> Iterator[Danger]:
     if comparison.moves:
         return
     for before, after in comparison.kept:
-        if names := scaled_variants_that_change(before, after):
+        variants = before.variants.values(), after.variants.values()
+        names = scaled_variants_that_change(*variants)
+        if names and not refusal(before, after):
             most = max(before.variants[name].maximum for name in names)
             yield Danger(
                 f"{after.name}.{','.join(names)}",
