@@ -108,7 +108,7 @@ def stack_endpoints(stage: str, stack: str, template: Template) -> list[StackEnd
     for logical_id, properties in resources(template, ENDPOINT):
         name, config = properties["EndpointName"], properties["EndpointConfigName"]["Fn::GetAtt"][0]
         variants = tuple(stack_variants(template, name, configs.get(config, {})))
-        short_name = name.removeprefix(f"{stage}-")
+        short_name = stack.removeprefix(f"{stage}-")
         endpoints.append(
             StackEndpoint(name, short_name, stack, config, logical_id, variants, properties)
         )

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from release.review.comparison import Comparison
+from release.review.comparison import Comparison, Pair
 from release.review.dangers.danger import Danger, digest
 from release.review.endpoints import DeclaredEndpoint
 from release.review.files.model_configuration import uses_sequence_batching
 from release.review.model_changes import folder_of, model_changes
+from release.review.money import cost_of
 from release.review.refusals import refusal
 from release.stage_resources import scaled_variants_that_change
 
@@ -136,15 +137,32 @@ def _split_models(endpoint: DeclaredEndpoint | None, models: Path | None) -> dic
 
 
 def low_minimum(comparison: Comparison) -> Iterator[Danger]:
-    """A variant in production may have fewer than two instances, and could not before."""
+    """A variant in production may have fewer than two instances, or none, and could not before.
+
+    The minutes of others: docs/hosting-modes.md, which has their sources.
+    """
     if not comparison.production:
         return
     for pair in comparison.endpoints.values():
         for name, variant in pair.after.variants.items() if pair.after else ():
             old = pair.before.variants.get(name) if pair.before else None
-            if variant.minimum < 2 and (old is None or old.minimum >= 2):
-                yield Danger(
-                    f"{pair.name}.{name}",
-                    f"{pair.name} may run on {variant.minimum} instance: when it fails, "
-                    "nothing answers",
-                )
+            if variant.minimum < min(2, old.minimum if old else 2):
+                text = f"{pair.name} may run on 1 instance: when it fails, nothing answers"
+                if variant.minimum == 0:
+                    text = (
+                        f"{pair.name} may have no instance, at night say{_saved(comparison, pair)}:"
+                        " calls are refused then, and the first answer comes minutes later (5 and "
+                        "9 where others measured it: docs/hosting-modes.md)"
+                    )
+                yield Danger(f"{pair.name}.{name}", text)
+
+
+def _saved(comparison: Comparison, pair: Pair) -> str:
+    """Return what no instance saves of a month without calls, empty where nothing is known."""
+    costs = [
+        cost_of(side, file.region).minimum if side else None
+        for side, file in ((pair.before, comparison.was), (pair.after, comparison.will_be))
+    ]
+    if costs[0] is None or costs[1] is None:
+        return ""
+    return f", which saves up to {costs[0] - costs[1]:,.0f} USD a month"
