@@ -52,7 +52,7 @@ class StackComponent:
     """An inference component, and its copies as a `StackVariant` has instances.
 
     Each copy reserves `accelerators` and `cpus` of an instance. `wakes` says whether one call that
-    finds no copy adds one. `properties` are the component's.
+    finds no copy adds one.
     """
 
     name: str
@@ -64,7 +64,6 @@ class StackComponent:
     mean_minimum: float
     mean_maximum: float
     wakes: bool
-    properties: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -139,8 +138,8 @@ def stack_variants(
 
 def stack_components(template: Template) -> Iterator[StackComponent]:
     """Yield the inference components of a stack."""
-    for _, properties in resources(template, COMPONENT):
-        name = properties["InferenceComponentName"]
+    for logical_id, properties in resources(template, COMPONENT):
+        name = str(properties.get("InferenceComponentName", logical_id))
         count = int(properties.get("RuntimeConfig", {}).get("CopyCount", 1))
         target, limits = _limits(template, f"inference-component/{name}", count)
         needs = properties.get("Specification", {}).get("ComputeResourceRequirements", {})
@@ -150,7 +149,6 @@ def stack_components(template: Template) -> Iterator[StackComponent]:
             cpus=float(needs.get("NumberOfCpuCoresRequired", 0)),
             initial=count,
             wakes=_wakes(template, name, target),
-            properties=properties,
             **limits._asdict(),
         )
 
@@ -191,7 +189,8 @@ def _managed(template: Template, variant: Mapping[str, Any], fixed: WeeklyLimits
     scaling = variant.get("ManagedInstanceScaling", {})
     if scaling.get("Status") != "ENABLED":
         return fixed
-    least, most = int(scaling["MinInstanceCount"]), int(scaling["MaxInstanceCount"])
+    least = int(scaling.get("MinInstanceCount", fixed.minimum))
+    most = int(scaling.get("MaxInstanceCount", fixed.maximum))
     copies = list(stack_components(template))
     awake = max((min(each.minimum, 1) for each in copies), default=0)
     mean_awake = max((min(each.mean_minimum, 1.0) for each in copies), default=0.0)
@@ -212,7 +211,7 @@ def _wakes(template: Template, component: str, target: str | None) -> bool:
     return any(
         alarm.get("MetricName") == "NoCapacityInvocationFailures"
         and {"Name": "InferenceComponentName", "Value": component} in alarm.get("Dimensions", ())
-        and float(alarm.get("Threshold", 0)) <= ("OrEqual" in alarm["ComparisonOperator"])
+        and float(alarm.get("Threshold", 0)) <= ("OrEqual" in str(alarm.get("ComparisonOperator")))
         and not steps.isdisjoint(references(alarm.get("AlarmActions")))
         for _, alarm in resources(template, "AWS::CloudWatch::Alarm")
     )

@@ -145,8 +145,8 @@ def _target(properties: dict[str, Any] | None, endpoint: DeclaredEndpoint | None
 
 def _unit(change: PropertyChange) -> str:
     """Return what a scalable target counts."""
-    target = next(side["Properties"]["ResourceId"] for side in change.sides if side)
-    return "copies" if target.startswith("inference-component/") else "instances"
+    target = next(side["Properties"].get("ResourceId") for side in change.sides if side)
+    return "copies" if str(target).startswith("inference-component/") else "instances"
 
 
 def _schedule(action: dict[str, Any] | None, unit: str) -> str:

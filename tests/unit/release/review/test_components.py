@@ -101,7 +101,7 @@ def change(edit: Edit, before: Edit | None = None) -> Comparison:
     return compared(old, new)
 
 
-def told(comparison: Comparison) -> list[str]:
+def messages_of(comparison: Comparison) -> list[str]:
     return [f"{danger.rule}: {danger.message}" for danger in dangers(comparison)]
 
 
@@ -218,7 +218,7 @@ DANGERS: dict[str, tuple[Edit, str]] = {
 @pytest.mark.parametrize("kind", DANGERS)
 def test_a_dangerous_change_of_a_component_is_a_danger(kind: str) -> None:
     edit, text = DANGERS[kind]
-    messages = told(change(edit))
+    messages = messages_of(change(edit))
     assert any(text in message for message in messages), messages
 
 
@@ -250,10 +250,10 @@ HARMLESS: dict[str, tuple[Edit, str]] = {
 
 
 @pytest.mark.parametrize("kind", HARMLESS)
-def test_a_harmless_change_of_a_component_is_told_and_no_danger(kind: str) -> None:
+def test_a_harmless_change_of_a_component_is_described_and_no_danger(kind: str) -> None:
     edit, text = HARMLESS[kind]
     comparison = change(edit)
-    assert told(comparison) == []
+    assert messages_of(comparison) == []
     (endpoint,) = endpoint_changes(comparison)
     assert text in endpoint.sentence
 
@@ -261,9 +261,9 @@ def test_a_harmless_change_of_a_component_is_told_and_no_danger(kind: str) -> No
 def test_what_was_so_before_is_no_danger_of_a_change() -> None:
     asleep = together(SLEEPS, drop("WakeAlarm"), put("Target", "MaxCapacity", 9))
     more = put("Component", *NEEDS, "MinMemoryRequiredInMb", 2048)
-    assert told(change(more, before=asleep)) == []
+    assert messages_of(change(more, before=asleep)) == []
     awake = together(put("Target", "MinCapacity", 1), put(*INSTANCES, "MinInstanceCount", 1))
-    assert told(change(awake, before=SLEEPS)) == []
+    assert messages_of(change(awake, before=SLEEPS)) == []
 
 
 @pytest.mark.parametrize(
