@@ -115,24 +115,32 @@ def split_sequences(comparison: Comparison) -> Iterator[Danger]:
     for pair in comparison.endpoints.values():
         split = [_split_models(side, folder) for side, folder in
                  zip((pair.before, pair.after), comparison.models, strict=True)]  # fmt: skip
-        for model, count in split[1].items():
+        for model, (count, unit) in split[1].items():
             if model not in split[0]:
                 yield Danger(
                     f"{pair.name}.{model}",
                     f"{model} of {pair.name} batches sequences, whose requests go to up to {count} "
-                    "instances: each has a part of their state",
+                    f"{unit}: each has a part of their state",
                 )
 
 
-def _split_models(endpoint: DeclaredEndpoint | None, models: Path | None) -> dict[str, int]:
-    """Return the models with sequence batching, if there may be several instances: how many."""
-    count = sum(variant.maximum for variant in endpoint.variants.values()) if endpoint else 0
-    if endpoint is None or models is None or count < 2:
+def _split_models(
+    endpoint: DeclaredEndpoint | None, models: Path | None
+) -> dict[str, tuple[int, str]]:
+    """Return the models with sequence batching that several instances or copies may serve."""
+    if endpoint is None or models is None:
         return {}
+    instances = sum(variant.maximum for variant in endpoint.variants.values()), "instances"
+    servers = {
+        name: (component.maximum, "copies")
+        if (component := endpoint.components.get(str(model.component)))
+        else instances
+        for name, model in endpoint.models.items()
+    }
     return {
-        model: count
-        for model in endpoint.models
-        if uses_sequence_batching(folder_of(models, model))
+        model: (count, unit)
+        for model, (count, unit) in servers.items()
+        if count > 1 and uses_sequence_batching(folder_of(models, model))
     }
 
 

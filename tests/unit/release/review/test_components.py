@@ -2,6 +2,7 @@
 
 import copy
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -282,3 +283,18 @@ def test_a_new_endpoint_is_described_with_its_copies() -> None:
     comparison = compared({}, base())
     (endpoint,) = endpoint_changes(comparison)
     assert f"ml.g5.xlarge, 1-4 instances; {NAME}, 1-4 copies; models: minilm" in endpoint.sentence
+
+
+def test_the_copies_of_a_component_split_sequences_though_they_share_an_instance(
+    tmp_path: Path,
+) -> None:
+    config = tmp_path / "minilm" / "minilm" / "config.pbtxt"
+    config.parent.mkdir(parents=True)
+    config.write_text('name: "minilm"\nsequence_batching { }\n')
+    text = "batches sequences, whose requests go to up to 4 copies: each has a part of their state"
+    for most, expected in ((4, [f"minilm of prod-text-g5-xlarge {text}"]), (1, [])):
+        new = base()
+        new["Target"]["Properties"]["MaxCapacity"] = most
+        comparison = compared({}, new, models=(None, tmp_path))
+        dangers_of = [each for each in dangers(comparison) if each.rule == "split_sequences"]
+        assert [each.message for each in dangers_of] == expected
