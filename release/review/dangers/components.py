@@ -46,7 +46,7 @@ def never_woken(comparison: Comparison) -> Iterator[Danger]:
 
 
 def unplaced_copies(comparison: Comparison) -> Iterator[Danger]:
-    """The instances have no room for all copies: the rest is not started.
+    """The instances never have room for all copies of a component: the rest is not started.
 
     GPUs and vCPUs alone are counted: how much memory an instance has to reserve is documented
     nowhere.
@@ -65,19 +65,21 @@ def _without_room(endpoint: DeclaredEndpoint) -> Iterator[tuple[str, str]]:
             ("GPUs", instance.gpu_count, {each.name: each.accelerators for each in components}),
             ("vCPUs", instance.vcpus, {each.name: each.cpus for each in components}),
         ):
-            copies = sum(needs[each.name] * each.maximum for each in components)
-            for name, need in needs.items():
-                if need > has:
-                    yield (
-                        f"{name}.{unit}",
-                        f"a copy of {name} reserves {need:g} {unit}, and {instance.name} has {has}",
-                    )
-            if copies > has * variant.maximum:
-                yield (
-                    f"{variant.name}.{unit}",
-                    f"all copies of {endpoint.name} reserve {copies:g} {unit}, and the most "
-                    f"instances have {has * variant.maximum}: the rest is not started",
+            least = sum(needs[each.name] * each.minimum for each in components)
+            for each in components:
+                need = needs[each.name]
+                most = least + need * (each.maximum - each.minimum)
+                text = (
+                    f"a copy of {each.name} reserves {need:g} {unit}, and {instance.name} has {has}"
                 )
+                if need <= has:
+                    text = (
+                        f"{each.maximum} copies of {each.name}, with the fewest of other components"
+                        f", reserve {most:g} {unit}, and the most instances have "
+                        f"{has * variant.maximum}: the rest is not started"
+                    )
+                if need > has or (need and most > has * variant.maximum):
+                    yield f"{each.name}.{unit}", text
 
 
 def _new(comparison: Comparison, faults: Faults) -> Iterator[Danger]:

@@ -151,13 +151,13 @@ DANGERS: dict[str, tuple[Edit, str]] = {
     ),
     "more copies than instances": (
         put("Target", "MaxCapacity", 8),
-        "unplaced_copies: all copies of prod-text-g5-xlarge reserve 8 GPUs, and the most instances "
-        "have 4: the rest is not started",
+        f"unplaced_copies: 8 copies of {NAME}, with the fewest of other components, reserve 8 "
+        "GPUs, and the most instances have 4: the rest is not started",
     ),
     "fewer instances than copies": (
         put(*INSTANCES, "MaxInstanceCount", 3),
-        "unplaced_copies: all copies of prod-text-g5-xlarge reserve 4 GPUs, and the most instances "
-        "have 3",
+        f"unplaced_copies: 4 copies of {NAME}, with the fewest of other components, reserve 4 "
+        "GPUs, and the most instances have 3",
     ),
     "more vCPUs than the instances have": (
         put("Component", *NEEDS, "NumberOfCpuCoresRequired", 5),
@@ -277,6 +277,25 @@ def test_instances_cost_nothing_only_while_neither_they_nor_copies_are_kept(
     (cost,) = cost_changes(change(together(*limits)))
     assert cost.after
     assert (cost.after.minimum, cost.after.maximum) == (1.4 * least * HOURS, 1.4 * 4 * HOURS)
+
+
+def test_copies_count_beside_the_fewest_of_other_components_and_not_beside_the_most() -> None:
+    def with_another(fewest: int) -> dict[str, Any]:
+        new = base()
+        for name in ("Component", "Target"):
+            new[f"Other{name}"] = copy.deepcopy(new[name])
+        new["OtherComponent"]["Properties"]["InferenceComponentName"] = "other"
+        new["OtherTarget"]["Properties"] |= {
+            "ResourceId": "inference-component/other",
+            "MinCapacity": fewest,
+        }
+        new["Target"]["Properties"]["MinCapacity"] = 0
+        return new
+
+    assert messages_of(compared(with_another(0), with_another(1))) == [
+        f"unplaced_copies: 4 copies of {NAME}, with the fewest of other components, reserve 5 "
+        "GPUs, and the most instances have 4: the rest is not started"
+    ]
 
 
 def test_a_new_endpoint_is_described_with_its_copies() -> None:
