@@ -20,6 +20,7 @@ def add_to(commands: Commands) -> None:
         "invoke dev text minilm",
         "invoke local text minilm --input TEXT=hello --local",
         "invoke dev chat gpt --input PROMPT=hello --parameter max_tokens=99 --stream",
+        "invoke dev night minilm --wait 900",
     )
     parser = add_command(commands, "invoke", run, __doc__, examples=examples)
     parser.add_argument("stage", metavar="STAGE", help="the stage's name, such as dev")
@@ -32,6 +33,13 @@ def add_to(commands: Commands) -> None:
         action="store_true",
         help="write the outputs of each response of a decoupled model as it comes, a line of JSON",
     )
+    parser.add_argument(
+        "--wait",
+        type=float,
+        default=0.0,
+        metavar="SECONDS",
+        help="wait while the model is loading, or its inference component starts a copy",
+    )
     parser.add_argument("--json", action="store_true", help="write JSON to standard output")
 
 
@@ -40,7 +48,12 @@ def run(options: argparse.Namespace) -> int:
     parameters = request_parameters.parse(options.parameter)
     here = Tree(Path.cwd())
     session = boto3.Session(region_name=here.stage(options.stage).region)
-    client = EndpointClient(stage=options.stage, endpoint=options.endpoint, session=session)
+    client = EndpointClient(
+        stage=options.stage,
+        endpoint=options.endpoint,
+        session=session,
+        wait_until_ready=options.wait,
+    )
     entry = client.resolve(options.model)
     beside = inputs.sample(here.models, options.model)
     tensors = inputs.chosen(options.input, entry, beside)

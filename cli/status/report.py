@@ -51,12 +51,16 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class Model:
-    """A model of the catalog; `archive` is None on a single-model endpoint."""
+    """A model of the catalog; `archive` is set on a multi-model endpoint alone.
+
+    `stack` is the endpoint's, whose name an endpoint of components only begins with.
+    """
 
     endpoint: str
     name: str
     version: str
     archive: str | None
+    stack: str
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,7 @@ def read_report(session: boto3.Session, stage: str | None, stages: list[str]) ->
     models = permitted("models", lambda: _catalog(ssm, stage))
     alarms = permitted("alarms", lambda: list(_active_alarms(cloudwatch, prefix)))
     names = [endpoint.name for endpoint in endpoints]
-    in_catalog = {model.endpoint for model in models}
+    in_catalog = {model.stack for model in models}
     return Report(
         endpoints=endpoints,
         models=models,
@@ -162,10 +166,11 @@ def _catalog(ssm: Any, stage: str | None) -> list[Model]:
     pages = ssm.get_paginator("get_parameters_by_path").paginate(Path=root, Recursive=True)
     models = []
     for parameter in (parameter for page in pages for parameter in page["Parameters"]):
-        is_entry = parameter["Name"].count("/") == 4  # /triton/STAGE/ENDPOINT/MODEL
-        if is_entry and (entry := parse_entry(parameter["Value"])):
+        _, _, *path = parameter["Name"].split("/")  # /triton/STAGE/ENDPOINT/MODEL
+        if len(path) == 3 and (entry := parse_entry(parameter["Value"])):
+            stack, archive = "-".join(path[:2]), entry["target_model"]
             models.append(
-                Model(entry["endpoint"], entry["model"], entry["version"], entry["target_model"])
+                Model(entry["endpoint"], entry["model"], entry["version"], archive, stack)
             )
     return sorted(models, key=lambda model: (model.endpoint, model.name))
 

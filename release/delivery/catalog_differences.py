@@ -160,5 +160,5 @@ def _changed(ssm: "SSMClient", name: str, declared: Entry | None, current: Entry
 
 def _same(one: Entry, other: Entry) -> bool:
     """Whether two entries send clients to the same archive: a published one is another."""
-    compared = ("version", "endpoint", "target_model", "signature")
+    compared = ("version", "endpoint", "target_model", "inference_component", "signature")
     return all(one.get(name) == other.get(name) for name in compared)

@@ -65,10 +65,9 @@ def _of_endpoint(
     clients = session.client("sagemaker"), session.client("cloudformation")
     for endpoint in stack_endpoints(stage, name, template):
         if fault := endpoint_fault(*clients, endpoint, deadline=0):
-            text = fault.text.removeprefix(f"{name} ")
-            yield LiveDifference(
-                name, text, f"aws sagemaker describe-endpoint --endpoint-name {name}"
-            )
+            text = fault.text.removeprefix(f"{endpoint.name} ")
+            command = f"aws sagemaker describe-endpoint --endpoint-name {endpoint.name}"
+            yield LiveDifference(endpoint.name, text, command)
         for each in differences(session.client("ssm"), stage, {endpoint.short_name: template}):
             yield LiveDifference(each.model, each.text.partition(": ")[2], each.command)
 

@@ -17,6 +17,13 @@ from release.delivery.steps import say, step
 AT_ONCE = 16
 """Endpoints that are invoked in parallel."""
 
+WAKE_SECONDS = 900.0
+"""For an inference component that has scaled to zero: on ml.g5.xlarge, the first answer came after
+9 min 24 s (huggingface/skills, hf-cloud-sagemaker-production-defaults, measured on AWS)."""
+
+ANSWER_SECONDS = 7 * 60
+"""For the last model, once the time is over: all attempts of the client."""
+
 
 class ModelAnswers(NamedTuple):
     """A line for each wrong answer, and the models that were not invoked."""
@@ -85,10 +92,12 @@ def _invoke(
             continue
         if not expected.outputs:
             say(f"! {name} is invoked, and its answer not compared: no outputs in {golden.FILE}")
-        if time.monotonic() >= deadline:
+        left = deadline - time.monotonic()
+        if left <= 0:
             raise Unfinished(f"everything is deployed, and {name} not invoked yet")
         try:
-            differences = expected.differences(client.invoke(model, expected.arrays()))
+            answer = client.invoke(model, expected.arrays(), timeout=left + ANSWER_SECONDS)
+            differences = expected.differences(answer)
         except EndpointError as error:
             if unanswered(error):
                 raise
@@ -99,4 +108,6 @@ def _invoke(
 
 
 def _client(session: boto3.Session, stage: str, endpoint: str) -> EndpointClient:
-    return EndpointClient(stage=stage, endpoint=endpoint, session=session)
+    return EndpointClient(
+        stage=stage, endpoint=endpoint, session=session, wait_until_ready=WAKE_SECONDS
+    )

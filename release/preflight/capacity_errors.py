@@ -41,23 +41,25 @@ def advice(
     `plan` is that of the stage in `tree`, `session` is in its region.
     """
     endpoints = plan.get("endpoints", {})
-    for short_name in _without_capacity(message, endpoints):
+    names = {f"{plan['stage']}-{name}": name for name in endpoints}
+    names |= {endpoint["name"]: name for name, endpoint in endpoints.items()}
+    for short_name in _without_capacity(message, names):
         offer, file = _Offer.of(session), f"stages/{plan['stage']}.yaml"
         for keys, text in _fixes(("endpoints", short_name), endpoints[short_name], offer):
             line = checked_yaml.line_of(tree.root / file, *keys)
             yield f"{file}:{line}: {'.'.join(keys)}: {text}"
 
 
-def _without_capacity(message: str, endpoints: Mapping[str, Endpoint]) -> list[str]:
+def _without_capacity(message: str, short_names: Mapping[str, str]) -> list[str]:
     """Return the short names of the endpoints whose error is that there is no capacity.
 
-    An error names its endpoint, or its stack, on the line of the reason, or on one before it: the
-    cdk CLI wraps its lines.
+    `short_names` are by the names of endpoints and their stacks. An error has one of them on the
+    line of the reason, or on one before it: the cdk CLI wraps its lines.
     """
     lacking, newest = dict[str, None](), None
     for line in message.splitlines():
-        for short_name, endpoint in endpoints.items():
-            if re.search(rf"(?<![\w-]){re.escape(endpoint['name'])}(?![\w-])", line):
+        for name, short_name in short_names.items():
+            if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", line):
                 newest = short_name
         if CODE in line and newest:
             lacking[newest] = None

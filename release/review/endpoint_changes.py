@@ -11,7 +11,7 @@ from release.review.endpoints import DeclaredEndpoint
 from release.review.model_changes import ModelChange
 from release.review.refusals import refusal
 from release.review.stack_changes import details
-from release.stage_resources import ENDPOINT_CONFIG, StackVariant
+from release.stage_resources import ENDPOINT_CONFIG, StackComponent, StackVariant
 
 State = Literal["new", "removed", "renamed", "changed", "unchanged"]
 
@@ -64,6 +64,8 @@ def _parts(
     elif before is None:
         yield f"new, Triton {after.release}"
         yield ", ".join(map(_instances, after.variants.values()))
+        if after.components:
+            yield ", ".join(map(_copies, after.components.values()))
         yield f"models: {', '.join(sorted(after.models)) or 'no models'}"
     else:
         yield _how(before, after, changes)
@@ -94,9 +96,16 @@ def _how(before: DeclaredEndpoint, after: DeclaredEndpoint, changes: Sequence[Ch
 
 
 def _instances(variant: StackVariant) -> str:
-    low, high = variant.minimum, variant.maximum
-    count = f"{low}" if low == high else f"{low}-{high}"
-    return f"{' or '.join(variant.instance_types)}, {count} instances"
+    return f"{' or '.join(variant.instance_types)}, {_limits(variant)} instances"
+
+
+def _copies(component: StackComponent) -> str:
+    return f"{component.name}, {_limits(component)} copies"
+
+
+def _limits(scaled: StackVariant | StackComponent) -> str:
+    low, high = scaled.minimum, scaled.maximum
+    return f"{low}" if low == high else f"{low}-{high}"
 
 
 def _model(change: ModelChange) -> str:

@@ -8,9 +8,11 @@ from release.stage_resources import (
     ARCHIVE,
     ENDPOINT,
     ENDPOINT_CONFIG,
+    StackComponent,
     StackVariant,
     catalog_entries,
     resources,
+    stack_components,
     stack_variants,
 )
 from release.tree import Template
@@ -27,6 +29,7 @@ class DeclaredModel:
     version: str
     signature: dict[str, Any]
     targets: frozenset[str]
+    component: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +46,7 @@ class DeclaredEndpoint:
     deployment: dict[str, Any] = field(default_factory=dict)
     variants: dict[str, StackVariant] = field(default_factory=dict)
     shadows: dict[str, StackVariant] = field(default_factory=dict)
+    components: dict[str, StackComponent] = field(default_factory=dict)
     models: dict[str, DeclaredModel] = field(default_factory=dict)
 
 
@@ -65,6 +69,7 @@ def endpoint_of(template: Template) -> DeclaredEndpoint | None:
         deployment=deployment,
         variants=variants,
         shadows=shadows,
+        components={each.name: each for each in stack_components(template)},
         models=_models(template),
     )
 
@@ -88,6 +93,7 @@ def _models(template: Template) -> dict[str, DeclaredModel]:
             targets=frozenset(
                 build["Target"] for build in builds if build["Model"] == entry["model"]
             ),
+            component=entry.get("inference_component"),
         )
         for entry in entries
     }

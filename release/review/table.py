@@ -106,6 +106,22 @@ TABLE = (
     _Row("Custom::TritonUpdateGuard", "Archives", contents.guarded_archives),
     _Row("Custom::TritonUpdateGuard", "Deployment", silent("a copy of the DeploymentConfig")),
     _Row("Custom::TritonUpdate*", "", contents.guard),
+    # inference components
+    *(_Row("AWS::SageMaker::InferenceComponent", name, updates.component_identity)
+      for name in ("EndpointName", "InferenceComponentName", "VariantName")),
+    _Row("AWS::SageMaker::InferenceComponent", "DeploymentConfig", updates.component_deployment),
+    _Row("AWS::SageMaker::InferenceComponent", "Specification.ModelName", silent(MODELS)),
+    _Row("AWS::SageMaker::InferenceComponent", "*.MinMemoryRequiredInMb",
+        labelled("MiB that each copy reserves, all of which are replaced")),
+    _Row("AWS::SageMaker::InferenceComponent", "*.NumberOfAcceleratorDevicesRequired",
+        labelled("GPUs that each copy reserves, all of which are replaced")),
+    _Row("AWS::SageMaker::InferenceComponent", "*.NumberOfCpuCoresRequired",
+        labelled("vCPUs that each copy reserves, all of which are replaced")),
+    # that an update of the stack sets it again has no source
+    _Row("AWS::SageMaker::InferenceComponent", "RuntimeConfig.CopyCount",
+        labelled("copies that it is created with, which this update may set, too")),
+    _Row("AWS::SageMaker::EndpointConfig", "*.ManagedInstanceScaling.M??InstanceCount",
+        labelled("limit of the instances for copies")),
     # scaling: API reference, RegisterScalableTarget, SuspendedState
     _Row("AWS::ApplicationAutoScaling::ScalableTarget", "", scaling.scalable_target),
     _Row("AWS::ApplicationAutoScaling::ScalableTarget", "M??Capacity", scaling.capacity),

@@ -13,7 +13,7 @@ import checked_yaml
 from endpoint_client import EndpointClient
 from endpoint_client._client import ATTEMPT_SECONDS
 from platform_facts.rules.updates import PROVISIONING_SECONDS
-from release.delivery import verifying
+from release.delivery import smoke, verifying
 from release.delivery.time_budget import DeliveryTimeBudget
 from release.plan import PLAN
 from stacks import stage_stacks, synthesise
@@ -204,6 +204,7 @@ def test_what_a_delivery_waits_for_is_what_was_summed_up() -> None:
     attempts = signature(EndpointClient).parameters["max_attempts"].default
     waits = sum(2**attempt for attempt in range(attempts - 1))
     assert (attempts * ATTEMPT_SECONDS + waits) / 60 <= time_budget.ANSWER_MINUTES
+    assert smoke.ANSWER_SECONDS / 60 == time_budget.ANSWER_MINUTES
     assert index.GRACE_SECONDS / 60 < time_budget.BUILD_END_MINUTES
 
 

@@ -77,7 +77,7 @@ def test_json_has_every_member_and_times_with_their_zone(
 def test_lines_are_whole_in_a_pipe(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     """Rich takes a pipe for 80 columns, in which no path could be searched for."""
     archive = f"minilm-{'0' * 100}.tar.gz"
-    report = replace(REPORT, models=[Model("dev-text", "minilm", "1", archive)])
+    report = replace(REPORT, models=[Model("dev-text", "minilm", "1", archive, "dev-text")])
     assert archive in _printed(monkeypatch, capsys, report)
 
 
