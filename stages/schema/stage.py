@@ -1,7 +1,7 @@
 """A whole stage."""
 
 from collections.abc import Iterator
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, FiniteFloat, model_validator
 
@@ -32,6 +32,15 @@ def _no_truth(value: object) -> object:
 class StageConfig(Part):
     """One environment: an AWS account and region with the endpoints in it."""
 
+    UNSUPPORTED_KEYS: ClassVar[dict[str, str]] = dict.fromkeys(
+        [
+            *("async", "asynchronous", "batch_transform", "serverless", "shadow_variants"),
+            *("vpc", "vpc_id", "subnets", "subnet_ids", "security_groups", "security_group_ids"),
+            *("role", "role_arn", "execution_role", "permissions_boundary"),
+            *("bucket", "model_bucket", "kms_key", "kms_key_id", "accounts", "regions"),
+        ],
+        "docs/not-in-a-stage.md has what to use instead",
+    )
     account: AccountId | None = None
     """AWS account id. Left out: the account of whoever deploys."""
     region: RegionName
