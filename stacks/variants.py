@@ -9,10 +9,10 @@ from model_build import ModelPlan
 from stacks import settings
 from stages.plan import EndpointPlan, PoolPlan, VariantPlan
 from triton_sagemaker import (
-    Component,
     ComponentHosting,
     Fallback,
     HostingMode,
+    ModelComponent,
     MultiModelHosting,
     PublishedMetrics,
     SingleModelHosting,
@@ -67,7 +67,7 @@ def _components(pool: PoolPlan, plan: EndpointPlan, models: s3.IBucket) -> Hosti
     assert instances is not None
     return ComponentHosting(
         components={
-            model.name: Component(
+            model.name: ModelComponent(
                 name=names[model.name],
                 source=_archive(model, pool, models),
                 memory=Size.mebibytes(written[model.name].memory_mb),

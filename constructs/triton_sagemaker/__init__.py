@@ -15,8 +15,8 @@ from triton_sagemaker.endpoint_monitoring import EndpointMonitoring as EndpointM
 from triton_sagemaker.endpoint_variant import EndpointVariant as EndpointVariant
 from triton_sagemaker.engine_builder import EngineBuilder as EngineBuilder
 from triton_sagemaker.hosting_mode import HostingMode as HostingMode
-from triton_sagemaker.hosting_mode import ModelSource as ModelSource
-from triton_sagemaker.inference_component import Component as Component
+from triton_sagemaker.hosting_mode import ModelHosting as ModelHosting
+from triton_sagemaker.inference_component import ModelComponent as ModelComponent
 from triton_sagemaker.model_bucket import ModelBucket as ModelBucket
 from triton_sagemaker.model_builder import ModelBuilder as ModelBuilder
 from triton_sagemaker.model_catalog import ModelCatalog as ModelCatalog

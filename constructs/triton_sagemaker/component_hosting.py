@@ -16,8 +16,8 @@ from triton_sagemaker.component_metrics import ComponentMetrics
 from triton_sagemaker.endpoint_component import EndpointComponent
 from triton_sagemaker.endpoint_log import component_log_name
 from triton_sagemaker.endpoint_metrics import INSTANCES, EndpointMetrics
-from triton_sagemaker.hosting_mode import HostingMode, ModelSource, Network
-from triton_sagemaker.inference_component import Component, component_resource
+from triton_sagemaker.hosting_mode import HostingMode, ModelHosting, Network
+from triton_sagemaker.inference_component import ModelComponent, component_resource
 from triton_sagemaker.problems import Problem, inside, of_rules
 from triton_sagemaker.server_options import ServerOptions
 from triton_sagemaker.updates import UpdatePolicy
@@ -43,12 +43,12 @@ class ComponentHosting(HostingMode):
     default_ping_mode = "ready"
     many_models = False
 
-    components: Mapping[str, Component]
+    components: Mapping[str, ModelComponent]
     max_instance_count: int
     min_instance_count: int = 0
 
     @property
-    def sources(self) -> Mapping[str, ModelSource]:
+    def sources(self) -> Mapping[str, ModelHosting]:
         """The archives of the components."""
         return {f"-{model}": each.source for model, each in self.components.items()}
 

@@ -10,7 +10,7 @@ from triton_sagemaker.alarm_thresholds import AlarmThresholds
 from triton_sagemaker.chart import AlarmedMetric, Chart
 from triton_sagemaker.charts import request_charts
 from triton_sagemaker.component_metrics import ComponentMetrics
-from triton_sagemaker.inference_component import Component
+from triton_sagemaker.inference_component import ModelComponent
 from triton_sagemaker.scalable_copy_count import ScalableCopyCount
 
 
@@ -23,7 +23,7 @@ class EndpointComponent(ComponentMetrics):
 
     endpoint: Construct
     updated: Construct
-    component: Component
+    component: ModelComponent
     resource: sagemaker.CfnInferenceComponent
     model_name: str
     scalings: list[ScalableCopyCount] = field(default_factory=list)

@@ -43,7 +43,7 @@ class HostingMode(ABC):
 
     @property
     @abstractmethod
-    def sources(self) -> "Mapping[str, ModelSource]":
+    def sources(self) -> "Mapping[str, ModelHosting]":
         """What the Models of a variant load, by the suffixes of the Models' construct ids."""
 
     @property
@@ -128,7 +128,7 @@ class HostingMode(ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelSource(HostingMode):
+class ModelHosting(HostingMode):
     """A hosting mode in which a variant has one Model, which loads from `location`.
 
     The endpoint's role may read all below the first part of `location`: while an update moves to
@@ -148,7 +148,7 @@ class ModelSource(HostingMode):
         """The properties of the Model's container in this mode."""
 
     @property
-    def sources(self) -> "Mapping[str, ModelSource]":
+    def sources(self) -> "Mapping[str, ModelHosting]":
         """Itself."""
         return {"": self}
 

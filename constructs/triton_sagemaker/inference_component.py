@@ -16,7 +16,7 @@ Cfn = sagemaker.CfnInferenceComponent
 
 
 @dataclass(frozen=True, kw_only=True)
-class Component:
+class ModelComponent:
     """One archive, and what each copy of it reserves of an instance.
 
     `name` is the InferenceComponentName, once in an account and region: have the instance type in
@@ -36,7 +36,7 @@ class Component:
 def component_resource(
     scope: Construct,
     metrics: ComponentMetrics,
-    component: Component,
+    component: ModelComponent,
     *,
     id_suffix: str,
     endpoint: sagemaker.CfnEndpoint,

@@ -28,7 +28,8 @@ class ModelCatalog(Construct):
 
         `entry` is what a client must know to invoke the model by its name: `model`, `version`,
         `endpoint`; `target_model`, the `TargetModel` of InvokeEndpoint, None for the one model of a
-        single-model endpoint; and the `signature`: `inputs` and `outputs` (name, KServe v2
+        single-model endpoint, and for an inference component, whose name is then
+        `inference_component`; and the `signature`: `inputs` and `outputs` (name, KServe v2
         datatype, shape with -1 for what varies) and `max_batch_size`.
         """
         model, value = entry["model"], json.dumps(entry, separators=(",", ":"))

@@ -11,13 +11,13 @@ from platform_facts.rules import server, stage, variants
 from triton_sagemaker.alarm_thresholds import AlarmThresholds
 from triton_sagemaker.chart import BELOW, MICROSECONDS_PER_MS, AlarmedMetric, Chart
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
-from triton_sagemaker.hosting_mode import ModelSource
+from triton_sagemaker.hosting_mode import ModelHosting
 from triton_sagemaker.problems import Problem, of_rules
 from triton_sagemaker.server_options import ServerOptions
 
 
 @dataclass(frozen=True, kw_only=True)
-class MultiModelHosting(ModelSource):
+class MultiModelHosting(ModelHosting):
     """Many models below one S3 prefix, each loaded when it is first invoked.
 
     `prefix` ends in `/`, so that a `TargetModel` is the rest of an archive's key. `cache_models`

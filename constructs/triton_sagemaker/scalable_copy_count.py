@@ -23,6 +23,9 @@ class ScalableCopyCount(ScalableCount):
     component: it is refused, and an alarm on such requests adds a copy.
     """
 
+    scalable_dimension = "sagemaker:inference-component:DesiredCopyCount"
+    argument = "auto_scale_copy_count"
+
     def __init__(
         self,
         scope: Construct,
@@ -38,17 +41,15 @@ class ScalableCopyCount(ScalableCount):
             construct_id,
             after=after,
             resource_id=f"inference-component/{metrics.component_name}",
-            scalable_dimension="sagemaker:inference-component:DesiredCopyCount",
             dimensions=metrics.dimensions,
             min_capacity=min_capacity,
             max_capacity=max_capacity,
             where=f"components.{metrics.model}",
-            argument="auto_scale_copy_count",
         )
         violations = rules.COPIES_MIN(min_capacity) + rules.COPIES_MAX(max_capacity)
         violations = violations or rules.copies(min_capacity, max_capacity)
         limits = min_capacity, max_capacity
-        self._problems += of_rules(violations, *limits, where=self._argument)
+        self._problems += of_rules(violations, *limits, where=self.argument)
         if min_capacity == 0:
             self._wake(metrics)
 

@@ -1,6 +1,7 @@
 """A count that Application Auto Scaling changes between two limits."""
 
 from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
 from aws_cdk import IResolvable
 from aws_cdk import aws_applicationautoscaling as scaling
@@ -23,8 +24,12 @@ class ScalableCount(Construct):
 
     Of several metrics, the one that needs most decides. Scaling begins after `after` is deployed,
     and ends before it is removed. `resource_id` is the target's, `dimensions` are those of its
-    metrics. Problems are of `argument`, the call that made it, below `where`.
+    metrics. Problems are below `where`.
     """
+
+    scalable_dimension: ClassVar[str]
+    argument: ClassVar[str]
+    """The method that makes it."""
 
     def __init__(
         self,
@@ -33,17 +38,14 @@ class ScalableCount(Construct):
         *,
         after: Construct,
         resource_id: str,
-        scalable_dimension: str,
         dimensions: dict[str, str],
         min_capacity: int,
         max_capacity: int,
         where: str,
-        argument: str,
     ) -> None:
         super().__init__(scope, construct_id)
         self._dimensions, self._name = dimensions, resource_id
-        self._where, self._argument = where, argument
-        self._problems = list[Problem]()
+        self._where, self._problems = where, list[Problem]()
         self._metrics = set[str]()
         self._actions = list[IResolvable | scaling.CfnScalableTarget.ScheduledActionProperty]()
         self._target = scaling.CfnScalableTarget(
@@ -52,7 +54,7 @@ class ScalableCount(Construct):
             max_capacity=max_capacity,
             min_capacity=min_capacity,
             resource_id=resource_id,
-            scalable_dimension=scalable_dimension,
+            scalable_dimension=self.scalable_dimension,
             service_namespace="sagemaker",
         )
         self._target.node.add_dependency(after)
@@ -61,7 +63,7 @@ class ScalableCount(Construct):
     def problems(self) -> Iterator[Problem]:
         """Yield what Application Auto Scaling would reject, or never act on."""
         idle = rules.something_to_scale_by(self._metrics, self._actions)
-        problems = [*self._problems, *of_rules(idle, where=self._argument)]
+        problems = [*self._problems, *of_rules(idle, where=self.argument)]
         yield from inside(self._where, problems)
 
     def _track(

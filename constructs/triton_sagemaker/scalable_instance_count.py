@@ -22,6 +22,9 @@ class ScalableInstanceCount(ScalableCount):
     Made by `auto_scale_instance_count`, and called as in aws-sagemaker-alpha.
     """
 
+    scalable_dimension = "sagemaker:variant:DesiredInstanceCount"
+    argument = "auto_scale_instance_count"
+
     def __init__(
         self,
         scope: Construct,
@@ -38,15 +41,13 @@ class ScalableInstanceCount(ScalableCount):
             construct_id,
             after=after,
             resource_id=f"endpoint/{metrics.endpoint_name}/variant/{variant.variant_name}",
-            scalable_dimension="sagemaker:variant:DesiredInstanceCount",
             dimensions=metrics.dimensions,
             min_capacity=min_capacity,
             max_capacity=max_capacity,
             where=f"variants.{variant.variant_name}",
-            argument="auto_scale_instance_count",
         )
         self._variant, count = variant, variant.initial_instance_count
-        self._problems += _limits(self._argument, min_capacity, max_capacity, ("scaling",))
+        self._problems += _limits(self.argument, min_capacity, max_capacity, ("scaling",))
         within = rules.count_within_limits(count, min_capacity, max_capacity)
         self._problems += of_rules(within, count)
 

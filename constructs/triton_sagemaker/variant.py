@@ -9,7 +9,7 @@ from aws_cdk import aws_sagemaker as sagemaker
 from platform_facts import InstanceType
 from platform_facts.rules import names, pools, ranges, server, variants
 from platform_facts.rules.updates import CONTAINER_SECONDS
-from triton_sagemaker.hosting_mode import HostingMode, ModelSource
+from triton_sagemaker.hosting_mode import HostingMode, ModelHosting
 from triton_sagemaker.problems import Problem, of_rules
 from triton_sagemaker.triton_container import TritonContainer
 
@@ -21,7 +21,7 @@ class Fallback:
     """An instance type to start where AWS has no capacity for those before it, and its archive."""
 
     instance_type: InstanceType
-    hosting: ModelSource
+    hosting: ModelHosting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +51,7 @@ class Variant:
         return [self.instance_type, *(fallback.instance_type for fallback in self.fallbacks)]
 
     @property
-    def sources(self) -> dict[str, ModelSource]:
+    def sources(self) -> dict[str, ModelHosting]:
         """What its Models load, each once, by the suffixes of the Models' construct ids."""
         sources = dict(self.hosting.sources)
         for fallback in self.fallbacks:

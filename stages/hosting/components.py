@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from stages.schema.endpoint import EndpointConfig
 
 
-class Components(StageHosting):
+class InferenceComponents(StageHosting):
     """An archive for each model, whose copies are placed on instances by what they reserve."""
 
     def problems(self, endpoint: "EndpointConfig") -> Iterator[Violation]:

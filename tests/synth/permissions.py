@@ -117,7 +117,7 @@ def features(site: Site, endpoint: str) -> set[Feature]:
         found.add("data capture")
     if any("KmsKeyId" in it for it in configs):
         found.add("encrypted volumes")
-    if any(it.kind == COMPONENT for it in own) or (
+    if any(each.kind == COMPONENT for each in own) or (
         endpoint == "*" and any(site.deployed.of(COMPONENT))
     ):
         found.add("inference components")
@@ -134,8 +134,8 @@ def features(site: Site, endpoint: str) -> set[Feature]:
 
 def _held(site: Site, principal: Principal, role: Resource | None, place: Place) -> Held:
     has = features(site, place.endpoint)
-    components = [it.properties["InferenceComponentName"]
-                  for it in _of_endpoint(site, place.endpoint, COMPONENT)]  # fmt: skip
+    components = [each.properties["InferenceComponentName"]
+                  for each in _of_endpoint(site, place.endpoint, COMPONENT)]  # fmt: skip
     rows = [
         _of_each(row, components) for row in principal.rows if row.when is None or row.when in has
     ]
@@ -149,7 +149,7 @@ def _held(site: Site, principal: Principal, role: Resource | None, place: Place)
 
 def _of_endpoint(site: Site, endpoint: str, kind: str) -> list[Resource]:
     """Return the resources of a type in an endpoint's stack."""
-    return [it for it in site.deployed.of(kind) if _endpoint(site, it) == endpoint]
+    return [each for each in site.deployed.of(kind) if _endpoint(site, each) == endpoint]
 
 
 def _of_each(row: Row, components: list[str]) -> Row:

@@ -108,7 +108,7 @@ def locked_volumes(stage: Assembly) -> Iterator[str]:
 
 def missing_logs(stage: Assembly) -> Iterator[str]:
     """Inference components without the log group that nobody may make but the stage."""
-    names = {it.properties.get("LogGroupName") for it in stage.of("AWS::Logs::LogGroup")}
+    names = {each.properties.get("LogGroupName") for each in stage.of("AWS::Logs::LogGroup")}
     for component in stage.of("AWS::SageMaker::InferenceComponent"):
         name = component.properties["InferenceComponentName"]
         if f"/aws/sagemaker/InferenceComponents/{name}" not in names:
@@ -130,7 +130,7 @@ def replaced_in_use(stage: Assembly) -> Iterator[str]:
     ]
     for config in stage.of("AWS::SageMaker::EndpointConfig"):
         variants = config.properties["ProductionVariants"]
-        served += [(config, it["ModelName"]) for it in variants if "ModelName" in it]
+        served += [(config, each["ModelName"]) for each in variants if "ModelName" in each]
     served += [
         (component, component.properties["Specification"]["ModelName"])
         for component in stage.of("AWS::SageMaker::InferenceComponent")
@@ -143,11 +143,13 @@ def replaced_in_use(stage: Assembly) -> Iterator[str]:
 def _execution_roles(stage: Assembly, config: Resource) -> list[Resource]:
     """Return the roles of the Models that a configuration serves."""
     variants = config.properties["ProductionVariants"]
-    models = [stage.named(it["ModelName"], config.stack) for it in variants if "ModelName" in it]
+    models = [
+        stage.named(each["ModelName"], config.stack) for each in variants if "ModelName" in each
+    ]
     roles = [
-        stage.named(it.properties["ExecutionRoleArn"], it.stack)
-        for it in (*models, config)
-        if it and "ExecutionRoleArn" in it.properties
+        stage.named(each.properties["ExecutionRoleArn"], each.stack)
+        for each in (*models, config)
+        if each and "ExecutionRoleArn" in each.properties
     ]
     return [it for it in roles if it]
 

@@ -13,9 +13,9 @@ from aws_cdk import aws_s3 as s3
 from tests.synth.endpoints import Scene
 from triton_sagemaker import (
     Canary,
-    Component,
     ComponentHosting,
     DataCapture,
+    ModelComponent,
     PublishedMetrics,
     Rolling,
     ServerOptions,
@@ -37,8 +37,8 @@ def scene() -> Scene:
     return Scene()
 
 
-def component(scene: Scene, model: str, **changes: Any) -> Component:
-    made = Component(
+def component(scene: Scene, model: str, **changes: Any) -> ModelComponent:
+    made = ModelComponent(
         name=f"under-test-{model}",
         source=scene.single_model(key=f"test/{model}.tar.gz"),
         memory=Size.mebibytes(2048),
@@ -58,10 +58,9 @@ def variant(
 
 def named(scene: Scene, kind: str, text: str) -> dict[str, Any]:
     """The resource of a type whose logical id has a text."""
-    found = scene.template().find_resources(kind)
-    (resource,) = (each for name, each in found.items() if text in name)
-    result: dict[str, Any] = resource
-    return result
+    resources = scene.template().find_resources(kind)
+    (name,) = (name for name in resources if text in name)
+    return dict(resources[name])
 
 
 def test_the_configuration_has_the_role_the_network_and_no_model(scene: Scene) -> None:
@@ -136,8 +135,8 @@ def ids(type_name: str) -> set[str]:
     endpoint.components[0].auto_scale_copy_count(max_capacity=2).scale_on_concurrency(
         "Concurrency", requests_per_copy=4
     )
-    found = scene.template().to_json()["Resources"]
-    return {name for name, each in found.items() if each["Type"] in (ENDPOINT, COMPONENT)}
+    resources = scene.template().to_json()["Resources"]
+    return {name for name, each in resources.items() if each["Type"] in (ENDPOINT, COMPONENT)}
 
 
 def test_another_instance_type_replaces_the_endpoint_and_its_components() -> None:

@@ -33,7 +33,7 @@ def test_everything_reaches_what_it_needs(check: Check, stage: str, templates: T
     assert list(check(assembly(stage, templates(stage)))) == []
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda it: it.__name__)
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_so_it_does_with_inference_components(check: Check, every_template: Templates) -> None:
     stage = Assembly(every_template("parts"), region="us-east-1", account="111122223333")
     assert list(check(stage)) == []
@@ -44,14 +44,16 @@ GAPS_OF_COMPONENTS: list[tuple[str, Check, str, Callable[[Resources], object], s
         "a component without a log group",
         missing_logs,
         "parts-models",
-        lambda it: it.pop(next(name for name in it if "Componentminilm" in name)),
+        lambda resources: resources.pop(
+            next(name for name in resources if "Componentminilm" in name)
+        ),
         "has no log group",
     ),
     (
         "a component whose alarms roll nothing back",
         unheard_alarms,
         "parts-text",
-        lambda it: first(it, COMPONENT)["Properties"]["DeploymentConfig"].pop(
+        lambda resources: first(resources, COMPONENT)["Properties"]["DeploymentConfig"].pop(
             "AutoRollbackConfiguration"
         ),
         "tells nobody",
@@ -60,15 +62,17 @@ GAPS_OF_COMPONENTS: list[tuple[str, Check, str, Callable[[Resources], object], s
         "a component of a Model that it does not refer to",
         replaced_in_use,
         "parts-text",
-        lambda it: first(it, COMPONENT)["Properties"]["Specification"].update(ModelName="minilm"),
+        lambda resources: first(resources, COMPONENT)["Properties"]["Specification"].update(
+            ModelName="minilm"
+        ),
         "does not refer to what it serves: minilm",
     ),
     (
         "volumes of components that their role may not encrypt",
         locked_volumes,
         "parts-volumes",
-        lambda it: named(
-            statements(first(it, "AWS::IAM::Policy", "Role")), "EncryptVolumes"
+        lambda resources: named(
+            statements(first(resources, "AWS::IAM::Policy", "Role")), "EncryptVolumes"
         ).update(Action="kms:ListGrants"),
         "lacks kms:CreateGrant on parts-models.ModelsKey",
     ),
@@ -76,21 +80,21 @@ GAPS_OF_COMPONENTS: list[tuple[str, Check, str, Callable[[Resources], object], s
 
 
 @pytest.mark.parametrize(
-    ("check", "stack", "break_", "told"),
-    [it[1:] for it in GAPS_OF_COMPONENTS],
-    ids=[it[0] for it in GAPS_OF_COMPONENTS],
+    ("check", "stack", "break_", "message"),
+    [gap[1:] for gap in GAPS_OF_COMPONENTS],
+    ids=[gap[0] for gap in GAPS_OF_COMPONENTS],
 )
 def test_a_gap_of_inference_components_is_seen(
     check: Check,
     stack: str,
     break_: Callable[[Resources], object],
-    told: str,
+    message: str,
     every_template: Templates,
 ) -> None:
     broken = copy.deepcopy(every_template("parts"))
     break_(broken[stack]["Resources"])
     stage = Assembly(broken, region="us-east-1", account="111122223333")
-    assert told in "\n".join(check(stage))
+    assert message in "\n".join(check(stage))
 
 
 def first(resources: Resources, kind: str, name: str = "") -> dict[str, Any]:

@@ -117,7 +117,7 @@ class Account:
     @property
     def failed_components(self) -> bool:
         """Whether CloudFormation itself failed to update a component, and will do it again."""
-        return any(it.startswith("the update of trial-text-") for it in self._failures())
+        return any(each.startswith("the update of trial-text-") for each in self._failures())
 
     def _failures(self) -> Iterator[str]:
         """What CloudFormation's events say of resources that failed since it was begun."""

@@ -121,7 +121,7 @@ CHANGES = (
     _of_endpoint("capture", "data capture", data_capture={"percent": 10}),
     *(
         Change("components", name, settings, ("components",))
-        for name, settings in {
+        for name, settings in dict[str, dict[str, Any]]({
             "a new version of a component": {"models": {"times": 3}},
             "a component added": {
                 "models": {"third": 1}, "endpoint": {"components": {"third": COPIES}}
@@ -141,7 +141,7 @@ CHANGES = (
                 "endpoint": {"hosting": None, "components": None, "instances": None,
                              "update": CANARY}
             },
-        }.items()
+        }).items()
     ),
     Change("production", "production",
            {"production": True, "notify": {"email": ["nobody@example.com"]}}),

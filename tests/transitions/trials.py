@@ -53,8 +53,8 @@ class Seen:
             endpoint["EndpointConfigName"],
             account.catalog(),
             frozenset(account.hosted()),
-            frozenset(it["ResourceId"] for it in account.scaling.describe_targets({})[TARGETS]),
-            {name: it["Specification"] for name, it in account.components().items()},
+            frozenset(each["ResourceId"] for each in account.scaling.describe_targets({})[TARGETS]),
+            {name: each["Specification"] for name, each in account.components().items()},
         )
 
 
@@ -93,9 +93,9 @@ def _not_as_deployed(account: Account, template: Template) -> Iterator[str]:
     if seen.config != endpoint["Properties"]["EndpointConfigName"]:
         yield f"{seen.config} serves"
     specifications = [
-        it["Properties"]["Specification"]
-        for it in resources.values()
-        if it["ResourceType"] == "AWS::SageMaker::InferenceComponent"
+        each["Properties"]["Specification"]
+        for each in resources.values()
+        if each["ResourceType"] == "AWS::SageMaker::InferenceComponent"
     ]
     if sorted(map(str, specifications)) != sorted(map(str, seen.components.values())):
         yield f"the components are {seen.components}"
@@ -136,7 +136,7 @@ def _recover(account: Account, before: Seen) -> Iterator[str]:
 def _changed(account: Account) -> list[Any]:
     """Return when the endpoint and its components were changed last."""
     described = [account.endpoint(), *account.components().values()]
-    return [(it.get("InferenceComponentName"), it["LastModifiedTime"]) for it in described]
+    return [(each.get("InferenceComponentName"), each["LastModifiedTime"]) for each in described]
 
 
 TARGETS = "ScalableTargets"
@@ -156,8 +156,8 @@ def _gone(account: Account) -> Iterator[str]:
         yield f"{config} serves and was deleted"
         return
     described = account.hosting.describe_endpoint_config({"EndpointConfigName": config})
-    served = [it["ModelName"] for it in described["ProductionVariants"] if "ModelName" in it]
-    served += [it["Specification"]["ModelName"] for it in account.components().values()]
+    served = [each["ModelName"] for each in described["ProductionVariants"] if "ModelName" in each]
+    served += [each["Specification"]["ModelName"] for each in account.components().values()]
     for model in served:
         if model not in account.hosted():
             yield f"{model} serves and was deleted"

@@ -417,9 +417,9 @@ def _way_on(properties: Record, stack: str) -> str:
     name, config = properties["Endpoint"], properties["ConfigName"]
     if "Components" in properties:
         return (
-            f"Nothing that serves is deleted. Remove the cause, then run: {_continue(stack)}. If it "
-            "fails here again, have the component serve the Model that the rollback asks for first: "
-            "aws sagemaker update-inference-component."
+            f"Nothing that serves is deleted. Remove the cause, then run: {_continue(stack)}. If "
+            "it fails here again, have the component serve the Model that the rollback asks for "
+            "first: aws sagemaker update-inference-component."
         )
     return (
         "Nothing that serves is deleted. Remove the cause, then run: aws sagemaker update-endpoint "
@@ -459,11 +459,11 @@ def _busy(live: Record, components: dict[str, Record]) -> str | None:
 def _components(properties: Record) -> dict[str, Record]:
     """Return what there is of the deployed inference components, by their names."""
     describe = boto3.client("sagemaker").describe_inference_component
-    found = {
+    described = {
         name: _if_found(describe, InferenceComponentName=name)
         for name in properties.get("Components", ())
     }
-    return {name: component for name, component in found.items() if component}
+    return {name: component for name, component in described.items() if component}
 
 
 def _model(component: Record) -> str | None:

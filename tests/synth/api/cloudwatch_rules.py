@@ -80,8 +80,8 @@ def scaling(calls: Calls) -> Iterator[str]:
         for variant in configs[it.parameters["EndpointConfigName"]].parameters["ProductionVariants"]
     }
     there |= {
-        f"inference-component/{it.parameters['InferenceComponentName']}"
-        for it in calls.of("CreateInferenceComponent")
+        f"inference-component/{call.parameters['InferenceComponentName']}"
+        for call in calls.of("CreateInferenceComponent")
     }
     for call in calls.of("RegisterScalableTarget") + calls.of("PutScheduledAction"):
         it = call.parameters
@@ -91,7 +91,9 @@ def scaling(calls: Calls) -> Iterator[str]:
         if capacity.get("MinCapacity", 0) > capacity.get("MaxCapacity", float("inf")):
             yield f"{call.made_for}: at least {capacity['MinCapacity']}, at most less"
     policies = [
-        it for it in calls.of("PutScalingPolicy") if it.parameters["PolicyType"] != "StepScaling"
+        call
+        for call in calls.of("PutScalingPolicy")
+        if call.parameters["PolicyType"] != "StepScaling"
     ]
     metrics = Counter((it.parameters["ResourceId"], _metric(it.parameters)) for it in policies)
     for (resource, metric), count in metrics.items():

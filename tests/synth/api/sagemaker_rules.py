@@ -131,7 +131,7 @@ def updates(calls: Calls) -> Iterator[str]:
     for call in calls.of("UpdateEndpoint"):
         deployment = call.parameters.get("DeploymentConfig", {})
         config = configs[call.parameters["EndpointConfigName"]]
-        if all("ModelName" not in it for it in config.parameters["ProductionVariants"]):
+        if all("ModelName" not in each for each in config.parameters["ProductionVariants"]):
             if deployment:
                 yield f"{call.made_for}: a DeploymentConfig of an endpoint of components"
             continue
@@ -155,13 +155,15 @@ def components(calls: Calls) -> Iterator[str]:
     one archive. Batches are 5 to 50 % of the copies (API reference,
     InferenceComponentRollingUpdatePolicy).
     """
-    models = {it.parameters["ModelName"]: it for it in calls.of("CreateModel")}
-    configs = {it.parameters["EndpointConfigName"]: it for it in calls.of("CreateEndpointConfig")}
-    endpoints = {it.parameters["EndpointName"]: it for it in calls.of("CreateEndpoint")}
+    models = {each.parameters["ModelName"]: each for each in calls.of("CreateModel")}
+    configs = {
+        each.parameters["EndpointConfigName"]: each for each in calls.of("CreateEndpointConfig")
+    }
+    endpoints = {each.parameters["EndpointName"]: each for each in calls.of("CreateEndpoint")}
     for call in calls.of("CreateInferenceComponent"):
         endpoint = endpoints[call.parameters["EndpointName"]]
         config = configs[endpoint.parameters["EndpointConfigName"]]
-        hosts = {it["VariantName"]: it for it in config.parameters["ProductionVariants"]}
+        hosts = {each["VariantName"]: each for each in config.parameters["ProductionVariants"]}
         if "ModelName" in hosts.get(call.parameters["VariantName"], {"ModelName": ""}):
             yield f"{call.made_for}: not a variant that hosts components"
         if call.parameters["RuntimeConfig"]["CopyCount"] < 1:
@@ -171,7 +173,7 @@ def components(calls: Calls) -> Iterator[str]:
             yield f"{call.made_for}: serves no single model"
     for call in calls.of("UpdateInferenceComponent"):
         policy = call.parameters["DeploymentConfig"]["RollingUpdatePolicy"]
-        yield from (f"{call.made_for}: {it}" for it in _share(policy["MaximumBatchSize"], 5))
+        yield from (f"{call.made_for}: {each}" for each in _share(policy["MaximumBatchSize"], 5))
 
 
 SIZES = {"CANARY": ("CanarySize", 1), "LINEAR": ("LinearStepSize", 10)}

@@ -11,6 +11,7 @@ import platform_facts
 from stages import StageConfig, load_stage
 from stages.schema.alarms import NotifyConfig
 from stages.schema.capture import DataCaptureConfig
+from stages.schema.components import ComponentConfig, CopiesConfig, InstancesConfig
 from stages.schema.delivery import DeliveryConfig
 from stages.schema.endpoint import EndpointConfig, VariantConfig
 from stages.schema.scaling import ScalingConfig, ScheduleConfig
@@ -82,9 +83,12 @@ def test_a_key_that_no_stage_has_points_to_what_has_it(problems: Problems, key: 
 def test_every_key_of_the_schema_is_explained() -> None:
     for schema in (
         StageConfig,
+        ComponentConfig,
+        CopiesConfig,
         DataCaptureConfig,
         DeliveryConfig,
         EndpointConfig,
+        InstancesConfig,
         NotifyConfig,
         ScalingConfig,
         ScheduleConfig,

@@ -692,7 +692,7 @@ def test_what_is_said_fits_into_cloudformations_answer(ask: Event, account: Acco
 # Inference components
 
 ARCHIVE = "text/cpu-25.09/minilm-2.tar.gz"
-COMPONENTS = {"Components": {"prod-text-minilm": "new-model"}, "Archives": []}
+COMPONENTS: dict[str, Any] = {"Components": {"prod-text-minilm": "new-model"}, "Archives": []}
 
 
 def component(model: str, status: str = "InService", **more: str) -> dict[str, Any]:
@@ -779,7 +779,7 @@ def test_the_check_waits_while_a_component_is_updated(ask: Event, placed: Accoun
 
 
 @pytest.mark.parametrize(
-    ("described", "told"),
+    ("described", "message"),
     [
         (
             component("old-model"),
@@ -799,10 +799,10 @@ def test_the_check_waits_while_a_component_is_updated(ask: Event, placed: Accoun
     ],
 )
 def test_a_component_that_serves_something_else_fails_the_check(
-    ask: Event, placed: Account, described: dict[str, Any] | None, told: str
+    ask: Event, placed: Account, described: dict[str, Any] | None, message: str
 ) -> None:
     placed.components = {"prod-text-minilm": described} if described else {}
-    assert refusal(ask, "Check", **COMPONENTS).startswith(told)
+    assert refusal(ask, "Check", **COMPONENTS).startswith(message)
 
 
 def test_a_rollback_that_a_component_holds_up_says_how_it_goes_on(
