@@ -1,4 +1,4 @@
-"""What can go wrong while a model is built: every error says what to do about it."""
+"""Errors of a build; each says what to do about it."""
 
 
 class BuildError(Exception):

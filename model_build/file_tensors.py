@@ -1,4 +1,4 @@
-"""What a model file says of its tensors, held against config.pbtxt."""
+"""Tensors of a model file, compared with config.pbtxt."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

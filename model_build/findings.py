@@ -1,4 +1,4 @@
-"""What is wrong with a model's files, and where."""
+"""Findings: problems of a model's files, with their places."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,12 +22,12 @@ class Place:
 
 
 Problems = Iterator[tuple[Place, str]]
-"""What a rule yields: a place, and what is wrong there."""
+"""The places and messages that a rule yields."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing wrong: `rule` is the name of the rule that found it."""
+    """A problem; `rule` is the name of the rule."""
 
     rule: str
     place: Place

@@ -1,4 +1,4 @@
-"""What the builder and the linter know of one format of model files."""
+"""One format of model files, for the builder and the linter."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ class Format:
     steps: tuple[type[RecipeStep], ...] = ()
     """The values of `to:` in a recipe."""
     config_rules: tuple[Callable[[Model], Problems], ...] = ()
-    """About what people write: the model's config.pbtxt and source files."""
+    """About hand-written files: config.pbtxt and sources."""
     model_rules: tuple[Callable[[Model], Problems], ...] = ()
     """About a complete model directory."""
     file_rules: tuple[Callable[[Model, Path], Problems], ...] = ()

@@ -1,4 +1,4 @@
-"""What stands next to an archive in the bucket: what it is, and how it was proven."""
+"""The manifest beside an archive: its content, origin and gates."""
 
 import json
 from typing import Any, Self
@@ -22,7 +22,7 @@ class Tensor(BaseModel):
 
 
 class Signature(BaseModel):
-    """What a model takes and gives. `max_batch_size` 0 means that it does not batch."""
+    """Inputs and outputs of a model. `max_batch_size` 0 means that it does not batch."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -1,4 +1,4 @@
-"""What synth must know of a model before it is built."""
+"""The plan of a model: its name, digest and signature, before it is built."""
 
 from dataclasses import dataclass
 from pathlib import Path

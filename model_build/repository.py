@@ -46,9 +46,11 @@ class Model:
         has version 1 without a folder.
         """
         paths = sorted(self.directory.iterdir())
-        numbered = [it for it in paths if it.is_dir() and re.fullmatch("[1-9][0-9]*", it.name)]
-        found = [it.name for it in numbered if any(digest.files(it))]
-        return found or (["1"] if self.is_ensemble else [])
+        numbered = [
+            path for path in paths if path.is_dir() and re.fullmatch("[1-9][0-9]*", path.name)
+        ]
+        names = [path.name for path in numbered if any(digest.files(path))]
+        return names or (["1"] if self.is_ensemble else [])
 
     def inner(self, path: Path) -> str:
         """Return a path below the directory as text: `1/model.onnx`."""
@@ -140,6 +142,6 @@ class Repository:
         candidates = ensembles or list(self.models.values())
         if len(candidates) != 1:
             raise KeyError(
-                f"{self.folder} has no one entry model: {[it.name for it in candidates]}"
+                f"{self.folder} has no one entry model: {[model.name for model in candidates]}"
             )
         return candidates[0]

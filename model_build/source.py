@@ -1,4 +1,4 @@
-"""A model's folder as people wrote it."""
+"""A model's folder, before it is built."""
 
 import difflib
 from collections.abc import Iterator

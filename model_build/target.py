@@ -1,4 +1,4 @@
-"""What an archive is built for: a Triton release, its Python and, on a GPU, the GPU's compute."""
+"""The target of a build: a Triton release, its Python and the GPU's compute capability."""
 
 import re
 from collections.abc import Callable

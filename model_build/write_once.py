@@ -1,4 +1,4 @@
-"""Write an object where none stands yet: what decides who was first."""
+"""Conditional writes to S3: the first writer of a key wins."""
 
 import time
 from typing import TYPE_CHECKING

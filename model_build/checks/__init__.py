@@ -1,4 +1,4 @@
-"""What Triton on SageMaker would refuse or misread, found before an archive is made.
+"""Rules about model repositories: what Triton on SageMaker would refuse or misread.
 
 A rule is a function whose docstring says why, and whose name findings cite. It takes a `Repository`
 or one `Model`, and yields a place and a message for each thing wrong: the problem, what to write.

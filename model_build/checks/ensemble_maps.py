@@ -19,7 +19,9 @@ def ensemble_maps(repository: Repository) -> Problems:
     for model in repository.models.values():
         if model.is_ensemble:
             others = {
-                name: it.config for name, it in repository.models.items() if name != model.name
+                name: other.config
+                for name, other in repository.models.items()
+                if name != model.name
             }
             yield from _findings(model, others)
 
@@ -38,10 +40,13 @@ class _Tensor:
     def all_of(cls, config: ModelConfig, kind: str) -> dict[str, Self]:
         batch = [-1] if config.max_batch_size > 0 else []
         return {
-            it.name: cls(
-                it.data_type, [*it.dims], [*batch, *it.dims], getattr(it, "optional", False)
+            tensor.name: cls(
+                tensor.data_type,
+                [*tensor.dims],
+                [*batch, *tensor.dims],
+                getattr(tensor, "optional", False),
             )
-            for it in getattr(config, kind)
+            for tensor in getattr(config, kind)
         }
 
 
@@ -92,10 +97,10 @@ def _findings(ensemble: Model, models: dict[str, ModelConfig]) -> Problems:
             for wrong in _mismatch("the ensemble's output", name, made[name], output):
                 yield place, wrong
     used = {tensor for _, step in known for tensor in step.input_map.values()}
-    given = {tensor.name for tensor in config.output}
+    returned = {tensor.name for tensor in config.output}
     for index, step in known:
         for output, tensor in sorted(step.output_map.items()):
-            if tensor in made and tensor not in used | given:
+            if tensor in made and tensor not in used | returned:
                 yield (
                     ensemble.at(*STEP, index, "output_map", output),
                     f'tensor "{tensor}" is used by nothing: remove it from the map',

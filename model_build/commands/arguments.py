@@ -1,4 +1,4 @@
-"""What the parsers of commands have in common: arguments that several take, and how they end."""
+"""Arguments that several commands share."""
 
 import argparse
 from collections.abc import Callable
@@ -82,7 +82,11 @@ def model(written: str) -> ModelSource:
         return ModelSource(path)
     beside = MODELS if path.name == written and not path.exists() else path.parent
     try:
-        if inside := [str(path / it.name) for it in all_models(path)] if path.is_dir() else []:
+        if (
+            inside := [str(path / source.name) for source in all_models(path)]
+            if path.is_dir()
+            else []
+        ):
             raise argparse.ArgumentTypeError(
                 f"{path} is not a model; models in it: {', '.join(inside)}"
             )

@@ -1,4 +1,4 @@
-"""`inspect`: what an archive holds."""
+"""`inspect`: the content of an archive."""
 
 import argparse
 import gzip
@@ -103,7 +103,9 @@ def _lines(data: dict[str, Any]) -> list[str]:
     for name, model in data["models"].items():
         lines.append(f"  {name} ({model['backend']}), batches up to {model['max_batch_size']}")
         for kind in ("inputs", "outputs"):
-            tensors = (f"{it['name']} {it['datatype']} {it['shape']}" for it in model[kind])
+            tensors = (
+                f"{tensor['name']} {tensor['datatype']} {tensor['shape']}" for tensor in model[kind]
+            )
             lines.append(f"    {kind}: {', '.join(tensors)}")
         if packages := model["packages"]:
             versions = (f"{name} {version}" for name, version in packages.items())

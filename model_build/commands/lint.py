@@ -46,13 +46,13 @@ def run(options: argparse.Namespace) -> Outcome:
         text="\n".join([*map(str, findings), summary]),
         data=[
             {
-                "rule": it.rule,
-                "path": str(it.place.path),
-                "line": it.place.line,
-                "column": it.place.column,
-                "message": it.message,
+                "rule": finding.rule,
+                "path": str(finding.place.path),
+                "line": finding.place.line,
+                "column": finding.place.column,
+                "message": finding.message,
             }
-            for it in findings
+            for finding in findings
         ],
         failed=bool(findings),
     )
@@ -67,7 +67,7 @@ def _folders(path: Path) -> list[Path]:
 def _lint(folder: Path) -> list[Finding]:
     try:
         alternatives = ModelSource(folder).recipe.alternatives
-        found = [
+        findings = [
             finding
             for alternative in (None, *alternatives)
             for finding in checks.lint(ModelSource(folder, alternative))
@@ -78,9 +78,9 @@ def _lint(folder: Path) -> list[Finding]:
         return [
             Finding(
                 "recipe_schema",
-                Place(it.path, it.line),
-                f"{it.key}: {it.message}" if it.key else it.message,
+                Place(problem.path, problem.line),
+                f"{problem.key}: {problem.message}" if problem.key else problem.message,
             )
-            for it in error.problems
+            for problem in error.problems
         ]
-    return list(dict.fromkeys(found))  # alternatives share most files
+    return list(dict.fromkeys(findings))  # alternatives share most files

@@ -22,10 +22,10 @@ def add_to(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> Outcome:
     """List every model of a folder."""
-    found = []
+    models = []
     for model in all_models(options.models):
         plan = plan_model(model)
-        found.append(
+        models.append(
             {
                 "model": plan.name,
                 "version": plan.version,
@@ -33,5 +33,5 @@ def run(options: argparse.Namespace) -> Outcome:
                 "signature": plan.signature.model_dump(),
             }
         )
-    lines = [f"{it['model']:20} {it['version']}  {it['description']}" for it in found]
-    return Outcome(text="\n".join(lines), data=found)
+    lines = [f"{model['model']:20} {model['version']}  {model['description']}" for model in models]
+    return Outcome(text="\n".join(lines), data=models)

@@ -1,4 +1,4 @@
-"""What a command has to say, and how it ends."""
+"""The outcome of a command: its output and its exit code."""
 
 import argparse
 import json

@@ -10,7 +10,7 @@ from model_build.commands.arguments import Commands, add_endpoint, add_model, co
 from model_build.commands.outcome import Outcome
 from model_build.commands.stage_events import record, refuse_during_delivery, served_prefixes
 from model_build.errors import BuildError
-from model_build.plan import plan_model
+from model_build.plan import ModelPlan, plan_model
 from model_build.progress import Printer
 from model_build.publishing.bucket import is_published, publish
 from model_build.publishing.catalog import Catalog
@@ -67,13 +67,7 @@ def run(options: argparse.Namespace) -> Outcome:
             "Nothing was made current: publish again"
         )
     refuse_during_delivery(options)  # again: a build takes minutes
-    entry = {
-        "model": plan.name,
-        "version": plan.version,
-        "endpoint": endpoint_name,
-        "target_model": archive,
-        "signature": plan.signature.model_dump(),
-    }
+    entry = _entry(plan, endpoint_name, archive)
     data = {"model": plan.name, "version": plan.version}
     catalog = Catalog(boto3.client("ssm"), options.stage, options.endpoint)
     if catalog.entries().get(plan.name) == entry:
@@ -81,3 +75,14 @@ def run(options: argparse.Namespace) -> Outcome:
     catalog.flip(entry, "published")
     record(options, "publish", {plan.name: plan.version}, prefixes[0].bucket)
     return Outcome(text=f"{plan.name} is now {plan.version}", data=data)
+
+
+def _entry(plan: ModelPlan, endpoint_name: str, target_model: str) -> dict[str, object]:
+    """Return the entry of the catalog, as a deploy writes it."""
+    return {
+        "model": plan.name,
+        "version": plan.version,
+        "endpoint": endpoint_name,
+        "target_model": target_model,
+        "signature": plan.signature.model_dump(),
+    }

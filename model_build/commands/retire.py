@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> Outcome:
 def _delete(s3: "S3Client", bucket: str, archives: list[str]) -> list[str]:
     """Delete what is theirs alone, then manifests, then archives: it can be repeated."""
     there = {part for key in archives for part in _parts(s3, bucket, key)}
-    manifests = [it for it in map(manifest_key, archives) if it in there]
+    manifests = [key for key in map(manifest_key, archives) if key in there]
     deleted = delete_unused(s3, bucket, manifests)
     for key in archives:
         for part in (manifest_key(key), key):  # without its manifest, an archive is none
@@ -80,5 +80,5 @@ def _delete(s3: "S3Client", bucket: str, archives: list[str]) -> list[str]:
 
 
 def _parts(s3: "S3Client", bucket: str, archive: str) -> list[str]:
-    found = s3.list_objects_v2(Bucket=bucket, Prefix=archive.removesuffix(SUFFIX))
-    return [it["Key"] for it in found.get("Contents", ())]
+    listed = s3.list_objects_v2(Bucket=bucket, Prefix=archive.removesuffix(SUFFIX))
+    return [entry["Key"] for entry in listed.get("Contents", ())]

@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> Outcome:
     prefixes = served_prefixes(earlier.entry["endpoint"])
     _require_archives(earlier.entry, prefixes)
     # A version that was rolled back from is ahead, and may be rolled back from again.
-    behind = earlier.version in {it.version for it in line}
+    behind = earlier.version in {past.version for past in line}
     catalog.flip(earlier.entry, "rolled back" if behind else "published")
     record(options, "rollback", {options.model: earlier.version}, prefixes[0].bucket)
     return Outcome(
@@ -69,22 +69,22 @@ def _unchanged(current: Past, text: str) -> Outcome:
     return Outcome(text=text, data={"model": current.entry["model"], "version": current.version})
 
 
-def _earlier(history: Sequence[Past], wanted: str | None) -> Past:
+def _earlier(history: Sequence[Past], version: str | None) -> Past:
     """Return what is wanted, by default what the current version followed."""
     *before, current = lineage(history)
-    found = before if wanted is None else [it for it in history if it.version == wanted]
-    if not found:
-        missing = f"version {wanted}" if wanted else f"version before {current.version}"
+    earlier = before if version is None else [past for past in history if past.version == version]
+    if not earlier:
+        missing = f"version {version}" if version else f"version before {current.version}"
         raise BuildError(
             f"{current.entry['model']} has no {missing} in the catalog's history; --to takes: "
             f"{_listed(history)}"
         )
-    return found[-1]
+    return earlier[-1]
 
 
 def _listed(history: Sequence[Past]) -> str:
     """Return the versions but the current one, the latest first, each once."""
-    latest = dict.fromkeys(it.version for it in reversed(history))
+    latest = dict.fromkeys(past.version for past in reversed(history))
     return ", ".join(list(latest)[1:]) or "none"
 
 

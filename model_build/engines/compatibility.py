@@ -1,4 +1,4 @@
-"""Which GPUs an engine can be compiled for on the GPU of a builder."""
+"""Hardware compatibility: the GPUs that a builder's GPU can compile engines for."""
 
 from typing import Literal
 
@@ -33,7 +33,7 @@ def compatibility_level(
             "ONNX or TorchScript, which need no engine"
         )
     if _lacks_levels(release):
-        first = oldest_release(lambda it: not _lacks_levels(it))
+        first = oldest_release(lambda release: not _lacks_levels(release))
         assert first is not None
         raise BuildError(
             f"an engine for compute capability {served} cannot be compiled on a builder with "
@@ -50,5 +50,9 @@ def _lacks_levels(release: Release) -> bool:
     That 23.05, after the last that is older, has 8.6.1 is in public files that are built upon
     nvcr.io/nvidia/tensorrt:23.05-py3 (jolibrain/deepdetect).
     """
-    older = (it.name for it in releases() if it.tensorrt and Version(it.tensorrt) < SINCE)
+    older = (
+        release.name
+        for release in releases()
+        if release.tensorrt and Version(release.tensorrt) < SINCE
+    )
     return release.name <= max(older)

@@ -71,7 +71,7 @@ class EngineJob:
 
     def files(self) -> dict[str, str]:
         """Return the files beside job.json: name -> SHA-256."""
-        tensors = {it.file: it.sha256 for case in self.job.cases for it in case}
+        tensors = {tensor.file: tensor.sha256 for case in self.job.cases for tensor in case}
         return {step.ONNX: self.job.onnx_sha256, **tensors}
 
 

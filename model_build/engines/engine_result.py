@@ -27,10 +27,10 @@ class EngineResult:
             result = step.read(folder, job=job.digest)
         except StepError as error:
             raise BuildError(str(error)) from None
-        given = [[it.name for it in case] for case in result.outputs]
-        if given != [job.job.outputs] * len(job.job.cases):
+        outputs = [[tensor.name for tensor in case] for case in result.outputs]
+        if outputs != [job.job.outputs] * len(job.job.cases):
             raise BuildError(
-                f"{folder / step.FILE} has the outputs {given}, the job asks for "
+                f"{folder / step.FILE} has the outputs {outputs}, the job asks for "
                 f"{job.job.outputs} in each of {len(job.job.cases)} cases"
             )
         for tensor in (tensor for case in result.outputs for tensor in case):
@@ -51,10 +51,10 @@ class EngineResult:
         """Return what the engine gave for each case of the job."""
         return [
             {
-                it.name: np.frombuffer((self.folder / it.file).read_bytes(), it.datatype).reshape(
-                    it.shape
-                )
-                for it in case
+                tensor.name: np.frombuffer(
+                    (self.folder / tensor.file).read_bytes(), tensor.datatype
+                ).reshape(tensor.shape)
+                for tensor in case
             }
             for case in self.result.outputs
         ]

@@ -1,4 +1,4 @@
-"""Why a GPU build of CodeBuild has failed."""
+"""Errors of GPU builds in CodeBuild."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -29,7 +29,7 @@ CLAIM = re.compile(r"([0-9]{4,9})\.json")
 def keys_below(s3: "S3Client", bucket: str, prefix: str) -> list[str]:
     """Return all keys that begin with `prefix`."""
     pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
-    return [it["Key"] for page in pages for it in page.get("Contents", ())]
+    return [entry["Key"] for page in pages for entry in page.get("Contents", ())]
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ Report = TypeVar("Report")
 
 
 class GpuRunner(Protocol):
-    """Who runs engine jobs: it has a GPU, and the TensorRT of the job's release."""
+    """A machine with a GPU and the TensorRT of the job's release, which runs engine jobs."""
 
     def compute_capability(self) -> ComputeCapability:
         """Return the GPU's. Raises `BuildError` where there is no GPU."""
@@ -57,15 +57,15 @@ class Engines:
         wrong; one that was accepted before is judged too, by this build's own gate. Raises
         `BuildError`.
         """
-        found = scratch / "accepted"
-        if self.accepted.fetch(job.digest, to=found):
+        kept = scratch / "accepted"
+        if self.accepted.fetch(job.digest, to=kept):
             progress(f"the engine is there already: job {job.digest[:12]}")
-            result = EngineResult.read(found, job)
+            result = EngineResult.read(kept, job)
             return result, judge(result)
         self.gpu.run(job, to=scratch / "raw", progress=progress)
         result = EngineResult.read(scratch / "raw", job)
         report = judge(result)
-        if not self.accepted.accept(result) and self.accepted.fetch(job.digest, to=found):
-            result = EngineResult.read(found, job)  # the same for all who asked at once
+        if not self.accepted.accept(result) and self.accepted.fetch(job.digest, to=kept):
+            result = EngineResult.read(kept, job)  # the same for all who asked at once
             report = judge(result)
         return result, report

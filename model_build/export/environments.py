@@ -44,8 +44,8 @@ def run_in(
         check=False,
     )
     if finished.returncode:
-        said = "\n".join(finished.stderr.strip().splitlines()[-_LINES:])
-        raise BuildError(f"{order['source']} failed with the packages of {requirements}:\n{said}")
+        errors = "\n".join(finished.stderr.strip().splitlines()[-_LINES:])
+        raise BuildError(f"{order['source']} failed with the packages of {requirements}:\n{errors}")
 
 
 def _installed(requirements: Path, *, progress: Progress, cache: Path) -> Path:

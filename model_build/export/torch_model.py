@@ -1,4 +1,4 @@
-"""What an export function in `models/` hands to the builder.
+"""The model that an export function in `models/` returns to the builder.
 
 In a recipe's environment this file is all that there is of `model_build`: it needs the standard
 library alone.

@@ -91,8 +91,8 @@ def _tensorrt() -> Any:
 
 def _refuse_another_machine(job: jobs.Job, driver: Driver, trt: Any) -> None:
     """Stop unless TensorRT and GPU are the job's: plans load in no other version."""
-    found, wanted = (it.split(".") for it in (trt.__version__, job.tensorrt))
-    if found[: len(wanted)] != wanted:
+    installed, required = (version.split(".") for version in (trt.__version__, job.tensorrt))
+    if installed[: len(required)] != required:
         raise StepError(
             f"this machine has TensorRT {trt.__version__}, the job is for {job.tensorrt}, which "
             "would refuse its plan. If the Triton image of the release has this one (NVIDIA's "

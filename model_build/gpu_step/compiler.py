@@ -53,11 +53,11 @@ def load(trt: Any, runtime: Any, plan: bytes, *, level: str, log: TensorRtLog) -
     if engine is None:
         raise StepError(f"TensorRT cannot load the engine that it has just made{log.why()}")
     if level == AMPERE_PLUS:
-        found = engine.hardware_compatibility_level
-        if found != trt.HardwareCompatibilityLevel.AMPERE_PLUS:
+        engine_level = engine.hardware_compatibility_level
+        if engine_level != trt.HardwareCompatibilityLevel.AMPERE_PLUS:
             raise StepError(
-                f"the engine has the hardware compatibility level {found}, AMPERE_PLUS was asked "
-                "for: it would not run on the endpoint's GPU"
+                f"the engine has the hardware compatibility level {engine_level}, AMPERE_PLUS was "
+                "asked for: it would not run on the endpoint's GPU"
             )
     return engine
 

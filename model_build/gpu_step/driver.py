@@ -123,18 +123,18 @@ def _refuse_older_than_the_image(cuda: str, version: str) -> None:
     Within one, a driver runs newer minor versions (CUDA documentation, minor version
     compatibility). Where the image's forward-compatibility library is in use, `cuda` is its.
     """
-    wanted = image_cuda()
-    if wanted and int(cuda.split(".")[0]) < int(wanted.split(".")[0]):
+    image = image_cuda()
+    if image and int(cuda.split(".")[0]) < int(image.split(".")[0]):
         raise StepError(
             f"the NVIDIA driver {version or 'of this machine'} supports CUDA {cuda}, this image "
-            f"has CUDA {wanted}: the machine's driver is too old for the image of this Triton "
+            f"has CUDA {image}: the machine's driver is too old for the image of this Triton "
             "release. Choose an older release in the stage, or a machine with a newer driver"
         )
 
 
 def _driver_version() -> str:
     try:
-        found = re.search(r"\b[0-9]{3}\.[0-9.]+\b", PROC.read_text(encoding="utf-8"))
+        match = re.search(r"\b[0-9]{3}\.[0-9.]+\b", PROC.read_text(encoding="utf-8"))
     except OSError:
         return ""
-    return found.group() if found else ""
+    return match.group() if match else ""

@@ -1,4 +1,4 @@
-"""What ends the GPU step: every error says what was found and what to do about it."""
+"""The error that ends the GPU step, with its cause and what to do."""
 
 
 class StepError(Exception):

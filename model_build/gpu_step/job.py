@@ -1,4 +1,4 @@
-"""An engine job: what TensorRT shall compile, and the inputs on which the engine is then run."""
+"""An engine job: an ONNX file to compile, and inputs to run the engine on."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ def read(folder: Path) -> Job:
     path = folder / FILE
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        found = content.pop("format")
-        if found != FORMAT:
-            raise StepError(f"{path} has format {found}, this step reads {FORMAT}: deploy again")
+        format_ = content.pop("format")
+        if format_ != FORMAT:
+            raise StepError(f"{path} has format {format_}, this step reads {FORMAT}: deploy again")
         cases = [[read_tensor(tensor) for tensor in case] for case in content.pop("cases")]
         job = Job(cases=cases, **content)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

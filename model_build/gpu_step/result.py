@@ -1,4 +1,4 @@
-"""What the GPU step leaves: the plan, what the engine answered, and on what it was compiled."""
+"""The result of the GPU step: the plan, the engine's outputs, and the machine."""
 
 from __future__ import annotations
 

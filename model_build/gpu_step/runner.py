@@ -82,14 +82,14 @@ class EngineRunner:
                         f"TensorRT refuses optimization profile {index}{self._log.why()}"
                     )
                 return
-        raise StepError(f"no optimization profile has shapes {[it.shape for it in case]}")
+        raise StepError(f"no optimization profile has shapes {[tensor.shape for tensor in case]}")
 
     def _give(self, tensor: Tensor, content: bytes, held: list[int]) -> None:
-        wanted = self._datatype(tensor.name)
-        if wanted != tensor.datatype:
+        datatype = self._datatype(tensor.name)
+        if datatype != tensor.datatype:
             raise StepError(
-                f'the engine takes "{tensor.name}" as {wanted}, the model gives {tensor.datatype}: '
-                f"export it with {wanted} inputs"
+                f'the engine takes "{tensor.name}" as {datatype}, the model gives '
+                f"{tensor.datatype}: export it with {datatype} inputs"
             )
         address = self._driver.allocate(len(content))
         held.append(address)
@@ -129,10 +129,10 @@ class EngineRunner:
                 f'the tensor "{name}" decides a shape: export the model so that shapes follow from '
                 "those of its inputs"
             )
-        found = self._engine.get_tensor_dtype(name)
-        if found not in self._datatypes:
-            raise StepError(f'the tensor "{name}" is {found}, which no gate can compare')
-        return self._datatypes[found]
+        datatype = self._engine.get_tensor_dtype(name)
+        if datatype not in self._datatypes:
+            raise StepError(f'the tensor "{name}" is {datatype}, which no gate can compare')
+        return self._datatypes[datatype]
 
 
 def _require(accepted: bool, name: str) -> None:

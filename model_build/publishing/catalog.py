@@ -50,7 +50,10 @@ class Catalog:
         """Return what every model's parameter says; a value that is not an entry is left out."""
         pages = self.ssm.get_paginator("get_parameters_by_path").paginate(Path=self.path)
         parameters = [parameter for page in pages for parameter in page["Parameters"]]
-        entries = {it["Name"].rpartition("/")[2]: _entry(it["Value"]) for it in parameters}
+        entries = {
+            parameter["Name"].rpartition("/")[2]: _entry(parameter["Value"])
+            for parameter in parameters
+        }
         return {model: entry for model, entry in entries.items() if entry}
 
     def history(self, model: str) -> list[Past]:
@@ -60,7 +63,8 @@ class Catalog:
         """
         pages = self.ssm.get_paginator("get_parameter_history").paginate(Name=self._name(model))
         values = sorted(
-            (it for page in pages for it in page["Parameters"]), key=lambda it: it["Version"]
+            (value for page in pages for value in page["Parameters"]),
+            key=lambda value: value["Version"],
         )
         pasts = []
         for value in values:
@@ -113,7 +117,7 @@ def lineage(history: Sequence[Past]) -> list[Past]:
     """
     line: list[Past] = []
     for past in history:
-        same = [number for number, it in enumerate(line) if it.version == past.version]
+        same = [number for number, earlier in enumerate(line) if earlier.version == past.version]
         if same and (past.way != "published" or same[-1] == len(line) - 1):
             del line[same[-1] :]
         line.append(past)

@@ -1,4 +1,4 @@
-"""Who compiles the engines of the archives in a model bucket."""
+"""The GPU that compiles the engines of a model bucket."""
 
 import json
 from collections.abc import Mapping
@@ -89,7 +89,9 @@ def _outputs(stage: str) -> dict[str, str]:
     """Return the outputs of a stage's models stack. Raises `BuildError` without a GPU project."""
     cloudformation = boto3.client("cloudformation")
     stacks = cloudformation.describe_stacks(StackName=f"{stage}-models")["Stacks"]
-    outputs = {it["OutputKey"]: it["OutputValue"] for it in stacks[0].get("Outputs", ())}
+    outputs = {
+        output["OutputKey"]: output["OutputValue"] for output in stacks[0].get("Outputs", ())
+    }
     if GPU_PROJECT not in outputs:
         raise BuildError(
             f"the stack {stage}-models has no output {GPU_PROJECT}: it is older than this "

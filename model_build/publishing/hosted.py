@@ -1,4 +1,4 @@
-"""What a deployed endpoint hosts, read from SageMaker."""
+"""The archive prefixes of a deployed endpoint, read from SageMaker."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
@@ -28,8 +28,8 @@ Endpoint").
 """
 
 
-class Place(TypedDict):
-    """Where an object is."""
+class ObjectPlace(TypedDict):
+    """The bucket and the key of an object."""
 
     bucket: str
     key: str
@@ -37,13 +37,13 @@ class Place(TypedDict):
 
 @dataclass(frozen=True)
 class ArchivePrefix:
-    """Where a multi-model endpoint finds archives, and what they are built for."""
+    """A prefix that a multi-model endpoint loads archives from, and their target."""
 
     bucket: str
     prefix: str
     target: BuildTarget
 
-    def place(self, archive: str) -> Place:
+    def place(self, archive: str) -> ObjectPlace:
         """Return bucket and key of an archive below the prefix."""
         return {"bucket": self.bucket, "key": self.prefix + archive}
 
@@ -68,7 +68,7 @@ def archive_prefixes(
         ) from None
     _refuse_updates(endpoint, _stack_status(cloudformation, endpoint_name))
     config = sagemaker.describe_endpoint_config(EndpointConfigName=endpoint["EndpointConfigName"])
-    found = {}
+    prefixes = {}
     for variant in config["ProductionVariants"]:
         container = sagemaker.describe_model(ModelName=variant["ModelName"])["PrimaryContainer"]
         if container.get("Mode") != "MultiModel":
@@ -77,8 +77,8 @@ def archive_prefixes(
                 "deploy"
             )
         prefix = _parse(container["ModelDataUrl"])
-        found[prefix] = prefix
-    return list(found)
+        prefixes[prefix] = prefix
+    return list(prefixes)
 
 
 def _refuse_updates(endpoint: "DescribeEndpointOutputTypeDef", stack: str) -> None:

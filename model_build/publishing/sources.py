@@ -1,4 +1,4 @@
-"""What archives were made from, kept beside them: a bucket's archives can be built again from it.
+"""Sources of archives, kept in the bucket: archives can be built again from them.
 
     sources/<digest>.zip    the files of a model's folder that its digest counts
 

@@ -77,9 +77,7 @@ def test_clients_publishers_and_deliveries_look_where_a_deploy_writes(
 
 def test_publish_writes_the_entry_that_a_deploy_writes(entry: dict[str, Any]) -> None:
     plan = model_build.plan_model(model_build.find_model(MODELS, "minilm"))
-    assert json.loads(entry["Value"]) == publish._entry(
-        plan, "minilm", "prod-text", plan.target_model
-    )
+    assert json.loads(entry["Value"]) == publish._entry(plan, "prod-text", plan.target_model)
 
 
 @pytest.mark.parametrize(

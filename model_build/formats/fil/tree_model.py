@@ -1,4 +1,4 @@
-"""What a file of the FIL backend says of itself."""
+"""The number of features and the writer of a tree model's file."""
 
 import json
 import re

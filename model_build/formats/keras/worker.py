@@ -26,7 +26,7 @@ from tensorflow.python.framework.convert_to_constants import convert_variables_t
 def main(order: dict[str, Any]) -> None:
     keras.utils.set_random_seed(order["seed"])
     model = load(order["source"])(order["weights"] and Path(order["weights"]))
-    names = ([it.name for it in model.inputs], list(model.output_names))
+    names = ([tensor.name for tensor in model.inputs], list(model.output_names))
     graph = freeze(model, *names)
     if order["onnx"]:
         write_onnx(graph, *names, opset=order["opset"], to=order["to"])
@@ -50,15 +50,17 @@ def load(source: str) -> Callable[[Path | None], Any]:
 def freeze(model: Any, inputs: list[str], outputs: list[str]) -> Any:
     """Return the model as one graph without variables, its tensors called as Keras calls them."""
 
-    def call(*given: Any) -> list[Any]:
+    def call(*arrays: Any) -> list[Any]:
         answers = tf.nest.flatten(
-            model(list(given) if len(given) > 1 else given[0], training=False)
+            model(list(arrays) if len(arrays) > 1 else arrays[0], training=False)
         )
-        return [tf.identity(it, name=name) for it, name in zip(answers, outputs, strict=True)]
+        return [
+            tf.identity(tensor, name=name) for tensor, name in zip(answers, outputs, strict=True)
+        ]
 
     specs = [
-        tf.TensorSpec(it.shape, it.dtype, name=name)
-        for it, name in zip(model.inputs, inputs, strict=True)
+        tf.TensorSpec(tensor.shape, tensor.dtype, name=name)
+        for tensor, name in zip(model.inputs, inputs, strict=True)
     ]
     concrete = tf.function(call).get_concrete_function(*specs)
     graph = convert_variables_to_constants_v2(concrete).graph.as_graph_def()
@@ -102,16 +104,19 @@ def write_answers(
     shapes = json.dumps([{"batch": batch} for batch in batches])
     arrays: dict[str, np.ndarray[Any, Any]] = {"shapes": np.array(shapes)}
     for case, batch in enumerate(batches):
-        given = [
-            random.uniform(-1, 1, (batch, *it.shape[1:])).astype(it.dtype) for it in model.inputs
+        sample = [
+            random.uniform(-1, 1, (batch, *tensor.shape[1:])).astype(tensor.dtype)
+            for tensor in model.inputs
         ]
-        arrays |= {f"{case}/input/{name}": it for name, it in zip(inputs, given, strict=True)}
-        answers = tf.nest.flatten(model(given if len(given) > 1 else given[0], training=False))
-        for name, it in zip(outputs, answers, strict=True):
-            arrays[f"{case}/origin/{name}"] = it.numpy()
+        arrays |= {
+            f"{case}/input/{name}": array for name, array in zip(inputs, sample, strict=True)
+        }
+        answers = tf.nest.flatten(model(sample if len(sample) > 1 else sample[0], training=False))
+        for name, array in zip(outputs, answers, strict=True):
+            arrays[f"{case}/origin/{name}"] = array.numpy()
         if frozen:
-            for name, it in zip(outputs, frozen(*map(tf.constant, given)), strict=True):
-                arrays[f"{case}/converted/{name}"] = it.numpy()
+            for name, array in zip(outputs, frozen(*map(tf.constant, sample)), strict=True):
+                arrays[f"{case}/converted/{name}"] = array.numpy()
     np.savez(to, **arrays)
 
 

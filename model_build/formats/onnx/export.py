@@ -72,7 +72,7 @@ def _module_answers(model: TorchModel, shapes: list[dict[str, int]]) -> Iterator
         with torch.inference_mode():
             outputs = model.module(*(inputs[name] for name in model.inputs))
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-        yield {name: it.numpy() for name, it in zip(model.outputs, outputs, strict=True)}
+        yield {name: tensor.numpy() for name, tensor in zip(model.outputs, outputs, strict=True)}
 
 
 def _write(model: TorchModel, *, opset: int, to: Path) -> None:

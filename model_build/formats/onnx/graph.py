@@ -1,4 +1,4 @@
-"""What an ONNX file takes and gives."""
+"""Inputs, outputs and versions of an ONNX file."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,14 +41,18 @@ def read_graph(path: Path) -> Graph | None:
         model = onnx.load(path, format="protobuf", load_external_data=False)
     except DecodeError:
         return None
-    opsets = [it.version for it in model.opset_import if it.domain in ("", "ai.onnx")]
+    opsets = [opset.version for opset in model.opset_import if opset.domain in ("", "ai.onnx")]
     tensors = [*model.graph.input, *model.graph.output]
-    if not opsets or not model.graph.output or any(isinstance(it.name, bytes) for it in tensors):
+    if (
+        not opsets
+        or not model.graph.output
+        or any(isinstance(tensor.name, bytes) for tensor in tensors)
+    ):
         return None  # protobuf gives names that are no UTF-8 as bytes
-    constants = {it.name for it in model.graph.initializer}
+    constants = {constant.name for constant in model.graph.initializer}
     return Graph(
-        inputs=[_tensor(it) for it in model.graph.input if it.name not in constants],
-        outputs=[_tensor(it) for it in model.graph.output],
+        inputs=[_tensor(tensor) for tensor in model.graph.input if tensor.name not in constants],
+        outputs=[_tensor(tensor) for tensor in model.graph.output],
         opset=max(opsets),
         ir=model.ir_version,
     )

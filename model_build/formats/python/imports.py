@@ -1,4 +1,4 @@
-"""What the Python files of a model import, and what of that is there to be imported."""
+"""Imports of a model's Python files that the archive or the image must have."""
 
 import ast
 import sys
@@ -22,7 +22,7 @@ PROMISED = frozenset(
         "c_python_backend_utils",
     }
 )
-"""What every release's image has for every model. Some have more beside it, for their own use."""
+"""Modules that every release's image has for models."""
 
 
 class Import(NamedTuple):
@@ -63,9 +63,9 @@ def _imports(node: ast.AST) -> Iterator[Import]:
 
 
 def _forgiven(handlers: list[ast.ExceptHandler]) -> bool:
-    caught = [ast.unparse(it.type) if it.type else "Exception" for it in handlers]
-    wanted = ("ImportError", "ModuleNotFoundError", "Exception")
-    return any(name in text for text in caught for name in wanted)
+    caught = [ast.unparse(handler.type) if handler.type else "Exception" for handler in handlers]
+    forgiving = ("ImportError", "ModuleNotFoundError", "Exception")
+    return any(name in text for text in caught for name in forgiving)
 
 
 def python_imports(model: Model) -> Problems:
@@ -98,9 +98,11 @@ def _unmet(directory: Path) -> Iterator[tuple[Path, Import]]:
     A module counts wherever in the directory it is: a model may extend `sys.path` itself. What one
     file imports twice is told once.
     """
-    files = [it for it in sorted(directory.rglob("*.py")) if PACKAGES not in it.parts]
-    here = {it.name.partition(".")[0] for it in directory.rglob("*") if PACKAGES not in it.parts}
-    packed = {it.name.partition(".")[0] for it in directory.glob(f"*/{PACKAGES}/*")}
+    files = [path for path in sorted(directory.rglob("*.py")) if PACKAGES not in path.parts]
+    here = {
+        path.name.partition(".")[0] for path in directory.rglob("*") if PACKAGES not in path.parts
+    }
+    packed = {path.name.partition(".")[0] for path in directory.glob(f"*/{PACKAGES}/*")}
     for file in files:
         known = PROMISED | here | packed
         for imported in imports(file.read_bytes()) if file.is_file() else ():

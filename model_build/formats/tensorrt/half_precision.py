@@ -38,7 +38,7 @@ def _end_outputs(graph: Any) -> None:
     import onnx
 
     read = {name for node in graph.node for name in node.input}
-    for output in [it.name for it in graph.output if it.name in read]:
+    for output in [tensor.name for tensor in graph.output if tensor.name in read]:
         inner = f"{output}/inner"
         for node in graph.node:
             for names in (node.input, node.output):

@@ -13,7 +13,7 @@ def profile_problems(model: Model, engine: Engine) -> Iterator[str]:
     than its configuration, and a request outside all profiles fails.
     """
     batch = [-1] if model.config.max_batch_size else []
-    shapes = {it.name: [*batch, *it.dims] for it in model.config.input}
+    shapes = {tensor.name: [*batch, *tensor.dims] for tensor in model.config.input}
     for profile in engine.profiles:
         if profile.keys() != shapes.keys():
             yield f"a profile has {', '.join(profile)}: write the inputs {', '.join(shapes)}"
@@ -29,7 +29,7 @@ def profile_problems(model: Model, engine: Engine) -> Iterator[str]:
         return
     for limit, word in ((model.config.max_batch_size, "largest"), (1, "smallest")):
         reached = any(
-            all(it.min[0] <= limit <= it.max[0] for it in profile.values())
+            all(shape.min[0] <= limit <= shape.max[0] for shape in profile.values())
             for profile in engine.profiles
         )
         if not reached:

@@ -89,8 +89,8 @@ def write_answers(model: Any, order: dict[str, Any]) -> None:
             with torch.inference_mode():
                 answers = run(*(inputs[name] for name in model.inputs))
             answers = answers if isinstance(answers, tuple) else (answers,)
-            for name, it in zip(model.outputs, answers, strict=True):
-                arrays[f"{case}/{form}/{name}"] = it.numpy()
+            for name, tensor in zip(model.outputs, answers, strict=True):
+                arrays[f"{case}/{form}/{name}"] = tensor.numpy()
     np.savez(order["answers"], **arrays)
 
 

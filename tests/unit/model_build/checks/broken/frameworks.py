@@ -78,8 +78,6 @@ CASES = [
             "ensemble [bls_calls]",
         ],
     ),
-    # python_parameters
-    # pytorch_parameters
     # onnx_tensors
     Case(
         "an ONNX file is a pointer to one",

@@ -191,7 +191,6 @@ CASES = [
             "twice/0: is not a version for Triton: call the folder 1 [version_folders]",
         ],
     ),
-    # version_policies
     # version_files
     Case(
         "there is no version",
@@ -233,5 +232,4 @@ CASES = [
             "twice/1/twice.py: is missing: the python backend opens it [version_files]",
         ],
     ),
-    # label_files
 ]

@@ -50,9 +50,6 @@ CASES = [
             "[batch_sizes]",
         ],
     ),
-    # queue_policies
-    # sequence_batching
-    # response_cache
     # instance_groups
     Case(
         "GPUs are pinned, in the first group and in the third",
@@ -94,7 +91,6 @@ CASES = [
             "both/config.pbtxt:2:1: ensembles run nothing themselves: remove it [instance_groups]",
         ],
     ),
-    # execution_accelerators
     # model_warmups
     Case(
         "a warm-up is for another input",
