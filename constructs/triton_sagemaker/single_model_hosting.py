@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from platform_facts import InstanceType
-from triton_sagemaker.hosting_mode import HostingMode
+from triton_sagemaker.hosting_mode import ModelSource
 from triton_sagemaker.problems import Problem
 from triton_sagemaker.server_options import ServerOptions
 
 
 @dataclass(frozen=True, kw_only=True)
-class SingleModelHosting(HostingMode):
+class SingleModelHosting(ModelSource):
     """One archive, loaded when an instance starts.
 
     `key` is the archive's. `default_model` is the directory in it that is served: the ensemble of
@@ -19,6 +19,7 @@ class SingleModelHosting(HostingMode):
     NAME; with several directories and none named, the container ends at once).
     """
 
+    name = "single-model"
     default_ping_mode = "ready"
     many_models = False
 

@@ -62,23 +62,24 @@ def read(assembly: CloudAssembly) -> tuple[Templates, TimeBudget]:
     return templates_of(assembly), budget
 
 
-def resources(templates: Templates, kind: str) -> list[dict[str, Any]]:
+def resources(templates: Templates, kind: str, *, least: int = 1) -> list[dict[str, Any]]:
     found = [
         it["Properties"]
         for template in templates.values()
         for it in template["Resources"].values()
         if it["Type"] == kind
     ]
-    assert found
+    assert len(found) >= least
     return found
 
 
 def update_seconds(templates: Templates, policy: str = "BlueGreenUpdatePolicy") -> list[int]:
     """The limit of the updates of each endpoint with such a policy."""
     return [
-        endpoint["DeploymentConfig"][policy]["MaximumExecutionTimeoutInSeconds"]
-        for endpoint in resources(templates, "AWS::SageMaker::Endpoint")
-        if policy in endpoint["DeploymentConfig"]
+        each["DeploymentConfig"][policy]["MaximumExecutionTimeoutInSeconds"]
+        for kind in ("Endpoint", "InferenceComponent")
+        for each in resources(templates, f"AWS::SageMaker::{kind}", least=0)
+        if policy in each.get("DeploymentConfig", {})
     ]
 
 

@@ -13,7 +13,7 @@ from cli.load.ramp import Objective
 from cli.load.sizing import LAPTOP, SCALING_AIM, Sizing
 from model_build.digest import files
 from tests.unit.cli.load.support import step
-from triton_sagemaker.scalable_instance_count import SAFETY_FACTOR
+from triton_sagemaker.scalable_count import SAFETY_FACTOR
 
 
 def sizing(**more: Any) -> Sizing:
