@@ -1,12 +1,11 @@
 """Compare the account's quotas with the instances and builds of a deploy."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from release.preflight.account import Account
 from release.preflight.builds import archives_to_build, engines_to_build
 from release.preflight.findings import CheckFinding, unknown
 from release.preflight.fleets import Peak, instance_types, peaks
-from release.preflight.service_quotas import Need
 
 SAGEMAKER, CODEBUILD = "sagemaker", "codebuild"
 ALL_INSTANCES = "Number of instances across active endpoints"
@@ -47,11 +46,11 @@ def check_instances(account: Account) -> Iterator[CheckFinding]:
     """
     by_type = peaks(account)
     deployed = sorted(instance_types(account))
-    needs = [_instances(instances_quota(name), by_type[name]) for name in deployed]
-    if needs:
+    for name in deployed:
+        yield _compare(account, instances_quota(name), by_type[name])
+    if deployed:
         together = sum(peaks(account, preferred=True).values(), start=Peak(0, 0, 0))
-        needs.append(_instances(ALL_INSTANCES, together))
-    yield from _compare(account, needs)
+        yield _compare(account, ALL_INSTANCES, together)
     for name, endpoint in account.running.items():
         if endpoint.uncounted:
             yield unknown(name, f"{endpoint.uncounted}: its instances are not counted")
@@ -70,19 +69,14 @@ def check_builds(account: Account) -> Iterator[CheckFinding]:
         if environment not in ENVIRONMENTS:
             yield unknown(" ".join(environment), "the name of its quota is in no source")
             continue
-        quota = builds_quota(environment)
-        need = Need(CODEBUILD, quota, amount, message, per_unit=BUILDS_PER_QUOTA)
-        yield from _compare(account, [need])
+        yield account.quotas.compare(
+            CODEBUILD, builds_quota(environment), amount, message, per_unit=BUILDS_PER_QUOTA
+        )
 
 
-def _instances(quota: str, peak: Peak) -> Need:
+def _compare(account: Account, quota: str, peak: Peak) -> CheckFinding:
     message = f"{peak.running} run, {peak.needed} at the peak of this deploy"
     if peak.most > peak.needed:
         message += f", {peak.most} where scaling is at its most"
     amount = peak.needed if peak.needed > peak.running else 0
-    return Need(SAGEMAKER, quota, amount, message, most=peak.most)
-
-
-def _compare(account: Account, needs: Iterable[Need]) -> Iterator[CheckFinding]:
-    for need in needs:
-        yield need.compare(account.quotas.of(need.service).get(need.quota))
+    return account.quotas.compare(SAGEMAKER, quota, amount, message, most=peak.most)

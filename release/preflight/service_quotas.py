@@ -23,39 +23,6 @@ class AccountQuota:
 
 
 @dataclass(frozen=True)
-class Need:
-    """The need of a deploy for a quota: `amount` now, and `most` later, such as after scaling.
-
-    `per_unit` is how many fit into a quota of one; `message` describes the need.
-    """
-
-    service: str
-    quota: str
-    amount: int
-    message: str
-    most: int = 0
-    per_unit: int = 1
-
-    def compare(self, quota: AccountQuota | None) -> CheckFinding:
-        """Return the finding whether a quota is large enough.
-
-        AWS's default refuses nothing: no source says that an account without an applied value has
-        only the default.
-        """
-        if quota is None:
-            return unknown(self.quota, f"Service Quotas has none of this name here; {self.message}")
-        message = f"{quota}; {self.message}"
-        desired = ceil(max(self.amount, self.most) / self.per_unit)
-        request = (
-            f"aws service-quotas request-service-quota-increase --service-code {self.service} "
-            f"--quota-code {quota.code} --desired-value {desired}"
-        )
-        if self.amount > quota.value * self.per_unit:
-            return (refused if quota.applied else unknown)(self.quota, message, request)
-        return ok(self.quota, message, request if desired > quota.value else "")
-
-
-@dataclass(frozen=True)
 class ServiceQuotas:
     """The quotas of a region, cached by service."""
 
@@ -74,6 +41,33 @@ class ServiceQuotas:
                 **self._list("list_service_quotas", service, applied=True),
             }
         return self._known[service]
+
+    def compare(
+        self,
+        service: str,
+        name: str,
+        amount: int,
+        message: str,
+        *,
+        most: int = 0,
+        per_unit: int = 1,
+    ) -> CheckFinding:
+        """Return whether a quota allows `amount` now, and `most` later, such as by scaling.
+
+        `per_unit` is how many fit into a quota of one; `message` describes the need. AWS's default
+        refuses nothing: no source says that an account without an applied value has only that.
+        """
+        quota = self.of(service).get(name)
+        if quota is None:
+            return unknown(name, f"Service Quotas has none of this name here; {message}")
+        desired = ceil(max(amount, most) / per_unit)
+        request = (
+            f"aws service-quotas request-service-quota-increase --service-code {service} "
+            f"--quota-code {quota.code} --desired-value {desired}"
+        )
+        if amount > quota.value * per_unit:
+            return (refused if quota.applied else unknown)(name, f"{quota}; {message}", request)
+        return ok(name, f"{quota}; {message}", request if desired > quota.value else "")
 
     def _list(self, operation: str, service: str, *, applied: bool) -> dict[str, AccountQuota]:
         pages = self.client.get_paginator(operation).paginate(

@@ -52,7 +52,7 @@ def test_a_stage_that_is_not_there_is_named(tree: Tree) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"release: '25.09'\n", ":1: region: missing: add this key"),
         (b"a: 1\nregion: ''\n", ":2: region: string should have at least 1 character, not ''"),
@@ -73,12 +73,12 @@ def test_a_stage_that_is_not_there_is_named(tree: Tree) -> None:
     ],
 )
 def test_what_is_wrong_in_a_stage_is_said_with_its_line(
-    tree: Tree, content: bytes, said: str
+    tree: Tree, content: bytes, message: str
 ) -> None:
     (tree.root / "stages" / "prod.yaml").write_bytes(content)
     with pytest.raises(CheckoutError) as refused:
         tree.stage("prod")
-    assert str(refused.value) == f"stages/prod.yaml{said}"
+    assert str(refused.value) == f"stages/prod.yaml{message}"
 
 
 def test_a_stage_that_is_a_folder_or_a_link_to_nothing_is_named(tree: Tree) -> None:

@@ -130,12 +130,12 @@ def test_an_endpoint_that_is_new_or_stays_or_is_hosted_otherwise_does_not_move(
 
 
 @pytest.mark.parametrize(
-    ("fails", "said"), [("deploy", "the CLI: no"), ("publish-assets", "CLI: no")]
+    ("fails", "message"), [("deploy", "the CLI: no"), ("publish-assets", "CLI: no")]
 )
 def test_what_cannot_be_deployed_or_published_is_not_built(
-    fails: str, said: str, aws: FakeAws, cli: FakeCdk, delivered: StageDeployment
+    fails: str, message: str, aws: FakeAws, cli: FakeCdk, delivered: StageDeployment
 ) -> None:
     cli.fails = fails
-    with pytest.raises(NotDelivered, match=said):
+    with pytest.raises(NotDelivered, match=message):
         build(delivered)
     assert aws.built == []

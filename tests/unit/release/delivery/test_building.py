@@ -56,14 +56,14 @@ class FakeLambda:
         if "BuildId" not in event:
             return _answered({"IsComplete": False, "BuildId": f"b:{key[0]}"})
         assert event["BuildId"] == f"b:{key[0]}"
-        said = self.polls[key].pop(0)
-        if isinstance(said, str):
-            return {**_answered({"errorMessage": said}), "FunctionError": "Unhandled"}
-        return _answered({"IsComplete": said})
+        output = self.polls[key].pop(0)
+        if isinstance(output, str):
+            return {**_answered({"errorMessage": output}), "FunctionError": "Unhandled"}
+        return _answered({"IsComplete": output})
 
 
-def _answered(said: dict[str, Any]) -> dict[str, Any]:
-    body = json.dumps(said).encode()
+def _answered(output: dict[str, Any]) -> dict[str, Any]:
+    body = json.dumps(output).encode()
     return {"Payload": StreamingBody(io.BytesIO(body), len(body))}
 
 
@@ -90,12 +90,12 @@ def functions(monkeypatch: pytest.MonkeyPatch) -> FakeLambda:
 
 
 @pytest.fixture
-def said(capsys: pytest.CaptureFixture[str]) -> Callable[[], list[str]]:
+def output(capsys: pytest.CaptureFixture[str]) -> Callable[[], list[str]]:
     return lambda: capsys.readouterr().out.splitlines()
 
 
 def test_archives_are_built_side_by_side_with_more_time_than_cloudformation_gives(
-    functions: FakeLambda, said: Callable[[], list[str]]
+    functions: FakeLambda, output: Callable[[], list[str]]
 ) -> None:
     functions.polls = {"text.tar.gz": [False, True], "vision.tar.gz": [False, False, True]}
     Builder(functions, "start", "poll", 143).build([TEXT, VISION])
@@ -105,7 +105,7 @@ def test_archives_are_built_side_by_side_with_more_time_than_cloudformation_give
     ]
     assert {it["RequestType"] for it in functions.started} == {"Create"}
     assert len({it["RequestId"] for it in functions.started}) == 2
-    assert said() == [
+    assert output() == [
         "  waiting for builds: text.tar.gz (b:t), vision.tar.gz (b:v)",
         "  built text.tar.gz (0 min)",
         "  built vision.tar.gz (0 min)",
@@ -113,22 +113,22 @@ def test_archives_are_built_side_by_side_with_more_time_than_cloudformation_give
 
 
 def test_functions_of_an_older_commit_start_builds_themselves(
-    functions: FakeLambda, said: Callable[[], list[str]]
+    functions: FakeLambda, output: Callable[[], list[str]]
 ) -> None:
     functions.starts_at_once = True
     functions.has_archive = {"vision.tar.gz"}
     functions.polls = {"text.tar.gz": [False, True]}
     Builder(functions, "start", "poll", 143).build([TEXT, VISION])
-    assert said() == ["  waiting for builds: text.tar.gz (b:t)", "  built text.tar.gz (0 min)"]
+    assert output() == ["  waiting for builds: text.tar.gz (b:t)", "  built text.tar.gz (0 min)"]
 
 
 def test_a_build_that_finds_no_place_in_the_queue_is_polled_until_it_does(
-    functions: FakeLambda, said: Callable[[], list[str]]
+    functions: FakeLambda, output: Callable[[], list[str]]
 ) -> None:
     functions.queued = {"text.tar.gz": 7}
     functions.polls = {"text.tar.gz": [True], "vision.tar.gz": [True]}
     Builder(functions, "start", "poll", 143).build([TEXT, VISION])
-    assert said() == [
+    assert output() == [
         "  waiting for builds: text.tar.gz (not started yet), vision.tar.gz (b:v)",
         "  built vision.tar.gz (0 min)",
         "  waiting for builds: text.tar.gz (not started yet)",
@@ -137,11 +137,11 @@ def test_a_build_that_finds_no_place_in_the_queue_is_polled_until_it_does(
 
 
 def test_whoever_waits_long_is_told_every_minute_for_what(
-    functions: FakeLambda, said: Callable[[], list[str]]
+    functions: FakeLambda, output: Callable[[], list[str]]
 ) -> None:
     functions.polls = {"text.tar.gz": [*[False] * 13, True]}
     Builder(functions, "start", "poll", 143).build([TEXT])
-    assert said() == [
+    assert output() == [
         *3 * ["  waiting for builds: text.tar.gz (b:t)"],
         "  built text.tar.gz (2 min)",
     ]

@@ -25,12 +25,12 @@ class FakeSsm:
         return self
 
     def _get_parameters_by_path(self, *, Path: str) -> list[dict[str, Any]]:  # noqa: N803
-        found = [
+        versions = [
             {"Name": name, "Value": json.dumps(values[-1][0])}
             for name, values in self.written.items()
             if name.startswith(f"{Path}/")
         ]
-        return [{"Parameters": found}]
+        return [{"Parameters": versions}]
 
     def _get_parameter_history(self, *, Name: str) -> list[dict[str, Any]]:  # noqa: N803
         return [
@@ -48,8 +48,8 @@ class FakeSsm:
             }
         ]
 
-    def put_parameter(self, **asked: Any) -> None:
-        self.put.append(asked)
+    def put_parameter(self, **request: Any) -> None:
+        self.put.append(request)
 
 
 def entry(version: str, *, archive: str | None = "{}.tar.gz") -> dict[str, Any]:

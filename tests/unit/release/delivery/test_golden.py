@@ -62,8 +62,8 @@ def test_of_an_output_its_shape_and_first_values_are_kept() -> None:
 
 def test_an_answer_is_as_it_was_within_what_is_allowed() -> None:
     assert golden(100, 1).differences(row(100.5, 0.5)) == []
-    (said,) = golden(100, 1).differences(row(102, 1))
-    assert said == "Y: expected 100, got 102; allowed difference 1 %"
+    (message,) = golden(100, 1).differences(row(102, 1))
+    assert message == "Y: expected 100, got 102; allowed difference 1 %"
 
 
 def test_a_difference_of_zeros_is_absolute() -> None:
@@ -78,8 +78,8 @@ def test_no_number_is_never_right() -> None:
 
 
 def test_another_shape_is_wrong_whatever_stands_in_it() -> None:
-    (said,) = golden(1, 1).differences({"Y": np.ones((2, 2), np.float32)})
-    assert said == "Y: expected shape [1, 2], got [2, 2]"
+    (message,) = golden(1, 1).differences({"Y": np.ones((2, 2), np.float32)})
+    assert message == "Y: expected shape [1, 2], got [2, 2]"
 
 
 def test_text_must_be_equal() -> None:
@@ -103,7 +103,7 @@ def test_alternatives_and_copies_are_held_against_their_folder_s(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b'{\n"inputs": "\xff"}', [" is not UTF-8: save the file as UTF-8"]),
         (b'{\n"inputs": {},}', ["2: not JSON: Expecting property name enclosed in double quotes"]),
@@ -130,14 +130,14 @@ def test_alternatives_and_copies_are_held_against_their_folder_s(tmp_path: Path)
     ],
 )
 def test_what_is_wrong_in_a_file_is_said_in_words_with_its_line(
-    tmp_path: Path, content: bytes, said: list[str]
+    tmp_path: Path, content: bytes, message: list[str]
 ) -> None:
     path = tmp_path / "models" / "m" / FILE
     path.parent.mkdir(parents=True)
     path.write_bytes(content)
     with pytest.raises(NotDelivered) as refused:
         Golden.read(path)
-    assert str(refused.value).splitlines() == [f"models/m/tests/golden.json:{it}" for it in said]
+    assert str(refused.value).splitlines() == [f"models/m/tests/golden.json:{it}" for it in message]
 
 
 def test_a_file_that_is_a_folder_cannot_be_read(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_what_is_no_number_must_be_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tensor", "told"),
+    ("tensor", "text"),
     [
         ({"datatype": "FP23", "shape": [1], "data": [1]}, "no datatype FP23"),
         ({"datatype": "FP32", "shape": [1], "data": ["a"]}, "cannot be FP32 of shape"),
@@ -161,11 +161,11 @@ def test_what_is_no_number_must_be_the_same() -> None:
     ],
 )
 def test_a_file_that_cannot_be_asked_with_is_told_before_anything_is_deployed(
-    tmp_path: Path, tensor: dict[str, object], told: str
+    tmp_path: Path, tensor: dict[str, object], text: str
 ) -> None:
     path = tmp_path / "minilm" / FILE
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps({"inputs": {"X": tensor}}))
-    with pytest.raises(NotDelivered, match=told) as refused:
+    with pytest.raises(NotDelivered, match=text) as refused:
         read_all(tmp_path)
     assert "minilm/tests/golden.json:1: inputs.X: " in str(refused.value)

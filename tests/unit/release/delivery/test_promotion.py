@@ -49,43 +49,43 @@ class FakeS3:
             head["ChecksumSHA256"] = composite(body)
         return {**head, "Metadata": {"sha256": "0"}}
 
-    def put_object(self, **asked: Any) -> None:
-        assert asked["IfNoneMatch"] == "*"
-        if (asked["Bucket"], asked["Key"]) in self.objects:
+    def put_object(self, **request: Any) -> None:
+        assert request["IfNoneMatch"] == "*"
+        if (request["Bucket"], request["Key"]) in self.objects:
             raise refusal("PreconditionFailed")
-        self.objects[asked["Bucket"], asked["Key"]] = asked["Body"]
+        self.objects[request["Bucket"], request["Key"]] = request["Body"]
 
-    def create_multipart_upload(self, **asked: Any) -> dict[str, Any]:
-        assert (asked["Metadata"], asked["ChecksumAlgorithm"]) == ({"sha256": "0"}, "SHA256")
+    def create_multipart_upload(self, **request: Any) -> dict[str, Any]:
+        assert (request["Metadata"], request["ChecksumAlgorithm"]) == ({"sha256": "0"}, "SHA256")
         if self.denies:
             raise refusal("AccessDenied")
         upload = f"upload-{next(self._ids)}"
         self.unfinished[upload] = {}
         return {"UploadId": upload}
 
-    def upload_part_copy(self, **asked: Any) -> dict[str, Any]:
-        if self.fails == asked["Key"]:
+    def upload_part_copy(self, **request: Any) -> dict[str, Any]:
+        if self.fails == request["Key"]:
             raise refusal("SlowDown")
-        assert asked["CopySourceIfMatch"] == "etag"
-        source = asked["CopySource"]
-        first, last = map(int, asked["CopySourceRange"].removeprefix("bytes=").split("-"))
+        assert request["CopySourceIfMatch"] == "etag"
+        source = request["CopySource"]
+        first, last = map(int, request["CopySourceRange"].removeprefix("bytes=").split("-"))
         body = self.objects[source["Bucket"], source["Key"]]
         assert last < len(body)
         part = body[first : last + 1]
-        self.unfinished[asked["UploadId"]][asked["PartNumber"]] = part
-        result = {"ETag": f"part-{asked['PartNumber']}", "ChecksumSHA256": base64_sha256(part)}
+        self.unfinished[request["UploadId"]][request["PartNumber"]] = part
+        result = {"ETag": f"part-{request['PartNumber']}", "ChecksumSHA256": base64_sha256(part)}
         return {"CopyPartResult": result}
 
-    def complete_multipart_upload(self, **asked: Any) -> None:
-        assert asked["IfNoneMatch"] == "*"
-        if (asked["Bucket"], asked["Key"]) in self.objects:
+    def complete_multipart_upload(self, **request: Any) -> None:
+        assert request["IfNoneMatch"] == "*"
+        if (request["Bucket"], request["Key"]) in self.objects:
             raise refusal("PreconditionFailed")
-        parts = self.unfinished.pop(asked["UploadId"])
-        numbers = [it["PartNumber"] for it in asked["MultipartUpload"]["Parts"]]
-        self.objects[asked["Bucket"], asked["Key"]] = b"".join(parts[it] for it in numbers)
+        parts = self.unfinished.pop(request["UploadId"])
+        numbers = [it["PartNumber"] for it in request["MultipartUpload"]["Parts"]]
+        self.objects[request["Bucket"], request["Key"]] = b"".join(parts[it] for it in numbers)
 
-    def abort_multipart_upload(self, **asked: Any) -> None:
-        del self.unfinished[asked["UploadId"]]
+    def abort_multipart_upload(self, **request: Any) -> None:
+        del self.unfinished[request["UploadId"]]
 
 
 def refusal(code: str) -> ClientError:
@@ -224,10 +224,10 @@ def _replaces_the_archive(s3: FakeS3) -> None:
 def _replaces_it_while_it_is_copied(s3: FakeS3) -> None:
     create = s3.create_multipart_upload
 
-    def created(**asked: Any) -> dict[str, Any]:
-        if asked["Key"] == KEY:
+    def created(**request: Any) -> dict[str, Any]:
+        if request["Key"] == KEY:
             s3.objects["dev", KEY] = EVIL[: len(ARCHIVE)]
-        return create(**asked)
+        return create(**request)
 
     s3.create_multipart_upload = created  # type: ignore[method-assign]
 
@@ -250,7 +250,7 @@ def _without_a_source(s3: FakeS3) -> None:
 
 
 @pytest.mark.parametrize(
-    ("attack", "told"),
+    ("attack", "message"),
     [
         (_replaces_the_archive, f"s3://dev/{KEY} has the SHA-256 {composite(EVIL)}, and its"),
         (_replaces_it_while_it_is_copied, f"s3://dev/{KEY} has the SHA-256 "),
@@ -260,10 +260,10 @@ def _without_a_source(s3: FakeS3) -> None:
     ],
 )
 def test_what_no_builder_made_is_not_promoted(
-    attack: Callable[[FakeS3], None], told: str, s3: FakeS3, buckets: dict[str, Any]
+    attack: Callable[[FakeS3], None], message: str, s3: FakeS3, buckets: dict[str, Any]
 ) -> None:
     attack(s3)
-    with pytest.raises(NotDelivered, match=re.escape(told)):
+    with pytest.raises(NotDelivered, match=re.escape(message)):
         promote(KEY, **buckets)
     assert [key for bucket, key in s3.objects if bucket == "prod" and key != SOURCE] == []
     assert s3.unfinished == {}

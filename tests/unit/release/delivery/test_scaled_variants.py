@@ -30,19 +30,19 @@ def template(*, scaled: tuple[str, ...] = (), multi_model: bool = False, **types
         "Type": "AWS::SageMaker::EndpointConfig",
         "Properties": {"ProductionVariants": variants},
     }
-    found: dict[str, Any] = {"Config": config}
+    stack_resources: dict[str, Any] = {"Config": config}
     if multi_model:
-        found["Model"] = model("text/cpu-24.09/", Mode="MultiModel")
+        stack_resources["Model"] = model("text/cpu-24.09/", Mode="MultiModel")
     for name in scaled:
-        found[f"{name}Target"] = {
+        stack_resources[f"{name}Target"] = {
             "Type": "AWS::ApplicationAutoScaling::ScalableTarget",
             "Properties": {"ResourceId": f"{VARIANT}{name}", "MinCapacity": 1, "MaxCapacity": 2},
         }
-        found[f"{name}Policy"] = {
+        stack_resources[f"{name}Policy"] = {
             "Type": "AWS::ApplicationAutoScaling::ScalingPolicy",
             "Properties": {"ScalingTargetId": {"Ref": f"{name}Target"}},
         }
-    return {"Resources": found, "Parameters": {}}
+    return {"Resources": stack_resources, "Parameters": {}}
 
 
 def test_every_multi_model_variant_has_its_prefix() -> None:

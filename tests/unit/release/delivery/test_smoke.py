@@ -31,7 +31,7 @@ class FakeClient:
         raise self._error
 
 
-def asked(
+def wrong_answers(
     monkeypatch: pytest.MonkeyPatch, error: Exception, *, deadline: float = math.inf
 ) -> list[str]:
     client = FakeClient(threading.Barrier(2), error)
@@ -48,7 +48,10 @@ def asked(
 def test_endpoints_are_asked_side_by_side_and_told_in_order(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert asked(monkeypatch, EndpointError("no")) == ["prod-text/a 1: no", "prod-vision/a 1: no"]
+    assert wrong_answers(monkeypatch, EndpointError("no")) == [
+        "prod-text/a 1: no",
+        "prod-vision/a 1: no",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -61,14 +64,14 @@ def test_what_a_caller_is_refused_is_no_wrong_answer(
     error = EndpointError("a 1: refused")
     error.__cause__ = ClientError(refused, "InvokeEndpoint")
     with pytest.raises(EndpointError, match="refused"):
-        asked(monkeypatch, error)
+        wrong_answers(monkeypatch, error)
 
 
 def test_a_model_that_is_not_asked_in_time_is_not_known_to_be_wrong(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with pytest.raises(Unfinished, match="everything is deployed, and prod-text/a not invoked yet"):
-        asked(monkeypatch, EndpointError("no"), deadline=0)
+        wrong_answers(monkeypatch, EndpointError("no"), deadline=0)
 
 
 class Echo:

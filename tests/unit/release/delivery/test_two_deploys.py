@@ -41,18 +41,18 @@ class Stack:
         self.stuck: list[str] = []
 
     def deploy(self, folder: Path, *_: str, **__: bool) -> Result:
-        wanted = json.loads((folder / "prod-text.template.json").read_text())
-        self.tried.append(wanted)
+        new = json.loads((folder / "prod-text.template.json").read_text())
+        self.tried.append(new)
         if len(self.tried) in self.fails:
             return Result(succeeded=False, reasons=("prod-text: no GPU",))
-        self.live = wanted
+        self.live = new
         return Result(succeeded=True, reasons=())
 
     @contextmanager
-    def with_template(self, _: Assembly, stack: str, wanted: Template) -> Iterator[Path]:
+    def with_template(self, _: Assembly, stack: str, new: Template) -> Iterator[Path]:
         folder = Path(self.scratch, "other")
         folder.mkdir(exist_ok=True)
-        (folder / f"{stack}.template.json").write_text(json.dumps(wanted))
+        (folder / f"{stack}.template.json").write_text(json.dumps(new))
         yield folder
 
     scratch: Path
@@ -60,22 +60,22 @@ class Stack:
 
 @pytest.fixture
 def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stack:
-    found = Stack()
-    found.scratch = tmp_path
+    deployed = Stack()
+    deployed.scratch = tmp_path
     endpoint = StackEndpoint("prod-text", "text", "prod-text", "Config")
     monkeypatch.setattr(Assembly, "endpoints", [endpoint])
-    monkeypatch.setattr(Assembly, "with_template", lambda *args: found.with_template(*args))
-    monkeypatch.setattr(cdk, "deploy", found.deploy)
+    monkeypatch.setattr(Assembly, "with_template", lambda *args: deployed.with_template(*args))
+    monkeypatch.setattr(cdk, "deploy", deployed.deploy)
     for name in ("wait_for_stacks", "wait_for_endpoints"):
         monkeypatch.setattr(deployment, name, lambda *_: None)
-    monkeypatch.setattr(deployment, "in_progress", lambda *_: found.going_on)
+    monkeypatch.setattr(deployment, "in_progress", lambda *_: deployed.going_on)
     monkeypatch.setattr(
-        deployment, "rollback_failed", lambda *_: found.stuck if len(found.tried) > 1 else []
+        deployment, "rollback_failed", lambda *_: deployed.stuck if len(deployed.tried) > 1 else []
     )
     monkeypatch.setattr(deployment, "stuck_rollback", lambda *_: "continue the rollback")
-    monkeypatch.setattr(StageDeployment, "live", lambda *_: found.live)
-    monkeypatch.setattr(deploying, "stack_template", lambda *_: found.live)
-    return found
+    monkeypatch.setattr(StageDeployment, "live", lambda *_: deployed.live)
+    monkeypatch.setattr(deploying, "stack_template", lambda *_: deployed.live)
+    return deployed
 
 
 class NoAws:
@@ -119,9 +119,9 @@ def test_where_the_second_is_rolled_back_scaling_is_brought_back(
     with pytest.raises(NotDelivered) as failed:
         deploy(delivered)
     assert stack.tried == [WITHOUT, NEW, OLD]
-    said = str(failed.value).splitlines()
-    assert said[0] == "prod-text: no GPU"
-    assert said[-1] == "  prod-text: variant A scales again, as before"
+    message = str(failed.value).splitlines()
+    assert message[0] == "prod-text: no GPU"
+    assert message[-1] == "  prod-text: variant A scales again, as before"
 
 
 def test_where_the_first_is_rolled_back_nothing_was_changed(
@@ -177,7 +177,7 @@ def test_where_nobody_can_look_whether_it_is_scaled_it_is_said(
     ids=["expired", "interrupted"],
 )
 @pytest.mark.parametrize(
-    ("where", "asked", "fails"),
+    ("where", "function", "fails"),
     [(StageDeployment, "live", set()), (deploying, "stack_template", {2})],
     ids=["next", "back"],
 )
@@ -186,7 +186,7 @@ def test_what_ends_between_the_deploys_is_unfinished_and_says_that_scaling_may_b
     delivered: StageDeployment,
     monkeypatch: pytest.MonkeyPatch,
     where: ModuleType,
-    asked: str,
+    function: str,
     fails: set[int],
     error: BaseException,
 ) -> None:
@@ -197,7 +197,7 @@ def test_what_ends_between_the_deploys_is_unfinished_and_says_that_scaling_may_b
 
     endpoints = [StackEndpoint("prod-text", "text", "prod-text", "Config")] * 2
     monkeypatch.setattr(Assembly, "endpoints", endpoints[: 1 if fails else 2])
-    monkeypatch.setattr(where, asked, live)
+    monkeypatch.setattr(where, function, live)
     stack.fails = fails
     with pytest.raises(Unfinished) as failed:
         deploy(delivered)

@@ -21,7 +21,7 @@ def read(path: Path, text: str) -> Principal:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         (f"who: A\nrows: [{ROW}]", "write one of roles, named and granted"),
         (f"who: A\nnamed: b\ngranted: c\nrows: [{ROW}]", "write one of roles, named and granted"),
@@ -35,9 +35,9 @@ def read(path: Path, text: str) -> Principal:
     ],
 )
 def test_a_row_that_does_not_explain_itself_is_refused(
-    tmp_path: Path, text: str, told: str
+    tmp_path: Path, text: str, message: str
 ) -> None:
-    with pytest.raises(checked_yaml.InvalidFile, match=re.escape(told)):
+    with pytest.raises(checked_yaml.InvalidFile, match=re.escape(message)):
         read(tmp_path / "a.yaml", text)
 
 

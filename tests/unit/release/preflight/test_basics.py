@@ -42,7 +42,7 @@ def test_an_image_that_is_there_is_right(make: MakeAccount, aws: Aws) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "verdict", "said"),
+    ("answer", "verdict", "text"),
     [
         (
             {"images": [], "failures": [{"failureCode": "ImageNotFound"}]},
@@ -63,12 +63,12 @@ def test_an_image_that_is_there_is_right(make: MakeAccount, aws: Aws) -> None:
     ],
 )
 def test_an_image_that_cannot_be_pulled_is_refused(
-    make: MakeAccount, aws: Aws, answer: dict[str, object] | Exception, verdict: Verdict, said: str
+    make: MakeAccount, aws: Aws, answer: dict[str, object] | Exception, verdict: Verdict, text: str
 ) -> None:
     aws.answers["ecr.BatchGetImage"] = answer
     (row,) = images.check(make(prod_text=endpoint_stack()))
     assert row.verdict is verdict
-    assert said in row.message
+    assert text in row.message
 
 
 def test_an_image_of_another_region_is_refused_and_one_of_no_registry_unknown(

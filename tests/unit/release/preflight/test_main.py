@@ -116,9 +116,9 @@ def test_without_credentials_there_is_one_clear_line(
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
     assert tritonsm(["preflight", "prod"]) == 1
-    said = capsys.readouterr()
-    assert said.err == "error: no credentials: there are none: aws configure, or AWS_PROFILE\n"
-    assert said.out == ""
+    captured = capsys.readouterr()
+    assert captured.err == "error: no credentials: there are none: aws configure, or AWS_PROFILE\n"
+    assert captured.out == ""
 
 
 def test_a_stage_that_is_not_there_is_one_clear_line(
@@ -135,9 +135,9 @@ def test_credentials_that_aws_does_not_know_are_none(aws: Aws) -> None:
         caller(aws.session)
     for code in ("InvalidClientTokenId", "UnrecognizedClientException"):
         aws.answers["sts.GetCallerIdentity"] = error(code, "The token is invalid.")
-        with pytest.raises(NoCredentials) as told:
+        with pytest.raises(NoCredentials) as raised:
             caller(aws.session)
-        assert str(told.value) == (
+        assert str(raised.value) == (
             "The token is invalid. Or us-east-1 is not enabled in this account: "
             "aws account enable-region --region-name us-east-1"
         )

@@ -54,8 +54,8 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clone:
     write(clone, "stages/prod.yaml", "region: us-east-1\nproduction: true\n")
     write(clone, "assemblies/prod/prod-text.template.json", json.dumps({"Resources": RESOURCES}))
     write(clone, "model_build/__main__.py", "print([])")
-    for path, said in LINTERS.items():
-        write(clone, path, f"#!/bin/sh\necho '{said}'\n").chmod(0o755)
+    for path, message in LINTERS.items():
+        write(clone, path, f"#!/bin/sh\necho '{message}'\n").chmod(0o755)
     monkeypatch.setattr("release.tree.PROGRAMS", clone.root / "bin")
     review_in_this_process(monkeypatch)
     clone.git("init", "--quiet", "--initial-branch=main")

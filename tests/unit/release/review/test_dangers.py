@@ -179,8 +179,8 @@ def test_a_danger_is_acknowledged_until_a_day(
 ) -> None:
     (danger,) = _dangers(drop("Endpoint", "DeploymentConfig"))
     file.write_text(ACKNOWLEDGED.replace("KEY", danger.key))
-    found = read(tmp_path).of(danger.key, date(*today))
-    assert (found.who if found else None) == by
+    acknowledgement = read(tmp_path).of(danger.key, date(*today))
+    assert (acknowledgement.who if acknowledgement else None) == by
 
 
 def test_an_acknowledgement_is_of_one_danger(tmp_path: Path, file: Path) -> None:

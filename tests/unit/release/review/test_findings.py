@@ -52,14 +52,14 @@ def test_stages_that_name_a_stack_alike_are_linted_each(clone: Clone) -> None:
 def test_a_template_cannot_silence_linters_by_its_metadata(clone: Clone) -> None:
     silent = {"cfn-lint": {"config": {"ignore_checks": ["W1"]}}}
     skipped = {"checkov": {"skip": [{"id": "CKV_1", "comment": "trust me"}]}}
-    seen = """#!/usr/bin/env python3
+    script = """#!/usr/bin/env python3
 import json, sys
 print(json.dumps([
     {"Filename": it, "Message": open(it).read(), "Rule": {"Id": "W1"}}
     for it in sys.argv if it.endswith(".template.json")
 ]))
 """
-    write(clone, "bin/cfn-lint", seen)
+    write(clone, "bin/cfn-lint", script)
     resources = {"Key": {"Type": "AWS::KMS::Key", "Metadata": skipped}}
     after = {TEXT: {"Metadata": silent, "Resources": resources}}
     (line,) = template_findings(clone, {}, after)["prod"].new
@@ -78,8 +78,8 @@ def test_linters_are_given_no_credentials(clone: Clone, monkeypatch: pytest.Monk
 
 def test_a_new_stage_has_templates_on_one_side_alone(clone: Clone) -> None:
     write(clone, "bin/cfn-lint", CFN_LINT)
-    found = template_findings(clone, {}, {TEXT: {"Messages": ["a"]}})["prod"]
-    assert found.new == ("cfn-lint: prod-text: a [W1]",)
+    change = template_findings(clone, {}, {TEXT: {"Messages": ["a"]}})["prod"]
+    assert change.new == ("cfn-lint: prod-text: a [W1]",)
 
 
 def test_checkov_that_checked_nothing_has_no_results(clone: Clone) -> None:
@@ -115,9 +115,9 @@ def test_models_of_both_trees_are_linted_by_the_linter_of_one(clone: Clone) -> N
     write(clone, "model_build/__main__.py", LINT.replace("LINTER", "head"))
     write(clone, "models/a/config.pbtxt", "new")
     with clone.checked_out("main") as base:
-        found = model_findings(base, clone)
-    assert found.fixed == ("model lint: models/a/config.pbtxt: old [base]",)
-    assert found.new == ("model lint: models/a/config.pbtxt: new [base]",)
+        change = model_findings(base, clone)
+    assert change.fixed == ("model lint: models/a/config.pbtxt: old [base]",)
+    assert change.new == ("model lint: models/a/config.pbtxt: new [base]",)
 
 
 def test_a_model_linter_that_fails_is_named(clone: Clone) -> None:
@@ -131,6 +131,6 @@ def test_templates_that_are_the_same_are_not_linted(clone: Clone) -> None:
     write(clone, ".venv-checkov/bin/checkov", CHECKOV)
     same, other = {"Messages": ["a"]}, {"Messages": ["b"]}
     before, after = ({("prod", "prod-a"): same, ("prod", "prod-b"): each} for each in (same, other))
-    found = template_findings(clone, before, after)["prod"]
-    assert found.still == ()
-    assert all("prod-b" in line for line in (*found.new, *found.fixed))
+    change = template_findings(clone, before, after)["prod"]
+    assert change.still == ()
+    assert all("prod-b" in line for line in (*change.new, *change.fixed))

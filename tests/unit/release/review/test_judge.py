@@ -154,8 +154,8 @@ def test_the_linters_have_the_settings_of_the_base(clone: Clone) -> None:
     remove_rollback(clone)
     write(clone, ".venv-checkov/bin/checkov", '#!/bin/sh\necho "$(cat .checkov.yaml)" >&2\n')
     tritonsm(["review", "--base", "main"])
-    said = (clone.root / "review.out" / "review.md").read_text()
-    assert "checkov ended with exit code 0: strict" in said
+    message = (clone.root / "review.out" / "review.md").read_text()
+    assert "checkov ended with exit code 0: strict" in message
 
 
 def test_templates_that_no_rule_can_read_are_a_gap_and_no_silence(clone: Clone) -> None:

@@ -102,7 +102,7 @@ def test_a_report_names_both_commits(clone: Clone) -> None:
     second = commit(clone)
     assert tritonsm(["review", "--base", "main"]) == 0
     assert f": `{first[:12]} -> {second[:12]}`\n" in report(clone)
-    write(clone, "docs/review.md", "said")
+    write(clone, "docs/review.md", "message")
     assert tritonsm(["review", "--base", "main"]) == 0
     assert f"-> {second[:12]}, with changes that are not committed`\n" in report(clone)
     assert written(clone)["commits"].startswith(f"{first[:12]} -> {second[:12]}, with changes")
@@ -145,11 +145,11 @@ def test_a_base_that_is_not_there_is_said_in_every_form(clone: Clone) -> None:
     assert tritonsm(["review", "--base", "main"]) == 0
     assert tritonsm(["review", "--base", "orgin/main"]) == 4
     for form in ("review.md", "review.json"):
-        said = (clone.root / "review.out" / form).read_text()
-        assert "there is no commit orgin/main: fetch it, or write another BASE" in said
-        assert clone.git("rev-parse", "HEAD")[:12] in said
-        assert "no change" not in said
-        assert "No danger" not in said
+        message = (clone.root / "review.out" / form).read_text()
+        assert "there is no commit orgin/main: fetch it, or write another BASE" in message
+        assert clone.git("rev-parse", "HEAD")[:12] in message
+        assert "no change" not in message
+        assert "No danger" not in message
 
 
 def test_outside_of_a_clone_the_report_says_so(
@@ -170,10 +170,10 @@ def test_linters_that_fail_do_not_hide_dangers(
     dangerous.git("checkout", "--quiet", "-B", "main", Clone(broken).head())
     write(dangerous, "bin/cfn-lint", "#!/bin/sh\nexit 4\n")
     assert tritonsm(["review", "--base", "main"]) == 4
-    said = capsys.readouterr().err
-    assert "not reviewed: cfn-lint and checkov: cfn-lint ended with exit code 4" in said
-    assert "not reviewed: model lint: " in said
-    assert f"  {DANGER}\n" in said
+    message = capsys.readouterr().err
+    assert "not reviewed: cfn-lint and checkov: cfn-lint ended with exit code 4" in message
+    assert "not reviewed: model lint: " in message
+    assert f"  {DANGER}\n" in message
     assert DANGER in report(dangerous)
 
 
@@ -185,5 +185,5 @@ def test_a_stage_that_leaves_is_reviewed_too(clone: Clone) -> None:
 
 def test_a_stage_that_is_nowhere_is_named(clone: Clone, capsys: pytest.CaptureFixture[str]) -> None:
     assert tritonsm(["review", "--base", "main", "pord"]) == 4
-    said = capsys.readouterr().err
-    assert "error: not reviewed: pord: no stage 'pord': " in said
+    message = capsys.readouterr().err
+    assert "error: not reviewed: pord: no stage 'pord': " in message

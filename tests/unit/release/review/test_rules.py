@@ -14,7 +14,7 @@ from tests.unit.release.review.edits import PROD, STACK, compared
 from tests.unit.release.review.resources import RESOURCES
 
 
-def found(
+def dangers_of(
     before: dict[str, Any],
     after: dict[str, Any],
     *,
@@ -31,7 +31,7 @@ def found(
 
 
 def of(rule: str, *arguments: Any, **named: Any) -> list[str]:
-    return [message for name, message in found(*arguments, **named) if name == rule]
+    return [message for name, message in dangers_of(*arguments, **named) if name == rule]
 
 
 SAME = {STACK: {"Resources": RESOURCES}}
@@ -39,7 +39,7 @@ PROTECTED = {"terminationProtection": True, "tags": {"team": "ml"}, "assumeRoleA
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "messages"),
     [
         (PROTECTED, []),
         ({**PROTECTED, "terminationProtection": False}, ["terminationProtection: true -> false"]),
@@ -54,11 +54,11 @@ PROTECTED = {"terminationProtection": True, "tags": {"team": "ml"}, "assumeRoleA
 )
 @pytest.mark.parametrize("stack", [STACK, "prod-new"])
 def test_a_stack_that_is_deployed_otherwise_is_a_danger(
-    stack: str, settings: dict[str, Any], said: list[str]
+    stack: str, settings: dict[str, Any], messages: list[str]
 ) -> None:
     sides = {STACK: PROTECTED}, {STACK: PROTECTED, stack: settings}
     known = dangers(Comparison("prod", SAME, SAME, PROD, PROD, settings=sides))
-    assert [it.message for it in known] == [f"{stack}: {it}" for it in said]
+    assert [it.message for it in known] == [f"{stack}: {it}" for it in messages]
     assert all(it.rule == "changed_stack_settings" for it in known)
 
 
@@ -191,14 +191,14 @@ def test_an_alarm_that_tells_fewer(change: dict[str, Any], texts: list[str]) -> 
 def test_somebody_who_no_longer_hears() -> None:
     mail = resource("AWS::SNS::Subscription", Protocol="email", Endpoint="a@b.c", TopicArn="t")
     topic = resource("AWS::SNS::Topic")
-    gone = found(mail, {}, stack="prod-models")
+    gone = dangers_of(mail, {}, stack="prod-models")
     text = "AWS::SNS::Subscription prod-models/It: email a@b.c is no longer notified of t"
     assert gone == [("unheard_alarms", text)]
     other = copy.deepcopy(mail)
     other["It"]["Properties"]["FilterPolicy"] = {"a": ["b"]}
     assert of("unheard_alarms", mail, other, stack="prod-models")
     deleted = [("replaced_resources", "AWS::SNS::Topic It is deleted")]
-    assert found(topic, {}, stack="prod-models") == deleted
+    assert dangers_of(topic, {}, stack="prod-models") == deleted
 
 
 WATCHED = {"TerminationWaitInSeconds": 300}
@@ -235,8 +235,8 @@ def test_alarms_need_time_to_go_off(
 def test_another_alarm_rolls_nothing_back_for_the_one_that_did() -> None:
     other = {"Alarms": [{"AlarmName": "quiet"}]}
     after = changed("Endpoint", "DeploymentConfig", AutoRollbackConfiguration=other)
-    said = ["prod-text: updates are no longer rolled back by errors"]
-    assert of("lost_rollback", RESOURCES, after) == said
+    messages = ["prod-text: updates are no longer rolled back by errors"]
+    assert of("lost_rollback", RESOURCES, after) == messages
 
 
 KEPT = {"RetainAllVariantProperties": True}
@@ -251,9 +251,9 @@ KEPT = {"RetainAllVariantProperties": True}
 )
 def test_a_fleet_that_falls_to_its_initial_number(after: dict[str, Any]) -> None:
     before = changed("Endpoint", **KEPT)
-    said = of("reset_counts", before, changed("Endpoint", **{**KEPT, **after}))
-    assert len(said) == 1
-    assert "AllTraffic: 2 of up to 2" in said[0]
+    messages = of("reset_counts", before, changed("Endpoint", **{**KEPT, **after}))
+    assert len(messages) == 1
+    assert "AllTraffic: 2 of up to 2" in messages[0]
     weights = [{"VariantPropertyType": "DesiredWeight"}]
     assert not of(
         "reset_counts",
@@ -418,17 +418,17 @@ def role(*statements: dict[str, Any], trusts: dict[str, Any] | None = None) -> d
     ],
 )  # fmt: skip
 def test_what_is_new_is_judged_too(new: dict[str, Any], why: str | None) -> None:
-    said = of("powerful_newcomers", {}, new, stack="prod-new")
-    assert [why is not None and why in it for it in said] == ([True] if why else [])
+    messages = of("powerful_newcomers", {}, new, stack="prod-new")
+    assert [why is not None and why in it for it in messages] == ([True] if why else [])
 
 
 def test_checkov_s_high_findings_count() -> None:
     lines = ("checkov: prod-text, AWS::S3::Bucket.It: no public read [CKV_AWS_20]",
              "checkov: prod-text, AWS::S3::Bucket.It: versions [CKV_AWS_21]")  # fmt: skip
-    said = FindingsChange(new=lines, fixed=(), still=())
+    findings = FindingsChange(new=lines, fixed=(), still=())
     before: dict[str, Template] = {STACK: {"Resources": {}}}
     after: dict[str, Template] = {STACK: {"Resources": RESOURCES}}
-    comparison = Comparison("prod", before, after, PROD, PROD, findings=said)
+    comparison = Comparison("prod", before, after, PROD, PROD, findings=findings)
     high = [it for it in dangers(comparison) if it.rule == "high_findings"]
     assert [it.subject for it in high] == ["prod-text.AWS::S3::Bucket.It.CKV_AWS_20"]
     assert [it.message for it in high] == [lines[0]]
@@ -508,9 +508,9 @@ def single(model: str) -> dict[str, Any]:
 
 
 def test_another_model_would_answer() -> None:
-    said = of("refused_updates", single("minilm"), single("bert"))
-    assert len(said) == 1
-    assert "clients are sent there for minilm, and bert would answer them" in said[0]
+    messages = of("refused_updates", single("minilm"), single("bert"))
+    assert len(messages) == 1
+    assert "clients are sent there for minilm, and bert would answer them" in messages[0]
 
 
 def test_a_group_has_the_key_of_exactly_what_is_in_it() -> None:
@@ -533,7 +533,7 @@ def test_no_longer_production_is_one_danger_and_nothing_else_hides_in_it() -> No
     before = {**RESOURCES, "Paged": paged}
     after = {key: it for key, it in RESOURCES.items() if key != "Quota"}
     less = PROD.model_copy(update={"production": False})
-    rules = [rule for rule, _ in found(before, after, will_be=less)]
+    rules = [rule for rule, _ in dangers_of(before, after, will_be=less)]
     assert rules == ["left_production", "lost_alarms"]
 
 
@@ -544,7 +544,7 @@ def test_a_place_and_a_type_that_are_in_no_table_are_compared_as_they_are() -> N
     before["Config"]["Properties"]["ProductionVariants"][0]["InstanceType"] = "ml.old.xlarge"
     after = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **{**gpu, "Threshold": 1})}
     there = PROD.model_copy(update={"region": "xx-nowhere-1"})
-    rules = [rule for rule, _ in found(before, after, was=there)]
+    rules = [rule for rule, _ in dangers_of(before, after, was=there)]
     assert rules == ["new_environment", "weakened_alarms"]
 
 
@@ -559,9 +559,9 @@ def test_a_moved_stage_is_compared_by_meaning() -> None:
     before = stack(PROD.region, str(PROD.account), "sqs:SendMessage")
     same = stack(there.region, str(there.account), "sqs:SendMessage")
     more = stack(there.region, str(there.account), "sqs:SendMessage", "sqs:PurgeQueue")
-    rules = [rule for rule, _ in found(before, same, stack="prod-new", will_be=there)]
+    rules = [rule for rule, _ in dangers_of(before, same, stack="prod-new", will_be=there)]
     assert rules == ["new_environment"]
-    rules = [rule for rule, _ in found(before, more, stack="prod-new", will_be=there)]
+    rules = [rule for rule, _ in dangers_of(before, more, stack="prod-new", will_be=there)]
     assert rules == ["new_environment", "widened_access"]
     assert not of("replaced_resources", {**before, "B": RESOURCES["Log"]}, same,
                   stack="prod-new", will_be=there)  # fmt: skip

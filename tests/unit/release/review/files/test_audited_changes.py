@@ -496,8 +496,8 @@ def dangers(review: FileReview) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("title", DANGERS)
 def test_a_dangerous_change_is_one_danger_with_its_values(title: str) -> None:
     edit, rule, message = DANGERS[title]
-    ((found, said),) = dangers(review(edit))
-    assert (found, said[: len(message)]) == (rule, message)
+    ((danger_rule, text),) = dangers(review(edit))
+    assert (danger_rule, text[: len(message)]) == (rule, message)
 
 
 @pytest.mark.parametrize("title", NOTES)
