@@ -29,7 +29,7 @@ from endpoint_client import AsyncEndpointClient, EndpointClient
 from local_sagemaker import Folder, client_environment, down, up
 
 SECONDS, MOST, TURNS = 10, 0.1, 3
-CALLERS = 2, 8
+CALLERS = 2, 4
 NAME, BUCKET, ARCHIVE = "dev-text", "bench-models", "m.tar.gz"
 FILES = {
     "m/config.pbtxt": """
@@ -46,7 +46,7 @@ import triton_python_backend_utils as pb_utils
 
 class TritonPythonModel:
     def execute(self, requests):
-        time.sleep(0.05)
+        time.sleep(0.1)
         arrays = [pb_utils.get_input_tensor_by_name(one, "X").as_numpy() for one in requests]
         return [pb_utils.InferenceResponse([pb_utils.Tensor("Y", array)]) for array in arrays]
 """,

@@ -54,8 +54,8 @@ def with_metrics(
     """Return the steps with their metrics; a metric without data is left out.
 
     Latencies are in ms, percentages of a whole instance. Of the periods in a step, the highest
-    counts of what instances have, the sum of loads and unloads, and the mean of the rest. A step has
-    the periods that begin in it, or, where it is shorter than one, the one in which it begins.
+    counts of what instances have, the sum of loads and unloads, and the mean of the rest. A step
+    has the periods that begin in it, or, where it is shorter than one, that in which it begins.
     """
     for endpoint in endpoints:
         for variant in endpoint.variants:

@@ -48,7 +48,7 @@ class Demand:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fleet:
+class FleetPlan:
     """Endpoints of one instance type; `needed_rps` is what its busiest instance must sustain."""
 
     instance_type: str
@@ -70,7 +70,9 @@ def candidates(region: str) -> Iterator[str]:
             yield each.name
 
 
-def plan(demand: Demand, instance_type: str, max_rps: float | None, region: str) -> Fleet | None:
+def plan(
+    demand: Demand, instance_type: str, max_rps: float | None, region: str
+) -> FleetPlan | None:
     """Return the fewest endpoints that hold the models and the rate of hits.
 
     None where an instance holds no model. Without a measured `max_rps`, each endpoint has
@@ -98,7 +100,7 @@ def plan(demand: Demand, instance_type: str, max_rps: float | None, region: str)
         counts = np.maximum(counts, rates)
     lowest = float(traffic @ hit_rates(dealt, capacity))
     hourly = platform_facts.prices().of(region, instance_type)
-    return Fleet(
+    return FleetPlan(
         instance_type=instance_type,
         endpoints=low,
         instances=int(counts.sum()),

@@ -9,7 +9,7 @@ from pathlib import Path
 import platform_facts
 from cli.errors import CommandError
 from cli.load.arguments import positive
-from cli.load.fleet import ASSUMPTIONS, Demand, Fleet, candidates, plan
+from cli.load.fleet import ASSUMPTIONS, Demand, FleetPlan, candidates, plan
 from release.review.measured_rates import measurements
 
 HEADER = "type", "endpoints", "instances", "in memory", "hits", "loads/s", "rps each", "USD/month"
@@ -80,7 +80,7 @@ def _rates(options: argparse.Namespace, models: Path) -> dict[str, float | None]
     return rates
 
 
-def _row(fleet: Fleet, max_rps: float | None) -> tuple[str, ...]:
+def _row(fleet: FleetPlan, max_rps: float | None) -> tuple[str, ...]:
     needed = f"{fleet.needed_rps:.1f} of {max_rps:g}" if max_rps else f"{fleet.needed_rps:.1f} of ?"
     hits = f"{fleet.lowest_hits:.0%} to {fleet.highest_hits:.0%}"
     usd = "no price" if fleet.monthly_usd is None else f"{fleet.monthly_usd:,.0f}"

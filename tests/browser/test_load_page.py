@@ -47,7 +47,7 @@ def opened(browser: Browser, tmp_path: Path, measured: dict[str, Any], width: in
 
 
 def titles(page: Page) -> list[str]:
-    return page.locator(".u-title").all_inner_texts()
+    return [str(title) for title in page.locator(".u-title").all_inner_texts()]
 
 
 def test_everything_that_was_measured_is_drawn(browser: Browser, tmp_path: Path) -> None:
