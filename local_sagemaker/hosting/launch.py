@@ -35,8 +35,7 @@ KEPT_LOGS = 50
 class Host:
     """What instances are made of, the same for every endpoint; `instances` is a variant's most.
 
-    A container is replaced after `most_failed_pings` in a row, or never for that. A model may load
-    for `load_seconds`. `capacities` says how many instances AWS has.
+    A model may load for `load_seconds`. `capacities` says how many instances AWS has.
     `report` is told by endpoint, variant and instance what happens to models, `follow` gets the log
     group and the stream of a server, and `tell` is told what happens to instances and endpoints.
     """
@@ -49,7 +48,6 @@ class Host:
     report: Callable[[str, str, str, ModelStep], None] = lambda *_: None
     follow: Callable[[str, str, Triton], None] = lambda *_: None
     tell: Tell = untold
-    most_failed_pings: int | None = None
     load_seconds: float = LOAD_SECONDS
     capacities: Capacities = field(default_factory=Capacities)
 
