@@ -110,12 +110,8 @@ clients-test: install $(CLIENTS)/v2/.installed $(CLIENTS)/v3/.installed ## ask t
 	@python -m pytest tests/clients
 
 .PHONY: browser-test
-browser-test: install $(BROWSER)/.installed ## look at the local SageMaker's page in headless Chromium, which must be on PATH
+browser-test: install $(BROWSER)/.installed ## try web attacks on the local SageMaker in headless Chromium, which must be on PATH
 	@PYTHONPATH=$(BROWSER) python -m pytest tests/browser
-
-.PHONY: browser-image
-browser-image: install $(BROWSER)/.installed ## make the images of the docs anew (five minutes)
-	@PYTHONPATH=$(BROWSER) python -m tests.browser
 
 .PHONY: mutants
 mutants: install ## make one fault after the other and say which test notices; ONLY=digest for some

@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
             with step("stop the local SageMaker"):
                 local_sagemaker.down(folder)
     if keep:
-        print(KEPT.format(url=running.url, page=running.page))
+        print(KEPT.format(url=running.url))
     return 0
 
 
@@ -103,7 +103,6 @@ warm {answers.warm * 1e3:.1f} ms (median of {WARM_CALLS})
 
 KEPT = """
 The local SageMaker keeps running at {url}.
-  watch            {page} in a browser
   invoke           ./tritonsm invoke local text minilm --input TEXT=hello --local
   look             ./tritonsm status --local
   set up a shell   eval "$(./tritonsm env)"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from local_sagemaker.hosting.container import ModelStep, Step
+from local_sagemaker.hosting.container import Step
 from local_sagemaker.metrics import names
 from local_sagemaker.metrics.collected import Collected, Place
 
@@ -14,11 +14,10 @@ _OF_STEPS = {
 }
 
 
-def model_report(collected: Collected) -> Callable[[str, str, ModelStep], None]:
-    """Return what takes in how many seconds the steps of an endpoint's variant took."""
+def model_report(collected: Collected) -> Callable[[str, str, Step, float], None]:
+    """Return what takes in how many seconds a step of a model of an endpoint's variant took."""
 
-    def report(endpoint: str, variant: str, told: ModelStep) -> None:
-        if metric := _OF_STEPS.get(told.step):
-            collected.add(metric, Place(endpoint, variant), told.seconds * _MICRO)
+    def report(endpoint: str, variant: str, step: Step, seconds: float) -> None:
+        collected.add(_OF_STEPS[step], Place(endpoint, variant), seconds * _MICRO)
 
     return report

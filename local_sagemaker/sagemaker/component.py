@@ -4,7 +4,6 @@ import threading
 from typing import Any
 
 from local_sagemaker.errors import ApiError
-from local_sagemaker.happenings import Tell
 from local_sagemaker.hosting.fleet import STARTUP_TIMEOUT
 from local_sagemaker.sagemaker.endpoint import Endpoint
 from local_sagemaker.sagemaker.registry import Plan
@@ -30,10 +29,8 @@ class Component(Endpoint):
 
     kind = COMPONENT
 
-    def __init__(
-        self, description: Record, plan: Plan, lock: threading.RLock, report: Tell
-    ) -> None:
-        super().__init__(description, plan, lock, report)
+    def __init__(self, description: Record, plan: Plan, lock: threading.RLock) -> None:
+        super().__init__(description, plan, lock)
         self.operation = "CREATE_IN_PROGRESS"
 
     @property
@@ -83,12 +80,6 @@ class Component(Endpoint):
     def not_serving(self) -> ApiError:
         """Return the answer to an invocation while there is no copy: nothing is queued."""
         return ApiError("ValidationError", NO_CAPACITY)
-
-    def _status_message(self) -> str:
-        (variant,) = self.variants
-        copies = f"desired copies {variant['DesiredInstanceCount']}"
-        why = self.description.get("FailureReason") if self.status == "Failed" else None
-        return f"{self.key} is {self.status}: {why or copies}"
 
 
 def component_plan(name: str, instance_type: str, specification: Record, model: Record) -> Plan:

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.happenings import Happening, Kind
 from local_sagemaker.hosting import backends, health, invocation, launch
 from local_sagemaker.hosting.instance import Instance
 from local_sagemaker.hosting.launch import Host
@@ -28,8 +27,8 @@ PINGS = 10
 class Pings:
     """Counts the pings that were not answered with 200."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, happened: list[Happening]) -> None:
-        self.failed, self._happened = 0, happened
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, log: pytest.LogCaptureFixture) -> None:
+        self.failed, self._log = 0, log
         request = Triton.request
 
         def counted(triton: Triton, method: str, path: str, **more: Any) -> Response:
@@ -47,14 +46,14 @@ class Pings:
         assert not self._replaced()
 
     def _replaced(self) -> bool:
-        return any(it.kind is Kind.INSTANCE_REPLACED for it in list(self._happened))
+        return "is replaced" in self._log.text
 
 
 @pytest.fixture
-def pings(monkeypatch: pytest.MonkeyPatch, happened: list[Happening]) -> Pings:
+def pings(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Pings:
     monkeypatch.setattr(health, "PING_SECONDS", 0.01)
     monkeypatch.setattr(health, "PING_TIMEOUT_SECONDS", 1.0)  # some meet the thread of a load
-    return Pings(monkeypatch, happened)
+    return Pings(monkeypatch, caplog)
 
 
 @pytest.fixture
@@ -71,14 +70,7 @@ def upload(bucket: Bucket, tmp_path: Path) -> Callable[[str, str], None]:
 
 
 @pytest.fixture
-def happened() -> list[Happening]:
-    return []
-
-
-@pytest.fixture
-def caller(
-    pings: Pings, bucket: Bucket, happened: list[Happening], tmp_path: Path
-) -> Iterator[Caller]:
+def caller(pings: Pings, bucket: Bucket, tmp_path: Path) -> Iterator[Caller]:
     """Asks an instance with many models, whose container has no environment."""
     installation, s3 = find_triton(), bucket
     backends.install(installation, tmp_path / "backends")
@@ -88,7 +80,6 @@ def caller(
         tmp_path / "instances",
         s3,  # type: ignore[arg-type]
         instances=1,
-        tell=happened.append,
     )
     model = {"PrimaryContainer": {"Mode": "MultiModel", "ModelDataUrl": f"s3://{BUCKET}/"}}
     variant = {"VariantName": "AllTraffic", "InstanceType": "ml.m5.xlarge"}
@@ -105,7 +96,7 @@ def test_a_model_with_a_long_initialize_is_loaded_and_others_answer_meanwhile(
     caller: Caller,
     pings: Pings,
     upload: Callable[[str, str], None],
-    happened: list[Happening],
+    caplog: pytest.LogCaptureFixture,
     new_gate: Callable[[], Gate],
 ) -> None:
     upload("twice", times(2))
@@ -118,10 +109,8 @@ def test_a_model_with_a_long_initialize_is_loaded_and_others_answer_meanwhile(
     assert caller.ask("twice") == 14
     gate.open()
     assert slow.result(PATIENCE) == 21
-    eventually(lambda: happened[-1].kind is Kind.INSTANCE_HEALTHY)
-    assert happened[-1].message == "The container passes the ping health check again."
-    unhealthy = [it.message for it in happened if it.kind is Kind.INSTANCE_UNHEALTHY]
-    assert all(it.startswith("The container fails the ping health check:") for it in unhealthy)
+    eventually(lambda: caplog.messages[-1].endswith("passes the ping health check again."))
+    assert "The container fails the ping health check: " in caplog.text
 
 
 def test_after_a_load_that_failed_other_models_are_loaded_and_answer(
