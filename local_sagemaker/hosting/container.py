@@ -7,7 +7,7 @@ from enum import Enum, auto
 from typing import Any, Protocol
 
 
-class Step(Enum):
+class ModelStep(Enum):
     """A step of a model of a multi-model container that has succeeded."""
 
     DOWNLOAD = auto()
@@ -15,7 +15,7 @@ class Step(Enum):
     UNLOAD = auto()
 
 
-Report = Callable[[Step, float], None]
+Report = Callable[[ModelStep, float], None]
 """Takes a step and the seconds that it took."""
 
 

@@ -13,7 +13,7 @@ from local_sagemaker.errors import ApiError, LocalSageMakerError
 from local_sagemaker.hosting import archives, packages, sandbox, serve
 from local_sagemaker.hosting.archives import S3Prefix
 from local_sagemaker.hosting.capacity import MIB, Capacity
-from local_sagemaker.hosting.container import Report, Step
+from local_sagemaker.hosting.container import ModelStep, Report
 from local_sagemaker.hosting.copies import CopyHost, Slot
 from local_sagemaker.hosting.instance import DOWNLOADED, Running
 from local_sagemaker.hosting.model_store import ModelStore
@@ -44,7 +44,7 @@ class Host:
     folder: Path
     s3: "S3Client"
     instances: int
-    report: Callable[[str, str, Step, float], None] = lambda *_: None
+    report: Callable[[str, str, ModelStep, float], None] = lambda *_: None
     follow: Callable[[str, str, Triton], None] = lambda *_: None
     load_seconds: float = LOAD_SECONDS
     capacities: Capacities = field(default_factory=Capacities)

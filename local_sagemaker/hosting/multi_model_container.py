@@ -12,7 +12,7 @@ from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.archives import TooLargeError
 from local_sagemaker.hosting.capacity import MIB
 from local_sagemaker.hosting.connections import in_thread
-from local_sagemaker.hosting.container import Call, Report, Step
+from local_sagemaker.hosting.container import Call, ModelStep, Report
 from local_sagemaker.hosting.invocation import model_error
 from local_sagemaker.hosting.model_store import ModelStore, name
 from local_sagemaker.hosting.triton import Triton
@@ -185,7 +185,7 @@ class MultiModelContainer:
                     raise
             else:
                 if downloaded:
-                    self._report(Step.DOWNLOAD, time.monotonic() - started)
+                    self._report(ModelStep.DOWNLOAD, time.monotonic() - started)
                 return
 
     async def _try_load(self, target_model: str) -> tuple[int, bytes]:
@@ -205,7 +205,7 @@ class MultiModelContainer:
             timeout=self._load_seconds,
         )
         if status == 200:
-            self._report(Step.LOAD, time.monotonic() - started)
+            self._report(ModelStep.LOAD, time.monotonic() - started)
             if beyond := await self._make_room(0):
                 await self._delete(target_model)
                 return 507, beyond.encode()
@@ -285,7 +285,7 @@ class MultiModelContainer:
         except OSError:
             pass  # too slow, or it went with its server
         else:
-            self._report(Step.UNLOAD, time.monotonic() - started)
+            self._report(ModelStep.UNLOAD, time.monotonic() - started)
 
 
 def _take_note(load: "asyncio.Task[None]") -> None:

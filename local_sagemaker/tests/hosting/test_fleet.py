@@ -12,7 +12,7 @@ from local_sagemaker.errors import ApiError, LocalSageMakerError
 from local_sagemaker.hosting import fleet as fleet_module
 from local_sagemaker.hosting import launch
 from local_sagemaker.hosting.capacity import GIB, Capacity
-from local_sagemaker.hosting.container import Step
+from local_sagemaker.hosting.container import ModelStep
 from local_sagemaker.hosting.fleet import MANY_CALLS, Fleet
 from local_sagemaker.hosting.instance import Running
 from local_sagemaker.hosting.launch import Host
@@ -548,8 +548,8 @@ def test_what_a_server_writes_is_followed_and_steps_of_its_models_are_reported(
     assert re.fullmatch("i-[0-9a-f]{17}", made.id)
     assert followed == [("/aws/sagemaker/Endpoints/text", f"v1/{made.id}", made.triton)]
     container: Any = made.container
-    container._report(Step.LOAD, 2.0)
-    assert told == [("text", "v1", Step.LOAD, 2.0)]
+    container._report(ModelStep.LOAD, 2.0)
+    assert told == [("text", "v1", ModelStep.LOAD, 2.0)]
 
 
 def test_a_variant_that_is_scaled_up_serves_from_all_its_instances(

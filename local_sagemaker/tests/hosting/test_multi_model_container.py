@@ -11,7 +11,7 @@ from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting import multi_model_container
 from local_sagemaker.hosting.archives import S3Prefix
 from local_sagemaker.hosting.capacity import GIB, MIB
-from local_sagemaker.hosting.container import Report, Step
+from local_sagemaker.hosting.container import ModelStep, Report
 from local_sagemaker.hosting.model_store import ModelStore
 from local_sagemaker.hosting.multi_model_container import MultiModelContainer
 from local_sagemaker.tests.hosting.conftest import tar_gz
@@ -19,7 +19,7 @@ from local_sagemaker.tests.hosting.conftest import tar_gz
 TARGET = "minilm-0123456789ab.tar.gz"
 JSON = {"Content-Type": "application/json"}
 MODEL_BYTES = 100 * MIB
-LOADED = [Step.DOWNLOAD, Step.LOAD]
+LOADED = [ModelStep.DOWNLOAD, ModelStep.LOAD]
 
 
 class FakeTriton:
@@ -190,9 +190,9 @@ async def test_the_first_invocation_downloads_and_loads_and_is_answered(
 
 
 async def test_steps_of_models_are_reported_and_counted(make: Make, triton: Any) -> None:
-    steps: list[Step] = []
+    steps: list[ModelStep] = []
 
-    def report(step: Step, seconds: float) -> None:
+    def report(step: ModelStep, seconds: float) -> None:
         assert seconds >= 0
         steps.append(step)
 
@@ -203,24 +203,24 @@ async def test_steps_of_models_are_reported_and_counted(make: Make, triton: Any)
     assert (container.loaded_models, container.disk_bytes) == (1, 100)
     await invoke(container, "b")
     await invoke(container, "c")
-    assert steps[2:] == [*LOADED, Step.DOWNLOAD, Step.UNLOAD, Step.LOAD]
+    assert steps[2:] == [*LOADED, ModelStep.DOWNLOAD, ModelStep.UNLOAD, ModelStep.LOAD]
     assert container.loaded_models == 2
     triton.load_answers = [(400, b"no")]
     with pytest.raises(ApiError):
         await invoke(container)
-    assert steps[7:] == [Step.DOWNLOAD, Step.UNLOAD]
+    assert steps[7:] == [ModelStep.DOWNLOAD, ModelStep.UNLOAD]
 
 
 @pytest.mark.parametrize("broken_off", [ConnectionError("broken off"), TimeoutError("timed out")])
 async def test_a_model_goes_with_its_server_or_one_that_hangs_without_a_step(
     make: Make, triton: Any, broken_off: OSError
 ) -> None:
-    steps: list[Step] = []
+    steps: list[ModelStep] = []
     container = make(memory=MODEL_BYTES, report=lambda step, _: steps.append(step))
     await invoke(container, "a")
     triton.unload_breaks_off = broken_off
     await invoke(container, "b")
-    assert Step.UNLOAD not in steps
+    assert ModelStep.UNLOAD not in steps
 
 
 @pytest.mark.parametrize("target", [None, ""])
