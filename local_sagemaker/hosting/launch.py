@@ -76,7 +76,6 @@ def begin(
         instance_id = f"{slot.host.id}/{slot.name}"
         group = f"/aws/sagemaker/InferenceComponents/{name}"
         stream = f"{slot.host.variant}/{slot.host.id}-{slot.number}"
-
     running = _begin(host, endpoint, instance_id, variant, model)
     if slot:
         memory, cpus = int(slot.needs.memory * MIB), slot.needs.cpus or slot.host.resources.cpus

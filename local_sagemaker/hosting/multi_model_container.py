@@ -39,8 +39,8 @@ LOADS_AT_ONCE = 4
 class _Model:
     """A model that was called.
 
-    `calls` are in progress. `task` is its load, which all calls share, and later its unload; `path`
-    is where the container answers its invocations.
+    `calls` are in progress. `task` is its load, which all calls share; `path` is where the
+    container answers its invocations.
     """
 
     path: str
@@ -85,7 +85,7 @@ class MultiModelContainer:
         self._memory, self._caches, self._report = memory, caches, report
         self._load_seconds = load_seconds
         self._models: dict[str, _Model] = {}  # the least recently used first
-        self._leaving: set[str] = set()
+        self._leaving: dict[str, asyncio.Task[None] | None] = {}  # None: from the volume alone
         self._loading, self._alone = 0, False
         self._changed, self._making_room = asyncio.Event(), asyncio.Lock()
 
@@ -244,10 +244,10 @@ class MultiModelContainer:
         ]
 
     def _begin_unload(self, target_model: str) -> "asyncio.Task[None]":
-        model = self._models.pop(target_model)
-        self._leaving.add(target_model)
-        model.task = asyncio.create_task(self._unload(target_model))
-        return model.task
+        del self._models[target_model]
+        unload = asyncio.create_task(self._unload(target_model))
+        self._leaving[target_model] = unload
+        return unload
 
     async def _unload(self, target_model: str) -> None:
         try:
@@ -263,14 +263,14 @@ class MultiModelContainer:
         target = next((stored for stored in self._store.sizes() if stored not in used), None)
         if target is None:
             return await self._unload_unused()
-        self._leaving.add(target)
+        self._leaving[target] = None
         await self._store.forget(target)
         self._leave(target)
         return True
 
     def _leave(self, target_model: str) -> None:
         """Let a load of a model begin that waits for its unload."""
-        self._leaving.remove(target_model)
+        del self._leaving[target_model]
         self._changed.set()
 
     async def _delete(self, target_model: str) -> None:
