@@ -86,10 +86,13 @@ def _up(options: argparse.Namespace) -> None:
     for name, value in variables.items():
         if value is not None:
             os.environ[name] = value
-    if options.quota:
-        os.environ[settings.QUOTAS] = json.dumps(dict(map(_quota, options.quota)))
-    if options.capacity:
-        os.environ[settings.CAPACITY] = json.dumps(dict(map(_capacity, options.capacity)))
+    numbers = {
+        settings.QUOTAS: ("--quota", options.quota),
+        settings.CAPACITY: ("--capacity", options.capacity),
+    }
+    for name, (option, texts) in numbers.items():
+        if texts:
+            os.environ[name] = json.dumps(dict(_number(option, text) for text in texts))
     most = settings.instances_at_most()
     if quotas := quotas_here():
         AccountQuotas(quotas)
@@ -100,19 +103,10 @@ def _up(options: argparse.Namespace) -> None:
     print(f"at most {most} processes stand for the instances of a variant")
 
 
-def _quota(text: str) -> tuple[str, int]:
+def _number(option: str, text: str) -> tuple[str, int]:
     name, _, value = text.rpartition("=")
     if not name or not value.isdecimal():
-        raise LocalSageMakerError(f"--quota {text!r}: write a name and a whole number, NAME=N")
-    return name, int(value)
-
-
-def _capacity(text: str) -> tuple[str, int]:
-    name, _, value = text.rpartition("=")
-    if not name.startswith("ml.") or not value.isdecimal():
-        raise LocalSageMakerError(
-            f"--capacity {text!r}: write an instance type and a whole number, ml.g6.xlarge=0"
-        )
+        raise LocalSageMakerError(f"{option} {text!r}: write a name and a whole number, NAME=N")
     return name, int(value)
 
 
