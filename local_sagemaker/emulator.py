@@ -49,6 +49,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
     # Imported here: ministack reads its settings from the environment when it is imported.
     from ministack.app import app
     from ministack.services import cloudwatch, cloudwatch_logs, s3
+    from ministack.services.cloudformation import provisioners
 
     from local_sagemaker import copied_parts
     from local_sagemaker.autoscaling import cloudformation as autoscaling
@@ -62,7 +63,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
     _functions_call_as_their_roles()
     log_events.install(cloudwatch_logs)
     alarm_records.install(cloudwatch)
-    expressions.install(cloudwatch)
+    expressions.install(cloudwatch, provisioners)
     copied_parts.install(s3)
     session: Any = boto3.Session()
 

@@ -136,22 +136,32 @@ def _value(node: Any, data: Mapping[str, float | None]) -> float | None:
     return float(_OPERATORS[type(sign)](first, second))
 
 
-def install(cloudwatch: Any) -> None:
-    """Teach ministack's PutMetricAlarm to keep Metrics: a private name of the pinned version."""
-    put = cloudwatch._put_metric_alarm
+def install(cloudwatch: Any, provisioners: Any) -> None:
+    """Teach ministack's PutMetricAlarm and AWS::CloudWatch::Alarm to keep Metrics.
+
+    These are private names of the pinned version.
+    """
+    put, record = cloudwatch._put_metric_alarm, provisioners._cw_metric_alarm_record
 
     def put_with_metrics(params: Record, body: Record, is_cbor: bool, is_json: bool = False) -> Any:
         if problem := _problem(params, body):
             return cloudwatch._error("ValidationError", problem, 400, is_json, is_cbor)
         answer = put(params, body, is_cbor, is_json)
         if queries := body.get("Metrics"):
-            alarm = cloudwatch._alarms[body["AlarmName"]]
-            for name in OF_ONE_METRIC:
-                alarm.pop(name, None)
-            alarm["Metrics"] = list(queries)
+            _on_expression(cloudwatch._alarms[body["AlarmName"]], queries)
         return answer
 
+    def record_with_metrics(name: str, properties: Record) -> Record:
+        queries = properties.get("Metrics")
+        if not queries:
+            return dict(record(name, properties))
+        Expression.of(queries)
+        plain = {key: value for key, value in properties.items() if key != "Metrics"}
+        alarm = record(name, {**plain, "MetricName": "none", "Namespace": "none"})
+        return _on_expression(alarm, queries)
+
     cloudwatch._put_metric_alarm = put_with_metrics
+    provisioners._cw_metric_alarm_record = record_with_metrics
 
 
 def _problem(params: Record, body: Record) -> str | None:
@@ -164,3 +174,10 @@ def _problem(params: Record, body: Record) -> str | None:
     except ValueError as error:
         return str(error)
     return None
+
+
+def _on_expression(alarm: Record, queries: Sequence[Record]) -> Record:
+    for name in OF_ONE_METRIC:
+        alarm.pop(name, None)
+    alarm["Metrics"] = list(queries)
+    return alarm

@@ -89,7 +89,7 @@ class Calls:
 
     def _write(self, caller: str, permissions: Iterable[tuple[str, str]]) -> None:
         with self._lock:
-            for call in (Call(caller, *it) for it in permissions):
+            for call in (Call(caller, *permission) for permission in permissions):
                 if call not in self._known:
                     self._known.add(call)
                     with self._file.open("a") as file:

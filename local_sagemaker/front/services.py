@@ -101,7 +101,9 @@ class Services:
         self._codebuild = CodeBuild(
             clients=lambda role: (acting_as(role, "s3"), acting_as(role, "logs")),
             folder=folder.builds,
-            environment={name: it for name, it in os.environ.items() if name.startswith("AWS_")},
+            environment={
+                name: value for name, value in os.environ.items() if name.startswith("AWS_")
+            },
             quotas=quotas.builds(),
             queued=quotas.queued_builds,
         )

@@ -127,8 +127,10 @@ def _begin(
 
 def _forget_old_logs(instances: Path) -> None:
     """Delete the folders of servers that ended long ago: they have no models any more."""
-    by_age = sorted(instances.glob("*"), key=lambda it: int(it.name.rpartition("-")[2]))
-    ended = [it for it in by_age if not any((it / name).exists() for name in DOWNLOADED)]
+    by_age = sorted(instances.glob("*"), key=lambda folder: int(folder.name.rpartition("-")[2]))
+    ended = [
+        folder for folder in by_age if not any((folder / name).exists() for name in DOWNLOADED)
+    ]
     for folder in ended[:-KEPT_LOGS]:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -222,7 +222,9 @@ def _arguments(known: dict[str, str], repository: str) -> Iterable[str]:
 
 def _default_model(known: dict[str, str], archive: Path) -> tuple[str, tuple[str, ...]]:
     """Return the model that /invocations answers with, and what `serve` says if it chose it."""
-    folders = sorted(it.name for it in archive.iterdir() if it.is_dir() and not it.is_symlink())
+    folders = sorted(
+        path.name for path in archive.iterdir() if path.is_dir() and not path.is_symlink()
+    )
     if name := known.get(DEFAULT_MODEL):
         if not (archive / name).is_dir():
             raise LocalSageMakerError(

@@ -69,7 +69,9 @@ class Recorder:
     def keep(self, config: Record, endpoint: str, variant: str, captured: Captured) -> None:
         """Write an invocation that was answered below the destination of a DataCaptureConfig."""
         now = datetime.now(UTC)
-        sides = {side for it in config["CaptureOptions"] for side in _SIDES[it["CaptureMode"]]}
+        sides = {
+            side for option in config["CaptureOptions"] for side in _SIDES[option["CaptureMode"]]
+        }
         data = {
             "endpointInput": _side("INPUT", captured.content_type, captured.input),
             "endpointOutput": _side("OUTPUT", captured.output_type, captured.output),

@@ -19,10 +19,13 @@ Record = dict[str, Any]
 
 
 @pytest.fixture
-def evaluator() -> Iterator[Evaluator]:
+def evaluator(monkeypatch: pytest.MonkeyPatch) -> Iterator[Evaluator]:
     """Of ministack's module, which is empty, and afterwards as it was."""
     importlib.reload(ministack)
-    install(ministack)
+    record = provisioners._cw_metric_alarm_record
+    monkeypatch.setattr(provisioners, "_cw_metric_alarm_record", record)
+    monkeypatch.setattr(provisioners, "_cw", ministack)
+    install(ministack, provisioners)
     yield Evaluator(ministack, speed=1)
     importlib.reload(ministack)
 
@@ -118,9 +121,12 @@ def test_it_is_described_with_its_metrics_and_as_none_of_one_metric(evaluator: E
     assert not alarm.keys() & {"MetricName", "Namespace", "Period", "Statistic"}
 
 
-def test_cloudformation_rejects_it_by_name(evaluator: Evaluator) -> None:
-    with pytest.raises(ValueError, match="metric math"):
-        provisioners._cw_metric_alarm_put("a", {**ALARM, "Metrics": queries()})
+def test_cloudformation_makes_it(evaluator: Evaluator) -> None:
+    provisioners._cw_metric_alarm_put("a", {**ALARM, "Metrics": queries()})
+    put(measured=0, requests=1)
+    evaluator.evaluate(T0 + 60)
+    assert described()["StateValue"] == "ALARM"
+    assert described()["Metrics"] == queries()
 
 
 @pytest.mark.parametrize(
