@@ -9,6 +9,8 @@ CHECKOV := $(CURDIR)/.venv-checkov
 CLIENTS := $(CURDIR)/.venv-clients
 BROWSER := $(CURDIR)/.venv-browser
 DIST := $(CURDIR)/.venv-dist
+DOCS := $(CURDIR)/.venv-docs
+SBOM := $(CURDIR)/.venv-sbom
 export PATH := $(VENV)/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 # No bytecode beside sources is read: one in a commit would run in place of what was reviewed.
 export PYTHONPYCACHEPREFIX := $(VENV)/bytecode
@@ -21,7 +23,6 @@ ASSEMBLIES ?= ../assemblies
 KEEP ?=
 LIVE ?=
 ONLY ?=
-CHANGESETS ?=
 JSON ?=
 IGNORE_PREFLIGHT ?=
 ALLOW_OLDER ?=
@@ -92,6 +93,17 @@ $(BROWSER)/.installed: tests/browser/requirements.txt
 	@$(VENV)/bin/python $(PIP) --quiet --target $(BROWSER) --requirement $<
 	@touch $@
 
+$(DOCS)/.installed: docs/requirements.txt
+	@echo "installing Sphinx into an environment of its own"
+	@$(PYTHON) -m venv $(DOCS)
+	@$(DOCS)/bin/python $(PIP) --quiet --requirement $<
+	@touch $@
+
+$(SBOM)/.installed: tests/distribution/requirements-sbom.txt
+	@$(PYTHON) -m venv $(SBOM)
+	@$(SBOM)/bin/python $(PIP) --quiet --requirement $<
+	@touch $@
+
 .PHONY: demo
 demo: install ## deploy MiniLM to the local SageMaker, ask it, compare, clean up; KEEP=1 leaves it running
 	@./tritonsm demo $(if $(KEEP),--keep)
@@ -105,13 +117,21 @@ test: install $(CHECKOV)/.installed ## run the tests: units, templates, deployme
 models-test: install $(CHECKOV)/.installed ## build every model for the CPU, load it into Triton, compare with its framework
 	@python -m pytest models
 
+.PHONY: readme-test
+readme-test: install ## run the README's commands, in order, in a copy of the repository
+	@python -m pytest tests/readme
+
 .PHONY: clients-test
 clients-test: install $(CLIENTS)/v2/.installed $(CLIENTS)/v3/.installed ## ask the local SageMaker with the AWS CLI, boto3 and the SageMaker SDKs v2 and v3
 	@python -m pytest tests/clients
 
 .PHONY: browser-test
-browser-test: install $(BROWSER)/.installed ## try web attacks on the local SageMaker in headless Chromium, which must be on PATH
+browser-test: install $(BROWSER)/.installed ## look at the local SageMaker's page in headless Chromium, which must be on PATH
 	@PYTHONPATH=$(BROWSER) python -m pytest tests/browser
+
+.PHONY: browser-image
+browser-image: install $(BROWSER)/.installed ## make the images of the docs anew (five minutes)
+	@PYTHONPATH=$(BROWSER) python -m tests.browser
 
 .PHONY: mutants
 mutants: install ## make one fault after the other and say which test notices; ONLY=digest for some
@@ -154,8 +174,8 @@ judge: install-cdk $(CHECKOV)/.installed ## review files by this tree's code: BA
 	@python -m release.review.judge --name $(BASE) --head $(HEAD) --assemblies $(ASSEMBLIES)
 
 .PHONY: preflight
-preflight: install-cdk ## ask the account what a deploy needs: STAGE=prod; CHANGESETS=1, JSON=1
-	@./tritonsm preflight $(STAGE) $(if $(CHANGESETS),--changesets) $(if $(JSON),--json)
+preflight: install-cdk ## ask the account what a deploy needs: STAGE=prod; JSON=1
+	@./tritonsm preflight $(STAGE) $(if $(JSON),--json)
 
 .PHONY: account-test
 account-test: install ## answer docs/aws.md's open questions in an account: FREE=1 costs nothing; REGION=, YES=1
@@ -182,6 +202,16 @@ dist-test: dist ## use the client's wheel in a newer Python: NEWER=python3.14
 	@$(DIST)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-index dist/triton_sagemaker-*.whl
 	@CDK_OUTDIR=$(DIST)/cdk.out $(DIST)/bin/python -I docs/examples/own_app.py
 	@$(DIST)/bin/python -I -c 'import endpoint_client, platform_facts, sys; print("the wheel serves Python", sys.version)'
+
+.PHONY: sbom
+sbom: $(SBOM)/.installed ## write sbom.json: the packages that the client and the constructs install, in CycloneDX's form
+	@$(SBOM)/bin/cyclonedx-py requirements --pyproject pyproject.toml --mc-type library --output-reproducible \
+		--output-file sbom.json tests/distribution/requirements.txt
+
+.PHONY: docs
+docs: $(DOCS)/.installed ## build the documentation site into docs.out/; a warning is an error
+	@$(DOCS)/bin/sphinx-build --quiet --fail-on-warning --fresh-env docs docs.out
+	@echo "docs.out/index.html"
 
 .PHONY: pr
 pr: lint test models-test ## what the pull-request workflow runs: lint, tests, review

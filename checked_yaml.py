@@ -55,7 +55,8 @@ class LocatedErrors(ValueError):
 def load(path: Path, schema: type[Model]) -> Model:
     """Return the file at `path` as a `schema`.
 
-    Raises `InvalidFile` with every problem of the file, and `OSError` when it cannot be read.
+    Raises `InvalidFile` with every problem of the file, and `OSError` when it cannot be read. A
+    schema's `UNSUPPORTED_KEYS` are keys that people expect, with what to use instead.
     """
     return parse(path, path.read_bytes(), schema)
 
@@ -206,6 +207,9 @@ def _message(detail: ErrorDetails, schema: type[BaseModel]) -> str:
     value, place, kind = detail["input"], detail["loc"], detail["type"]
     word = kind.split("_")[0]
     if word == "extra":
+        unsupported = getattr(schema, "UNSUPPORTED_KEYS", {})
+        if str(place[-1]) in unsupported:
+            return f"not supported; {unsupported[str(place[-1])]}"
         allowed = list(_schema_at(schema, place[:-1]).get("properties", {}))
         close = difflib.get_close_matches(str(place[-1]), allowed, n=1)
         hint = f"write {close[0]}" if close else f"known keys: {', '.join(sorted(allowed))}"

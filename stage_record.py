@@ -63,9 +63,8 @@ class Delivery:
 
 @dataclass(frozen=True)
 class Deliveries:
-    """The parameter: its version, 0 where there is none, and the deliveries, the newest last."""
+    """The deliveries in the parameter, the newest last."""
 
-    version: int = 0
     entries: tuple[Delivery, ...] = ()
 
     def in_progress(self) -> Delivery | None:
@@ -99,7 +98,7 @@ def read_deliveries(ssm: "SSMClient", stage: str) -> Deliveries:
             f"earlier values again: aws ssm get-parameter-history --name {name}"
         ) from None
     entries = (_delivery(name, number, content) for number, content in enumerate(listed, 1))
-    return Deliveries(parameter["Version"], tuple(entry for entry in entries if entry))
+    return Deliveries(tuple(entry for entry in entries if entry))
 
 
 def _delivery(name: str, number: int, content: Any) -> Delivery | None:

@@ -101,8 +101,7 @@ def configurations(run: Run) -> None:
     }
     routed = {"RoutingConfig": {"RoutingStrategy": "LEAST_OUTSTANDING_REQUESTS"}}
     for name, more in {f"{FREE}-plain": {}, f"{FREE}-routed": routed}.items():
-        request = {"EndpointConfigName": name, "ProductionVariants": [{**variant, **more}]}
-        run.recorder.ask("sagemaker:CreateEndpointConfig", **request, Tags=tags)
+        _create_config(run, name, {**variant, **more})
         run.recorder.ask("sagemaker:DescribeEndpointConfig", EndpointConfigName=name)
 
 
@@ -117,11 +116,30 @@ def pools(run: Run) -> None:
             {"InstanceType": name, "Priority": number} for number, name in enumerate(types, start=1)
         ],
     }
+    _create_config(run, f"{FREE}-pools", variant)
+
+
+def components(run: Run) -> None:
+    """Create a configuration for inference components with the role of `configurations`."""
+    role = run.recorder.client("iam").get_role(RoleName=FREE)["Role"]["Arn"]
+    scaling = {"Status": "ENABLED", "MinInstanceCount": 0, "MaxInstanceCount": 1}
+    variant = {
+        "VariantName": VARIANT,
+        "InstanceType": run.checkout.instance_type,
+        "InitialInstanceCount": 1,
+        "ManagedInstanceScaling": scaling,
+        "RoutingConfig": {"RoutingStrategy": "LEAST_OUTSTANDING_REQUESTS"},
+    }
+    _create_config(run, f"{FREE}-components", variant, ExecutionRoleArn=role)
+
+
+def _create_config(run: Run, name: str, variant: Record, **more: Any) -> None:
     run.recorder.ask(
         "sagemaker:CreateEndpointConfig",
-        EndpointConfigName=f"{FREE}-pools",
+        EndpointConfigName=name,
         ProductionVariants=[variant],
         Tags=[{"Key": TAG, "Value": "temporary"}],
+        **more,
     )
 
 

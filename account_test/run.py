@@ -17,7 +17,7 @@ from endpoint_client import EndpointClient, EndpointError
 from release.delivery import cdk
 from release.delivery.endpoint_state import AT_REST
 from release.delivery.steps import say
-from release.delivery.time_budget import TimeBudget
+from release.delivery.time_budget import DeliveryTimeBudget
 from release.preflight.account import Account
 
 PAUSE_SECONDS = 1.0
@@ -57,7 +57,7 @@ class Run:
         since = datetime.now(UTC)
         self.checkout.synthesise()
         result = cdk.deploy(self.checkout.assembly, MODELS_STACK, ENDPOINT_STACK)
-        budget = TimeBudget.read(self.checkout.assembly)
+        budget = DeliveryTimeBudget.read(self.checkout.assembly)
         self.recorder.keep("app:TimeBudget", {}, dict(budget.rows))
         for stack in (MODELS_STACK, ENDPOINT_STACK):
             try:

@@ -63,6 +63,11 @@ def multi_model_pools(answers: Answers) -> Finding:
     return accepted(answers.of("CreateEndpointConfig", "pools"))
 
 
+def zero_instances(answers: Answers) -> Finding:
+    """Decide by CreateEndpointConfig's answer to managed instance scaling from 0."""
+    return accepted(answers.of("CreateEndpointConfig", "components"))
+
+
 def least_outstanding_requests(answers: Answers) -> Finding:
     """Decide by a configuration with the strategy, one without, and the endpoint's description."""
     created = {

@@ -25,8 +25,7 @@ def main(mebibytes: int) -> None:
         weights.astype(np.float32).tofile(folder / "model.onnx")
 
         start = time.perf_counter()
-        with Path(scratch, "ours.tar.gz").open("wb") as file:
-            ours = archive.pack(Path(scratch, "repository"), file)
+        ours = archive.pack(Path(scratch, "repository"), Path(scratch, "ours.tar.gz"))
         our_seconds = time.perf_counter() - start
 
         start = time.perf_counter()

@@ -10,13 +10,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Command:
-    """One command. One that speaks to AWS takes `--local`."""
+    """One command."""
 
     name: str
     summary: str
     module: str
-    speaks_to_aws: bool = False
 
+    @property
+    def speaks_to_aws(self) -> bool:
+        """Whether it takes `--local`."""
+        return self.name not in OFFLINE
+
+
+DELIVERY, LOCAL = "release.delivery.command", "local_sagemaker.__main__"
+MODELS = "model_build.commands."
 
 GROUPS: dict[str, tuple[Command, ...]] = {
     "begin": (
@@ -24,106 +31,47 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("new", "write a model's folder, or a stage's file, that works as it is", "cli.new"),
     ),
     "models": (
-        Command(
-            "list", "the models, their versions and what they are", "model_build.commands.listing"
-        ),
-        Command(
-            "lint", "what Triton on SageMaker would refuse or misread", "model_build.commands.lint"
-        ),
-        Command("build", "one model's archive", "model_build.commands.build", speaks_to_aws=True),
-        Command("inspect", "what an archive holds", "model_build.commands.inspect"),
+        Command("list", "the models, their versions and what they are", MODELS + "listing"),
+        Command("lint", "what Triton on SageMaker would refuse or misread", MODELS + "lint"),
+        Command("build", "one model's archive", MODELS + "build"),
+        Command("inspect", "what an archive holds", MODELS + "inspect"),
         Command("try", "build a model, load it into a Triton, ask it", "cli.try_model"),
     ),
     "on your laptop": (
-        Command("up", "start the local SageMaker", "local_sagemaker.__main__"),
-        Command("env", "print what makes a shell speak to it", "local_sagemaker.__main__"),
-        Command("down", "stop it and all that it started", "local_sagemaker.__main__"),
+        Command("up", "start the local SageMaker", LOCAL),
+        Command("env", "print what makes a shell speak to it", LOCAL),
+        Command("down", "stop it and all that it started", LOCAL),
     ),
     "to AWS": (
         Command("stages", "what is deployed where", "stages.command"),
-        Command("diff", "what a deploy would change", "cli.diff", speaks_to_aws=True),
-        Command("deploy", "deploy a stage as it is on disk", "cli.deploy", speaks_to_aws=True),
-        Command("destroy", "delete a stage's stacks", "cli.destroy", speaks_to_aws=True),
-        Command("review", "what a change will do", "release.review.__main__"),
-        Command(
-            "preflight",
-            "what the account lacks for a deploy",
-            "release.preflight.__main__",
-            speaks_to_aws=True,
-        ),
-        Command(
-            "account-test",
-            "answer AWS's open questions in an account",
-            "account_test.__main__",
-            speaks_to_aws=True,
-        ),
-        Command(
-            "deliver",
-            "deploy what is checked out, and try every model",
-            "release.delivery.__main__",
-            speaks_to_aws=True,
-        ),
-        Command(
-            "rollback-stage",
-            "deploy the commit that served a stage before",
-            "release.delivery.__main__",
-            speaks_to_aws=True,
-        ),
-        Command(
-            "golden",
-            "write what a deployed model answers",
-            "release.delivery.__main__",
-            speaks_to_aws=True,
-        ),
+        Command("diff", "what a deploy would change", "cli.diff"),
+        Command("deploy", "deploy a stage as it is on disk", "cli.deploy"),
+        Command("destroy", "delete a stage's stacks", "cli.destroy"),
+        Command("review", "what a change will do", "release.review.command"),
+        Command("preflight", "what the account lacks for a deploy", "release.preflight.command"),
+        Command("account-test", "answer AWS's open questions", "account_test.__main__"),
+        Command("deliver", "deploy what is checked out, and try every model", DELIVERY),
+        Command("rollback-stage", "deploy the commit that served a stage before", DELIVERY),
+        Command("golden", "write what a deployed model answers", DELIVERY),
     ),
     "what is deployed": (
-        Command(
-            "status",
-            "endpoints, models, alarms, and what differs from a delivery",
-            "cli.status",
-            speaks_to_aws=True,
-        ),
-        Command(
-            "history",
-            "who changed what in a stage, when, how it ended",
-            "cli.history",
-            speaks_to_aws=True,
-        ),
-        Command("invoke", "ask a model", "cli.invoke", speaks_to_aws=True),
-        Command(
-            "load",
-            "load models until a latency objective breaks",
-            "cli.load",
-            speaks_to_aws=True,
-        ),
-        Command(
-            "size",
-            "the rate that one instance sustains, and what a stage needs",
-            "cli.load.size",
-            speaks_to_aws=True,
-        ),
-        Command(
-            "publish",
-            "a model's new version on a running endpoint",
-            "model_build.commands.publish",
-            speaks_to_aws=True,
-        ),
-        Command(
-            "rollback",
-            "make an earlier version of a model current",
-            "model_build.commands.rollback",
-            speaks_to_aws=True,
-        ),
-        Command(
-            "retire",
-            "delete archives that nobody is sent to",
-            "model_build.commands.retire",
-            speaks_to_aws=True,
-        ),
+        Command("status", "endpoints, models, alarms, differences from a delivery", "cli.status"),
+        Command("history", "who changed what in a stage, when, how it ended", "cli.history"),
+        Command("invoke", "ask a model", "cli.invoke"),
+        Command("load", "load models until a latency objective breaks", "cli.load"),
+        Command("size", "the rate of an instance, and what your traffic needs", "cli.load.size"),
+        Command("publish", "a model's new version on a running endpoint", MODELS + "publish"),
+        Command("rollback", "make an earlier version of a model current", MODELS + "rollback"),
+        Command("retire", "delete archives that nobody is sent to", MODELS + "retire"),
     ),
 }
 
 COMMANDS = {it.name: it for group in GROUPS.values() for it in group}
+
+OFFLINE = {
+    *("demo", "down", "env", "inspect", "lint", "list", "new", "review", "stages", "try", "up"),
+}
+"""Commands that speak to no AWS, or to the local SageMaker alone."""
 
 NEED_ALL_PACKAGES = {
     *("account-test", "build", "deliver", "demo", "golden", "invoke", "load"),

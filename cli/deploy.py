@@ -9,7 +9,8 @@ import boto3
 from botocore.exceptions import ClientError
 
 import cdk_cli
-from cli.errors import CommandError, exit_code
+from cli.errors import CommandError
+from cli.parsers import STAGE, add_command
 from local_sagemaker import ACCOUNT, Folder
 from model_build import PYTHON_VARIABLE
 from model_build.commands.arguments import Commands
@@ -25,13 +26,10 @@ TAIL_BYTES = 4096
 
 def add_to(commands: Commands) -> None:
     """Add the command."""
-    parser = commands.add_parser(
-        "deploy",
-        description="Deploy a stage as it is on disk: nothing is reviewed, tried or remembered, as "
-        "`tritonsm deliver` does.",
-    )
-    parser.add_argument("stage", metavar="STAGE", help="a stage, such as dev")
-    parser.set_defaults(run=partial(exit_code, run))
+    description = "Deploy a stage as it is on disk: nothing is reviewed, tried or remembered, as "
+    description += "`tritonsm deliver` does."
+    parser = add_command(commands, "deploy", run, description)
+    parser.add_argument("stage", metavar="STAGE", help=STAGE)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -2,25 +2,22 @@
 
 import argparse
 import sys
-from functools import partial
 from pathlib import Path
 
 from cli.deploy import cdk
-from cli.errors import CommandError, exit_code
+from cli.errors import CommandError
+from cli.parsers import STAGE, add_command
 from model_build.commands.arguments import Commands
 from release.tree import Tree
 
 
 def add_to(commands: Commands) -> None:
     """Add the command."""
-    parser = commands.add_parser(
-        "destroy",
-        description="Delete the stacks of a stage: its endpoints stop answering. The bucket of "
-        "archives, its key and logs stay.",
-    )
-    parser.add_argument("stage", metavar="STAGE", help="a stage, such as dev")
+    description = "Delete the stacks of a stage: its endpoints stop answering. The bucket of "
+    description += "archives, its key and logs stay."
+    parser = add_command(commands, "destroy", run, description)
+    parser.add_argument("stage", metavar="STAGE", help=STAGE)
     parser.add_argument("--yes", action="store_true", help="do not ask")
-    parser.set_defaults(run=partial(exit_code, run))
 
 
 def run(options: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from botocore.exceptions import BotoCoreError, ClientError
 
 import checked_yaml
+from endpoint_client import EndpointError
 from local_sagemaker import LocalSageMakerError
 from model_build import BuildError
 from release.delivery.errors import NotDelivered
@@ -18,28 +19,24 @@ class CommandError(Exception):
     """What was asked for cannot be done; says what to write instead."""
 
 
-SAID = (
+PRINTED = (
     BuildError,
     CheckoutError,
     CommandError,
+    EndpointError,
     LocalSageMakerError,
     NotDelivered,
     UnknownStage,
     checked_yaml.InvalidFile,
 )
-"""Errors of the rooms whose text is for the person who asked."""
+"""Errors whose text says what to do."""
 
 
-def exit_code(
-    run: Callable[[argparse.Namespace], int],
-    options: argparse.Namespace,
-    expected: tuple[type[Exception], ...] = (),
-) -> int:
-    """Run a command and return its exit code: 1 for an error of `SAID` or one that is expected."""
-    printed: tuple[type[Exception], ...] = (*SAID, *expected)
+def exit_code(run: Callable[[argparse.Namespace], int], options: argparse.Namespace) -> int:
+    """Run a command and return its exit code: 1 for one of `PRINTED`."""
     try:
         return run(options)
-    except printed as error:
+    except PRINTED as error:
         print(f"error: {error}", file=sys.stderr)
     except (BotoCoreError, ClientError) as error:
         print(f"error: AWS: {error}", file=sys.stderr)

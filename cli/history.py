@@ -4,7 +4,6 @@ import argparse
 import json
 from collections.abc import Iterable
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 
 import boto3
@@ -12,7 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 import stage_record
-from cli.errors import CommandError, exit_code
+from cli.errors import CommandError
+from cli.parsers import STAGE, add_command
 from cli.printable import console, printable
 from model_build.commands.arguments import Commands
 from release.delivery.archive_bucket import model_bucket, stack_name
@@ -27,13 +27,12 @@ MODELS = 3
 
 def add_to(commands: Commands) -> None:
     """Add the command."""
-    parser = commands.add_parser("history", description=__doc__)
-    parser.add_argument("stage", metavar="STAGE", help="the stage's name, such as dev")
+    parser = add_command(commands, "history", run, __doc__)
+    parser.add_argument("stage", metavar="STAGE", help=STAGE)
     parser.add_argument("--json", action="store_true", help="write JSON to standard output")
     parser.add_argument(
         "--last", type=int, default=SHOWN, metavar="N", help=f"events to show; default: {SHOWN}"
     )
-    parser.set_defaults(run=partial(exit_code, run))
 
 
 def run(options: argparse.Namespace) -> int:

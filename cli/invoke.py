@@ -3,28 +3,26 @@
 import argparse
 import json
 import time
-from functools import partial
 from pathlib import Path
 
 import boto3
 
 from cli import answers, inputs, request_parameters
-from cli.errors import exit_code
-from endpoint_client import EndpointClient, EndpointError
+from cli.parsers import add_command
+from endpoint_client import EndpointClient
 from model_build.commands.arguments import Commands
 from release.tree import Tree
 
 
 def add_to(commands: Commands) -> None:
     """Add the command."""
-    parser = commands.add_parser(
-        "invoke",
-        description=__doc__,
-        epilog="examples:\n  tritonsm invoke dev text minilm\n"
-        "  tritonsm invoke local text minilm --input TEXT=hello --local\n"
-        "  tritonsm invoke dev chat gpt --input PROMPT=hello --parameter max_tokens=99 --stream",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    examples = (
+        "invoke dev text minilm",
+        "invoke local text minilm --input TEXT=hello --local",
+        "invoke dev chat gpt --input PROMPT=hello --parameter max_tokens=99 --stream",
+        "invoke dev night minilm --wait 900",
     )
+    parser = add_command(commands, "invoke", run, __doc__, examples=examples)
     parser.add_argument("stage", metavar="STAGE", help="the stage's name, such as dev")
     parser.add_argument("endpoint", metavar="ENDPOINT", help="the endpoint's name in the stage")
     parser.add_argument("model", metavar="MODEL", help="the model's name in the catalog")
@@ -35,8 +33,14 @@ def add_to(commands: Commands) -> None:
         action="store_true",
         help="write the outputs of each response of a decoupled model as it comes, a line of JSON",
     )
+    parser.add_argument(
+        "--wait",
+        type=float,
+        default=0.0,
+        metavar="SECONDS",
+        help="wait while the model is loading, or its inference component starts a copy",
+    )
     parser.add_argument("--json", action="store_true", help="write JSON to standard output")
-    parser.set_defaults(run=partial(exit_code, run, expected=(EndpointError,)))
 
 
 def run(options: argparse.Namespace) -> int:
@@ -44,7 +48,12 @@ def run(options: argparse.Namespace) -> int:
     parameters = request_parameters.parse(options.parameter)
     here = Tree(Path.cwd())
     session = boto3.Session(region_name=here.stage(options.stage).region)
-    client = EndpointClient(stage=options.stage, endpoint=options.endpoint, session=session)
+    client = EndpointClient(
+        stage=options.stage,
+        endpoint=options.endpoint,
+        session=session,
+        wait_until_ready=options.wait,
+    )
     entry = client.resolve(options.model)
     beside = inputs.sample(here.models, options.model)
     tensors = inputs.chosen(options.input, entry, beside)

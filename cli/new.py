@@ -1,10 +1,7 @@
 """Write what works as it is, for a person to change: a model's folder, or a stage's file."""
 
-import argparse
-from functools import partial
-
 from cli import new_model, new_stage
-from cli.errors import exit_code
+from cli.parsers import add_command
 from model_build.commands.arguments import Commands
 
 
@@ -13,26 +10,26 @@ def add_to(commands: Commands) -> None:
     parser = commands.add_parser("new", description=__doc__)
     kinds = parser.add_subparsers(required=True, metavar="WHAT")
 
-    model = kinds.add_parser(
+    model = add_command(
+        kinds,
         "model",
-        help="a folder in models/ that lints, builds and serves",
-        description=new_model.__doc__,
-        epilog="examples:\n  tritonsm new model flowers --kind python\n"
-        "  tritonsm new model ranker --kind onnx",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        new_model.run,
+        new_model.__doc__,
+        examples=("new model flowers --kind python", "new model ranker --kind onnx"),
+        summary="a folder in models/ that lints, builds and serves",
     )
     model.add_argument("name", metavar="NAME", help="the model's name, and its folder's")
     shown = "; ".join(f"{name}: {what}" for name, what in new_model.KINDS.items())
     model.add_argument("--kind", required=True, choices=new_model.KINDS, help=shown)
-    model.set_defaults(run=partial(exit_code, new_model.run))
 
-    stage = kinds.add_parser(
-        "stage",
-        help="a file in stages/ that synthesises",
-        description=new_stage.__doc__,
-        epilog="examples:\n  tritonsm new stage trial\n"
-        "  tritonsm new stage mine --from local --endpoint text=minilm,bert --endpoint v=resnet50",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    examples = (
+        "new stage trial",
+        "new stage mine --from local --endpoint text=minilm,bert --endpoint v=resnet50",
+        "new stage fleet --split 9",
+    )
+    summary = "a file in stages/ that synthesises"
+    stage = add_command(
+        kinds, "stage", new_stage.run, new_stage.__doc__, examples=examples, summary=summary
     )
     stage.add_argument("name", metavar="NAME", help="the stage's name, and its file's")
     stage.add_argument(
@@ -49,4 +46,10 @@ def add_to(commands: Commands) -> None:
         metavar="NAME=MODEL[,MODEL]",
         help="an endpoint and its models, instead of those of the copied stage; repeatable",
     )
-    stage.set_defaults(run=partial(exit_code, new_stage.run))
+    stage.add_argument(
+        "--split",
+        type=int,
+        default=0,
+        metavar="COUNT",
+        help="so many endpoints instead, to which all models of models/ are dealt in turn",
+    )

@@ -3,6 +3,7 @@
 import argparse
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -10,7 +11,7 @@ import checked_yaml
 from cli.errors import CommandError
 from cli.new_model import MODELS
 from local_sagemaker import ACCOUNT
-from model_build.source import find
+from model_build.source import ModelSource, all_models, find
 from stages import StageConfig, load_stage, stage_names
 from stages.load import FOLDER, NAME
 from stages.shared_names import wrong_names
@@ -22,11 +23,18 @@ ENDPOINTS = re.compile(r"^endpoints:.*\n(?:(?:[ #].*)?\n)*", re.M)
 
 def run(options: argparse.Namespace) -> int:
     """Write the file; return the exit code."""
-    path = write(options.name, options.base, options.endpoint, stages=FOLDER, models=MODELS)
+    endpoints = options.endpoint or deal(all_models(MODELS), options.split)
+    path = write(options.name, options.base, endpoints, stages=FOLDER, models=MODELS)
     shown = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
     is_local = load_stage(options.name, FOLDER).account == ACCOUNT
     print(f"{shown}\nnext: tritonsm deploy {options.name}{' --local' if is_local else ''}")
     return 0
+
+
+def deal(models: Iterable[ModelSource], count: int) -> list[str]:
+    """Return `count` endpoints as `write` takes them, with models in turn."""
+    names = [model.name for model in models]
+    return [f"e{n + 1:03}={','.join(names[n::count])}" for n in range(min(count, len(names)))]
 
 
 def write(name: str, base: str, endpoints: list[str], *, stages: Path, models: Path) -> Path:

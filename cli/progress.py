@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
 
-from model_build.progress import WARNING, Counter
+from model_build.progress import WARNING
 
 
 class Steps:
@@ -39,15 +39,3 @@ class Steps:
             self._console.print(f"[yellow]![/] {escape(line)}")
         elif self._status:
             self._status.update(f"{self._title}: {escape(line)}")
-
-    @contextmanager
-    def measure(self, what: str, *, total: int) -> Iterator[Counter]:
-        """Show how much of `total` bytes is done."""
-        done = 0
-
-        def count(amount: int) -> None:
-            nonlocal done
-            done += amount
-            self(f"{what} {min(done / total, 1) if total else 1:.0%}")
-
-        yield count

@@ -11,17 +11,17 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 
 from tritonclient.utils import np_to_triton_dtype
 
 from cli import answers, inputs, request_parameters
-from cli.errors import CommandError, exit_code
+from cli.errors import CommandError
+from cli.parsers import add_command
 from cli.progress import Steps
 from cli.request_parameters import SEQUENCE
 from cli.started_triton import StartedTriton
-from endpoint_client import CatalogEntry, EndpointError, Tensor
+from endpoint_client import CatalogEntry, Tensor
 from endpoint_client._payload import Array, arrays_of, decode, encode
 from local_sagemaker.prerequisites import find_triton
 from local_sagemaker.serving import TritonServer, serve
@@ -52,14 +52,12 @@ WARM_CALLS = 20
 
 def add_to(commands: Commands) -> None:
     """Add the command."""
-    parser = commands.add_parser(
-        "try",
-        description=__doc__,
-        epilog="examples:\n  tritonsm try models/minilm\n"
-        "  tritonsm try models/minilm --input TEXT=hello\n"
-        "  tritonsm try models/inception --input INPUT=@docs/examples/picture.jpg",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    examples = (
+        "try models/minilm",
+        "try models/minilm --input TEXT=hello",
+        "try models/inception --input INPUT=@docs/examples/picture.jpg",
     )
+    parser = add_command(commands, "try", run, __doc__, examples=examples)
     add_model(parser)
     inputs.add_option(parser)
     request_parameters.add_option(parser)
@@ -77,7 +75,6 @@ def add_to(commands: Commands) -> None:
         help=f"what --server is: cpu-RELEASE or cuda-RELEASE-smCAPABILITY; default: cpu-{RELEASE}",
     )
     parser.add_argument("--json", action="store_true", help="write JSON to standard output")
-    parser.set_defaults(run=partial(exit_code, run, expected=(EndpointError,)))
 
 
 def run(options: argparse.Namespace) -> int:

@@ -14,12 +14,14 @@ Errors, which have `status`, `request_id` and `retry_safe`:
     ├── Throttled         the account sends too many requests (*)
     ├── ModelNotReady     the model is still loading (*)
     ├── NoCapacity        no instance is in service, or Triton's queue is full (*)
+    │   └── NoCopies      the inference component has no copy in service (*)
     ├── ModelFailed       Triton refused the request, or the model failed: Triton's words
     ├── NoResponse        sent, and not answered: a time-out, or the connection broke
     └── PartlyFailed      some rows of invoke_many failed: errors and outputs by row
 
 (*) The model has not seen the request: `retry_safe` is true, and the client has sent it again, up
-to `max_attempts` times and as its retry budget allows.
+to `max_attempts` times and as its retry budget allows. Not where that is in vain: for want of
+credentials, say, and after `NoCopies` only for `wait_until_ready` seconds.
 """
 
 from endpoint_client._asyncio import AsyncEndpointClient
@@ -31,6 +33,7 @@ from endpoint_client._errors import (
     ModelFailed,
     ModelNotReady,
     NoCapacity,
+    NoCopies,
     NoResponse,
     NotSent,
     PartlyFailed,
@@ -48,6 +51,7 @@ __all__ = [
     "ModelFailed",
     "ModelNotReady",
     "NoCapacity",
+    "NoCopies",
     "NoResponse",
     "NotSent",
     "PartlyFailed",

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from endpoint_client._client import EndpointClient
@@ -22,14 +23,10 @@ def _on_a_thread(
     method: Callable[Concatenate[EndpointClient, P], T],
 ) -> Callable[Concatenate["AsyncEndpointClient", P], Coroutine[Any, Any, T]]:
     async def call(self: "AsyncEndpointClient", /, *arguments: P.args, **options: P.kwargs) -> T:
-        deadline = Deadline(options.get("timeout"))  # type: ignore[arg-type]  # not seen in P
-
-        def run() -> T:
-            if options.get("timeout") is not None:
-                options["timeout"] = deadline.left(float("inf"))  # less what it waited for a thread
-            return method(self._client, *arguments, **options)
-
-        return await asyncio.get_running_loop().run_in_executor(self._threads, run)
+        with Deadline.of(options.get("timeout")) as deadline:
+            options["timeout"] = deadline  # which began before the call has a thread
+            run = partial(method, self._client, *arguments, **options)
+            return await asyncio.get_running_loop().run_in_executor(self._threads, run)
 
     call.__doc__ = method.__doc__
     return call
@@ -40,7 +37,8 @@ class AsyncEndpointClient(AbstractAsyncContextManager["AsyncEndpointClient"]):
 
     `client` is the one whose methods are called, `concurrency` how many at once; other calls wait.
     Its threads do not outlive a fork: make it afterwards.
-    A call that is cancelled leaves its thread when it is answered, or after its `timeout`.
+    A call that is cancelled sends nothing more, and leaves its thread when it is answered, or after
+    its `timeout`.
     """
 
     models = _on_a_thread(EndpointClient.models)
@@ -54,14 +52,16 @@ class AsyncEndpointClient(AbstractAsyncContextManager["AsyncEndpointClient"]):
 
     async def stream(self, *arguments: Any, **options: Any) -> AsyncGenerator[dict[str, Any], None]:
         """Yield the outputs of each response by name, as `EndpointClient.stream` does."""
-        events: Any = self._client.stream(*arguments, **options)
-        response = self._threads.submit(next, events, None)
-        try:
-            while (event := await asyncio.wrap_future(response)) is not None:
-                yield event
-                response = self._threads.submit(next, events, None)
-        finally:  # a cancelled call's thread may still be in it
-            response.add_done_callback(lambda _: events.close())
+        with Deadline.of(options.get("timeout")) as deadline:
+            options["timeout"] = deadline
+            events: Any = self._client.stream(*arguments, **options)
+            response = self._threads.submit(next, events, None)
+            try:
+                while (event := await asyncio.wrap_future(response)) is not None:
+                    yield event
+                    response = self._threads.submit(next, events, None)
+            finally:  # a cancelled call's thread may still be in it
+                response.add_done_callback(lambda _: events.close())
 
     async def close(self) -> None:
         """Close the connections, once all calls are answered."""

@@ -46,7 +46,8 @@ class Tensor:
 class CatalogEntry:
     """The current version of a model, and how to invoke it.
 
-    `target_model` is None on a single-model endpoint, `max_batch_size` 0 without a batch axis.
+    `target_model` is None but on a multi-model endpoint, `inference_component` but on one that
+    hosts components; `max_batch_size` is 0 without a batch axis.
     """
 
     model: str
@@ -56,6 +57,7 @@ class CatalogEntry:
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
     max_batch_size: int = 0
+    inference_component: str | None = None
 
     def __str__(self) -> str:
         return f"{self.model} {self.version}"
@@ -66,12 +68,17 @@ class CatalogEntry:
         content = json.loads(value)
         signature = content["signature"]
         inputs, outputs = (
-            tuple(Tensor(it["name"], it["datatype"], tuple(it["shape"])) for it in tensors)
+            tuple(Tensor(each["name"], each["datatype"], tuple(each["shape"])) for each in tensors)
             for tensors in (signature["inputs"], signature["outputs"])
         )
-        size = signature.get("max_batch_size", 0)
         names = {key: content[key] for key in ("model", "version", "endpoint", "target_model")}
-        return cls(**names, inputs=inputs, outputs=outputs, max_batch_size=size)
+        return cls(
+            **names,
+            inputs=inputs,
+            outputs=outputs,
+            max_batch_size=signature.get("max_batch_size", 0),
+            inference_component=content.get("inference_component"),
+        )
 
 
 @dataclass(slots=True)
@@ -117,9 +124,9 @@ class Catalog:
         finally:
             known.lock.release()
 
-    def models(self) -> list[str]:
+    def models(self, deadline: Deadline) -> list[str]:
         """Return the names of all models, sorted."""
-        return sorted(name for page in self._pages(Deadline(None)) for name in page)
+        return sorted(name for page in self._pages(deadline) for name in page)
 
     def _fresh(self, known: _Known) -> CatalogEntry | None:
         if time.monotonic() >= known.fresh_until:

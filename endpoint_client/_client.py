@@ -41,7 +41,9 @@ class EndpointClient(AbstractContextManager["EndpointClient"]):
     `stage` and `endpoint` name the catalog. `catalog_ttl` is how long, in seconds, a resolved
     model is used before the catalog is asked again, and so how long a new version may wait.
     `max_attempts` is how often a request is sent at most, while SageMaker loads the model or
-    refuses it without having tried. `session` is the boto3 session to use. `metrics` is called
+    refuses it without having tried. `wait_until_ready` is how long, in seconds, a call goes on
+    beyond that while a model is loading, or while an inference component that has scaled to zero
+    starts a copy. `session` is the boto3 session to use. `metrics` is called
     with each `ModelCall` that has ended. Raises `EndpointError` where the session has no region, or
     a CA bundle that cannot be read.
     """
@@ -53,6 +55,7 @@ class EndpointClient(AbstractContextManager["EndpointClient"]):
         endpoint: str,
         catalog_ttl: float = 60.0,
         max_attempts: int = 5,
+        wait_until_ready: float = 0.0,
         session: boto3.Session | None = None,
         metrics: Callable[[ModelCall], None] | None = None,
     ) -> None:
@@ -60,18 +63,18 @@ class EndpointClient(AbstractContextManager["EndpointClient"]):
         if not session.region_name:
             raise EndpointError("no AWS region: set AWS_DEFAULT_REGION, or give the session one")
         self._metrics, self._max_attempts = metrics, max_attempts
-        self._transport, self._retries = Transport(session), Retries()
+        self._transport, self._retries = Transport(session), Retries(wait_until_ready)
         self._runtime = self._transport.client("sagemaker-runtime")
         ssm, prefix = self._transport.client("ssm"), f"/triton/{stage}/{endpoint}"
         self._catalog = Catalog(ssm, self._retries, prefix, catalog_ttl)
 
-    def models(self) -> list[str]:
+    def models(self, *, timeout: float | None = None) -> list[str]:
         """Return the names of the endpoint's models, sorted."""
-        return self._catalog.models()
+        return self._catalog.models(Deadline.of(timeout))
 
-    def resolve(self, model: str) -> CatalogEntry:
+    def resolve(self, model: str, *, timeout: float | None = None) -> CatalogEntry:
         """Return the current version of a model. Raises `UnknownModel`."""
-        return self._catalog.resolve(model, Deadline(None))
+        return self._catalog.resolve(model, Deadline.of(timeout))
 
     def invoke(
         self,
@@ -96,7 +99,7 @@ class EndpointClient(AbstractContextManager["EndpointClient"]):
 
         Raises `EndpointError`.
         """
-        deadline = Deadline(timeout)
+        deadline = Deadline.of(timeout)
         entry = self._catalog.resolve(model, deadline)
         arrays = _payload.arrays_of(entry, inputs)
         request = _payload.encode(entry, arrays, outputs, parameters, binary=binary)
@@ -119,7 +122,7 @@ class EndpointClient(AbstractContextManager["EndpointClient"]):
         `concurrency` of them at once. The rest is as for `invoke`. Raises `PartlyFailed` where some
         rows failed: all others are invoked, and it has their outputs.
         """
-        deadline = Deadline(timeout)
+        deadline = Deadline.of(timeout)
         entry = self._catalog.resolve(model, deadline)
         arrays = _payload.arrays_of(entry, inputs)
 
@@ -144,14 +147,14 @@ class EndpointClient(AbstractContextManager["EndpointClient"]):
     ) -> Iterator[dict[str, Any]]:
         """Yield the outputs of each response by name, as soon as it is there.
 
-        For a single-model endpoint whose stage has `inference_type: generate_stream`. Outputs are
-        as Triton's JSON has them: a value, or a flat list of several. `timeout` is for the first
-        response, and for each after it. Raises `EndpointError`.
+        For an endpoint whose stage has `inference_type: generate_stream`, not a multi-model one.
+        Outputs are as Triton's JSON has them: a value, or a flat list of several. `timeout` is for
+        the first response, and for each after it. Raises `EndpointError`.
         """
-        deadline = Deadline(timeout)
+        deadline = Deadline.of(timeout)
         entry = self._catalog.resolve(model, deadline)
         if entry.target_model is not None:
-            fix = "use invoke, or hosting: single-model with server.inference_type: generate_stream"
+            fix = "use invoke, or another hosting with server.inference_type: generate_stream"
             _payload.refuse(entry, f"a multi-model endpoint cannot stream: {fix}")
         arrays = _payload.arrays_of(entry, inputs)
         request = _payload.encode_generate(entry, arrays, parameters)
@@ -195,7 +198,11 @@ class EndpointClient(AbstractContextManager["EndpointClient"]):
         most: float,
     ) -> Any:
         """Return the answer to a request, which is sent again where that is safe."""
-        targets = {"TargetModel": entry.target_model, "TargetVariant": variant}
+        targets = {
+            "TargetModel": entry.target_model,
+            "InferenceComponentName": entry.inference_component,
+            "TargetVariant": variant,
+        }
         members = {name: value for name, value in targets.items() if value is not None}
         members |= {"EndpointName": entry.endpoint, "ContentType": request[1]}
 

@@ -41,6 +41,10 @@ class NotSent(EndpointError):
     retry_safe = True
 
 
+class Unsendable(NotSent):
+    """A request that cannot be sent before credentials, certificates or a proxy change."""
+
+
 class Throttled(EndpointError):
     """AWS refused the request because the account sends too many."""
 
@@ -57,6 +61,10 @@ class NoCapacity(EndpointError):
     """No instance is in service, or Triton's queue is full (503)."""
 
     retry_safe = True
+
+
+class NoCopies(NoCapacity):
+    """The inference component has no copy in service: it has scaled to zero, or still starts."""
 
 
 class ModelFailed(EndpointError):
@@ -81,13 +89,21 @@ class PartlyFailed(EndpointError):
 
 _THROTTLED = re.compile("Throttl|TooManyRequests|RequestLimitExceeded|SlowDown")
 """Source: `ThrottledRetryableChecker` in botocore/retries/standard.py."""
+_NO_COPIES = "Inference Component has no capacity to process this request."
+"""Of a ValidationError. Source: AWS Machine Learning Blog, "Unlock cost savings with the new scale
+down to zero feature in SageMaker Inference"."""
 _SENT = (aws.HTTPClientError, aws.IncompleteReadError, http.HTTPError)
 _UNSENT = (
     http.ClosedPoolError,
     http.ConnectTimeoutError,
-    http.LocationValueError,  # of a proxy's URL
     http.NewConnectionError,
     http.ProxyError,
+)
+_LASTING = (
+    aws.NoCredentialsError,
+    aws.PartialCredentialsError,
+    aws.SSOError,
+    http.LocationValueError,  # of a proxy's URL
     ssl.SSLCertVerificationError,  # the reason of urllib3's SSLError
 )
 
@@ -105,9 +121,13 @@ def named(subject: str, *, unanswered: type[EndpointError] = NoResponse) -> Iter
     except aws.ParamValidationError as error:
         raise InvalidInput(f"{subject}: {error}") from error
     except (aws.BotoCoreError, http.HTTPError, OSError) as error:  # OSError: of a file
-        unsent = any(isinstance(reason, _UNSENT) for reason in (error, *error.args))
-        sent = isinstance(error, _SENT) and not unsent
-        raise (unanswered if sent else NotSent)(f"{subject}: {error}") from error
+        kind: type[EndpointError] = NotSent
+        reasons = error, *error.args
+        if any(isinstance(reason, _LASTING) for reason in reasons):
+            kind = Unsendable
+        elif isinstance(error, _SENT) and not any(isinstance(each, _UNSENT) for each in reasons):
+            kind = unanswered
+        raise kind(f"{subject}: {error}") from error
     except ValueError as error:  # of http.client, for a header with a line break
         raise InvalidInput(f"{subject}: {error}") from error
 
@@ -132,6 +152,8 @@ def _of_answer(subject: str, error: aws.ClientError) -> EndpointError:
         kind = NoResponse
     elif code == "ModelNotReadyException":
         kind = ModelNotReady
+    elif message.startswith(_NO_COPIES):
+        kind = NoCopies
     elif status == 503:
         kind = NoCapacity
     elif status == 429 or _THROTTLED.search(code):

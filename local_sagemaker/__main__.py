@@ -99,6 +99,7 @@ def _up(options: argparse.Namespace) -> None:
     settings.speed()  # errors come before anything starts
     running = lifecycle.up(folder, port=options.port)
     print(f"local SageMaker at {running.url}, log {folder.log}")
+    print(f"a page that shows what it does: {running.page}")
     print(f"at most {most} processes stand for the instances of a variant")
 
 

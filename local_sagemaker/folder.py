@@ -28,6 +28,11 @@ class Running:
         """What AWS clients take as `AWS_ENDPOINT_URL`."""
         return f"http://127.0.0.1:{self.port}"
 
+    @property
+    def page(self) -> str:
+        """Where a browser sees what it does."""
+        return f"{self.url}/_local_sagemaker/"
+
     def is_alive(self) -> bool:
         """Whether the process still runs; a number that another user's has now is not ours."""
         try:

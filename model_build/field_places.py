@@ -1,26 +1,12 @@
-"""Where each field of a config.pbtxt stands, which protobuf's parser does not keep."""
+"""The place of each field of a config.pbtxt, which protobuf's parser does not keep."""
 
-import re
 from collections import Counter
-from collections.abc import Iterator
-from typing import NamedTuple
 
-from google.protobuf import text_encoding
+from google.protobuf import text_format
 
 FieldPath = tuple[str | int, ...]
 """`("input", 0, "dims")`: names, and indices of repeated fields. Entries of a map also stand under
 their key: `("parameters", "max_length")`."""
-
-_TOKEN = re.compile(
-    r"""\#[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|[{}\[\]<>:,;]|[^\s{}\[\]<>:,;"'\#]+"""
-)
-_CLOSING = {"{": "}", "<": ">"}
-
-
-class _Token(NamedTuple):
-    text: str
-    line: int
-    column: int
 
 
 def field_places(text: str) -> dict[FieldPath, tuple[int, int]]:
@@ -29,7 +15,7 @@ def field_places(text: str) -> dict[FieldPath, tuple[int, int]]:
     The text must be one that protobuf has parsed.
     """
     reader = _Reader(text)
-    reader.read_message((), closing=None)
+    reader.read_message((), closing="")
     return reader.places
 
 
@@ -51,59 +37,45 @@ def _without_zeros(path: FieldPath) -> FieldPath:
 
 
 class _Reader:
+    """Reads a text with protobuf's tokenizer, which knows the place of each token."""
+
     def __init__(self, text: str) -> None:
         self.places: dict[FieldPath, tuple[int, int]] = {}
-        self._tokens = _tokens(text)
-        self._next = next(self._tokens, None)
+        self._tokens = text_format.Tokenizer(text.split("\n"))
 
-    def read_message(self, path: FieldPath, *, closing: str | None) -> None:
-        """Read fields up to `closing`, or to the end."""
-        seen = Counter[str]()
-        while (token := self._take()) is not None and token.text != closing:
-            if token.text in (",", ";"):
+    def read_message(self, path: FieldPath, *, closing: str) -> None:
+        """Read fields up to `closing`, which is empty for the end of the text."""
+        tokens, counts = self._tokens, Counter[str]()
+        while not tokens.TryConsume(closing):
+            if tokens.TryConsume(",") or tokens.TryConsume(";"):
                 continue
-            name, place = token.text, (token.line, token.column)
+            name, place = tokens.token, self._place()
+            tokens.NextToken()
             self.places.setdefault((*path, name), place)
-            self._skip(":")
-            if self._skip("["):
-                while not self._skip("]"):
-                    if not self._skip(","):
-                        self._read_value((*path, name, seen[name]), None)
-                        seen[name] += 1
+            tokens.TryConsume(":")
+            if tokens.TryConsume("["):
+                while not tokens.TryConsume("]"):
+                    if not tokens.TryConsume(","):
+                        self._read_value((*path, name, counts[name]), self._place())
+                        counts[name] += 1
             else:
-                self._read_value((*path, name, seen[name]), place)
-                seen[name] += 1
+                self._read_value((*path, name, counts[name]), place)
+                counts[name] += 1
 
-    def _read_value(self, path: FieldPath, place: tuple[int, int] | None) -> None:
-        token = self._take()
-        assert token is not None
-        self.places[path] = place or (token.line, token.column)
-        if token.text in _CLOSING:
-            self.read_message(path, closing=_CLOSING[token.text])
-        elif token.text[0] in "\"'":
-            while self._next and self._next.text[0] in "\"'":  # protobuf joins them
-                self._take()
-        if path[-2:] == ("key", 0):
-            key = text_encoding.CUnescape(token.text[1:-1]).decode(errors="replace")
-            self.places[*path[:-3], key] = self.places[path[:-2]]
+    def _read_value(self, path: FieldPath, place: tuple[int, int]) -> None:
+        tokens = self._tokens
+        self.places[path] = place
+        if tokens.TryConsume("{"):
+            self.read_message(path, closing="}")
+        elif tokens.TryConsume("<"):
+            self.read_message(path, closing=">")
+        elif tokens.token[0] not in "\"'":
+            tokens.NextToken()
+        else:
+            value = tokens.ConsumeByteString().decode(errors="replace")
+            if path[-2:] == ("key", 0):
+                self.places[*path[:-3], value] = self.places[path[:-2]]
 
-    def _take(self) -> _Token | None:
-        token, self._next = self._next, next(self._tokens, None)
-        return token
-
-    def _skip(self, text: str) -> bool:
-        if self._next is None or self._next.text != text:
-            return False
-        self._take()
-        return True
-
-
-def _tokens(text: str) -> Iterator[_Token]:
-    line, line_start, last = 1, 0, 0
-    for match in _TOKEN.finditer(text):
-        line += text.count("\n", last, match.start())
-        if "\n" in text[last : match.start()]:
-            line_start = text.rindex("\n", last, match.start()) + 1
-        last = match.start()
-        if not match[0].startswith("#"):
-            yield _Token(match[0], line, match.start() - line_start + 1)
+    def _place(self) -> tuple[int, int]:
+        error = self._tokens.ParseError("")
+        return error.GetLine(), error.GetColumn()

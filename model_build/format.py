@@ -28,8 +28,6 @@ class Format:
     """`platform`, or the parameter `model_type` -> the file that is opened instead."""
     steps: tuple[type[RecipeStep], ...] = ()
     """The values of `to:` in a recipe."""
-    accelerators: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Field of `optimization.execution_accelerators` -> the names that it may have."""
     config_rules: tuple[Callable[[Model], Problems], ...] = ()
     """About what people write: the model's config.pbtxt and source files."""
     model_rules: tuple[Callable[[Model], Problems], ...] = ()

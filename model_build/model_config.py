@@ -2,7 +2,6 @@
 
 import difflib
 import re
-import warnings
 from pathlib import Path
 from typing import TypeAlias
 
@@ -27,9 +26,6 @@ PLATFORM_BACKENDS = {
 }
 """The older way to name a backend."""
 
-ESCAPES = frozenset("abfnrtv\\?'\"01234567xXuU")
-"""What may follow a backslash in a string of a text format (protobuf, tokenizer.cc)."""
-
 _UNKNOWN_NAME = re.compile(
     r'(?P<message>Message)? ?(?:Enum )?type "(?P<kind>[\w.]+)" has no '
     r'(?:field|value) named "?(?P<name>\w+)"?\.'
@@ -48,11 +44,7 @@ class NotParsed(ValueError):
 def parse(text: str) -> ModelConfig:
     """Return the ModelConfig that a config.pbtxt says. Raises `NotParsed`."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", DeprecationWarning)  # how Python says: a wrong escape
-            return text_format.Parse(text, ModelConfig())
-    except DeprecationWarning:
-        raise _wrong_escape(text) from None
+        return text_format.Parse(text, ModelConfig())
     except text_format.ParseError as error:
         line, column = error.GetLine(), error.GetColumn()
         quoted = text.split("\n")[line - 1]  # protobuf repeats the whole line before some reasons
@@ -74,27 +66,12 @@ def _nearest_name(reason: str) -> str:
     return f" Did you mean {close[0]}?" if close else f" It has {', '.join(names)}."
 
 
-def _wrong_escape(text: str) -> NotParsed:
-    """Return where text has an escape that Triton's parser refuses (protobuf, tokenizer.cc)."""
-    escapes = re.finditer(r"\\([4-7][0-7]{2}|.)", text, re.DOTALL)  # an octal one is a byte
-    start, escape = next((it.start(), it[0]) for it in escapes if it[1] not in ESCAPES)
-    line = text.count("\n", 0, start) + 1
-    return NotParsed(
-        line,
-        start - text.rfind("\n", 0, start),
-        f"Invalid escape sequence {escape} in string literal: write \\{escape} for a backslash",
-    )
-
-
 def read(path: Path) -> ModelConfig:
     """Parse a file. Raises `NotParsed`, also where it is not UTF-8."""
-    content = path.read_bytes()
     try:
-        return parse(content.decode())
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        column = error.start - content.rfind(b"\n", 0, error.start)
-        raise NotParsed(line, column, "not UTF-8: save the file as UTF-8") from None
+        return parse(path.read_bytes().decode())
+    except UnicodeDecodeError:
+        raise NotParsed(1, 1, "not UTF-8: save the file as UTF-8") from None
 
 
 def for_target(config: ModelConfig, target: BuildTarget, *, backend: str) -> ModelConfig:

@@ -1,6 +1,7 @@
 """What an archive is built for: a Triton release, its Python and, on a GPU, the GPU's compute."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, Self
 
@@ -81,3 +82,9 @@ class BuildTarget:
             compute_capability=f"{match['sm'][:-1]}.{match['sm'][-1]}" if match["sm"] else None,
             python=f"3.{match['python']}" if match["python"] else None,
         )
+
+
+def or_release(accepts: Callable[[platform_facts.Release], bool]) -> str:
+    """Return the end of a message: the oldest release that would do, if there is one."""
+    oldest = platform_facts.oldest_release(accepts)
+    return f", or choose Triton {oldest.name} or newer" if oldest else ""

@@ -11,6 +11,7 @@ class Gpu:
 
     name: str
     compute_capability: ComputeCapability
+    memory_gib: int
     source: str
     unsourced: tuple[str, ...]
 
@@ -39,6 +40,7 @@ def _by_name() -> dict[str, Gpu]:
         row["name"]: Gpu(
             name=row["name"],
             compute_capability=ComputeCapability.parse(row["compute_capability"]),
+            memory_gib=row["memory_gib"],
             source=row["source"],
             unsourced=tuple(row.get("unsourced", ())),
         )

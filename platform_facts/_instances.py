@@ -34,6 +34,13 @@ class InstanceType:
         size = self.name.rpartition(".")[2].removesuffix("large")
         return 4 * int(size.removesuffix("x") or 1) if size else 2
 
+    @property
+    def model_memory_gib(self) -> int:
+        """Memory that models share: the GPU's, or the instance's, of which a c family has 2 GiB a
+        vCPU and the others 4: general knowledge of EC2, no source was read.
+        """
+        return self.gpu.memory_gib if self.gpu else self.vcpus * (2 if self.family[0] == "c" else 4)
+
 
 def instance_types() -> tuple[InstanceType, ...]:
     """Return every hosting instance type in the table: GPU families first, each by size."""

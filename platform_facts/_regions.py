@@ -15,7 +15,8 @@ class Region:
     earlier ones (None: no such account is listed). `releases` are the names of the releases that
     the region is known to have; of `undocumented_releases` no source says either way; it has no
     others. `codebuild_gpu`: CodeBuild has machines with a GPU here. `instance_pools`: a
-    source names the region for endpoints with several instance types. `missing` is a resource type
+    source names the region for endpoints with several instance types. `zero_instances`: managed
+    instance scaling is not known to refuse a least number of 0 here. `missing` is a resource type
     that a stage needs and CloudFormation does not have here.
     """
 
@@ -27,6 +28,7 @@ class Region:
     undocumented_releases: tuple[str, ...]
     codebuild_gpu: bool
     instance_pools: bool
+    zero_instances: bool
     missing: str | None
     source: str
 
@@ -71,6 +73,7 @@ def _by_name() -> dict[str, Region]:
             partition,
             codebuild_gpu=name in with_gpu,
             instance_pools=name in table["instance_pools"]["regions"],
+            zero_instances=name not in table["managed_instances"]["refuse_zero"],
             missing=missing.get(name),
         )
         for partition in table["partition"].values()
@@ -85,6 +88,7 @@ def _region(
     *,
     codebuild_gpu: bool,
     instance_pools: bool,
+    zero_instances: bool,
     missing: str | None,
 ) -> Region:
     before = row.get("before")
@@ -97,6 +101,7 @@ def _region(
         undocumented_releases=_with_an_account(partition["undocumented_releases"], before),
         codebuild_gpu=codebuild_gpu,
         instance_pools=instance_pools,
+        zero_instances=zero_instances,
         missing=missing,
         source=partition["source"],
     )

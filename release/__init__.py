@@ -1,1 +1,1 @@
-"""A change on its way: reviewed, deployed, verified, rolled back."""
+"""Review, deploy, verify and roll back a change."""

@@ -1,4 +1,4 @@
-"""The git clone around the working directory, and its commits checked out beside it."""
+"""The git clone of the working directory, and temporary worktrees of its commits."""
 
 import shutil
 from collections.abc import Iterator
@@ -12,15 +12,15 @@ from release.tree import BYTECODE, CheckoutError, Tree, git
 
 @dataclass(frozen=True)
 class Clone(Tree):
-    """A clone of the repository; as a tree, what is checked out in it."""
+    """A git clone of the repository; as a `Tree`, its checked-out files."""
 
     @classmethod
     def here(cls) -> "Clone":
-        """Return the clone around the working directory. Raises `CheckoutError` outside of one."""
+        """Return the clone of the working directory. Raise `CheckoutError` if there is none."""
         return cls(Path(cls(Path.cwd()).git("rev-parse", "--show-toplevel")))
 
     def git(self, *arguments: str) -> str:
-        """Return what a git command prints. Raises `CheckoutError` with what it says instead."""
+        """Return the output of a git command. Raise `CheckoutError` with its error."""
         return git(self.root, *arguments)
 
     def head(self) -> str:
@@ -28,15 +28,15 @@ class Clone(Tree):
         return self.git("rev-parse", "HEAD")
 
     def is_dirty(self) -> bool:
-        """Whether the tree has changes that are not committed."""
+        """Return whether the working tree has uncommitted changes."""
         return bool(self.git("status", "--porcelain"))
 
     def committed(self) -> str | None:
-        """Return the commit that is checked out, None where the tree has changes of its own."""
+        """Return the commit that is checked out, None if there are uncommitted changes."""
         return None if self.is_dirty() else self.head()
 
     def contains(self, commit: str) -> bool:
-        """Whether HEAD contains a commit. Raises `CheckoutError` where the clone cannot know."""
+        """Return whether HEAD contains a commit. Raise `CheckoutError` if history is missing."""
         fetch = "--unshallow" if self._is_shallow() else "origin"
         try:
             outside = self.git("rev-list", "--max-count=1", commit, "--not", "HEAD")
@@ -55,10 +55,10 @@ class Clone(Tree):
         return self.git("rev-parse", "--is-shallow-repository") == "true"
 
     def fork_point(self, reference: str) -> str:
-        """Return the commit at which HEAD left a branch.
+        """Return the merge base of HEAD and a branch: later commits of the branch are not reviewed.
 
-        What was merged into the branch since then is no part of a change. A commit of another
-        history is its own. Raises `CheckoutError` where there is no such commit.
+        Without a common history, return the branch's own commit. Raise `CheckoutError` if there is
+        no such branch or commit.
         """
         try:
             commit = self.git("rev-parse", "--verify", "--quiet", f"{reference}^{{commit}}")
@@ -72,9 +72,9 @@ class Clone(Tree):
 
     @contextmanager
     def checked_out(self, commit: str) -> Iterator[Tree]:
-        """Check a commit out in a temporary worktree, for the length of the `with` block.
+        """Check a commit out in a temporary worktree for the duration of the `with` block.
 
-        Raises `CheckoutError` where the clone does not have it.
+        Raise `CheckoutError` if the clone does not have the commit.
         """
         with TemporaryDirectory(prefix="checkout-") as folder:
             root = Path(folder).resolve() / "tree"
@@ -84,7 +84,7 @@ class Clone(Tree):
                 fetch = "--unshallow" if self._is_shallow() else f"origin {commit}"
                 raise CheckoutError(
                     f"{error}\n  This clone does not have the commit: git fetch {fetch}; or, "
-                    "where nobody has it any more, name another commit"
+                    "if no clone has it any more, name another commit"
                 ) from None
             try:
                 yield Tree(root)

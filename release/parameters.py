@@ -1,4 +1,4 @@
-"""Where a stage's parameters are in SSM: its catalog."""
+"""Names of the SSM parameters of a stage's catalog."""
 
 ROOT = "/triton/"
 

@@ -1,4 +1,4 @@
-"""The plan of a stage, which the app writes into the cloud assembly."""
+"""The plan of a stage: a JSON file that the app writes into the cloud assembly."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ PLAN = "plan.json"
 
 
 def plan(assembly: Path) -> dict[str, Any]:
-    """Return the plan in the folder of an assembly, empty of a commit that writes none."""
+    """Return the plan in an assembly's folder; empty for older commits, which write none."""
     path = assembly / PLAN
     content: dict[str, Any] = json.loads(path.read_text()) if path.is_file() else {}
     return content

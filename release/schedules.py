@@ -1,8 +1,8 @@
-"""The limits of scaling over a week, as schedules change them.
+"""The minimum and maximum capacity of a scalable target over a week, with scheduled actions.
 
-An expression that is no longer than a week repeats in each (Application Auto Scaling user guide,
-scheduled-scaling-using-cron-expressions): days of the month, months and `at` are those of a day
-that any week may have, so that what they set may last the whole week.
+Cron and rate expressions with a period of at most a week repeat every week (Application Auto
+Scaling user guide, scheduled-scaling-using-cron-expressions). Days of the month, months and `at`
+may fall on any day: the limits that such an action sets may last for a whole week.
 """
 
 import re
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 MONDAY = datetime(2027, 1, 4, tzinfo=ZoneInfo("UTC"))
-"""The first hour of the week that is looked at; any other has the same limits."""
+"""The start of the week that is evaluated; every week has the same limits."""
 
 WEEK = timedelta(days=7)
 DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
@@ -21,7 +21,7 @@ UNITS = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1), "day": time
 
 
 class WeeklyLimits(NamedTuple):
-    """The fewest and the most instances, each with the mean over a week."""
+    """Minimum and maximum capacity, each with its mean over a week."""
 
     minimum: int
     maximum: int
@@ -30,11 +30,11 @@ class WeeklyLimits(NamedTuple):
 
 
 def weekly_limits(target: Mapping[str, Any]) -> WeeklyLimits:
-    """Return the limits of a scalable target over a week, once its schedules have all acted."""
+    """Return the limits of a scalable target over a week in which all its schedules act."""
     now = fixed = (int(target["MinCapacity"]), int(target["MaxCapacity"]))
     actions = target.get("ScheduledActions", ())
     moments = sorted((at, number) for number, value in enumerate(actions) for at in _moments(value))
-    for _, number in moments:  # how the week before ends is how this one begins
+    for _, number in moments:  # the week begins with the limits that the week before ended with
         now = _after(now, actions[number])
     spans = [] if moments else [(fixed, WEEK)]
     ends = [*(at for at, _ in moments[1:]), *(at + WEEK for at, _ in moments[:1])]
@@ -51,21 +51,21 @@ def weekly_limits(target: Mapping[str, Any]) -> WeeklyLimits:
 
 
 def _after(limits: tuple[int, int], action: Mapping[str, Any]) -> tuple[int, int]:
-    """Return the limits after an action: what it leaves out stays (PutScheduledAction)."""
+    """Return the limits after an action: it keeps a limit that it does not set."""
     new = action.get("ScalableTargetAction", {})
     low, high = int(new.get("MinCapacity", limits[0])), int(new.get("MaxCapacity", limits[1]))
     return low, max(low, high)
 
 
 def _moments(action: Mapping[str, Any]) -> list[datetime]:
-    """Return when an action acts in a week, nothing for one that does not do so each week."""
+    """Return the times at which an action runs in a week; none if it does not run every week."""
     match = re.fullmatch(r"(cron|rate)\((.*)\)", str(action.get("Schedule")))
     try:
         if match and match[1] == "rate":
             return list(_periodic(match[2]))
         zone = ZoneInfo(str(action.get("Timezone", "UTC")))
         return list(_at_times(match[2], zone)) if match else []
-    except (KeyError, ValueError, ZoneInfoNotFoundError):  # which the service refuses
+    except (KeyError, ValueError, ZoneInfoNotFoundError):  # the service refuses it
         return []
 
 
@@ -89,7 +89,7 @@ def _at_times(cron: str, zone: ZoneInfo) -> Iterator[datetime]:
 
 
 def _field(text: str, least: int, most: int) -> Iterable[int]:
-    """Return the values of a field of cron: numbers, names of days, ranges and steps."""
+    """Return the values of a cron field: numbers, names of days, ranges and steps."""
     values: set[int] = set()
     for part in text.upper().split(","):
         span, _, step = part.partition("/")

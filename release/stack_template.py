@@ -1,4 +1,4 @@
-"""The template that a stack was deployed with."""
+"""The deployed template of a stack."""
 
 import json
 from typing import TYPE_CHECKING, Any
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def stack_template(cloudformation: "CloudFormationClient", stack: str) -> Template | None:
-    """Return the template that a stack was last deployed with, None where there is no stack.
+    """Return the template that a stack was last deployed with, None if there is no stack.
 
-    Raises `ValueError` for one that is not JSON, which no CDK app made.
+    Raise `ValueError` if it is not JSON: no CDK app made it.
     """
     try:
         answer = cloudformation.get_template(StackName=stack, TemplateStage="Original")
@@ -22,6 +22,6 @@ def stack_template(cloudformation: "CloudFormationClient", stack: str) -> Templa
         if error.response["Error"]["Code"] != "ValidationError":
             raise
         return None
-    body: Any = answer["TemplateBody"]  # a dictionary, whatever the stubs say
+    body: Any = answer["TemplateBody"]  # a dictionary, unlike in the stubs
     template: Template = json.loads(body) if isinstance(body, str) else dict(body)
     return template

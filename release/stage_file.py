@@ -1,4 +1,4 @@
-"""The little of a stage's YAML that is not in its templates."""
+"""The fields of a stage's YAML file that its templates do not have."""
 
 from typing import Annotated
 
@@ -6,9 +6,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class StageFile(BaseModel):
-    """Where a stage is, and what is allowed to it; the app checks everything else in the file.
+    """Region, account and budget of a stage; the app checks all other fields.
 
-    `max_monthly_usd` is what its instances may cost a month, None where nothing limits it.
+    `max_monthly_usd` limits the monthly cost of its instances, None for no limit.
     """
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)

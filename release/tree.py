@@ -1,4 +1,4 @@
-"""The files of this repository, as one commit or the working tree has them."""
+"""A checkout of this repository: its files, its stages, and its app."""
 
 import difflib
 import json
@@ -18,37 +18,37 @@ from release.stage_file import StageFile
 APP = "app.py"
 SUFFIX = ".template.json"
 COMPILED = ("*.pyc", "*.pyo", "*__pycache__/*")
-"""What git calls Python's compiled files. With an unchecked hash, one that lies in a `__pycache__`
-runs whatever its source says (PEP 552)."""
-AS_THE_CLI = {"aws:cdk:enable-asset-metadata": True, "aws:cdk:enable-path-metadata": True}
-"""What the cdk CLI adds to the context: paths of constructs and assets in templates."""
+"""git's patterns for compiled Python. A file with an unchecked hash in a `__pycache__` runs in
+place of its source, even if that differs (PEP 552)."""
+CLI_CONTEXT = {"aws:cdk:enable-asset-metadata": True, "aws:cdk:enable-path-metadata": True}
+"""Context that the cdk CLI adds: templates then have the paths of constructs and assets."""
 
 WITHOUT_VALIDATION = {"CDK_VALIDATION": "false"}
-"""What `cdk --no-validation` sets for an app. aws-cdk-lib adds its CloudFormationValidatePlugin
-unless it is "false" (defaultValidationEnabled in core/lib/private/synthesis-validation.js of
-2.275.0)."""
+"""The environment variable of `cdk --no-validation`. aws-cdk-lib adds its
+CloudFormationValidatePlugin unless it is "false" (defaultValidationEnabled in
+core/lib/private/synthesis-validation.js of 2.275.0)."""
 
 Template = dict[str, Any]
 
 BYTECODE = Path(os.environ.get("PYTHONPYCACHEPREFIX") or Path(sys.prefix, "bytecode"))
-"""Where Python caches the bytecode of all that a tree runs: in no tree, and in no commit."""
+"""Where Python caches the bytecode of a tree: outside of every tree, so that no commit has it."""
 
 PROGRAMS = Path(sys.executable).parent
-"""The pinned linters and Node.js, which come before others of the machine's PATH."""
+"""The folder of the pinned linters and Node.js; it comes first in PATH."""
 
 _PASSED = re.compile(r"PATH|LANG|TMPDIR|XDG_CACHE_HOME|(LC|CDK|JSII|TRITON)_\w+")
-"""Variables that the app and linters of a tree are given: none leads to credentials. What is on the
-machine, and its network, stays in reach of a program that looks for it."""
+"""Environment variables that the app and linters of a tree inherit: none leads to credentials. The
+machine's files and network are not closed to them."""
 
 _TRACEBACK = re.compile(r"^(?:jsii\.errors\.\w+:|Traceback ).*\n(?=\S)", re.M | re.S)
 
 
 class CheckoutError(Exception):
-    """Git refused, or a tree lacks a stage, and the message says which."""
+    """A git command that failed, or a stage that a tree does not have or cannot read."""
 
 
 class NotSynthesised(CheckoutError):
-    """The app of a tree failed, and this is what it printed."""
+    """An app that failed; the message is what it printed."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,10 @@ class Tree:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables for a process of the tree's own packages: no credentials, no bytecode of it.
+        """Environment variables for a process that runs the tree's code, without credentials.
 
-        Bytecode in a `__pycache__` of the tree would run in place of the source that was reviewed:
-        Python looks for it outside of the tree alone.
+        Python looks for bytecode outside of the tree alone: a `__pycache__` in the tree would run
+        in place of the source that was reviewed.
         """
         passed = {name: value for name, value in os.environ.items() if _PASSED.fullmatch(name)}
         return {
@@ -81,9 +81,9 @@ class Tree:
         }
 
     def files(self, *options: str) -> dict[str, bytes]:
-        """Return path -> content of the files that git tracks, or lists by options of `ls-files`.
+        """Return path -> content of the tracked files, and those that `ls-files` options add.
 
-        The content of a link is where it leads. Raises `CheckoutError` outside of a clone.
+        The content of a symbolic link is its target. Raise `CheckoutError` outside of a clone.
         """
         names = git(self.root, "ls-files", "-z", "--cached", *options)
         paths = {name: self.root / name for name in names.split("\0") if name}
@@ -94,25 +94,25 @@ class Tree:
         }
 
     def compiled(self) -> list[str]:
-        """Return the compiled Python files that git tracks: they run in place of sources."""
+        """Return the compiled Python files that git tracks: they would run in place of sources."""
         with suppress(CheckoutError):  # outside of a clone, nothing is tracked
             names = git(self.root, "ls-files", "-z", "--", *COMPILED).split("\0")
             return [name for name in names if name]
         return []
 
     def links(self) -> list[str]:
-        """Return the links that git tracks, and the repositories: neither has content here."""
+        """Return the symbolic links and submodules that git tracks: their content is elsewhere."""
         entries = git(self.root, "ls-files", "-z", "--stage").split("\0")
         return [
             entry.partition("\t")[2] for entry in entries if entry.startswith(("120000", "160000"))
         ]
 
     def stages(self) -> list[str]:
-        """Return the names of its stages."""
+        """Return the names of the stages."""
         return sorted(path.stem for path in (self.root / "stages").glob("*.yaml"))
 
     def stage(self, name: str) -> StageFile:
-        """Read a stage. Raises `CheckoutError` where there is none of this name, or it is wrong."""
+        """Return a stage's file. Raise `CheckoutError` if it is missing or invalid."""
         path = self.root / "stages" / f"{name}.yaml"
         shown = f"stages/{name}.yaml"
         try:
@@ -133,11 +133,11 @@ class Tree:
             ) from None
 
     def synthesise(self, stage: str, *, to: Path, validate: bool = True) -> None:
-        """Run the tree's app, which writes the cloud assembly of a stage to a folder.
+        """Run the tree's app, which writes the cloud assembly of a stage to the folder `to`.
 
-        It is what `cdk synth` writes: the app looks nothing up. Without `validate`, the CDK does
-        not check the templates, which takes about half of the time; cdk-nag does. Raise
-        `NotSynthesised`.
+        The result is that of `cdk synth`: the app looks up nothing. Without `validate`, the CDK
+        does not validate the templates, which saves about half of the time; cdk-nag always runs.
+        Raise `NotSynthesised`.
         """
         if compiled := self.compiled():
             raise NotSynthesised(
@@ -149,26 +149,26 @@ class Tree:
             raise NotSynthesised(f"cdk.json: {error}") from None
         environment = self.environment | {
             "CDK_OUTDIR": str(to),
-            "CDK_CONTEXT_JSON": json.dumps({**context, **AS_THE_CLI, "stage": stage}),
+            "CDK_CONTEXT_JSON": json.dumps({**context, **CLI_CONTEXT, "stage": stage}),
         }
         if not validate:
             environment |= WITHOUT_VALIDATION
         finished = run_app((APP,), cwd=self.root, environment=environment)
         if finished.returncode:
-            reason = "\n".join(refused(to)) or _reason(finished.stderr)
+            reason = "\n".join(nag_refusals(to)) or _reason(finished.stderr)
             raise NotSynthesised(reason or f"exit code {finished.returncode}")
 
 
 def has_transform(template: Mapping[str, Any]) -> bool:
-    """Whether CloudFormation would run a macro of the account on a template.
+    """Return whether CloudFormation would run a macro of the account on a template.
 
-    It does so already for a change set, and deploys what the macro returns, which nobody compared.
+    It runs macros even for a change set, and deploys their result, which no review has compared.
     """
     return "Transform" in template or '"Fn::Transform":' in json.dumps(template)
 
 
 def git(root: Path, *arguments: str) -> str:
-    """Return what a git command prints in a folder. Raises `CheckoutError` with its error."""
+    """Return the output of a git command in a folder. Raise `CheckoutError` with its error."""
     finished = subprocess.run(
         ["git", *arguments], cwd=root, capture_output=True, text=True, check=False
     )
@@ -180,7 +180,7 @@ def git(root: Path, *arguments: str) -> str:
 def run_app(
     program: Sequence[str], *, cwd: Path, environment: Mapping[str, str]
 ) -> "subprocess.CompletedProcess[str]":
-    """Run a program of a tree in Python; `stderr` comes back."""
+    """Run a Python program and capture its standard error."""
     return subprocess.run(
         [sys.executable, *program],
         cwd=cwd,
@@ -194,15 +194,15 @@ def run_app(
 
 
 def templates(assembly: Path) -> dict[str, Template]:
-    """Return stack name -> template, out of the cloud assembly in a folder."""
+    """Return stack name -> template of the cloud assembly in a folder."""
     return {
         path.name.removesuffix(SUFFIX): json.loads(path.read_text(encoding="utf-8"))
         for path in sorted(assembly.glob(f"*{SUFFIX}"))
     }
 
 
-def refused(assembly: Path) -> Iterator[str]:
-    """Yield rule, resource and reason of what cdk-nag refuses, by the CDK's report in a folder."""
+def nag_refusals(assembly: Path) -> Iterator[str]:
+    """Yield rule, construct and reason of each error in the CDK's validation report."""
     report = assembly / "validation-report.json"
     if not report.is_file():
         return
@@ -215,5 +215,5 @@ def refused(assembly: Path) -> Iterator[str]:
 
 
 def _reason(stderr: str) -> str:
-    """Return all that the app printed, and of a traceback the last line."""
+    """Return the app's standard error, of a traceback only the last line."""
     return _TRACEBACK.sub("", stderr.strip()).removeprefix("error: ")

@@ -15,8 +15,6 @@ ISSUER = "token.actions.githubusercontent.com"
 QUALIFIER = DefaultStackSynthesizer.DEFAULT_QUALIFIER
 BOOTSTRAP_ROLES = ("deploy", "file-publishing", "lookup")
 ACCOUNT_WIDE = (
-    "ec2:DescribeInstanceTypeOfferings",
-    "ec2:DescribeSubnets",
     "sagemaker:DescribeEndpoint",
     "sagemaker:DescribeEndpointConfig",
     "sagemaker:ListEndpoints",
@@ -47,6 +45,7 @@ class DeliveryStack(Stack):
         *,
         stage_name: str,
         delivery: DeliveryConfig,
+        components: bool = False,
         env: Environment,
     ) -> None:
         super().__init__(scope, construct_id, env=env)
@@ -83,6 +82,9 @@ class DeliveryStack(Stack):
         # The wildcard is acknowledged with the deploy role's.
         allow(review, templates, [self._arn("cloudformation", f"stack/{stage_name}-*")])
         self._allow_deploys(deploy, stage_name)
+        if components:
+            names = [self._arn("sagemaker", f"inference-component/{stage_name}-*")]
+            allow(deploy, ["sagemaker:InvokeEndpoint"], names, STAGES)
         self._allow_archives(deploy, stage_name, delivery.promotes_from)
         self._allow_preflight(deploy)
 

@@ -53,8 +53,8 @@ class EndpointStack(Stack):
         synthesizer = DefaultStackSynthesizer(bucket_prefix=prefix)
         super().__init__(scope, construct_id, env=env, synthesizer=synthesizer)
         self._plan, self._models, config = plan, models, plan.config
-        most = max(config.instance_count, config.scaling.max_count if config.scaling else 1)
         for served in plan.models:
+            most = plan.mode.most_servers(config, served.name)
             if warning := served.instance_warning(most_instances=max(most, len(plan.variants))):
                 Annotations.of(self).add_warning_v2("stateful-model", warning)
         built = self._build()
@@ -79,15 +79,19 @@ class EndpointStack(Stack):
             variants=[variant(planned, plan, models.bucket) for planned in plan.variants],
         )
         builds = [build for of_model in built.values() for build in of_model]
+        by_key = {archive.key: build for archive, build in zip(plan.archives, builds, strict=True)}
         for of_variant in self.endpoint.models.values():
-            for model in of_variant.values():
-                model.node.add_dependency(*builds)
+            for location, model in of_variant.items():  # an archive's key, or the prefix of all
+                needed = [by_key[location]] if location in by_key else builds
+                model.node.add_dependency(*needed)
         if config.scaling:
             for scaled in self.endpoint.instance_production_variants:
                 count = scaled.auto_scale_instance_count(
                     min_capacity=config.scaling.min_count, max_capacity=config.scaling.max_count
                 )
                 settings.scale(count, config.scaling)
+        for component in self.endpoint.components:
+            settings.scale_copies(component, (config.components or {})[component.model].copies)
         if stage.production:
             topics = self._topics(stage_name, stage)
             self.endpoint.monitor(
@@ -98,8 +102,9 @@ class EndpointStack(Stack):
         # An entry depends on its own builds and on the check alone: a dashboard that fails must not
         # keep clients on old archives, and the template grows linearly with its models.
         for entry in plan.catalog:
-            after = [*built[entry["model"]], self.endpoint.updated]
-            catalog.publish(entry, after=after)
+            model = entry["model"]
+            own = [each.resource for each in self.endpoint.components if each.model == model]
+            catalog.publish(entry, after=[*built[model], self.endpoint.updated, *own])
 
     def _build(self) -> dict[str, list[CustomResource]]:
         """Return the builds of each model."""

@@ -12,6 +12,7 @@ from constructs import Construct
 import platform_facts
 from stacks.settings import RETENTION
 from stages import StageConfig
+from stages.hosting import MODES
 from triton_sagemaker import (
     AlarmTopic,
     EndpointLog,
@@ -82,7 +83,12 @@ class ModelStack(Stack):
             name: EndpointLog(
                 self,
                 f"Log-{name}",
-                endpoint_name=f"{stage_name}-{name}",
+                endpoint_name=MODES[endpoint.hosting].endpoint_name(
+                    f"{stage_name}-{name}", endpoint
+                ),
+                components=MODES[endpoint.hosting].component_names(
+                    f"{stage_name}-{name}", endpoint
+                ),
                 metrics=endpoint.publish_metrics,
                 retention=RETENTION[stage.log_retention_days],
             )

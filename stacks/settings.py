@@ -7,6 +7,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk.aws_applicationautoscaling import Schedule
 
 from stages.schema.alarms import AlarmsConfig
+from stages.schema.components import CopiesConfig
 from stages.schema.endpoint import EndpointConfig
 from stages.schema.scaling import ScalingConfig
 from stages.schema.server import ServerConfig
@@ -18,6 +19,7 @@ from triton_sagemaker import (
     Canary,
     CaptureBucket,
     DataCapture,
+    EndpointComponent,
     Linear,
     PublishedMetrics,
     Rolling,
@@ -41,13 +43,21 @@ def server_options(settings: ServerConfig, metrics: PublishedMetrics | None) -> 
     )
 
 
+def scale_copies(component: EndpointComponent, settings: CopiesConfig) -> None:
+    """Scale a component as a stage asks, unless its number of copies stays."""
+    if settings.min == settings.max:
+        return
+    count = component.auto_scale_copy_count(min_capacity=settings.min, max_capacity=settings.max)
+    cooldowns = _cooldowns(settings)
+    if (rps := settings.max_rps) is not None:
+        count.scale_on_invocations("Invocations", max_requests_per_second=rps, **cooldowns)
+    if (requests := settings.concurrency) is not None:
+        count.scale_on_concurrency("Concurrency", requests_per_copy=requests, **cooldowns)
+
+
 def scale(count: ScalableInstanceCount, settings: ScalingConfig) -> None:
     """Scale a variant as a stage asks; the IDs are part of what is deployed."""
-    cooldowns: Any = {
-        name: Duration.seconds(value)
-        for name in ("scale_in_cooldown", "scale_out_cooldown")
-        if (value := getattr(settings, f"{name}_seconds")) is not None
-    }
+    cooldowns = _cooldowns(settings)
     if (rps := settings.max_rps) is not None:
         count.scale_on_invocations("Invocations", max_requests_per_second=rps, **cooldowns)
     if (requests := settings.concurrency) is not None:
@@ -64,6 +74,14 @@ def scale(count: ScalableInstanceCount, settings: ScalingConfig) -> None:
             min_capacity=schedule.min_count,
             max_capacity=schedule.max_count,
         )
+
+
+def _cooldowns(settings: ScalingConfig | CopiesConfig) -> Any:
+    return {
+        name: Duration.seconds(value)
+        for name in ("scale_in_cooldown", "scale_out_cooldown")
+        if (value := getattr(settings, f"{name}_seconds")) is not None
+    }
 
 
 def thresholds(settings: AlarmsConfig) -> AlarmThresholds:

@@ -63,11 +63,14 @@ def add_stacks(app: App, plan: StagePlan) -> None:
     if stage.captures:
         captured = CaptureStack(app, f"{name}-capture", stage=stage, env=env).bucket
     if stage.delivery:
-        DeliveryStack(app, f"{name}-delivery", stage_name=name, delivery=stage.delivery, env=env)
+        DeliveryStack(
+            app, f"{name}-delivery", stage_name=name, delivery=stage.delivery,
+            components=any(each.components for each in stage.endpoints.values()), env=env,
+        )  # fmt: skip
     problems = list[tuple[str, Problem]]()
     for short_name, endpoint in plan.endpoints.items():
         stack = EndpointStack(
-            app, endpoint.name, stage_name=name, stage=stage, plan=endpoint, models=models,
+            app, endpoint.full_name, stage_name=name, stage=stage, plan=endpoint, models=models,
             network=network, captured=captured, env=env,
         )  # fmt: skip
         problems += ((short_name, problem) for problem in stack.endpoint.problems)

@@ -1,11 +1,16 @@
 """Planned variants as the construct library takes them."""
 
-from aws_cdk import Duration
+from collections.abc import Callable
+
+from aws_cdk import Duration, Size
 from aws_cdk import aws_s3 as s3
 
+from model_build import ModelPlan
 from stacks import settings
 from stages.plan import EndpointPlan, PoolPlan, VariantPlan
 from triton_sagemaker import (
+    Component,
+    ComponentHosting,
     Fallback,
     HostingMode,
     MultiModelHosting,
@@ -34,22 +39,57 @@ def variant(planned: VariantPlan, plan: EndpointPlan, models: s3.IBucket) -> Var
             environment=config.environment,
             options=settings.server_options(config.server, metrics),
         ),
-        hosting=_hosting(preferred, plan, models),
+        hosting=HOSTINGS[config.hosting](preferred, plan, models),
         instance_type=preferred.instance_type,
         initial_instance_count=config.instance_count,
         fallbacks=[
-            Fallback(instance_type=pool.instance_type, hosting=_hosting(pool, plan, models))
+            Fallback(instance_type=pool.instance_type, hosting=_single_model(pool, plan, models))
             for pool in others
         ],
         provision_timeout=Duration.minutes(minutes) if minutes else None,
     )
 
 
-def _hosting(pool: PoolPlan, plan: EndpointPlan, models: s3.IBucket) -> HostingMode:
-    if plan.config.hosting == "multi-model":
-        return MultiModelHosting(
-            bucket=models, prefix=pool.prefix, cache_models=plan.config.cache_models
-        )
+def _multi_model(pool: PoolPlan, plan: EndpointPlan, models: s3.IBucket) -> HostingMode:
+    cache = plan.config.cache_models
+    return MultiModelHosting(bucket=models, prefix=pool.prefix, cache_models=cache)
+
+
+def _single_model(pool: PoolPlan, plan: EndpointPlan, models: s3.IBucket) -> SingleModelHosting:
     (model,) = plan.models
+    return _archive(model, pool, models)
+
+
+def _components(pool: PoolPlan, plan: EndpointPlan, models: s3.IBucket) -> HostingMode:
+    names = plan.mode.component_names(plan.full_name, plan.config)
+    written, instances = plan.config.components, plan.config.instances
+    assert written is not None
+    assert instances is not None
+    return ComponentHosting(
+        components={
+            model.name: Component(
+                name=names[model.name],
+                source=_archive(model, pool, models),
+                memory=Size.mebibytes(written[model.name].memory_mb),
+                cpus=written[model.name].cpus,
+                accelerators=written[model.name].accelerators,
+                initial_copy_count=max(1, written[model.name].copies.min),
+            )
+            for model in plan.models
+        },
+        max_instance_count=instances.max,
+        min_instance_count=instances.min,
+    )
+
+
+def _archive(model: ModelPlan, pool: PoolPlan, models: s3.IBucket) -> SingleModelHosting:
     key = f"{pool.prefix}{model.target_model}"
     return SingleModelHosting(bucket=models, key=key, default_model=model.entry)
+
+
+HOSTINGS: dict[str, Callable[[PoolPlan, EndpointPlan, s3.IBucket], HostingMode]] = {
+    "multi-model": _multi_model,
+    "single-model": _single_model,
+    "components": _components,
+}
+"""Hosting modes of a stage as those of the constructs."""

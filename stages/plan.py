@@ -23,7 +23,7 @@ from model_build import (
 from platform_facts.rules import Violation, inside
 from platform_facts.rules.catalog import catalog_entry
 from platform_facts.rules.server import responses_of_a_model
-from platform_facts.rules.updates import LONGEST_SECONDS
+from stages.hosting import MODES, StageHosting
 from stages.schema.endpoint import EndpointConfig
 from stages.schema.stage import StageConfig
 from stages.time_budget import TimeBudget
@@ -74,9 +74,13 @@ class ArchivePlan:
 
 @dataclass(frozen=True, kw_only=True)
 class EndpointPlan:
-    """An endpoint: `short_name` is its key in the stage's file, `name` SageMaker's."""
+    """An endpoint: `short_name` is its key in the stage's file, `name` SageMaker's.
+
+    `full_name` is its stack's.
+    """
 
     short_name: str
+    full_name: str
     name: str
     release: platform_facts.Release
     region: platform_facts.Region
@@ -95,6 +99,7 @@ class EndpointPlan:
     ) -> Self:
         """Return the plan of an endpoint that serves `models`."""
         config, variants = stage.endpoints[short_name], []
+        full_name = f"{stage_name}-{short_name}"
         release = platform_facts.release(stage.release)
         for name, variant in config.variants.items():
             pools = []
@@ -110,13 +115,19 @@ class EndpointPlan:
             variants.append(VariantPlan(name=name, weight=variant.weight, pools=tuple(pools)))
         return cls(
             short_name=short_name,
-            name=f"{stage_name}-{short_name}",
+            full_name=full_name,
+            name=MODES[config.hosting].endpoint_name(full_name, config),
             release=release,
             region=platform_facts.region(stage.region),
             config=config,
             models=tuple(models),
             variants=tuple(variants),
         )
+
+    @property
+    def mode(self) -> StageHosting:
+        """The hosting mode."""
+        return MODES[self.config.hosting]
 
     @property
     def pools(self) -> Iterator[PoolPlan]:
@@ -135,17 +146,14 @@ class EndpointPlan:
 
     @property
     def catalog(self) -> list[dict[str, Any]]:
-        """What clients must know of each model, as its catalog entry says it.
-
-        The only model is invoked without a `target_model`.
-        """
-        is_named = self.config.hosting == "multi-model"
+        """What clients must know of each model, as its catalog entry says it."""
+        mode = self.mode
         return [
             {
                 "model": model.name,
                 "version": model.version,
                 "endpoint": self.name,
-                "target_model": model.target_model if is_named else None,
+                **mode.catalog_members(model.name, model.target_model, self.full_name, self.config),
                 "signature": model.signature.model_dump(),
             }
             for model in self.models
@@ -169,10 +177,7 @@ class EndpointPlan:
     @property
     def longest_update(self) -> int:
         """The seconds that an update of as many instances as scaling allows may take."""
-        counts, scaling = [self.config.instance_count], self.config.scaling
-        if scaling:
-            counts += [limits.max_count for limits in (scaling, *scaling.schedules.values())]
-        return min(LONGEST_SECONDS, self.config.update.times.longest(max(counts)))
+        return self.mode.longest_update(self.config)
 
     def problems(self) -> Iterator[Violation]:
         """Yield models that the endpoint cannot build, serve, or name in its catalog."""
@@ -216,6 +221,7 @@ class EndpointPlan:
             "engines": {archive.key: archive.engines for archive in self.archives},
             "catalog": self.catalog,
             "metrics_namespace": self.metrics_namespace,
+            **self.mode.plan_members(self.full_name, self.config),
         }
 
 

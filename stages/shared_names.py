@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import checked_yaml
-from platform_facts.rules.names import MAX_NAME
+from platform_facts.rules.names import MAX_NAME, component_name
+from stages.hosting import MODES
 from stages.schema.names import STACKS
 from stages.schema.stage import StageConfig
 
@@ -18,8 +19,12 @@ def wrong_names(
     stack, and the last would win. Only a file whose name begins alike is read; one that is wrong
     itself is told when it is used.
     """
-    for endpoint in stage.endpoints:
-        full = f"{name}-{endpoint}"
+    for endpoint, config in stage.endpoints.items():
+        mode = MODES[config.hosting]
+        full = mode.endpoint_name(f"{name}-{endpoint}", config)
+        for model, component in mode.component_names(f"{name}-{endpoint}", config).items():
+            rule = component_name.at("endpoints", endpoint, "components", model)
+            yield from rule(component)
         if len(full) > MAX_NAME:
             yield (
                 ("endpoints", endpoint),

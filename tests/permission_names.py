@@ -16,7 +16,8 @@ class Place:
     """Where the ledger is to hold.
 
     `suffix` ends the names of the partition's services, `endpoint` is the short name of one
-    endpoint of the stage, `source_stage` the stage that archives are promoted from, `registry` the
+    endpoint of the stage, `endpoint_name` SageMaker's where it is another, `component` one of its
+    inference components, `source_stage` the stage that archives are promoted from, `registry` the
     account of the region's images, `builder_source` the asset that builds archives,
     `engines_source` the one that compiles engines, `mirror` the copy in ECR of an image that
     engines are compiled in, `mirror_repository` its repository as ARNs end.
@@ -28,6 +29,8 @@ class Place:
     account: str
     stage: str
     endpoint: str = "*"
+    endpoint_name: str = ""
+    component: str = "*"
     source_stage: str = "*"
     registry: str = "*"
     builder_source: str = "*"
@@ -37,7 +40,8 @@ class Place:
 
     def names(self, resources: Names) -> dict[str, str]:
         """Return all names: those of the place itself, and `resources` by the names of `NAMED`."""
-        return {**vars(self), **resources}
+        name = self.endpoint_name or f"{self.stage}-{self.endpoint}"
+        return {**vars(self), "endpoint_name": name, **resources}
 
 
 def by_name(place: Place) -> dict[str, str]:

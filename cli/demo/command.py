@@ -6,15 +6,15 @@ import os
 import signal
 import subprocess
 import sys
-from functools import partial
 
 import numpy as np
 
 import local_sagemaker
-from cli.demo.invocations import SENTENCES, WARM_CALLS, Answers, Array, ask
+from cli.demo.invocations import SENTENCES, WARM_CALLS, Array, Embeddings, invoke
 from cli.deploy import bootstrap, cdk
-from cli.errors import CommandError, exit_code
+from cli.errors import CommandError
 from cli.interrupts import INTERRUPTS
+from cli.parsers import add_command
 from local_sagemaker import REGION, Folder, client_environment
 from model_build.commands.arguments import Commands
 from release.delivery.steps import step
@@ -26,9 +26,8 @@ ALLOWED_DIFFERENCE = 1e-5
 
 def add_to(commands: Commands) -> None:
     """Add the command."""
-    parser = commands.add_parser("demo", description=__doc__)
+    parser = add_command(commands, "demo", run, __doc__)
     parser.add_argument("--keep", action="store_true", help="leave everything running")
-    parser.set_defaults(run=partial(exit_code, run))
 
 
 def run(options: argparse.Namespace) -> int:
@@ -51,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
             with step("stop the local SageMaker"):
                 local_sagemaker.down(folder)
     if keep:
-        print(KEPT.format(url=running.url))
+        print(KEPT.format(url=running.url, page=running.page))
     return 0
 
 
@@ -60,11 +59,11 @@ def _deploy_and_invoke(folder: Folder) -> None:
         bootstrap(REGION, folder)
     with step("cdk deploy: bucket, build of the model, endpoint, catalog"):
         cdk("deploy", STAGE, "--all", "--require-approval", "never", local=folder)
-    with step(f"invoke {MODEL} through sagemaker-runtime, as JSON and in binary"):
-        answers = ask(stage=STAGE, endpoint=ENDPOINT, model=MODEL)
+    with step(f"invoke {MODEL} by endpoint_client"):
+        embeddings = invoke(stage=STAGE, endpoint=ENDPOINT, model=MODEL)
     with step("run the same weights in transformers"):
         expected = _embeddings_of_transformers()
-    _report(answers, expected)
+    _report(embeddings, expected)
     with step("cdk diff: the deployed stacks are what the code says"):
         cdk("diff", STAGE, "--fail", local=folder)
 
@@ -82,27 +81,25 @@ def _embeddings_of_transformers() -> Array:
     return np.array(json.loads(finished.stdout), np.float32)
 
 
-def _report(answers: Answers, expected: Array) -> None:
-    difference = float(np.abs(answers.binary - expected).max())
-    payloads = float(np.abs(answers.binary - answers.json).max())
+def _report(embeddings: Embeddings, expected: Array) -> None:
+    values, entry = embeddings.values, embeddings.entry
+    difference = float(np.abs(values - expected).max())
     print(f"\n  {'cosine similarity':30}" + "".join(f"{n + 1:8}" for n in range(len(SENTENCES))))
-    for number, (sentence, row) in enumerate(
-        zip(SENTENCES, answers.binary @ answers.binary.T, strict=True), 1
-    ):
+    for number, (sentence, row) in enumerate(zip(SENTENCES, values @ values.T, strict=True), 1):
         print(f"  {number} {sentence:28}" + "".join(f"{value:8.3f}" for value in row))
     print(f"""
-  model                   {MODEL}, version {answers.version} in {answers.parameter}
-  latency                 cold {answers.cold:.2f} s (download, load, first answer), \
-warm {answers.warm * 1e3:.1f} ms (median of {WARM_CALLS})
-  JSON against binary     {payloads:.1e} largest difference
+  model                   {MODEL}, version {entry.version} of {entry.endpoint}
+  latency                 cold {embeddings.cold:.2f} s (download, load, first answer), \
+warm {embeddings.warm * 1e3:.1f} ms (median of {WARM_CALLS})
   Triton against PyTorch  {difference:.1e} largest difference ({ALLOWED_DIFFERENCE:.0e} allowed)
 """)
-    if not max(difference, payloads) <= ALLOWED_DIFFERENCE:
+    if not difference <= ALLOWED_DIFFERENCE:
         raise CommandError("the endpoint's answers are too far from those of transformers")
 
 
 KEPT = """
 The local SageMaker keeps running at {url}.
+  watch            {page} in a browser
   invoke           ./tritonsm invoke local text minilm --input TEXT=hello --local
   look             ./tritonsm status --local
   set up a shell   eval "$(./tritonsm env)"

@@ -6,17 +6,14 @@ request was due. With --callers, each caller sends its next request when it has 
 
 import argparse
 import asyncio
-import json
-from functools import partial
 from pathlib import Path
 
 import checked_yaml
-from cli.errors import exit_code
-from cli.load import arguments, mix
+from cli.load import arguments, mix, report
+from cli.load.endpoint_metrics import with_metrics
 from cli.load.generator import MAX_CALLERS, Level
 from cli.load.ramp import Ramp
-from cli.load.report import as_json
-from endpoint_client import EndpointError
+from cli.parsers import add_command
 from model_build.commands.arguments import Commands
 
 MAX_STEPS = 12
@@ -24,15 +21,13 @@ MAX_STEPS = 12
 
 def add_to(commands: Commands) -> None:
     """Add the command."""
-    parser = commands.add_parser(
-        "load",
-        description=__doc__,
-        epilog="examples:\n  tritonsm load dev-text/minilm --rate 20 --p95 50\n"
-        "  tritonsm load local-text/minilm --callers 4 --local\n"
-        "  tritonsm load dev-text/minilm dev-text/bert --zipf 1.1 --rate 50 --json load.json\n\n"
-        "exit codes: 0, 1 where the first step breaks the objective, 2 for wrong arguments",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    examples = (
+        "load dev-text/minilm --rate 20 --p95 50 --html load.html",
+        "load local-text/minilm --callers 4 --local",
+        "load dev-text/minilm dev-text/bert --zipf 1.1 --rate 50 --json load.json",
     )
+    codes = "exit codes: 0, 1 where the first step breaks the objective, 2 for wrong arguments"
+    parser = add_command(commands, "load", run, __doc__, examples=examples, more=f"\n\n{codes}")
     add = parser.add_argument
     add("targets", nargs="*", metavar="ENDPOINT/MODEL", help=f"such as {mix.EXAMPLE}")
     levels = parser.add_mutually_exclusive_group(required=True)
@@ -57,9 +52,7 @@ def add_to(commands: Commands) -> None:
         metavar="FILE",
         help=f"YAML or JSON with models and shares, instead: weights: {{{mix.EXAMPLE}: 3, ...}}",
     )
-    add("--json", type=Path, metavar="FILE", help="write the result to a file, as JSON")
     arguments.add_common(parser, seconds=30)
-    parser.set_defaults(run=partial(exit_code, run, expected=(EndpointError,)))
 
 
 def run(options: argparse.Namespace) -> int:
@@ -80,15 +73,9 @@ def run(options: argparse.Namespace) -> int:
     )
     level_name: Level = "rate" if options.rate else "callers"
     steps = asyncio.run(generator.measure(level_name, ramp))
-    if options.json:
-        result = {
-            "level": level_name,
-            "mix": {"/".join(target): share for target, share in shares.items()},
-            "endpoints": {endpoint.name: endpoint.described for endpoint in generator.endpoints},
-            "objective": objective,
-            "steps": steps,
-        }
-        options.json.write_text(json.dumps(result, indent=2, default=as_json) + "\n")
+    if options.html:
+        steps = with_metrics(generator.endpoints, steps)
+    report.write(options, generator.result(level_name, steps))
     return int(bool(objective.broken_by(steps[0])))
 
 

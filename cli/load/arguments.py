@@ -27,6 +27,8 @@ def add_common(parser: argparse.ArgumentParser, *, seconds: float) -> None:
     most = "the part of the calls that may fail, by default %(default)g"
     add("--max-errors", type=number, default=0.01, metavar="SHARE", help=most)
     add("--yes", action="store_true", help="load production endpoints without a question")
+    add("--json", type=Path, metavar="FILE", help="write the steps to a file, as JSON")
+    add("--html", type=Path, metavar="FILE", help="write the steps to a page with plots")
 
 
 def generator(options: argparse.Namespace, mix: Mix) -> Generator:

@@ -66,11 +66,16 @@ class DeployedEndpoint:
             is_laptop=not host.endswith(AWS),
         )
 
+    @property
+    def short_name(self) -> str:
+        """Its name in the stage's file."""
+        return self.name.removeprefix(f"{self.stage}-")
+
     def client(self, *, max_attempts: int = 5) -> EndpointClient:
         """Return a client whose catalog entries last for a whole load."""
         return EndpointClient(
             stage=self.stage,
-            endpoint=self.name.removeprefix(f"{self.stage}-"),
+            endpoint=self.short_name,
             catalog_ttl=24 * 3600,
             max_attempts=max_attempts,
             session=boto3.Session(region_name=self.config.region),
@@ -90,6 +95,17 @@ class DeployedEndpoint:
                 return f"{self.name}: {counts}, no price of {name} in {region} is known"
             usd += price * count
         return f"{self.name}: {counts}, {usd:.2f} USD an hour by prices of {prices.date}"
+
+    @property
+    def metric_seconds(self) -> int:
+        """The period of its metrics: a minute on AWS, of which the laptop's pass in a second."""
+        return 5 if self.is_laptop else 60
+
+    @property
+    def publishes_triton_metrics(self) -> bool:
+        """Whether CloudWatch may have Triton's own metrics."""
+        own = self.config.endpoints.get(self.short_name)
+        return bool(own and own.publish_metrics) and not self.is_laptop
 
     @property
     def is_production(self) -> bool:

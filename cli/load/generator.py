@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -75,6 +75,16 @@ class Generator:
                 )
 
             return await ramp.run(run_step, self.objective, table.show)
+
+    def result(self, level_name: Level, steps: Sequence[LoadStep]) -> dict[str, Any]:
+        """Return what was measured, as `--json` and `--html` have it."""
+        return {
+            "level": level_name,
+            "mix": {"/".join(target): share for target, share in self.mix.items()},
+            "endpoints": {endpoint.name: endpoint.described for endpoint in self.endpoints},
+            "objective": self.objective,
+            "steps": steps,
+        }
 
     @asynccontextmanager
     async def _sending(self) -> AsyncIterator[Send]:

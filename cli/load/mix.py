@@ -7,6 +7,7 @@ from typing import Annotated, NamedTuple, Self
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints
 
 import checked_yaml
+from cli.load import cache
 
 EXAMPLE = "local-text/minilm"
 NAME = r"^[^/]+/[^/]+$"
@@ -42,7 +43,7 @@ class _MixFile(BaseModel):
 
 def zipf(names: Sequence[str], exponent: float) -> Mix:
     """Return shares in proportion to rank ** -exponent; 0 is equal shares. Raises `ValueError`."""
-    return _shares({name: rank**-exponent for rank, name in enumerate(names, 1)})
+    return _shares(dict(zip(names, cache.zipf(len(names), exponent).tolist(), strict=True)))
 
 
 def read(path: Path) -> Mix:

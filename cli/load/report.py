@@ -1,14 +1,21 @@
-"""The steps of a load: progress, and a result as JSON."""
+"""The steps of a load: progress, and results as JSON and as an HTML page with plots."""
 
+import argparse
+import json
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from rich.console import Console
 
+import local_sagemaker
 from cli.load.step import PERCENTILES, LoadStep
 from cli.printable import printable
 
+UPLOT = Path(local_sagemaker.__file__).parent / "watch" / "page" / "uplot"
+"""The library that draws the page of the local SageMaker, and its licence."""
 SATURATED = 0.9
 """Part of a core from which this process, and not the endpoint, may be what limits the rate."""
 COLUMNS = "offered/s", "achieved/s", "p50 ms", "p95 ms", "p99 ms", "max ms", "errors"
@@ -43,6 +50,25 @@ class StepTable:
                 "the rate",
                 style="yellow",
             )
+
+
+def write(options: argparse.Namespace, result: dict[str, Any]) -> None:
+    """Write the result of a load to the files of `--json` and `--html`."""
+    text = json.dumps(result, indent=2, default=as_json)
+    if options.json:
+        options.json.write_text(text + "\n")
+    if options.html:
+        options.html.write_text(html_page(json.loads(text)))
+
+
+def html_page(result: dict[str, Any]) -> str:
+    """Return one page with the steps and their plots, which needs no other file."""
+    loader = PackageLoader("cli.load")
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
+    script = (UPLOT / "uPlot.esm.js").read_text().replace("export { uPlot as default };", "")
+    return environment.get_template("report.html.j2").render(
+        result=result, uplot=script, style=(UPLOT / "uPlot.min.css").read_text()
+    )
 
 
 def as_json(value: Any) -> Any:

@@ -1,26 +1,25 @@
 """Find the rate that one instance sustains, what limits it, and what a stage needs for its traffic.
 
 Rates double until one breaks the objective; steps between the last two then narrow it to 10 %. The
-result is kept beside the model.
+result is kept beside the model. With --models, nothing is loaded: the endpoints, instances and
+money of a fleet for so many models are computed, with every assumption.
 """
 
 import argparse
 import asyncio
-import os
 from datetime import UTC, datetime
-from functools import partial
 
-import boto3
-
-import platform_facts
-from cli.errors import CommandError, exit_code
-from cli.load import arguments, limits, mix
+from cli.errors import CommandError
+from cli.load import arguments, fleet_report, mix, report
 from cli.load.deployed import DeployedEndpoint
+from cli.load.endpoint_metrics import with_metrics
+from cli.load.limits import limited_by
 from cli.load.ramp import Objective, Ramp, sustained
-from cli.load.sizing import LAPTOP, Sizing
+from cli.load.sizing import Sizing
 from cli.load.step import LoadStep
-from endpoint_client import EndpointError
+from cli.parsers import add_command
 from model_build.commands.arguments import Commands
+from release.review.measured_rates import LAPTOP
 
 PRECISION = 1.1
 MAX_STEPS = 16
@@ -28,24 +27,27 @@ MAX_STEPS = 16
 
 def add_to(commands: Commands) -> None:
     """Add the command."""
-    parser = commands.add_parser(
-        "size",
-        description=__doc__,
-        epilog="example:\n  tritonsm size minilm --endpoint dev-text --p95 50 --peak-rps 200",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    examples = (
+        "size minilm --endpoint dev-text --p95 50 --peak-rps 200",
+        "size --models 10000 --traffic zipf:1.1 --rps 2000 --model-mib 400",
     )
+    parser = add_command(commands, "size", run, __doc__, examples=examples)
     add = parser.add_argument
-    add("model", metavar="MODEL", help="the model's name in the catalog")
-    add("--endpoint", required=True, help="the endpoint's full name, such as dev-text")
+    add("model", metavar="MODEL", nargs="?", help="the model's name in the catalog")
+    add("--endpoint", help="the endpoint's full name, such as dev-text")
     add("--rate", type=arguments.positive, default=1, help="of the first step, by default 1")
     add("--peak-rps", type=arguments.positive, help="most requests a second of your traffic")
     add("--low-rps", type=arguments.positive, default=1, help="fewest, by default 1")
     arguments.add_common(parser, seconds=120)
-    parser.set_defaults(run=partial(exit_code, run, expected=(EndpointError,)))
+    fleet_report.add_options(parser.add_argument_group("a fleet of many models"))
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure, print, keep; return the exit code."""
+    """Measure, print, keep; or compute a fleet; return the exit code."""
+    if options.models:
+        return fleet_report.run(options, arguments.MODELS)
+    if not options.model or not options.endpoint:
+        options.refuse("write MODEL and --endpoint ENDPOINT, or --models COUNT and --rps RATE")
     if options.p95 is None and options.p99 is None:
         options.refuse("write an objective: --p95 MS, --p99 MS, or both")
     target = mix.ModelTarget(options.endpoint, options.model)
@@ -55,8 +57,7 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError(f"{endpoint.name} has several variants or types: size one of them")
     ramp = Ramp(start=options.rate, growth=2, max_steps=MAX_STEPS, precision=PRECISION)
     steps = asyncio.run(generator.measure("rate", ramp))
-    best = sustained(steps, generator.objective)
-    if best is None:
+    if sustained(steps, generator.objective) is None:
         print("no rate holds the objective: a single call at a time may be too slow for it")
         return 1
     after = DeployedEndpoint.read(endpoint.name, arguments.STAGES)
@@ -65,32 +66,22 @@ def run(options: argparse.Namespace) -> int:
             f"{endpoint.name} scaled meanwhile from {endpoint.instances} to {after.instances}: "
             "give it scaling limits that are equal, and size again"
         )
-    sizing = _sizing(endpoint, options.model, generator.objective, steps, best)
-    _show(sizing, options)
+    steps = with_metrics(generator.endpoints, steps)
+    report.write(options, generator.result("rate", steps))
+    _show(_sizing(endpoint, options.model, generator.objective, steps), options)
     return 0
 
 
 def _sizing(
-    endpoint: DeployedEndpoint,
-    model: str,
-    objective: Objective,
-    steps: list[LoadStep],
-    best: LoadStep,
+    endpoint: DeployedEndpoint, model: str, objective: Objective, steps: list[LoadStep]
 ) -> Sizing:
+    """Return the result of steps of which one was sustained."""
     [(instance_type, count)] = endpoint.instances.items()
-    region = endpoint.config.region
+    best = sustained(steps, objective)
+    assert best
     broke = [step for step in steps if step.level > best.level]
     limiting = min(broke, key=lambda step: step.level, default=best)
-    facts = platform_facts.instance_type(instance_type)
-    metrics = limits.metrics_of(
-        boto3.client("cloudwatch", region),
-        endpoint.name,
-        endpoint.variants[0],
-        limiting,
-        vcpus=(endpoint.is_laptop and os.cpu_count()) or facts.vcpus,
-        gpus=facts.gpu_count,
-    )
-    limit, reason = limits.limited_by(limiting, metrics)
+    limit, reason = limited_by(limiting, min(steps, key=lambda step: step.level))
     return Sizing(
         model=model,
         version=endpoint.client().resolve(model).version,
@@ -98,7 +89,7 @@ def _sizing(
         date=f"{datetime.now(UTC):%F}",
         measured_on=LAPTOP if endpoint.is_laptop else instance_type,
         instance_type=instance_type,
-        region=region,
+        region=endpoint.config.region,
         release=endpoint.config.release,
         production=endpoint.config.production,
         objective=objective,
@@ -106,7 +97,6 @@ def _sizing(
         latency_ms=best.latency_ms,
         limited_by=limit if broke else "nothing yet",
         reason=reason,
-        metrics=metrics,
         steps=steps,
     )
 

@@ -7,18 +7,11 @@ from pathlib import Path
 
 import platform_facts
 from cli.errors import CommandError
-from cli.load.limits import Metrics
 from cli.load.ramp import Objective
 from cli.load.report import as_json
 from cli.load.step import LoadStep
+from release.review.measured_rates import FOLDER, LAPTOP, SCALING_AIM
 from release.review.money import HOURS
-
-LAPTOP = "laptop"
-FOLDER = Path("tests", "sizing")
-"""Of a model's folder: what is in `tests` is no part of the model (model_build/digest.py), and so
-keeping a result does not make a new version of it."""
-SCALING_AIM = 0.5
-"""Part of max_rps that scaling keeps each instance at: stages/schema/scaling.py."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +32,6 @@ class Sizing:
     latency_ms: dict[str, float]
     limited_by: str
     reason: str
-    metrics: Metrics
     steps: list[LoadStep]
 
     def write(self, models: Path) -> Path:

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import numpy as np
@@ -25,6 +25,7 @@ class LoadStep:
     `level` is the rate, or the number of callers. `latency_ms` has `PERCENTILES` and the mean of
     the calls that succeeded, and nothing where none did. `generator_cpu` is the part of one core
     that this process used: it sends with Python's threads, of which one computes at a time.
+    `metrics` are CloudWatch's, by "endpoint/variant".
     """
 
     level: float
@@ -37,6 +38,7 @@ class LoadStep:
     errors: dict[str, int]
     first_error: str
     generator_cpu: float
+    metrics: dict[str, dict[str, float]] = field(default_factory=dict)
 
     @property
     def error_share(self) -> float:

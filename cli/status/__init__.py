@@ -8,13 +8,12 @@ import argparse
 import json
 from dataclasses import asdict
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 
 import boto3
 
 from cli import printable
-from cli.errors import exit_code
+from cli.parsers import STAGE, add_command
 from cli.status.report import read_report
 from cli.status.tables import tables
 from model_build.commands.arguments import Commands
@@ -23,10 +22,9 @@ from release.tree import Tree
 
 def add_to(commands: Commands) -> None:
     """Add the command."""
-    parser = commands.add_parser("status", description=__doc__)
-    parser.add_argument("stage", metavar="STAGE", nargs="?", help="a stage, such as dev")
+    parser = add_command(commands, "status", run, __doc__)
+    parser.add_argument("stage", metavar="STAGE", nargs="?", help=STAGE)
     parser.add_argument("--json", action="store_true", help="write JSON to standard output")
-    parser.set_defaults(run=partial(exit_code, run))
 
 
 def run(options: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ import boto3
 import stage_record
 from cli.names import stage_of
 from release.delivery.archive_bucket import model_bucket
-from release.delivery.live_differences import Problem, live_differences
+from release.delivery.live_differences import LiveDifference, live_differences
 from release.preflight.clients import client
 from stage_record import Outcome
 
@@ -19,7 +19,7 @@ def differences(
     stages: Iterable[str],
     endpoints: Iterable[str],
     in_catalog: Iterable[str],
-) -> list[Problem]:
+) -> list[LiveDifference]:
     """Return the differences of one stage, or of every stage with an endpoint or catalog entry.
 
     Endpoints of the catalog, and of the stage's last delivery, should exist. Raises `ClientError`.
@@ -29,7 +29,7 @@ def differences(
         if owner := stage or stage_of(name, stages):
             by_stage.setdefault(owner, set()).add(name)
     cloudformation, s3 = client(session, "cloudformation"), client(session, "s3")
-    problems = list[Problem]()
+    problems = list[LiveDifference]()
     for each, names in by_stage.items():
         bucket = model_bucket(cloudformation, each)
         expected = names.intersection(in_catalog)

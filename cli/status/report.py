@@ -12,7 +12,7 @@ from cli.names import stage_of
 from cli.status.differences import differences
 from release import parameters
 from release.delivery.catalog_differences import parse_entry
-from release.delivery.live_differences import Problem
+from release.delivery.live_differences import LiveDifference
 from release.preflight.answers import DENIED, why
 from release.preflight.clients import client
 
@@ -51,12 +51,16 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class Model:
-    """A model of the catalog; `archive` is None on a single-model endpoint."""
+    """A model of the catalog; `archive` is set on a multi-model endpoint alone.
+
+    `stack` is the endpoint's, whose name an endpoint of components only begins with.
+    """
 
     endpoint: str
     name: str
     version: str
     archive: str | None
+    stack: str
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,7 @@ class Report:
     endpoints: list[Endpoint]
     models: list[Model] = field(default_factory=list)
     alarms: list[Alarm] = field(default_factory=list)
-    differences: list[Problem] = field(default_factory=list)
+    differences: list[LiveDifference] = field(default_factory=list)
     denied: list[str] = field(default_factory=list)
 
 
@@ -110,7 +114,7 @@ def read_report(session: boto3.Session, stage: str | None, stages: list[str]) ->
     models = permitted("models", lambda: _catalog(ssm, stage))
     alarms = permitted("alarms", lambda: list(_active_alarms(cloudwatch, prefix)))
     names = [endpoint.name for endpoint in endpoints]
-    in_catalog = {model.endpoint for model in models}
+    in_catalog = {model.stack for model in models}
     return Report(
         endpoints=endpoints,
         models=models,
@@ -162,10 +166,11 @@ def _catalog(ssm: Any, stage: str | None) -> list[Model]:
     pages = ssm.get_paginator("get_parameters_by_path").paginate(Path=root, Recursive=True)
     models = []
     for parameter in (parameter for page in pages for parameter in page["Parameters"]):
-        is_entry = parameter["Name"].count("/") == 4  # /triton/STAGE/ENDPOINT/MODEL
-        if is_entry and (entry := parse_entry(parameter["Value"])):
+        _, _, *path = parameter["Name"].split("/")  # /triton/STAGE/ENDPOINT/MODEL
+        if len(path) == 3 and (entry := parse_entry(parameter["Value"])):
+            stack, archive = "-".join(path[:2]), entry["target_model"]
             models.append(
-                Model(entry["endpoint"], entry["model"], entry["version"], entry["target_model"])
+                Model(entry["endpoint"], entry["model"], entry["version"], archive, stack)
             )
     return sorted(models, key=lambda model: (model.endpoint, model.name))
 

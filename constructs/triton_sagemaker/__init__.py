@@ -4,7 +4,10 @@ from triton_sagemaker.alarm_thresholds import AlarmThresholds as AlarmThresholds
 from triton_sagemaker.alarm_thresholds import Severity as Severity
 from triton_sagemaker.alarm_topic import AlarmTopic as AlarmTopic
 from triton_sagemaker.capture_bucket import CaptureBucket as CaptureBucket
+from triton_sagemaker.component_hosting import ComponentHosting as ComponentHosting
+from triton_sagemaker.component_metrics import ComponentMetrics as ComponentMetrics
 from triton_sagemaker.data_capture import DataCapture as DataCapture
+from triton_sagemaker.endpoint_component import EndpointComponent as EndpointComponent
 from triton_sagemaker.endpoint_log import EndpointLog as EndpointLog
 from triton_sagemaker.endpoint_log import metrics_log_name as metrics_log_name
 from triton_sagemaker.endpoint_metrics import EndpointMetrics as EndpointMetrics
@@ -12,11 +15,14 @@ from triton_sagemaker.endpoint_monitoring import EndpointMonitoring as EndpointM
 from triton_sagemaker.endpoint_variant import EndpointVariant as EndpointVariant
 from triton_sagemaker.engine_builder import EngineBuilder as EngineBuilder
 from triton_sagemaker.hosting_mode import HostingMode as HostingMode
+from triton_sagemaker.hosting_mode import ModelSource as ModelSource
+from triton_sagemaker.inference_component import Component as Component
 from triton_sagemaker.model_bucket import ModelBucket as ModelBucket
 from triton_sagemaker.model_builder import ModelBuilder as ModelBuilder
 from triton_sagemaker.model_catalog import ModelCatalog as ModelCatalog
 from triton_sagemaker.multi_model_hosting import MultiModelHosting as MultiModelHosting
 from triton_sagemaker.problems import Problem as Problem
+from triton_sagemaker.scalable_copy_count import ScalableCopyCount as ScalableCopyCount
 from triton_sagemaker.scalable_instance_count import ScalableInstanceCount as ScalableInstanceCount
 from triton_sagemaker.server_options import PublishedMetrics as PublishedMetrics
 from triton_sagemaker.server_options import ServerOptions as ServerOptions

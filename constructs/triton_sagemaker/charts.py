@@ -1,21 +1,18 @@
 """The charts of a dashboard, with the thresholds at which their metrics alarm."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from aws_cdk import aws_cloudwatch as cloudwatch
 
-from platform_facts.rules import stage
-from triton_sagemaker.alarm_thresholds import AlarmThresholds, Thresholds
+from triton_sagemaker.alarm_thresholds import AlarmThresholds
+from triton_sagemaker.chart import MICROSECONDS_PER_MS, AlarmedMetric, Chart
 from triton_sagemaker.endpoint_metrics import MINUTE, EndpointMetrics
-from triton_sagemaker.multi_model_hosting import MultiModelHosting
-from triton_sagemaker.variant import Variant
 
-MICROSECONDS_PER_MS = 1_000
-"""Thresholds of times are in milliseconds, their metrics in microseconds."""
-ABOVE = cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
-BELOW = cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD
+if TYPE_CHECKING:
+    from triton_sagemaker.variant import Variant
+
 TRITON = {
     "Triton: requests by model": ("nv_inference_request_success", "nv_inference_request_failure"),
     "Triton: microseconds by model": (
@@ -33,55 +30,9 @@ CLIENT_METRICS = {
 """Charts of the metrics of `endpoint_client.metrics.EmfLogger`, with their statistics."""
 
 
-@dataclass(frozen=True)
-class AlarmedMetric:
-    """A metric of a chart, with the thresholds at which it alarms, times `scale`.
-
-    With `requests`, the metric of a variant's requests, it alarms only where there are some.
-    """
-
-    name: str
-    title: str
-    metric: cloudwatch.Metric
-    thresholds: Thresholds
-    scale: float = 1
-    comparison: cloudwatch.ComparisonOperator = ABOVE
-    requests: cloudwatch.Metric | None = None
-
-    def condition(self, threshold: float) -> dict[str, Any]:
-        """Return the condition of the alarm at one of the thresholds.
-
-        Where a minute has data of one of two metrics alone, the expression is 0 or has no data
-        (CloudWatch user guide, using-metric-math, "Using IF expressions").
-        """
-        limit, metric = threshold * self.scale, self.metric
-        if self.requests is None:
-            return {"metric": metric, "comparison_operator": self.comparison, "threshold": limit}
-        expression = cloudwatch.MathExpression(
-            expression=f"IF(measured {'<' if self.comparison is BELOW else '>='} {limit:g}, "
-            "requests, 0)",
-            label=self.title,
-            period=MINUTE,
-            using_metrics={"measured": metric, "requests": self.requests},
-        )
-        return {"metric": expression, "comparison_operator": ABOVE, "threshold": 1}
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A widget: the metrics that alarm, and those that are drawn beside them."""
-
-    title: str
-    alarmed: Sequence[AlarmedMetric] = ()
-    beside: Sequence[cloudwatch.IMetric] = ()
-
-
-def charts(metrics: EndpointMetrics, variant: Variant, limits: AlarmThresholds) -> Iterator[Chart]:
-    """Yield the charts of a variant."""
-    yield Chart(
-        "Traffic (a minute)",
-        beside=[metrics.metric_invocations(), metrics.metric_invocations_per_instance()],
-    )
+def request_charts(metrics: EndpointMetrics, limits: AlarmThresholds) -> Iterator[Chart]:
+    """Yield the charts of requests."""
+    yield Chart("Traffic (a minute)", beside=metrics.traffic)
     yield Chart(
         "Errors (share of requests)",
         [
@@ -104,10 +55,14 @@ def charts(metrics: EndpointMetrics, variant: Variant, limits: AlarmThresholds) 
         ],
         [metrics.metric_overhead_latency()],
     )  # fmt: skip
-    if isinstance(variant.hosting, MultiModelHosting):
-        if not variant.hosting.cache_models:  # every request misses it, which is no alarm
-            limits = replace(limits, **{name: {} for name in stage.CACHE_ALARMS})
-        yield from _model_cache(metrics, limits)
+
+
+def variant_charts(
+    metrics: EndpointMetrics, variant: "Variant", limits: AlarmThresholds, cache: Iterable[Chart]
+) -> Iterator[Chart]:
+    """Yield the charts of a variant, among them those of its `cache` of models."""
+    yield from request_charts(metrics, limits)
+    yield from cache
     if published := variant.container.options.publish_metrics:
         for title, names in TRITON.items():
             terms = [f'Namespace="{published.namespace}" MetricName="{name}"' for name in names]
@@ -143,36 +98,6 @@ def client_charts(namespace: str, endpoint_name: str) -> Iterator[Chart]:
             for statistic in statistics
         ]
         yield Chart(title, beside=searches)
-
-
-def _model_cache(metrics: EndpointMetrics, limits: AlarmThresholds) -> Iterator[Chart]:
-    yield Chart(
-        "Model cache hits (share of requests)",
-        [
-            AlarmedMetric("CacheHits", "low share of requests whose model is loaded",
-                          metrics.metric_model_cache_hit_rate(), limits.cache_hit_rate_below,
-                          comparison=BELOW),
-        ],
-    )  # fmt: skip
-    yield Chart(
-        "Waiting for models (microseconds)",
-        [
-            AlarmedMetric("LoadingWait", "longest wait for a model",
-                          metrics.metric_model_loading_wait(), limits.loading_wait_max_ms,
-                          MICROSECONDS_PER_MS),
-        ],
-        [metrics.metric_model_downloading_time(), metrics.metric_model_loading_time()],
-    )  # fmt: skip
-    yield Chart(
-        "Models in memory",
-        [
-            AlarmedMetric("Unloads", "models that left memory a minute",
-                          metrics.metric_model_unloads(), limits.unloads_per_minute),
-            AlarmedMetric("LoadedModels", "requests while too few models are in memory",
-                          metrics.metric_loaded_models(), limits.loaded_models_below,
-                          comparison=BELOW, requests=metrics.metric_invocations()),
-        ],
-    )  # fmt: skip
 
 
 def _machines(metrics: EndpointMetrics, gpus: int, limits: AlarmThresholds) -> Iterator[Chart]:

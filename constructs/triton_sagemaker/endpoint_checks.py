@@ -26,6 +26,13 @@ def problems(
         *of_rules(rolling),
         *of_rules(ranges.ROLLBACK_ERROR_RATE(rollback_error_rate), rollback_error_rate),
         *(data_capture.problems() if data_capture else ()),
+        *(
+            problem
+            for variant in variants[:1]
+            for problem in variant.hosting.endpoint_problems(
+                variants, update, captures=data_capture is not None
+            )
+        ),
     ]
 
 

@@ -1,5 +1,8 @@
 """Where the instances of an endpoint write."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from aws_cdk import RemovalPolicy
 from aws_cdk import aws_logs as logs
 from constructs import Construct
@@ -13,6 +16,14 @@ def metrics_log_name(endpoint_name: str) -> str:
     return f"/aws/sagemaker/Endpoints/{endpoint_name}/triton-metrics"
 
 
+def component_log_name(component: str) -> str:
+    """Return the name of the log group of an inference component's copies.
+
+    Source: huggingface/skills, hf-cloud-sagemaker-production-defaults (seen on AWS).
+    """
+    return f"/aws/sagemaker/InferenceComponents/{component}"
+
+
 class EndpointLog(Construct):
     """The log group into which SageMaker writes what an endpoint's containers say.
 
@@ -21,6 +32,7 @@ class EndpointLog(Construct):
     the next deploy would fail on a name that is taken.
 
     `metrics` is a second group, which Triton's own metrics go through: `PublishedMetrics`.
+    `components` are the names of inference components, by their models: each has a group.
     """
 
     def __init__(
@@ -31,11 +43,14 @@ class EndpointLog(Construct):
         endpoint_name: str,
         retention: logs.RetentionDays = logs.RetentionDays.THREE_MONTHS,
         metrics: bool = False,
+        components: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         super().__init__(scope, construct_id)
         name = f"/aws/sagemaker/Endpoints/{endpoint_name}"
         self.group = self._group("Group", name, retention)
         self.node.default_child = self.group.node.default_child
+        for model, component in components.items():
+            self._group(f"Component-{model}", component_log_name(component), retention)
         if metrics:
             self._group("Metrics", metrics_log_name(endpoint_name), METRICS_RETENTION)
 

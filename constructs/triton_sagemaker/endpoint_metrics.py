@@ -36,6 +36,11 @@ class EndpointMetrics:
     instance_type: str | None = None
 
     @property
+    def part(self) -> str:
+        """The part of an endpoint that has the metrics."""
+        return f"variant {self.variant_name}"
+
+    @property
     def dimensions(self) -> dict[str, str]:
         """The dimensions of every metric."""
         names = {"EndpointName": self.endpoint_name, "VariantName": self.variant_name}
@@ -54,6 +59,11 @@ class EndpointMetrics:
             period=MINUTE,
             statistic=statistic,
         )
+
+    @property
+    def traffic(self) -> list[Metric]:
+        """The metrics of a dashboard's first chart."""
+        return [self.metric_invocations(), self.metric_invocations_per_instance()]
 
     def metric_invocations(self) -> Metric:
         """Requests, a count."""

@@ -11,11 +11,13 @@ from constructs import Construct
 from platform_facts.rules import observed, stage
 from triton_sagemaker.alarm_thresholds import AlarmThresholds, Severity
 from triton_sagemaker.alarm_topic import AlarmTopic
-from triton_sagemaker.charts import AlarmedMetric, Chart, charts, client_charts
-from triton_sagemaker.endpoint_metrics import EndpointMetrics
+from triton_sagemaker.chart import AlarmedMetric, Chart
+from triton_sagemaker.charts import client_charts
+from triton_sagemaker.endpoint_component import EndpointComponent
+from triton_sagemaker.endpoint_variant import EndpointVariant
 from triton_sagemaker.problems import Problem, of_rules
-from triton_sagemaker.variant import Variant
 
+EndpointPart = EndpointVariant | EndpointComponent
 MINUTES = 5
 """An alarm looks at this many minutes, and needs `DATAPOINTS` bad ones of them."""
 DATAPOINTS = 3
@@ -27,10 +29,11 @@ COLORS = {
 
 
 class EndpointMonitoring(Construct):
-    """Alarms of every variant, which notify `topics`, and a dashboard with the thresholds drawn in.
+    """Alarms of every part, which notify `topics`, and a dashboard with the thresholds drawn in.
 
-    Without `topics` one is made: subscribe to it. `client_metrics` is the CloudWatch namespace of
-    the metrics that applications publish with `endpoint_client.metrics`: a row by model is drawn.
+    A part is a variant or an inference component. Without `topics` one is made: subscribe to it.
+    `client_metrics` is the CloudWatch namespace of the metrics that applications publish with
+    `endpoint_client.metrics`: a row by model is drawn.
     """
 
     def __init__(
@@ -39,7 +42,7 @@ class EndpointMonitoring(Construct):
         construct_id: str,
         *,
         endpoint_name: str,
-        variants: Sequence[Variant],
+        parts: Sequence[EndpointPart],
         thresholds: AlarmThresholds,
         topics: Sequence[sns.ITopic] = (),
         client_metrics: str | None = None,
@@ -48,17 +51,8 @@ class EndpointMonitoring(Construct):
         self.topics = tuple(topics) or (AlarmTopic(self, "Topic").topic,)
         self._endpoint_name = endpoint_name
         self._actions = [actions.SnsAction(topic) for topic in self.topics]
-        by_variant = {
-            (name := variant.variant_name): list(
-                charts(
-                    EndpointMetrics(endpoint_name=endpoint_name, variant_name=name),
-                    variant,
-                    thresholds,
-                )
-            )
-            for variant in variants
-        }
-        rows = list(by_variant.items())
+        by_part = {part.part: list(part.charts(thresholds)) for part in parts}
+        rows = [(part.partition(" ")[2], shown) for part, shown in by_part.items()]
         if client_metrics:
             rows.append(("Clients", list(client_charts(client_metrics, endpoint_name))))
         self.dashboard = cloudwatch.Dashboard(
@@ -68,19 +62,18 @@ class EndpointMonitoring(Construct):
             default_interval=THREE_HOURS,
             widgets=[row for name, shown in rows for row in _rows(name, shown)],
         )
-        for name, shown in by_variant.items():
+        for part, shown in by_part.items():
             for chart in shown:
                 for alarmed in chart.alarmed:
-                    self._add_alarms(name, alarmed)
+                    self._add_alarms(part, alarmed)
 
-    def _add_alarms(self, variant_name: str, alarmed: AlarmedMetric) -> None:
+    def _add_alarms(self, part: str, alarmed: AlarmedMetric) -> None:
+        name = part.partition(" ")[2]
         for severity, threshold in alarmed.thresholds.items():
             alarm = cloudwatch.Alarm(
                 self,
-                f"{variant_name}-{alarmed.name}-{severity}",
-                alarm_description=(
-                    f"{severity}: {alarmed.title} of {self._endpoint_name}, variant {variant_name}"
-                ),
+                f"{name}-{alarmed.name}-{severity}",
+                alarm_description=(f"{severity}: {alarmed.title} of {self._endpoint_name}, {part}"),
                 datapoints_to_alarm=DATAPOINTS,
                 evaluation_periods=MINUTES,
                 treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,

@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from triton_sagemaker.data_capture import DataCapture
-from triton_sagemaker.updates import UpdatePolicy
+from triton_sagemaker.hosting_mode import Network
 from triton_sagemaker.variant import Variant
 
 Cfn = sagemaker.CfnEndpoint
@@ -20,38 +19,30 @@ def models(
     variants: Sequence[Variant],
     images: Mapping[str, str],
     role: iam.IRole,
-    vpc: ec2.IVpc | None,
-    security_groups: Sequence[ec2.ISecurityGroup],
+    network: Network | None,
 ) -> dict[str, dict[str, sagemaker.CfnModel]]:
-    """Return the Models of each variant by their hostings' locations, by its name, as are `images`.
+    """Return the Models of each variant by their sources' locations, by its name, as are `images`.
 
     A variant with fallbacks has one for each archive that its instances load.
     """
     resources: dict[str, dict[str, sagemaker.CfnModel]] = {}
-    vpc_config = None
-    if vpc:
-        vpc_config = sagemaker.CfnModel.VpcConfigProperty(
-            security_group_ids=[group.security_group_id for group in security_groups],
-            subnets=vpc.select_subnets().subnet_ids,
-        )
     for variant in variants:
         of_variant = resources.setdefault(variant.variant_name, {})
-        for number, hosting in enumerate(variant.hostings, start=1):
-            suffix = f"-{number}" if number > 1 else ""
+        for suffix, source in variant.sources.items():
             model = sagemaker.CfnModel(
                 scope,
                 f"Model-{variant.variant_name}{suffix}",
                 execution_role_arn=role.role_arn,
                 primary_container=sagemaker.CfnModel.ContainerDefinitionProperty(
-                    environment=variant.container.all_environment(hosting),
+                    environment=variant.container.all_environment(source),
                     image=images.get(variant.variant_name, ""),
-                    model_data_url=hosting.url,
-                    **hosting.container_properties,
+                    model_data_url=source.url,
+                    **source.container_properties,
                 ),
-                vpc_config=vpc_config,
+                **variant.hosting.model_members(network),
             )
             model.node.add_dependency(role)  # its policy too: CreateModel checks the rights
-            of_variant[hosting.location] = model
+            of_variant[source.location] = model
     return resources
 
 
@@ -62,8 +53,11 @@ def endpoint_config(
     encryption_key: kms.IKey | None,
     data_capture: DataCapture | None,
     detailed_observability: bool,
+    role: iam.IRole,
+    network: Network | None,
 ) -> sagemaker.CfnEndpointConfig:
     """Return the configuration; what metrics alarms rest on is not left to AWS's defaults."""
+    members = [variant.hosting.config_members(role.role_arn, network) for variant in variants[:1]]
     return sagemaker.CfnEndpointConfig(
         scope,
         "Config",
@@ -83,18 +77,7 @@ def endpoint_config(
             )
             for variant in variants
         ],
-    )
-
-
-def deployment_config(
-    update: UpdatePolicy, *, alarm_names: Sequence[str]
-) -> Cfn.DeploymentConfigProperty:
-    """Return the DeploymentConfig, without regard to scaling: a change of it is an update."""
-    return Cfn.DeploymentConfigProperty(
-        auto_rollback_configuration=Cfn.AutoRollbackConfigProperty(
-            alarms=[Cfn.AlarmProperty(alarm_name=name) for name in alarm_names]
-        ),
-        **update.policy,
+        **dict(*members),
     )
 
 
@@ -103,18 +86,24 @@ def endpoint(
     *,
     endpoint_name: str,
     config_name: str,
-    deployment: Cfn.DeploymentConfigProperty,
+    deployment: Cfn.DeploymentConfigProperty | None,
+    suffix: str,
 ) -> Cfn:
-    """Return the Endpoint; counts, unlike weights and capture, stay those that scaling chose."""
-    return Cfn(
+    """Return the Endpoint; counts, unlike weights and capture, stay those that scaling chose.
+
+    Without a deployment it is updated in place, and has no such members.
+    """
+    resource = Cfn(
         scope,
-        "Endpoint",
-        deployment_config=deployment,
+        f"Endpoint{suffix}",
         endpoint_config_name=config_name,
         endpoint_name=endpoint_name,
-        exclude_retained_variant_properties=[
+    )
+    if deployment:
+        resource.deployment_config = deployment
+        resource.retain_all_variant_properties = True
+        resource.exclude_retained_variant_properties = [
             Cfn.VariantPropertyProperty(variant_property_type=kind)
             for kind in ("DesiredWeight", "DataCaptureConfig")
-        ],
-        retain_all_variant_properties=True,
-    )
+        ]
+    return resource

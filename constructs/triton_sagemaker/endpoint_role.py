@@ -59,9 +59,9 @@ class EndpointRole(Construct):
 
 
 def _read_archives(role: RoleStatements, variants: Sequence[Variant]) -> Statements:
-    hostings = [hosting for variant in variants for hosting in variant.hostings]
-    for number, bucket in enumerate(dict.fromkeys(hosting.bucket for hosting in hostings)):
-        readable = {hosting.readable for hosting in hostings if hosting.bucket is bucket}
+    sources = [source for variant in variants for source in variant.sources.values()]
+    for number, bucket in enumerate(dict.fromkeys(source.bucket for source in sources)):
+        readable = {source.readable for source in sources if source.bucket is bucket}
         prefixes = [f"{prefix}*" for prefix in sorted(readable)]
         suffix = str(number or "")
         yield role.allow(
@@ -103,9 +103,9 @@ def _write_logs_and_metrics(
 ) -> Statements:
     options = [variant.container.options.publish_metrics for variant in variants]
     published = [metrics for metrics in options if metrics]
-    groups = {f"/aws/sagemaker/Endpoints/{endpoint_name}"} | {
-        metrics.log_group for metrics in published
-    }
+    groups = {f"/aws/sagemaker/Endpoints/{endpoint_name}"}
+    groups |= {metrics.log_group for metrics in published}
+    groups |= {group for variant in variants for group in variant.hosting.log_groups}
     yield role.allow(
         "WriteOwnLogs",
         ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"],

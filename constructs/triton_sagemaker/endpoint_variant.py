@@ -1,9 +1,12 @@
 """A variant as part of an endpoint."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from constructs import Construct
 
+from triton_sagemaker.alarm_thresholds import AlarmThresholds
+from triton_sagemaker.chart import Chart
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.scalable_instance_count import ScalableInstanceCount
 from triton_sagemaker.variant import Variant
@@ -33,3 +36,7 @@ class EndpointVariant(EndpointMetrics):
         )
         self.scalings.append(scaling)
         return scaling
+
+    def charts(self, limits: AlarmThresholds) -> Iterator[Chart]:
+        """Yield its charts."""
+        yield from self.variant.hosting.charts(self, self.variant, limits)

@@ -1,26 +1,30 @@
 """Many models below a prefix."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from aws_cdk import aws_sagemaker as sagemaker
 
 from platform_facts import InstanceType
-from platform_facts.rules import server, variants
-from triton_sagemaker.hosting_mode import HostingMode
+from platform_facts.rules import server, stage, variants
+from triton_sagemaker.alarm_thresholds import AlarmThresholds
+from triton_sagemaker.chart import BELOW, MICROSECONDS_PER_MS, AlarmedMetric, Chart
+from triton_sagemaker.endpoint_metrics import EndpointMetrics
+from triton_sagemaker.hosting_mode import ModelSource
 from triton_sagemaker.problems import Problem, of_rules
 from triton_sagemaker.server_options import ServerOptions
 
 
 @dataclass(frozen=True, kw_only=True)
-class MultiModelHosting(HostingMode):
+class MultiModelHosting(ModelSource):
     """Many models below one S3 prefix, each loaded when it is first invoked.
 
     `prefix` ends in `/`, so that a `TargetModel` is the rest of an archive's key. `cache_models`
     keeps models in memory between invocations; False suits models that are each invoked once.
     """
 
+    name = "multi-model"
     default_ping_mode = "live"  # one model that fails to load makes no instance unhealthy
     many_models = True
 
@@ -53,3 +57,35 @@ class MultiModelHosting(HostingMode):
         yield from of_rules(server.answers_as_infer(options.inference_type))
         yield from of_rules(server.ping_of_many_models(options.ping_mode))
         yield from of_rules(variants.one_gpu(instance_type))
+
+    def cache_charts(self, metrics: EndpointMetrics, limits: AlarmThresholds) -> Iterator[Chart]:
+        """Yield the charts of the models in memory."""
+        if not self.cache_models:  # every request misses the cache, which is no alarm
+            limits = replace(limits, **{name: {} for name in stage.CACHE_ALARMS})
+        yield Chart(
+            "Model cache hits (share of requests)",
+            [
+                AlarmedMetric("CacheHits", "low share of requests whose model is loaded",
+                              metrics.metric_model_cache_hit_rate(), limits.cache_hit_rate_below,
+                              comparison=BELOW),
+            ],
+        )  # fmt: skip
+        yield Chart(
+            "Waiting for models (microseconds)",
+            [
+                AlarmedMetric("LoadingWait", "longest wait for a model",
+                              metrics.metric_model_loading_wait(), limits.loading_wait_max_ms,
+                              MICROSECONDS_PER_MS),
+            ],
+            [metrics.metric_model_downloading_time(), metrics.metric_model_loading_time()],
+        )  # fmt: skip
+        yield Chart(
+            "Models in memory",
+            [
+                AlarmedMetric("Unloads", "models that left memory a minute",
+                              metrics.metric_model_unloads(), limits.unloads_per_minute),
+                AlarmedMetric("LoadedModels", "requests while too few models are in memory",
+                              metrics.metric_loaded_models(), limits.loaded_models_below,
+                              comparison=BELOW, requests=metrics.metric_invocations()),
+            ],
+        )  # fmt: skip

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
-from triton_sagemaker.charts import ABOVE
+from triton_sagemaker.chart import ABOVE
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 
 MOST_ALARMS = 10
@@ -35,28 +35,45 @@ def rollback_alarms(
         metrics = EndpointMetrics(
             endpoint_name=endpoint_name, variant_name=variant, endpoint_config_name=config_name
         )
-        server, model = metrics.metric_server_error_rate(), metrics.metric_model_error_rate()
-        rules = {
-            "ServerErrors": (
-                f"variant {variant} answers with 5xx", server, SERVER_ERROR_RATE, 1, 1
-            ),
-            # At night, a caller's mistake may be the only request of a minute.
-            "ModelErrors": (
-                f"containers of variant {variant} fail requests", model, model_error_rate, 2, 3
-            ),
-        }  # fmt: skip
-        if 2 * len(variants) > MOST_ALARMS:
-            del rules["ServerErrors"]
-        for name, (reason, metric, threshold, datapoints, minutes) in rules.items():
-            yield cloudwatch.Alarm(
-                scope,
-                f"Rollback-{variant}-{name}",
-                alarm_name=f"{endpoint_name}-{variant}-{name}-{config_name}",
-                alarm_description=f"Rolls an update of {endpoint_name} back: {reason}",
-                comparison_operator=ABOVE,
-                datapoints_to_alarm=datapoints,
-                evaluation_periods=minutes,
-                metric=metric,
-                threshold=threshold,
-                treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
-            )
+        few = 2 * len(variants) <= MOST_ALARMS
+        yield from part_alarms(
+            scope,
+            metrics,
+            version=config_name,
+            model_error_rate=model_error_rate,
+            server_errors=few,
+        )
+
+
+def part_alarms(
+    scope: Construct,
+    metrics: EndpointMetrics,
+    *,
+    version: str,
+    model_error_rate: float,
+    server_errors: bool = True,
+) -> Iterator[cloudwatch.Alarm]:
+    """Yield the alarms of one part of an endpoint; `version` changes with what is updated."""
+    part = metrics.part
+    name = part.partition(" ")[2]
+    server, model = metrics.metric_server_error_rate(), metrics.metric_model_error_rate()
+    rules = {
+        "ServerErrors": (f"{part} answers with 5xx", server, SERVER_ERROR_RATE, 1, 1),
+        # At night, a caller's mistake may be the only request of a minute.
+        "ModelErrors": (f"containers of {part} fail requests", model, model_error_rate, 2, 3),
+    }
+    if not server_errors:
+        del rules["ServerErrors"]
+    for kind, (reason, metric, threshold, datapoints, minutes) in rules.items():
+        yield cloudwatch.Alarm(
+            scope,
+            f"Rollback-{name}-{kind}",
+            alarm_name=f"{metrics.endpoint_name}-{name}-{kind}-{version}",
+            alarm_description=f"Rolls an update of {metrics.endpoint_name} back: {reason}",
+            comparison_operator=ABOVE,
+            datapoints_to_alarm=datapoints,
+            evaluation_periods=minutes,
+            metric=metric,
+            threshold=threshold,
+            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+        )

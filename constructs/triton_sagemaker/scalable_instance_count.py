@@ -1,37 +1,25 @@
 """The scaling of a variant."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Unpack
 
-from aws_cdk import IResolvable, TimeZone
+from aws_cdk import TimeZone
 from aws_cdk import aws_applicationautoscaling as scaling
 from constructs import Construct
 
-from platform_facts.rules import Keys, Violation, pools, ranges, schedules
+from platform_facts.rules import Keys, pools, ranges, schedules
 from platform_facts.rules import scaling as rules
 from triton_sagemaker.endpoint_metrics import CPU_UTILIZATION, GPU_UTILIZATION, EndpointMetrics
-from triton_sagemaker.problems import Problem, inside, of_rules
-from triton_sagemaker.target_tracking import (
-    Configuration,
-    Cooldowns,
-    concurrency_tracking,
-    target_tracking,
-)
+from triton_sagemaker.problems import Problem, of_rules
+from triton_sagemaker.scalable_count import SAFETY_FACTOR, ScalableCount
+from triton_sagemaker.target_tracking import Cooldowns, concurrency_tracking
 from triton_sagemaker.variant import Variant
 
-SAFETY_FACTOR = 0.5
-"""Share of the requests that an instance sustained in a load test: new ones take minutes to start.
 
-Source: developer guide, endpoint-scaling-loadtest.
-"""
-
-
-class ScalableInstanceCount(Construct):
+class ScalableInstanceCount(ScalableCount):
     """The number of instances of one variant, between two limits.
 
-    Made by `auto_scale_instance_count`, and called as in aws-sagemaker-alpha. Of several metrics,
-    the one that needs most instances decides. Scaling begins after `after` is deployed, and ends
-    before it is removed.
+    Made by `auto_scale_instance_count`, and called as in aws-sagemaker-alpha.
     """
 
     def __init__(
@@ -45,27 +33,22 @@ class ScalableInstanceCount(Construct):
         min_capacity: int,
         max_capacity: int,
     ) -> None:
-        super().__init__(scope, construct_id)
-        self._variant, self._dimensions = variant, metrics.dimensions
-        self._name = f"endpoint/{metrics.endpoint_name}/variant/{variant.variant_name}"
-        count = variant.initial_instance_count
-        self._problems = [
-            *_limits("auto_scale_instance_count", min_capacity, max_capacity, ("scaling",)),
-            *of_rules(rules.count_within_limits(count, min_capacity, max_capacity), count),
-        ]
-        self._metrics = set[str]()
-        self._actions = list[IResolvable | scaling.CfnScalableTarget.ScheduledActionProperty]()
-        self._target = scaling.CfnScalableTarget(
-            self,
-            "Target",
-            max_capacity=max_capacity,
-            min_capacity=min_capacity,
-            resource_id=self._name,
+        super().__init__(
+            scope,
+            construct_id,
+            after=after,
+            resource_id=f"endpoint/{metrics.endpoint_name}/variant/{variant.variant_name}",
             scalable_dimension="sagemaker:variant:DesiredInstanceCount",
-            service_namespace="sagemaker",
+            dimensions=metrics.dimensions,
+            min_capacity=min_capacity,
+            max_capacity=max_capacity,
+            where=f"variants.{variant.variant_name}",
+            argument="auto_scale_instance_count",
         )
-        self._target.node.add_dependency(after)
-        self._target_id = self._target.ref
+        self._variant, count = variant, variant.initial_instance_count
+        self._problems += _limits(self._argument, min_capacity, max_capacity, ("scaling",))
+        within = rules.count_within_limits(count, min_capacity, max_capacity)
+        self._problems += of_rules(within, count)
 
     def scale_on_invocations(
         self, construct_id: str, *, max_requests_per_second: float, **cooldowns: Unpack[Cooldowns]
@@ -161,48 +144,6 @@ class ScalableInstanceCount(Construct):
             )
         )
         self._target.scheduled_actions = self._actions
-
-    def problems(self) -> Iterator[Problem]:
-        """Yield what Application Auto Scaling would reject, or never act on."""
-        idle = rules.something_to_scale_by(self._metrics, self._actions)
-        problems = [*self._problems, *of_rules(idle, where="auto_scale_instance_count")]
-        yield from inside(f"variants.{self._variant.variant_name}", problems)
-
-    def _track(
-        self,
-        construct_id: str,
-        where: str,
-        metric: str,
-        value: float,
-        violations: Sequence[Violation],
-        cooldowns: Cooldowns,
-    ) -> None:
-        """Keep a metric at a value."""
-        self._problems += of_rules(violations, value, where=where)
-        tracking = target_tracking(metric, value, self._dimensions, **cooldowns)
-        self._add_policy(construct_id, where, metric, tracking)
-
-    def _add_policy(
-        self, construct_id: str, where: str, metric: str, tracking: Configuration
-    ) -> None:
-        """Make a policy.
-
-        It is L1 because a policy of the CDK's L2 has another logical ID than the one of a deployed
-        endpoint, and cannot replace it: "Only one TargetTrackingScaling policy for a given metric
-        specification is allowed" (PutScalingPolicy, in hashicorp/terraform-provider-aws#24282).
-        """
-        if metric in self._metrics:
-            what = "called twice: AWS takes one policy for each metric"
-            self._problems.append(Problem(where, what))
-        self._metrics.add(metric)
-        scaling.CfnScalingPolicy(
-            self,
-            construct_id,
-            policy_name=f"{self._name}-{construct_id}".replace("/", "-"),
-            policy_type="TargetTrackingScaling",
-            scaling_target_id=self._target_id,
-            target_tracking_scaling_policy_configuration=tracking,
-        )
 
 
 def _limits(where: str, low: int, high: int, path: Keys) -> Iterator[Problem]:

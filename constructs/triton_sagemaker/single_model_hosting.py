@@ -5,20 +5,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from platform_facts import InstanceType
-from triton_sagemaker.hosting_mode import HostingMode
+from triton_sagemaker.hosting_mode import ModelSource
 from triton_sagemaker.problems import Problem
 from triton_sagemaker.server_options import ServerOptions
 
 
 @dataclass(frozen=True, kw_only=True)
-class SingleModelHosting(HostingMode):
+class SingleModelHosting(ModelSource):
     """One archive, loaded when an instance starts.
 
     `key` is the archive's. `default_model` is the directory in it that is served: the ensemble of
-    several models. An archive with one directory needs none (serve: SAGEMAKER_TRITON_DEFAULT_MODEL_
-    NAME; with several directories and none named, the container ends at once).
+    several models. An archive with one directory needs none. With several and no
+    `SAGEMAKER_TRITON_DEFAULT_MODEL_NAME`, the container exits (Triton's docker/sagemaker/serve).
     """
 
+    name = "single-model"
     default_ping_mode = "ready"
     many_models = False
 

@@ -1,6 +1,7 @@
 """A SageMaker endpoint that serves Triton models."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import jsii
 from aws_cdk import aws_ec2 as ec2
@@ -13,23 +14,22 @@ from triton_sagemaker.alarm_thresholds import MODEL_ERROR_RATE, AlarmThresholds
 from triton_sagemaker.data_capture import DataCapture
 from triton_sagemaker.endpoint_base import EndpointBase
 from triton_sagemaker.endpoint_checks import problems
+from triton_sagemaker.endpoint_component import EndpointComponent
 from triton_sagemaker.endpoint_log import EndpointLog
-from triton_sagemaker.endpoint_monitoring import EndpointMonitoring, monitoring_problems
-from triton_sagemaker.endpoint_resources import (
-    deployment_config,
-    endpoint,
-    endpoint_config,
-    models,
+from triton_sagemaker.endpoint_monitoring import (
+    EndpointMonitoring,
+    EndpointPart,
+    monitoring_problems,
 )
+from triton_sagemaker.endpoint_resources import endpoint, endpoint_config, models
 from triton_sagemaker.endpoint_role import EndpointRole
 from triton_sagemaker.endpoint_variant import EndpointVariant
 from triton_sagemaker.problems import Problem
 from triton_sagemaker.region_images import region_images
-from triton_sagemaker.rollback_alarms import rollback_alarms
 from triton_sagemaker.update_checks import CheckedUpdates
 from triton_sagemaker.updates import AllAtOnce, UpdatePolicy
 from triton_sagemaker.variant import Variant
-from triton_sagemaker.vpc_access import own_security_group
+from triton_sagemaker.vpc_access import network, own_security_group
 
 DEFAULT_UPDATE = AllAtOnce()
 DEFAULT_THRESHOLDS = AlarmThresholds()
@@ -86,10 +86,10 @@ class TritonEndpoint(EndpointBase):
         self._region = self._stack.region
         self._variants = {variant.variant_name: variant for variant in variants}
         named = list(self._variants.values())
-        groups, own_group = list(security_groups), None
+        own_group = vpc_config = None
         if vpc:
-            own_group = own_security_group(self, vpc, allow_all_outbound=not groups)
-            groups.append(own_group)
+            own_group = own_security_group(self, vpc, allow_all_outbound=not security_groups)
+            vpc_config = network(vpc, [*security_groups, own_group])
         images, image_problems = region_images(self._region, self._variants)
         self._problems = [
             *problems(endpoint_name, variants, update, rollback_error_rate, data_capture),
@@ -106,22 +106,45 @@ class TritonEndpoint(EndpointBase):
             volume_key=encryption_key,
             data_capture=data_capture,
         ).role
-        self.models = models(self, named, images, self.role, vpc, groups)
+        self.models = models(self, named, images, self.role, vpc_config)
         self.config = endpoint_config(
-            self, named, self.models, encryption_key, data_capture, detailed_observability
+            self,
+            named,
+            self.models,
+            encryption_key,
+            data_capture,
+            detailed_observability,
+            self.role,
+            vpc_config,
         )
         config_name = self.config.attr_endpoint_config_name
-        alarms = rollback_alarms(
+        deployment, suffix, components = None, "", list[EndpointComponent]()
+        for variant in named[:1]:  # the others are hosted in the same mode
+            suffix = variant.hosting.id_suffix(variant.instance_type)
+            deployment = variant.hosting.deployment(
+                self,
+                update,
+                endpoint_name=endpoint_name,
+                config_name=config_name,
+                variants=list(self._variants),
+                model_error_rate=rollback_error_rate,
+            )
+        self.endpoint = endpoint(
             self,
             endpoint_name=endpoint_name,
             config_name=config_name,
-            variants=list(self._variants),
-            model_error_rate=rollback_error_rate,
+            deployment=deployment,
+            suffix=suffix,
         )
-        deployment = deployment_config(update, alarm_names=[alarm.alarm_name for alarm in alarms])
-        self.endpoint = endpoint(
-            self, endpoint_name=endpoint_name, config_name=config_name, deployment=deployment
-        )
+        for variant in named[:1]:
+            components = variant.hosting.place(
+                self,
+                update,
+                endpoint=self.endpoint,
+                variant=variant,
+                models=self.models[variant.variant_name],
+                model_error_rate=rollback_error_rate,
+            )
         self.updated: Construct = self.endpoint
         before: list[Construct] = [self.log]  # the log group must exist first
         if checked:
@@ -133,6 +156,7 @@ class TritonEndpoint(EndpointBase):
                 deployment=deployment,
                 updates=checked,
                 security_group_id=own_group.security_group_id if own_group else None,
+                components=components,
             )
             before.append(guard)
         self.endpoint.node.add_dependency(*before)
@@ -149,12 +173,17 @@ class TritonEndpoint(EndpointBase):
             )
             for variant in named
         ]
+        self.components = [replace(each, updated=self.updated) for each in components]
 
     @property
     def problems(self) -> list[Problem]:
         """Everything that cannot be deployed."""
-        scalings = (count for each in self.instance_production_variants for count in each.scalings)
+        scalings = (count for part in self._parts for count in part.scalings)
         return [*self._problems, *(problem for count in scalings for problem in count.problems())]
+
+    @property
+    def _parts(self) -> list[EndpointPart]:
+        return [*self.instance_production_variants, *self.components]
 
     @jsii.member(jsii_name="validate")
     def validate(self) -> list[str]:
@@ -184,7 +213,7 @@ class TritonEndpoint(EndpointBase):
             self,
             "Monitoring",
             endpoint_name=self.endpoint_name,
-            variants=list(self._variants.values()),
+            parts=self._parts,
             thresholds=thresholds,
             topics=topics,
             client_metrics=client_metrics,
@@ -195,9 +224,31 @@ class TritonEndpoint(EndpointBase):
         self, grantee: iam.IGrantable, *, models: Sequence[str] | None = None
     ) -> iam.Grant:
         """Allow `grantee` to invoke the endpoint: see `EndpointBase`."""
+        if self.components:
+            invoked = [each for each in self.components if each.model in (models or [each.model])]
+            return self._grant_components(grantee, [each.component_name for each in invoked])
         hosting = next(iter(self._variants.values())).hosting  # the others' is of the same mode
         if models and not hosting.many_models:
             raise ValueError(
                 f"models: {type(hosting).__name__} is invoked without naming a model: leave it out"
             )
         return super().grant_invoke(grantee, models=models)
+
+    def _grant_components(self, grantee: iam.IGrantable, names: Sequence[str]) -> iam.Grant:
+        """Allow to invoke components on the endpoint.
+
+        AWS's own policies name both resources (aws-solutions/
+        generative-ai-application-builder-on-aws, sagemaker-vpc); that both are needed has no
+        source.
+        """
+        components = [
+            self._stack.format_arn(
+                service="sagemaker", resource="inference-component", resource_name=name
+            )
+            for name in names
+        ]
+        return iam.Grant.add_to_principal(
+            grantee=grantee,
+            actions=["sagemaker:InvokeEndpoint"],
+            resource_arns=[self.endpoint_arn, *components],
+        )

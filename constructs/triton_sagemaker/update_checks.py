@@ -9,15 +9,16 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from triton_sagemaker.allow import allow
+from triton_sagemaker.endpoint_component import EndpointComponent
 from triton_sagemaker.handler_function import handler_function, polled_provider
 
 
 @dataclass(frozen=True, kw_only=True)
 class CheckedUpdates:
-    """Who checks the updates of an endpoint, and what it must know of it.
+    """The checks of an endpoint's updates, and what they read.
 
     `catalog` is the path of the endpoint's entries, such as `/triton/prod/text`; `archives` are the
-    `TargetModel`s that they name when the update is done.
+    values of `TargetModel` that they name when the update is done.
     """
 
     checks: "UpdateChecks"
@@ -62,6 +63,7 @@ class UpdateChecks(Construct):
         deployment: Any,
         updates: CheckedUpdates,
         security_group_id: str | None,
+        components: Sequence[EndpointComponent] = (),
     ) -> tuple[Construct, Construct]:
         """Return a guard before the update of `endpoint` to `config_name`, and a check after it.
 
@@ -71,13 +73,19 @@ class UpdateChecks(Construct):
         the security group are the network interfaces of this endpoint alone; in a VPC it must be
         given.
         """
-        same = {"Endpoint": endpoint_name, "ConfigName": config_name}
+        same: dict[str, Any] = {"Endpoint": endpoint_name, "ConfigName": config_name}
         if security_group_id:
             same["SecurityGroup"] = security_group_id
+        if components:
+            names = {each.component_name: each.model_name for each in components}
+            same["Components"] = names
+            self._allow_describe("sagemaker:DescribeInferenceComponent", "inference-component/*")
         guard = {"Archives": list(updates.archives), "Catalog": updates.catalog}
-        before = self._resource(scope, "Guard", {**same, **guard, "Deployment": deployment})
+        resources = [each.resource for each in components]
+        changing = deployment or [resource.specification for resource in resources]
+        before = self._resource(scope, "Guard", {**same, **guard, "Deployment": changing})
         after = self._resource(scope, "Check", same)
-        after.node.add_dependency(endpoint)
+        after.node.add_dependency(endpoint, *resources)
         return before, after
 
     def _resource(self, scope: Construct, kind: str, properties: dict[str, Any]) -> Construct:
@@ -90,7 +98,7 @@ class UpdateChecks(Construct):
         )
 
     def _allow_reads(self, bucket: s3.IBucket) -> None:
-        role, stack = self.function.role, Stack.of(self)
+        role = self.function.role
         assert role
         for action, resource in (
             ("sagemaker:DescribeEndpoint", "endpoint/*"),
@@ -99,10 +107,7 @@ class UpdateChecks(Construct):
             ("cloudformation:DescribeStacks", "stack/*"),
             ("ssm:GetParametersByPath", "parameter/triton/*"),
         ):
-            service, place = action.split(":")[0], f"{stack.region}:{stack.account}"
-            arn = f"arn:{stack.partition}:{service}:{place}:{resource}"
-            reason = "The checks read what any endpoint serves; CloudFormation names its resources."
-            allow(role, [action], [arn], reason)
+            self._allow_describe(action, resource)
         allow(role, ["s3:ListBucket"], [bucket.bucket_arn])
         objects = [bucket.arn_for_objects(kind) for kind in ("*.json", "*.tar.gz")]
         allow(role, ["s3:GetObject"], objects, "Archives and manifests are named by their content.")
@@ -111,3 +116,11 @@ class UpdateChecks(Construct):
         reason = "Both Describe calls support no resources (service authorization reference)."
         actions = "application-autoscaling:DescribeScalableTargets", "ec2:DescribeNetworkInterfaces"
         allow(role, actions, ["*"], reason)
+
+    def _allow_describe(self, action: str, resource: str) -> None:
+        role, stack = self.function.role, Stack.of(self)
+        assert role
+        service, place = action.split(":")[0], f"{stack.region}:{stack.account}"
+        arn = f"arn:{stack.partition}:{service}:{place}:{resource}"
+        reason = "The checks read what any endpoint serves; CloudFormation names its resources."
+        allow(role, [action], [arn], reason)

@@ -1,6 +1,6 @@
 """How an endpoint moves to a new configuration."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -129,3 +129,15 @@ class Rolling(StepwiseUpdate):
                 wait_interval_in_seconds=self.times.wait,
             )
         }
+
+
+def deployment_config(
+    update: UpdatePolicy, *, alarm_names: Sequence[str]
+) -> Cfn.DeploymentConfigProperty:
+    """Return the DeploymentConfig, without regard to scaling: a change of it is an update."""
+    return Cfn.DeploymentConfigProperty(
+        auto_rollback_configuration=Cfn.AutoRollbackConfigProperty(
+            alarms=[Cfn.AlarmProperty(alarm_name=name) for name in alarm_names]
+        ),
+        **update.policy,
+    )

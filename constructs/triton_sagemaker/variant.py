@@ -9,7 +9,7 @@ from aws_cdk import aws_sagemaker as sagemaker
 from platform_facts import InstanceType
 from platform_facts.rules import names, pools, ranges, server, variants
 from platform_facts.rules.updates import CONTAINER_SECONDS
-from triton_sagemaker.hosting_mode import HostingMode
+from triton_sagemaker.hosting_mode import HostingMode, ModelSource
 from triton_sagemaker.problems import Problem, of_rules
 from triton_sagemaker.triton_container import TritonContainer
 
@@ -21,7 +21,7 @@ class Fallback:
     """An instance type to start where AWS has no capacity for those before it, and its archive."""
 
     instance_type: InstanceType
-    hosting: HostingMode
+    hosting: ModelSource
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,10 +51,13 @@ class Variant:
         return [self.instance_type, *(fallback.instance_type for fallback in self.fallbacks)]
 
     @property
-    def hostings(self) -> list[HostingMode]:
-        """What its instances load, each once: the Models of the variant."""
-        hostings = [self.hosting, *(fallback.hosting for fallback in self.fallbacks)]
-        return list({hosting.location: hosting for hosting in hostings}.values())
+    def sources(self) -> dict[str, ModelSource]:
+        """What its Models load, each once, by the suffixes of the Models' construct ids."""
+        sources = dict(self.hosting.sources)
+        for fallback in self.fallbacks:
+            if fallback.hosting.location not in {source.location for source in sources.values()}:
+                sources[f"-{len(sources) + 1}"] = fallback.hosting
+        return sources
 
     def property(self, *, model_names: dict[str, str]) -> Cfn.ProductionVariantProperty:
         """Return the variant of an EndpointConfig; `model_names` are of Models, by location.
@@ -62,7 +65,7 @@ class Variant:
         Requests go to the instance with the fewest in progress: models' latencies are uneven, and
         so are instance types.
         """
-        release, own_model = self.container.release, model_names[self.hosting.location]
+        release = self.container.release
         return Cfn.ProductionVariantProperty(
             container_startup_health_check_timeout_in_seconds=CONTAINER_SECONDS,
             inference_ami_version=(
@@ -73,27 +76,27 @@ class Variant:
             instance_pools=self._pools(model_names) if self.fallbacks else None,
             instance_type=None if self.fallbacks else self.instance_type.name,
             model_data_download_timeout_in_seconds=CONTAINER_SECONDS,
-            model_name=own_model,
             routing_config=Cfn.RoutingConfigProperty(routing_strategy="LEAST_OUTSTANDING_REQUESTS"),
             variant_instance_provision_timeout_in_seconds=(
                 self.provision_timeout.to_seconds() if self.provision_timeout else None
             ),
             variant_name=self.variant_name,
+            **self.hosting.variant_members(model_names),
         )
 
     def _pools(self, model_names: dict[str, str]) -> list[Cfn.InstancePoolProperty]:
-        own = Fallback(instance_type=self.instance_type, hosting=self.hosting)
+        own = model_names.get(next(iter(self.sources.values())).location)
+        pools = {self.instance_type.name: own} | {
+            fallback.instance_type.name: model_names[fallback.hosting.location]
+            for fallback in self.fallbacks
+        }
         return [
             Cfn.InstancePoolProperty(
-                instance_type=pool.instance_type.name,
-                model_name_override=(
-                    None
-                    if pool.hosting.location == self.hosting.location
-                    else model_names[pool.hosting.location]
-                ),
+                instance_type=name,
+                model_name_override=None if model == own else model,
                 priority=priority,
             )
-            for priority, pool in enumerate([own, *self.fallbacks], start=1)
+            for priority, (name, model) in enumerate(pools.items(), start=1)
         ]
 
     def problems(self) -> Iterator[Problem]:
@@ -102,7 +105,7 @@ class Variant:
         limit = self.container.options.model_load_gpu_limit
         yield from of_rules(names.variant_name(self.variant_name), self.variant_name)
         yield from of_rules(ranges.WEIGHT.at("weight")(weight), weight)
-        for hosting in self.hostings:
+        for hosting in [self.hosting, *(fallback.hosting for fallback in self.fallbacks)]:
             yield from hosting.problems(self.container.options, self.instance_type)
         yield from self.container.problems(self.hosting)
         yield from of_rules(ranges.INSTANCE_COUNT(count), count)
@@ -117,9 +120,8 @@ class Variant:
 
     def _pool_problems(self) -> Iterator[Problem]:
         types = self.instance_types
-        hosting = "multi-model" if self.hosting.many_models else "single-model"
         yield from of_rules(pools.number_of_types([each.name for each in types]))
-        yield from of_rules(pools.types_of_one_model(hosting))
+        yield from of_rules(pools.types_of_one_model(self.hosting.name))
         yield from of_rules(pools.one_processor(types))
         yield from of_rules(pools.one_storage(types))
         yield from of_rules(pools.one_driver(types, self.container.release))

@@ -1,10 +1,13 @@
 """The network that an endpoint's instances are in."""
 
+from collections.abc import Sequence
+
 from aws_cdk import Token
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from triton_sagemaker.hosting_mode import Network
 from triton_sagemaker.role_statements import NO_RESOURCES, RoleStatements
 
 DESCRIBE = [
@@ -37,6 +40,14 @@ def own_security_group(
         description="Triton instances of one endpoint",
         vpc=vpc,
     )
+
+
+def network(vpc: ec2.IVpc, security_groups: Sequence[ec2.ISecurityGroup]) -> Network:
+    """Return the private subnets of a VPC with security groups."""
+    return {
+        "security_group_ids": [group.security_group_id for group in security_groups],
+        "subnets": vpc.select_subnets().subnet_ids,
+    }
 
 
 def attach_to_vpc(role: iam.Role, vpc: ec2.IVpc, statements: RoleStatements) -> None:

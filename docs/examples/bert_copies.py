@@ -1,6 +1,7 @@
 """A text to every copy of BERT in turn: the first call loads it, the second finds it loaded.
 
-    tritonsm publish examples text models/bert --copies 3
+    for n in 0 1 2; do cp -r models/bert /tmp/bert-$n; done
+    for n in 0 1 2; do tritonsm publish examples text /tmp/bert-$n; done
     python docs/examples/bert_copies.py "Triton serves" tokenizer.json
 
 `tokenizer.json` is BERT's (the archive of minilm has it: tokenizer/1/tokenizer.json).

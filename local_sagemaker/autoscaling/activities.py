@@ -11,19 +11,27 @@ from collections.abc import Callable
 
 from local_sagemaker.autoscaling.targets import Record, TargetKey
 from local_sagemaker.errors import ApiError
+from local_sagemaker.happenings import Happening, Kind, Tell, untold
+
+_KINDS = {
+    "InProgress": Kind.SCALING,
+    "Successful": Kind.SCALING_ENDED,
+    "Unfulfilled": Kind.SCALING_FAILED,
+    "Failed": Kind.SCALING_FAILED,
+}
 
 MOST = 1000
 """Of activities that are remembered; AWS remembers those of six weeks."""
 
 
 class Activities:
-    """What was done, the latest last.
+    """What was done, the latest last. `tell` is told each status of an activity.
 
     Only one thread at a time adds and ends activities.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.time) -> None:
-        self._clock = clock
+    def __init__(self, clock: Callable[[], float] = time.time, tell: Tell = untold) -> None:
+        self._clock, self._tell = clock, tell
         self._known: deque[Record] = deque(maxlen=MOST)
 
     def begin(self, key: TargetKey, capacity: int, cause: str) -> Record:
@@ -51,6 +59,7 @@ class Activities:
         )
         status = "Successful" if problem is None else "Unfulfilled"
         activity.update(StatusCode=status, StatusMessage=message, EndTime=self._clock())
+        self._tell(_happening(activity))
 
     def fail(self, key: TargetKey, capacity: int, cause: str, error: ApiError) -> None:
         """Write down that the target service refused.
@@ -96,4 +105,15 @@ class Activities:
         started = {"ActivityId": str(uuid.uuid4()), "StartTime": self._clock()}
         record.update(started, **more)
         self._known.append(record)
+        self._tell(_happening(record))
         return record
+
+
+def _happening(activity: Record) -> Happening:
+    """Return what is told of an activity: what it does, its status, and why."""
+    key = TargetKey.of(activity)
+    status = activity["StatusCode"]
+    message = f"{activity['Description'].rstrip('.')} ({status}): {activity['Cause']}"
+    if status in ("Failed", "Unfulfilled"):
+        message = f"{message}. {activity['StatusMessage']}"
+    return Happening(_KINDS[status], message, endpoint=key.endpoint, variant=key.variant)

@@ -20,6 +20,7 @@ from local_sagemaker.autoscaling.targets import Record, TargetKey, arn, autoscal
 from local_sagemaker.clock import Ticker
 from local_sagemaker.environment import ACCOUNT
 from local_sagemaker.errors import ApiError, invalid
+from local_sagemaker.happenings import Tell, untold
 
 if TYPE_CHECKING:
     from local_sagemaker.sagemaker.components import Components
@@ -50,10 +51,11 @@ class AutoScaling:
         *,
         speed: float,
         clock: Callable[[], float] = time.time,
+        tell: Tell = untold,
     ) -> None:
         self._hosting, self._cloudwatch = hosting, cloudwatch
         self._speed, self._clock = speed, clock
-        self._store, self._activities = Store(), Activities(clock)
+        self._store, self._activities = Store(), Activities(clock, tell)
         self.scaler = Scaler(
             self._store,
             hosting,

@@ -2,7 +2,8 @@
 
 Whoever reaches the local SageMaker can run commands as its user (CodeBuild, Lambda), and nothing
 checks a signature. A web page in the user's browser could reach it, because browsers send requests
-to any address. So no browser is answered.
+to any address. So a browser gets the page below `PREFIX` and nothing else, and that only when no
+other site has caused the request.
 
 Sources: browsers name the page that causes a request in `Origin` (Fetch standard, "Origin header")
 and `Sec-Fetch-Site` (W3C, Fetch Metadata Request Headers); scripts cannot set or remove either.
@@ -20,6 +21,7 @@ import uvicorn
 
 from local_sagemaker.api import send_answer
 from local_sagemaker.hosting.invocation import Receive, Send
+from local_sagemaker.watch.site import PREFIX
 
 _LOOPBACK = re.compile(
     rb"(([a-z0-9_-]+\.)*localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?", re.IGNORECASE
@@ -41,23 +43,38 @@ _TEXT = {"Content-Type": "text/plain; charset=utf-8", "x-amzn-ErrorType": "Acces
 
 
 class RequestGuard:
-    """An ASGI application that answers 403 where `rejection` has a reason, else `application`."""
+    """An ASGI application that answers 403 where `rejection` has a reason, else `application`.
 
-    def __init__(self, application: Any) -> None:
-        self._application = application
+    `page` is the one that answers below `PREFIX`, if there is any.
+    """
+
+    def __init__(self, application: Any, page: Any = None) -> None:
+        self._application, self._page = application, page
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        is_request = scope["type"] == "http"  # else the lifespan
-        if is_request and (reason := rejection(scope)):
+        if scope["type"] != "http":  # the lifespan
+            await self._application(scope, receive, send)
+            return
+        is_page = self._page is not None and f"{scope['path']}/".startswith(PREFIX)
+        if reason := rejection(scope, is_page=is_page):
             await send_answer(send, (403, _TEXT, f"{reason}\n".encode()))
+        elif is_page:
+            await self._page(scope, receive, send)
         else:
             await self._application(scope, receive, send)
 
 
-def rejection(scope: Any) -> str | None:
+def rejection(scope: Any, *, is_page: bool) -> str | None:
     """Return why a request, as an ASGI scope, is rejected; None if it is answered."""
-    hosts = [value for name, value in scope["headers"] if name == b"host"]
+    hosts, origins, sites = [], [], []
+    for name, value in scope["headers"]:
+        if name == b"host":
+            hosts.append(value)
+        elif name == b"origin":
+            origins.append(value)
+        elif name == b"sec-fetch-site":
+            sites.append(value)
     if len(hosts) != 1 or not _LOOPBACK.fullmatch(hosts[0]):
         named = b", ".join(hosts).decode("latin-1")
         return f"Host {named!r} is not this machine: use 127.0.0.1 or a name below localhost."
@@ -66,9 +83,14 @@ def rejection(scope: Any) -> str | None:
         return "OPTIONS is not answered: no web page may call the local SageMaker."
     if not path.startswith("/"):
         return "The request names no path."
-    if any(name in (b"origin", b"sec-fetch-site") for name, _ in scope["headers"]):
-        return "Browsers are not answered: use the AWS CLI or an SDK."
-    if method in ("GET", "HEAD") and _acts(scope["query_string"]):
+    if is_page:
+        if any(origin != b"http://" + hosts[0] for origin in origins):
+            return f"Only the local SageMaker's own page may read {path}."
+        if any(site not in (b"none", b"same-origin") for site in sites):
+            return f"Another site led here: enter the address of {PREFIX} yourself."
+    elif origins or sites:
+        return f"Browsers are answered below {PREFIX} only: use the AWS CLI or an SDK."
+    elif method in ("GET", "HEAD") and _acts(scope["query_string"]):
         return f"{method} acts on nothing: POST the Action, as the AWS CLI and SDKs do."
     if _MINISTACK.match(path) and not _MINISTACK_ANSWERS.fullmatch(f"{method} {path}"):
         return (

@@ -16,6 +16,7 @@ from local_sagemaker.ecr.registries import registries
 from local_sagemaker.folder import Folder
 from local_sagemaker.front.calls import Calls
 from local_sagemaker.hosting import backends
+from local_sagemaker.hosting.container import ModelStep
 from local_sagemaker.hosting.container_logs import ContainerLogs
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.launch import Host
@@ -33,6 +34,11 @@ from local_sagemaker.sagemaker.components import SCALE_SECONDS, Components
 from local_sagemaker.sagemaker.invocations import Invocations
 from local_sagemaker.sagemaker.roles import assumable
 from local_sagemaker.sagemaker.service import control_plane
+from local_sagemaker.watch.events import Events
+from local_sagemaker.watch.models import model_events
+from local_sagemaker.watch.rates import Traffic
+from local_sagemaker.watch.site import Site
+from local_sagemaker.watch.state import Watch
 
 ONE_ATTEMPT = Config(retries={"total_max_attempts": 1})
 """For what is asked of ministack, which does not serve any more when all stops."""
@@ -62,7 +68,13 @@ class Services:
 
         s3, iam, cloudwatch = acting_as("endpoint", "s3"), client("iam"), client("cloudwatch")
         speed, quotas = settings.speed(), AccountQuotas(quotas_here())
-        collected = Collected(speed)
+        collected, events, traffic = Collected(speed), Events(), Traffic()
+        count, show = model_report(collected), model_events(events.tell)
+
+        def report(endpoint: str, variant: str, instance: str, step: ModelStep) -> None:
+            count(endpoint, variant, step)
+            show(endpoint, variant, instance, step)
+
         self._logs = ContainerLogs(acting_as("endpoint", "logs"))
         backends.install(triton, folder.backends)
         self._hosting = Components(
@@ -72,8 +84,9 @@ class Services:
                 folder.instances,
                 s3,
                 instances=settings.instances_at_most(),
-                report=model_report(collected),
+                report=report,
                 follow=self._logs.follow,
+                tell=events.tell,
                 capacities=Capacities(json.loads(os.environ.get(settings.CAPACITY, "{}"))),
             ),
             speed=speed,
@@ -94,17 +107,34 @@ class Services:
             quotas=quotas.builds(),
             queued=quotas.queued_builds,
         )
-        self._scaling: AutoScaling = AutoScaling(self._hosting, cloudwatch, speed=speed)
+        self._scaling: AutoScaling = AutoScaling(
+            self._hosting, cloudwatch, speed=speed, tell=events.tell
+        )
         instances = InstanceMetrics(self._hosting.fleets, collected, speed=speed)
         publisher = Publisher(collected, cloudwatch)
         self._measuring = Ticker(instances.measure, seconds=EVERY_SECONDS, speed=speed)
         self._publishing = Ticker(publisher.publish, seconds=EVERY_SECONDS, speed=speed)
         self._recorder = Recorder(client("s3"))
         self.runtime = Invocations(
-            self._hosting.by_name, self._recorder, collected, components=self._hosting.components
+            self._hosting.by_name,
+            self._recorder,
+            collected,
+            traffic.add,
+            components=self._hosting.components,
         )
         scale = self._hosting.scale_instances
         self._instances = Ticker(scale, seconds=SCALE_SECONDS, speed=speed)
+        watch = Watch(
+            endpoints=self._hosting.endpoints,
+            components=self._hosting.components,
+            targets=self._scaling.targets,
+            cloudwatch=cloudwatch,
+            events=events,
+            traffic=traffic,
+            speed=speed,
+            most=settings.instances_at_most(),
+        )
+        self.site = Site(watch.state)
         self.control_planes = (
             control_plane(self._hosting),
             self._scaling.service,

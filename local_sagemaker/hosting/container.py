@@ -3,20 +3,69 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum, auto
+from enum import Enum, StrEnum, auto
 from typing import Any, Protocol
 
 
-class ModelStep(Enum):
-    """A step of a model of a multi-model container that has succeeded."""
+class Step(Enum):
+    """What happens to a model of a multi-model container: it begins, it has succeeded, or failed.
 
+    A model that is deleted had been unloaded, and its files leave the volume.
+    """
+
+    DOWNLOADING = auto()
     DOWNLOAD = auto()
+    LOADING = auto()
     LOAD = auto()
+    UNLOADING = auto()
     UNLOAD = auto()
+    DELETE = auto()
+    FAIL = auto()
 
 
-Report = Callable[[ModelStep, float], None]
-"""Takes a step and the seconds that it took."""
+@dataclass(frozen=True)
+class ModelStep:
+    """A step of a target model, and the seconds that one took that has succeeded.
+
+    `bytes` are those of its files, unpacked. `room_for` is the target model for which it had to go.
+    `why` says what failed.
+    """
+
+    step: Step
+    target_model: str
+    seconds: float = 0.0
+    bytes: int = 0
+    room_for: str | None = None
+    why: str = ""
+
+
+Report = Callable[[ModelStep], None]
+
+
+class Phase(StrEnum):
+    """Where a model is between being asked for and being unloaded."""
+
+    DOWNLOADING = "downloading"
+    LOADING = "loading"
+    LOADED = "loaded"
+    UNLOADING = "unloading"
+
+
+@dataclass(frozen=True)
+class ModelStatus:
+    """A model of a container: its phase, since when in Unix seconds, and its calls.
+
+    `calls` are under way, `answered` have been since it was loaded. `bytes` are those of its files;
+    `folder` is in the path of the processes that serve it.
+    """
+
+    target_model: str
+    phase: Phase
+    since: float
+    calls: int
+    answered: int
+    bytes: int
+    folder: str
 
 
 @dataclass(frozen=True)
@@ -51,3 +100,6 @@ class Container(Protocol):
     @property
     def disk_bytes(self) -> int:
         """What its models take of the volume."""
+
+    def statuses(self) -> list[ModelStatus]:
+        """Return the models that were called and have not been unloaded."""

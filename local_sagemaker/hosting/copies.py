@@ -9,7 +9,7 @@ documented nowhere. Here it is all of it, but for what is known to be rejected.
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from local_sagemaker.errors import LocalSageMakerError
@@ -17,6 +17,7 @@ from local_sagemaker.hosting.capacity import Resources
 from local_sagemaker.hosting.pools import Pool
 
 if TYPE_CHECKING:
+    from local_sagemaker.hosting.container import ModelStatus
     from local_sagemaker.hosting.fleet import Fleet
     from local_sagemaker.hosting.instance import Instance, Running
 
@@ -105,6 +106,16 @@ class CopyHost:
     def disk_bytes(self) -> int:
         """Return what the models of its copies take of the volume."""
         return sum(server.container.disk_bytes for server in self._servers())
+
+    def statuses(self) -> "list[ModelStatus]":
+        """Return its copies, each as a model by the copy's name."""
+        return [
+            replace(status, target_model=slot.name)
+            for slot in list(self.slots)
+            for copy in slot.held_by
+            if copy.running
+            for status in copy.running.container.statuses()
+        ]
 
     def reserved(self) -> list[Resources]:
         """Return what its copies have reserved."""

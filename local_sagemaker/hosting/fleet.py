@@ -88,6 +88,11 @@ class Fleet:
         with self._lock:
             return {name: list(instances) for name, instances in self._serving.items()}
 
+    def instances(self) -> list[Instance]:
+        """Return all of them, also those that start or leave."""
+        with self._lock:
+            return list(self._all)
+
     def choose(
         self,
         weights: Mapping[str, float],
@@ -130,8 +135,9 @@ class Fleet:
 
     def drain(self, timeout: float) -> None:
         """Return when no invocation is in progress, or after `timeout` seconds."""
-        with self._lock:
-            instances = list(self._all)
+        instances = self.instances()
+        for instance in instances:
+            instance.leave()
         _wait_for_calls(instances, timeout)
 
     def stop(self) -> None:
@@ -207,6 +213,8 @@ class Fleet:
         self._leave(leaving)
 
     def _leave(self, leaving: list[Instance]) -> None:
+        for instance in leaving:
+            instance.leave()
         _wait_for_calls(leaving, DRAIN_SECONDS)
         self._end(leaving)
 

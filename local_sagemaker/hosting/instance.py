@@ -6,10 +6,12 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 
 from local_sagemaker.errors import LocalSageMakerError
+from local_sagemaker.happenings import Kind
 from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.container import Container
 from local_sagemaker.hosting.health import wait_for_end
@@ -35,7 +37,8 @@ _log = logging.getLogger(__name__)
 class Running:
     """A server, what speaks to it, the folder that holds its log and its models, and its size.
 
-    `id` is that of an instance of EC2, as in the name of its log stream.
+    `id` is that of an instance of EC2, as in the name of its log stream. `tell` is told what
+    happens to it.
     """
 
     triton: Triton
@@ -43,12 +46,22 @@ class Running:
     folder: Path
     capacity: Capacity
     id: str = ""
+    tell: Callable[[Kind, str], None] = lambda *_: None
 
     def end(self) -> None:
         """End the server and delete what it downloaded; its log stays."""
         self.triton.stop()
         for name in DOWNLOADED:
             shutil.rmtree(self.folder / name, ignore_errors=True)
+        self.tell(Kind.INSTANCE_ENDED, "It has ended.")
+
+
+class InstanceState(StrEnum):
+    """The state of an instance that has a server."""
+
+    STARTING = "starting"
+    SERVING = "serving"
+    LEAVING = "leaving"
 
 
 class Instance:
@@ -77,11 +90,19 @@ class Instance:
         self.running: Running | None = None
         self._begin = begin
         self._lock, self._stopping = threading.Lock(), threading.Event()
+        self._leaving = False
 
     @property
     def stopped(self) -> bool:
         """Whether it gets no server any more."""
         return self._stopping.is_set()
+
+    @property
+    def state(self) -> InstanceState:
+        """What it does now."""
+        if self.stopped or self._leaving:
+            return InstanceState.LEAVING
+        return InstanceState.SERVING if self.running else InstanceState.STARTING
 
     def start(self) -> None:
         """Start a server. Raise `LocalSageMakerError` when `stop` was called before."""
@@ -111,6 +132,13 @@ class Instance:
             ) from None
         threading.Thread(target=self._replace_the_failed, args=(seconds,), daemon=True).start()
 
+    def leave(self) -> None:
+        """Note that it gets no more calls, before it is stopped."""
+        self._leaving = True
+        if server := self.server:
+            message = f"It is drained: {self.calls} calls are under way."
+            server.tell(Kind.INSTANCE_LEAVING, message)
+
     def stop(self) -> None:
         """End the server, also one that is starting, and start no more."""
         with self._lock:
@@ -121,13 +149,17 @@ class Instance:
             self._ended()
 
     def _become_healthy(self, seconds: float) -> None:
-        server = self.server
+        server, started = self.server, time.monotonic()
         if server is None:
             return
         server.triton.wait_until_healthy(seconds)
         with self._lock:
-            if self.server is server and not self.stopped:
-                self.running = server
+            if self.server is not server or self.stopped:
+                return
+            self.running = server
+        took = time.monotonic() - started
+        message = f"It is healthy after {took:.1f} s."
+        server.tell(Kind.INSTANCE_HEALTHY, message)
 
     def _replace_the_failed(self, seconds: float) -> None:
         pause = FIRST_PAUSE_SECONDS
@@ -150,13 +182,14 @@ class Instance:
         if server:
             report = partial(self._report, server)
             wait_for_end(server.triton, report)
-            report("The container has ended and is replaced.")
+            report(Kind.INSTANCE_REPLACED, "The container has ended and is replaced.")
         return time.monotonic() - started
 
-    def _report(self, server: Running, message: str) -> None:
-        """Log what happens to a server, unless it was stopped."""
+    def _report(self, server: Running, kind: Kind, message: str) -> None:
+        """Log and tell what happens to a server, unless it was stopped."""
         if not self.stopped:
             _log.warning("variant %s, instance %s: %s", self.variant, server.id, message)
+            server.tell(kind, message)
 
     def _end(self) -> None:
         with self._lock:

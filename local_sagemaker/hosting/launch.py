@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from local_sagemaker.errors import ApiError, LocalSageMakerError
+from local_sagemaker.happenings import Happening, Kind, Tell, untold
 from local_sagemaker.hosting import archives, packages, sandbox, serve
 from local_sagemaker.hosting.archives import S3Prefix
 from local_sagemaker.hosting.capacity import MIB, Capacity
@@ -35,8 +36,8 @@ class Host:
     """What instances are made of, the same for every endpoint; `instances` is a variant's most.
 
     A model may load for `load_seconds`. `capacities` says how many instances AWS has.
-    `report` gets the steps of models by endpoint and variant, `follow` the log group and the stream
-    of a server.
+    `report` is told by endpoint, variant and instance what happens to models, `follow` gets the log
+    group and the stream of a server, and `tell` is told what happens to instances and endpoints.
     """
 
     triton: TritonInstallation
@@ -44,13 +45,24 @@ class Host:
     folder: Path
     s3: "S3Client"
     instances: int
-    report: Callable[[str, str, ModelStep, float], None] = lambda *_: None
+    report: Callable[[str, str, str, ModelStep], None] = lambda *_: None
     follow: Callable[[str, str, Triton], None] = lambda *_: None
+    tell: Tell = untold
     load_seconds: float = LOAD_SECONDS
     capacities: Capacities = field(default_factory=Capacities)
 
 
 _numbers = itertools.count(1)
+
+_OF_COPIES = {
+    Kind.INSTANCE_STARTED: Kind.MODEL_LOADING,
+    Kind.INSTANCE_HEALTHY: Kind.MODEL_LOADED,
+    Kind.INSTANCE_UNHEALTHY: Kind.MODEL_UNHEALTHY,
+    Kind.INSTANCE_REPLACED: Kind.MODEL_FAILED,
+    Kind.INSTANCE_LEAVING: Kind.MODEL_UNLOADING,
+    Kind.INSTANCE_ENDED: Kind.MODEL_UNLOADED,
+}
+"""A copy of an inference component comes and goes on its instance as a model does."""
 
 
 def begin(
@@ -70,43 +82,47 @@ def begin(
     a copy's stream begins so has no source.
     """
     name = variant["VariantName"]
-    instance_id = f"i-{uuid.uuid4().hex[:17]}"
-    group, stream = f"/aws/sagemaker/Endpoints/{endpoint}", f"{name}/{instance_id}"
+    place = endpoint, name, f"i-{uuid.uuid4().hex[:17]}"
+    group, stream = f"/aws/sagemaker/Endpoints/{endpoint}", f"{name}/{place[2]}"
     if slot:
-        instance_id = f"{slot.host.id}/{slot.name}"
+        place = endpoint, slot.host.variant, slot.host.id
         group = f"/aws/sagemaker/InferenceComponents/{name}"
         stream = f"{slot.host.variant}/{slot.host.id}-{slot.number}"
-    running = _begin(host, endpoint, instance_id, variant, model)
+
+    def tell(kind: Kind, message: str) -> None:
+        if slot:
+            kind, message = _OF_COPIES[kind], f"{slot.name}: {message}"
+        host.tell(Happening(kind, message, *place, model=slot.name if slot else None))
+
+    running = _begin(host, place, variant, model)
     if slot:
         memory, cpus = int(slot.needs.memory * MIB), slot.needs.cpus or slot.host.resources.cpus
         running = replace(running, capacity=Capacity(memory, running.capacity.disk, cpus))
     if model is not None:
         host.follow(group, stream, running.triton)
-    return running
+    started = variant.get("InstanceType", "an instance")
+    what = "The container of " if model else ""
+    tell(Kind.INSTANCE_STARTED, f"{what}{started} was started.")
+    server_id = f"{place[2]}/{slot.name}" if slot else place[2]
+    return replace(running, id=server_id, tell=tell)
 
 
 def _begin(
-    host: Host,
-    endpoint: str,
-    instance_id: str,
-    variant: dict[str, Any],
-    model: dict[str, Any] | None,
+    host: Host, place: tuple[str, str, str], variant: dict[str, Any], model: dict[str, Any] | None
 ) -> Running:
     capacity = Capacity.of(variant)
-    folder = host.folder / f"{endpoint}-{variant['VariantName']}-{next(_numbers)}"
+    folder = host.folder / f"{place[0]}-{variant['VariantName']}-{next(_numbers)}"
     if model is None:
-        copies: Any = CopyHost(instance_id, variant)  # calls go to its copies, and never to it
-        return Running(copies, copies, folder, capacity, instance_id)
+        copies: Any = CopyHost(place[2], variant)  # calls go to its copies, and never to it
+        return Running(copies, copies, folder, capacity)
     shutil.rmtree(folder, ignore_errors=True)
     _forget_old_logs(host.folder)
     folder.mkdir(parents=True, exist_ok=True)  # a model may leave what cannot be deleted
     described = model.get("PrimaryContainer") or model["Containers"][0]
     if described.get("Mode", "SingleModel") == "MultiModel":
-        report = partial(host.report, endpoint, variant["VariantName"])
-        begun = _begin_multi_model(host, folder, described, capacity, report)
-    else:
-        begun = _begin_single_model(host, folder, described, capacity)
-    return replace(begun, id=instance_id)
+        report = partial(host.report, *place)
+        return _begin_multi_model(host, folder, described, capacity, report)
+    return _begin_single_model(host, folder, described, capacity)
 
 
 def _forget_old_logs(instances: Path) -> None:
@@ -167,7 +183,9 @@ def _begin_single_model(
         repository=str(seen_at),
     )
     triton = _triton(host, folder, command, (repository, seen_at))
-    container = SingleModelContainer(command.invocations, disk_bytes=fetched.size)
+    container = SingleModelContainer(
+        command.invocations, disk_bytes=fetched.size, archive=archive.key.rpartition("/")[2]
+    )
     return Running(triton, container, folder, capacity)
 
 

@@ -7,12 +7,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.archives import TooLargeError
 from local_sagemaker.hosting.capacity import MIB
 from local_sagemaker.hosting.connections import in_thread
-from local_sagemaker.hosting.container import Call, ModelStep, Report
+from local_sagemaker.hosting.container import Call, ModelStatus, ModelStep, Phase, Report, Step
 from local_sagemaker.hosting.invocation import model_error
 from local_sagemaker.hosting.model_store import ModelStore, name
 from local_sagemaker.hosting.triton import Triton
@@ -37,16 +38,22 @@ LOADS_AT_ONCE = 4
 
 @dataclass
 class _Model:
-    """A model that was called.
+    """A model that was called, in its phase since a time in Unix seconds.
 
-    `calls` are in progress. `task` is its load, which all calls share; `path` is where the
-    container answers its invocations.
+    `calls` are in progress, `answered` have been. `task` is its load, which all calls share, and
+    later its unload; `path` is where the container answers its invocations.
     """
 
     path: str
     task: "asyncio.Task[None]" = field(init=False)
     calls: int = 0
-    loaded: bool = False
+    answered: int = 0
+    phase: Phase = Phase.DOWNLOADING
+    since: float = field(default_factory=time.time)
+
+    def enter(self, phase: Phase) -> None:
+        """Enter a phase."""
+        self.phase, self.since = phase, time.time()
 
 
 class MultiModelContainer:
@@ -85,7 +92,7 @@ class MultiModelContainer:
         self._memory, self._caches, self._report = memory, caches, report
         self._load_seconds = load_seconds
         self._models: dict[str, _Model] = {}  # the least recently used first
-        self._leaving: dict[str, asyncio.Task[None] | None] = {}  # None: from the volume alone
+        self._leaving: dict[str, _Model | None] = {}  # None: from the volume alone
         self._loading, self._alone = 0, False
         self._changed, self._making_room = asyncio.Event(), asyncio.Lock()
 
@@ -106,12 +113,13 @@ class MultiModelContainer:
             model.task.add_done_callback(_take_note)
         self._models[target_model] = model  # the most recently used
         model.calls += 1
-        load = None if model.loaded else model.task
+        load = None if model.phase is Phase.LOADED else model.task
         return Call(model.path, target_model, load, model)
 
     def release(self, call: Call) -> None:
         """Count a call as answered; its model goes now if none is cached."""
         call.model.calls -= 1
+        call.model.answered += 1
         self._changed.set()
         if not self._caches and call.target_model in self._unused():
             self._begin_unload(str(call.target_model))
@@ -119,7 +127,7 @@ class MultiModelContainer:
     @property
     def loaded_models(self) -> int:
         """How many models are in memory."""
-        return sum(model.loaded for model in list(self._models.values()))
+        return sum(model.phase is Phase.LOADED for model in list(self._models.values()))
 
     @property
     def disk_bytes(self) -> int:
@@ -130,6 +138,24 @@ class MultiModelContainer:
         """Whether a model is loaded, or being loaded."""
         return target_model in self._models
 
+    def statuses(self) -> list[ModelStatus]:
+        """Return the models that were called and have not been unloaded."""
+        sizes = self._store.sizes()
+        return [
+            ModelStatus(
+                target,
+                model.phase,
+                since=model.since,
+                calls=model.calls,
+                answered=model.answered,
+                bytes=sizes.get(target, 0),
+                folder=name(target),
+            )
+            for models in (self._models, self._leaving)
+            for target, model in list(models.items())
+            if model
+        ]
+
     async def _until(self, condition: Callable[[], bool]) -> None:
         while not condition():
             self._changed.clear()
@@ -138,22 +164,25 @@ class MultiModelContainer:
     async def _run_load(self, target_model: str, model: _Model) -> None:
         try:
             await self._until(lambda: target_model not in self._leaving)
-            await self._load(target_model)
-        except Exception:
+            await self._load(target_model, model)
+        except Exception as error:
+            self._report(ModelStep(Step.FAIL, target_model, why=str(error)))
             del self._models[target_model]  # the next invocation tries again
             raise
         else:
-            model.loaded = True
+            model.enter(Phase.LOADED)
         finally:
             self._changed.set()
 
-    async def _load(self, target_model: str) -> None:
+    async def _load(self, target_model: str, model: _Model) -> None:
         async with self._turn():
             await self._download(target_model)
+            model.enter(Phase.LOADING)
+            self._report(ModelStep(Step.LOADING, target_model))
             status, body = await self._try_load(target_model)
         if status == 507:
             async with self._turn(alone=True):  # what is loaded beside it takes memory too
-                while status == 507 and await self._unload_when_unused():
+                while status == 507 and await self._unload_when_unused(target_model):
                     status, body = await self._try_load(target_model)
         if status not in (200, 409):  # 409: it is loaded already
             raise model_error(status, body)
@@ -173,6 +202,7 @@ class MultiModelContainer:
             self._changed.set()
 
     async def _download(self, target_model: str) -> None:
+        self._report(ModelStep(Step.DOWNLOADING, target_model))
         while True:
             started = time.monotonic()
             try:
@@ -181,11 +211,11 @@ class MultiModelContainer:
                 too_large = error.__cause__
                 if not isinstance(too_large, TooLargeError) or too_large.size > self._store.limit:
                     raise
-                if not await self._delete_unused():
+                if not await self._delete_unused(target_model):
                     raise
             else:
                 if downloaded:
-                    self._report(ModelStep.DOWNLOAD, time.monotonic() - started)
+                    self._finished(Step.DOWNLOAD, target_model, started)
                 return
 
     async def _try_load(self, target_model: str) -> tuple[int, bytes]:
@@ -194,7 +224,7 @@ class MultiModelContainer:
         One that takes more than there is is unloaded and answered as Triton answers what does not
         fit: how much a model takes is known only once it is loaded.
         """
-        await self._make_room(self._store.sizes()[target_model])
+        await self._make_room(self._store.sizes()[target_model], target_model)
         url = self._seen_at / self._store.path(target_model)
         started = time.monotonic()
         status, body = await self._triton.connections.manage(
@@ -205,67 +235,75 @@ class MultiModelContainer:
             timeout=self._load_seconds,
         )
         if status == 200:
-            self._report(ModelStep.LOAD, time.monotonic() - started)
-            if beyond := await self._make_room(0):
+            self._finished(Step.LOAD, target_model, started)
+            if beyond := await self._make_room(0, target_model):
                 await self._delete(target_model)
                 return 507, beyond.encode()
         return status, body
 
-    async def _make_room(self, size: int) -> str | None:
+    def _finished(self, step: Step, target_model: str, started: float, **more: Any) -> None:
+        """Report a step that has succeeded."""
+        seconds, size = time.monotonic() - started, self._store.sizes().get(target_model, 0)
+        self._report(ModelStep(step, target_model, seconds, bytes=size, **more))
+
+    async def _make_room(self, size: int, target_model: str) -> str | None:
         """Unload unused models until `size` bytes are left; return what is wrong if they are not.
 
         One at a time, since what one load unloads makes room for the others too.
         """
         async with self._making_room:
             while (used := await in_thread(self._triton.resident_bytes)) + size > self._memory:
-                if not await self._unload_unused():
+                if not await self._unload_unused(target_model):
                     return f"out of memory: {used // MIB} of {self._memory // MIB} MiB are used"
         return None
 
-    async def _unload_when_unused(self) -> bool:
+    async def _unload_when_unused(self, room_for: str) -> bool:
         """Unload a model as soon as one is unused; return False if none is loaded."""
         await self._until(lambda: bool(self._unused()) or not self.loaded_models)
-        return await self._unload_unused()
+        return await self._unload_unused(room_for)
 
-    async def _unload_unused(self) -> bool:
+    async def _unload_unused(self, room_for: str) -> bool:
         """Unload the least recently used model without a call; return False if there is none.
 
         Its files stay on disk if models are cached, until the volume is full.
         """
         unused = self._unused()
         if unused:
-            await asyncio.wait([self._begin_unload(unused[0])], timeout=ROOM_SECONDS)
+            await asyncio.wait([self._begin_unload(unused[0], room_for)], timeout=ROOM_SECONDS)
         return bool(unused)
 
     def _unused(self) -> list[str]:
         """Return the loaded models without a call, the least recently used first."""
         return [
-            target for target, model in self._models.items() if model.loaded and not model.calls
+            target
+            for target, model in self._models.items()
+            if model.phase is Phase.LOADED and not model.calls
         ]
 
-    def _begin_unload(self, target_model: str) -> "asyncio.Task[None]":
-        del self._models[target_model]
-        unload = asyncio.create_task(self._unload(target_model))
-        self._leaving[target_model] = unload
-        return unload
+    def _begin_unload(self, target_model: str, room_for: str | None = None) -> "asyncio.Task[None]":
+        self._leaving[target_model] = model = self._models.pop(target_model)
+        model.enter(Phase.UNLOADING)
+        model.task = asyncio.create_task(self._unload(target_model, room_for))
+        return model.task
 
-    async def _unload(self, target_model: str) -> None:
+    async def _unload(self, target_model: str, room_for: str | None) -> None:
         try:
-            await self._delete(target_model)
+            await self._delete(target_model, room_for)
             if not self._caches:
                 await self._store.forget(target_model)
         finally:
             self._leave(target_model)
 
-    async def _delete_unused(self) -> bool:
+    async def _delete_unused(self, room_for: str) -> bool:
         """Delete the least recently used archive without a model; return False if there is none."""
         used = {*self._models, *self._leaving}
         target = next((stored for stored in self._store.sizes() if stored not in used), None)
         if target is None:
-            return await self._unload_unused()
+            return await self._unload_unused(room_for)
         self._leaving[target] = None
         await self._store.forget(target)
         self._leave(target)
+        self._report(ModelStep(Step.DELETE, target, room_for=room_for))
         return True
 
     def _leave(self, target_model: str) -> None:
@@ -273,8 +311,9 @@ class MultiModelContainer:
         del self._leaving[target_model]
         self._changed.set()
 
-    async def _delete(self, target_model: str) -> None:
+    async def _delete(self, target_model: str, room_for: str | None = None) -> None:
         started = time.monotonic()
+        self._report(ModelStep(Step.UNLOADING, target_model, room_for=room_for))
         try:
             await self._triton.connections.manage(
                 "DELETE",
@@ -282,10 +321,13 @@ class MultiModelContainer:
                 headers={TARGET_MODEL: target_model},
                 timeout=UNLOAD_SECONDS,
             )
+        except TimeoutError:
+            why = f"its server did not unload it within {UNLOAD_SECONDS} s"
+            self._report(ModelStep(Step.FAIL, target_model, why=why))
         except OSError:
-            pass  # too slow, or it went with its server
+            pass  # it went with its server, whose end is told
         else:
-            self._report(ModelStep.UNLOAD, time.monotonic() - started)
+            self._finished(Step.UNLOAD, target_model, started, room_for=room_for)
 
 
 def _take_note(load: "asyncio.Task[None]") -> None:

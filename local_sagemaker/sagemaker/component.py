@@ -4,6 +4,7 @@ import threading
 from typing import Any
 
 from local_sagemaker.errors import ApiError
+from local_sagemaker.happenings import Tell
 from local_sagemaker.hosting.fleet import STARTUP_TIMEOUT
 from local_sagemaker.sagemaker.endpoint import Endpoint
 from local_sagemaker.sagemaker.registry import Plan
@@ -29,8 +30,10 @@ class Component(Endpoint):
 
     kind = COMPONENT
 
-    def __init__(self, description: Record, plan: Plan, lock: threading.RLock) -> None:
-        super().__init__(description, plan, lock)
+    def __init__(
+        self, description: Record, plan: Plan, lock: threading.RLock, report: Tell
+    ) -> None:
+        super().__init__(description, plan, lock, report)
         self.operation = "CREATE_IN_PROGRESS"
 
     @property
@@ -80,6 +83,12 @@ class Component(Endpoint):
     def not_serving(self) -> ApiError:
         """Return the answer to an invocation while there is no copy: nothing is queued."""
         return ApiError("ValidationError", NO_CAPACITY)
+
+    def _status_message(self) -> str:
+        (variant,) = self.variants
+        copies = f"desired copies {variant['DesiredInstanceCount']}"
+        why = self.description.get("FailureReason") if self.status == "Failed" else None
+        return f"{self.key} is {self.status}: {why or copies}"
 
 
 def component_plan(name: str, instance_type: str, specification: Record, model: Record) -> Plan:

@@ -67,7 +67,8 @@ class Components(Hosting):
             described = _counted(plan, count)
             born = self._born(COMPONENT, {**request, "VariantName": hosted_by})
             named = {"EndpointName": endpoint.name, "EndpointArn": endpoint.arn}
-            component = Component({**born, **named}, plan, self._lock)
+            report = self._site.host.tell
+            component = Component({**born, **named}, plan, self._lock, report)
             self.components[name] = component
             fleet = self._copies(endpoint)
             component.begin(

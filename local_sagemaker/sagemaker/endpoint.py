@@ -13,6 +13,7 @@ from typing import Any
 from local_sagemaker.clock import Clock
 from local_sagemaker.environment import ACCOUNT
 from local_sagemaker.errors import ApiError, LocalSageMakerError, plain_message
+from local_sagemaker.happenings import Happening, Kind, Tell, untold
 from local_sagemaker.hosting import pools
 from local_sagemaker.hosting.copies import Placement
 from local_sagemaker.hosting.fleet import Fleet
@@ -56,12 +57,15 @@ class Endpoint:
     `fleet` serves what `plan` says. `new` is a fleet that starts, of an update `share` of the calls
     goes to it, by the weights in the PendingDeploymentSummary. `stray` is one that a failed
     rollback has left, and that the next update ends. `coming` is the plan of a fleet that starts.
+    `report` is told each status that it comes into.
     """
 
     kind = ENDPOINT
 
-    def __init__(self, description: Record, plan: Plan, lock: threading.RLock) -> None:
-        self.description, self.plan, self.lock = description, plan, lock
+    def __init__(
+        self, description: Record, plan: Plan, lock: threading.RLock, report: Tell = untold
+    ) -> None:
+        self.description, self.plan, self.lock, self._report = description, plan, lock, report
         self.coming = plan
         self.fleet: Fleet | None = None
         self.new: Fleet | None = None
@@ -132,12 +136,19 @@ class Endpoint:
     def set(self, **changes: Any) -> None:
         """Change members of the description; None takes one away."""
         with self.lock:
+            before = self.description.get("EndpointStatus")
             self.description.update(changes)
             creating = self.status == "Creating"  # not modified: recorded, as DescribeEndpoint is
             modified = self.description["CreationTime"] if creating else time.time()
             self.description["LastModifiedTime"] = modified
             for name in [name for name, value in changes.items() if value is None]:
                 del self.description[name]
+            if self.status != before:
+                self.happened(Kind.ENDPOINT_STATUS, self._status_message())
+
+    def happened(self, kind: Kind, message: str) -> None:
+        """Report what has happened to it."""
+        self._report(Happening(kind, message, endpoint=self.name))
 
     def begin(self, plan: Plan, fleet: Fleet, pending: list[Record], **changes: Any) -> None:
         """Take in the fleet that is to start.
@@ -207,6 +218,12 @@ class Endpoint:
     def fleets(self) -> list[Fleet]:
         """Return what serves, what starts, and what a rollback has left."""
         return [fleet for fleet in (self.fleet, self.new, self.stray) if fleet]
+
+    def _status_message(self) -> str:
+        why = self.description.get("FailureReason")
+        coming = self.description.get("PendingDeploymentSummary", {}).get("EndpointConfigName")
+        config = coming or self.description.get("EndpointConfigName")
+        return f"{self.key} is {self.status}: {why or f'configuration {config}'}"
 
     def _pools(self) -> Record:
         """Return the variants with the instances of each type, where there are instance pools."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from local_sagemaker.clock import Clock
 from local_sagemaker.errors import invalid
+from local_sagemaker.happenings import Kind
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.hosting.pools import NoCapacityError
@@ -68,7 +69,7 @@ class Hosting(Registry):
                 check_deployment(request["DeploymentConfig"], variants.counts(described))
                 kept["LastDeploymentConfig"] = request["DeploymentConfig"]
             born = self._born(ENDPOINT, {"EndpointName": name, "Tags": request.get("Tags", [])})
-            endpoint = Endpoint({**born, **kept}, plan, self._lock)
+            endpoint = Endpoint({**born, **kept}, plan, self._lock, self._site.host.tell)
             self.by_name[name] = endpoint
             endpoint.begin(
                 plan,
@@ -266,6 +267,7 @@ class Hosting(Registry):
             with self._lock:
                 if named.get(endpoint.key) is endpoint:  # else everything was stopped
                     self._delete(endpoint.kind, named, endpoint.key)
+                    endpoint.happened(Kind.ENDPOINT_DELETED, f"{endpoint.key} is deleted.")
 
     def _update_in_place(self, request: Record) -> Record:
         """Give an endpoint of inference components another configuration.

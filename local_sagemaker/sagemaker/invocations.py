@@ -3,7 +3,7 @@
 import re
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -47,18 +47,24 @@ PATH = re.compile(f"/endpoints/[^/]+/({'|'.join(OPERATIONS)})")
 
 
 class Invocations:
-    """Answers `sagemaker-runtime`, as an ASGI application for paths that match `PATH`."""
+    """Answers `sagemaker-runtime`, as an ASGI application for paths that match `PATH`.
+
+    `answered` is told of each invocation that a variant had: endpoint, variant, seconds, and
+    whether it failed.
+    """
 
     def __init__(
         self,
         endpoints: Mapping[str, Endpoint],
         recorder: Recorder,
         collected: Collected,
+        answered: Callable[[str, str, float, bool], None] = lambda *_: None,
         *,
         components: Mapping[str, Component],
     ) -> None:
         self._endpoints, self._recorder = endpoints, recorder
-        self._collected, self._components = collected, components
+        self._collected, self._answered = collected, answered
+        self._components = components
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Answer one invocation, or say why not."""
@@ -100,6 +106,7 @@ class Invocations:
             if component:
                 place = Place(name, component.variant, component=component.key)
                 self._collected.add(names.NO_CAPACITY_FAILURES, place, 1)
+                self._answered(name, component.variant, time.monotonic() - started, True)
             raise (component or endpoint).not_serving()
         fleet, instance = route
         variant = component.variant if component else instance.variant
@@ -114,6 +121,7 @@ class Invocations:
             fleet.release(instance)
             count = component.copies if component else fleet.counts.get(variant, 1)
             seconds = time.monotonic() - started
+            self._answered(name, variant, seconds, failed is not None)
             place = Place(name, variant, component=component.key if component else None)
             whole, *of_type = places_of(instance, place)
             family = names.OF_COPIES if component else names.OF_INSTANCES

@@ -4,6 +4,7 @@ import logging
 from fractions import Fraction
 
 from local_sagemaker.errors import LocalSageMakerError
+from local_sagemaker.happenings import Kind
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.sagemaker import variants
 from local_sagemaker.sagemaker.deployment import ALL, Deployment, Step, part
@@ -135,6 +136,10 @@ class Update:
         Instances that do not start leave one (aws-controllers-k8s/sagemaker-controller#7).
         """
         log.warning("the update of %s is rolled back: %s", self._endpoint.title, error)
+        self._endpoint.happened(
+            Kind.ENDPOINT_ROLLED_BACK,
+            f"The update to {self._plan.config['EndpointConfigName']} is rolled back: {error}",
+        )
         why = None if isinstance(error, AlarmError) else reason(error)
         try:
             if variants.counts(self._endpoint.variants, when="Current") != self._of_old:

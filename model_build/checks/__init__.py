@@ -11,7 +11,7 @@ from functools import partial, wraps
 from pathlib import Path
 
 import platform_facts
-from model_build.checks import backends, batching, instances, layout, recipes, tensors
+from model_build.checks import backends, batching, layout, recipes, tensors
 from model_build.checks.ensemble_maps import ensemble_maps
 from model_build.checks.ensemble_settings import ensemble_settings
 from model_build.checks.environment_versions import environment_versions
@@ -52,24 +52,10 @@ def _each_file(rule: Callable[[Model, Path], Problems], known: Format) -> Rule:
 
 WRITTEN: tuple[Rule, ...] = (
     *(layout.archive_root, layout.no_links, layout.one_entry),
-    *map(
-        _each_model,
-        (
-            *(layout.model_names, backends.known_backends),
-            *(tensors.tensor_declarations, tensors.tensor_shapes),
-            *(batching.batch_sizes, batching.queue_policies, batching.sequence_batching),
-            *(instances.response_cache, instances.instance_groups),
-            backends.execution_accelerators,
-        ),
-    ),
-    *(ensemble_settings, ensemble_maps),
-    *map(
-        _each_model,
-        (
-            *(layout.version_folders, layout.version_policies),
-            *(instances.model_warmups, tensors.label_files),
-        ),
-    ),
+    *map(_each_model, (layout.model_names, backends.known_backends)),
+    *map(_each_model, (tensors.tensor_declarations, tensors.tensor_shapes)),
+    *map(_each_model, (batching.batch_sizes, batching.instance_groups, batching.model_warmups)),
+    *(ensemble_settings, ensemble_maps, _each_model(layout.version_folders)),
     *(_each_model(rule, known.backend) for known in FORMATS for rule in known.config_rules),
 )
 """Rules about what people write: they hold before anything is built."""

@@ -8,8 +8,6 @@ from model_build.repository import Model, Repository
 from model_build.source import ModelSource
 from model_build.target import BuildTarget
 
-_PRECISIONS = ("FP32", "FP16", "INT8", "BF16")
-
 
 def known_backends(model: Model) -> Problems:
     """`backend` is one that the images have, or `platform` names one; they do not disagree."""
@@ -71,29 +69,4 @@ def target_backends(source: ModelSource, target: BuildTarget) -> Problems:
                 model.at("backend" if model.config.backend else "platform"),
                 "a TensorRT plan runs on GPUs only: serve it on an instance_type with a GPU, such "
                 "as ml.g5.xlarge, or write a recipe that makes ONNX of it where there is none",
-            )
-
-
-def execution_accelerators(model: Model) -> Problems:
-    """`optimization.execution_accelerators` names what the model's backend can use.
-
-    Sources: onnxruntime_backend README (Optimization), tensorflow_backend README.
-    """
-    chosen = model.config.optimization.execution_accelerators
-    known = BACKENDS[model.backend].accelerators if model.backend in BACKENDS else {}
-    for kind in ("gpu_execution_accelerator", "cpu_execution_accelerator"):
-        for index, accelerator in enumerate(getattr(chosen, kind)):
-            if accelerator.name in known.get(kind, ()):
-                precision = accelerator.parameters.get("precision_mode")
-                if precision is not None and precision not in _PRECISIONS:
-                    yield (
-                        model.at("optimization", "execution_accelerators", kind, index),
-                        f'precision_mode is "{precision}": write {", ".join(_PRECISIONS)}',
-                    )
-                continue
-            offer = ", ".join(known.get(kind, ())) or "none: remove it"
-            yield (
-                model.at("optimization", "execution_accelerators", kind, index),
-                f'"{accelerator.name}" is not a {kind} of the {model.backend} backend; it has '
-                f"{offer}",
             )

@@ -1,6 +1,5 @@
 """An ensemble's tensors meet."""
 
-import graphlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -49,10 +48,9 @@ class _Tensor:
 def _findings(ensemble: Model, models: dict[str, ModelConfig]) -> Problems:
     config = ensemble.config
     made = _Tensor.all_of(config, "input")
-    made_from: dict[str, list[str]] = {}
     steps = list(enumerate(config.ensemble_scheduling.step))
     for index, step in steps:
-        if step.model_name and step.model_name not in models:
+        if step.model_name not in models:
             yield (
                 ensemble.at(*STEP, index, "model_name"),
                 f'step "{step.model_name}" is not another model of this archive: {_offer(models)}',
@@ -68,7 +66,6 @@ def _findings(ensemble: Model, models: dict[str, ModelConfig]) -> Problems:
                 yield place, f'tensor "{tensor}" is made twice: give one of them another name'
             else:
                 made[tensor] = outputs[output]
-                made_from[tensor] = sorted(step.input_map.values())
     for index, step in known:
         inputs = _Tensor.all_of(models[step.model_name], "input")
         for name, tensor in sorted(step.input_map.items()):
@@ -86,8 +83,6 @@ def _findings(ensemble: Model, models: dict[str, ModelConfig]) -> Problems:
                     ensemble.at(*STEP, index),
                     f'step "{step.model_name}" gives no tensor for its input "{name}"',
                 )
-    for wrong in _cycle(made_from):
-        yield ensemble.at("ensemble_scheduling"), wrong
     for index, declared in enumerate(config.output):
         place, name = ensemble.at("output", index), declared.name
         if name not in made:
@@ -133,14 +128,3 @@ def _agree(made: Sequence[int], used: Sequence[int]) -> bool:
     return len(made) == len(used) and all(
         a == b or -1 in (a, b) for a, b in zip(made, used, strict=True)
     )
-
-
-def _cycle(made_from: dict[str, list[str]]) -> Iterator[str]:
-    try:
-        graphlib.TopologicalSorter(made_from).prepare()
-    except graphlib.CycleError as error:
-        tensors = error.args[1]
-        yield (
-            f'tensor "{tensors[0]}" is used before it is made ({" -> ".join(tensors)}): give one '
-            "of these steps a tensor that does not come out of it"
-        )

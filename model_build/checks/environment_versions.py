@@ -1,6 +1,7 @@
 """The release reads back what a recipe's environment writes."""
 
 import re
+from functools import partial
 from pathlib import Path
 
 from packaging.version import Version
@@ -11,7 +12,7 @@ from model_build import recipe
 from model_build.export.step import Writer
 from model_build.findings import Place, Problems
 from model_build.source import ModelSource
-from model_build.target import BuildTarget
+from model_build.target import BuildTarget, or_release
 
 _PIN = re.compile(r"\s*(?P<package>[\w.-]+)\s*==\s*(?P<version>[\w.!+]+)")
 
@@ -47,7 +48,8 @@ def environment_versions(source: ModelSource, target: BuildTarget) -> Problems:
                     place,
                     f"{file}: {name}:{pinned_at} pins {package}=={version}, Triton {release.name} "
                     f"has {has}, which need not read what a newer one wrote: write "
-                    f"{_readable(writer.name, release)}{_or_release(writer.name, version)}",
+                    f"{_readable(writer.name, release)}"
+                    + or_release(partial(_has, writer.name, version)),
                 )
 
 
@@ -77,12 +79,6 @@ def _readable(name: str, release: platform_facts.Release) -> str:
     return f"{name} {bound} or older"
 
 
-def _or_release(name: str, version: str) -> str:
-    """Name the oldest release that has a version as new, if one has."""
-
-    def as_new(release: platform_facts.Release) -> bool:
-        has = getattr(release, name)
-        return has is not None and _order(has) >= _order(version)
-
-    oldest = platform_facts.oldest_release(as_new)
-    return f", or choose Triton {oldest.name} or newer" if oldest else ""
+def _has(name: str, version: str, release: platform_facts.Release) -> bool:
+    has = getattr(release, name)
+    return has is not None and _order(has) >= _order(version)

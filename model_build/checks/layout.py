@@ -94,22 +94,6 @@ def version_folders(model: Model) -> Problems:
             )
 
 
-def version_policies(model: Model) -> Problems:
-    """`version_policy` names versions that are there, and at least one."""
-    policy = model.config.version_policy
-    place = model.at("version_policy")
-    match policy.WhichOneof("policy_choice"):
-        case "latest" if policy.latest.num_versions == 0:
-            yield place, "serves the latest 0 versions: write num_versions: 1"
-        case "specific" if not policy.specific.versions:
-            yield place, "serves no version: name some, or remove version_policy"
-        case "specific":
-            for version in policy.specific.versions:
-                if model.versions and str(version) not in model.versions:
-                    known = ", ".join(model.versions)
-                    yield place, f"there is no version {version}: write one of {known}"
-
-
 def version_files(model: Model) -> Problems:
     """Each model but an ensemble has a version folder, and each holds its backend's file."""
     if model.backend not in BACKENDS:

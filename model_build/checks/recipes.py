@@ -1,12 +1,11 @@
 """A recipe's steps fit what people wrote."""
 
 import re
-from pathlib import Path
 
 import checked_yaml
 from model_build.export.pip import missing_hashes
 from model_build.export.step import RecipeStep
-from model_build.export.weights import FolderWeights, RandomWeights
+from model_build.export.weights import RandomWeights
 from model_build.findings import Place, Problems
 from model_build.formats.python import PythonPackages
 from model_build.formats.python.imports import unmet_imports
@@ -38,15 +37,6 @@ def recipe_meets_files(source: ModelSource, repository: Repository) -> Problems:
     def place(*keys: str) -> Place:
         return Place(repository.file(FILE).path, checked_yaml.line_of(source.folder / FILE, *keys))
 
-    weights = source.recipe.weights
-    if isinstance(weights, FolderWeights) and not Path(weights.path).is_absolute():
-        for name in weights.files:
-            if not (source.folder / weights.path / name).is_file():
-                yield (
-                    place("weights", "path"),
-                    f"weights.path: {weights.path}/{name} does not exist: add it, or write another "
-                    "folder",
-                )
     for keys, file, step in source.steps():
         directory = file.partition("/")[0]
         model = repository.models.get(directory)

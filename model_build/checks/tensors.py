@@ -1,7 +1,5 @@
 """Tensors are declared whole."""
 
-import math
-import os
 from collections import Counter
 from collections.abc import Sequence
 
@@ -51,64 +49,22 @@ def _findings(model: Model, kind: str, index: int, same: int) -> Problems:
             )
 
 
-_FORMATS = {1: "FORMAT_NHWC", 2: "FORMAT_NCHW"}
-
-
 def tensor_shapes(model: Model) -> Problems:
-    """`reshape` keeps the number of elements; an image format has three dims.
+    """`reshape` keeps the number of elements, also between two variable sizes.
 
-    Source: core src/model_config_utils.cc, ValidateIOShape and ValidateModelInput.
+    Source: core src/model_config_utils.cc, ValidateIOShape.
     """
     for kind in ("input", "output"):
         for index, tensor in enumerate(getattr(model.config, kind)):
-            if tensor.HasField("reshape"):
-                yield from _reshape(model, kind, index)
-    for kind in ("input", "output"):
-        for field in ("is_shape_tensor", "is_non_linear_format_io"):
-            for index, tensor in enumerate(getattr(model.config, kind)):
-                if getattr(tensor, field) and model.backend != "tensorrt":
-                    yield (
-                        model.at(kind, index, field),
-                        f'{kind} "{tensor.name}" has {field}, which only the tensorrt backend '
-                        "has: remove it",
-                    )
-    for index, tensor in enumerate(model.config.input):
-        if tensor.format in _FORMATS and len(tensor.dims) != 3:
-            yield (
-                model.at("input", index, "format"),
-                f'input "{tensor.name}" is {_FORMATS[tensor.format]} with {len(tensor.dims)} '
-                "dims: an image has three, or remove format",
-            )
-
-
-def _reshape(model: Model, kind: str, index: int) -> Problems:
-    tensor = getattr(model.config, kind)[index]
-    dims, shape = list(tensor.dims), list(tensor.reshape.shape)
-    place = model.at(kind, index, "reshape")
-    if any(size < 1 and size != -1 for size in shape):
-        yield place, f'"{tensor.name}" is reshaped to {shape}: write sizes from 1 up, or -1'
-    elif -1 in dims or -1 in shape:
-        if not _variable_parts_match(dims, shape):
-            yield (
-                place,
-                f'"{tensor.name}" has dims {dims}, its reshape {shape} has other sizes around -1: '
-                "between two -1 the products must be equal",
-            )
-    elif math.prod(dims) != math.prod(shape):
-        yield (
-            place,
-            f'"{tensor.name}" has {math.prod(dims)} elements ({dims}), its reshape '
-            f"{math.prod(shape)} ({shape}): make them equal",
-        )
-    if not model.config.max_batch_size and not shape:
-        yield (
-            place,
-            f'"{tensor.name}" is reshaped to no dims, which only a model that batches can be',
-        )
-
-
-def _variable_parts_match(dims: Sequence[int], shape: Sequence[int]) -> bool:
-    return _products_between_variables(dims) == _products_between_variables(shape)
+            dims, shape = list(tensor.dims), list(tensor.reshape.shape)
+            if tensor.HasField("reshape") and (
+                _products_between_variables(dims) != _products_between_variables(shape)
+            ):
+                yield (
+                    model.at(kind, index, "reshape"),
+                    f'"{tensor.name}" has dims {dims}, its reshape {shape} has another number of '
+                    "elements, or other sizes around -1: make the products equal",
+                )
 
 
 def _products_between_variables(sizes: Sequence[int]) -> list[int]:
@@ -119,22 +75,3 @@ def _products_between_variables(sizes: Sequence[int]) -> list[int]:
         else:
             products[-1] *= size
     return products
-
-
-def label_files(model: Model) -> Problems:
-    """`label_filename` is a file in the model directory, with a line for each value.
-
-    Triton answers requests for a `classification` with these labels.
-    """
-    for index, output in enumerate(model.config.output):
-        if not output.label_filename:
-            continue
-        place = model.at("output", index, "label_filename")
-        path = model.directory / output.label_filename
-        if not os.path.isfile(path):
-            yield place, f"{output.label_filename} is not beside config.pbtxt: add it there"
-            continue
-        labels = len(path.read_text(encoding="utf-8", errors="replace").splitlines())
-        values = output.dims[-1] if output.dims else -1
-        if values > 0 and labels != values:
-            yield place, f"{output.label_filename} has {labels} lines for {values} values"

@@ -9,10 +9,15 @@ import boto3
 from model_build.archive import SUFFIX, file_name
 from model_build.commands.arguments import Commands, add_endpoint, command
 from model_build.commands.outcome import Outcome
-from model_build.commands.stage_events import record, refuse_delivered, refuse_during_delivery
+from model_build.commands.stage_events import (
+    record,
+    refuse_delivered,
+    refuse_during_delivery,
+    served_prefixes,
+)
 from model_build.errors import BuildError
 from model_build.publishing.catalog import Catalog
-from model_build.publishing.hosted import PUBLISHED, archive_prefixes
+from model_build.publishing.hosted import PUBLISHED
 from model_build.publishing.manifests import delete_unused, manifest_key
 
 if TYPE_CHECKING:
@@ -38,9 +43,7 @@ def run(options: argparse.Namespace) -> Outcome:
     """Delete archive and manifest below every prefix of the endpoint, and what no other needs."""
     refuse_during_delivery(options)
     endpoint_name = f"{options.stage}-{options.endpoint}"
-    prefixes = archive_prefixes(
-        boto3.client("sagemaker"), boto3.client("cloudformation"), endpoint_name
-    )
+    prefixes = served_prefixes(endpoint_name)
     catalog = Catalog(boto3.client("ssm"), options.stage, options.endpoint)
     delivered = file_name(options.model, options.version)
     archives = (delivered, PUBLISHED + delivered)

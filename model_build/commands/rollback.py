@@ -7,11 +7,11 @@ import boto3
 
 from model_build.commands.arguments import Commands, add_endpoint, command
 from model_build.commands.outcome import Outcome
-from model_build.commands.stage_events import record, refuse_during_delivery
+from model_build.commands.stage_events import record, refuse_during_delivery, served_prefixes
 from model_build.errors import BuildError
 from model_build.publishing.bucket import is_published
 from model_build.publishing.catalog import Catalog, Entry, Past, lineage
-from model_build.publishing.hosted import ArchivePrefix, archive_prefixes
+from model_build.publishing.hosted import ArchivePrefix
 
 
 def add_to(commands: Commands) -> None:
@@ -53,9 +53,7 @@ def run(options: argparse.Namespace) -> Outcome:
         )
     earlier = _earlier(history, options.to)
     refuse_during_delivery(options)
-    prefixes = archive_prefixes(
-        boto3.client("sagemaker"), boto3.client("cloudformation"), earlier.entry["endpoint"]
-    )
+    prefixes = served_prefixes(earlier.entry["endpoint"])
     _require_archives(earlier.entry, prefixes)
     # A version that was rolled back from is ahead, and may be rolled back from again.
     behind = earlier.version in {it.version for it in line}
@@ -93,9 +91,9 @@ def _listed(history: Sequence[Past]) -> str:
 def _require_archives(entry: Entry, prefixes: list[ArchivePrefix]) -> None:
     s3 = boto3.client("s3")
     for prefix in prefixes:
-        key = f"{prefix.prefix}{entry['target_model']}"
-        if not is_published(s3, bucket=prefix.bucket, key=key):
+        place = prefix.place(entry["target_model"])
+        if not is_published(s3, **place):
             raise BuildError(
-                f"s3://{prefix.bucket}/{key} is not there: it was retired, or never built for "
-                f"{prefix.target}. Check the old commit out and publish or deploy it"
+                f"s3://{place['bucket']}/{place['key']} is not there: it was retired, or never "
+                f"built for {prefix.target}. Check the old commit out and publish or deploy it"
             )

@@ -9,7 +9,14 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 import stage_record
 from model_build.errors import BuildError
+from model_build.publishing.hosted import ArchivePrefix, archive_prefixes
 from stage_record import BrokenRecord, Deliveries, Event, Outcome
+
+
+def served_prefixes(endpoint_name: str) -> list[ArchivePrefix]:
+    """Return the prefixes that an endpoint serves from. Raises `BuildError` during an update."""
+    clients = boto3.client("sagemaker"), boto3.client("cloudformation")
+    return archive_prefixes(*clients, endpoint_name)
 
 
 def refuse_during_delivery(options: argparse.Namespace) -> None:

@@ -8,8 +8,6 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from botocore.exceptions import ClientError
-
 from model_build.engines.engine_result import EngineResult
 from model_build.errors import BuildError
 from model_build.gpu_step import result as step
@@ -73,20 +71,9 @@ class BucketResults:
             raise BuildError(str(error)) from None
         to.mkdir(parents=True)
         for name, sha256 in result.files().items():
-            self._download(f"{PREFIX}{digest}/", sha256, to / name)
+            self._s3.download_file(self._bucket, f"{PREFIX}{digest}/{sha256}", str(to / name))
         (to / step.FILE).write_bytes(content)
         return True
-
-    def _download(self, folder: str, name: str, to: Path) -> None:
-        try:
-            self._s3.download_file(self._bucket, f"{folder}{name}", str(to))
-        except ClientError as error:
-            if error.response["Error"]["Code"] != "404":
-                raise
-            raise BuildError(
-                f"s3://{self._bucket}/{folder}{name} is missing: delete what is left below "
-                f"s3://{self._bucket}/{folder} and deploy again, which compiles the engine anew"
-            ) from None
 
     def accept(self, result: EngineResult) -> bool:
         """Keep a builder's result for good; return False where another was accepted before."""

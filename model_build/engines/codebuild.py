@@ -6,17 +6,16 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import ClientError
 
 import platform_facts
 from model_build.engines.build_overrides import build_overrides
 from model_build.engines.engine_job import EngineJob
 from model_build.engines.engine_result import is_whole
-from model_build.engines.gpu_failures import QUOTA, ImageNotPulled, gpu_failure
+from model_build.engines.gpu_failures import NO_QUOTA, QUOTA, gpu_failure
 from model_build.engines.job_bucket import JobBucket
-from model_build.engines.transient_errors import is_transient
 from model_build.errors import BuildError
 from model_build.gpu_step.result import FILE as RESULT
 from model_build.progress import Progress
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 
 IMAGE = "nvcr.io/nvidia/tensorrt"
 POLL_SECONDS = 15.0
-
-Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,25 +54,17 @@ class CodeBuildGpu:
         return platform_facts.codebuild_gpu().compute_capability
 
     def run(self, job: EngineJob, *, to: Path, progress: Progress) -> None:
-        """Have the job done, and download what the step left. Raises `BuildError`."""
+        """Compile the job and download the files of its result. Raises `BuildError`."""
         place = JobBucket(self.s3, self.bucket, job.digest)
         claim = place.last_claim()
         if claim and self._may_be_followed(claim.build, job, progress):
-            try:
-                self._wait(job, claim.build, progress)
-            except ImageNotPulled as error:
-                progress(f"{error}. The engine is compiled anew")
-            else:
-                if place.download_raw(claim.build, to=to) and is_whole(to, job):
-                    return
-                progress(f"{claim.build} left no whole result: the engine is compiled anew")
-                shutil.rmtree(to)
-        attempt = claim.attempt + 1 if claim else 1
-        try:
-            build = self._compile(job, place, attempt, progress)
-        except ImageNotPulled as error:
-            progress(f"{error}. It is started once more")
-            build = self._compile(job, place, attempt + 1, progress)
+            self._wait(job, claim.build, progress)
+            if place.download_raw(claim.build, to=to) and is_whole(to, job):
+                return
+            progress(f"{claim.build} left no whole result: the engine is compiled anew")
+            shutil.rmtree(to)
+        build = self._start(job, place, claim.attempt + 1 if claim else 1, progress)
+        self._wait(job, build, progress)
         if not place.download_raw(build, to=to):
             raise BuildError(
                 f"{build} left no {RESULT} below s3://{self.bucket}/{place.raw_folder}: the GPU "
@@ -90,12 +79,10 @@ class CodeBuildGpu:
         """
         if not build.startswith(f"{self.project}:"):
             return False
-        record = self._describe(build, progress)
+        record = self._describe(build)
         if record.get("buildStatus") not in ("IN_PROGRESS", "SUCCEEDED"):
             return False
-        (project,) = self._repeated(
-            lambda: self.codebuild.batch_get_projects(names=[self.project]), progress
-        )["projects"]
+        (project,) = self.codebuild.batch_get_projects(names=[self.project])["projects"]
         overrides = build_overrides(record, project, image=self._image(job))
         if overrides:
             progress(
@@ -106,12 +93,6 @@ class CodeBuildGpu:
 
     def _image(self, job: EngineJob) -> str:
         return self.images.get(job.release.name, f"{IMAGE}:{job.release.builder_tag}")
-
-    def _compile(self, job: EngineJob, place: JobBucket, attempt: int, progress: Progress) -> str:
-        """Make an attempt at a job; return the build that has succeeded."""
-        build = self._start(job, place, attempt, progress)
-        self._wait(job, build, progress)
-        return build
 
     def _start(self, job: EngineJob, place: JobBucket, attempt: int, progress: Progress) -> str:
         """Start a build and claim the attempt for it; return that of who was first, if it may be.
@@ -134,48 +115,40 @@ class CodeBuildGpu:
         # Another project, or another image with the same TensorRT, would be another request.
         named = f"{self.project} {image} {job.digest} {attempt}"
 
-        def start() -> str:
-            return self.codebuild.start_build(
-                projectName=self.project,
-                idempotencyToken=hashlib.sha256(named.encode()).hexdigest(),
-                imageOverride=image,
-                secondarySourcesOverride=[
-                    {
-                        "type": "S3",
-                        "location": f"{self.bucket}/{place.job_folder}",
-                        "sourceIdentifier": "job",
-                    }
-                ],
-                artifactsOverride={
-                    "type": "S3",
-                    "location": self.bucket,
-                    "path": place.raw_folder,
-                    "namespaceType": "BUILD_ID",
-                    "name": "/",
-                    "packaging": "NONE",
-                },
-            )["build"]["id"]
-
-        try:
-            return self._repeated(start, progress)
-        except ClientError as error:
-            if error.response["Error"]["Code"] != "AccountLimitExceededException":
-                raise
-            message = error.response["Error"]["Message"]
-            raise BuildError(f"CodeBuild starts no GPU build ({message}): {QUOTA}") from None
-
-    def _repeated(self, call: Callable[[], Answer], progress: Progress) -> Answer:
-        """Return the answer of a call, repeated while its errors are transient."""
-        refusal = ""
+        refused = False
         while True:
             try:
-                return call()
-            except (BotoCoreError, ClientError) as error:
-                if not is_transient(error) or self._is_late():
+                return self.codebuild.start_build(
+                    projectName=self.project,
+                    idempotencyToken=hashlib.sha256(named.encode()).hexdigest(),
+                    imageOverride=image,
+                    secondarySourcesOverride=[
+                        {
+                            "type": "S3",
+                            "location": f"{self.bucket}/{place.job_folder}",
+                            "sourceIdentifier": "job",
+                        }
+                    ],
+                    artifactsOverride={
+                        "type": "S3",
+                        "location": self.bucket,
+                        "path": place.raw_folder,
+                        "namespaceType": "BUILD_ID",
+                        "name": "/",
+                        "packaging": "NONE",
+                    },
+                )["build"]["id"]
+            except ClientError as error:
+                if error.response["Error"]["Code"] != "AccountLimitExceededException":
                     raise
-                if str(error) != refusal:
-                    refusal = str(error)
-                    progress(f"waiting: {refusal}")
+                message = error.response["Error"]["Message"]
+                if NO_QUOTA in message or self._is_late():
+                    raise BuildError(
+                        f"CodeBuild starts no GPU build ({message}): {QUOTA}"
+                    ) from None
+                if not refused:
+                    progress(f"waiting: {message}")
+                refused = True
             self.pause(POLL_SECONDS)
 
     def _is_late(self) -> bool:
@@ -186,7 +159,7 @@ class CodeBuildGpu:
         progress(f"{build} compiles the engine on a GPU, job {job.digest[:12]}")
         phase = ""
         while True:
-            record = self._describe(build, progress)
+            record = self._describe(build)
             if (now_in := record.get("currentPhase", "")) != phase:
                 phase = now_in
                 progress(f"{build}: {phase}")
@@ -202,7 +175,7 @@ class CodeBuildGpu:
                 )
             self.pause(POLL_SECONDS)
 
-    def _describe(self, build: str, progress: Progress) -> "BuildTypeDef":
-        """Return CodeBuild's record of a build, empty where it knows none."""
-        answer = self._repeated(lambda: self.codebuild.batch_get_builds(ids=[build]), progress)
-        return answer["builds"][0] if answer["builds"] else {}
+    def _describe(self, build: str) -> "BuildTypeDef":
+        """Return CodeBuild's record of a build, empty for an unknown one."""
+        builds = self.codebuild.batch_get_builds(ids=[build])["builds"]
+        return builds[0] if builds else {}

@@ -14,11 +14,10 @@ QUOTA = (
 )
 PULL_FAILED = "BUILD_CONTAINER_UNABLE_TO_PULL_IMAGE"
 """Status code of a phase in which CodeBuild could not pull the image (aws/aws-cdk#10460)."""
+NO_QUOTA = "more than 0 builds in queue"
+"""In CodeBuild's message to accounts that may run no such build at all
+(rebuy-de/aws-nuke#1209, aws-ia/terraform-aws-control_tower_account_factory#179)."""
 LOG_EVENTS = 100
-
-
-class ImageNotPulled(BuildError):
-    """CodeBuild could not pull the image of a GPU build."""
 
 
 def gpu_failure(build: str, record: "BuildTypeDef", logs: Any) -> BuildError:
@@ -30,7 +29,7 @@ def gpu_failure(build: str, record: "BuildTypeDef", logs: Any) -> BuildError:
             f"{build} {status}: no GPU machine was free in time. Deploy again, or {QUOTA}"
         )
     if code == PULL_FAILED:
-        return ImageNotPulled(
+        return BuildError(
             f"{build} {status}, its image could not be pulled: {message}. NVIDIA's registry "
             "refuses addresses that many share: deploy again later, or mirror the image "
             "(gpu_build_images in the stage's file)"

@@ -37,9 +37,9 @@ class ThisMachine:
         ) as process:
             assert process.stdout is not None
             for line in process.stdout:
-                said = line.rstrip()
-                error = said.removeprefix("error: ") if said.startswith("error: ") else error
-                progress(said)
+                log = line.rstrip()
+                error = log.removeprefix("error: ") if log.startswith("error: ") else error
+                progress(log)
         if process.returncode:
             ended = f"the GPU step ended with exit code {process.returncode}: see above"
             raise BuildError(error or ended)

@@ -15,6 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from model_build import digest
 from model_build.export.step import Gates, RecipeStep, StepContext
 from model_build.export.weights import CACHE
+from model_build.gpu_step.files import sha256
 from model_build.repository import CONFIG
 
 FOLDER = CACHE / "exports"
@@ -39,7 +40,7 @@ def exported(
     try:
         gates = _GATES.validate_json(report.read_bytes())
         shutil.copyfile(kept, to)
-        if _sha256(to) == (folder / "sha256").read_text():
+        if sha256(to) == (folder / "sha256").read_text():
             folder.touch()
             context.progress(f"{to.name} is the export of the same source, weights and packages")
             return gates
@@ -52,7 +53,7 @@ def exported(
         new.mkdir()
         shutil.copyfile(to, new / kept.name)
         (new / report.name).write_bytes(_GATES.dump_json(made))
-        (new / "sha256").write_text(_sha256(to))
+        (new / "sha256").write_text(sha256(to))
         shutil.rmtree(folder, ignore_errors=True)
         new.rename(folder)
     for old in sorted(FOLDER.glob("[0-9a-f]*"), key=lambda path: path.stat().st_mtime)[:-KEPT]:
@@ -73,7 +74,7 @@ def _key(step: RecipeStep, context: StepContext) -> str:
         "seed": context.seed,
         "weights": context.weights and context.weights.name,  # a digest of their content
         "processor": context.target.processor,
-        "files": {str(path.relative_to(folder)): _sha256(path) for path in inputs},
+        "files": {str(path.relative_to(folder)): sha256(path) for path in inputs},
         "builder": _builder(),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
@@ -84,10 +85,5 @@ def _builder() -> dict[str, str]:
     """Return Python's version, those of all packages, and digests of the builder's code."""
     packages = {package.name: package.version for package in importlib.metadata.distributions()}
     package = Path(__file__).parents[1]
-    code = {str(path.relative_to(package)): _sha256(path) for path in package.rglob("*.py")}
+    code = {str(path.relative_to(package)): sha256(path) for path in package.rglob("*.py")}
     return {"python": sys.version, **packages, **code}
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

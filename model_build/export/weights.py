@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from model_build.errors import BuildError
+from model_build.gpu_step.files import sha256
 from model_build.progress import Progress
 from model_build.recipe_values import FileName, InnerPath, Sha256, Strict
 
@@ -195,8 +196,7 @@ def fetch(
 
 def _verify(weights: _Fetched, folder: Path, reason: str) -> None:
     for name, expected in weights.files.items():
-        with (folder / name).open("rb") as file:
-            actual = hashlib.file_digest(file, "sha256").hexdigest()
+        actual = sha256(folder / name)
         if actual != expected:
             raise BuildError(
                 f"{weights}: {name} has SHA-256 {actual}, the recipe pins {expected}. {reason}"

@@ -1,8 +1,5 @@
 """OpenVINO models, which people bring: model.xml, with the weights beside it."""
 
-import os
-from pathlib import Path
-
 from model_build.findings import Problems
 from model_build.format import Format
 from model_build.model_config import KIND
@@ -17,19 +14,8 @@ def openvino_settings(model: Model) -> Problems:
             yield place, "OpenVINO runs on CPUs only: write KIND_CPU"
 
 
-def openvino_weights(model: Model, path: Path) -> Problems:
-    """The weights are in the .bin beside the .xml (docs.openvino.ai, Core.read_model)."""
-    weights = path.with_suffix(".bin")
-    if path.suffix == ".xml" and not os.path.exists(weights):
-        yield (
-            model.file(model.inner(weights)),
-            f"is missing: OpenVINO reads the weights of {path.name} from it",
-        )
-
-
 FORMAT = Format(
     backend="openvino",
     file="model.xml",
     config_rules=(openvino_settings,),
-    file_rules=(openvino_weights,),
 )

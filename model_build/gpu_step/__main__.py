@@ -15,7 +15,7 @@ from . import job as jobs
 from .compiler import compile_engine, load
 from .driver import Driver, image_cuda
 from .errors import StepError
-from .logger import Said
+from .logger import TensorRtLog
 from .result import FILE, PLAN, Result
 from .runner import EngineRunner
 
@@ -59,15 +59,15 @@ def _do(folder: Path, to: Path) -> None:
     _refuse_another_machine(job, driver, trt)
     driver.activate()
     _say(f"compiling job {job.digest}")
-    said = Said(trt, _say)
-    plan = compile_engine(trt, folder / jobs.ONNX, job, said=said)
+    log = TensorRtLog(trt, _say)
+    plan = compile_engine(trt, folder / jobs.ONNX, job, log=log)
     shutil.rmtree(to, ignore_errors=True)
     to.mkdir(parents=True)
     (to / PLAN).write_bytes(plan)
     _say(f"running the engine ({len(plan) / 1e6:.1f} MB) on {len(job.cases)} sets of inputs")
-    runtime = trt.Runtime(said.logger)
-    engine = load(trt, runtime, plan, level=job.level, said=said)
-    runner = EngineRunner(trt, engine, driver, said)
+    runtime = trt.Runtime(log.logger)
+    engine = load(trt, runtime, plan, level=job.level, log=log)
+    runner = EngineRunner(trt, engine, driver, log)
     outputs = [
         runner.run(case, job.outputs, read=folder, to=to, prefix=f"output-{index}")
         for index, case in enumerate(job.cases)

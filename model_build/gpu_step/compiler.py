@@ -12,20 +12,20 @@ from typing import Any
 
 from .errors import StepError
 from .job import AMPERE_PLUS, Job
-from .logger import Said
+from .logger import TensorRtLog
 
 MIB = 1024 * 1024
 
 
-def compile_engine(trt: Any, onnx_file: Path, job: Job, *, said: Said) -> bytes:
+def compile_engine(trt: Any, onnx_file: Path, job: Job, *, log: TensorRtLog) -> bytes:
     """Return the serialized engine.
 
     `trt` is the module `tensorrt`. Raises `StepError` with every error of the ONNX parser, and
     with TensorRT's own where no engine comes out.
     """
-    builder = trt.Builder(said.logger)
+    builder = trt.Builder(log.logger)
     network = builder.create_network(_network_flags(trt))
-    _parse(trt, network, said.logger, onnx_file)
+    _parse(trt, network, log.logger, onnx_file)
     config = builder.create_builder_config()
     if job.precision == "fp16" and not _is_strongly_typed(trt):
         config.set_flag(trt.BuilderFlag.FP16)
@@ -39,11 +39,11 @@ def compile_engine(trt: Any, onnx_file: Path, job: Job, *, said: Said) -> bytes:
         _add_profile(builder, config, profile)
     plan = builder.build_serialized_network(network, config)
     if plan is None:
-        raise StepError(f"TensorRT made no engine{said.why()}")
+        raise StepError(f"TensorRT made no engine{log.why()}")
     return bytes(plan)
 
 
-def load(trt: Any, runtime: Any, plan: bytes, *, level: str, said: Said) -> Any:
+def load(trt: Any, runtime: Any, plan: bytes, *, level: str, log: TensorRtLog) -> Any:
     """Return the engine of a plan, which lives no longer than its `runtime`.
 
     Raises `StepError` unless it has the level that was asked for: an export was seen to lose it
@@ -51,7 +51,7 @@ def load(trt: Any, runtime: Any, plan: bytes, *, level: str, said: Said) -> Any:
     """
     engine = runtime.deserialize_cuda_engine(plan)
     if engine is None:
-        raise StepError(f"TensorRT cannot load the engine that it has just made{said.why()}")
+        raise StepError(f"TensorRT cannot load the engine that it has just made{log.why()}")
     if level == AMPERE_PLUS:
         found = engine.hardware_compatibility_level
         if found != trt.HardwareCompatibilityLevel.AMPERE_PLUS:
@@ -95,13 +95,13 @@ def _parse(trt: Any, network: Any, logger: Any, onnx_file: Path) -> None:
     if parser.parse_from_file(str(onnx_file)):
         return
     errors = [parser.get_error(index) for index in range(parser.num_errors)]
-    said = "; ".join(
+    reasons = "; ".join(
         f"{_where(error)}: {error.desc()} [{error.code()}, {error.file()}:{error.line()}]"
         for error in errors
     )
     raise StepError(
-        f"TensorRT {trt.__version__} cannot parse the ONNX file: {said}. Mend the model, or export "
-        "it with another opset"
+        f"TensorRT {trt.__version__} cannot parse the ONNX file: {reasons}. Mend the model, or "
+        "export it with another opset"
     )
 
 

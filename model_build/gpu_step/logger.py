@@ -1,4 +1,4 @@
-"""What TensorRT says while it works."""
+"""TensorRT's messages."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ Say = Callable[[str], None]
 _LAST = 3
 
 
-class Said:
-    """TensorRT's logger, as `logger`, and the last errors that it was told."""
+class TensorRtLog:
+    """TensorRT's `logger`, which prints warnings and keeps errors."""
 
     def __init__(self, trt: Any, say: Say) -> None:
         self._errors: list[str] = []
-        said = self
+        errors = self._errors
 
         class Logger(trt.ILogger):  # type: ignore[misc]
             def __init__(self) -> None:
@@ -24,7 +24,7 @@ class Said:
                 if severity <= trt.ILogger.Severity.WARNING:
                     say(f"TensorRT: {message}")
                 if severity <= trt.ILogger.Severity.ERROR:
-                    said._errors.append(" ".join(message.split()))
+                    errors.append(" ".join(message.split()))
 
         self.logger = Logger()
 

@@ -10,7 +10,7 @@ from typing import Any
 from .driver import Driver
 from .errors import StepError
 from .files import DATATYPES, Tensor
-from .logger import Said
+from .logger import TensorRtLog
 
 _DATATYPES = {
     "FLOAT": "float32",
@@ -27,12 +27,12 @@ _DATATYPES = {
 class EngineRunner:
     """Runs one engine, case by case; `trt` is the module `tensorrt`."""
 
-    def __init__(self, trt: Any, engine: Any, driver: Driver, said: Said) -> None:
-        self._engine, self._driver, self._said = engine, driver, said
+    def __init__(self, trt: Any, engine: Any, driver: Driver, log: TensorRtLog) -> None:
+        self._engine, self._driver, self._log = engine, driver, log
         self._context = engine.create_execution_context()
         if self._context is None:
             raise StepError(
-                f"TensorRT has no memory to run the engine{said.why()}. Write smaller max shapes "
+                f"TensorRT has no memory to run the engine{log.why()}. Write smaller max shapes "
                 "into the recipe's profiles"
             )
         # Versions have different sets of types.
@@ -56,7 +56,7 @@ class EngineRunner:
                 self._give(tensor, (read / tensor.file).read_bytes(), held)
             made = [(name, *self._room_for(name, held)) for name in outputs]
             if not self._context.execute_async_v3(0):
-                raise StepError(f"TensorRT failed to run the engine{self._said.why()}")
+                raise StepError(f"TensorRT failed to run the engine{self._log.why()}")
             self._driver.wait()
             return [
                 self._keep(name, shape, address, to / f"{prefix}-{index}.bin")
@@ -79,7 +79,7 @@ class EngineRunner:
             ):
                 if not self._context.set_optimization_profile_async(index, 0):
                     raise StepError(
-                        f"TensorRT refuses optimization profile {index}{self._said.why()}"
+                        f"TensorRT refuses optimization profile {index}{self._log.why()}"
                     )
                 return
         raise StepError(f"no optimization profile has shapes {[it.shape for it in case]}")

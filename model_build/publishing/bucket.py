@@ -1,18 +1,19 @@
 """Put an archive into the model bucket: once, and never over another."""
 
 from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
 from model_build import archive
-from model_build.archive import Archive
 from model_build.build import Build
 from model_build.errors import BuildError
 from model_build.manifest import Source
 from model_build.progress import Progress
+from model_build.publishing import upload
 from model_build.publishing.manifests import manifest_key, read_if_there
-from model_build.publishing.upload import PART_BYTES, KeyTaken, new_object
 from model_build.write_once import write_once
 
 if TYPE_CHECKING:
@@ -46,33 +47,33 @@ def publish(
     key: str,
     progress: Progress,
     source: Source | None = None,
-) -> Archive:
-    """Pack the build straight into S3, then write its manifest; `source` is what is kept of it.
+) -> None:
+    """Upload the archive of a build, then its manifest; `source` is what the bucket keeps of it.
 
-    Each is written only where nothing stands. What a killed process left behind is removed or
-    completed, and an archive that was deleted is written again. Raises `BuildError` when other
-    bytes stand under the key, or are recorded there, which a content-addressed name excludes unless
-    somebody wrote there.
+    Each is written only where the key has no object. Parts that a killed process left are removed,
+    and an archive that was deleted is written again. Raises `BuildError` where the key, or its
+    manifest, has another SHA-256, which a content-addressed name excludes unless somebody wrote
+    there.
     """
     recorded = read_if_there(s3, bucket, manifest_key(key))
-    what = f"packing into s3://{bucket}/{key}"
-    checksum = ""
-    with progress.measure(what, total=archive.unpacked_bytes(built.folder)) as packed:
+    with TemporaryDirectory(prefix="archive-") as scratch:
+        path = Path(scratch, "archive")
+        progress("packing")
+        written = archive.pack(built.folder, path)
+        checksum = upload.checksum(path)
+        if recorded and _recorded(recorded, instead=checksum) != checksum:
+            raise _other_bytes(bucket, manifest_key(key), _recorded(recorded), checksum)
+        progress(f"uploading {written.bytes / 1e6:.1f} MB to s3://{bucket}/{key}")
         try:
-            with new_object(s3, bucket=bucket, key=key) as upload:
-                written = archive.pack(built.folder, upload, packed=packed)
-                checksum = upload.checksum()
-                if recorded and _recorded(recorded, instead=checksum) != checksum:
-                    raise _other_bytes(bucket, manifest_key(key), _recorded(recorded), checksum)
-        except KeyTaken:
+            upload.upload(s3, path, bucket=bucket, key=key)
+        except upload.KeyTaken:
             there = _checksum(s3, bucket=bucket, key=key)
             if there != checksum:
                 raise _other_bytes(bucket, key, there, checksum) from None
     manifest = built.manifest(
-        written, checksum={"checksum": checksum, "part_bytes": PART_BYTES}, source=source
+        written, checksum={"checksum": checksum, "part_bytes": upload.PART_BYTES}, source=source
     )
     write_once(s3, bucket=bucket, key=manifest_key(key), body=manifest.json_bytes())
-    return written
 
 
 def _recorded(manifest: Mapping[str, Any], *, instead: str = "") -> str:

@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
@@ -100,13 +100,8 @@ def _entry(value: str) -> Entry | None:
 
 
 def _way(description: str) -> Way:
-    match description.rpartition(", ")[2]:
-        case "published":
-            return "published"
-        case "rolled back":
-            return "rolled back"
-        case _:
-            return "deployed"
+    way = description.rpartition(", ")[2]
+    return cast("Way", way) if way in ("published", "rolled back") else "deployed"
 
 
 def lineage(history: Sequence[Past]) -> list[Past]:

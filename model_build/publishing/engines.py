@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import boto3
+from botocore.config import Config
 
 from model_build.engines.accepted_results import BucketResults
 from model_build.engines.codebuild import CodeBuildGpu
@@ -18,6 +19,8 @@ from model_build.errors import BuildError
 from model_build.progress import Progress
 from platform_facts import ComputeCapability
 
+PATIENT = Config(retries={"mode": "standard", "total_max_attempts": 12})
+"""A build goes on for minutes while CodeBuild throttles calls or does not answer."""
 GPU_PROJECT = "GpuProject"
 """The output of a stage's models stack that names its GPU project."""
 GPU_IMAGES = "GpuImages"
@@ -73,7 +76,7 @@ def _codebuild(
 ) -> GpuRunner:
     return CodeBuildGpu(
         s3=boto3.client("s3"),
-        codebuild=boto3.client("codebuild"),
+        codebuild=boto3.client("codebuild", config=PATIENT),
         logs=boto3.client("logs"),
         bucket=bucket,
         project=project,

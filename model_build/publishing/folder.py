@@ -13,10 +13,9 @@ def save(built: Build, path: Path, *, progress: Progress) -> Manifest:
     """Write the archive `path` and its manifest beside it; a killed process leaves no half one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.partial")
-    total = archive.unpacked_bytes(built.folder)
+    progress(f"packing {path}")
     try:
-        with progress.measure(f"packing {path}", total=total) as packed, partial.open("wb") as file:
-            written = archive.pack(built.folder, file, packed=packed)
+        written = archive.pack(built.folder, partial)
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)

@@ -1,7 +1,7 @@
 """What a deployed endpoint hosts, read from SageMaker."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from botocore.exceptions import ClientError
 
@@ -28,6 +28,13 @@ Endpoint").
 """
 
 
+class Place(TypedDict):
+    """Where an object is."""
+
+    bucket: str
+    key: str
+
+
 @dataclass(frozen=True)
 class ArchivePrefix:
     """Where a multi-model endpoint finds archives, and what they are built for."""
@@ -35,6 +42,10 @@ class ArchivePrefix:
     bucket: str
     prefix: str
     target: BuildTarget
+
+    def place(self, archive: str) -> Place:
+        """Return bucket and key of an archive below the prefix."""
+        return {"bucket": self.bucket, "key": self.prefix + archive}
 
 
 def archive_prefixes(

@@ -8,14 +8,16 @@ archive has no source, since nobody is to build what a publisher wrote with a bu
 
 import shutil
 import zipfile
-from tempfile import TemporaryFile
-from typing import IO, TYPE_CHECKING
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from model_build import digest
 from model_build.build import Build
 from model_build.manifest import Source
 from model_build.publishing.manifests import source_key
-from model_build.publishing.upload import KeyTaken, new_object
+from model_build.publishing.upload import KeyTaken, upload
 from model_build.source import ModelSource
 from model_build.write_once import is_there
 
@@ -27,24 +29,22 @@ def keep(s3: "S3Client", built: Build, *, bucket: str) -> Source:
     """Write a build's source where it is not kept yet."""
     key = source_key(built.digest)
     if not is_there(s3, bucket=bucket, key=key):
-        with TemporaryFile() as packed:
+        with TemporaryDirectory(prefix="source-") as scratch, suppress(KeyTaken):
+            packed = Path(scratch, "source.zip")
             _pack(built.source, packed)
-            packed.seek(0)
-            try:
-                with new_object(
-                    s3,
-                    bucket=bucket,
-                    key=key,
-                    content_type="application/zip",
-                    has_other_writers=True,  # builds of one digest for several targets
-                ) as upload:
-                    shutil.copyfileobj(packed, upload)
-            except KeyTaken:
-                pass  # by another build of the same digest
+            # Builds of one digest for several targets write the same.
+            upload(
+                s3,
+                packed,
+                bucket=bucket,
+                key=key,
+                content_type="application/zip",
+                has_other_writers=True,
+            )
     return Source(model=built.name, alternative=built.source.alternative)
 
 
-def _pack(model: ModelSource, to: IO[bytes]) -> None:
+def _pack(model: ModelSource, to: Path) -> None:
     """Write the files that count, without times and modes: the digest knows none."""
     with zipfile.ZipFile(to, "w", compression=zipfile.ZIP_DEFLATED) as packed:
         for path in digest.files(model.folder):

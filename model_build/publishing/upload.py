@@ -1,12 +1,11 @@
-"""Upload a stream under a key where nothing stands yet."""
+"""A file, uploaded in parts under a key without an object."""
 
 import base64
 import contextlib
 import hashlib
-import threading
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
@@ -23,128 +22,93 @@ THREADS = 4
 
 
 class KeyTaken(Exception):
-    """An object stands under the key already, or is being written by somebody else."""
+    """The key has an object already, or another process is writing one."""
 
 
-class MultipartUpload:
-    """Takes bytes and sends them as the parts of one upload, `THREADS` at a time.
+def checksum(path: Path) -> str:
+    """Return the SHA-256 that S3 will keep of a file: the hash of the hashes of its parts.
 
-    Parts carry a SHA-256 that S3 checks; boto3 sends a part again where a try fails. No more than
-    `THREADS` parts and two being filled are in memory.
+    S3 user guide, "Checking object integrity": base64, a dash and the number of parts.
     """
-
-    def __init__(self, s3: "S3Client", *, bucket: str, key: str, upload_id: str) -> None:
-        self._s3, self._bucket, self._key, self._upload_id = s3, bucket, key, upload_id
-        self._pool = ThreadPoolExecutor(THREADS)
-        self._free = threading.Semaphore(THREADS)
-        self._filling = bytearray()
-        self._parts: list[Future[CompletedPartTypeDef]] = []
-
-    def write(self, chunk: bytes) -> int:
-        """Take some bytes. Raises what sending an earlier part failed with."""
-        self._filling += chunk
-        while len(self._filling) >= PART_BYTES:
-            self._send(PART_BYTES)
-        return len(chunk)
-
-    def checksum(self) -> str:
-        """Send what is left; return the SHA-256 that S3 will keep, of those of the parts.
-
-        S3 user guide, "Checking object integrity": base64, a dash and the number of parts.
-        """
-        if self._filling or not self._parts:
-            self._send(len(self._filling))
-        digests = [base64.b64decode(part.result()["ChecksumSHA256"]) for part in self._parts]
-        return f"{_base64_sha256(b''.join(digests))}-{len(digests)}"
-
-    def complete(self) -> None:
-        """Send what is left and make the object appear. Raises `KeyTaken`."""
-        self.checksum()
-        parts = [part.result() for part in self._parts]
-        try:
-            self._s3.complete_multipart_upload(
-                Bucket=self._bucket,
-                Key=self._key,
-                UploadId=self._upload_id,
-                MultipartUpload={"Parts": parts},
-                IfNoneMatch="*",
-            )
-        except ClientError as error:
-            if is_taken(error):
-                raise KeyTaken from error
-            raise
-
-    def close(self) -> None:
-        """Wait for the parts under way; no further one is sent."""
-        self._pool.shutdown(cancel_futures=True)
-
-    def _send(self, size: int) -> None:
-        """Send the first `size` bytes that are kept, once a part under way is done."""
-        for part in self._parts:
-            if part.done():
-                part.result()  # raises what it failed with
-        self._free.acquire()
-        body = bytes(self._filling[:size])
-        del self._filling[:size]
-        number = len(self._parts) + 1
-        self._parts.append(self._pool.submit(self._send_part, number, body))
-
-    def _send_part(self, number: int, body: bytes) -> "CompletedPartTypeDef":
-        checksum = _base64_sha256(body)
-        try:
-            answer = self._s3.upload_part(
-                Bucket=self._bucket,
-                Key=self._key,
-                UploadId=self._upload_id,
-                PartNumber=number,
-                Body=body,
-                ChecksumSHA256=checksum,
-            )
-        finally:
-            self._free.release()
-        return {"PartNumber": number, "ETag": answer["ETag"], "ChecksumSHA256": checksum}
+    digests = [hashlib.sha256(_part(path, number)).digest() for number in _numbers(path)]
+    return f"{_base64_sha256(b''.join(digests))}-{len(digests)}"
 
 
-@contextmanager
-def new_object(
+def upload(
     s3: "S3Client",
+    path: Path,
     *,
     bucket: str,
     key: str,
     content_type: str = "application/gzip",
     has_other_writers: bool = False,
-) -> Iterator[MultipartUpload]:
-    """Give an upload to write to, which becomes the object `key` when the block ends.
+) -> None:
+    """Write a file under `key`. Raise `KeyTaken` where it has an object by the end.
 
-    Nothing is ever overwritten: raises `KeyTaken` at the end of the block when the key has an
-    object by then. Whatever else fails in the block, or in S3, no part is left behind; parts that
-    a killed process left under this key are removed first, unless it `has_other_writers`, whose
-    parts they may be: the bucket's lifecycle removes those.
+    Parts carry a SHA-256 that S3 checks; no more than `THREADS` are in memory. A failed upload
+    leaves no part. Parts of a killed process under this key are removed first, unless it
+    `has_other_writers`, whose parts they may be: the bucket's lifecycle removes those.
+
+    The pinned boto3 has no conditional `upload_file` (s3transfer, ALLOWED_UPLOAD_ARGS).
     """
     if not has_other_writers:
         _abort_uploads_of(s3, bucket=bucket, key=key)
     upload_id = s3.create_multipart_upload(
         Bucket=bucket, Key=key, ContentType=content_type, ChecksumAlgorithm="SHA256"
     )["UploadId"]
-    upload = MultipartUpload(s3, bucket=bucket, key=key, upload_id=upload_id)
+    send = partial(_send_part, s3, path, bucket=bucket, key=key, upload_id=upload_id)
     try:
-        yield upload
-        upload.complete()
-    except BaseException:
-        upload.close()
-        with contextlib.suppress(Exception):  # or it would hide why the upload failed
+        with ThreadPoolExecutor(THREADS) as pool:
+            parts = list(pool.map(send, _numbers(path)))
+        s3.complete_multipart_upload(
+            Bucket=bucket,
+            Key=key,
+            UploadId=upload_id,
+            MultipartUpload={"Parts": parts},
+            IfNoneMatch="*",
+        )
+    except BaseException as error:
+        with contextlib.suppress(Exception):  # it would hide why the upload failed
             s3.abort_multipart_upload(Bucket=bucket, Key=key, UploadId=upload_id)
+        if isinstance(error, ClientError) and is_taken(error):
+            raise KeyTaken from error
         raise
-    upload.close()
+
+
+def _numbers(path: Path) -> range:
+    """Return the numbers of a file's parts, of which there is at least one."""
+    return range(1, max(-(-path.stat().st_size // PART_BYTES), 1) + 1)
+
+
+def _part(path: Path, number: int) -> bytes:
+    with path.open("rb") as file:
+        file.seek((number - 1) * PART_BYTES)
+        return file.read(PART_BYTES)
+
+
+def _send_part(
+    s3: "S3Client", path: Path, number: int, *, bucket: str, key: str, upload_id: str
+) -> "CompletedPartTypeDef":
+    body = _part(path, number)
+    sha256 = _base64_sha256(body)
+    answer = s3.upload_part(
+        Bucket=bucket,
+        Key=key,
+        UploadId=upload_id,
+        PartNumber=number,
+        Body=body,
+        ChecksumSHA256=sha256,
+    )
+    return {"PartNumber": number, "ETag": answer["ETag"], "ChecksumSHA256": sha256}
 
 
 def _abort_uploads_of(s3: "S3Client", *, bucket: str, key: str) -> None:
-    """Remove unfinished uploads of one key: the name says what they hold, so none is missed."""
+    """Remove unfinished uploads of one key; `Prefix` finds those of longer keys too."""
     pages = s3.get_paginator("list_multipart_uploads").paginate(Bucket=bucket, Prefix=key)
     for page in pages:
-        for upload in page.get("Uploads", ()):
-            if upload["Key"] == key:
-                s3.abort_multipart_upload(Bucket=bucket, Key=key, UploadId=upload["UploadId"])
+        for unfinished in page.get("Uploads", ()):
+            if unfinished["Key"] == key:
+                s3.abort_multipart_upload(Bucket=bucket, Key=key, UploadId=unfinished["UploadId"])
 
 
 def _base64_sha256(content: bytes) -> str:

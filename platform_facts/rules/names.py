@@ -31,6 +31,18 @@ def variant_name(name: str) -> str | None:
     return f"{name!r} is not a variant name: write letters, digits, and hyphens between them"
 
 
+@rule("components", f"{API}CreateInferenceComponent.html, InferenceComponentName")
+def component_name(name: str) -> str | None:
+    """A component's full name, of endpoint and model, has up to 63 letters, digits and hyphens."""
+    if len(name) <= MAX_NAME and re.fullmatch(NAME, name):
+        return None
+    return (
+        f"{name!r}, of {len(name)} characters, is not the name of an inference component: "
+        f"SageMaker takes {MAX_NAME} letters, digits and hyphens: shorten the stage's, the "
+        "endpoint's or the model's"
+    )
+
+
 @rule("environment", f"{API}ContainerDefinition.html, Environment; environ(7)")
 def variable_text(text: str) -> str | None:
     """The name and the value of a variable have at most 1024 bytes each, and no NUL."""

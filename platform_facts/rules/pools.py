@@ -35,7 +35,7 @@ def one_way_to_name_types(instance_type: object, instance_types: object) -> str 
 @rule("instance_types", f"{POOLS}: single-model endpoints; multi-model endpoints are not named")
 def types_of_one_model(hosting: str) -> str | None:
     """Several instance types are for single-model hosting."""
-    if hosting == "single-model":
+    if hosting != "multi-model":
         return None
     return (
         "AWS documents several types for single-model endpoints alone: write instance_type, or "

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple, Self
 
 from platform_facts.rules.ranges import API
 from platform_facts.rules.rule import Violation, rule
@@ -74,6 +75,31 @@ class UpdateTimes:
         amazon-sagemaker-examples, Update-SageMaker-Inference-endpoint-using-rolling-deployment).
         """
         return max(1, instances * self.percent // 100)
+
+
+class CopiesUpdate(NamedTuple):
+    """An update of an inference component: percent of its copies at a time, and times in seconds.
+
+    `longest` is what it may take: each batch starts containers, and instances are added once.
+    """
+
+    percent: int
+    wait: int
+    longest: int
+
+    @classmethod
+    def of(cls, times: UpdateTimes, copies: int | None = None) -> Self:
+        """Return the update of up to `copies`, or of any number.
+
+        All at once are as many as SageMaker takes at a time, without a wait.
+        """
+        percent = times.percent if times.strategy == "rolling" else MOST_PERCENT
+        wait = times.wait
+        batches = UpdateTimes(
+            strategy="rolling", start=2 * CONTAINER_SECONDS, percent=percent, wait=wait
+        )
+        longest = PROVISIONING_SECONDS + batches.longest(copies)
+        return cls(percent, wait, min(LONGEST_SECONDS, longest))
 
 
 def update(times: UpdateTimes) -> list[Violation]:

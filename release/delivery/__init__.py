@@ -1,1 +1,1 @@
-"""The way of a commit to a stage, and back."""
+"""Deliver a commit to a stage, verify it, and roll back."""

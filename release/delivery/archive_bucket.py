@@ -1,4 +1,4 @@
-"""A stage's bucket of archives, and the stack that has it."""
+"""The S3 bucket with a stage's archives, and its stack."""
 
 import json
 from dataclasses import dataclass
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 OUTPUT = f"ExportsOutputRef{NAMED['model_bucket'].resource}"
-"""How the output begins that has the bucket's name (aws-cdk-lib, core/lib/private/refs.ts)."""
+"""The beginning of the output with the bucket's name (aws-cdk-lib, core/lib/private/refs.ts)."""
 ABSENT = ("404", "NoSuchKey", "NotFound")
 
 
 @dataclass(frozen=True)
 class ArchiveBucket:
-    """The bucket `name`, reached by a client of its region."""
+    """The bucket `name`; `s3` is a client in its region."""
 
     s3: "S3Client"
     name: str
 
     def is_complete(self, archive: str) -> bool:
-        """Whether an archive is there: its manifest, and the bytes that it records.
+        """Return whether an archive and its manifest exist.
 
-        Raises `NotDelivered` where it has other bytes. Where the manifest has no SHA-256, none is
-        compared, as in the stack's guard.
+        Raise `NotDelivered` if the archive's SHA-256 is not the manifest's. As in the stack's
+        guard, a manifest without a SHA-256 is accepted.
         """
         manifest = self.manifest(archive)
         checksum = self.checksum(archive) if manifest else None
@@ -42,9 +42,9 @@ class ArchiveBucket:
         return True
 
     def checksum(self, key: str) -> str | None:
-        """Return the SHA-256 that S3 keeps of an object, None where there is no object.
+        """Return the SHA-256 that S3 stores for an object, None if there is no object.
 
-        It is empty of an object that was uploaded without.
+        It is empty for an object that was uploaded without one.
         """
         try:
             head = self.s3.head_object(Bucket=self.name, Key=key, ChecksumMode="ENABLED")
@@ -55,7 +55,7 @@ class ArchiveBucket:
         return head.get("ChecksumSHA256", "")
 
     def manifest(self, archive: str) -> dict[str, Any] | None:
-        """Return an archive's manifest, None where there is none: it is written last."""
+        """Return an archive's manifest, which is written last; None if there is none."""
         try:
             answer = self.s3.get_object(Bucket=self.name, Key=manifest_key(archive))
         except ClientError as error:
@@ -67,17 +67,17 @@ class ArchiveBucket:
 
 
 def manifest_key(archive: str) -> str:
-    """Return the key of the manifest that belongs to an archive's key."""
+    """Return the key of an archive's manifest."""
     return archive.removesuffix(".tar.gz") + ".json"
 
 
 def source_key(digest: str) -> str:
-    """Return the key of what the archives of a digest are built from."""
+    """Return the key of the source that archives with this digest are built from."""
     return f"sources/{digest}.zip"
 
 
 def other_bytes(bucket: str, key: str, recorded: str, actual: str) -> NotDelivered:
-    """Return the error for an archive that is not the one of its manifest."""
+    """Return the error for an archive whose SHA-256 is not its manifest's."""
     return NotDelivered(
         f"s3://{bucket}/{key} has the SHA-256 {actual or 'of no builder'}, and its manifest "
         f"records {recorded}: somebody has replaced it. Delete the archive, and deliver that stage "
@@ -91,13 +91,13 @@ def stack_name(stage: str) -> str:
 
 
 def stack_outputs(cloudformation: "CloudFormationClient", *, stage: str) -> dict[str, str]:
-    """Return the outputs of that stack, none where it was never deployed."""
+    """Return the outputs of the stack with a stage's bucket; empty if it was never deployed."""
     stack = described_stack(cloudformation, stack_name(stage))
     outputs = stack.get("Outputs", ()) if stack else ()
     return {output["OutputKey"]: output["OutputValue"] for output in outputs}
 
 
 def model_bucket(cloudformation: "CloudFormationClient", stage: str) -> str | None:
-    """Return the name of a stage's bucket, None where the stage was never deployed."""
+    """Return the name of a stage's bucket, None if the stage was never deployed."""
     outputs = stack_outputs(cloudformation, stage=stage)
     return next((value for name, value in outputs.items() if name.startswith(OUTPUT)), None)

@@ -1,22 +1,22 @@
-"""The archives of a delivery: all are there before anything changes that serves."""
+"""Copy or build every archive that a delivery needs, before an endpoint changes."""
 
 import boto3
 
 from release.delivery import cdk
 from release.delivery.archive_bucket import ArchiveBucket, stack_name, stack_outputs
 from release.delivery.building import POLL_FUNCTION, START_FUNCTION, Builder
-from release.delivery.deployment import Deployment
+from release.delivery.deployment import StageDeployment
 from release.delivery.errors import NotDelivered
 from release.delivery.moving import Properties, moves
 from release.delivery.promotion import promote
 from release.delivery.steps import say, step
 
 
-def promote_from(deployment: Deployment, stage: str, *, session: boto3.Session) -> None:
-    """Copy the archives that this stage needs from the bucket of another one.
+def promote_from(deployment: StageDeployment, stage: str, *, session: boto3.Session) -> None:
+    """Copy the archives that this stage needs from another stage's bucket.
 
-    `session` is in the other stage's region. Raises `NotDelivered` where there is no such
-    bucket, an archive is not what that stage's builder made, or this stage's holds other bytes.
+    `session` is in the other stage's region. Raise `NotDelivered` if there is no such bucket, if an
+    archive there is not one that a builder made, or if this stage's bucket holds other bytes.
     """
     deployment.wait_until_at_rest()
     other = deployment.bucket_of(stage, session)
@@ -36,13 +36,11 @@ def promote_from(deployment: Deployment, stage: str, *, session: boto3.Session) 
             say(f"  {key}: {result}")
 
 
-def build(deployment: Deployment) -> None:
-    """Build the archives that nobody has built yet, before anything changes that serves.
+def build(deployment: StageDeployment) -> None:
+    """Build the missing archives of the commit, and those that a `Move` needs.
 
-    Those are the commit's own, and what clients may be sent to while an endpoint moves; see
-    `Move`. CloudFormation, which would have the own ones built too, waits no longer than an
-    hour. Raises `NotDelivered` with the reason of the first build that fails, or where an
-    archive cannot be built again.
+    CloudFormation would build the commit's archives too, but waits for at most an hour. Raise
+    `NotDelivered` with the reason of the first build that fails, or if an archive cannot be built.
     """
     deployment.wait_until_at_rest()
     assembly, bucket = deployment.assembly, deployment.bucket
@@ -85,11 +83,11 @@ def build(deployment: Deployment) -> None:
 
 
 def _missing_for_moves(
-    deployment: Deployment, builds: dict[str, Properties], bucket: ArchiveBucket
+    deployment: StageDeployment, builds: dict[str, Properties], bucket: ArchiveBucket
 ) -> dict[str, Properties]:
-    """Return the builds of archives that are missing for moves.
+    """Return the builds of archives that moves need and the bucket lacks.
 
-    Raises `NotDelivered` with all that cannot be built.
+    Raise `NotDelivered` with each archive that cannot be built.
     """
     missing = {
         key: build for move in moves(deployment) for key, build in move.missing(builds, bucket)
@@ -100,8 +98,8 @@ def _missing_for_moves(
     return {key: build for key, build in missing.items() if not isinstance(build, NotDelivered)}
 
 
-def _builds(deployment: Deployment, bucket: ArchiveBucket) -> dict[str, Properties]:
-    """Return the properties of the commit's own builds, by the archives' keys."""
+def _builds(deployment: StageDeployment, bucket: ArchiveBucket) -> dict[str, Properties]:
+    """Return the build properties of the commit's archives, by their keys."""
     session, assembly = deployment.session, deployment.assembly
     return assembly.builds(
         {
@@ -112,8 +110,8 @@ def _builds(deployment: Deployment, bucket: ArchiveBucket) -> dict[str, Properti
     )
 
 
-def _own_bucket(deployment: Deployment) -> ArchiveBucket:
-    """Return this stage's bucket, which is deployed."""
+def _own_bucket(deployment: StageDeployment) -> ArchiveBucket:
+    """Return this stage's bucket, whose stack is deployed."""
     bucket = deployment.bucket
     if bucket is None:
         stack = stack_name(deployment.assembly.stage)

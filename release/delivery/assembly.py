@@ -1,4 +1,4 @@
-"""The cloud assembly of a stage, and one of a stack with another template."""
+"""The cloud assembly of a stage, and a copy in which one stack has another template."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ from release.tree import SUFFIX, Template, Tree, templates
 
 MANIFEST = "manifest.json"
 TOKEN = "ServiceToken"
-"""The property of a custom resource that is CloudFormation's own."""
+"""A custom resource's property that CloudFormation reads itself."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Assembly:
         return archives(self.templates)
 
     def builds(self, known: Mapping[str, str]) -> dict[str, dict[str, str]]:
-        """Return the properties of the archives' builds, by the archives' keys.
+        """Return the build properties of the archives, by their keys.
 
         `known` has the values of exports and of CloudFormation's pseudo parameters by their names.
         """
@@ -57,7 +57,7 @@ class Assembly:
 
     @property
     def bucket_import(self) -> str:
-        """The export by which the stack of models names its bucket."""
+        """The name of the export with the bucket of the stack of models."""
         archive = next(iter(self.archives.values()))
         return str(archive.properties["Bucket"]["Fn::ImportValue"])
 
@@ -72,10 +72,10 @@ class Assembly:
 
     @contextmanager
     def with_template(self, stack: str, template: Template) -> Iterator[Path]:
-        """Give the folder of the same assembly, in which one stack has another template.
+        """Provide the folder of a copy of the assembly in which one stack has another template.
 
-        The template is an asset like others, whose key has the hash of its content: under the key
-        of the stack's own, the CLI would take the one for the other.
+        The CLI uploads templates under the hash of their content: under the old hash, it would
+        take the new template for the old one.
         """
         manifest = (self.folder / MANIFEST).read_text()
         properties = json.loads(manifest)["artifacts"][stack]["properties"]
@@ -99,7 +99,7 @@ class Assembly:
 
 @contextmanager
 def synthesised(tree: Tree, stage: str) -> Iterator[Assembly]:
-    """Give the assembly of a stage for the length of the `with` block. Raises `NotSynthesised`."""
+    """Provide the assembly of a stage during the `with` block. Raise `NotSynthesised`."""
     with TemporaryDirectory(prefix="delivery-") as folder:
         with step(f"synth {stage}"):
             tree.synthesise(stage, to=Path(folder))

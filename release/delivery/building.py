@@ -1,4 +1,4 @@
-"""Build archives side by side, with the functions that CloudFormation would call."""
+"""Build archives in parallel, with the functions that CloudFormation would call."""
 
 import json
 import time
@@ -19,7 +19,7 @@ START_FUNCTION, POLL_FUNCTION = "StartFunction", "PollFunction"
 
 @dataclass(frozen=True)
 class _Build:
-    """A build in progress, or one that waits for a place. `event` is what each poll is given."""
+    """A build in progress or in the queue; `event` is the payload of each poll."""
 
     event: dict[str, Any]
     begun: float
@@ -35,9 +35,9 @@ class _Build:
 
 @dataclass(frozen=True)
 class Builder:
-    """The functions `start` and `poll`, through a client of their region.
+    """The Lambda functions `start` and `poll`; `functions` is a client in their region.
 
-    A build waits `wait_minutes` for its engines.
+    A build waits at most `wait_minutes` for its engines.
     """
 
     functions: Any
@@ -46,10 +46,10 @@ class Builder:
     wait_minutes: int
 
     def build(self, archives: Sequence[Properties]) -> None:
-        """Build `archives`, and say how it goes.
+        """Build `archives` and print progress.
 
-        Raises `NotDelivered` at the first that fails, `Unfinished` where the credentials have
-        expired. Both name the builds that go on: the next delivery finds their archives.
+        Raise `NotDelivered` when a build fails, `Unfinished` when credentials have expired. Both
+        name the builds that are still running: the next delivery uses their archives.
         """
         running: dict[str, _Build] = {}
         try:
@@ -62,7 +62,7 @@ class Builder:
             others = [build.name for build in running.values() if "BuildId" in build.event]
             lines = [
                 str(error),
-                *([f"goes on in CodeBuild: {', '.join(others)}"] if others else []),
+                *([f"still running in CodeBuild: {', '.join(others)}"] if others else []),
             ]
             raise type(error)("\n  ".join(lines)) from None
 
@@ -75,7 +75,7 @@ class Builder:
         return _Build({**event, **self._invoke(self.start, event)}, time.monotonic())
 
     def _polled(self, running: dict[str, _Build]) -> str | None:
-        """Poll every build, and remove those that have ended; return the names of the others."""
+        """Poll every build and remove completed ones; return the names of the others."""
         for key, build in list(running.items()):
             try:
                 answer = self._invoke(self.poll, build.event)
@@ -89,7 +89,7 @@ class Builder:
         return ", ".join(build.name for build in running.values()) or None
 
     def _invoke(self, function: str, event: dict[str, Any]) -> dict[str, Any]:
-        """Return a function's answer. Raises `NotDelivered` and `Unfinished` as `build` does."""
+        """Return a function's response. Raise `NotDelivered` and `Unfinished` as `build` does."""
         try:
             answer = self.functions.invoke(FunctionName=function, Payload=json.dumps(event))
         except (BotoCoreError, ClientError) as error:

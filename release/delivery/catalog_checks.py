@@ -1,9 +1,9 @@
-"""The catalog before and after a deploy: entries that were deleted, or changed by hand."""
+"""Catalog entries that were deleted or changed by hand, before and after a deploy."""
 
 from collections.abc import Iterable
 
 from release.delivery.catalog_differences import Difference, differences, restore
-from release.delivery.deployment import Deployment
+from release.delivery.deployment import StageDeployment
 from release.delivery.errors import ChangedByHand
 from release.delivery.stack_status import not_complete
 from release.delivery.steps import say
@@ -11,12 +11,12 @@ from release.stage_resources import catalog_entries
 from release.tree import Template
 
 
-def check_before(deployment: Deployment) -> None:
-    """Write deleted entries again, as the live templates declare them.
+def check_before(deployment: StageDeployment) -> None:
+    """Restore deleted entries to the values of the live templates.
 
-    CloudFormation compares templates: an entry that was changed by hand stays where the commit
-    declares the same value as the live template. Raises `ChangedByHand` with all of those. Of a
-    stack that is not as its template says, nobody knows which entries CloudFormation has written.
+    CloudFormation compares templates: it does not restore an entry that was changed by hand if the
+    commit declares the same value as the live template. Raise `ChangedByHand` with those. Stacks in
+    a failed state are skipped: it is unknown which entries CloudFormation has written there.
     """
     endpoints = deployment.assembly.endpoints
     cloudformation = deployment.session.client("cloudformation")
@@ -34,20 +34,20 @@ def check_before(deployment: Deployment) -> None:
         for difference in differences(ssm, deployment.assembly.stage, live)
         if not difference.is_published_copy
     ]
-    stay = []
+    unrestored = []
     for difference in _restored(deployment, changed):
         name = difference.parameter
         if deployed.get(name) == new.get(name):
-            stay.append(difference)
+            unrestored.append(difference)
         elif difference.declared:
             say(f"! {difference.text}: this delivery changes it to what the commit declares")
-    _refuse(stay, "nothing was deployed, and a deploy would not change it")
+    _refuse(unrestored, "nothing was deployed, and a deploy would not change it")
 
 
-def check_after(deployment: Deployment) -> None:
-    """Write deleted entries again, and raise `ChangedByHand` with those that somebody changed.
+def check_after(deployment: StageDeployment) -> None:
+    """Restore deleted entries; raise `ChangedByHand` with entries that were changed by hand.
 
-    The commit's archives are built by now: no entry has to name a published copy.
+    The commit's archives exist by now: an entry that names a published copy is restored, too.
     """
     assembly = deployment.assembly
     new = {endpoint.short_name: deployment.new(endpoint) for endpoint in assembly.endpoints}
@@ -61,8 +61,8 @@ def _declared(templates: Iterable[Template]) -> dict[str, str]:
     }
 
 
-def _restored(deployment: Deployment, changed: list[Difference]) -> list[Difference]:
-    """Write the entries that a delivery may write; return the other differences."""
+def _restored(deployment: StageDeployment, changed: list[Difference]) -> list[Difference]:
+    """Restore the entries that a delivery may restore; return the other differences."""
     repairable = [each for each in changed if each.repairable or each.is_published_copy]
     restore(deployment.session.client("ssm"), repairable)
     for difference in repairable:
@@ -71,7 +71,7 @@ def _restored(deployment: Deployment, changed: list[Difference]) -> list[Differe
 
 
 def _refuse(changed: list[Difference], summary: str) -> None:
-    """Say which models the commit does not have; raise `ChangedByHand` with the rest."""
+    """Print models that the commit does not have; raise `ChangedByHand` with other differences."""
     lines = []
     for difference in changed:
         if difference.declared is None:

@@ -1,4 +1,4 @@
-"""How a stage's catalog differs from what its templates declare."""
+"""Differences between a stage's catalog and its templates."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,11 +19,11 @@ Entry = dict[str, Any]
 
 @dataclass(frozen=True)
 class Difference:
-    """A model whose catalog entry is not the declared one.
+    """A model whose catalog entry differs from the template's.
 
-    `declared` is None where the templates do not have the model; `current` is None for a missing
-    entry, and empty for a broken one. `time` and `user` are of the entry's last change.
-    `command` ends the difference.
+    `declared` is the template's entry, None if no template has the model. `current` is the
+    catalog's entry, None if it is missing, empty if clients cannot read it. `time` and `user` are
+    those of its last change. `command` removes the difference.
     """
 
     parameter: str
@@ -40,9 +40,9 @@ class Difference:
 
     @property
     def repairable(self) -> bool:
-        """Whether a delivery may write the declared entry: nobody can mean it to be otherwise.
+        """Whether a delivery may restore the entry: no person can intend the current one.
 
-        A single-model endpoint has one archive, whatever its entry says.
+        A single-model endpoint serves one archive, regardless of its entry.
         """
         return self.declared is not None and (
             not self.current or self.declared["target_model"] is None
@@ -52,7 +52,7 @@ class Difference:
     def is_published_copy(self) -> bool:
         """Whether the entry names another archive of the declared version, such as a published one.
 
-        A delivery replaces it by the builder's, once that is there.
+        A delivery replaces it with the builder's archive once that exists.
         """
         return bool(
             self.declared and self.current and self.declared["version"] == self.current["version"]
@@ -60,7 +60,7 @@ class Difference:
 
     @property
     def text(self) -> str:
-        """Return the difference, since when and by whom."""
+        """Return the difference, with the time and user of the last change."""
         if self.current is None:
             return f"{self.model}: the catalog has no entry"
         changed = f"since {self.time:%F %T %Z}, by {self.user}"
@@ -78,7 +78,7 @@ class Difference:
 def differences(
     ssm: "SSMClient", stage: str, templates: Mapping[str, Template]
 ) -> list[Difference]:
-    """Return how the catalog differs from `templates`, which are by their endpoint's short name."""
+    """Return the differences of the catalog from `templates`, by short name of the endpoint."""
     return [
         difference
         for endpoint, template in templates.items()
@@ -87,9 +87,9 @@ def differences(
 
 
 def restore(ssm: "SSMClient", repairable: Iterable[Difference]) -> None:
-    """Write entries again as they are declared: CloudFormation does not see that they changed.
+    """Restore entries to their declared values: CloudFormation does not detect their change.
 
-    A missing entry that somebody writes at the same time stays.
+    A missing entry that somebody else creates at the same time is not overwritten.
     """
     for difference in repairable:
         assert difference.declared
@@ -103,7 +103,7 @@ def restore(ssm: "SSMClient", repairable: Iterable[Difference]) -> None:
 
 
 def current_entries(ssm: "SSMClient", stage: str, endpoint: str) -> dict[str, Entry]:
-    """Return an endpoint's entries by their parameters, empty ones for values that are none."""
+    """Return an endpoint's entries by parameter name; an unreadable entry is empty."""
     path = f"{parameters.ROOT}{stage}/{endpoint}"
     pages = ssm.get_paginator("get_parameters_by_path").paginate(Path=path)
     return {
@@ -114,7 +114,7 @@ def current_entries(ssm: "SSMClient", stage: str, endpoint: str) -> dict[str, En
 
 
 def parse_entry(value: str) -> Entry:
-    """Return the entry of a parameter's value, an empty one for a value that clients cannot use."""
+    """Return the entry in a parameter's value; empty if clients cannot use it."""
     try:
         entry = json.loads(value)
         texts = [entry[name] for name in ("model", "version", "endpoint")]
@@ -139,7 +139,7 @@ def _of_endpoint(
 
 
 def _changed(ssm: "SSMClient", name: str, declared: Entry | None, current: Entry) -> Difference:
-    """Return the difference, with its time and user (GetParameterHistory)."""
+    """Return a difference with the time and user of the last change (GetParameterHistory)."""
     pages = ssm.get_paginator("get_parameter_history").paginate(Name=name)
     versions = [version for page in pages for version in page["Parameters"]]
     last = max(versions, key=lambda version: version["Version"])
@@ -160,5 +160,5 @@ def _changed(ssm: "SSMClient", name: str, declared: Entry | None, current: Entry
 
 def _same(one: Entry, other: Entry) -> bool:
     """Whether two entries send clients to the same archive: a published one is another."""
-    compared = ("version", "endpoint", "target_model", "signature")
+    compared = ("version", "endpoint", "target_model", "inference_component", "signature")
     return all(one.get(name) == other.get(name) for name in compared)

@@ -1,4 +1,4 @@
-"""The commands of the cdk CLI that a delivery runs."""
+"""The cdk CLI commands that a delivery runs."""
 
 from pathlib import Path
 
@@ -6,17 +6,17 @@ import cdk_cli
 
 
 def deploy(assembly: Path, *stacks: str, exclusively: bool = False) -> cdk_cli.Result:
-    """Deploy stacks of an assembly, those that do not need each other side by side.
+    """Deploy stacks of an assembly, independent ones in parallel.
 
     With `exclusively`, stacks that they depend on are not deployed. When one fails, the CLI waits
-    for those that it has begun.
+    for those that it has started.
     """
     options = ["--concurrency", str(len(stacks)), "--require-approval", "never"]
     return _run("deploy", assembly, stacks, *options, *(["--exclusively"] * exclusively))
 
 
 def publish_assets(assembly: Path, *stacks: str) -> cdk_cli.Result:
-    """Upload the files that these stacks need, as `deploy` does."""
+    """Upload the assets of stacks, as `deploy` does."""
     opted_in = "--unstable=publish-assets"
     return _run("publish-assets", assembly, stacks, "--exclusively", opted_in)
 

@@ -8,7 +8,7 @@ from release.delivery.archives import build, promote_from
 from release.delivery.assembly import synthesised
 from release.delivery.catalog_checks import check_before
 from release.delivery.deploying import deploy
-from release.delivery.deployment import Deployment
+from release.delivery.deployment import StageDeployment
 from release.delivery.errors import DeliveryError, NotDelivered
 from release.delivery.first_step import ask_the_account
 from release.delivery.history import History
@@ -35,15 +35,14 @@ def deliver(
     allow_older: bool = False,
     take_over: bool = False,
 ) -> list[str]:
-    """Deploy what is checked out to `stage`, with the archives that `from_stage` has tried.
+    """Deliver the checked-out commit to `stage`; return the models that were not invoked.
 
-    Return the models that were not invoked. With `ignore_preflight`, what the account refuses is
-    said and does not end the delivery; with `allow_older`, the live commit may be one that is not
-    contained in what is checked out; with `take_over`, another delivery may be in progress.
-    Raises `NotDelivered`, `DeliveredWrong` and `ChangedByHand`.
+    With `from_stage`, copy archives from that stage. With `ignore_preflight`, findings of the
+    preflight do not end the delivery; with `allow_older`, the commit need not contain the live one;
+    with `take_over`, another delivery may be in progress. Raise `DeliveryError`.
     """
     for name in filter(None, (stage, from_stage)):
-        clone.stage(name)  # a stage's mistakes are said before what is not committed
+        clone.stage(name)  # an invalid stage is reported before uncommitted changes
     commit = clone.committed()
     if commit is None:
         raise NotDelivered(DIRTY)
@@ -57,8 +56,8 @@ def deliver(
     with synthesised(clone, stage) as assembly:
         session = _session(clone, stage)
         ask_the_account(clone, assembly, session, anyway=ignore_preflight)
-        deployment = Deployment(assembly, session)
-        deployment.wait_until_at_rest()  # raises before anything is recorded or copied
+        deployment = StageDeployment(assembly, session)
+        deployment.wait_until_at_rest()  # before anything is recorded or copied
         for line in deployment.time_budget.lines():
             say(line)
         if from_stage is not None:
@@ -66,19 +65,19 @@ def deliver(
         check_before(deployment)
         with recorded(deployment, history, "deliver", commit, take_over=take_over) as live:
             if not allow_older:
-                refuse_older(clone, stage, live)  # again: another one may have ended since
+                refuse_older(clone, stage, live)  # again: another delivery may have ended since
             return _put_in_place(deployment, history, clone)
 
 
 def roll_back(
     clone: Clone, stage: str, *, to: str | None, take_over: bool = False
 ) -> tuple[str, list[str]]:
-    """Deploy an earlier commit of `stage` again; return it, and the models that were not invoked.
+    """Deploy an earlier commit of `stage`; return it, and the models that were not invoked.
 
-    By default that is the last one whose delivery succeeded, other than the one that serves now.
-    Its app runs in a worktree, with the packages that are installed now. Its archives are in the
-    bucket; where an endpoint moves back, those of models that were delivered in between are built
-    first, and a model published by hand is refused. Raises `NotDelivered` and `DeliveredWrong`.
+    By default it is the last successful delivery of another commit than the live one. Its app runs
+    in a worktree, with the packages that are installed now. Its archives are in the bucket; if an
+    endpoint moves back, archives of models that were delivered in between are built first, and a
+    model that was published by hand is refused. Raise `DeliveryError`.
     """
     history = _history(clone, stage)
     target = history.target(to)
@@ -88,7 +87,7 @@ def roll_back(
         clone.checked_out(target.commit) as tree,
         synthesised(tree, stage) as assembly,
     ):
-        deployment = Deployment(assembly, _session(tree, stage))
+        deployment = StageDeployment(assembly, _session(tree, stage))
         deployment.wait_until_at_rest()
         check_before(deployment)
         action = "rollback-stage"
@@ -98,8 +97,8 @@ def roll_back(
             return target.commit, _put_in_place(deployment, history, tree)
 
 
-def _put_in_place(deployment: Deployment, history: History, tree: Tree) -> list[str]:
-    """Return the models that were not invoked."""
+def _put_in_place(deployment: StageDeployment, history: History, tree: Tree) -> list[str]:
+    """Build, deploy and verify; return the models that were not invoked."""
     build(deployment)
     history.refuse_superseded()
     try:

@@ -1,8 +1,8 @@
-"""Every stack of a stage is deployed, a scaled variant that changes in two steps."""
+"""Deploy every stack of a stage; a stack whose scaled variant changes is deployed twice."""
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from release.delivery.deployment import Deployment
+from release.delivery.deployment import StageDeployment
 from release.delivery.errors import (
     DeliveredWrong,
     NotDelivered,
@@ -18,16 +18,16 @@ from release.tree import Template
 FAILURES = (Unfinished, DeliveredWrong, BotoCoreError, ClientError)
 
 
-def deploy(deployment: Deployment) -> None:
-    """Deploy every stack, after operations that are in progress.
+def deploy(deployment: StageDeployment) -> None:
+    """Deploy every stack, after operations in progress have ended.
 
-    A scaled variant that gets other instances may not be registered for scaling then: its stack
-    is deployed twice, first as it is without that scaling. CloudFormation deletes last, so that
-    the new template without it would not do.
+    SageMaker changes the instance type only of a variant that is not registered for scaling: such a
+    stack is deployed twice, first with its live template without that scaling. The new template
+    without the scaling would not do, because CloudFormation deletes resources last.
 
-    Raises `NotDelivered` with CloudFormation's reasons, once what was scaled is scaled again,
-    and `DeliveredWrong` where it is not; `RollbackFailed` where CloudFormation could not roll back
-    a stack; `Unfinished` where CloudFormation goes on, or AWS does not answer any more.
+    Raise `NotDelivered` with the reasons once the old scaling is restored, `DeliveredWrong` if it
+    is not; `RollbackFailed` if CloudFormation could not roll a stack back; `Unfinished` if
+    CloudFormation is still working or AWS does not answer.
     """
     deployment.wait_until_at_rest()
     stacks = tuple(deployment.assembly.templates)
@@ -53,10 +53,10 @@ def deploy(deployment: Deployment) -> None:
         raise _may_be_unscaled(begun, failure) from None
 
 
-def _scale_again(deployment: Deployment, between: Unscaled) -> str:
-    """Bring scaling back where a stack was rolled back to the template without it.
+def _scale_again(deployment: StageDeployment, between: Unscaled) -> str:
+    """Restore the scaling of a stack that was rolled back to the template without it.
 
-    Elsewhere it has its new template, or the first deploy was rolled back, too.
+    Otherwise the stack has its new template, or its first deploy was rolled back.
     """
     stack = between.endpoint.stack
     with unfinished(may_be_updating([stack])):
@@ -67,7 +67,7 @@ def _scale_again(deployment: Deployment, between: Unscaled) -> str:
 
 
 def _may_be_unscaled(begun: list[Unscaled], *reasons: str | Exception) -> Exception:
-    """Return the last of the reasons as an error that names what may not be scaled."""
+    """Return an error of the last reason's type that names the variants without scaling."""
     left = (
         f"{between} may run without scaling, with the instances that it has, until the stage is "
         "delivered again"
@@ -78,7 +78,7 @@ def _may_be_unscaled(begun: list[Unscaled], *reasons: str | Exception) -> Except
     return kind("\n  ".join([*map(str, reasons), *left]))
 
 
-def _deploy_template(deployment: Deployment, between: Unscaled, template: Template) -> None:
+def _deploy_template(deployment: StageDeployment, between: Unscaled, template: Template) -> None:
     stack = between.endpoint.stack
     with deployment.assembly.with_template(stack, template) as folder:
         deployment.deploy(stack, assembly=folder)

@@ -1,4 +1,4 @@
-"""An assembly on its way to its stage: what is live of it, and the deploy of its stacks."""
+"""The deployment of an assembly: live templates, running operations, and `cdk deploy`."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,11 +18,10 @@ from release.delivery.errors import (
     may_be_updating,
     unfinished,
 )
-from release.delivery.stack_failures import newest_events, reasons_since
 from release.delivery.stack_status import in_progress, rollback_failed, wait_for_stacks
 from release.delivery.steps import step
 from release.delivery.stuck_rollback import stuck_rollback
-from release.delivery.time_budget import TimeBudget
+from release.delivery.time_budget import DeliveryTimeBudget
 from release.preflight.running_endpoints import described_endpoint
 from release.stack_template import stack_template
 from release.stage_resources import StackEndpoint
@@ -30,44 +29,44 @@ from release.tree import Template
 
 
 @dataclass(frozen=True)
-class Deployment:
-    """An assembly on its way to its stage; `session` is in the stage's region."""
+class StageDeployment:
+    """The deployment of an assembly to its stage; `session` is in the stage's region."""
 
     assembly: Assembly
     session: boto3.Session
 
     @property
-    def time_budget(self) -> TimeBudget:
-        """What each part may take."""
-        return TimeBudget.read(self.assembly.folder)
+    def time_budget(self) -> DeliveryTimeBudget:
+        """The minutes that each part may take."""
+        return DeliveryTimeBudget.read(self.assembly.folder)
 
     @property
     def bucket(self) -> ArchiveBucket | None:
-        """The bucket of the stage's archives; None before its first delivery."""
+        """The bucket with the stage's archives, None before the first delivery."""
         return self.bucket_of(self.assembly.stage, self.session)
 
     def bucket_of(self, stage: str, session: boto3.Session) -> ArchiveBucket | None:
-        """Return the bucket of a stage's archives; `session` is in that stage's region."""
+        """Return the bucket with a stage's archives; `session` is in that stage's region."""
         name = model_bucket(session.client("cloudformation"), stage)
         return ArchiveBucket(session.client("s3"), name) if name else None
 
     def new(self, endpoint: StackEndpoint) -> Template:
-        """Return the template that an endpoint's stack will have."""
+        """Return the new template of an endpoint's stack."""
         return self.assembly.templates[endpoint.stack]
 
     def live(self, endpoint: StackEndpoint) -> Template | None:
-        """Return the template that an endpoint was deployed with; None if it is not there.
+        """Return the deployed template of an endpoint's stack, None if the endpoint does not exist.
 
-        A stack whose first deploy failed has a template, and no endpoint.
+        A stack whose first deploy failed has a template and no endpoint.
         """
         if described_endpoint(self.session.client("sagemaker"), endpoint.name) is None:
             return None
         return stack_template(self.session.client("cloudformation"), endpoint.stack)
 
     def wait_until_at_rest(self) -> None:
-        """Wait for operations that are in progress: what is live is read after that.
+        """Wait for operations in progress, so that live templates can be read.
 
-        Raises `NotDelivered` where CloudFormation could not roll a stack back.
+        Raise `NotDelivered` if CloudFormation could not roll a stack back.
         """
         stacks = tuple(self.assembly.templates)
         cloudformation = self.session.client("cloudformation")
@@ -79,37 +78,33 @@ class Deployment:
             wait_for_endpoints(self.session.client("sagemaker"), names)
 
     def deploy(self, *stacks: str, assembly: Path | None = None) -> None:
-        """Deploy some stacks; of the folder of another assembly, these alone.
+        """Deploy stacks; of another assembly in the folder `assembly`, only these.
 
-        Raises `NotDelivered` with CloudFormation's reasons, `RollbackFailed` where a stack could
-        not be rolled back, `Unfinished` where CloudFormation goes on.
+        Raise `NotDelivered` with the CLI's diagnosis, `RollbackFailed` if a stack could not be
+        rolled back, `Unfinished` if CloudFormation is still working.
         """
         cloudformation = self.session.client("cloudformation")
-        with unfinished(may_be_updating(stacks)):
-            newest = newest_events(cloudformation, stacks)
-            with step(f"cdk deploy: {', '.join(stacks)}"):
-                folder = assembly or self.assembly.folder
-                result = cdk.deploy(folder, *stacks, exclusively=assembly is not None)
-                if result.succeeded:
-                    return
-                try:
-                    operations = in_progress(cloudformation, stacks)
-                    stuck = rollback_failed(cloudformation, stacks)
-                    reasons = reasons_since(cloudformation, newest)
-                except ClientError as error:
-                    raise Unfinished(
-                        "the cdk CLI failed, and CloudFormation may still be updating: "
-                        f"{explained(error)}"
-                    ) from error
-                if operations:
-                    raise Unfinished(
-                        "the cdk CLI failed, and CloudFormation is still updating "
-                        f"{', '.join(operations)}"
-                    )
-                if stuck:
-                    first = reasons[:1]  # the others are of the rollback
-                    raise RollbackFailed("\n  ".join([*first, *self._stuck(stuck)]))
-                raise NotDelivered("\n  ".join(reasons or result.reasons))
+        with unfinished(may_be_updating(stacks)), step(f"cdk deploy: {', '.join(stacks)}"):
+            folder = assembly or self.assembly.folder
+            result = cdk.deploy(folder, *stacks, exclusively=assembly is not None)
+            if result.succeeded:
+                return
+            try:
+                operations = in_progress(cloudformation, stacks)
+                stuck = rollback_failed(cloudformation, stacks)
+            except ClientError as error:
+                raise Unfinished(
+                    "the cdk CLI failed, and CloudFormation may still be updating: "
+                    f"{explained(error)}"
+                ) from error
+            if operations:
+                raise Unfinished(
+                    "the cdk CLI failed, and CloudFormation is still updating "
+                    f"{', '.join(operations)}"
+                )
+            if stuck:
+                raise RollbackFailed("\n  ".join([*result.reasons, *self._stuck(stuck)]))
+            raise NotDelivered("\n  ".join(result.reasons))
 
     def _stuck(self, stacks: list[str]) -> list[str]:
         cloudformation = self.session.client("cloudformation")

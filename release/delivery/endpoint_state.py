@@ -1,4 +1,4 @@
-"""The state of an endpoint: whether it changes, and whether it serves what was deployed."""
+"""The state of an endpoint: whether it is updating, and which configuration it serves."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 AT_REST = ("InService", "Failed", "OutOfService", "UpdateRollbackFailed")
 """Statuses of an endpoint that is not changing (SageMaker API reference, DescribeEndpoint)."""
 SCALING = ("Updating", "RollingBack")
-"""Scaling sets these too; an update to another configuration has a PendingDeploymentSummary beside
-them (SageMaker API reference, DescribeEndpoint)."""
+"""Statuses of an endpoint that scales or is updated; only an update to another configuration has a
+PendingDeploymentSummary (SageMaker API reference, DescribeEndpoint)."""
 RUNBOOK = 'docs/runbook.md, "An update was rolled back in silence"'
 
 
 class EndpointFault(NamedTuple):
     """A fault of an endpoint.
 
-    No update repairs one that `must_be_created`, so that no earlier commit can be deployed to it.
+    An endpoint that `must_be_created` again cannot be updated: no deploy repairs it.
     """
 
     text: str
@@ -32,7 +32,7 @@ class EndpointFault(NamedTuple):
 
 
 def wait_for_endpoints(sagemaker: "SageMakerClient", names: Iterable[str]) -> None:
-    """Wait until none of the endpoints is changing: SageMaker refuses a second update."""
+    """Wait until no endpoint is updating or scaling: SageMaker refuses a second update."""
     for name in names:
         wait_while(name, partial(_change, sagemaker, name))
 
@@ -44,14 +44,13 @@ def endpoint_fault(
     *,
     deadline: float,
 ) -> EndpointFault | None:
-    """Wait while an endpoint is updated; return its fault, None where it has none.
+    """Wait while an endpoint is updating; return its fault, None if it has none.
 
-    Raises `Unfinished` where it is still updated at `deadline`, as `time.monotonic` counts.
+    Raise `Unfinished` if it is still updating at `deadline`, in `time.monotonic` seconds.
 
-    SageMaker can roll an update back and still answer InService, with the configuration of before:
-    tools that wait for InService take that for success
-    (https://github.com/hashicorp/terraform-provider-aws/issues/48997). So the configuration is
-    compared with the one that CloudFormation made.
+    SageMaker can roll an update back and be InService with the old configuration; tools that wait
+    for InService report success (https://github.com/hashicorp/terraform-provider-aws/issues/48997).
+    So the configuration is compared with the one that CloudFormation created.
     """
     update = partial(_change, sagemaker, endpoint.name, scaling=False)
     if status := wait_while(endpoint.name, update, deadline=deadline):
@@ -80,7 +79,7 @@ def endpoint_fault(
 
 
 def _to_be_created(endpoint: StackEndpoint, text: str) -> EndpointFault:
-    """Source: SageMaker API reference, DescribeEndpoint, `Failed`."""
+    """Return the fault of an endpoint that must be created again (DescribeEndpoint, `Failed`)."""
     return EndpointFault(
         f"{endpoint.name} {text}. No call is answered until it is created again, with its stack: "
         f"aws cloudformation delete-stack --stack-name {endpoint.stack}; aws cloudformation wait "
@@ -90,9 +89,9 @@ def _to_be_created(endpoint: StackEndpoint, text: str) -> EndpointFault:
 
 
 def _change(sagemaker: "SageMakerClient", name: str, *, scaling: bool = True) -> str | None:
-    """Return the status of an endpoint that changes, None of any other.
+    """Return the status of an endpoint that is updating or scaling, None if it is neither.
 
-    Without `scaling`, one that scales does not change.
+    Without `scaling`, only an update counts.
     """
     description = described_endpoint(sagemaker, name)
     if description is None or description["EndpointStatus"] in AT_REST:

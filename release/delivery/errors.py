@@ -1,4 +1,4 @@
-"""How a delivery can fail, with its exit code. Every message says what to do."""
+"""The errors of a delivery, with their exit codes. Every message says what to do."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -9,59 +9,53 @@ from botocore.exceptions import BotoCoreError, ClientError, UnauthorizedSSOToken
 from endpoint_client import EndpointError
 
 EXPIRED = ("ExpiredToken", "ExpiredTokenException", "RequestExpired")
-"""AWS's codes: STS API reference, common errors ("ExpiredTokenException", "RequestExpired"); S3
-API reference, error responses ("ExpiredToken"), which other services answer, too (aws/aws-cdk
-#19359)."""
+"""Error codes for expired credentials: STS API reference, common errors ("ExpiredTokenException",
+"RequestExpired"); S3 API reference, error responses ("ExpiredToken", which other services return as
+well: aws/aws-cdk#19359)."""
 UNANSWERED = (
     *("AccessDenied", "AccessDeniedException", "UnrecognizedClientException"),
     *("Throttling", "ThrottlingException", "TooManyRequestsException"),
 )
-"""AWS's codes for a caller without the permission, or with too many requests (common errors of the
-services' API references; botocore's retryable codes)."""
+"""Error codes for missing permissions and for throttling (common errors of the services' API
+references; botocore's retryable codes)."""
 
 
 class DeliveryError(Exception):
-    """A delivery that did not end well: its exit code, and how its message begins and ends."""
+    """A failed delivery: its exit code, and the beginning and end of its message."""
 
     exit_code: ClassVar[int]
     label: ClassVar[str]
     advice: ClassVar[str] = ""
-    """What to do next; `{stage}` is the stage's name."""
+    """The next step, at the end of the message; `{stage}` is the stage's name."""
 
 
 class NotDelivered(DeliveryError):
-    """Nothing was changed, or CloudFormation rolled it back: what served before still serves."""
+    """Nothing was changed, or CloudFormation rolled it back: the old version still serves."""
 
     exit_code, label = 1, "not delivered"
 
 
 class DeliveredWrong(DeliveryError):
-    """It is deployed, and an endpoint or a model is not what the commit says."""
+    """The commit is deployed, and an endpoint or a model does not work as it should."""
 
     exit_code, label = 2, "deployed, and wrong"
     advice = "\n  Roll back: make rollback STAGE={stage}"
 
 
 class EndpointGone(DeliveredWrong):
-    """An endpoint was deleted or has failed, and no deploy of any commit repairs it.
-
-    The message has the commands that do.
-    """
+    """An endpoint was deleted or has failed: no deploy repairs it, the message has the commands."""
 
     advice = ""
 
 
 class RollbackFailed(DeliveredWrong):
-    """CloudFormation could not roll a stack back, and does not update it until that is continued.
-
-    The message has the commands.
-    """
+    """CloudFormation could not roll a stack back, and refuses to update it until that is done."""
 
     advice = ""
 
 
 class Unfinished(DeliveryError):
-    """It was begun, and goes on at AWS, or AWS did not answer: the next delivery continues it."""
+    """AWS is still working, or did not answer: the next delivery continues."""
 
     exit_code, label = 3, "unfinished"
     advice = (
@@ -72,7 +66,7 @@ class Unfinished(DeliveryError):
 
 
 class ChangedByHand(DeliveryError):
-    """The catalog has another version than the commit, and a deploy does not change it.
+    """The catalog has another version than the commit; a deploy would not change that.
 
     The message has the command that does.
     """
@@ -81,7 +75,7 @@ class ChangedByHand(DeliveryError):
 
 
 def expired(error: BaseException | None) -> bool:
-    """Return whether an error, or one that it was raised from, is that credentials have expired."""
+    """Return whether an error, or its cause, is that credentials have expired."""
     if isinstance(error, ClientError):
         return error.response["Error"]["Code"] in EXPIRED
     if isinstance(error, UnauthorizedSSOTokenError):
@@ -90,14 +84,14 @@ def expired(error: BaseException | None) -> bool:
 
 
 def unanswered(error: BaseException | None) -> bool:
-    """Return whether an error, or one that it was raised from, tells nothing of the stage."""
+    """Return whether an error, or its cause, is about the caller and not about the stage."""
     if isinstance(error, ClientError) and error.response["Error"]["Code"] in UNANSWERED:
         return True
     return expired(error) or (error is not None and unanswered(error.__cause__))
 
 
 def explained(error: Exception) -> str:
-    """Return an error's text, and of credentials that have expired what that means."""
+    """Return an error's text; for expired credentials, with what to do."""
     if expired(error):
         return f"the credentials have expired: get new ones ({error})"
     return f"AWS: {error}"
@@ -105,7 +99,7 @@ def explained(error: Exception) -> str:
 
 @contextmanager
 def unfinished(progress: str) -> Iterator[None]:
-    """Raise `Unfinished` with `progress` where AWS does not answer any more, or on an interrupt."""
+    """Raise `Unfinished` with `progress` if AWS stops answering, or on an interrupt."""
     try:
         yield
     except KeyboardInterrupt:
@@ -117,5 +111,5 @@ def unfinished(progress: str) -> Iterator[None]:
 
 
 def may_be_updating(stacks: Iterable[str]) -> str:
-    """Return what AWS may be doing after a deploy of these stacks was begun."""
+    """Return the sentence that CloudFormation may still be updating stacks."""
     return f"CloudFormation may still be updating {', '.join(stacks)}"

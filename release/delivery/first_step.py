@@ -1,4 +1,4 @@
-"""The first step of a delivery: what the account would refuse is said before anything changes."""
+"""The first step of a delivery: a preflight, before anything changes."""
 
 import boto3
 
@@ -14,9 +14,9 @@ from release.tree import Tree
 def ask_the_account(
     tree: Tree, assembly: Assembly, session: boto3.Session, *, anyway: bool = False
 ) -> None:
-    """Ask what a deploy of `assembly` could fail with; with `anyway`, only say it.
+    """Run the preflight of `assembly`. Raise `NotDelivered` with its refusals.
 
-    Raises `NotDelivered` with all that is refused.
+    With `anyway`, refusals are printed and do not end the delivery.
     """
     with step("check the account (make preflight)"):
         try:

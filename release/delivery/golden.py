@@ -1,6 +1,7 @@
-"""What a model is asked after a deploy, and must answer: `models/NAME/tests/golden.json`.
+"""Example inputs of a model and its expected outputs: `models/NAME/tests/golden.json`.
 
-The file is in a folder that does not belong to the model: writing it rebuilds nothing.
+A delivery invokes the model with them. The file is no part of the model's archive: changing it
+rebuilds nothing.
 """
 
 import json
@@ -10,7 +11,14 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 from tritonclient.utils import triton_to_np_dtype
 
 import checked_yaml
@@ -18,10 +26,10 @@ from release.delivery.errors import NotDelivered
 
 FILE = Path("tests", "golden.json")
 KEPT = 16
-"""Values that are kept of an output: enough to know it by, few enough to review."""
+"""Values of an output that a file has: enough to recognise it, few enough to review."""
 DIGITS = 6
 ALLOWED = 0.02
-"""What a new file allows: FP16 on a GPU against FP32 on a CPU, with room."""
+"""Default relative difference: FP16 on a GPU against FP32 on a CPU, with a margin."""
 
 Array = npt.NDArray[Any]
 
@@ -36,7 +44,7 @@ Value = Annotated[float | int | bool | str, BeforeValidator(_scalar)]
 
 
 class Input(BaseModel):
-    """An input: `data` is repeated until `shape` is full, so that a picture needs few values."""
+    """An input: `data` is repeated to fill `shape`, so that an image needs few values."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -44,20 +52,25 @@ class Input(BaseModel):
     shape: list[int]
     data: list[Value] = Field(min_length=1)
 
+    @model_validator(mode="after")
+    def _is_tensor(self) -> Self:
+        self.array()
+        return self
+
     def array(self) -> Array:
-        """Return the input as the client takes it. Raises `NotDelivered`."""
+        """Return the input as an array. Raise `ValueError` if data, type and shape do not fit."""
         dtype = triton_to_np_dtype(self.datatype)
         if dtype is None:
-            raise NotDelivered(f"there is no datatype {self.datatype}")
+            raise ValueError(f"there is no datatype {self.datatype}")
         try:
             return np.resize(np.array(self.data, dtype), self.shape)
         except ValueError as error:
-            raise NotDelivered(
+            raise ValueError(
                 f"{self.data} cannot be {self.datatype} of shape {self.shape}: {error}"
             ) from None
 
 
-class Output(BaseModel):
+class ExpectedOutput(BaseModel):
     """An output: its shape, and its first values in row-major order."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -67,14 +80,14 @@ class Output(BaseModel):
 
     @classmethod
     def of(cls, array: Array) -> Self:
-        """Return the values of an output that `difference` compares."""
+        """Return the expected output for an array."""
         return cls(shape=list(array.shape), data=[_kept(value) for value in array.flat[:KEPT]])
 
     def difference(self, answer: Array, *, allowed: float) -> str | None:
-        """Return how an answer differs from this one by more than `allowed`, None if it does not.
+        """Return the difference of an answer if it is larger than `allowed`, else None.
 
-        A difference is relative to the largest value; text and infinities must be equal. The values
-        that differ most are shown.
+        Differences are relative to the largest expected value; texts and infinities must be equal.
+        The two values that differ most are shown.
         """
         if list(answer.shape) != self.shape:
             return f"expected shape {self.shape}, got {list(answer.shape)}"
@@ -98,17 +111,17 @@ class Output(BaseModel):
 
 
 class Golden(BaseModel):
-    """The file. `outputs` is empty until `tritonsm golden` has written it."""
+    """The content of a file. `outputs` is empty until `tritonsm golden` writes it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     inputs: dict[str, Input]
-    outputs: dict[str, Output] = {}
+    outputs: dict[str, ExpectedOutput] = {}
     max_relative_difference: float = Field(default=ALLOWED, ge=0)
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read a file. Raises `NotDelivered` with everything that is wrong in it."""
+        """Return the content of a file. Raise `NotDelivered` with all errors in it."""
         shown = _shown(path)
         try:
             content = path.read_bytes()
@@ -125,7 +138,7 @@ class Golden(BaseModel):
 
     @classmethod
     def _located(cls, path: Path, content: bytes, error: ValidationError) -> str:
-        """Return what is wrong in a file with its lines, as far as YAML, too, can read it."""
+        """Return the errors of a file, with lines if it can be read as YAML."""
         try:
             checked_yaml.parse(path, content, cls)
         except checked_yaml.InvalidFile as located:
@@ -133,16 +146,16 @@ class Golden(BaseModel):
         return f"{path}: {error}"
 
     def arrays(self) -> dict[str, Array]:
-        """Return the inputs as the client takes them."""
+        """Return the inputs as arrays, by name."""
         return {name: tensor.array() for name, tensor in self.inputs.items()}
 
     def with_outputs(self, answer: dict[str, Array]) -> Self:
-        """Return the file with the outputs of an answer."""
-        outputs = {name: Output.of(array) for name, array in answer.items()}
+        """Return the content with the outputs of an answer."""
+        outputs = {name: ExpectedOutput.of(array) for name, array in answer.items()}
         return self.model_copy(update={"outputs": outputs})
 
     def written(self) -> str:
-        """Return JSON with a line a tensor."""
+        """Return JSON with one line for each tensor."""
         content = self.model_dump()
         for kind in ("inputs", "outputs"):
             lines = [
@@ -154,7 +167,7 @@ class Golden(BaseModel):
         return "{\n" + ",\n".join(fields) + "\n}\n"
 
     def differences(self, answer: dict[str, Array]) -> list[str]:
-        """Return what is wrong with an answer, one sentence an output."""
+        """Return the differences of an answer, one sentence for each output."""
         sentences = []
         for name, output in self.outputs.items():
             if name not in answer:
@@ -165,19 +178,15 @@ class Golden(BaseModel):
 
 
 def read_all(models: Path) -> None:
-    """Read every file below `models`. Raises `NotDelivered` for one that cannot be asked with."""
+    """Read every file below `models`. Raise `NotDelivered` for an invalid one."""
     for path in sorted(models.glob(f"*/{FILE}")):
-        for name, tensor in Golden.read(path).inputs.items():
-            try:
-                tensor.array()
-            except NotDelivered as error:
-                raise NotDelivered(f"{_shown(path)}: {name}: {error}") from None
+        Golden.read(path)
 
 
 def path_of(models: Path, model: str) -> Path | None:
-    """Return the file for a model of the catalog, None where nobody wrote one.
+    """Return the file of a catalog's model, None if there is none.
 
-    The alternatives of a recipe (`resnet50-onnx`), and copies, are compared with their folder's.
+    An alternative of a recipe (`resnet50-onnx`), or a copy, has the file of its folder.
     """
     while model:
         if (models / model / FILE).is_file():
@@ -187,12 +196,12 @@ def path_of(models: Path, model: str) -> Path | None:
 
 
 def _shown(path: Path) -> str:
-    """Return a file's path in its repository, whose clone may be elsewhere: models/x/tests/..."""
+    """Return a file's path relative to the repository: models/x/tests/..."""
     return "/".join(path.parts[-4:])
 
 
 def _kept(value: Any) -> Value:
-    """Return one value as JSON has it, floats with as many digits as FP32 means."""
+    """Return a value for JSON, floats with the significant digits of FP32."""
     if isinstance(value, bytes):
         return value.decode(errors="backslashreplace")
     plain: Value = value.item() if isinstance(value, np.generic) else value

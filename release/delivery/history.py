@@ -1,4 +1,4 @@
-"""Which commits were delivered to a stage: the SSM parameter `/triton/<stage>/delivered`."""
+"""The commits that were delivered to a stage: the SSM parameter `/triton/<stage>/delivered`."""
 
 import json
 from collections.abc import Sequence
@@ -23,14 +23,14 @@ KEPT = 10
 WORTH_KEEPING = (Outcome.DELIVERED, Outcome.ROLLED_BACK)
 MAY_SERVE = (Outcome.STARTED, Outcome.DELIVERED, Outcome.WRONG, Outcome.UNFINISHED)
 TAKE_OVER = "TAKE_OVER=1"
-"""What lets a delivery begin while another one is in progress."""
+"""The option that lets a delivery begin while another one is in progress."""
 
 
 class History:
     """The last deliveries of a stage, the newest last.
 
-    Of those that failed only the newest is kept: however many fail, the last that succeeded stays,
-    and so does the last that may serve.
+    Only the newest failed delivery is kept, so that failures do not push out the last successful
+    delivery, or the live one.
     """
 
     def __init__(self, ssm: "SSMClient", stage: str) -> None:
@@ -40,31 +40,32 @@ class History:
         self.begun: Delivery | None = None
 
     def deliveries(self) -> Sequence[Delivery]:
-        """Return them, the newest last."""
+        """Return the deliveries, the newest last."""
         return self._read().entries
 
     def live(self) -> Delivery | None:
-        """Return the newest delivery that may have changed the stage, None where there is none.
+        """Return the newest delivery whose commit may serve, None if there is none.
 
-        One that failed was rolled back.
+        A failed delivery was rolled back.
         """
         return _live(self.deliveries())
 
     def refuse_in_progress(self, commit: str, *, take_over: bool = False) -> None:
-        """Raise `NotDelivered` while another commit is delivered, unless that is taken over.
+        """Raise `NotDelivered` if a delivery of another commit is in progress.
 
-        The same commit once more continues a delivery that was killed.
+        Not with `take_over`. A second delivery of the same commit continues the first.
         """
         self._refuse_in_progress(self._read(), commit, take_over)
 
     def begin(
         self, commit: str, *, back_to: Delivery | None = None, take_over: bool = False
     ) -> Delivery | None:
-        """Record that a commit is about to be deployed; return what was live.
+        """Record the start of a delivery; return the live one.
 
-        With `back_to`, the deliveries after it are marked as rolled back, so that the next rollback
-        goes further back. Raises `NotDelivered` as `refuse_in_progress` does, also where another
-        delivery begins at the same time.
+        With `back_to`, later deliveries are marked as rolled back, so that the next rollback goes
+        further back. Raise `NotDelivered` as `refuse_in_progress` does. PutParameter has no
+        condition on a version: of two deliveries that begin at the same time the later write wins,
+        and `refuse_superseded` ends the other.
         """
         record = self._read()
         self._refuse_in_progress(record, commit, take_over)
@@ -76,15 +77,18 @@ class History:
         live = _live(deliveries)
         kept = [past for past in deliveries if past.outcome in WORTH_KEEPING or past == live]
         begun = Delivery(commit, datetime.now(UTC).isoformat(), Outcome.STARTED)
-        self._begin_alone([*kept, begun], record.version)
+        self._write([*kept, begun])
         self.begun = begun
         return _live(before)
 
     def refuse_superseded(self) -> None:
-        """Raise `NotDelivered` where a delivery of another commit has begun since this one."""
+        """Raise `NotDelivered` if a delivery of another commit has begun since this one.
+
+        A failed one does not count.
+        """
         assert self.begun
-        newest = self._read().entries[-1]
-        if newest.commit != self.begun.commit:
+        newest = self.live()
+        if newest and newest.commit != self.begun.commit:
             raise NotDelivered(
                 f"a delivery of commit {newest.commit[:12]} to {self.stage} has begun since, at "
                 f"{newest.time}: this one ends before it changes an endpoint. Deliver again once "
@@ -92,7 +96,7 @@ class History:
             )
 
     def end(self, outcome: Outcome) -> None:
-        """Record how this delivery has ended; others that have begun or ended since stay."""
+        """Record the outcome of this delivery; keep deliveries that others have recorded since."""
         assert self.begun
         ended = replace(self.begun, outcome=outcome)
         entries = [ended if past.is_same(ended) else past for past in self._read().entries]
@@ -100,15 +104,15 @@ class History:
             entries.append(ended)
         if entries[-1] == ended and outcome is Outcome.DELIVERED:
             while len(entries) > 1 and _is_repeat(entries[-2], ended):
-                del entries[-2]  # it was no step that could be rolled back
+                del entries[-2]  # a repeated commit is not a step to roll back to
         self._write(entries)
         self.begun = None
 
     def target(self, commit: str | None) -> Delivery:
-        """Return what to roll back to: the delivery of a commit, or the last that succeeded.
+        """Return the delivery to roll back to: that of a commit, or the last successful one.
 
-        The last does not count where it is what serves now. `commit` may be the beginning of one.
-        Raises `NotDelivered` where there is none.
+        The live commit itself does not count. `commit` may be abbreviated. Raise `NotDelivered` if
+        there is no such delivery.
         """
         deliveries = self.deliveries()
         for past in reversed(deliveries):
@@ -139,40 +143,15 @@ class History:
                 f"was killed: {TAKE_OVER}"
             )
 
-    def _begin_alone(self, deliveries: Sequence[Delivery], version: int) -> None:
-        """Write what follows a version. Raises `NotDelivered` where another delivery did so first.
-
-        PutParameter has no condition but that there is no parameter. It answers with the number of
-        the version that it has made: after a number that is not the next, the other one's value is
-        written again.
-        """
-        try:
-            written = self._write(deliveries, overwrite=version > 0)
-        except self._ssm.exceptions.ParameterAlreadyExists:
-            written = None
-        if written == version + 1:
-            return
-        if written:
-            other = self._ssm.get_parameter(Name=f"{self.name}:{written - 1}")["Parameter"]["Value"]
-            self._put(other)
-        raise NotDelivered(
-            f"another delivery to {self.stage} has begun at the same time: wait until it ends "
-            f"(tritonsm history {self.stage}), and deliver again"
-        )
-
-    def _write(self, deliveries: Sequence[Delivery], *, overwrite: bool = True) -> int:
-        """Return the number of the parameter's version."""
+    def _write(self, deliveries: Sequence[Delivery]) -> None:
         record = {"deliveries": [asdict(delivery) for delivery in deliveries[-KEPT:]]}
-        return self._put(json.dumps(record, separators=(",", ":")), overwrite=overwrite)
-
-    def _put(self, value: str, *, overwrite: bool = True) -> int:
-        return self._ssm.put_parameter(
+        self._ssm.put_parameter(
             Name=self.name,
             Description=f"Commits that were delivered to {self.stage}, the newest last",
-            Value=value,
+            Value=json.dumps(record, separators=(",", ":")),
             Type="String",
-            Overwrite=overwrite,
-        )["Version"]
+            Overwrite=True,
+        )
 
 
 def _live(deliveries: Sequence[Delivery]) -> Delivery | None:
@@ -180,9 +159,9 @@ def _live(deliveries: Sequence[Delivery]) -> Delivery | None:
 
 
 def _rolled_back(deliveries: Sequence[Delivery], target: Delivery) -> list[Delivery]:
-    """Mark the deliveries after a target.
+    """Return deliveries, those after `target` marked as rolled back.
 
-    Raises `NotDelivered` where the record does not have it any more.
+    Raise `NotDelivered` if the record does not have the target any more.
     """
     matches = [index for index, past in enumerate(deliveries) if past.is_same(target)]
     if not matches:
@@ -200,7 +179,7 @@ def _rolled_back(deliveries: Sequence[Delivery], target: Delivery) -> list[Deliv
 
 
 def _is_repeat(delivery: Delivery, newest: Delivery) -> bool:
-    """Whether a delivery has the commit of the newest one, which serves."""
+    """Return whether a delivery has the same commit as the newest one, and both succeeded."""
     return (delivery.commit, delivery.outcome) == (newest.commit, Outcome.DELIVERED) and (
         newest.outcome is Outcome.DELIVERED
     )

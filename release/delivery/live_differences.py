@@ -1,4 +1,4 @@
-"""How a stage differs from the live templates of its endpoints' stacks."""
+"""Differences between a stage and the live templates of its endpoints' stacks."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator
@@ -18,8 +18,8 @@ from release.tree import Template
 
 
 @dataclass(frozen=True)
-class Problem:
-    """A difference, and the command that shows or repairs it."""
+class LiveDifference:
+    """A difference, and the command that shows or removes it."""
 
     subject: str
     text: str
@@ -33,11 +33,11 @@ def live_differences(
     bucket: str | None,
     *,
     expected: Collection[str] = (),
-) -> Iterator[Problem]:
-    """Yield the differences of endpoints, whose stacks have their names; nothing is changed.
+) -> Iterator[LiveDifference]:
+    """Yield the differences of endpoints, whose stacks have the same names; change nothing.
 
-    Those in `expected` should exist. Of a stack that is being changed or has failed, nobody knows
-    what its endpoint should be.
+    Endpoints in `expected` should exist. A stack that is updating or has failed is only named: it
+    is unknown what its endpoint should be.
     """
     cloudformation = session.client("cloudformation")
     names = sorted({*endpoints, *expected})
@@ -47,32 +47,33 @@ def live_differences(
         status = statuses.get(name)
         if status == NOT_THERE:
             if name in expected:
-                yield Problem(name, "the stack does not exist: somebody deleted it", deliver)
+                yield LiveDifference(name, "the stack does not exist: somebody deleted it", deliver)
         elif status:
             command = f"aws cloudformation describe-stack-events --stack-name {name}"
-            yield Problem(name, f"the stack is {status}", command)
+            yield LiveDifference(name, f"the stack is {status}", command)
         elif template := stack_template(cloudformation, name):
             with suppress(Unfinished):  # the endpoint is being updated
                 yield from _of_endpoint(session, stage, name, template)
             archives = ArchiveBucket(session.client("s3"), bucket) if bucket else None
             for subject, text in _missing_archives(archives, template) if archives else ():
-                yield Problem(f"{name.removeprefix(f'{stage}-')}/{subject}", text, deliver)
+                yield LiveDifference(f"{name.removeprefix(f'{stage}-')}/{subject}", text, deliver)
 
 
 def _of_endpoint(
     session: boto3.Session, stage: str, name: str, template: Template
-) -> Iterator[Problem]:
+) -> Iterator[LiveDifference]:
     clients = session.client("sagemaker"), session.client("cloudformation")
     for endpoint in stack_endpoints(stage, name, template):
         if fault := endpoint_fault(*clients, endpoint, deadline=0):
-            text = fault.text.removeprefix(f"{name} ")
-            yield Problem(name, text, f"aws sagemaker describe-endpoint --endpoint-name {name}")
+            text = fault.text.removeprefix(f"{endpoint.name} ")
+            command = f"aws sagemaker describe-endpoint --endpoint-name {endpoint.name}"
+            yield LiveDifference(endpoint.name, text, command)
         for each in differences(session.client("ssm"), stage, {endpoint.short_name: template}):
-            yield Problem(each.model, each.text.partition(": ")[2], each.command)
+            yield LiveDifference(each.model, each.text.partition(": ")[2], each.command)
 
 
 def _missing_archives(bucket: ArchiveBucket, template: Template) -> Iterator[tuple[str, str]]:
-    """Yield each model with an archive that is missing or replaced, and which it is."""
+    """Yield model and message for each archive that is missing or was replaced."""
     for value in catalog_entries(template).values():
         entry = json.loads(value)
         for prefix in sorted(prefixes(template)):

@@ -1,10 +1,10 @@
-"""Archives that clients may be sent to while an endpoint moves to other archives, or back.
+"""The archives that must exist while an endpoint moves to other prefixes, or back.
 
-While it is updated, instances that load from its old prefixes and from its new ones answer, and the
-catalog names what it did before; entries of models that leave go last. Where CloudFormation rolls
-back, the endpoint goes first, and entries may name what is new. So whatever the catalog names
-before or after must be below all of the prefixes. The guard in the stack refuses the update
-otherwise.
+During an update, instances that load from the old prefixes and instances that load from the new
+ones answer, while the catalog has its old entries; entries of removed models are deleted last. In a
+rollback the endpoint goes back first, while the catalog may have new entries. So every archive that
+the catalog names, before or after, must exist below every prefix. Otherwise the guard in the stack
+refuses the update.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,23 +14,22 @@ from typing import Any
 from release import parameters
 from release.delivery.archive_bucket import ArchiveBucket, source_key
 from release.delivery.catalog_differences import current_entries
-from release.delivery.deployment import Deployment
+from release.delivery.deployment import StageDeployment
 from release.delivery.errors import NotDelivered
 from release.stage_resources import StackEndpoint, named_archives, prefixes
 
 Properties = dict[str, str]
-"""What one build is given: the properties of its resource in the template."""
+"""The input of a build: the properties of its custom resource."""
 
 PUBLISHED = "published/"
-"""Where publishers write, below each prefix."""
+"""The folder of published archives below each prefix."""
 
 
 @dataclass(frozen=True)
 class Move:
-    """An endpoint of `stage` on its way.
+    """An endpoint of `stage` that changes its prefixes.
 
-    `prefixes` are those that it loads from before and after, `archives` those that the catalog
-    names before and after.
+    `prefixes` are those before and after, `archives` those that the catalog names before and after.
     """
 
     stage: str
@@ -41,9 +40,9 @@ class Move:
     def missing(
         self, builds: Mapping[str, Properties], bucket: ArchiveBucket
     ) -> Iterator[tuple[str, Properties | NotDelivered]]:
-        """Yield the keys that are missing, and how each is built, or why it cannot be.
+        """Yield each missing key with its build, or with the error if it cannot be built.
 
-        `builds` has the commit's own by their keys, which are not among the missing ones.
+        `builds` are the commit's own builds by key; their keys do not count as missing.
         """
         for archive in sorted(self.archives):
             for key in (prefix + archive for prefix in sorted(self.prefixes)):
@@ -57,9 +56,9 @@ class Move:
     def _build(
         self, key: str, archive: str, builds: Mapping[str, Properties], bucket: ArchiveBucket
     ) -> Properties:
-        """Return the build of a key: that of its sibling below another prefix, for its target.
+        """Return the build of a key: that of the same archive below another prefix, retargeted.
 
-        Raises `NotDelivered` where there is none, and for what was published: a builder would run
+        Raise `NotDelivered` if there is none, and for a published archive: the builder would run
         the publisher's recipe with its own role.
         """
         model, version = _named(archive)
@@ -91,22 +90,22 @@ class Move:
         )
 
 
-def moves(deployment: Deployment) -> Iterator[Move]:
-    """Yield the endpoints that will load from other prefixes than they do."""
+def moves(deployment: StageDeployment) -> Iterator[Move]:
+    """Yield the endpoints whose prefixes change."""
     stage, ssm = deployment.assembly.stage, deployment.session.client("ssm")
     for endpoint in deployment.assembly.endpoints:
         live, new = deployment.live(endpoint), deployment.new(endpoint)
         if live is None or prefixes(live) == prefixes(new):
             continue
         if not prefixes(live) or not prefixes(new):
-            continue  # it would be hosted in another way, which the guard refuses
+            continue  # the guard refuses to change between single and multi-model hosting
         entries = current_entries(ssm, stage, endpoint.short_name).values()
         named = {entry["target_model"] for entry in entries if entry.get("target_model")}
         yield Move(stage, endpoint, prefixes(live) | prefixes(new), named_archives(new) | named)
 
 
 def build_properties(manifest: Mapping[str, Any]) -> Properties:
-    """Return how the archive of a manifest is built, but for its place."""
+    """Return the build properties of a manifest's archive, without its location."""
     source = manifest["source"]
     return {
         "Model": source["model"],
@@ -116,6 +115,6 @@ def build_properties(manifest: Mapping[str, Any]) -> Properties:
 
 
 def _named(archive: str) -> tuple[str, str]:
-    """Return the model and the version of an archive's name."""
+    """Return the model and the version in an archive's name."""
     model, _, version = archive.removesuffix(".tar.gz").rpartition("/")[2].rpartition("-")
     return model, version

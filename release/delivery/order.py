@@ -1,4 +1,4 @@
-"""The order of deliveries: a later commit follows an earlier one, a stage follows another."""
+"""The order of deliveries: of commits to a stage, and of stages."""
 
 from release.checkouts import Clone
 from release.delivery.errors import NotDelivered
@@ -7,11 +7,11 @@ from release.tree import CheckoutError
 from stage_record import Delivery, Outcome
 
 ANYWAY = "ALLOW_OLDER=1"
-"""What lets a delivery undo the live commit."""
+"""The option that lets a delivery undo the live commit."""
 
 
 def refuse_older(clone: Clone, stage: str, live: Delivery | None) -> None:
-    """Raise `NotDelivered` where HEAD does not contain the live commit of a stage."""
+    """Raise `NotDelivered` if HEAD does not contain the live commit of a stage."""
     if live is None:
         return
     try:
@@ -30,7 +30,7 @@ def refuse_older(clone: Clone, stage: str, live: Delivery | None) -> None:
 
 
 def require_delivered(history: History, commit: str) -> None:
-    """Raise `NotDelivered` where a commit did not end well in the stage to promote from."""
+    """Raise `NotDelivered` unless a commit was delivered to the stage to promote from."""
     ended = [past.outcome for past in history.deliveries() if past.commit == commit]
     if ended and ended[-1] is Outcome.DELIVERED:
         return

@@ -1,4 +1,4 @@
-"""The same bytes that another stage has tried, in this stage's bucket."""
+"""Copy archives that another stage has served into this stage's bucket."""
 
 import json
 from typing import Any
@@ -15,13 +15,12 @@ COPIED, PRESENT, ABSENT = "copied", "there already", "not there to copy: it is b
 
 
 def promote(key: str, *, digest: str, source: ArchiveBucket, to: ArchiveBucket) -> str:
-    """Copy an archive, its source and its manifest inside S3, each only where its key is free.
+    """Copy an archive, its source and its manifest within S3, each only if its key is free.
 
-    `digest` is the one that this stage needs under `key`. The copy is completed only with the
-    SHA-256 that the other stage's builder recorded, in the manifest that nobody else may write.
-    Return whether it is `COPIED`, `PRESENT` or `ABSENT`. Raises `NotDelivered` where the other
-    stage's archive is of another digest, has other bytes or no source; and where this stage's key
-    holds other bytes.
+    `digest` is the one that this stage needs under `key`. A copy is completed only with the SHA-256
+    that the other stage's builder recorded in the manifest, which only builders may write. Return
+    `COPIED`, `PRESENT` or `ABSENT`. Raise `NotDelivered` if the other stage's archive has another
+    digest, other bytes or no source, or if this stage's key holds other bytes.
     """
     manifest, own = source.manifest(key), to.manifest(key)
     recorded = manifest["archive"].get("checksum") if manifest else None
@@ -54,7 +53,7 @@ def promote(key: str, *, digest: str, source: ArchiveBucket, to: ArchiveBucket) 
 def _refuse_other_content(
     key: str, manifest: dict[str, Any], digest: str, source: ArchiveBucket
 ) -> None:
-    """Raise `NotDelivered` unless a builder has made the archive of this digest."""
+    """Raise `NotDelivered` unless a builder has made the archive, with this digest."""
     place = f"s3://{source.name}/{key}"
     if manifest["digest"] != digest:
         raise NotDelivered(
@@ -62,7 +61,7 @@ def _refuse_other_content(
             f"has {digest}: somebody has replaced it. Delete both, and deliver that stage again, "
             "which builds it"
         )
-    source.is_complete(key)  # raises where it has other bytes
+    source.is_complete(key)  # raises for other bytes
     kept = source_key(digest)
     if not manifest.get("source") or source.checksum(kept) is None:
         raise NotDelivered(
@@ -73,7 +72,7 @@ def _refuse_other_content(
 
 
 def _write_manifest(key: str, manifest: dict[str, Any], to: ArchiveBucket) -> None:
-    """Write the verified manifest, whatever is in the other bucket by now."""
+    """Write the manifest that was verified, even if the other bucket's has changed since."""
     try:
         to.s3.put_object(
             Bucket=to.name,

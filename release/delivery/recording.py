@@ -1,4 +1,4 @@
-"""A delivery, recorded: who began it with which versions, and how it ended."""
+"""Record a delivery: who began it, with which versions, and its outcome."""
 
 import json
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 import stage_record
 from endpoint_client import EndpointError
-from release.delivery.deployment import Deployment
+from release.delivery.deployment import StageDeployment
 from release.delivery.errors import (
     ChangedByHand,
     DeliveredWrong,
@@ -23,22 +23,22 @@ from release.tree import CheckoutError, Template
 from stage_record import Delivery, Event, Outcome
 
 NOTHING_CHANGED = (NotDelivered, CheckoutError, BotoCoreError, ClientError, EndpointError)
-"""Errors that end a delivery before it changes anything, or once that was rolled back: AWS's errors
-while something changes are raised as `Unfinished` or `DeliveredWrong`."""
+"""Errors of a delivery that changed nothing, or was rolled back: AWS's errors during a change are
+raised as `Unfinished` or `DeliveredWrong`."""
 ENDINGS = (
     (ChangedByHand, (Outcome.WRONG, "changed by hand")),
     (DeliveredWrong, (Outcome.WRONG, "wrong")),
     (NOTHING_CHANGED, (Outcome.FAILED, "failed")),
     (BaseException, (Outcome.UNFINISHED, "unfinished")),
 )
-"""By error: how the delivery ended, and what its event says."""
+"""Error -> the outcome of the delivery, and the result in its event."""
 MESSAGE = 1000
-"""Characters of an error that are kept."""
+"""Characters of an error that are recorded."""
 
 
 @contextmanager
 def recorded(
-    deployment: Deployment,
+    deployment: StageDeployment,
     history: History,
     action: str,
     commit: str,
@@ -46,10 +46,11 @@ def recorded(
     back_to: Delivery | None = None,
     take_over: bool = False,
 ) -> Iterator[Delivery | None]:
-    """Record a delivery when the `with` block begins and however it ends; give what was live.
+    """Record a delivery at the beginning and the end of the `with` block; provide the live one.
 
-    Only a process that is killed leaves a delivery in progress. The first delivery of a stage makes
-    the bucket: its event is written when it ends. What is refused here is not recorded.
+    Only a process that is killed leaves a delivery in progress. The first delivery of a stage
+    creates the bucket: its event is written at the end. A delivery that is refused here is not
+    recorded.
     """
     event = Event(
         stage=deployment.assembly.stage,
@@ -81,15 +82,15 @@ def recorded(
 
 
 def _end(history: History, outcome: Outcome) -> None:
-    """Record an outcome; failing to record it does not change it."""
+    """Record an outcome; an error is printed."""
     try:
         history.end(outcome)
     except (BotoCoreError, ClientError, NotDelivered) as error:
         say(f"! {history.name} still says that this delivery is in progress: {error}")
 
 
-def _write(deployment: Deployment, event: Event) -> None:
-    """Write an event; failing to do so does not change how the delivery ends."""
+def _write(deployment: StageDeployment, event: Event) -> None:
+    """Write an event; an error is printed."""
     try:
         if bucket := deployment.bucket:
             stage_record.write(bucket.s3, bucket.name, event)
@@ -98,6 +99,6 @@ def _write(deployment: Deployment, event: Event) -> None:
 
 
 def model_versions(template: Template) -> dict[str, str]:
-    """Return the models that a template declares, and their versions."""
+    """Return model -> version of the catalog entries in a template."""
     entries = map(json.loads, catalog_entries(template).values())
     return {entry["model"]: entry["version"] for entry in entries}

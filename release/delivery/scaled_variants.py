@@ -4,7 +4,15 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from release.stage_resources import StackEndpoint, instance_types, prefixes, resources
+from release.stage_resources import (
+    ENDPOINT_CONFIG,
+    SCALABLE_TARGET,
+    StackEndpoint,
+    StackVariant,
+    resources,
+    scaled_variants_that_change,
+    stack_variants,
+)
 from release.tree import Template
 
 
@@ -26,30 +34,10 @@ class Unscaled:
 
 def unscaled(endpoint: StackEndpoint, live: Template, new: Template) -> Unscaled | None:
     """Return the stack in between, None where no scaled variant changes."""
-    names = scaled_variants_that_change(live, new)
+    names = scaled_variants_that_change(_variants(endpoint, live), _variants(endpoint, new))
     if not names:
         return None
     return Unscaled(endpoint, tuple(names), live, without_scaling(live, names))
-
-
-def scaled_variants_that_change(live: Template, new: Template) -> list[str]:
-    """Return the variants that the live template scales and the new one gives other instances.
-
-    SageMaker refuses that while they are registered (developer guide, "Update endpoints that use
-    auto scaling"). With several instance types, before or after, scaling stays (AWS machine
-    learning blog, "Capacity-aware inference"). An update to variants of other names, or to other
-    hosting, is refused however it is deployed: none changes then.
-    """
-    before, after = _instance_types(live), _instance_types(new)
-    if before.keys() != after.keys() or bool(prefixes(live)) != bool(prefixes(new)):
-        return []
-    return sorted(
-        variant
-        for variant in _scaled_variants(live).values()
-        if variant in before
-        and len(before[variant]) == len(after[variant]) == 1
-        and after[variant] != before[variant]
-    )
 
 
 def without_scaling(template: Template, variants: Collection[str]) -> Template:
@@ -81,17 +69,16 @@ def _depending_on(resource: Any, present: Collection[str]) -> Any:
     return {**rest, "DependsOn": kept} if kept else rest
 
 
-def _instance_types(template: Template) -> dict[str, tuple[str, ...]]:
-    return {
-        variant["VariantName"]: instance_types(variant)
-        for _, config in resources(template, "AWS::SageMaker::EndpointConfig")
-        for variant in config["ProductionVariants"]
-    }
+def _variants(endpoint: StackEndpoint, template: Template) -> list[StackVariant]:
+    configs = resources(template, ENDPOINT_CONFIG)
+    return [
+        each for _, config in configs for each in stack_variants(template, endpoint.name, config)
+    ]
 
 
 def _scaled_variants(template: Template) -> dict[str, str]:
     """Return the logical ids of scalable targets, and the variant of each."""
     return {
         name: target["ResourceId"].rpartition("/")[2]
-        for name, target in resources(template, "AWS::ApplicationAutoScaling::ScalableTarget")
+        for name, target in resources(template, SCALABLE_TARGET)
     }

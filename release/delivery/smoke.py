@@ -1,4 +1,4 @@
-"""Invoke the models that a stage serves, and compare the answers with their golden files."""
+"""Invoke the models of a stage and compare their answers with the golden files."""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -15,11 +15,18 @@ from release.delivery.golden import Golden
 from release.delivery.steps import say, step
 
 AT_ONCE = 16
-"""Endpoints whose models are invoked side by side."""
+"""Endpoints that are invoked in parallel."""
+
+WAKE_SECONDS = 900.0
+"""For an inference component that has scaled to zero: on ml.g5.xlarge, the first answer came after
+9 min 24 s (huggingface/skills, hf-cloud-sagemaker-production-defaults, measured on AWS)."""
+
+ANSWER_SECONDS = 7 * 60
+"""For the last model, once the time is over: all attempts of the client."""
 
 
 class ModelAnswers(NamedTuple):
-    """The wrong answers, a line each, and the models that were not invoked."""
+    """A line for each wrong answer, and the models that were not invoked."""
 
     wrong: list[str]
     not_invoked: list[str]
@@ -33,13 +40,13 @@ def invoke_all(
     *,
     deadline: float,
 ) -> ModelAnswers:
-    """Invoke every model that has a golden file by its name, and compare the answers.
+    """Invoke every model that has a golden file, and compare its answer.
 
-    `endpoints` are by their short names, with the versions of their models by name. Endpoints are
-    invoked side by side; the models of one after each other, since it may have to load each. A
-    model whose file has inputs alone must answer, whatever it answers. One without a file is not
-    invoked: a request that nobody wrote may do anything in a production stage. Raises `Unfinished`
-    where one is left at `deadline`, as `time.monotonic` counts.
+    `endpoints` is short name -> model -> version. Endpoints are invoked in parallel, the models of
+    an endpoint one after the other, because it may have to load each. A model whose file has only
+    inputs must answer, and its answer is not compared. A model without a file is not invoked: a
+    generated request may do anything in production. Raise `Unfinished` if a model is left at
+    `deadline`, in `time.monotonic` seconds.
     """
     answers = ModelAnswers([], [])
 
@@ -57,7 +64,7 @@ def invoke_all(
 def write_golden(
     session: boto3.Session, stage: str, endpoints: Iterable[str], model: str, path: Path
 ) -> None:
-    """Write what the deployed model answers to the inputs in `path`. Raises `EndpointError`."""
+    """Write the answer of the deployed model to the inputs in `path`. Raise `EndpointError`."""
     content = Golden.read(path)
     for endpoint in endpoints:
         client = _client(session, stage, endpoint)
@@ -85,10 +92,12 @@ def _invoke(
             continue
         if not expected.outputs:
             say(f"! {name} is invoked, and its answer not compared: no outputs in {golden.FILE}")
-        if time.monotonic() >= deadline:
+        left = deadline - time.monotonic()
+        if left <= 0:
             raise Unfinished(f"everything is deployed, and {name} not invoked yet")
         try:
-            differences = expected.differences(client.invoke(model, expected.arrays()))
+            answer = client.invoke(model, expected.arrays(), timeout=left + ANSWER_SECONDS)
+            differences = expected.differences(answer)
         except EndpointError as error:
             if unanswered(error):
                 raise
@@ -99,4 +108,6 @@ def _invoke(
 
 
 def _client(session: boto3.Session, stage: str, endpoint: str) -> EndpointClient:
-    return EndpointClient(stage=stage, endpoint=endpoint, session=session)
+    return EndpointClient(
+        stage=stage, endpoint=endpoint, session=session, wait_until_ready=WAKE_SECONDS
+    )

@@ -16,13 +16,13 @@ COMPLETE = (
     *("CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE"),
     *("IMPORT_COMPLETE", "IMPORT_ROLLBACK_COMPLETE"),
 )
-"""Statuses of a stack whose resources are as its template says (CloudFormation user guide, "Stack
-status codes")."""
+"""Statuses of a stack whose resources match its template (CloudFormation user guide, "Stack status
+codes")."""
 NOT_THERE = "not there"
 
 
 def described_stack(cloudformation: "CloudFormationClient", stack: str) -> "StackTypeDef | None":
-    """Return CloudFormation's description of a stack, None where there is none."""
+    """Return CloudFormation's description of a stack, None if it does not exist."""
     try:
         (description,) = cloudformation.describe_stacks(StackName=stack)["Stacks"]
     except ClientError as error:
@@ -33,11 +33,11 @@ def described_stack(cloudformation: "CloudFormationClient", stack: str) -> "Stac
 
 
 def wait_for_stacks(cloudformation: "CloudFormationClient", stacks: Iterable[str]) -> None:
-    """Wait until CloudFormation has no operation in progress on any of `stacks`.
+    """Wait until no operation is in progress on any of `stacks`.
 
-    The cdk CLI does not wait: it takes a stack in progress that already has the new template for
-    deployed, and starts a change set on any other (canSkipDeploy and deployStack of aws-cdk
-    2.1148.1). CloudFormation ends an endpoint's update after 970 minutes at the latest
+    The cdk CLI does not wait: it skips a stack in progress that already has the new template, and
+    creates a change set for any other (canSkipDeploy and deployStack of aws-cdk 2.1148.1).
+    CloudFormation ends an endpoint's update after 970 minutes at the latest
     (`timeoutInMinutes` in the schema of AWS::SageMaker::Endpoint).
     """
     for stack in stacks:
@@ -51,9 +51,9 @@ def in_progress(cloudformation: "CloudFormationClient", stacks: Iterable[str]) -
 
 
 def rollback_failed(cloudformation: "CloudFormationClient", stacks: Iterable[str]) -> list[str]:
-    """Return the stacks that CloudFormation could not roll back, and does not update.
+    """Return the stacks that CloudFormation could not roll back and refuses to update.
 
-    They are left to ContinueUpdateRollback (CloudFormation user guide, "Continue rolling back an
+    ContinueUpdateRollback repairs them (CloudFormation user guide, "Continue rolling back an
     update").
     """
     statuses = not_complete(cloudformation, stacks)
@@ -61,19 +61,19 @@ def rollback_failed(cloudformation: "CloudFormationClient", stacks: Iterable[str
 
 
 def not_complete(cloudformation: "CloudFormationClient", stacks: Iterable[str]) -> dict[str, str]:
-    """Return the status of each stack that is not as its last template says.
+    """Return the status of each stack whose resources may not match its template.
 
-    After a rolled back update it is: that template is the one before. The cdk CLI skips a stack
-    that already has the new template, whatever its status (canSkipDeploy of aws-cdk 2.1148.1).
+    After a completed rollback they match the template before the update. The cdk CLI skips a stack
+    that already has the new template, in any status (canSkipDeploy of aws-cdk 2.1148.1).
     """
     statuses = {stack: _status(cloudformation, stack) or NOT_THERE for stack in stacks}
     return {stack: status for stack, status in statuses.items() if status not in COMPLETE}
 
 
 def _operation(cloudformation: "CloudFormationClient", stack: str) -> str | None:
-    """Return the status of a stack with an operation in progress, None of any other.
+    """Return the status of a stack with an operation in progress, None for any other.
 
-    One in REVIEW_IN_PROGRESS has a change set that nobody executed: the cdk CLI replaces it.
+    A stack in REVIEW_IN_PROGRESS has a change set that was not executed: the cdk CLI replaces it.
     """
     status = _status(cloudformation, stack)
     if status and status.endswith("_IN_PROGRESS") and status != "REVIEW_IN_PROGRESS":

@@ -1,4 +1,4 @@
-"""The lines that a delivery prints: one a step, and one a minute while it waits."""
+"""The output of a delivery: a line for each step, and one every minute while it waits."""
 
 import math
 import time
@@ -11,7 +11,7 @@ REPORT_SECONDS = 60.0
 
 @contextmanager
 def step(title: str) -> Iterator[None]:
-    """Close with a line that says whether the step was done, and how long it took."""
+    """Print at the end whether the step succeeded, and how long it took."""
     start = time.monotonic()
     try:
         yield
@@ -26,7 +26,7 @@ def wait_while(
 ) -> str | None:
     """Wait until `status` returns None or `deadline` has passed; return the last status.
 
-    `deadline` is as `time.monotonic` counts.
+    `deadline` is in `time.monotonic` seconds.
     """
     reported = -math.inf
     while (current := status()) and time.monotonic() < deadline:
@@ -38,5 +38,5 @@ def wait_while(
 
 
 def say(line: str) -> None:
-    """Print a line at once: a workflow's log is read while it runs."""
+    """Print a line without buffering: a workflow's log is read while it runs."""
     print(line, flush=True)  # noqa: T201

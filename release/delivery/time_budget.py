@@ -1,4 +1,4 @@
-"""How long the parts of a delivery may take: what the app has summed up for its stage."""
+"""The minutes that each part of a delivery may take, from the plan of the stage."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,18 +8,18 @@ from release.plan import plan
 
 
 @dataclass(frozen=True)
-class TimeBudget:
-    """In minutes: `rows` are the parts, `build_minutes` is for how long builds may wait."""
+class DeliveryTimeBudget:
+    """Minutes of each part in `rows`; builds may wait for `build_minutes`."""
 
     rows: dict[str, int]
     build_minutes: int
 
     @classmethod
     def read(cls, assembly: Path) -> Self:
-        """Return that of an assembly."""
+        """Return the time budget in an assembly."""
         return cls(**plan(assembly)["time_budget"])
 
     def lines(self) -> list[str]:
-        """Return a table, one line a part, and the sum."""
+        """Return a line for each part, and one for the sum."""
         rows = {**self.rows, "at most, all together": sum(self.rows.values())}
-        return [f"{minutes:5} min  {what}" for what, minutes in rows.items()]
+        return [f"{minutes:5} min  {part}" for part, minutes in rows.items()]

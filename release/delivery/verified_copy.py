@@ -1,4 +1,4 @@
-"""An object of one bucket in another: where its key is free, and with the recorded SHA-256."""
+"""Copy an S3 object to another bucket: only to a free key, and only with a given SHA-256."""
 
 import base64
 import hashlib
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 PARTS_AT_ONCE = 8
 TAKEN = ("PreconditionFailed", "412", "ConditionalRequestConflict")
-"""S3's codes where a key has an object, or is getting one."""
+"""S3's error codes for a key that has an object, or to which one is being written."""
 
 
 def copy(
@@ -25,11 +25,12 @@ def copy(
     part_bytes: int,
     recorded: str | None = None,
 ) -> bool:
-    """Return False where the key holds an object already. Raises `NotDelivered` for other bytes.
+    """Copy an object; return False if its key holds an object already.
 
-    With parts as large as the original's, the copy has its SHA-256: S3 computes that of each part
-    that it copies (API reference, CopyPartResult), and of the object that of the parts' own, with
-    their number (user guide, "Checking object integrity").
+    Raise `NotDelivered` if the copy would not have the `recorded` SHA-256. With parts of the same
+    size, the copy has the SHA-256 of the original: S3 returns that of each copied part (API
+    reference, CopyPartResult), and computes the object's from those of its parts and their number
+    (user guide, "Checking object integrity").
     """
     head = source.s3.head_object(Bucket=source.name, Key=key)
     size, etag = head["ContentLength"], head["ETag"]
@@ -70,7 +71,7 @@ def copy(
 def _refuse_other_bytes(
     key: str, source: ArchiveBucket, parts: "list[CompletedPartTypeDef]", recorded: str
 ) -> None:
-    """Raise `NotDelivered` unless the parts give the SHA-256 that S3 keeps of the original."""
+    """Raise `NotDelivered` unless the parts give the recorded SHA-256."""
     digests = b"".join(base64.b64decode(part["ChecksumSHA256"]) for part in parts)
     copied = f"{base64.b64encode(hashlib.sha256(digests).digest()).decode()}-{len(parts)}"
     if copied != recorded:

@@ -1,4 +1,4 @@
-"""Whether what was deployed serves, and answers as it should."""
+"""Verify that a deployed stage serves, and answers as it should."""
 
 import time
 from pathlib import Path
@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 from endpoint_client import EndpointError
 from release.delivery import smoke
 from release.delivery.catalog_checks import check_after
-from release.delivery.deployment import Deployment
+from release.delivery.deployment import StageDeployment
 from release.delivery.endpoint_state import endpoint_fault
 from release.delivery.errors import (
     DeliveredWrong,
@@ -24,16 +24,16 @@ from release.delivery.stack_status import not_complete, wait_for_stacks
 from release.delivery.steps import step
 
 VERIFY_SECONDS = 30 * 60
-"""How long endpoints may change, and until the last model is invoked."""
+"""The time limit for updates to end and for all models to be invoked."""
 NOT_VERIFIED = "everything is deployed, and not verified"
 
 
-def verify(deployment: Deployment, models: Path) -> list[str]:
+def verify(deployment: StageDeployment, models: Path) -> list[str]:
     """Compare stacks, endpoints and catalog with the assembly, and answers with golden files.
 
-    Those are in `models`; return the models without one, of which nobody knows whether they answer.
-    Raises `DeliveredWrong` with everything that is wrong, `ChangedByHand` where the catalog was
-    changed by hand, `Unfinished` where nobody knows.
+    Golden files are in the folder `models`; return the models without one, which are not invoked.
+    Raise `DeliveredWrong` with all faults, `ChangedByHand` if the catalog was changed by hand,
+    `Unfinished` if AWS does not answer.
     """
     deadline = time.monotonic() + VERIFY_SECONDS
     assembly = deployment.assembly
@@ -62,7 +62,7 @@ def verify(deployment: Deployment, models: Path) -> list[str]:
     return answers.not_invoked
 
 
-def _refuse_failed_stacks(deployment: Deployment) -> None:
+def _refuse_failed_stacks(deployment: StageDeployment) -> None:
     cloudformation = deployment.session.client("cloudformation")
     stacks = tuple(deployment.assembly.templates)
     wait_for_stacks(cloudformation, stacks)
@@ -75,7 +75,7 @@ def _refuse_failed_stacks(deployment: Deployment) -> None:
         raise RollbackFailed("\n  ".join(lines))
 
 
-def _refuse_endpoint_faults(deployment: Deployment, deadline: float) -> None:
+def _refuse_endpoint_faults(deployment: StageDeployment, deadline: float) -> None:
     sagemaker = deployment.session.client("sagemaker")
     cloudformation = deployment.session.client("cloudformation")
     endpoints = deployment.assembly.endpoints

@@ -1,4 +1,4 @@
-"""What every principal needs: each permission by step, resource and condition, with its source."""
+"""The permissions of every principal, by step, resource and condition, with their sources."""
 
 from release.permissions.ledger import Principal, Role, Row, principals
 from release.permissions.names import NAMED

@@ -1,4 +1,4 @@
-"""Read the ledger: one file a principal, one row a permission that a step of it needs."""
+"""The ledger of permissions: a file for each principal, a row for each step that needs them."""
 
 from functools import cache
 from pathlib import Path
@@ -19,15 +19,16 @@ Feature = Literal[
     "data capture",
     "engine builds",
     "encrypted volumes",
+    "inference components",
     "mirrored images",
     "preflight",
     "private network",
     "promotion",
     "Triton metrics",
 ]
-"""What a stage or endpoint may lack, and with it the need.
+"""A feature that a stage or endpoint may not have: rows with `when` are needed only with it.
 
-A delivery goes on without its preflight: what only that asks is not needed to deploy.
+A delivery can skip its preflight: permissions of the preflight are not needed to deploy.
 """
 
 
@@ -36,12 +37,12 @@ class _Entry(BaseModel):
 
 
 class Row(_Entry):
-    """Every action on every resource, under the condition, for one step.
+    """The permissions that one step needs: every action on every resource, under the condition.
 
-    `actions` and `resources` are patterns as in a policy, resources with `{names}` in them, see
-    `NAMED`; a policy has to allow them and may allow no more. `condition` is what the policy has to
-    narrow it by. `when` is what there must be for the step to happen. `source` is a page of AWS or
-    a file of this repository that says so; without one, `reason` says why it is needed.
+    `actions` and `resources` are patterns as in a policy; resources may have the `{names}` of
+    `NAMED`. A policy must allow exactly these, with `condition`. The step runs only with the
+    feature `when`. `source` is a page of AWS or a file of this repository; without one, `reason`
+    says why the permissions are needed.
     """
 
     step: Text
@@ -53,16 +54,16 @@ class Row(_Entry):
     reason: Text | None = None
 
     @model_validator(mode="after")
-    def _is_explained(self) -> Self:
+    def _has_source_or_reason(self) -> Self:
         if self.source is None and self.reason is None:
-            raise ValueError("say who says so as source, or why it is needed as reason")
+            raise ValueError("write a source, or the reason why it is needed")
         return self
 
 
 class Role(_Entry):
-    """A role of the templates: the stack and the logical id, without the CDK's hash, that it has.
+    """A role in the templates: its stack and its logical id without the CDK's hash.
 
-    `trusts` is who may assume it, as the trust policy names it.
+    `trusts` is the principal in its trust policy.
     """
 
     stack: Literal["delivery", "endpoint", "models"]
@@ -71,9 +72,10 @@ class Role(_Entry):
 
 
 class Principal(_Entry):
-    """Who calls: `roles` of ours, or `named` in policies of resources; else `granted` says by whom.
+    """A caller of AWS.
 
-    Where a principal has several roles, each is to hold all rows.
+    Its permissions are those of our `roles`, each with all rows; or those of resource policies that
+    name it as `named`; or `granted` says who grants them.
     """
 
     name: str = ""
@@ -84,7 +86,7 @@ class Principal(_Entry):
     rows: Annotated[tuple[Row, ...], Field(min_length=1)]
 
     @model_validator(mode="after")
-    def _has_its_permissions_from_somewhere(self) -> Self:
+    def _has_one_kind_of_grant(self) -> Self:
         if sum(map(bool, (self.roles, self.named, self.granted))) != 1:
             raise ValueError("write one of roles, named and granted")
         return self
@@ -92,7 +94,7 @@ class Principal(_Entry):
 
 @cache
 def principals() -> tuple[Principal, ...]:
-    """Return every principal, by name. Raises `checked_yaml.InvalidFile`."""
+    """Return every principal, sorted by name. Raise `checked_yaml.InvalidFile`."""
     return tuple(
         checked_yaml.load(path, Principal).model_copy(update={"name": path.stem})
         for path in sorted(FOLDER.glob("*.yaml"))

@@ -1,4 +1,4 @@
-"""The ledger as a page for readers: docs/permissions.md."""
+"""Render the ledger as docs/permissions.md."""
 
 import json
 import re
@@ -14,7 +14,7 @@ _OWN_ARN = re.compile(r"arn:\{partition\}:([\w-]+):(?:\{region\})?:(?:\{account\
 
 def render() -> str:
     """Return the whole page."""
-    environment = Environment(  # Markdown of the ledger's own texts: nothing is escaped
+    environment = Environment(  # the ledger's texts are trusted Markdown: nothing is escaped
         loader=PackageLoader("release.permissions"),
         trim_blocks=True,
         undefined=StrictUndefined,
@@ -24,7 +24,7 @@ def render() -> str:
 
 
 def _short_arn(text: str) -> str:
-    """Return an ARN, or a text with some, as a reader knows the resource."""
+    """Return a text whose ARNs are shortened for readers."""
     shorter = _OWN_ARN.sub(r"\1:", text)
     for name, named in NAMED.items():
         shorter = shorter.replace(f"{{{name}}}", f"<{named.what}>")
@@ -32,7 +32,7 @@ def _short_arn(text: str) -> str:
 
 
 def _source(row: Row) -> str:
-    """Return a link to a page of AWS, a file, or the reason."""
+    """Return a row's source as a link or a path, or its reason."""
     if row.source is None:
         return f"No source: {row.reason}"
     if row.source.startswith("https://"):

@@ -1,12 +1,12 @@
-"""The names in the ledger's resources, and which ARNs they stand for."""
+"""The names in the ledger's resources, and their ARNs."""
 
 from typing import NamedTuple
 
 
 class Named(NamedTuple):
-    """A resource of a stack that stays, by its logical id without the CDK's hash.
+    """A resource in a stack; `resource` is its logical id without the CDK's hash.
 
-    `arn` is its ARN as far as it is known before CloudFormation completes its name; `what` is for
+    `arn` is a pattern of its ARN, because CloudFormation completes its name; `what` describes it to
     readers; `stack` is the stack's name without the stage's.
     """
 
@@ -27,7 +27,7 @@ def _bucket(resource: str, what: str, stack: str = "models") -> Named:
 
 
 def _function(resource: str, what: str, name: str | None = None) -> Named:
-    """Return a function; CloudFormation completes its name where it has no `name` of its own."""
+    """Return a function; without `name`, CloudFormation completes its name."""
     name = name or f"{resource}*"
     return _named(resource, "lambda", f"function:{{stage}}-models-{name}", what)
 
@@ -37,7 +37,7 @@ def _log(resource: str, what: str) -> Named:
 
 
 def _project(resource: str, what: str) -> Named:
-    # Without the stack's name: so they are called in issues of aws-cdk; no page says it.
+    # Without the stack's name, as in issues of aws-cdk; no page documents it.
     return _named(resource, "codebuild", f"project/{resource}*", what)
 
 
@@ -79,4 +79,4 @@ NAMED = {
     "vpc": _named("Vpc", "ec2", "vpc/*", "network of private stages", "network"),
     "waiter": _waiter("BuilderProvider", "provider's state machine"),
 }
-"""Name in the ledger -> what it stands for."""
+"""Name in the ledger -> the resource."""

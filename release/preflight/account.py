@@ -1,4 +1,4 @@
-"""The account and region that a stage is deployed to, and the templates to deploy."""
+"""The AWS account of a stage, and the templates to deploy to it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,24 +20,24 @@ from release.tree import Template, Tree, templates
 
 
 class NoCredentials(Exception):
-    """There are no valid credentials; the message is that of AWS or the SDK."""
+    """Credentials that are missing or invalid; the message is AWS's."""
 
 
 @dataclass(frozen=True)
 class Caller:
-    """The caller's account and ARN, as STS gives them."""
+    """The caller's account and ARN (STS GetCallerIdentity)."""
 
     account: str
     arn: str
 
 
 def caller(session: boto3.Session) -> Caller:
-    """Return the caller. Raises `NoCredentials`, and `BotoCoreError` where AWS is not reached."""
+    """Return the caller. Raise `NoCredentials`, or `BotoCoreError` if AWS is not reached."""
     try:
         answer = client(session, "sts").get_caller_identity()
     except NoCredentialsError:
         raise NoCredentials("there are none: aws configure, or AWS_PROFILE") from None
-    except ClientError as error:  # no permission is needed (STS API reference)
+    except ClientError as error:  # the call needs no permission (STS API reference)
         region = session.region_name
         raise NoCredentials(
             f"{error.response['Error']['Message']} Or {region} is not enabled in this account: "
@@ -48,9 +48,10 @@ def caller(session: boto3.Session) -> Caller:
 
 @dataclass(frozen=True)
 class Account:
-    """What checks read: AWS through `session`, in the stage's region, and the stage's assembly.
+    """The account of a stage, as checks read it.
 
-    `tree` is what is to be deployed; `assembly` the folder of its cloud assembly.
+    `session` is in the stage's region, `tree` the checkout to deploy, `assembly` the folder of its
+    cloud assembly.
     """
 
     session: boto3.Session
@@ -79,28 +80,28 @@ class Account:
 
     @cached_property
     def running(self) -> dict[str, RunningEndpoint]:
-        """Every endpoint of the account in the region, by its name."""
+        """All endpoints of the account in the region, by name."""
         return running_endpoints(self.client("sagemaker"))
 
     @cached_property
     def templates(self) -> dict[str, Template]:
-        """Stack -> template, of what is to be deployed."""
+        """Stack -> template, in the assembly."""
         return templates(self.assembly)
 
     def resources(self, resource_type: str) -> Iterator[tuple[str, str, Any]]:
-        """Yield stack, logical id and properties of the templates' resources of a type."""
+        """Yield stack, logical id and properties of each resource of a type in the templates."""
         for stack, template in self.templates.items():
             for name, properties in resources(template, resource_type):
                 yield stack, name, properties
 
     def deployed(self, stack: str) -> dict[str, str]:
-        """Return logical id -> physical id of a stack, nothing of one that is not deployed."""
+        """Return logical id -> physical id of a deployed stack; empty if it is not deployed."""
         if stack not in self._deployed:
             self._deployed[stack] = self._list_resources(stack)
         return self._deployed[stack]
 
     def deployed_template(self, stack: str) -> Template | None:
-        """Return the template that a stack was deployed with, None where it has no resource."""
+        """Return the deployed template of a stack, None if it has no resources."""
         deployed = self.deployed(stack)
         return stack_template(self.client("cloudformation"), stack) if deployed else None
 
@@ -122,9 +123,9 @@ class Account:
 
 @contextmanager
 def account_of(tree: Tree, stage: str) -> Iterator[Account]:
-    """Give the account of a stage, with the stage's assembly, for the length of the `with` block.
+    """Provide the account of a stage, with the stage's assembly, during the `with` block.
 
-    Raises `CheckoutError`, `NotSynthesised`, `NoCredentials` and `BotoCoreError`.
+    Raise `CheckoutError`, `NotSynthesised`, `NoCredentials` and `BotoCoreError`.
     """
     session = boto3.Session(region_name=tree.stage(stage).region)
     identity = caller(session)

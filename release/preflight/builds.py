@@ -1,4 +1,4 @@
-"""The archives that a deploy has to build."""
+"""The archives that a deploy must build."""
 
 from collections.abc import Iterable
 
@@ -10,14 +10,14 @@ from release.stage_resources import StackArchive, archives
 
 
 def archives_to_build(account: Account) -> list[str]:
-    """Return the keys of archives that are not in the bucket: all of them before it is deployed."""
+    """Return the keys of archives that are not in the bucket; all, if there is no bucket yet."""
     needed = archives(account.templates)
     bucket = _bucket(account, next(iter(needed.values()))) if needed else None
     return [key for key in needed if bucket is None or not _is_complete(account, bucket, key)]
 
 
 def engines_to_build(account: Account, keys: Iterable[str]) -> list[str]:
-    """Return those of the archives that have TensorRT engines by the stage's plan."""
+    """Return the keys of archives with TensorRT engines, by the stage's plan."""
     engines = {
         key: files
         for endpoint in plan(account.assembly)["endpoints"].values()
@@ -27,7 +27,7 @@ def engines_to_build(account: Account, keys: Iterable[str]) -> list[str]:
 
 
 def _bucket(account: Account, archive: StackArchive) -> str | None:
-    """Return the name of the bucket of archives, None where it is not deployed."""
+    """Return the name of the bucket of archives, None if it is not deployed."""
     stack, _, export = str(archive.properties["Bucket"]["Fn::ImportValue"]).partition(":")
     logical_id = account.templates[stack]["Outputs"][export]["Value"]["Ref"]
     return account.deployed(stack).get(logical_id)

@@ -1,7 +1,8 @@
-"""The checks of a preflight: what fails late in a deploy, or costs money before it fails.
+"""The checks of a preflight: for faults that fail late in a deploy, or after they cost money.
 
 CloudFormation and the cdk CLI report the rest within a minute, before anything changes: the version
-of `cdk bootstrap`, the syntax of policies, names that exist already
+of `cdk bootstrap`, the syntax of policies, names that exist already; `cdk diff --method=change-set`
+asks for that alone
 (https://aws.amazon.com/blogs/devops/ship-infrastructure-faster-with-cloudformation-and-cdk-pre-deployment-validation-on-every-stack-operation/).
 """
 
@@ -10,18 +11,18 @@ from dataclasses import replace
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from release.preflight import images, offerings, quotas
+from release.preflight import images, quotas
 from release.preflight.account import Account
 from release.preflight.answers import why
 from release.preflight.findings import CheckFinding, ok, refused, unknown
 
 Check = Callable[[Account], Iterable[CheckFinding]]
 Checks = Mapping[str, Check]
-"""Check -> its function; they run in this order."""
+"""Check -> its function, in the order in which they run."""
 
 
 def identity(account: Account) -> Iterator[CheckFinding]:
-    """Compare the caller's account with the stage's."""
+    """Compare the caller's account with the account in the stage's file."""
     expected, caller = account.tree.stage(account.stage).account, account.caller
     if expected is not None and expected != caller.account:
         yield refused(
@@ -38,13 +39,11 @@ CHECKS: Checks = {
     "images": images.check,
     "instances": quotas.check_instances,
     "builds": quotas.check_builds,
-    "functions": quotas.check_functions,
-    "instance types": offerings.check,
 }
 
 
 def run_checks(account: Account, checks: Checks = CHECKS) -> Iterator[CheckFinding]:
-    """Yield the findings of all checks; an error of AWS is an unknown finding of its check."""
+    """Yield the findings of all checks; an AWS error becomes an unknown finding."""
     for name, check in checks.items():
         try:
             for finding in check(account):

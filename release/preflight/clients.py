@@ -1,4 +1,4 @@
-"""Clients that are patient with throttling, and not with a network that leads nowhere."""
+"""boto3 clients with many retries for throttling and few for connection errors."""
 
 from typing import Any
 
@@ -7,14 +7,14 @@ from botocore.config import Config
 from botocore.exceptions import ConnectionError as NotConnected
 
 PATIENT = Config(retries={"mode": "standard", "total_max_attempts": 10}, connect_timeout=5)
-"""Ten attempts for throttling: a preflight asks much at once. Seconds for a connection, of which
-botocore's default is 60."""
+"""Ten attempts for throttling, because a preflight makes many calls at once; five seconds for a
+connection, where botocore's default is 60."""
 CONNECTIONS = 2
-"""Attempts to connect: our choice. A firewall drops the third as it did the first."""
+"""Attempts to connect: our choice. More do not help against a firewall."""
 
 
 def client(session: boto3.Session, service: str, region: str | None = None) -> Any:
-    """Return a client of a service, in the session's region if none is named."""
+    """Return a client of a service, by default in the session's region."""
     asking: Any = session
     made = asking.client(service, region_name=region, config=PATIENT)
     made.meta.events.register_first("needs-retry", _connect_no_more)
@@ -22,6 +22,6 @@ def client(session: boto3.Session, service: str, region: str | None = None) -> A
 
 
 def _connect_no_more(attempts: int, caught_exception: Exception | None, **_: Any) -> None:
-    """Raise what could not connect, before botocore's own handler tries it again."""
+    """Raise a connection error before botocore's own handler retries it."""
     if isinstance(caught_exception, NotConnected) and attempts >= CONNECTIONS:
         raise caught_exception

@@ -1,4 +1,4 @@
-"""What a preflight finds, as a table for people and as JSON for programs."""
+"""The findings of a preflight, and their rendering as a table and as JSON."""
 
 import json
 from collections import Counter
@@ -9,7 +9,7 @@ from itertools import groupby
 
 
 class Verdict(StrEnum):
-    """Whether a deploy can go on; nothing follows from `UNKNOWN`."""
+    """Whether a deploy would succeed; `UNKNOWN` refuses nothing."""
 
     OK = "ok"
     REFUSED = "refused"
@@ -21,7 +21,7 @@ MARKS = {Verdict.OK: "✓", Verdict.REFUSED: "✗", Verdict.UNKNOWN: "?"}
 
 @dataclass(frozen=True)
 class CheckFinding:
-    """What a check says of one thing; `fix` is empty where nothing needs to be done."""
+    """The result of a check for one subject; `fix` is empty if there is nothing to do."""
 
     verdict: Verdict
     subject: str
@@ -31,22 +31,22 @@ class CheckFinding:
 
 
 def ok(subject: str, message: str, fix: str = "") -> CheckFinding:
-    """Return a finding that a deploy can live with."""
+    """Return a finding that does not stop a deploy."""
     return CheckFinding(Verdict.OK, subject, message, fix)
 
 
 def refused(subject: str, message: str, fix: str) -> CheckFinding:
-    """Return a finding that a deploy would fail with."""
+    """Return a finding for which a deploy would fail."""
     return CheckFinding(Verdict.REFUSED, subject, message, fix)
 
 
 def unknown(subject: str, message: str, fix: str = "") -> CheckFinding:
-    """Return a finding of what AWS did not tell."""
+    """Return a finding that could not be decided."""
     return CheckFinding(Verdict.UNKNOWN, subject, message, fix)
 
 
 def table(findings: Sequence[CheckFinding]) -> str:
-    """Return a block for each check, a line for each finding, and the count of verdicts."""
+    """Return a block for each check, with a line for each finding, and the counts of verdicts."""
     lines: list[str] = []
     for check, group in groupby(findings, key=lambda finding: finding.check):
         lines.append(check)

@@ -1,4 +1,4 @@
-"""The instances that a deploy of a stage's endpoints holds, at its peak."""
+"""The number of instances at the peak of a deploy of a stage's endpoints."""
 
 import json
 from collections import Counter
@@ -12,15 +12,15 @@ from release.stage_resources import StackEndpoint, StackVariant, references, sta
 from release.tree import Template
 
 Instances = Counter[str]
-"""Instance type -> instances."""
+"""Instance type -> number of instances."""
 
 
 @dataclass(frozen=True)
 class Peak:
-    """The instances of one type, or of all: those that run, and those at the peak of a deploy.
+    """Numbers of instances, of one type or of all.
 
-    A delivery deploys the stacks of endpoints side by side, so that all they start counts at once.
-    `most` is where scaling may bring it.
+    `running` is the number now, `needed` that at the peak of a deploy, which updates all endpoints
+    in parallel, and `most` the maximum of scaling.
     """
 
     running: int
@@ -34,7 +34,7 @@ class Peak:
 
 
 def endpoints(account: Account) -> list[StackEndpoint]:
-    """Return the endpoints that are to be deployed."""
+    """Return the endpoints in the assembly."""
     return [
         endpoint
         for stack, template in account.templates.items()
@@ -43,15 +43,15 @@ def endpoints(account: Account) -> list[StackEndpoint]:
 
 
 def instance_types(account: Account) -> set[str]:
-    """Return the instance types of the endpoints that are to be deployed."""
+    """Return the instance types of the endpoints in the assembly."""
     variants = (variant for endpoint in endpoints(account) for variant in endpoint.variants)
     return {name for variant in variants for name in variant.instance_types}
 
 
 def peaks(account: Account, *, preferred: bool = False) -> dict[str, Peak]:
-    """Return the peak of every instance type that runs or is to be deployed.
+    """Return the peak of every instance type that runs or will be deployed.
 
-    A variant may have all its instances of any of its types, or only of the `preferred` one.
+    A variant may have all its instances of any of its types, or with `preferred` of its first.
     """
     running, added, most = Instances(), Instances(), Instances()
     declared = {endpoint.name: endpoint for endpoint in endpoints(account)}
@@ -78,7 +78,7 @@ def peaks(account: Account, *, preferred: bool = False) -> dict[str, Peak]:
 def _instance_count(
     current: RunningEndpoint | None, endpoint: StackEndpoint, variant: StackVariant
 ) -> int:
-    """Return how many instances a variant has after a deploy; scaling may have chosen them."""
+    """Return the instance count of a variant after a deploy, which may be that of scaling."""
     if current is None or not endpoint.properties.get("RetainAllVariantProperties"):
         return variant.initial
     counts = current.variants.get(variant.name, {"": variant.initial})
@@ -86,11 +86,11 @@ def _instance_count(
 
 
 def _started(properties: Any, count: int) -> int:
-    """Return how many new instances of a variant run beside the old ones.
+    """Return how many new instances of a variant run beside the old ones during an update.
 
-    All of them: blue/green, in each of its three ways; of a rolling update, one batch (developer
-    guide, deployment-guardrails-rolling), of a percentage whole instances and at least one: 33 % of
-    3 is 1 in AWS's notebook on rolling deployments (aws/amazon-sagemaker-examples).
+    A blue/green update starts all of them, a rolling update one batch (developer guide,
+    deployment-guardrails-rolling). A percentage is rounded down, to at least one: 33 % of 3 is 1 in
+    AWS's notebook on rolling deployments (aws/amazon-sagemaker-examples).
     """
     rolling = properties.get("DeploymentConfig", {}).get("RollingUpdatePolicy")
     if rolling is None:
@@ -102,17 +102,18 @@ def _started(properties: Any, count: int) -> int:
 
 
 def _is_updated(account: Account, endpoint: StackEndpoint) -> bool:
-    """Return whether an endpoint is updated: it, its configuration or a model of that differs.
+    """Return whether an endpoint, its configuration or a model of that configuration changes.
 
-    A change of DeploymentConfig alone counts: that it starts no fleet is written nowhere. Tags
+    A change of DeploymentConfig alone counts: no source says that it starts no instances. Tags
     change in place (CloudFormation's schemas of the three types: tagUpdatable, not create-only).
     """
     before, name = account.deployed_template(endpoint.stack), endpoint.logical_id
     after = account.templates[endpoint.stack]
-    return before is None or dict(_behind(before, name)) != dict(_behind(after, name))
+    return before is None or dict(_closure(before, name)) != dict(_closure(after, name))
 
 
-def _behind(template: Template, logical_id: str) -> Iterator[tuple[str, str]]:
+def _closure(template: Template, logical_id: str) -> Iterator[tuple[str, str]]:
+    """Yield logical id and properties of a SageMaker resource and those that it refers to."""
     resource = template["Resources"].get(logical_id)
     if resource is None or not resource["Type"].startswith("AWS::SageMaker::"):
         return
@@ -120,4 +121,4 @@ def _behind(template: Template, logical_id: str) -> Iterator[tuple[str, str]]:
     properties.pop("Tags", None)
     yield logical_id, json.dumps(properties, sort_keys=True)
     for name in set(references(properties)):
-        yield from _behind(template, name)
+        yield from _closure(template, name)

@@ -1,4 +1,4 @@
-"""Whether the images of the stage's endpoints exist, and may be pulled."""
+"""Check that the images of the stage's endpoints exist and may be pulled."""
 
 import re
 from collections.abc import Iterator
@@ -10,8 +10,8 @@ from release.preflight.answers import DENIED, why
 from release.preflight.findings import CheckFinding, ok, refused, unknown
 
 NO_POLICY = "no resource-based policy allows"
-"""What ECR adds where the repository lets nobody of this account in, as of a region that does not
-have the image (aws/sagemaker-python-sdk#4064)."""
+"""ECR's message if the repository's policy admits no caller of this account, as in a region without
+the image (aws/sagemaker-python-sdk#4064)."""
 FIX = "write another release into the stage's file: docs.aws.amazon.com lists those of a region"
 
 MEDIA_TYPES = (
@@ -25,11 +25,10 @@ _URI = re.compile(r"(\d{12})\.dkr\.ecr\.([\w-]+)\.[^/]+/([^:@]+):(.+)")
 
 
 def check(account: Account) -> Iterator[CheckFinding]:
-    """Ask each image's registry for it, as a pull does.
+    """Request the manifest of each image, as a pull does.
 
-    BatchGetImage is what AWS's registries grant to whoever may use their images, together with the
-    two calls for layers (aws/deep-learning-containers#5657 quotes all three); DescribeImages is
-    not among them.
+    AWS's registries grant BatchGetImage and the two calls for layers, not DescribeImages
+    (aws/deep-learning-containers#5657 quotes all three).
     """
     models = account.resources("AWS::SageMaker::Model")
     for image in sorted({str(model["PrimaryContainer"]["Image"]) for _, _, model in models}):
@@ -39,10 +38,12 @@ def check(account: Account) -> Iterator[CheckFinding]:
         elif match[2] != account.region:
             yield refused(image, f"it is in {match[2]}, the endpoint in {account.region}", FIX)
         else:
-            yield _ask(account, image, registry=match[1], name=match[3], tag=match[4])
+            yield _check_image(account, image, registry=match[1], name=match[3], tag=match[4])
 
 
-def _ask(account: Account, image: str, *, registry: str, name: str, tag: str) -> CheckFinding:
+def _check_image(
+    account: Account, image: str, *, registry: str, name: str, tag: str
+) -> CheckFinding:
     try:
         answer = account.client("ecr").batch_get_image(
             registryId=registry,
@@ -55,8 +56,8 @@ def _ask(account: Account, image: str, *, registry: str, name: str, tag: str) ->
         if code == "RepositoryNotFoundException":
             return refused(image, f"registry {registry} has no {name} here", FIX)
         if code in DENIED and NO_POLICY in message:
-            lets_nobody = f"registry {registry} lets no account have {name} in {account.region}"
-            return refused(image, lets_nobody, FIX)
+            message = f"registry {registry} lets no account have {name} in {account.region}"
+            return refused(image, message, FIX)
         return unknown(image, why(error))
     if answer["images"]:
         return ok(image, "exists, and may be pulled")

@@ -1,18 +1,17 @@
-"""What a deploy needs of the account's quotas: instances, builds and functions."""
+"""Compare the account's quotas with the instances and builds of a deploy."""
 
 from collections.abc import Iterable, Iterator
 
 from release.preflight.account import Account
 from release.preflight.builds import archives_to_build, engines_to_build
-from release.preflight.custom_resources import starting_together
 from release.preflight.findings import CheckFinding, unknown
 from release.preflight.fleets import Peak, instance_types, peaks
 from release.preflight.service_quotas import Need
 
-SAGEMAKER, CODEBUILD, LAMBDA = "sagemaker", "codebuild", "lambda"
+SAGEMAKER, CODEBUILD = "sagemaker", "codebuild"
 ALL_INSTANCES = "Number of instances across active endpoints"
-"""Quota of the account's endpoints together, as CreateEndpoint's refusals name it
-(https://github.com/aws/sagemaker-python-sdk/issues/908 has one of the other kind)."""
+"""The quota on the instances of all endpoints, as CreateEndpoint's errors name it
+(https://github.com/aws/sagemaker-python-sdk/issues/908 has the error for one type)."""
 ENVIRONMENTS = {
     ("LINUX_CONTAINER", "BUILD_GENERAL1_SMALL"): "Linux/Small",
     ("LINUX_CONTAINER", "BUILD_GENERAL1_MEDIUM"): "Linux/Medium",
@@ -20,19 +19,16 @@ ENVIRONMENTS = {
     ("LINUX_GPU_CONTAINER", "BUILD_GENERAL1_SMALL"): "Linux GPU Small",
     ("LINUX_GPU_CONTAINER", "BUILD_GENERAL1_LARGE"): "Linux GPU Large",
 }
-"""Environment and compute type -> how a quota's name calls them
+"""Environment and compute type -> their name in a quota's name
 (https://docs.aws.amazon.com/codebuild/latest/userguide/limits.html)."""
 PROJECT, GPU = "AWS::CodeBuild::Project", "LINUX_GPU_CONTAINER"
 BUILDS_PER_QUOTA = 6
-"""Builds that CodeBuild takes for each that may run: that one, and five in the queue
+"""Builds that CodeBuild accepts for each that may run: that one, and five in the queue
 (https://docs.aws.amazon.com/codebuild/latest/userguide/builds-working.html)."""
-CONCURRENT_EXECUTIONS = "Concurrent executions"
-EXECUTIONS = 2
-"""Of one custom resource: the function of the CDK's provider framework waits for ours."""
 
 
 def instances_quota(instance_type: str) -> str:
-    """Return the name of an instance type's quota, as CreateEndpoint's refusals have it.
+    """Return the name of an instance type's quota, as CreateEndpoint's errors have it.
 
     Source: awsdocs/amazon-sagemaker-developer-guide#70, aws/amazon-sagemaker-examples#307.
     """
@@ -40,12 +36,12 @@ def instances_quota(instance_type: str) -> str:
 
 
 def builds_quota(environment: tuple[str, str]) -> str:
-    """Return the name of the quota on builds at once in an environment and compute type."""
+    """Return the name of the quota on concurrent builds in an environment and compute type."""
     return f"Concurrently running builds for {ENVIRONMENTS[environment]} environment"
 
 
 def check_instances(account: Account) -> Iterator[CheckFinding]:
-    """Compare the quotas for instances of endpoints with the peak of this deploy.
+    """Compare the quotas on endpoint instances with the peak of this deploy.
 
     No source was found for a quota on the number of endpoints.
     """
@@ -62,7 +58,7 @@ def check_instances(account: Account) -> Iterator[CheckFinding]:
 
 
 def check_builds(account: Account) -> Iterator[CheckFinding]:
-    """Compare the quota of every project with the archives, or engines, that are to be built."""
+    """Compare the quota of every project with the archives, or engines, to build."""
     archives = archives_to_build(account)
     engines = engines_to_build(account, archives)
     for _, _, project in account.resources(PROJECT):
@@ -77,21 +73,6 @@ def check_builds(account: Account) -> Iterator[CheckFinding]:
         quota = builds_quota(environment)
         need = Need(CODEBUILD, quota, amount, message, per_unit=BUILDS_PER_QUOTA)
         yield from _compare(account, [need])
-
-
-def check_functions(account: Account) -> Iterator[CheckFinding]:
-    """Compare Lambda's quota with what the stacks need, which a delivery deploys side by side.
-
-    Where it is too small, functions are refused with "Rate Exceeded", and the framework gives up
-    soon (https://github.com/awslabs/landing-zone-accelerator-on-aws/issues/556).
-    """
-    resources = sum(
-        starting_together(account.deployed_template(stack), template)
-        for stack, template in account.templates.items()
-    )
-    needed = EXECUTIONS * resources
-    message = f"custom resources that start together: {resources}, with {needed} executions"
-    yield from _compare(account, [Need(LAMBDA, CONCURRENT_EXECUTIONS, needed, message)])
 
 
 def _instances(quota: str, peak: Peak) -> Need:

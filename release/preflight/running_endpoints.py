@@ -1,4 +1,4 @@
-"""The endpoints that an account has, and the instances that they hold."""
+"""The endpoints in an account, and their instances."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     from mypy_boto3_sagemaker.type_defs import DescribeEndpointOutputTypeDef
 
 NO_INSTANCES = ("Failed", "OutOfService", "Deleting")
-"""EndpointStatus of those whose instances are gone or going; which hold a quota has no source."""
+"""Statuses of endpoints without instances; no source says whether they count for a quota."""
 PAGE = 100
-"""The most that a page of ListEndpoints has; its default is 10 (API reference)."""
+"""The maximum page size of ListEndpoints; its default is 10 (API reference)."""
 
 
 @dataclass(frozen=True)
 class RunningEndpoint:
-    """One endpoint. `variants` is name -> instance type -> instances, without serverless ones.
+    """An endpoint; `variants` is name -> instance type -> count, without serverless variants.
 
-    Of a variant that is being scaled, the larger number counts. `uncounted` is why its instances
-    are not known, empty where they are.
+    For a variant that is scaling, the larger count is used. `uncounted` is the reason if the
+    instances are unknown, else empty.
     """
 
     name: str
@@ -31,7 +31,7 @@ class RunningEndpoint:
 
 
 def running_endpoints(sagemaker: Any) -> dict[str, RunningEndpoint]:
-    """Return every endpoint of the account, by its name; one deleted meanwhile is left out."""
+    """Return every endpoint of the account by name, without those deleted in the meantime."""
     pages = sagemaker.get_paginator("list_endpoints").paginate(PaginationConfig={"PageSize": PAGE})
     endpoints = {}
     for name in [summary["EndpointName"] for page in pages for summary in page["Endpoints"]]:
@@ -48,7 +48,7 @@ def running_endpoints(sagemaker: Any) -> dict[str, RunningEndpoint]:
 def described_endpoint(
     sagemaker: "SageMakerClient", name: str
 ) -> "DescribeEndpointOutputTypeDef | None":
-    """Return SageMaker's description of an endpoint, None where there is none."""
+    """Return SageMaker's description of an endpoint, None if it does not exist."""
     try:
         return sagemaker.describe_endpoint(EndpointName=name)
     except ClientError as error:
@@ -58,7 +58,7 @@ def described_endpoint(
 
 
 def _variants(sagemaker: Any, description: Any) -> dict[str, dict[str, int]]:
-    """Return the variants of an endpoint. Raises `ClientError` also without its configuration."""
+    """Return the variants of an endpoint. Raise `ClientError` if its configuration is gone."""
     if description["EndpointStatus"] in NO_INSTANCES:
         return {}
     config = sagemaker.describe_endpoint_config(

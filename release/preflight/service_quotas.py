@@ -1,4 +1,4 @@
-"""The account's quotas, by the names that Service Quotas gives them."""
+"""The account's quotas, by their names in Service Quotas."""
 
 from dataclasses import dataclass, field
 from math import ceil
@@ -7,12 +7,12 @@ from typing import Any
 from release.preflight.findings import CheckFinding, ok, refused, unknown
 
 PAGE = 100
-"""The most that a page of ListServiceQuotas and ListAWSDefaultServiceQuotas has (API reference)."""
+"""The maximum page size of ListServiceQuotas and ListAWSDefaultServiceQuotas (API reference)."""
 
 
 @dataclass(frozen=True)
-class Quota:
-    """One quota; `applied` is whether it is the account's own value, not AWS's default."""
+class AccountQuota:
+    """A quota; `applied` tells the account's own value from AWS's default."""
 
     code: str
     value: float
@@ -24,9 +24,9 @@ class Quota:
 
 @dataclass(frozen=True)
 class Need:
-    """What a deploy needs of a quota: `amount` now, and `most` later, such as by scaling.
+    """The need of a deploy for a quota: `amount` now, and `most` later, such as after scaling.
 
-    `per_unit` is how many of them fit into a quota of one; `message` says what they are.
+    `per_unit` is how many fit into a quota of one; `message` describes the need.
     """
 
     service: str
@@ -36,11 +36,11 @@ class Need:
     most: int = 0
     per_unit: int = 1
 
-    def compare(self, quota: Quota | None) -> CheckFinding:
-        """Return whether a quota is large enough.
+    def compare(self, quota: AccountQuota | None) -> CheckFinding:
+        """Return the finding whether a quota is large enough.
 
-        AWS's default stands in where no value is applied, and nothing says that an account has no
-        more than it (no source was found): it refuses nothing.
+        AWS's default refuses nothing: no source says that an account without an applied value has
+        only the default.
         """
         if quota is None:
             return unknown(self.quota, f"Service Quotas has none of this name here; {self.message}")
@@ -57,16 +57,16 @@ class Need:
 
 @dataclass(frozen=True)
 class ServiceQuotas:
-    """The quotas of a region; those of each service are listed once."""
+    """The quotas of a region, cached by service."""
 
     client: Any
-    _known: dict[str, dict[str, Quota]] = field(default_factory=dict)
+    _known: dict[str, dict[str, AccountQuota]] = field(default_factory=dict)
 
-    def of(self, service: str) -> dict[str, Quota]:
-        """Return quota name -> quota of a service.
+    def of(self, service: str) -> dict[str, AccountQuota]:
+        """Return name -> quota of a service.
 
         "If the applied quota value is not available for a quota, the quota is not retrieved"
-        (API reference of ListServiceQuotas): AWS's default counts then.
+        (API reference of ListServiceQuotas): then it is AWS's default.
         """
         if service not in self._known:
             self._known[service] = {
@@ -75,12 +75,12 @@ class ServiceQuotas:
             }
         return self._known[service]
 
-    def _list(self, operation: str, service: str, *, applied: bool) -> dict[str, Quota]:
+    def _list(self, operation: str, service: str, *, applied: bool) -> dict[str, AccountQuota]:
         pages = self.client.get_paginator(operation).paginate(
             ServiceCode=service, PaginationConfig={"PageSize": PAGE}
         )
         return {
-            quota["QuotaName"]: Quota(quota["QuotaCode"], quota["Value"], applied)
+            quota["QuotaName"]: AccountQuota(quota["QuotaCode"], quota["Value"], applied)
             for page in pages
             for quota in page["Quotas"]
         }

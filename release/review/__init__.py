@@ -1,1 +1,1 @@
-"""What a pull request will do to running endpoints, models, access and money."""
+"""Review a change: its effect on endpoints, models, access and cost."""

@@ -1,4 +1,4 @@
-"""Dangers that somebody has acknowledged, until a day: `release/acknowledged.yaml`."""
+"""Dangers that a person has acknowledged, with an expiry date: `release/acknowledged.yaml`."""
 
 from datetime import date
 from pathlib import Path
@@ -10,7 +10,7 @@ import checked_yaml
 
 
 class Acknowledgement(BaseModel):
-    """One line of the file. `danger` is STAGE/RULE/SUBJECT, as a review prints it."""
+    """An entry of the file. `danger` is STAGE/RULE/SUBJECT, as in the report."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -28,12 +28,12 @@ class Acknowledgements(BaseModel):
     acknowledged: list[Acknowledgement] = []
 
     def of(self, key: str, today: date) -> Acknowledgement | None:
-        """Return who acknowledged the danger of a key, None where nobody did, or no longer."""
+        """Return the acknowledgement of a danger, None if there is none or it has expired."""
         lines = (line for line in self.acknowledged if line.danger == key and line.until >= today)
         return next(lines, None)
 
 
 def read(root: Path) -> Acknowledgements:
-    """Read a tree's file, if there is one. Raises `checked_yaml.InvalidFile`."""
+    """Return the acknowledgements in a tree. Raise `checked_yaml.InvalidFile`."""
     path = root / "release" / "acknowledged.yaml"
     return checked_yaml.load(path, Acknowledgements) if path.is_file() else Acknowledgements()

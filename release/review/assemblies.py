@@ -1,6 +1,6 @@
-"""Cloud assemblies as files, a folder for each stage: `python -m release.review.assemblies FOLDER`.
+"""Write and read cloud assemblies: `python -m release.review.assemblies FOLDER`.
 
-Whoever may change the app may write anything into them: no name, link, size or form is trusted.
+The author of a change controls their content: no name, link, size or form in them is trusted.
 """
 
 import json
@@ -20,15 +20,15 @@ from release.tree import SUFFIX, NotSynthesised, Template, Tree, has_transform
 
 ACKNOWLEDGED = "aws:cdk:acknowledged-rules"
 ERROR = ".error"
-"""STAGE.error says why a stage has no assembly."""
+"""The file STAGE.error has the reason if a stage has no assembly."""
 
 LARGEST = 8_000_000
-"""Bytes of one file: a template has 1 MB (CloudFormation quotas, "Template body size"), a manifest
-a few times that."""
+"""Maximum bytes of a file: a template has at most 1 MB (CloudFormation quotas, "Template body
+size"), a manifest a few times that."""
 LONGEST_ERROR = 10_000
 
 _STACK = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,127}")
-"""CloudFormation's names of stacks (API reference, CreateStack, StackName)."""
+"""Valid names of stacks (CloudFormation API reference, CreateStack, StackName)."""
 _STACKS = "aws:cloudformation:stack"
 _OF_THE_TEMPLATE = (
     *("additionalDependencies", "requiresBootstrapStackVersion", "stackName"),
@@ -37,16 +37,15 @@ _OF_THE_TEMPLATE = (
 _WITHOUT_TEMPLATES = ("cdk:tree", "cdk:feature-flag-report")
 _ASSETS = ".assets.json"
 _ASSET = re.compile(r"[\w-][\w.-]*")
-"""A file or folder in the assembly."""
+"""A valid name of a file or folder in the assembly."""
 
 
 @dataclass(frozen=True)
 class Synthesis:
-    """What an app makes of a stage.
+    """The result of synthesising a stage.
 
-    `templates` is stack name -> template, `acknowledged` has a line for each finding of cdk-nag
-    that the app acknowledges. `settings` is stack name -> what the manifest says of how it is
-    deployed.
+    `templates` is stack name -> template. `acknowledged` has a line for each cdk-nag finding that
+    the app acknowledges. `settings` is stack name -> its deployment settings in the manifest.
     """
 
     templates: dict[str, Template]
@@ -56,21 +55,21 @@ class Synthesis:
 
 @dataclass(frozen=True)
 class Synthesised(Tree):
-    """A tree as files, and the folder of the assemblies that its app wrote."""
+    """A checkout, and the folder with the assemblies that its app wrote."""
 
     assemblies: Path
 
     def synth(self, stage: str) -> Synthesis:
-        """Return what the app made of a stage. Raises `NotSynthesised`."""
+        """Return the synthesis of a stage. Raise `NotSynthesised`."""
         return read(self.assemblies, stage)
 
 
 def write(
     tree: Tree, folder: Path, stages: Iterable[str] | None = None, *, validate: bool = True
 ) -> Synthesised:
-    """Run a tree's app for stages, all of them by default, and return the tree with the results.
+    """Run a tree's app for stages, by default all, and return the tree with its assemblies.
 
-    A stage that fails leaves its reason, and the templates that it was refused for.
+    A stage that fails leaves its error message, and the templates that were refused.
     """
     folder.mkdir(parents=True, exist_ok=True)
     write_stage = partial(_write, tree, folder, validate)
@@ -88,10 +87,10 @@ def _write(tree: Tree, folder: Path, validate: bool, stage: str) -> None:
 
 
 def read(folder: Path, stage: str) -> Synthesis:
-    """Return what an app made of a stage. Raises `NotSynthesised`, with the app's own reason first.
+    """Return the synthesis of a stage. Raise `NotSynthesised` with the app's error or ours.
 
-    Each stack of the manifest has its template beside it, by its name, and no template is without
-    a stack: nested stacks and nested assemblies would be deployed and not compared.
+    Each stack in the manifest must have a template of its name, and each template a stack: nested
+    stacks and nested assemblies would be deployed without being compared.
     """
     assembly = folder / stage
     if os.path.lexists(folder / f"{stage}{ERROR}"):
@@ -119,7 +118,7 @@ def read(folder: Path, stage: str) -> Synthesis:
 
 
 def _stacks(manifest: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield name and settings of each stack. Raises `NotSynthesised` for what is not reviewed."""
+    """Yield name and settings of each stack. Raise `NotSynthesised` for other artifacts."""
     match manifest:
         case {"artifacts": dict(artifacts)}:
             pass
@@ -132,7 +131,7 @@ def _stacks(manifest: Any) -> Iterator[tuple[str, dict[str, Any]]]:
             case {"type": "cdk:asset-manifest", "properties": {"file": file}} if (
                 file == f"{name}.json" and file.endswith(_ASSETS)
             ):
-                continue  # read with its stack
+                continue  # it is read with its stack
             case {"type": kind, "properties": {"templateFile": file, **properties}} if (
                 kind == _STACKS
                 and _STACK.fullmatch(name)
@@ -148,7 +147,7 @@ def _stacks(manifest: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _settings(artifact: dict[str, Any]) -> dict[str, Any]:
-    """Return how a stack is deployed, without what its template and its name decide."""
+    """Return the deployment settings of a stack that its template and name do not decide."""
     properties = artifact["properties"]
     folder = str(properties.get("stackTemplateAssetObjectUrl", "")).rpartition("/")[0]
     return {
@@ -159,10 +158,10 @@ def _settings(artifact: dict[str, Any]) -> dict[str, Any]:
 
 
 def _assets(path: Path) -> list[str]:
-    """Return where assets are published, and as whom. Raises `NotSynthesised` for what would run.
+    """Return the destinations of assets, with roles. Raise `NotSynthesised` for other sources.
 
-    Whoever deploys runs an asset's `executable`, builds its image, and uploads what its path leads
-    to (cloud assembly schema, FileSource and DockerImageSource).
+    A deploy runs an asset's `executable`, builds its image, and uploads the file that its path
+    names (cloud assembly schema, FileSource and DockerImageSource).
     """
     places: set[str] = set()
     match _json(path):
@@ -215,7 +214,7 @@ def _is_resource(value: Any) -> bool:
 
 
 def _acknowledged(path: Path) -> Iterator[str]:
-    """Yield what the app acknowledges, out of the metadata of its constructs."""
+    """Yield a line for each acknowledgement in the metadata of constructs."""
     try:
         for construct, entries in sorted(_json(path).items()):
             for entry in entries:
@@ -235,14 +234,14 @@ def _json(path: Path) -> Any:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object. Raises `ValueError` for a key twice, of which others may read the first."""
+    """Return an object. Raise `ValueError` for a duplicate key: parsers read different ones."""
     if len(dict(pairs)) < len(pairs):
         raise ValueError
     return dict(pairs)
 
 
 def _content(path: Path) -> str:
-    """Return the text of a file, and of no link to another. Raises `NotSynthesised`."""
+    """Return the text of a file that is not a link. Raise `NotSynthesised`."""
     try:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
             about = os.fstat(file.fileno())

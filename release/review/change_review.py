@@ -1,4 +1,4 @@
-"""The review of a change: a part that fails is a gap beside the others."""
+"""The review of a change; a part that fails becomes a gap in the report."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -13,12 +13,12 @@ from release.review.assemblies import Synthesised
 from release.review.dangers.danger import REPOSITORY, Danger
 from release.review.files.file_review import FileReview, review_files
 from release.review.findings import NOTHING, FindingsChange, LinterFailed, Templates
-from release.review.report import Gap, Report
+from release.review.report import ChangeReport, Gap
 from release.review.stage_review import StageReview, review_stage
 from release.tree import CheckoutError, NotSynthesised, Tree
 
 ERRORS = (CheckoutError, LinterFailed, checked_yaml.InvalidFile)
-"""What a person can do something about."""
+"""Errors with a message for the author of a change."""
 
 COMPILED = "compiled Python would run in place of its source, which was reviewed: git rm"
 LINK = "is a link, which may lead anywhere: commit the file"
@@ -26,10 +26,10 @@ LINK = "is a link, which may lead anywhere: commit the file"
 
 def review_change(
     base: Synthesised, head: Synthesised, *, name: str, stages: Iterable[str]
-) -> Report:
-    """Return the report of a change; the base, which is called `name`, judges.
+) -> ChangeReport:
+    """Return the report of a change, by the base's linter settings and acknowledgements.
 
-    That is, its linters' settings and its acknowledgements count.
+    `name` is the name of the base in the report.
     """
     gaps = [
         *(Gap(path, COMPILED) for path in head.compiled()),
@@ -55,18 +55,20 @@ def review_change(
     with _gap(gaps, REPOSITORY):
         files = review_files(base, head)
 
-    def judged(dangers: tuple[Danger, ...]) -> tuple[Danger, ...]:
-        """Return dangers with whoever acknowledged them."""
+    def with_acknowledgements(dangers: tuple[Danger, ...]) -> tuple[Danger, ...]:
+        """Return dangers with their acknowledgements."""
         return tuple(
             replace(danger, acknowledgement=acknowledgements.of(danger.key, today))
             for danger in dangers
         )
 
-    return Report(
+    return ChangeReport(
         base=name,
-        stages=tuple(replace(review, dangers=judged(review.dangers)) for review in reviews),
+        stages=tuple(
+            replace(review, dangers=with_acknowledgements(review.dangers)) for review in reviews
+        ),
         findings=of_models,
-        dangers=judged(files.dangers),
+        dangers=with_acknowledgements(files.dangers),
         notes=files.notes,
         not_judged=files.not_judged,
         commits=commits(base, head),
@@ -75,7 +77,7 @@ def review_change(
 
 
 def commits(*trees: Tree) -> str:
-    """Return the commits of trees, as far as they are clones, and that the last was changed."""
+    """Return the commits of trees, with uncommitted changes of the last; empty if unknown."""
     clones = [Clone(tree.root) for tree in trees]
     try:
         changes = ", with changes that are not committed" if clones[-1].is_dirty() else ""
@@ -85,7 +87,7 @@ def commits(*trees: Tree) -> str:
 
 
 def _templates(tree: Synthesised, stages: Iterable[str]) -> Templates:
-    """Return the templates of stages; the review of one that has none says why."""
+    """Return the templates of stages; the review of a stage reports why it has none."""
     templates = {}
     for stage in stages:
         with suppress(NotSynthesised):
@@ -96,9 +98,9 @@ def _templates(tree: Synthesised, stages: Iterable[str]) -> Templates:
 
 @contextmanager
 def _gap(gaps: list[Gap], what: str) -> Iterator[None]:
-    """Record why something could not be reviewed, whatever is wrong with it.
+    """Record any error of the `with` block as a gap, so that the rest is still reviewed.
 
-    The files of the head have any form: what no rule can read is no reason to review nothing.
+    The files of the head may have any content, also such that a rule fails unexpectedly.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""One stage before and after a change."""
+"""A stage before and after a change."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,14 +17,14 @@ from release.tree import Template
 
 @dataclass(frozen=True)
 class Pair:
-    """One stack's endpoint before and after; None where there is none, which is one at most."""
+    """The endpoint of a stack before and after; at most one of them is None."""
 
     before: DeclaredEndpoint | None
     after: DeclaredEndpoint | None
 
     @property
     def name(self) -> str:
-        """The endpoint's name, the new one where it changes."""
+        """The endpoint's name, the new one if it changes."""
         endpoint = self.after or self.before
         assert endpoint is not None
         return endpoint.name
@@ -32,13 +32,13 @@ class Pair:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What rules and sentences look at.
+    """A stage before and after a change: the input of rules and descriptions.
 
-    `before` and `after` are templates by stack, `was` and `will_be` what the stage says of itself
-    then, `settings` what cloud assemblies say of stacks beside templates, by stack, before and
-    after, `findings` what linters find in the templates, `acknowledged` the findings of cdk-nag
-    that the app acknowledges, `base_strings` the string constants in the base's code,
-    `models` the folders of models before and after, None where there are no files.
+    `before` and `after` are templates by stack, `was` and `will_be` the stage's files. `settings`
+    are the deployment settings of stacks in the cloud assemblies, before and after. `findings` are
+    the linters' in the templates, `acknowledged` the cdk-nag findings that the app acknowledges.
+    `base_strings` are the string constants in the base's code. `models` are the folders of models
+    before and after, None if there are no files.
     """
 
     stage: str
@@ -54,22 +54,22 @@ class Comparison:
 
     @property
     def production(self) -> bool:
-        """Whether it is judged as production: also when the change says that it is not any more."""
+        """Whether the stage is production, before or after the change."""
         return self.was.production or self.will_be.production
 
     @property
     def moves(self) -> bool:
-        """Whether everything is created somewhere else, and what was stays as it is."""
+        """Whether the stage moves to another region or account, where everything is created."""
         return bool(self.before) and environments.moves(self.was, self.will_be)
 
     @cached_property
     def sides(self) -> tuple[dict[str, Template], dict[str, Template]]:
-        """The templates before and after, without their places where those differ."""
+        """The templates before and after, without region and account if those may differ."""
         return environments.comparable(self.before, self.was, self.after, self.will_be)
 
     @cached_property
     def stacks(self) -> list[StackDifference]:
-        """The stacks that differ, by name."""
+        """The stacks that differ, sorted by name."""
         return differences(*self.sides)
 
     @property
@@ -79,9 +79,9 @@ class Comparison:
 
     @property
     def deployed_changes(self) -> list[Change]:
-        """The changes that CloudFormation makes to what is deployed.
+        """The changes that CloudFormation makes to deployed resources.
 
-        It touches nothing of a stack that leaves the app, nor of a stage that moves.
+        It does not touch a stack that leaves the app, nor a stage that moves.
         """
         if self.moves:
             return []
@@ -90,17 +90,17 @@ class Comparison:
 
     @cached_property
     def described(self) -> list[DescribedChange]:
-        """What changes in each resource, in words."""
+        """The descriptions of all resource changes."""
         return list(described(self))
 
     @cached_property
     def access(self) -> list[AccessChange]:
-        """What the policies of each stack allow and did not before, and the other way round."""
+        """The permissions that each stack's policies add and remove."""
         return list(access_changes(*self.sides))
 
     @cached_property
     def endpoints(self) -> dict[str, Pair]:
-        """Stack name -> its endpoint before and after, for stacks that have one."""
+        """Stack name -> its endpoint before and after, for stacks with one."""
         before, after = self.sides
         names = sorted(before.keys() | after.keys())
         pairs = {name: Pair(endpoint_of(before.get(name, {})), endpoint_of(after.get(name, {})))
@@ -109,7 +109,7 @@ class Comparison:
 
     @property
     def kept(self) -> list[tuple[DeclaredEndpoint, DeclaredEndpoint]]:
-        """The endpoints that were there before and still are, under the same name."""
+        """The endpoints, before and after, that keep their name."""
         return [
             (pair.before, pair.after)
             for pair in self.endpoints.values()
@@ -117,5 +117,5 @@ class Comparison:
         ]
 
     def endpoint_in(self, stack: str) -> str:
-        """Return the name of a stack's endpoint, the stack's own where it has none."""
+        """Return the name of a stack's endpoint, or of the stack if it has none."""
         return self.endpoints[stack].name if stack in self.endpoints else stack

@@ -1,4 +1,4 @@
-"""What changes in each resource, in words: the table applied to every change of a stage."""
+"""Describe every resource change of a stage, by the table of describers."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ NOT_COMPARED = ("Metadata", "Properties", "Type")
 
 @dataclass(frozen=True)
 class DescribedChange:
-    """One thing that changes in a resource; `rule` names the danger that it is, if it is one."""
+    """A description of a resource change; `rule` names its danger, empty if it is none."""
 
     change: Change
     path: str
@@ -28,9 +28,9 @@ class DescribedChange:
 
 
 def described(comparison: "Comparison") -> Iterator[DescribedChange]:
-    """Yield all that changes in stacks that stay, and what is dangerous in those that are new.
+    """Yield all changes in stacks that stay, and the dangers in new stacks.
 
-    Resources of a stack that leaves the app are not touched by a deploy.
+    A deploy does not touch the resources of a stack that leaves the app.
     """
     for change in comparison.changes:
         if change.stack not in comparison.after:
@@ -54,7 +54,7 @@ def _describer(change: Change, path: str) -> Describer:
 
 
 def _differences(change: Change) -> Iterator[ValueDifference]:
-    """Yield the resource as a whole, whose path is empty, then each property that differs."""
+    """Yield the whole resource, with an empty path, then each property that differs."""
     sides = (change.before, change.after)
     properties = (side.get("Properties", {}) if side else None for side in sides)
     yield ValueDifference((), "", *properties)

@@ -1,4 +1,4 @@
-"""The CDK's own differences between two sets of templates."""
+"""Differences between two sets of templates, by @aws-cdk/cloudformation-diff."""
 
 import atexit
 import json
@@ -16,7 +16,7 @@ NO_CHANGE = "NO_CHANGE"
 
 @dataclass(frozen=True)
 class Change:
-    """One resource that differs; `impact` is the CDK's word for what CloudFormation does to it."""
+    """A resource that differs; `impact` is the CDK's name for CloudFormation's action on it."""
 
     stack: str
     id: str
@@ -28,7 +28,7 @@ class Change:
 
     @property
     def path(self) -> str:
-        """The construct's path below its stack, which people recognise."""
+        """The path of the construct below its stack."""
         metadata = (self.after or self.before).get("Metadata", {})
         path: str = metadata.get("aws:cdk:path", self.id)
         return path.partition("/")[2].removesuffix("/Resource") or self.id
@@ -36,7 +36,7 @@ class Change:
 
 @dataclass(frozen=True)
 class StackDifference:
-    """One stack's changes, and the text that `cdk diff` shows for them."""
+    """The changes of a stack, and the text that `cdk diff` shows for them."""
 
     stack: str
     changes: tuple[Change, ...]
@@ -44,7 +44,7 @@ class StackDifference:
 
 
 def differences(before: dict[str, Template], after: dict[str, Template]) -> list[StackDifference]:
-    """Return what differs in each stack; stacks that do not differ are left out."""
+    """Return the differences of each stack that has some."""
     stacks = sorted(
         stack for stack in before.keys() | after.keys() if before.get(stack) != after.get(stack)
     )
@@ -71,9 +71,9 @@ def differences(before: dict[str, Template], after: dict[str, Template]) -> list
 
 
 def _impact(change: dict[str, Any]) -> str:
-    """Return what happens to a resource; the CDK says nothing of those whose type it lacks.
+    """Return the impact on a resource, also for types that the CDK does not know.
 
-    A custom resource is told of "any change to the properties of the custom resource within the
+    A custom resource is updated on "any change to the properties of the custom resource within the
     template" (CloudFormation user guide, crpg-ref-requesttypes-update).
     """
     impact: str = change["impact"]
@@ -81,7 +81,7 @@ def _impact(change: dict[str, Any]) -> str:
 
 
 def _differences(pairs: list[tuple[Template, Template]]) -> list[dict[str, Any]]:
-    """Return the script's answer, a line for a line."""
+    """Return the script's output for pairs of templates: one line of JSON for one line."""
     if not pairs:
         return []
     stdin, stdout = _script()
@@ -93,11 +93,11 @@ def _differences(pairs: list[tuple[Template, Template]]) -> list[dict[str, Any]]
 
 @cache
 def _script() -> tuple[IO[str], IO[str]]:
-    """Start the script once: it takes a second to read what the CDK knows of all properties."""
+    """Start the script once: loading the CDK's database of properties takes a second."""
     process = subprocess.Popen(
         ["node", str(SCRIPT)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
     )
-    atexit.register(process.communicate)  # without more input, it ends
+    atexit.register(process.communicate)  # it ends at the end of its input
     assert process.stdin
     assert process.stdout
     return process.stdin, process.stdout

@@ -1,4 +1,4 @@
-"""What happens to each endpoint, in a word and in a sentence."""
+"""The change of each endpoint, as a state and as a sentence."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ from release.review.endpoints import DeclaredEndpoint
 from release.review.model_changes import ModelChange
 from release.review.refusals import refusal
 from release.review.stack_changes import details
-from release.stage_resources import ENDPOINT_CONFIG, StackVariant
+from release.stage_resources import ENDPOINT_CONFIG, StackComponent, StackVariant
 
 State = Literal["new", "removed", "renamed", "changed", "unchanged"]
 
 MOST_FILES = 2
-"""More files than these are in the table of models alone."""
+"""The sentence lists at most this number of files; the table of models has all."""
 
 
 @dataclass(frozen=True)
 class EndpointChange:
-    """An endpoint, by its new name where that changes, and what becomes of it."""
+    """The change of an endpoint, with its new name."""
 
     name: str
     state: State
@@ -33,7 +33,7 @@ def endpoint_changes(
 ) -> Iterator[EndpointChange]:
     """Yield every endpoint of a stage."""
     for stack, both in comparison.endpoints.items():
-        # A stage that moves is created anew, and what was stays as it is.
+        # A stage that moves is created anew; its old endpoints stay.
         pair = Pair(None, both.after) if comparison.moves and both.after else both
         changes = [change for change in comparison.changes if change.stack == stack]
         own = [model for model in models if model.endpoint == pair.name]
@@ -64,6 +64,8 @@ def _parts(
     elif before is None:
         yield f"new, Triton {after.release}"
         yield ", ".join(map(_instances, after.variants.values()))
+        if after.components:
+            yield ", ".join(map(_copies, after.components.values()))
         yield f"models: {', '.join(sorted(after.models)) or 'no models'}"
     else:
         yield _how(before, after, changes)
@@ -80,7 +82,7 @@ def _how(before: DeclaredEndpoint, after: DeclaredEndpoint, changes: Sequence[Ch
         return f"created under this name, {before.name} deleted"
     if not changes:
         return "no change"
-    # Tags change in place: nothing that serves is replaced for them.
+    # Tags change in place, without replacing instances.
     changed = {change.type for change in changes if set(change.properties) != {"Tags"}}
     if not changed:
         return "other tags, its instances stay as they are"
@@ -94,9 +96,16 @@ def _how(before: DeclaredEndpoint, after: DeclaredEndpoint, changes: Sequence[Ch
 
 
 def _instances(variant: StackVariant) -> str:
-    low, high = variant.minimum, variant.maximum
-    count = f"{low}" if low == high else f"{low}-{high}"
-    return f"{' or '.join(variant.instance_types)}, {count} instances"
+    return f"{' or '.join(variant.instance_types)}, {_limits(variant)} instances"
+
+
+def _copies(component: StackComponent) -> str:
+    return f"{component.name}, {_limits(component)} copies"
+
+
+def _limits(scaled: StackVariant | StackComponent) -> str:
+    low, high = scaled.minimum, scaled.maximum
+    return f"{low}" if low == high else f"{low}-{high}"
 
 
 def _model(change: ModelChange) -> str:

@@ -1,4 +1,4 @@
-"""What a stack's template declares of its endpoint."""
+"""The endpoint that a stack's template declares."""
 
 import json
 from dataclasses import dataclass, field
@@ -8,33 +8,36 @@ from release.stage_resources import (
     ARCHIVE,
     ENDPOINT,
     ENDPOINT_CONFIG,
+    StackComponent,
     StackVariant,
     catalog_entries,
     resources,
+    stack_components,
     stack_variants,
 )
 from release.tree import Template
 
 UNNAMED = "an endpoint without a name"
-"""CloudFormation would make one up, which no client knows."""
+"""CloudFormation would generate a name, which no client knows."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeclaredModel:
-    """A model's catalog entry, and the targets that its archive is built for."""
+    """A model's catalog entry, with the build targets of its archive."""
 
     name: str
     version: str
     signature: dict[str, Any]
     targets: frozenset[str]
+    component: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeclaredEndpoint:
-    """An endpoint with what surrounds it in its stack.
+    """An endpoint with its variants and models.
 
-    `deployment` is its DeploymentConfig, `rollback_alarms` how many alarms roll an update back.
-    `shadows` get copies of requests.
+    `deployment` is its DeploymentConfig, `rollback_alarms` the number of alarms that roll an update
+    back, `shadows` are its shadow variants.
     """
 
     name: str
@@ -43,11 +46,12 @@ class DeclaredEndpoint:
     deployment: dict[str, Any] = field(default_factory=dict)
     variants: dict[str, StackVariant] = field(default_factory=dict)
     shadows: dict[str, StackVariant] = field(default_factory=dict)
+    components: dict[str, StackComponent] = field(default_factory=dict)
     models: dict[str, DeclaredModel] = field(default_factory=dict)
 
 
 def endpoint_of(template: Template) -> DeclaredEndpoint | None:
-    """Return a stack's endpoint, None where it has none."""
+    """Return a stack's endpoint, None if it has none."""
     endpoint = next((properties for _, properties in resources(template, ENDPOINT)), None)
     config = next((properties for _, properties in resources(template, ENDPOINT_CONFIG)), None)
     if endpoint is None or config is None:
@@ -65,6 +69,7 @@ def endpoint_of(template: Template) -> DeclaredEndpoint | None:
         deployment=deployment,
         variants=variants,
         shadows=shadows,
+        components={each.name: each for each in stack_components(template)},
         models=_models(template),
     )
 
@@ -88,6 +93,7 @@ def _models(template: Template) -> dict[str, DeclaredModel]:
             targets=frozenset(
                 build["Target"] for build in builds if build["Model"] == entry["model"]
             ),
+            component=entry.get("inference_component"),
         )
         for entry in entries
     }

@@ -1,8 +1,8 @@
-"""Where a stage is, and templates without it.
+"""The environment of a stage, and templates without its names.
 
 A stage in another region or account is another environment: CloudFormation creates everything there
-and touches nothing of what was. To see what else a change does, both sides are compared without the
-names of their places.
+and does not touch the old resources. To compare the rest of such a change, region, account and
+partition are replaced by placeholders on both sides.
 """
 
 import json
@@ -14,40 +14,40 @@ import platform_facts
 from release.stage_file import StageFile
 
 ByStack = dict[str, dict[str, Any]]
-"""The template of each stack, or what the manifest of the assembly says of each."""
+"""The template of each stack, or its settings in the manifest of the assembly."""
 
 _NO_ACCOUNT = "unknown-account"
-"""In a manifest, where a stage names no account (aws-cdk-lib, Stack.environment)."""
+"""The account in a manifest if the stage names none (aws-cdk-lib, Stack.environment)."""
 
 _PSEUDO = re.compile(r"AWS::(?:AccountId|Partition|Region|URLSuffix)")
 _SUBSTITUTED = re.compile(r"\$\{([^}]*)\}")
 
 
 def moves(before: StageFile, after: StageFile) -> bool:
-    """Whether a stage is to be somewhere else.
+    """Return whether a stage certainly moves to another region or account.
 
-    A stage that names no account is in that of whoever deploys, which may be the same.
+    A stage without an account is in that of the caller, which may be the same as before.
     """
     accounts = {before.account, after.account} - {None}
     return before.region != after.region or len(accounts) > 1
 
 
 def may_move(before: StageFile, after: StageFile) -> bool:
-    """Whether a stage may be somewhere else, depending on who has deployed it."""
+    """Return whether a stage may move, depending on the account of the caller."""
     return (before.region, before.account) != (after.region, after.account)
 
 
 def comparable(
     before: ByStack, was: StageFile, after: ByStack, will_be: StageFile
 ) -> tuple[ByStack, ByStack]:
-    """Return templates, or settings of stacks, without their places where those may differ."""
+    """Return templates, or settings of stacks, without region and account if the stage may move."""
     if not may_move(was, will_be):
         return before, after
     return _without_places(before, was), _without_places(after, will_be)
 
 
 def _without_places(stacks: ByStack, place: StageFile) -> ByStack:
-    """Return values in which region, account, partition and AWS's own registry have no names."""
+    """Return values with placeholders for region, account, partition and AWS's registry."""
     text = json.dumps(stacks)
     for account in registries(place.region):
         text = re.sub(
@@ -61,7 +61,7 @@ def _without_places(stacks: ByStack, place: StageFile) -> ByStack:
 
 
 def registries(region: str) -> set[str]:
-    """Return the accounts that hold the SageMaker Triton images of a region, if it is known."""
+    """Return the accounts with the SageMaker Triton images of a region; empty if it is unknown."""
     try:
         known = platform_facts.region(region)
     except platform_facts.UnknownFact:
@@ -71,7 +71,7 @@ def registries(region: str) -> set[str]:
 
 
 def _plain(value: dict[str, Any]) -> Any:
-    """Return an object, or the text with places in it that it is a function for."""
+    """Return an intrinsic function of pseudo parameters as a text, any other object unchanged."""
     match value:
         case {"Ref": str(name)} if _PSEUDO.fullmatch(name):
             return f"${{{name}}}"

@@ -1,4 +1,4 @@
-"""What the linters say of the two trees: new, fixed, and still there."""
+"""Run linters on both sides of a change and compare their findings."""
 
 import json
 import os
@@ -16,19 +16,19 @@ from typing import Any
 from release.tree import SUFFIX, Template, Tree
 
 CHECKOV = Path(".venv-checkov", "bin", "checkov")
-"""An environment of its own, below the root: make installs it."""
+"""checkov has its own virtual environment, which make installs."""
 
 Templates = Mapping[tuple[str, str], Template]
 """Stage and stack -> template."""
 
 
 class LinterFailed(Exception):
-    """A linter did not answer with JSON."""
+    """A linter that is missing, or whose output is not JSON."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FindingsChange:
-    """One line for each finding, by what the change did to it."""
+    """New, fixed and remaining findings, one line each."""
 
     new: tuple[str, ...]
     fixed: tuple[str, ...]
@@ -39,7 +39,7 @@ NOTHING = FindingsChange(new=(), fixed=(), still=())
 
 
 def compare(before: Iterable[str], after: Iterable[str]) -> FindingsChange:
-    """Compare findings as texts: what moved to another line is neither new nor fixed."""
+    """Return the comparison of findings as texts, without regard to their line numbers."""
     old, new = Counter(before), Counter(after)
     return FindingsChange(
         new=tuple(sorted((new - old).elements())),
@@ -49,7 +49,7 @@ def compare(before: Iterable[str], after: Iterable[str]) -> FindingsChange:
 
 
 def joined(changes: Iterable[FindingsChange]) -> FindingsChange:
-    """Return the findings of several reviews as one."""
+    """Return several comparisons as one."""
     every = list(changes)
     return FindingsChange(
         new=tuple(line for change in every for line in change.new),
@@ -59,13 +59,13 @@ def joined(changes: Iterable[FindingsChange]) -> FindingsChange:
 
 
 def model_findings(base: Tree, head: Tree) -> FindingsChange:
-    """Return what the base's model linter finds in the models of both. Raises `LinterFailed`."""
+    """Return the findings of the base's model linter in both trees. Raise `LinterFailed`."""
     with ThreadPoolExecutor() as pool:
         return compare(*pool.map(partial(_of_models, base), (base, head)))
 
 
 def _of_models(judge: Tree, tree: Tree) -> list[str]:
-    """Lint models as files: Python looks for the linter in the judging tree alone (-P)."""
+    """Return the findings in a tree's models; with -P, the linter is that of `judge` alone."""
     lint = ("-P", "-m", "model_build", "lint", str(tree.models), "--json")
     return [
         f"model lint: {os.path.relpath(finding['path'], tree.root)}: {finding['message']} "
@@ -77,11 +77,11 @@ def _of_models(judge: Tree, tree: Tree) -> list[str]:
 def template_findings(
     judge: Tree, before: Templates, after: Templates
 ) -> dict[str, FindingsChange]:
-    """Return what cfn-lint and checkov find in templates that differ, by the settings of one tree.
+    """Return stage -> findings of cfn-lint and checkov in templates that differ.
 
-    Both run once for all stages. They are given no metadata: with it, a template could suppress its
-    own findings (cfn-lint, "Template based metadata"; checkov, "Suppressing and skipping
-    policies"). Raises `LinterFailed`.
+    Both run once for all stages, with the settings of the tree `judge`. Templates are linted
+    without metadata, with which they could suppress findings (cfn-lint, "Template based metadata";
+    checkov, "Suppressing and skipping policies"). Raise `LinterFailed`.
     """
     places = before.keys() | after.keys()
     changed = {place for place in places if before.get(place) != after.get(place)}
@@ -123,7 +123,7 @@ def _without_metadata(template: Template) -> Template:
 
 
 def _json(judge: Tree, program: str | Path, *arguments: str) -> Any:
-    """Run a linter in a tree, whose exit code is not 0 where there are findings."""
+    """Return the JSON output of a linter; with findings, its exit code is not 0."""
     try:
         finished = subprocess.run(
             [str(program), *arguments],
@@ -145,6 +145,6 @@ def _json(judge: Tree, program: str | Path, *arguments: str) -> Any:
 
 
 def _place(file: str) -> tuple[str, str, str]:
-    """Return the side, the stage and the stack of a template's file."""
+    """Return side, stage and stack of a template's file."""
     side, stage, name = Path(file).parts[-3:]
     return side, stage, name.removesuffix(SUFFIX)

@@ -9,15 +9,15 @@ import platform_facts
 from release.review import escaping
 from release.review.findings import joined
 from release.review.money import total_change
-from release.review.report import Report
+from release.review.report import ChangeReport
 from release.review.summary import summary
 
 MOST = 60_000
-"""Characters of everything: a comment on GitHub has 65,536."""
+"""Maximum characters of a report: a comment on GitHub has 65,536."""
 
 
 class Level(NamedTuple):
-    """How much is shown: items of a list, of a folded list, and characters of texts."""
+    """Limits of a report: items of a list and of a folded list, characters of texts."""
 
     items: int
     folded: int
@@ -33,11 +33,11 @@ LEVELS = (
     Level(items=15, folded=0, text=200, difference=0),
     Level(items=5, folded=0, text=50, difference=0),
 )
-"""The first with which everything fits is taken; with the last one, anything does."""
+"""The first level with which the report fits is used; with the last one, every report fits."""
 
 
-def render(report: Report) -> str:
-    """Return the whole comment: what matters first, and as much of the rest as it holds."""
+def render(report: ChangeReport) -> str:
+    """Return the report: the most important part first, and as much of the rest as fits."""
     shown = {
         "report": report,
         "summary": summary(report),
@@ -48,7 +48,7 @@ def render(report: Report) -> str:
     }
     for level in LEVELS:
         text = f"{_template(level.text).render(shown, level=level).rstrip()}\n"
-        if len(text) > MOST:  # before it is translated, which makes it longer
+        if len(text) > MOST:  # before the translation, which makes it longer
             continue
         text = text.translate(escaping.REORDERING)
         if len(text) <= MOST:
@@ -58,8 +58,8 @@ def render(report: Report) -> str:
 
 @cache
 def _template(longest: int) -> Template:
-    """Return the template that shows texts of so many characters."""
-    environment = Environment(  # Markdown is escaped by `plain` and its like
+    """Return the template that cuts texts to `longest` characters."""
+    environment = Environment(  # `plain`, `code` and `title` escape Markdown
         loader=PackageLoader("release.review"),
         trim_blocks=True,
         lstrip_blocks=True,

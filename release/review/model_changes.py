@@ -1,4 +1,4 @@
-"""What happens to each model of an endpoint, and why."""
+"""The change of each model of an endpoint, and its causes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ _IGNORED = ("__pycache__", "tests")
 
 @dataclass(frozen=True, kw_only=True)
 class ModelChange:
-    """One model on one endpoint. `because` names the files or the target that changed.
+    """The change of a model on an endpoint; `because` names the files or targets that changed.
 
-    `breaking` lists what clients must change: tensors that are gone or differ.
+    `breaking` lists the changes of its signature for which clients fail.
     """
 
     endpoint: str
@@ -28,7 +28,7 @@ class ModelChange:
 
     @property
     def is_change(self) -> bool:
-        """Whether anything happens to the model, or to its clients."""
+        """Whether the model changes, or its clients must."""
         return self.state != "unchanged" or bool(self.breaking)
 
 
@@ -36,7 +36,9 @@ def model_changes(comparison: Comparison) -> list[ModelChange]:
     """Return a line for every model of every endpoint, by name."""
     changes = []
     for pair in comparison.endpoints.values():
-        earlier = None if comparison.moves else pair.before  # nothing is built there
+        earlier = (
+            None if comparison.moves else pair.before
+        )  # in the new environment, every model is new
         old, new = (side.models if side else {} for side in (earlier, pair.after))
         for model in sorted(old.keys() | new.keys()):
             versions = old.get(model), new.get(model)
@@ -67,7 +69,7 @@ def _change(
 
 
 def _causes(model: str, before: Path | None, after: Path | None) -> tuple[str, ...]:
-    """Return the files of the model's folder that are not the same in both trees."""
+    """Return the files of the model's folder that differ."""
     if not before or not after:
         return ("other sources than the deployed ones",)
     old, new = _contents(before, model), _contents(after, model)
@@ -78,7 +80,7 @@ def _causes(model: str, before: Path | None, after: Path | None) -> tuple[str, .
 
 
 def folder_of(models: Path, model: str) -> Path:
-    """Return the folder that is called as a model, or as its beginning."""
+    """Return the folder of a model: of its name, or of the beginning of its name."""
     folder = models / model
     while not folder.is_dir() and "-" in folder.name:
         folder = models / folder.name.rpartition("-")[0]  # an alternative of a recipe

@@ -1,4 +1,4 @@
-"""What an endpoint's instances cost a month."""
+"""The monthly cost of an endpoint's instances."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,16 +8,16 @@ from release.review.comparison import Comparison
 from release.review.endpoints import DeclaredEndpoint
 
 HOURS = 730
-"""A month."""
+"""Hours of a month."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """USD a month for the instances of an endpoint, on demand.
+    """USD a month for the on-demand instances of an endpoint.
 
-    At the fewest and the most instances that scaling allows, as its schedules have them over a
-    week, and at the cheapest and the dearest of a variant's instance types. `unknown` has each
-    instance type without a price, and why; then both amounts are None.
+    `minimum` is the cost at the mean minimum of scaling over a week with the cheapest instance type
+    of each variant, `maximum` at the mean maximum with the most expensive one. If an instance type
+    has no price, both are None and `unknown` says why.
     """
 
     minimum: float | None
@@ -27,9 +27,9 @@ class Cost:
 
 @dataclass(frozen=True, kw_only=True)
 class CostChange:
-    """The cost of one endpoint before and after; None where there is no such endpoint.
+    """The cost of an endpoint before and after, None if the endpoint does not exist then.
 
-    One that `runs_on` is no longer in the app, and is paid for until somebody deletes it.
+    An endpoint that `runs_on` has left the app, and costs until somebody deletes it.
     """
 
     endpoint: str
@@ -39,26 +39,26 @@ class CostChange:
 
     @property
     def unknown(self) -> list[str]:
-        """Each instance type without a price, before or after, and why."""
+        """Each instance type without a price, before or after, with the reason."""
         return [name for cost in (self.before, self.after) if cost for name in cost.unknown]
 
 
 @dataclass(frozen=True)
 class Total:
-    """USD of all that has a price, and whether that is all there is."""
+    """A sum in USD; `complete` tells whether every part of it has a price."""
 
     usd: float
     complete: bool
 
     def __str__(self) -> str:
-        """Of one that is not complete, no number reads as all of it."""
+        """Return the sum, or a lower bound if it is not complete."""
         if self.complete:
             return f"{self.usd:,.0f}"
         return f"more than {self.usd:,.0f}" if self.usd else "no price"
 
 
 def cost_of(endpoint: DeclaredEndpoint, region: str) -> Cost:
-    """Return what an endpoint's instances cost in a region."""
+    """Return the cost of an endpoint's instances in a region."""
     prices = platform_facts.prices()
     variants = [*endpoint.variants.values(), *endpoint.shadows.values()]
     hourly = {
@@ -85,9 +85,9 @@ def cost_of(endpoint: DeclaredEndpoint, region: str) -> Cost:
 
 
 def cost_changes(comparison: Comparison) -> Iterator[CostChange]:
-    """Yield what each endpoint costs before and after.
+    """Yield the cost of each endpoint before and after.
 
-    What leaves the app, or stays where its stage was, runs until somebody deletes it.
+    An endpoint that leaves the app, or whose stage moves, runs until somebody deletes it.
     """
     was, will_be = comparison.was.region, comparison.will_be.region
     for stack, pair in comparison.endpoints.items():
@@ -102,14 +102,14 @@ def cost_changes(comparison: Comparison) -> Iterator[CostChange]:
 
 
 def total(costs: Iterable[Cost | None], amount: str) -> Total:
-    """Return the sum of one amount, such as `maximum`, of all endpoints."""
+    """Return the sum of an amount, such as `maximum`, of all endpoints."""
     values = [getattr(cost, amount) for cost in costs if cost]
     known = [value for value in values if value is not None]
     return Total(sum(known), len(known) == len(values))
 
 
 def total_change(costs: Sequence[CostChange], amount: str) -> str:
-    """Return the sum of one amount before and after, and the difference."""
+    """Return the sums of an amount before and after, and their difference."""
     before = total((cost.before for cost in costs), amount)
     after = total((cost.after for cost in costs), amount)
     if before == after:

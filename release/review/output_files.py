@@ -1,4 +1,4 @@
-"""The files that a review leaves: review.md for people, review.json for programs."""
+"""The output of a review: review.md for people, review.json for programs."""
 
 import json
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic_core import to_jsonable_python
 
 from release.review import markdown
-from release.review.report import Report
+from release.review.report import ChangeReport
 from release.review.summary import summary
 
 MARKDOWN, JSON = "review.md", "review.json"
@@ -16,15 +16,15 @@ INCOMPLETE = 4
 
 
 def remove(folder: Path) -> None:
-    """Remove an earlier review, so that nobody takes it for this one even if the run fails."""
+    """Remove the files of an earlier review, in case this one fails."""
     for name in (MARKDOWN, JSON):
         (folder / name).unlink(missing_ok=True)
 
 
-def conclude(report: Report, folder: Path) -> int:
-    """Write a report in both forms, print what needs a person, and return the exit code."""
+def conclude(report: ChangeReport, folder: Path) -> int:
+    """Write a report in both forms, print gaps and dangers, and return the exit code."""
     folder.mkdir(parents=True, exist_ok=True)
-    text = markdown.render(report)  # JSON can hold half of a character, and UTF-8 cannot
+    text = markdown.render(report)  # JSON can have lone surrogates, UTF-8 cannot
     (folder / MARKDOWN).write_text(text, encoding="utf-8", errors="backslashreplace")
     (folder / JSON).write_text(as_json(report), encoding="utf-8")
     for gap in report.gaps:
@@ -36,8 +36,8 @@ def conclude(report: Report, folder: Path) -> int:
     return DANGER if report.open_dangers else 0
 
 
-def as_json(report: Report) -> str:
-    """Return all of a report, by the names of its attributes."""
+def as_json(report: ChangeReport) -> str:
+    """Return a report as JSON, by the names of its attributes."""
     content = {"complete": report.is_complete, "summary": summary(report), **vars(report)}
     plain = to_jsonable_python(content, fallback=lambda _: None)  # functions
     return f"{json.dumps(plain, indent=2)}\n"

@@ -1,4 +1,4 @@
-"""What a describer is given, and what it says."""
+"""The input and the output of a describer."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class ChangeLine(NamedTuple):
-    """A text about one change; `rule` names the danger that it is, if it is one."""
+    """A description of a change; `rule` names its danger, empty if it is none."""
 
     text: str
     rule: str = ""
@@ -20,10 +20,10 @@ class ChangeLine(NamedTuple):
 
 @dataclass(frozen=True)
 class PropertyChange:
-    """A property of one resource before and after, None where it is absent.
+    """A property of a resource before and after, None if it is absent.
 
-    `path` is empty for the resource as a whole, whose values are its properties. `item` names the
-    item of a list that the property is of.
+    An empty `path` stands for the whole resource, with its properties as values. `item` is the name
+    of the list item that has the property.
     """
 
     change: Change
@@ -35,7 +35,7 @@ class PropertyChange:
 
     @property
     def name(self) -> str:
-        """The path, with the item that it is of."""
+        """The path, with the name of the list item."""
         path = self.path.removesuffix("[]")
         return f"{path} of {self.item}" if self.item else path
 
@@ -51,7 +51,7 @@ class PropertyChange:
 
     @property
     def arrow(self) -> str:
-        """Both values, with an arrow between."""
+        """Both values as text, with an arrow between them."""
         return arrow(*self.texts)
 
     @property

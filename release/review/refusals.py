@@ -1,6 +1,7 @@
 """Updates of an endpoint that are refused before they begin."""
 
 from release.review.endpoints import DeclaredEndpoint
+from release.stage_resources import COMPONENTS
 
 
 def refusal(before: DeclaredEndpoint, after: DeclaredEndpoint) -> str | None:
@@ -13,7 +14,10 @@ def refusal(before: DeclaredEndpoint, after: DeclaredEndpoint) -> str | None:
         return "SageMaker updates no endpoint to variants of other names"
     modes = [{variant.mode for variant in side.variants.values()} for side in (before, after)]
     if not modes[0] & modes[1]:
-        return "clients that name a TargetModel, or none, would be refused at once"
+        return "clients of the other hosting would be refused at once"
+    if COMPONENTS in modes[0] and _types(before) != _types(after):
+        # Source: aws-samples/sample-auto-extract-ai-ocr-app#66.
+        return "SageMaker gives an endpoint of inference components no other instance type"
     other = sorted(before.models.keys() - after.models.keys())
     if other and "SingleModel" in modes[1]:
         served = ", ".join(sorted(after.models))
@@ -21,18 +25,5 @@ def refusal(before: DeclaredEndpoint, after: DeclaredEndpoint) -> str | None:
     return None
 
 
-def scaled_variants_that_change(before: DeclaredEndpoint, after: DeclaredEndpoint) -> list[str]:
-    """Return the variants that SageMaker gives no other instances, since they are scaled.
-
-    Source: SageMaker developer guide, "Update endpoints that use auto scaling". With several types,
-    before or after, scaling stays (AWS machine learning blog, "Capacity-aware inference").
-    """
-    if refusal(before, after):
-        return []
-    return [
-        name
-        for name, old in sorted(before.variants.items())
-        if old.scaled
-        and len(old.instance_types) == len(after.variants[name].instance_types) == 1
-        and after.variants[name].instance_types != old.instance_types
-    ]
+def _types(endpoint: DeclaredEndpoint) -> list[tuple[str, ...]]:
+    return [variant.instance_types for _, variant in sorted(endpoint.variants.items())]

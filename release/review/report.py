@@ -1,10 +1,10 @@
-"""The review of one change: everything that is rendered."""
+"""The report of a change, which is rendered as Markdown and JSON."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from release.review.dangers.danger import Danger, EndpointDangers, likewise
+from release.review.dangers.danger import Danger, EndpointDangers, across_endpoints
 from release.review.endpoint_changes import EndpointChange
 from release.review.findings import FindingsChange
 from release.review.model_changes import ModelChange
@@ -14,19 +14,19 @@ from release.review.stage_review import StageReview
 
 @dataclass(frozen=True)
 class Gap:
-    """What was not reviewed, and the reason."""
+    """A part that was not reviewed, and the reason."""
 
     what: str
     reason: str
 
 
 @dataclass(frozen=True)
-class Report:
-    """All stages, and what the model linter finds.
+class ChangeReport:
+    """The review of all stages, of files, and of models by their linter.
 
-    `base` is what the base is called, `commits` are those that are compared, as far as they are
-    known. `dangers` and `notes` are of the repository's files, `not_judged` names those whose
-    content no rule reads. `gaps` are what could not be reviewed, and is in nothing else here.
+    `base` is the name of the base, `commits` names the compared commits if they are known.
+    `dangers` and `notes` are those of files, `not_judged` names kinds of changed files that no rule
+    reads. `gaps` are the parts that could not be reviewed.
     """
 
     base: str
@@ -40,17 +40,17 @@ class Report:
 
     @property
     def is_complete(self) -> bool:
-        """Whether everything was compared: else, that there is no danger means nothing."""
+        """Whether everything was compared: otherwise dangers may be missing."""
         return not self.gaps
 
     @property
     def causes(self) -> list[EndpointDangers]:
-        """The dangers of the repository and of all stages, each cause once."""
-        return likewise([*self.dangers, *self.all_of("dangers")])
+        """The dangers of files and of all stages, each cause once."""
+        return across_endpoints([*self.dangers, *self.all_of("dangers")])
 
     @property
     def open_dangers(self) -> list[Danger]:
-        """The dangers that nobody acknowledged."""
+        """The dangers without an acknowledgement."""
         every = (danger for cause in self.causes for danger in cause.dangers)
         return [danger for danger in every if danger.acknowledgement is None]
 
@@ -66,7 +66,7 @@ class Report:
 
     @property
     def changed_costs(self) -> list[CostChange]:
-        """The costs that change, and those of what runs on after it left."""
+        """The costs that change, and those of endpoints that have left the app and run on."""
         return [cost for cost in self.all_of("costs") if cost.before != cost.after or cost.runs_on]
 
     def all_of(self, part: str) -> Iterator[Any]:

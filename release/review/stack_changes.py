@@ -1,4 +1,4 @@
-"""What changes in each stack, in words."""
+"""Descriptions of the changes in each stack."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,37 +13,37 @@ from release.review.values import arrow, text_of
 from release.tree import Template
 
 EXPORTS = "ExportsOutput"
-"""How the CDK's names of outputs begin that other stacks import."""
+"""The prefix of the CDK's names for outputs that other stacks import."""
 
 MOST = 12
-"""More parts than these of one stack are in its difference alone."""
+"""Maximum number of parts in a stack's description."""
 
 MOST_KINDS = 4
-"""More types of resources than these are in the stack's difference alone."""
+"""Maximum number of resource types in a description; more are only counted."""
 
 OBVIOUS = ("AWS::SageMaker::", "AWS::ApplicationAutoScaling::")
-"""Types of resources that a variant has one of: those of an only variant are not named."""
+"""Types with one resource for each variant: with a single variant, its name is not shown."""
 
 COVERED = (
     *(*NORMAL, "AWS::ApplicationAutoScaling::ScalableTarget", "AWS::SageMaker::Endpoint"),
     *("AWS::ApplicationAutoScaling::ScalingPolicy", "AWS::SSM::Parameter", "Custom::TritonModel"),
 )
-"""Types in an endpoint's stack whose coming and going other parts of its sentence say."""
+"""Types in an endpoint's stack whose creation and deletion other parts describe."""
 
 DONE = {"WILL_CREATE": "created", "WILL_DESTROY": "deleted", "WILL_ORPHAN": "left behind",
         "WILL_UPDATE": "changed"}  # fmt: skip
-"""The CDK's word for what CloudFormation does -> ours; the others replace."""
+"""The CDK's impact -> our word; all others are `replaced`."""
 
 
 def notes(comparison: Comparison) -> Iterator[str]:
-    """Yield a sentence for what is of the whole stage, and for each stack without an endpoint."""
+    """Yield sentences about the whole stage and about each stack without an endpoint."""
     yield from _stage(comparison)
     before, after = comparison.sides
     changed = {stack.stack: stack.changes for stack in comparison.stacks}
     for stack in sorted(before.keys() | after.keys()):
         changes = changed.get(stack, ())
         if before.get(stack) == after.get(stack) or (stack in comparison.endpoints and changes):
-            continue  # the sentence of the endpoint says it
+            continue  # it is in the endpoint's sentence
         if stack not in after:
             parts = ["no longer in the app; its stack stays until it is deleted"]
         elif stack not in before or comparison.moves:
@@ -54,7 +54,7 @@ def notes(comparison: Comparison) -> Iterator[str]:
 
 
 def details(comparison: Comparison, stack: str) -> list[str]:
-    """Return all that changes in a stack that stays, and is no danger; each thing once."""
+    """Return the changes in a stack that stays and that are no dangers, each text once."""
     if comparison.moves:
         return []
     before, after = (side[stack] for side in comparison.sides)
@@ -83,7 +83,7 @@ def details(comparison: Comparison, stack: str) -> list[str]:
 
 
 def _sections(before: Template, after: Template) -> Iterator[str]:
-    """Yield what changes outside of the resources."""
+    """Yield the changes in other sections than Resources."""
     for section in sorted((before.keys() | after.keys()) - {"Resources"}):
         old, new = before.get(section) or {}, after.get(section) or {}
         if old != new:
@@ -99,7 +99,7 @@ def _outputs(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
 
 
 def counted(changes: Sequence[Change]) -> str:
-    """Return how many resources of which types are created, changed, replaced or deleted."""
+    """Return the numbers of resources, by type, that are created, changed, replaced or deleted."""
     kinds = Counter((change.type, DONE.get(change.impact, "replaced")) for change in changes)
     if len(kinds) > MOST_KINDS:
         done = Counter(how for _, how in kinds.elements())

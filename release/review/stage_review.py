@@ -1,4 +1,4 @@
-"""The review of one stage."""
+"""The review of a stage."""
 
 import ast
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ from release.review.dangers.danger import Danger
 from release.review.differences import StackDifference
 from release.review.endpoint_changes import EndpointChange, endpoint_changes
 from release.review.findings import NOTHING, FindingsChange, compare
+from release.review.measured_rates import measured_rates
 from release.review.model_changes import ModelChange, model_changes
 from release.review.money import CostChange, cost_changes
 from release.review.stack_changes import notes
@@ -22,11 +23,11 @@ from release.tree import NotSynthesised
 
 @dataclass(frozen=True, kw_only=True)
 class StageReview:
-    """What the change does to one stage.
+    """The changes of a stage.
 
-    `notes` are of the stage as a whole, and of stacks without an endpoint. `access` lists what new
-    roles may do. `findings` are the linters' of the templates, `acknowledged` what cdk-nag found
-    and the app acknowledges.
+    `notes` are about the whole stage and about stacks without an endpoint. `access` lists the
+    permissions of new roles and resources. `findings` are the linters' in the templates,
+    `acknowledged` the cdk-nag findings that the app acknowledges.
     """
 
     stage: str
@@ -34,6 +35,7 @@ class StageReview:
     dangers: tuple[Danger, ...] = ()
     models: tuple[ModelChange, ...] = ()
     costs: tuple[CostChange, ...] = ()
+    rates: tuple[str, ...] = ()
     access: tuple[str, ...] = ()
     stacks: tuple[StackDifference, ...] = ()
     findings: FindingsChange = NOTHING
@@ -44,9 +46,9 @@ class StageReview:
 def review_stage(
     stage: str, base: Synthesised, head: Synthesised, findings: FindingsChange = NOTHING
 ) -> StageReview:
-    """Compare one stage; `findings` are the linters' of its templates.
+    """Return the review of a stage; `findings` are the linters' in its templates.
 
-    Raises `NotSynthesised`, `CheckoutError` where nothing has the stage.
+    Raise `NotSynthesised`, or `CheckoutError` if neither side has the stage.
     """
     new = _synthesis(head, stage)
     try:
@@ -74,6 +76,7 @@ def review_stage(
         dangers=tuple(dangers(comparison)),
         models=models,
         costs=tuple(cost_changes(comparison)),
+        rates=tuple(measured_rates(comparison)),
         access=tuple(line for access in comparison.access for line in in_words(access.by_new)),
         stacks=tuple(comparison.stacks),
         findings=findings,

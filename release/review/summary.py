@@ -3,18 +3,18 @@
 from collections.abc import Iterable, Iterator
 
 from release.review.money import total
-from release.review.report import Report
+from release.review.report import ChangeReport
 
 MOST = 3
-"""Gaps that the line names; it counts the others."""
+"""Maximum number of gaps that the line names; others are counted."""
 
 
-def summary(report: Report) -> str:
-    """Return what a reviewer must know before anything else, in one line."""
+def summary(report: ChangeReport) -> str:
+    """Return the most important facts of a report, in one line."""
     return ", ".join((*_dangers(report), *_changes(report), *_money(report), *_not_judged(report)))
 
 
-def _dangers(report: Report) -> Iterator[str]:
+def _dangers(report: ChangeReport) -> Iterator[str]:
     if not report.is_complete:
         yield f"not everything was reviewed ({_listed(gap.what for gap in report.gaps)})"
     causes = report.causes
@@ -25,7 +25,7 @@ def _dangers(report: Report) -> Iterator[str]:
         yield f"{acknowledged} acknowledged"
 
 
-def _changes(report: Report) -> Iterator[str]:
+def _changes(report: ChangeReport) -> Iterator[str]:
     count = sum(1 for _ in report.all_of("endpoints"))
     if changed := len(report.changed_endpoints):
         yield f"{changed} of {count} {'endpoint changes' if count == 1 else 'endpoints change'}"
@@ -34,7 +34,7 @@ def _changes(report: Report) -> Iterator[str]:
         yield "no endpoint changes" if stacks else "no change to any deployed resource"
 
 
-def _money(report: Report) -> Iterator[str]:
+def _money(report: ChangeReport) -> Iterator[str]:
     changed = report.changed_costs
     for name, words in (("minimum", "at least"), ("maximum", "at most")):
         before = total((cost.before for cost in changed), name)
@@ -47,7 +47,7 @@ def _money(report: Report) -> Iterator[str]:
             return
 
 
-def _not_judged(report: Report) -> Iterator[str]:
+def _not_judged(report: ChangeReport) -> Iterator[str]:
     if report.not_judged:
         yield f"not judged: {', '.join(report.not_judged)}"
 

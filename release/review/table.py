@@ -1,9 +1,9 @@
-"""How the change of each property reads: one table.
+"""The table of describers: how the change of each property is described.
 
-A row is for the first pattern that a resource's type and a property's path match. The path is that
-below `Properties`, or an attribute such as `DeletionPolicy`, without places in lists; with [] at
-its end it is that of a named item that is new or gone; an empty one is the resource as a whole,
-which comes beside its properties. What has no row is shown with both values.
+The first row applies whose patterns match the resource's type and the property's path. The path is
+that below `Properties`, or an attribute such as `DeletionPolicy`, without list indexes. A path that
+ends with [] stands for a named list item that is new or gone, an empty path for the whole resource,
+in addition to its properties. A property without a row is shown with both values.
 """
 
 from fnmatch import fnmatchcase
@@ -45,7 +45,7 @@ LIMITED = guarded(SAFEGUARDS, is_off, "scaling is suspended")
 
 
 class _Row(NamedTuple):
-    """Patterns of types and paths, and who describes what matches both."""
+    """A pattern of types, a pattern of paths, and the describer."""
 
     type: str
     path: str
@@ -106,6 +106,22 @@ TABLE = (
     _Row("Custom::TritonUpdateGuard", "Archives", contents.guarded_archives),
     _Row("Custom::TritonUpdateGuard", "Deployment", silent("a copy of the DeploymentConfig")),
     _Row("Custom::TritonUpdate*", "", contents.guard),
+    # inference components
+    *(_Row("AWS::SageMaker::InferenceComponent", name, updates.component_identity)
+      for name in ("EndpointName", "InferenceComponentName", "VariantName")),
+    _Row("AWS::SageMaker::InferenceComponent", "DeploymentConfig", updates.component_deployment),
+    _Row("AWS::SageMaker::InferenceComponent", "Specification.ModelName", silent(MODELS)),
+    _Row("AWS::SageMaker::InferenceComponent", "*.MinMemoryRequiredInMb",
+        labelled("MiB that each copy reserves, all of which are replaced")),
+    _Row("AWS::SageMaker::InferenceComponent", "*.NumberOfAcceleratorDevicesRequired",
+        labelled("GPUs that each copy reserves, all of which are replaced")),
+    _Row("AWS::SageMaker::InferenceComponent", "*.NumberOfCpuCoresRequired",
+        labelled("vCPUs that each copy reserves, all of which are replaced")),
+    # that an update of the stack sets it again has no source
+    _Row("AWS::SageMaker::InferenceComponent", "RuntimeConfig.CopyCount",
+        labelled("copies that it is created with, which this update may set, too")),
+    _Row("AWS::SageMaker::EndpointConfig", "*.ManagedInstanceScaling.M??InstanceCount",
+        labelled("limit of the instances for copies")),
     # scaling: API reference, RegisterScalableTarget, SuspendedState
     _Row("AWS::ApplicationAutoScaling::ScalableTarget", "", scaling.scalable_target),
     _Row("AWS::ApplicationAutoScaling::ScalableTarget", "M??Capacity", scaling.capacity),
@@ -186,7 +202,7 @@ TABLE = (
 
 @cache
 def describer(resource_type: str, path: str) -> Describer | None:
-    """Return who describes a property of a type, None where no row matches."""
+    """Return the describer of a property, None if no row matches."""
     for row in TABLE:
         matches = row.path == path or (path and row.path and fnmatchcase(path, row.path))
         if matches and fnmatchcase(resource_type, row.type):

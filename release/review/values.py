@@ -1,4 +1,4 @@
-"""Values of templates and files: where two differ, and how they read."""
+"""Compare values of templates and files, and format them."""
 
 import json
 import re
@@ -7,30 +7,30 @@ from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
 LONGEST = 100
-"""Characters of a value that is shown; of a longer one, the part that differs."""
+"""Maximum characters of a value; of a longer one, the part that differs is shown."""
 
 DEEPEST = 40
 MOST_ITEMS = 1000
-"""Items of a list that is compared item by item, which may take the square of their number."""
+"""Maximum items of a list: comparing them may take quadratic time."""
 
 _EXPORT = re.compile(r"(?<=:)ExportsOutput(?:Ref|FnGetAtt)(\w*?[0-9A-F]{8})\w*")
-"""How the CDK calls an export, and the logical id in it."""
+"""The CDK's name of an export, with the logical id in it."""
 
 NAMES = ("VariantName", "ScheduledActionName", "Name", "Key", "Id", "CaptureMode", "AlarmName")
-"""Properties that name an item of a list: items of one name are compared with each other."""
+"""Properties that identify a list item: items of the same name are compared with each other."""
 
 Steps = tuple[str | int, ...]
 
 
 class Unreadable(ValueError):
-    """A value is not what its name says, or is too large to be compared."""
+    """A value that cannot be read, or is too large to be compared."""
 
 
 class ValueDifference(NamedTuple):
-    """A value that differs; None stands for one that is absent.
+    """A value that differs; None stands for an absent value.
 
-    Of named items of lists, `item` is the name; of others, the steps have the number. A named item
-    that is new or gone has [] as its last step.
+    `steps` are the keys and list indexes on the way to it. A named list item has no index: `item`
+    is its name, and [] is the last step if it is new or gone.
     """
 
     steps: Steps
@@ -40,7 +40,7 @@ class ValueDifference(NamedTuple):
 
     @property
     def path(self) -> str:
-        """The names of properties on the way, without places in lists."""
+        """The keys on the way to the value, without list indexes."""
         names = (step for step in self.steps if isinstance(step, str))
         return ".".join(names).replace(".[]", "[]")
 
@@ -56,9 +56,9 @@ def differences(
     steps: Steps = (),
     item: str = "",
 ) -> Iterator[ValueDifference]:
-    """Yield where two values differ: where `stops` holds for a path, else as deep as possible.
+    """Yield the differences of two values, as deep as possible or down to paths for which `stops`.
 
-    Raises `Unreadable` for values that are nested too deeply, or lists that are too long.
+    Raise `Unreadable` for values that are nested too deeply, or lists that are too long.
     """
     if repr(before) == repr(after):
         return
@@ -79,7 +79,7 @@ def differences(
 
 
 def _of_items(whole: ValueDifference, stops: Callable[[str], bool]) -> Iterator[ValueDifference]:
-    """Yield the differences of the items of lists; of another order alone, the whole list."""
+    """Yield the differences of list items, or of the whole list if only the order differs."""
     before, after = whole.before or [], whole.after or []
     if max(len(before), len(after)) > MOST_ITEMS:
         raise Unreadable(f"has a list of more than {MOST_ITEMS} items")
@@ -106,7 +106,7 @@ def _named(items: list[Any], name: str) -> bool:
 
 
 def _aligned(before: list[Any], after: list[Any]) -> Iterator[tuple[int, Any, Any]]:
-    """Yield number and both sides of items that differ; those of scalars come or go as a whole."""
+    """Yield index and both sides of items that differ; scalars are added or removed."""
     texts = [repr(item) for item in before], [repr(item) for item in after]
     matcher = SequenceMatcher(None, texts[0], texts[1], autojunk=False)
     for tag, low, high, start, end in matcher.get_opcodes():
@@ -125,25 +125,25 @@ def _has_parts(value: Any) -> bool:
 
 
 def is_function(value: Any) -> bool:
-    """Whether a value is an intrinsic function of CloudFormation."""
+    """Return whether a value is an intrinsic function of CloudFormation."""
     return isinstance(value, dict) and any(
         str(name) == "Ref" or str(name).startswith("Fn::") for name in value
     )
 
 
 def listed(value: Any) -> list[Any]:
-    """Return a value as a list: CloudFormation takes one item for a list of it."""
+    """Return a value as a list: CloudFormation accepts a single item in place of a list."""
     return value if isinstance(value, list) else [value]
 
 
 def construct_path(logical_id: str, resources: Mapping[str, Any]) -> str:
-    """Return the path of a resource's construct, which people recognise, or its logical id."""
+    """Return the path of a resource's construct, or its logical id if it has none."""
     path: str = resources.get(logical_id, {}).get("Metadata", {}).get("aws:cdk:path", logical_id)
     return path.removesuffix("/Resource").removesuffix("/Default")
 
 
 def text_of(value: Any, resources: Mapping[str, Any] | None = None) -> str:
-    """Return a value as text, with resources by their construct paths. Raises `Unreadable`."""
+    """Return a value as text, with construct paths for resources. Raise `Unreadable`."""
     known = resources or {}
     match value:
         case None:
@@ -169,7 +169,7 @@ def text_of(value: Any, resources: Mapping[str, Any] | None = None) -> str:
 
 
 def arrow(before: str, after: str) -> str:
-    """Return two texts with an arrow between; of long ones, the part that differs."""
+    """Return two texts with an arrow between them; of long ones, the part that differs."""
     start = 0
     if max(len(before), len(after)) > LONGEST:
         pairs = enumerate(zip(before, after, strict=False))
@@ -179,7 +179,7 @@ def arrow(before: str, after: str) -> str:
 
 
 def changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:
-    """Return the lines of a text that go, and those that come; one that moves does neither."""
+    """Return the removed and the added lines of a text; a moved line is neither."""
     old, new = ([line.strip() for line in side.splitlines()] for side in (before, after))
     kept = {*old} & {*new}
     return [line for line in old if line not in kept], [line for line in new if line not in kept]
@@ -193,7 +193,7 @@ def _excerpt(text: str, start: int) -> str:
 
 
 def texts(value: Any) -> Iterator[str]:
-    """Yield every text in a value, those that Fn::Join puts together as one."""
+    """Yield every text in a value; the parts of an Fn::Join are one text."""
     match value:
         case str():
             yield value

@@ -9,7 +9,6 @@ import platform_facts
 from platform_facts.rules import (
     Keys,
     Violation,
-    inside,
     pools,
     ranges,
     scaling,
@@ -18,8 +17,10 @@ from platform_facts.rules import (
     updates,
     variants,
 )
+from stages.hosting import MODES
 from stages.schema.alarms import AlarmsConfig
 from stages.schema.capture import DataCaptureConfig
+from stages.schema.components import ComponentConfig, InstancesConfig
 from stages.schema.names import InstanceTypeName, Name, VariantName
 from stages.schema.part import Part, obeying, refuse, within
 from stages.schema.scaling import ScalingConfig
@@ -41,8 +42,9 @@ class EndpointConfig(Part):
 
     models: Annotated[list[Name], Field(min_length=1), obeying(stage.once)]
     """Folders in models/ that the endpoint serves, each as an archive of its own."""
-    hosting: Literal["multi-model", "single-model"] = "multi-model"
-    """multi-model loads models when they are asked for; single-model loads one at the start."""
+    hosting: Literal["multi-model", "single-model", "components"] = "multi-model"
+    """multi-model loads models when they are asked for; single-model loads one at the start;
+    components have copies of each model, none while nobody calls it."""
     instance_type: InstanceTypeName | None = None
     """SageMaker hosting instance type. A GPU type makes models build for that GPU."""
     instance_types: Annotated[list[InstanceTypeName], obeying(pools.number_of_types)] | None = None
@@ -50,6 +52,11 @@ class EndpointConfig(Part):
     for one, instances of the next are started. For single-model hosting."""
     provision_timeout_minutes: Annotated[int, within(ranges.PROVISION_MINUTES)] | None = None
     """For how long SageMaker looks for capacity of instance_types before an update fails."""
+    components: dict[Name, ComponentConfig] | None = None
+    """What copies of each model reserve, and how many there are, by the models' names. For hosting
+    components."""
+    instances: InstancesConfig | None = None
+    """Between how many instances SageMaker keeps for the copies. For hosting components."""
     instance_count: Annotated[int, within(ranges.INSTANCE_COUNT)] = 1
     """Instances that each variant starts with."""
     variants: Annotated[dict[VariantName, VariantConfig], Field(min_length=1)] = {
@@ -94,9 +101,7 @@ class EndpointConfig(Part):
     @model_validator(mode="after")
     def _obeys(self) -> Self:
         refuse(pools.one_way_to_name_types(self.instance_type, self.instance_types))
-        multi_model = self.hosting == "multi-model"
-        hosting = self._of_multi_model() if multi_model else self._of_single_model()
-        refuse([*self._of_any_hosting(), *hosting])
+        refuse([*self._of_any_hosting(), *MODES[self.hosting].problems(self)])
         return self
 
     @property
@@ -138,18 +143,3 @@ class EndpointConfig(Part):
             yield from pools.comparable_gpus(types)
         if scaled and scaled.cpu_percent is not None:
             yield from pools.comparable_vcpus(types)
-
-    def _of_multi_model(self) -> Iterator[Violation]:
-        yield from server.answers_as_infer(self.server.inference_type)
-        yield from server.ping_of_many_models(self.server.ping_mode)
-        if self.scaling:
-            yield from scaling.concurrency_of_one_model(self.scaling.concurrency)
-        for keys, instance_type in self.placed_types:
-            yield from inside(keys, variants.one_gpu(instance_type))
-        for name in stage.CACHE_ALARMS:
-            if getattr(self.alarms, name):
-                yield from stage.alarm_of_the_cache.at("alarms", name)(self.cache_models)
-
-    def _of_single_model(self) -> Iterator[Violation]:
-        yield from stage.one_model(len(self.models))
-        yield from stage.cache_of_many_models(self.cache_models)

@@ -1,12 +1,13 @@
 """A whole stage."""
 
 from collections.abc import Iterator
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, FiniteFloat, model_validator
 
 import platform_facts
 from platform_facts.rules import Violation, inside, observed, pools, server, stage, variants
+from stages.hosting import MODES
 from stages.schema.alarms import NotifyConfig
 from stages.schema.delivery import DeliveryConfig
 from stages.schema.endpoint import EndpointConfig
@@ -31,6 +32,15 @@ def _no_truth(value: object) -> object:
 class StageConfig(Part):
     """One environment: an AWS account and region with the endpoints in it."""
 
+    UNSUPPORTED_KEYS: ClassVar[dict[str, str]] = dict.fromkeys(
+        [
+            *("async", "asynchronous", "batch_transform", "serverless", "shadow_variants"),
+            *("vpc", "vpc_id", "subnets", "subnet_ids", "security_groups", "security_group_ids"),
+            *("role", "role_arn", "execution_role", "permissions_boundary"),
+            *("bucket", "model_bucket", "kms_key", "kms_key_id", "accounts", "regions"),
+        ],
+        "docs/not-in-a-stage.md has what to use instead",
+    )
     account: AccountId | None = None
     """AWS account id. Left out: the account of whoever deploys."""
     region: RegionName
@@ -58,9 +68,10 @@ class StageConfig(Part):
     max_monthly_usd: Annotated[FiniteFloat, Field(gt=0)] | None = None
     """USD a month that all instances may cost at their most, on demand: a review finds a change
     that crosses it. It stops nothing that runs."""
-    unconfirmed: list[Literal["pools"]] = []
-    """What the stage uses although sources of AWS differ on it: pools are instance_types in regions
-    that AWS's sample does not name."""
+    unconfirmed: list[Literal["pools", "components"]] = []
+    """What the stage uses although sources of AWS differ on it, or none says it: pools are
+    instance_types in regions that AWS's sample does not name, components an update that may set
+    the number of copies back."""
     endpoints: Annotated[dict[EndpointName, EndpointConfig], Field(min_length=1)]
     """The endpoints, by their short names: `text` of stage `prod` is the endpoint `prod-text`."""
 
@@ -122,16 +133,8 @@ class StageConfig(Part):
                 yield from server.option_of_release.at("server", option)(option, release)
         if endpoint.publish_metrics:
             yield from server.option_of_release.at("publish_metrics")("publish_metrics", release)
+        mode = MODES[endpoint.hosting]
+        yield from mode.problems_of_place(endpoint, region, self.unconfirmed)
         if self.production:
-            yield from _smallest_counts(endpoint)
-
-
-def _smallest_counts(endpoint: EndpointConfig) -> Iterator[Violation]:
-    """Yield where one instance may be all there is."""
-    counts: dict[tuple[str, ...], int] = {("instance_count",): endpoint.instance_count}
-    if endpoint.scaling and endpoint.instance_count >= 2:
-        counts[("scaling", "min_count")] = endpoint.scaling.min_count
-        for name, schedule in endpoint.scaling.schedules.items():
-            counts[("scaling", "schedules", name, "min_count")] = schedule.min_count
-    for keys, count in counts.items():
-        yield from stage.survives_a_zone.at(*keys)(keys[-1], count)
+            for keys, count in mode.smallest_counts(endpoint).items():
+                yield from stage.survives_a_zone.at(*keys)(keys[-1], count)

@@ -1,4 +1,4 @@
-"""Chromium, headless."""
+"""Chromium, headless, as the page's readers have it."""
 
 import shutil
 from collections.abc import Iterator
@@ -8,6 +8,11 @@ from playwright.sync_api import Browser, sync_playwright
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 """Programs that `make browser-test` looks for, in this order."""
+
+WIDTHS = (390, 768, 1600)
+"""Of a phone, a tablet and a wide screen, in pixels; pages are looked at in each."""
+
+SCHEMES = ("light", "dark")
 
 ARGUMENTS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),

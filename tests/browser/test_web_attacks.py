@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from local_sagemaker.tests.support.running import LocalSageMaker, local_sagemaker_in
+from local_sagemaker.tests.support.waiting import eventually
 from local_sagemaker.tests.support.web_attacks import (
     BUCKET,
     KEY,
@@ -125,7 +126,7 @@ def test_a_name_that_was_made_to_lead_here_reads_and_changes_nothing(
     origin = f"http://evil.example:{victim.running.port}"
     page = browser.new_page()
     page.set_default_timeout(0)
-    answer = page.goto(f"{origin}/")
+    answer = page.goto(f"{origin}/_local_sagemaker/")
     assert answer is not None
     assert answer.status == 403
     for name, attack in attacks(written).items():  # of the page's own origin, to the browser
@@ -144,6 +145,18 @@ def test_a_page_that_a_bucket_holds_calls_no_service(
     answer = page.goto(f"{origin}/{BUCKET}/{KEY}")
     assert answer is not None
     assert (answer.status, SECRET in answer.text()) == (403, False)
+    page.goto(f"{origin}/_local_sagemaker/")
     create = attacks(Path("unused"))["create a role"]
-    assert "Browsers are not answered" in _send(page, origin, create, "same-origin")
+    assert "Browsers are answered below" in _send(page, origin, create, "same-origin")
+    page.close()
+
+
+def test_the_page_of_the_local_sagemaker_works_for_who_enters_its_address(
+    victim: LocalSageMaker, browser: Browser
+) -> None:
+    page = browser.new_page()
+    page.set_default_timeout(0)
+    for host in ("127.0.0.1", "localhost"):
+        page.goto(f"http://{host}:{victim.running.port}/_local_sagemaker/")
+        eventually(lambda: "No endpoint" in page.locator("body").inner_text())
     page.close()

@@ -13,9 +13,9 @@ import pytest
 
 from local_sagemaker.tests.support.tiny_models import write_python
 from release.delivery import steps
-from release.delivery.__main__ import main
 from tests.local.commands import run_as
 from tests.local.conftest import ROOT, Checkout
+from tests.tritonsm import tritonsm
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Repository(Checkout):
         """Run one of its commands in this process; stdout and stderr come back as one text."""
         with chdir(self.path), pytest.MonkeyPatch.context() as patch:
             patch.setattr(steps, "POLL_SECONDS", 1)
-            finished = run_as("delivery", main, *arguments)
+            finished = run_as("delivery", tritonsm, *arguments)
         said = finished.stdout + finished.stderr  # what went wrong is said in the end
         return subprocess.CompletedProcess(arguments, finished.returncode, said)
 

@@ -73,6 +73,7 @@ def test_a_whole_run_answers_what_the_local_sagemaker_can_show(full: Report) -> 
         "stack-rollback",
         "templates",
         "update-to-what-serves",
+        "zero-instances",
     }
     outcomes = results(full)
     assert {name: outcomes[name] for name in shown} == dict.fromkeys(shown, "confirmed")

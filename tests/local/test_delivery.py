@@ -16,7 +16,7 @@ from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES, Gate
 from model_build.__main__ import main as publish
 from release.delivery.archives import promote_from
 from release.delivery.assembly import Assembly
-from release.delivery.deployment import Deployment
+from release.delivery.deployment import StageDeployment
 from release.tree import Tree
 from tests.local.commands import run_as
 from tests.local.conftest import Checkout
@@ -169,7 +169,7 @@ def test_what_a_publisher_wrote_in_the_first_stage_does_not_reach_production(
     archive = str(trial.resolve("times").target_model).removeprefix("published/")
     assert _answer(trial) == 28
     Tree(repository.path).synthesise("live", to=tmp_path)
-    deployment = Deployment(Assembly(tmp_path, "live"), boto3.Session())
+    deployment = StageDeployment(Assembly(tmp_path, "live"), boto3.Session())
     promote_from(deployment, "trial", session=boto3.Session())
     assert _archives("live") == before  # what was published is not looked at
 

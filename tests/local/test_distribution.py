@@ -20,7 +20,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build("local_sagemaker", tmp_path_factory.mktemp("dist"))
 
 
-def test_the_wheel_has_every_file_of_the_package_and_the_licence(wheel: Path) -> None:
+def test_the_wheel_has_every_file_of_the_package_and_both_licences(wheel: Path) -> None:
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     listing = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True)
     source = {name for name in listing.stdout.splitlines() if (PROJECT / name).is_file()}
@@ -30,7 +30,7 @@ def test_the_wheel_has_every_file_of_the_package_and_the_licence(wheel: Path) ->
             folder, _, path = name.partition("/")
             (packed if folder == "local_sagemaker" else metadata).add(path)
     assert packed == {name for name in source if not LEFT_OUT.match(name)}
-    assert "licenses/LICENSE" in metadata
+    assert {"licenses/LICENSE", "licenses/watch/page/uplot/LICENSE"} <= metadata
 
 
 def test_the_readmes_example_serves_an_archive_and_invokes_it(

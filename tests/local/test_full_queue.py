@@ -11,7 +11,7 @@ from local_sagemaker.tests.support.running import LocalSageMaker, local_sagemake
 from local_sagemaker.tests.support.tiny_models import TIMES, write_python
 from release.delivery import archives, steps
 from release.delivery.assembly import Assembly
-from release.delivery.deployment import Deployment
+from release.delivery.deployment import StageDeployment
 from tests.local.conftest import Checkout
 from tests.local.permissions import beyond_the_ledger
 
@@ -54,7 +54,7 @@ def test_archives_that_the_queue_has_no_place_for_are_built_when_it_has(
     checkout.synthesise()
     monkeypatch.setattr(steps, "POLL_SECONDS", 1)
     session = checkout.aws.session("delivery")
-    archives.build(Deployment(Assembly(checkout.path / "cdk.out", "local"), session))
+    archives.build(StageDeployment(Assembly(checkout.path / "cdk.out", "local"), session))
     assert len(boto3.client("codebuild").list_builds()["ids"]) == len(MODELS)
 
 

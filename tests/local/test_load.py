@@ -56,6 +56,19 @@ def test_a_load_of_two_models_measures_its_steps(level: str, tmp_path: Path) -> 
         assert latencies == sorted(latencies)
 
 
+def test_the_page_of_a_load_has_the_metrics_of_each_step(tmp_path: Path) -> None:
+    page, file = tmp_path / "load.html", tmp_path / "load.json"
+    options = ["--steps", "2", "--seconds", "6", "--html", str(page), "--json", str(file)]
+    assert read(["load", *TARGETS, "--rate", "8", *options])() == 0
+    for step in json.loads(file.read_text())["steps"]:
+        metrics = step["metrics"]["local-text/AllTraffic"]
+        assert metrics["LoadedModelCount"] == 2
+        assert metrics["ModelCacheHit"] == 1
+        assert 0 < metrics["ModelLatency"] < step["latency_ms"]["max"]
+        assert 0 < metrics["CPUUtilization"]
+    assert '"LoadedModelCount": 2' in page.read_text()
+
+
 def test_inputs_that_do_not_fit_are_refused_before_any_load(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

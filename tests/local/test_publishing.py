@@ -105,14 +105,6 @@ def test_a_model_is_published_changed_rolled_back_and_retired(
     assert _answer(client) == 14
 
 
-def test_copies_are_models_of_their_own(
-    client: EndpointClient, s3: "S3Client", times: Write
-) -> None:
-    published = _run("publish", *PLACE, times(5), "--copies", "3")
-    assert published["models"] == ["times-0", "times-1", "times-2"]
-    assert [_answer(client, name) for name in published["models"]] == [35, 35, 35]
-
-
 def _unfinished(s3: "S3Client") -> list[str]:
     return [it["Key"] for it in s3.list_multipart_uploads(Bucket=BUCKET).get("Uploads", ())]
 
@@ -154,7 +146,7 @@ def test_an_upload_that_was_killed_leaves_nothing_once_it_was_repeated(
     model = times(11)
     weights = np.random.default_rng(0).bytes(PART_BYTES + PART_BYTES // 8)
     (model / "times" / "1" / "weights.bin").write_bytes(weights)
-    first_part = "model_build.publishing.upload.MultipartUpload._send_part"
+    first_part = "model_build.publishing.upload._send_part"
     _killed_after(first_part, "publish", *PLACE, model, scratch=tmp_path)
     assert _unfinished(s3)  # or nothing was tested
     archives = [key for key in _keys(s3) if key.endswith(".tar.gz")]

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from aws_cdk import App
 
 from release.stage_file import StageFile
-from release.tree import AS_THE_CLI, Template, templates
+from release.tree import CLI_CONTEXT, Template, templates
 from stacks import add_stacks
 from stages import StageConfig, load_stage
 from stages.plan import StagePlan
@@ -35,7 +35,7 @@ def synthesised(name: str) -> Synthesised:
     context = json.loads((ROOT / "cdk.json").read_text())["context"]
     quiet = {"aws:cdk:disable-creation-stack-traces": True}
     with TemporaryDirectory(prefix="review-changes-") as folder:
-        app = App(context={**context, **AS_THE_CLI, **quiet}, outdir=folder, stack_traces=False)
+        app = App(context={**context, **CLI_CONTEXT, **quiet}, outdir=folder, stack_traces=False)
         add_stacks(app, StagePlan.of(name, stage))
         app.synth()
         file = StageFile(region=stage.region, production=stage.production, account=stage.account)

@@ -135,6 +135,54 @@ EVERY_STAGE: dict[str, dict[str, Any]] = {
             }
         },
     },
+    "parts": {
+        "region": "us-east-1",
+        "release": "25.09",
+        "production": True,
+        "private_network": True,
+        "notify": {"email": ["a@example.com"]},
+        "unconfirmed": ["components"],
+        "delivery": {"repository": "octo-org/octo-repo"},
+        "endpoints": {
+            "text": {
+                "models": ["minilm", "bert"],
+                "hosting": "components",
+                "instance_type": "ml.g5.2xlarge",
+                "instances": {"min": 0, "max": 4},
+                "update": {"strategy": "rolling", "percent": 50, "wait_seconds": 120},
+                "client_metrics": True,
+                "components": {
+                    "minilm": {
+                        "copies": {"min": 0, "max": 4, "max_rps": 60},
+                        "memory_mb": 4096,
+                        "accelerators": 1,
+                        "cpus": 2,
+                    },
+                    "bert": {
+                        "copies": {
+                            "min": 2,
+                            "max": 4,
+                            "concurrency": 8,
+                            "scale_in_cooldown_seconds": 900,
+                            "scale_out_cooldown_seconds": 0,
+                        },
+                        "memory_mb": 2048,
+                        "accelerators": 1,
+                    },
+                },
+            },
+            "volumes": {
+                "models": ["resnet50"],
+                "hosting": "components",
+                "instance_type": "ml.c5.2xlarge",
+                "instances": {"min": 2, "max": 2},
+                "instance_count": 2,
+                "components": {
+                    "resnet50": {"copies": {"min": 2, "max": 2}, "memory_mb": 1024, "cpus": 0.5}
+                },
+            },
+        },
+    },
     "china": {
         "account": ACCOUNT,
         "region": "cn-north-1",

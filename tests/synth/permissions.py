@@ -19,6 +19,7 @@ RESOURCE_POLICIES = {
     "AWS::S3::BucketPolicy": "PolicyDocument",
     "AWS::SNS::TopicPolicy": "PolicyDocument",
 }
+COMPONENT = "AWS::SageMaker::InferenceComponent"
 CHECKED = ("AWS::IAM::OIDCProvider", "AWS::IAM::Policy", "AWS::IAM::Role", *RESOURCE_POLICIES)
 """Types that give somebody a permission, and are read here."""
 
@@ -93,7 +94,10 @@ def every(site: Site) -> Iterator[Held]:
             for resource in site.deployed.of("AWS::IAM::Role"):
                 endpoint = _place_of(site, role, resource)
                 if endpoint is not None:
-                    yield _held(site, principal, resource, replace(site.place, endpoint=endpoint))
+                    own = _of_endpoint(site, endpoint, "AWS::SageMaker::Endpoint")
+                    name = own[0].properties["EndpointName"] if own else ""
+                    place = replace(site.place, endpoint=endpoint, endpoint_name=name)
+                    yield _held(site, principal, resource, place)
         if principal.named:
             yield _held(site, principal, None, site.place)
 
@@ -113,6 +117,10 @@ def features(site: Site, endpoint: str) -> set[Feature]:
         found.add("data capture")
     if any("KmsKeyId" in it for it in configs):
         found.add("encrypted volumes")
+    if any(it.kind == COMPONENT for it in own) or (
+        endpoint == "*" and any(site.deployed.of(COMPONENT))
+    ):
+        found.add("inference components")
     if site.place.mirror != "*":
         found.add("mirrored images")
     if any("VpcConfig" in it.properties for it in own):
@@ -126,13 +134,32 @@ def features(site: Site, endpoint: str) -> set[Feature]:
 
 def _held(site: Site, principal: Principal, role: Resource | None, place: Place) -> Held:
     has = features(site, place.endpoint)
-    rows = [it for it in principal.rows if it.when is None or it.when in has]
+    components = [it.properties["InferenceComponentName"]
+                  for it in _of_endpoint(site, place.endpoint, COMPONENT)]  # fmt: skip
+    rows = [
+        _of_each(row, components) for row in principal.rows if row.when is None or row.when in has
+    ]
     resources = {
         name: site.deployed.arn(found) for name, it in NAMED.items() if (found := _named(site, it))
     }
     names = place.names(resources)
     refers = not any(it.stack == "delivery" for it in principal.roles)
     return Held(principal, role, rows, names, names if refers else by_name(place))
+
+
+def _of_endpoint(site: Site, endpoint: str, kind: str) -> list[Resource]:
+    """Return the resources of a type in an endpoint's stack."""
+    return [it for it in site.deployed.of(kind) if _endpoint(site, it) == endpoint]
+
+
+def _of_each(row: Row, components: list[str]) -> Row:
+    """Return a row with the names of all inference components of an endpoint."""
+    resources = [
+        resource.replace("{component}", name)
+        for resource in row.resources
+        for name in (components if "{component}" in resource else [""])
+    ]
+    return row.model_copy(update={"resources": tuple(resources)})
 
 
 def _resources(row: Row, names: dict[str, str]) -> list[str]:

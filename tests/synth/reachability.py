@@ -6,6 +6,7 @@ from typing import Any
 from tests.synth.assembly import Assembly, Resource
 from tests.synth.statements import Statement, allows
 
+SCALING_POLICY = "AWS::ApplicationAutoScaling::ScalingPolicy"
 CLOUDWATCH = "cloudwatch.amazonaws.com"
 
 
@@ -16,9 +17,10 @@ def unheard_alarms(stage: Assembly) -> Iterator[str]:
     """
     heard = {
         it.id
-        for endpoint in stage.of("AWS::SageMaker::Endpoint")
-        for name in _rollback_alarms(endpoint)
-        if (it := stage.named(name, endpoint.stack))
+        for kind in ("Endpoint", "InferenceComponent")
+        for updated in stage.of(f"AWS::SageMaker::{kind}")
+        for name in _rollback_alarms(updated)
+        if (it := stage.named(name, updated.stack))
     }
     for alarm in stage.of("AWS::CloudWatch::Alarm"):
         actions = alarm.properties.get("AlarmActions", [])
@@ -26,12 +28,15 @@ def unheard_alarms(stage: Assembly) -> Iterator[str]:
             yield f"{alarm.id} tells nobody"
         for action in actions:
             topic = stage.named(action, alarm.stack)
+            if topic and topic.kind == SCALING_POLICY:
+                continue
             if topic:  # another is the team's own
                 yield from (f"{alarm.id}: {it}" for it in _deaf(stage, topic))
 
 
-def _rollback_alarms(endpoint: Resource) -> list[Any]:
-    rollback = endpoint.properties["DeploymentConfig"].get("AutoRollbackConfiguration", {})
+def _rollback_alarms(updated: Resource) -> list[Any]:
+    deployment = updated.properties.get("DeploymentConfig", {})
+    rollback = deployment.get("AutoRollbackConfiguration", {})
     return [it["AlarmName"] for it in rollback.get("Alarms", [])]
 
 
@@ -101,6 +106,15 @@ def locked_volumes(stage: Assembly) -> Iterator[str]:
                     yield f"the policy of {key.id} does not let IAM allow {action}"
 
 
+def missing_logs(stage: Assembly) -> Iterator[str]:
+    """Inference components without the log group that nobody may make but the stage."""
+    names = {it.properties.get("LogGroupName") for it in stage.of("AWS::Logs::LogGroup")}
+    for component in stage.of("AWS::SageMaker::InferenceComponent"):
+        name = component.properties["InferenceComponentName"]
+        if f"/aws/sagemaker/InferenceComponents/{name}" not in names:
+            yield f"{component.id} has no log group"
+
+
 def replaced_in_use(stage: Assembly) -> Iterator[str]:
     """What may serve, and could be deleted or stand in the way when its replacement comes.
 
@@ -115,7 +129,12 @@ def replaced_in_use(stage: Assembly) -> Iterator[str]:
         (it, it.properties["EndpointConfigName"]) for it in stage.of("AWS::SageMaker::Endpoint")
     ]
     for config in stage.of("AWS::SageMaker::EndpointConfig"):
-        served += [(config, it["ModelName"]) for it in config.properties["ProductionVariants"]]
+        variants = config.properties["ProductionVariants"]
+        served += [(config, it["ModelName"]) for it in variants if "ModelName" in it]
+    served += [
+        (component, component.properties["Specification"]["ModelName"])
+        for component in stage.of("AWS::SageMaker::InferenceComponent")
+    ]
     for serving, what in served:
         if stage.named(what, serving.stack) is None:
             yield f"{serving.id} does not refer to what it serves: {what}"
@@ -123,10 +142,13 @@ def replaced_in_use(stage: Assembly) -> Iterator[str]:
 
 def _execution_roles(stage: Assembly, config: Resource) -> list[Resource]:
     """Return the roles of the Models that a configuration serves."""
-    models = [
-        stage.named(it["ModelName"], config.stack) for it in config.properties["ProductionVariants"]
+    variants = config.properties["ProductionVariants"]
+    models = [stage.named(it["ModelName"], config.stack) for it in variants if "ModelName" in it]
+    roles = [
+        stage.named(it.properties["ExecutionRoleArn"], it.stack)
+        for it in (*models, config)
+        if it and "ExecutionRoleArn" in it.properties
     ]
-    roles = [stage.named(it.properties["ExecutionRoleArn"], it.stack) for it in models if it]
     return [it for it in roles if it]
 
 

@@ -653,8 +653,64 @@ def test_a_mistake_is_seen(mistake: str, templates: Templates) -> None:
     assert told in "\n".join(refused(broken, region="us-east-1", rules=[rule]))
 
 
+COMPONENT = "AWS::SageMaker::InferenceComponent"
+MISTAKES_OF_COMPONENTS: dict[str, tuple[Rule, Change, str]] = {
+    "a component without a copy": (
+        sagemaker_rules.components,
+        lambda it: first(it, COMPONENT)["RuntimeConfig"].update(CopyCount=0),
+        "created without a copy",
+    ),
+    "a component of a variant that there is not": (
+        sagemaker_rules.components,
+        lambda it: first(it, COMPONENT).update(VariantName="Other"),
+        "not a variant that hosts components",
+    ),
+    "a component of many models": (
+        sagemaker_rules.components,
+        lambda it: container(it).update(Mode="MultiModel"),
+        "serves no single model",
+    ),
+    "a batch of all copies": (
+        sagemaker_rules.components,
+        lambda it: first(it, COMPONENT)["DeploymentConfig"]["RollingUpdatePolicy"][
+            "MaximumBatchSize"
+        ].update(Value=100),
+        "100 % is not 5 to 50 %",
+    ),
+    "a configuration without a role": (
+        sagemaker_rules.variants,
+        lambda it: first(it, CONFIG).pop("ExecutionRoleArn"),
+        "inference components without ExecutionRoleArn",
+    ),
+    "instances that nobody counts": (
+        sagemaker_rules.variants,
+        lambda it: variant(it).pop("ManagedInstanceScaling"),
+        "ManagedInstanceScaling is of inference components",
+    ),
+    "a blue/green update of components": (
+        sagemaker_rules.updates,
+        lambda it: first(it, ENDPOINT).update(DeploymentConfig={"BlueGreenUpdatePolicy": {}}),
+        "a DeploymentConfig of an endpoint of components",
+    ),
+    "a target that is no component": (
+        cloudwatch_rules.scaling,
+        lambda it: first(it, TARGET).update(ResourceId="inference-component/none"),
+        "there is no inference-component/none",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES_OF_COMPONENTS)
+def test_a_mistake_of_inference_components_is_seen(mistake: str, every_template: Templates) -> None:
+    rule, change, told = MISTAKES_OF_COMPONENTS[mistake]
+    broken = copy.deepcopy(every_template("parts"))
+    change(broken["parts-text"]["Resources"])
+    assert told in "\n".join(refused(broken, region="us-east-1", rules=[rule]))
+
+
 def test_every_rule_sees_a_mistake() -> None:
-    assert {it[0] for it in MISTAKES.values()} == set(RULES)
+    seen = {it[0] for mistakes in (MISTAKES, MISTAKES_OF_COMPONENTS) for it in mistakes.values()}
+    assert seen == set(RULES)
 
 
 def test_a_project_with_gpus_is_seen_where_codebuild_has_none(templates: Templates) -> None:

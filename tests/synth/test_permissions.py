@@ -84,7 +84,7 @@ def test_every_row_is_held_against_some_stage(
 ) -> None:
     sites = [
         site(load_stage("local"), "local", templates("local")),
-        *(site(every_stage(it), it, every_template(it)) for it in ("all", "plain")),
+        *(site(every_stage(it), it, every_template(it)) for it in ("all", "plain", "parts")),
     ]
     tried = {(it.principal.name, row.step) for one in sites for it in every(one) for row in it.rows}
     wanted = {(it.name, row.step) for it in principals() if not it.granted for row in it.rows}

@@ -9,11 +9,18 @@ import pytest
 from stages import load_stage
 from tests.synth.assembly import Assembly
 from tests.synth.conftest import Templates
-from tests.synth.reachability import locked_volumes, lost_logs, replaced_in_use, unheard_alarms
+from tests.synth.reachability import (
+    locked_volumes,
+    lost_logs,
+    missing_logs,
+    replaced_in_use,
+    unheard_alarms,
+)
 
 Check = Callable[[Assembly], Iterator[str]]
 Resources = dict[str, dict[str, Any]]
-CHECKS = [locked_volumes, lost_logs, replaced_in_use, unheard_alarms]
+COMPONENT = "AWS::SageMaker::InferenceComponent"
+CHECKS = [locked_volumes, lost_logs, missing_logs, replaced_in_use, unheard_alarms]
 
 
 def assembly(stage: str, templates: dict[str, dict[str, Any]]) -> Assembly:
@@ -24,6 +31,66 @@ def assembly(stage: str, templates: dict[str, dict[str, Any]]) -> Assembly:
 @pytest.mark.parametrize("check", CHECKS, ids=lambda it: it.__name__)
 def test_everything_reaches_what_it_needs(check: Check, stage: str, templates: Templates) -> None:
     assert list(check(assembly(stage, templates(stage)))) == []
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda it: it.__name__)
+def test_so_it_does_with_inference_components(check: Check, every_template: Templates) -> None:
+    stage = Assembly(every_template("parts"), region="us-east-1", account="111122223333")
+    assert list(check(stage)) == []
+
+
+GAPS_OF_COMPONENTS: list[tuple[str, Check, str, Callable[[Resources], object], str]] = [
+    (
+        "a component without a log group",
+        missing_logs,
+        "parts-models",
+        lambda it: it.pop(next(name for name in it if "Componentminilm" in name)),
+        "has no log group",
+    ),
+    (
+        "a component whose alarms roll nothing back",
+        unheard_alarms,
+        "parts-text",
+        lambda it: first(it, COMPONENT)["Properties"]["DeploymentConfig"].pop(
+            "AutoRollbackConfiguration"
+        ),
+        "tells nobody",
+    ),
+    (
+        "a component of a Model that it does not refer to",
+        replaced_in_use,
+        "parts-text",
+        lambda it: first(it, COMPONENT)["Properties"]["Specification"].update(ModelName="minilm"),
+        "does not refer to what it serves: minilm",
+    ),
+    (
+        "volumes of components that their role may not encrypt",
+        locked_volumes,
+        "parts-volumes",
+        lambda it: named(
+            statements(first(it, "AWS::IAM::Policy", "Role")), "EncryptVolumes"
+        ).update(Action="kms:ListGrants"),
+        "lacks kms:CreateGrant on parts-models.ModelsKey",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("check", "stack", "break_", "told"),
+    [it[1:] for it in GAPS_OF_COMPONENTS],
+    ids=[it[0] for it in GAPS_OF_COMPONENTS],
+)
+def test_a_gap_of_inference_components_is_seen(
+    check: Check,
+    stack: str,
+    break_: Callable[[Resources], object],
+    told: str,
+    every_template: Templates,
+) -> None:
+    broken = copy.deepcopy(every_template("parts"))
+    break_(broken[stack]["Resources"])
+    stage = Assembly(broken, region="us-east-1", account="111122223333")
+    assert told in "\n".join(check(stage))
 
 
 def first(resources: Resources, kind: str, name: str = "") -> dict[str, Any]:

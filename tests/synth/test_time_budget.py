@@ -13,8 +13,8 @@ import checked_yaml
 from endpoint_client import EndpointClient
 from endpoint_client._client import ATTEMPT_SECONDS
 from platform_facts.rules.updates import PROVISIONING_SECONDS
-from release.delivery import verifying
-from release.delivery.time_budget import TimeBudget
+from release.delivery import smoke, verifying
+from release.delivery.time_budget import DeliveryTimeBudget
 from release.plan import PLAN
 from stacks import stage_stacks, synthesise
 from stages import StageConfig, load_stage, time_budget
@@ -50,35 +50,36 @@ def generated(scaling: dict[str, Any] | None = None, **update: Any) -> StageConf
 
 def synthesised(
     stage: StageConfig, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> tuple[Templates, TimeBudget]:
+) -> tuple[Templates, DeliveryTimeBudget]:
     """Return templates by stack, and the budget as a delivery reads it."""
     monkeypatch.setattr(stage_stacks, "load_stage", lambda *_: stage)
     return read(synthesise(App(context=CONTEXT, outdir=str(folder)), "prod"))
 
 
-def read(assembly: CloudAssembly) -> tuple[Templates, TimeBudget]:
+def read(assembly: CloudAssembly) -> tuple[Templates, DeliveryTimeBudget]:
     """Return a stage's templates by stack, and the budget as a delivery reads it."""
-    budget = TimeBudget.read(Path(assembly.directory))
+    budget = DeliveryTimeBudget.read(Path(assembly.directory))
     return templates_of(assembly), budget
 
 
-def resources(templates: Templates, kind: str) -> list[dict[str, Any]]:
+def resources(templates: Templates, kind: str, *, least: int = 1) -> list[dict[str, Any]]:
     found = [
         it["Properties"]
         for template in templates.values()
         for it in template["Resources"].values()
         if it["Type"] == kind
     ]
-    assert found
+    assert len(found) >= least
     return found
 
 
 def update_seconds(templates: Templates, policy: str = "BlueGreenUpdatePolicy") -> list[int]:
     """The limit of the updates of each endpoint with such a policy."""
     return [
-        endpoint["DeploymentConfig"][policy]["MaximumExecutionTimeoutInSeconds"]
-        for endpoint in resources(templates, "AWS::SageMaker::Endpoint")
-        if policy in endpoint["DeploymentConfig"]
+        each["DeploymentConfig"][policy]["MaximumExecutionTimeoutInSeconds"]
+        for kind in ("Endpoint", "InferenceComponent")
+        for each in resources(templates, f"AWS::SageMaker::{kind}", least=0)
+        if policy in each.get("DeploymentConfig", {})
     ]
 
 
@@ -92,7 +93,7 @@ def start_seconds(templates: Templates) -> int:
     )
 
 
-def check(templates: Templates, budget: TimeBudget) -> None:
+def check(templates: Templates, budget: DeliveryTimeBudget) -> None:
     """Assert that every part ends within each limit that it meets.
 
     SageMaker's limit of a rolling update is that of any number of instances.
@@ -203,6 +204,7 @@ def test_what_a_delivery_waits_for_is_what_was_summed_up() -> None:
     attempts = signature(EndpointClient).parameters["max_attempts"].default
     waits = sum(2**attempt for attempt in range(attempts - 1))
     assert (attempts * ATTEMPT_SECONDS + waits) / 60 <= time_budget.ANSWER_MINUTES
+    assert smoke.ANSWER_SECONDS / 60 == time_budget.ANSWER_MINUTES
     assert index.GRACE_SECONDS / 60 < time_budget.BUILD_END_MINUTES
 
 

@@ -28,6 +28,7 @@ from local_sagemaker.autoscaling.service import AutoScaling
 from local_sagemaker.cloudformation import ResourceType
 from local_sagemaker.cloudwatch import expressions
 from local_sagemaker.errors import LocalSageMakerError
+from local_sagemaker.happenings import untold
 from local_sagemaker.hosting import fleet as fleet_module
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.instance import Instance
@@ -50,7 +51,7 @@ from tests.transitions.functions import (
     Service,
     load,
 )
-from tests.transitions.instances import begin
+from tests.transitions.instances import begin, begin_empty
 from tests.transitions.templates import ENDPOINT, STAGE, Template
 
 STACK = NAME = f"{STAGE}-{ENDPOINT}"
@@ -81,6 +82,7 @@ class Account:
                 capacities=Capacities(),
                 instances=2,
                 s3=self.s3,
+                tell=untold,
             ),
             fleet=Fleet,
             clock=lambda: self._clock,
@@ -111,6 +113,11 @@ class Account:
         """Why its rollback failed."""
         return [it for it in self._failures() if it.find("it is kept") < 0][-1]
 
+    @property
+    def failed_components(self) -> bool:
+        """Whether CloudFormation itself failed to update a component, and will do it again."""
+        return any(it.startswith("the update of trial-text-") for it in self._failures())
+
     def _failures(self) -> Iterator[str]:
         """What CloudFormation's events say of resources that failed since it was begun."""
         events = ministack._stack_events[ministack._stacks[STACK]["StackId"]]
@@ -124,8 +131,15 @@ class Account:
         return dict(ministack._stacks[STACK]["_resources"])
 
     def endpoint(self) -> Record:
-        """What DescribeEndpoint answers."""
-        return self.hosting.describe_endpoint({"EndpointName": NAME})
+        """What DescribeEndpoint answers, of the endpoint that was created last."""
+        return self.hosting.describe_endpoint({"EndpointName": [*self.hosting.by_name][-1]})
+
+    def components(self) -> dict[str, Record]:
+        """What DescribeInferenceComponent answers, by the components' names."""
+        return {
+            name: self.hosting.describe_inference_component({"InferenceComponentName": name})
+            for name in self.hosting.components
+        }
 
     def catalog(self) -> dict[str, str]:
         """The entries of the catalog, by model."""
@@ -329,8 +343,10 @@ def _watched(act: Callable[..., Any], made: list[Account]) -> Callable[..., Any]
 
 
 def _begin(
-    account: Account, host: Any, endpoint: str, variant: Record, model: Record, slot: None
+    account: Account, host: Any, endpoint: str, variant: Record, model: Record | None, slot: Any
 ) -> Any:
+    if model is None:
+        return begin_empty(variant)
     return begin(account.s3, account.start, model)
 
 

@@ -4,6 +4,7 @@ Everything around them is the local SageMaker's own: fleets, instances, both con
 """
 
 import asyncio
+import uuid
 from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +14,7 @@ from typing import Any
 from local_sagemaker.errors import ApiError, LocalSageMakerError
 from local_sagemaker.hosting.archives import S3Prefix
 from local_sagemaker.hosting.capacity import Capacity
+from local_sagemaker.hosting.copies import CopyHost
 from local_sagemaker.hosting.instance import Instance, Running
 from local_sagemaker.hosting.multi_model_container import MultiModelContainer
 from local_sagemaker.hosting.single_model_container import SingleModelContainer
@@ -59,6 +61,12 @@ class Archives:
 
     def sizes(self) -> dict[str, int]:
         return defaultdict(int)
+
+
+def begin_empty(variant: dict[str, Any]) -> Running:
+    """Stand in for `launch.begin`: an instance that has room for copies."""
+    copies: Any = CopyHost(f"i-{uuid.uuid4().hex[:17]}", variant)
+    return Running(copies, copies, NOWHERE, Capacity(memory=1, disk=1))
 
 
 def begin(s3: Any, start: Callable[[], None], model: dict[str, Any]) -> Running:

@@ -25,6 +25,8 @@ def state(**endpoint: Any) -> State:
     }
 
 
+COPIES = {"copies": {"min": 1, "max": 3, "max_rps": 60}, "memory_mb": 1024}
+
 BASES = {
     "multi-model": state(),
     "multi-model, scaled": state(scaling=SCALING),
@@ -33,6 +35,15 @@ BASES = {
     "instance types": {
         **state(hosting="single-model", instance_type=None, instance_types=GPUS),
         "models": {"times": 2},
+    },
+    "components": {
+        **state(
+            hosting="components",
+            components={"times": COPIES, "plus": COPIES},
+            instances={"min": 1, "max": 8},
+            update={**CANARY, "strategy": "rolling"},
+        ),
+        "unconfirmed": ["components"],
     },
 }
 
@@ -108,6 +119,30 @@ CHANGES = (
     _of_endpoint("server", "other server options", server={"thread_count": 16}),
     _of_endpoint("cache", "no cache of models", *MULTI_MODEL, cache_models=False),
     _of_endpoint("capture", "data capture", data_capture={"percent": 10}),
+    *(
+        Change("components", name, settings, ("components",))
+        for name, settings in {
+            "a new version of a component": {"models": {"times": 3}},
+            "a component added": {
+                "models": {"third": 1}, "endpoint": {"components": {"third": COPIES}}
+            },
+            "a component removed": {
+                "models": {"plus": None}, "endpoint": {"components": {"plus": None}}
+            },
+            "another instance type of components": {"endpoint": {"instance_type": "ml.m5.2xlarge"}},
+            "more memory for a component": {
+                "endpoint": {"components": {"times": {"memory_mb": 2048}}}
+            },
+            "more copies": {"endpoint": {"components": {"times": {"copies": {"max": 4}}}}},
+            "no instance without copies": {"endpoint": {"instances": {"min": 0}}},
+            "another release of components": {"release": "25.09"},
+            "a private network of components": {"private_network": True},
+            "multi-model instead of components": {
+                "endpoint": {"hosting": None, "components": None, "instances": None,
+                             "update": CANARY}
+            },
+        }.items()
+    ),
     Change("production", "production",
            {"production": True, "notify": {"email": ["nobody@example.com"]}}),
 )  # fmt: skip

@@ -42,7 +42,7 @@ to it (`pytest tests/local/test_transitions.py`): they end as it stands here.
 
 ## One change
 
-Forth / back, or once where both ended alike, of five stages.
+Forth / back, or once where both ended alike, of six stages.
 """
 
 TWO = """

@@ -42,6 +42,7 @@ class Seen:
     catalog: dict[str, str]
     hosted: frozenset[str]
     scaled: frozenset[str]
+    components: dict[str, Any]
 
     @classmethod
     def of(cls, account: Account) -> "Seen":
@@ -52,16 +53,17 @@ class Seen:
             endpoint["EndpointConfigName"],
             account.catalog(),
             frozenset(account.hosted()),
-            frozenset(account.scaling.variants(endpoint["EndpointName"])),
+            frozenset(it["ResourceId"] for it in account.scaling.describe_targets({})[TARGETS]),
+            {name: it["Specification"] for name, it in account.components().items()},
         )
 
 
 def deploy(account: Account, template: Template, what: What = What.NOTHING) -> Result:
     """Deploy a template, with something going wrong, and judge."""
-    before, changed = Seen.of(account), account.endpoint()["LastModifiedTime"]
+    before, changed = Seen.of(account), _changed(account)
     account.deploy(template, what)
     met = account.fault.has_struck()
-    untouched = account.endpoint()["LastModifiedTime"] == changed
+    untouched = _changed(account) == changed
     reason = account.reason
     wrong = [*account.caller.failed]
     match account.status:
@@ -90,6 +92,13 @@ def _not_as_deployed(account: Account, template: Template) -> Iterator[str]:
     (endpoint,) = (it for it in resources.values() if it["ResourceType"] == ENDPOINT_TYPE)
     if seen.config != endpoint["Properties"]["EndpointConfigName"]:
         yield f"{seen.config} serves"
+    specifications = [
+        it["Properties"]["Specification"]
+        for it in resources.values()
+        if it["ResourceType"] == "AWS::SageMaker::InferenceComponent"
+    ]
+    if sorted(map(str, specifications)) != sorted(map(str, seen.components.values())):
+        yield f"the components are {seen.components}"
     kinds = [it["Type"] for it in template["Resources"].values()]
     hosted = kinds.count("AWS::SageMaker::Model") + kinds.count("AWS::SageMaker::EndpointConfig")
     if len(seen.hosted) != hosted:
@@ -107,9 +116,15 @@ def _recover(account: Account, before: Seen) -> Iterator[str]:
     Yield what the stack is then, if not rolled back.
     """
     endpoint = {"EndpointName": account.endpoint()["EndpointName"]}
-    for target in account.scaling.describe_targets({})["ScalableTargets"]:
-        if target["ResourceId"].rpartition("/")[2] not in before.scaled:
+    for target in account.scaling.describe_targets({})[TARGETS]:
+        if target["ResourceId"] not in before.scaled:
             account.scaling.deregister(target)
+    by_hand = "aws sagemaker update-inference-component" in account.last_reason
+    if by_hand and not account.failed_components:
+        for name, specification in before.components.items():
+            if account.components()[name]["Specification"] != specification:
+                changed = {"InferenceComponentName": name, "Specification": specification}
+                account.hosting.update_inference_component(changed)
     if "aws sagemaker update-endpoint" in account.last_reason:
         config = {"EndpointConfigName": before.config, "RetainAllVariantProperties": True}
         account.hosting.update_endpoint({**endpoint, **config})
@@ -118,6 +133,13 @@ def _recover(account: Account, before: Seen) -> Iterator[str]:
         yield f"the stack is {account.status}"
 
 
+def _changed(account: Account) -> list[Any]:
+    """Return when the endpoint and its components were changed last."""
+    described = [account.endpoint(), *account.components().values()]
+    return [(it.get("InferenceComponentName"), it["LastModifiedTime"]) for it in described]
+
+
+TARGETS = "ScalableTargets"
 ENDPOINT_TYPE = "AWS::SageMaker::Endpoint"
 
 
@@ -134,6 +156,8 @@ def _gone(account: Account) -> Iterator[str]:
         yield f"{config} serves and was deleted"
         return
     described = account.hosting.describe_endpoint_config({"EndpointConfigName": config})
-    for variant in described["ProductionVariants"]:
-        if variant["ModelName"] not in account.hosted():
-            yield f"{variant['ModelName']} serves and was deleted"
+    served = [it["ModelName"] for it in described["ProductionVariants"] if "ModelName" in it]
+    served += [it["Specification"]["ModelName"] for it in account.components().values()]
+    for model in served:
+        if model not in account.hosted():
+            yield f"{model} serves and was deleted"

@@ -13,12 +13,12 @@ import pytest
 
 from model_build.export import torch_source
 from release.checkouts import Clone
-from release.review.__main__ import main
 from release.tree import NotSynthesised
+from tests.tritonsm import tritonsm
 from tests.unit.model_build.export.test_torch_source import WORKING
 from tests.unit.model_build.fakes import step_context
 from tests.unit.release.conftest import commit
-from tests.unit.release.review.conftest import write
+from tests.unit.release.review.conftest import review_in_this_process, write
 
 APP = """
 import os, pathlib, part
@@ -46,6 +46,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clone:
     write(clone, "stages/prod.yaml", "region: us-east-1\n")
     poison(write(clone, "part.py", "NAME = 'source'"), "NAME = 'bytecode'")
     clone.git("init", "--quiet", "--initial-branch=main")
+    review_in_this_process(monkeypatch)
     monkeypatch.chdir(clone.root)
     return clone
 
@@ -72,7 +73,7 @@ def test_a_commit_with_bytecode_is_neither_synthesised_nor_reviewed(
     path = f"__pycache__/part.{sys.implementation.cache_tag}.pyc"
     with pytest.raises(NotSynthesised, match="compiled Python would run in place of its source"):
         clone.synthesise("prod", to=tmp_path)
-    assert main(["--base", "main"]) == 4
+    assert tritonsm(["review", "--base", "main"]) == 4
     assert f"not reviewed: {path}: compiled Python" in capsys.readouterr().err
 
 
@@ -117,5 +118,5 @@ def test_a_link_in_a_commit_is_not_followed(
     (clone.root / "models").mkdir()
     (clone.root / "models" / "minilm").symlink_to("/etc")
     commit(clone)
-    assert main(["--base", "main"]) == 4
+    assert tritonsm(["review", "--base", "main"]) == 4
     assert "not reviewed: models/minilm: is a link" in capsys.readouterr().err

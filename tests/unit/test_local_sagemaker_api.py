@@ -12,6 +12,8 @@ SUPPORT = "tests.support."
 """What its tests share with the app's."""
 
 IN_PROCESS = {
+    "tests/browser/test_local_page.py": "drives the page by events that take hours on AWS",
+    "tests/browser/watched.py": "answers for the page without any endpoint",
     "tests/synth/api/models.py": "holds templates against the constraints of botocore's models",
     "tests/unit/endpoint_client/test_stream.py": "sends the client the bytes of event streams",
     "tests/transitions/": "runs hundreds of updates without servers, threads or waits",

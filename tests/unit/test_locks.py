@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 LOCKS = [
     *(ROOT / f"requirements{it}.txt" for it in ("", "-build", "-cdk", "-checkov", "-torch")),
     *ROOT.glob("tests/*/requirements*.txt"),
+    ROOT / "docs" / "requirements.txt",
 ]
 MAKEFILE = (ROOT / "Makefile").read_text()
 INSTALL = BUILDSPEC["phases"]["install"]["commands"][0]  # type: ignore[index]

@@ -13,9 +13,9 @@ import pytest
 import yaml
 
 from release.review import markdown
-from release.review.files.judges import judges
+from release.review.files.next_change import affects_next_change
 from release.review.findings import NOTHING
-from release.review.report import Report
+from release.review.report import ChangeReport
 from release.tree import git
 
 ROOT = Path(__file__).parents[2]
@@ -49,8 +49,9 @@ def commands(workflow: dict[str, Any]) -> list[str]:
     return [step["run"] for step in steps(workflow) if "run" in step]
 
 
-def test_there_are_those_of_review_delivery_drift_and_release() -> None:
-    assert [path.stem for path in WORKFLOWS] == ["deploy", "drift", "pull-request", "release"]
+def test_the_workflows_are_those_of_review_delivery_drift_docs_and_release() -> None:
+    names = [path.stem for path in WORKFLOWS]
+    assert names == ["deploy", "docs", "drift", "pull-request", "release"]
 
 
 def test_an_action_is_a_commit_with_its_version_beside_it(path: Path) -> None:
@@ -83,6 +84,8 @@ def test_what_each_job_may_write() -> None:
     assert found == {
         "deploy/dev": ["id-token"],
         "deploy/prod": ["id-token"],
+        "docs/build": [],
+        "docs/publish": ["id-token", "pages"],
         "drift/drift": ["id-token", "issues"],
         "pull-request/comment": ["pull-requests"],
         "pull-request/distribution": [],
@@ -220,7 +223,7 @@ def test_all_that_judges_the_next_change_has_owners_and_nothing_else() -> None:
         *("NOTES.md", "constructs/triton_sagemaker/new.py", "tests/unit/new.py"),
     ]
     for path in (*tracked, *others):
-        assert is_owned(path) == judges(path, folders), path
+        assert is_owned(path) == affects_next_change(path, folders), path
 
 
 def test_packages_are_installed_before_there_are_credentials(workflow: dict[str, Any]) -> None:
@@ -240,6 +243,7 @@ def test_what_is_published_was_built_by_a_job_that_may_only_read() -> None:
         'git merge-base --is-ancestor "$GITHUB_SHA" origin/main',
         'python .github/check_version.py "$GITHUB_REF_NAME"',
         "make dist",
+        "make sbom",
     ]
     assert build["steps"][0]["with"]["fetch-depth"] == 0
     assert (publish["needs"], publish["environment"]) == ("build", "pypi")
@@ -324,7 +328,7 @@ def test_the_comment_that_is_kept_current_is_found_by_what_every_review_has() ->
     steps = pull_request()["comment"]["steps"]
     (step,) = (step for step in steps if "gh api" in step.get("run", ""))
     assert '(.body | contains("Review against "))' in step["run"]
-    report = Report(base="origin/main", stages=(), findings=NOTHING)
+    report = ChangeReport(base="origin/main", stages=(), findings=NOTHING)
     assert "Review against " in markdown.render(report)
 
 

@@ -1,5 +1,10 @@
 """Custom resource handler of `UpdateChecks`: holds updates and the deletion of an endpoint.
 
+Of inference components, the guard waits for operations in progress and compares checksums as of
+other archives; the check looks at each component, too, since entries of the catalog follow it. A
+component keeps its name from version to version: while it is updated or rolled back, copies of both
+versions answer, and the entry has the other one's version.
+
 It changes nothing. The provider calls `on_event` first, and then `is_complete` every 15 seconds
 until it answers or the time is up. Throttled and failed calls are repeated in the same way: the
 provider takes every error for the result.
@@ -98,12 +103,16 @@ def _may_be_updated(event: Record) -> None:
     live = _live_endpoint(properties["Endpoint"])
     if live is None:
         return
-    is_other = live["EndpointConfigName"] != properties["ConfigName"]
-    if live["EndpointStatus"] in IN_PROGRESS and (is_other or _changes_endpoint(event)):
+    components = _components(properties)
+    is_other = live["EndpointConfigName"] != properties["ConfigName"] or any(
+        properties["Components"][name] != _model(each) for name, each in components.items()
+    )
+    busy = _busy(live, components)
+    if busy and (is_other or _changes_endpoint(event)):
         advice = f"wait until it is InService, and deploy again. {UNCHANGED}"
         if _rolls_back(stack):
             advice = f"wait until it is InService, then continue the rollback: {_continue(stack)}"
-        raise NotYet(_state(live), advice)
+        raise NotYet(busy, advice)
     refusals = [*_refusals(properties, live)] if is_other and not _rolls_back(stack) else []
     if refusals:
         raise RuntimeError(" ".join([*refusals, UNCHANGED])[:LONGEST_REASON])
@@ -122,10 +131,11 @@ def _was_updated(event: Record) -> None:
 
 
 def _may_be_deleted(event: Record) -> None:
-    """Raise while SageMaker refuses to delete the endpoint; its scalable targets are gone."""
-    live = _live_endpoint(event["ResourceProperties"]["Endpoint"])
-    if live and live["EndpointStatus"] in IN_PROGRESS:
-        raise NotYet(_state(live), "wait until it is InService, and delete the stack again.")
+    """Raise while SageMaker refuses to delete it or a component; scalable targets are gone."""
+    properties = event["ResourceProperties"]
+    live = _live_endpoint(properties["Endpoint"])
+    if live and (busy := _busy(live, _components(properties))):
+        raise NotYet(busy, "wait until it is InService, and delete the stack again.")
 
 
 def _is_gone(event: Record) -> None:
@@ -202,6 +212,17 @@ def _refusals(properties: Record, live: Record) -> Iterator[str]:
             "Deploy a second endpoint, and move the clients."
         )
         return
+    if _of_components(old) != _of_components(new):
+        yield (
+            f"Endpoint {name} would begin or cease to host inference components: calls with or "
+            "without an InferenceComponentName would fail at once. Deploy a second endpoint, and "
+            "move the clients."
+        )
+        return
+    if _of_components(new):
+        yield from _other_type(name, old, new)
+        yield from _replaced_archives(properties, _containers(new, properties))
+        return
     yield from _scaled_variants(properties, old, new)
     before, after = _containers(old), _containers(new)
     if not {each["Mode"] for each in before} & {each["Mode"] for each in after}:
@@ -215,6 +236,20 @@ def _refusals(properties: Record, live: Record) -> Iterator[str]:
     prefixes = _urls(before, "MultiModel"), _urls(after, "MultiModel")
     yield from _missing_archives(properties, *prefixes)
     yield from _replaced_archives(properties, after)
+
+
+def _other_type(name: str, old: Record, new: Record) -> Iterator[str]:
+    """An endpoint of inference components keeps its instance type.
+
+    "Cannot update endpoint with a different instance type for endpoints to which you plan to deploy
+    Inference Components." (aws-samples/sample-auto-extract-ai-ocr-app#66)
+    """
+    types = [{each.get("InstanceType") for each in _production(config)} for config in (old, new)]
+    if types[0] != types[1]:
+        yield (
+            f"SageMaker updates endpoint {name}, of inference components, to no other instance "
+            "type: give the endpoint and its components other names, such as with the type in them."
+        )
 
 
 def _scaled_variants(properties: Record, old: Record, new: Record) -> Iterator[str]:
@@ -337,7 +372,7 @@ def _deviation(properties: Record) -> str | None:
     status, serves = live["EndpointStatus"], live["EndpointConfigName"] == properties["ConfigName"]
     is_scaling = status in SCALING and "PendingDeploymentSummary" not in live
     if serves and (is_scaling or status in SERVING):
-        return None
+        return _deviating_component(properties)
     if status in IN_PROGRESS:
         raise NotYet(
             f"{_state(live)}, and serves with {live['EndpointConfigName']},",
@@ -353,9 +388,39 @@ def _deviation(properties: Record) -> str | None:
     )
 
 
+def _deviating_component(properties: Record) -> str | None:
+    """Return why a component does not serve what was deployed. Raise `NotYet`.
+
+    One that is Updating with the deployed Model is scaled.
+    """
+    live = _components(properties)
+    for name, model in properties.get("Components", {}).items():
+        if name not in live:
+            return (
+                f"Inference component {name} does not exist: destroy its stack, and deploy again."
+            )
+        status, reason = _state(live[name]), live[name].get("FailureReason", ALARM_REASON)
+        if live[name]["InferenceComponentStatus"] == "Failed":
+            return f"{status}: {reason}"
+        if _model(live[name]) != model:
+            if live[name]["InferenceComponentStatus"] in IN_PROGRESS:
+                raise NotYet(status, "aws sagemaker describe-inference-component says more.")
+            return (
+                f"SageMaker rolled back the update of inference component {name}: {reason}. It "
+                f"serves Model {_model(live[name])}, as before, and the catalog is unchanged."
+            )
+    return None
+
+
 def _way_on(properties: Record, stack: str) -> str:
     """Return the commands that continue a rollback: it only runs this check again."""
     name, config = properties["Endpoint"], properties["ConfigName"]
+    if "Components" in properties:
+        return (
+            f"Nothing that serves is deleted. Remove the cause, then run: {_continue(stack)}. If it "
+            "fails here again, have the component serve the Model that the rollback asks for first: "
+            "aws sagemaker update-inference-component."
+        )
     return (
         "Nothing that serves is deleted. Remove the cause, then run: aws sagemaker update-endpoint "
         f"--endpoint-name {name} --endpoint-config-name {config} --retain-all-variant-properties; "
@@ -378,7 +443,32 @@ def _continue(stack: str) -> str:
 
 
 def _state(live: Record) -> str:
+    if name := live.get("InferenceComponentName"):
+        return f"Inference component {name} is {live['InferenceComponentStatus']}"
     return f"Endpoint {live['EndpointName']} is {live['EndpointStatus']}"
+
+
+def _busy(live: Record, components: dict[str, Record]) -> str | None:
+    """Return the state of the endpoint, or of a component, with an operation in progress."""
+    if live["EndpointStatus"] in IN_PROGRESS:
+        return _state(live)
+    busy = (each for each in components.values() if each["InferenceComponentStatus"] in IN_PROGRESS)
+    return next(map(_state, busy), None)
+
+
+def _components(properties: Record) -> dict[str, Record]:
+    """Return what there is of the deployed inference components, by their names."""
+    describe = boto3.client("sagemaker").describe_inference_component
+    found = {
+        name: _if_found(describe, InferenceComponentName=name)
+        for name in properties.get("Components", ())
+    }
+    return {name: component for name, component in found.items() if component}
+
+
+def _model(component: Record) -> str | None:
+    name: str | None = component["Specification"].get("ModelName")
+    return name
 
 
 def _rolls_back(stack: str) -> bool:
@@ -425,11 +515,20 @@ def _variants(config: Record) -> str:
     return ", ".join(sorted(variant["VariantName"] for variant in _production(config)))
 
 
-def _containers(config: Record) -> list[Record]:
-    """Return the containers of a configuration, as far as their Models are still there."""
+def _of_components(config: Record) -> bool:
+    """Whether the endpoint hosts inference components: its variants have no Models."""
+    return any("ModelName" not in variant for variant in _production(config))
+
+
+def _containers(config: Record, properties: Record | None = None) -> list[Record]:
+    """Return the containers of a configuration, as far as their Models are still there.
+
+    With `properties`, also those of the inference components that are going to be deployed.
+    """
     describe = boto3.client("sagemaker").describe_model
     names = sorted(
-        {variant["ModelName"] for variant in _production(config)}
+        {variant["ModelName"] for variant in _production(config) if "ModelName" in variant}
+        | {*(properties or {}).get("Components", {}).values()}
         | {
             pool["ModelNameOverride"]
             for variant in _production(config)

@@ -7,6 +7,7 @@ import pytest
 from local_sagemaker.autoscaling.alarms import AlarmState
 from local_sagemaker.autoscaling.service import AutoScaling
 from local_sagemaker.errors import ApiError
+from local_sagemaker.happenings import Happening
 
 Record = dict[str, Any]
 
@@ -184,7 +185,15 @@ def cloudwatch() -> CloudWatch:
 
 
 @pytest.fixture
-def scaling(variants: Variants, cloudwatch: CloudWatch, time: Time) -> AutoScaling:
+def told() -> list[Happening]:
+    """What Application Auto Scaling did."""
+    return []
+
+
+@pytest.fixture
+def scaling(
+    variants: Variants, cloudwatch: CloudWatch, time: Time, told: list[Happening]
+) -> AutoScaling:
     """Application Auto Scaling at AWS's own speed; tests call its `scaler.tick`."""
     hosting: Any = variants
-    return AutoScaling(hosting, cloudwatch, speed=1, clock=time)
+    return AutoScaling(hosting, cloudwatch, speed=1, clock=time, tell=told.append)

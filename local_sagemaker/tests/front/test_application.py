@@ -37,11 +37,12 @@ class Front:
     def __init__(self, **operations: Any) -> None:
         runtime: Any = Other("runtime")
         ministack: Any = Other("ministack")
+        page: Any = Other("page")
         self.runtime, self.ministack = runtime, ministack
         service = JsonService("codebuild", {"ListBuilds": lambda _: {"ids": []}, **operations})
         calls = Calls(Path(os.devnull))
         application = Application([service], runtime, ministack, calls)
-        self.application = RequestGuard(application)
+        self.application = RequestGuard(application, page)
 
     @asynccontextmanager
     async def port(self) -> AsyncIterator[int]:
@@ -79,6 +80,10 @@ def post(path: str, body: bytes = b"{}", *headers: str, method: str = "POST") ->
         (post("/", b"{}", "X-Amz-Target: ListBuilds"), b"ministack"),
         (post("/", b"{}", "X-Amz-Target: \u00e4.ListBuilds"), b"ministack"),
         (post("/", b"Action=ListStacks"), b"ministack"),
+        (post("/_local_sagemaker/state", b"", method="GET"), b"page"),
+        (post("/_local_sagemaker/", b"", method="PUT"), b"page"),
+        (post("/_local_sagemaker", b"", method="GET"), b"page"),
+        (post("/_local_sagemaker2/key", b"", method="GET"), b"ministack"),
         (post("/", b"", f"X-Amz-Target: {TARGET}ListBuilds", method="GET"), b"ministack"),
         (post("/endpoints/text/invocations", b"", method="GET"), b"ministack"),
         (post("/endpoints/text/more", b""), b"ministack"),

@@ -4,6 +4,7 @@ import pytest
 
 from local_sagemaker.front.http_server import RequestGuard, rejection
 from local_sagemaker.tests.conftest import client, served
+from local_sagemaker.watch.site import PREFIX
 
 LOCAL = (b"host", b"127.0.0.1:4566")
 
@@ -15,13 +16,17 @@ def scope(
     return {**request, "headers": list(headers)}
 
 
+def rejected(scope: dict[str, Any]) -> str | None:
+    return rejection(scope, is_page=f"{scope['path']}/".startswith(PREFIX))
+
+
 @pytest.mark.parametrize(
     "host",
     ["localhost", "LOCALHOST:4566", "127.0.0.1", "127.3.2.1:1", "[::1]:80", "models.localhost:4566",
      "models.eu-west-1.s3.localhost", "my_models.s3.us-east-1.localhost:4566"],
 )  # fmt: skip
 def test_names_of_this_machine_and_buckets_below_localhost_are_answered(host: str) -> None:
-    assert rejection(scope((b"host", host.encode()))) is None
+    assert rejected(scope((b"host", host.encode()))) is None
 
 
 @pytest.mark.parametrize(
@@ -32,9 +37,9 @@ def test_names_of_this_machine_and_buckets_below_localhost_are_answered(host: st
      "0.0.0.0:4566", "[::ffff:127.0.0.1]", ".localhost", "localhost:", "localhost:x", "localhost\n",
      " localhost", "s3.amazonaws.com"],
 )  # fmt: skip
-@pytest.mark.parametrize("path", ["/", "/endpoints/text/invocations"])
+@pytest.mark.parametrize("path", ["/", "/_local_sagemaker/state", "/endpoints/text/invocations"])
 def test_a_host_that_is_not_this_machine_is_rejected_by_name(host: str, path: str) -> None:
-    reason = rejection(scope((b"host", host.encode()), path=path))
+    reason = rejected(scope((b"host", host.encode()), path=path))
     assert reason == f"Host {host!r} is not this machine: use 127.0.0.1 or a name below localhost."
 
 
@@ -42,10 +47,12 @@ def test_a_host_that_is_not_this_machine_is_rejected_by_name(host: str, path: st
     "headers", [(), (LOCAL, (b"host", b"evil.example")), ((b"host", b"a.localhost"), LOCAL)]
 )
 def test_a_request_names_exactly_one_host(headers: tuple[tuple[bytes, bytes], ...]) -> None:
-    assert "is not this machine" in (rejection(scope(*headers)) or "")
+    assert "is not this machine" in (rejected(scope(*headers)) or "")
 
 
-@pytest.mark.parametrize("path", ["/", "/bucket/key", "/endpoints/text/invocations"])
+@pytest.mark.parametrize(
+    "path", ["/", "/bucket/key", "/endpoints/text/invocations", "/_local_sagemakerx"]
+)
 @pytest.mark.parametrize(
     "header",
     [(b"origin", b"http://evil.example"), (b"origin", b"null"), (b"origin", b""),
@@ -56,22 +63,60 @@ def test_a_request_names_exactly_one_host(headers: tuple[tuple[bytes, bytes], ..
 def test_services_answer_no_browser_not_even_for_a_page_that_a_bucket_holds(
     path: str, header: tuple[bytes, bytes]
 ) -> None:
-    assert "Browsers are not answered" in (rejection(scope(LOCAL, header, path=path)) or "")
+    assert "Browsers are answered below /_local_sagemaker/ only" in (
+        rejected(scope(LOCAL, header, path=path)) or ""
+    )
+
+
+@pytest.mark.parametrize(
+    "path", ["/_local_sagemaker", "/_local_sagemaker/", "/_local_sagemaker/state"]
+)
+@pytest.mark.parametrize(
+    ("headers", "answered"),
+    [
+        ([], True),
+        ([(b"sec-fetch-site", b"none")], True),
+        ([(b"sec-fetch-site", b"same-origin")], True),
+        ([(b"origin", b"http://127.0.0.1:4566")], True),
+        ([(b"sec-fetch-site", b"same-site")], False),
+        ([(b"sec-fetch-site", b"cross-site")], False),
+        ([(b"sec-fetch-site", b"none"), (b"sec-fetch-site", b"cross-site")], False),
+        ([(b"origin", b"http://127.0.0.1:3000")], False),
+        ([(b"origin", b"https://127.0.0.1:4566")], False),
+        ([(b"origin", b"http://localhost:4566")], False),
+        ([(b"origin", b"http://127.0.0.1:4566"), (b"origin", b"null")], False),
+    ],
+)
+def test_the_page_is_answered_to_itself_and_to_who_enters_its_address(
+    path: str, headers: list[tuple[bytes, bytes]], answered: bool
+) -> None:
+    assert (rejected(scope(LOCAL, *headers, path=path, method="GET")) is None) is answered
+
+
+@pytest.mark.parametrize(
+    "path", ["/_local_sagemaker", "/_local_sagemaker/", "/_local_sagemaker/state"]
+)
+@pytest.mark.parametrize("header", [(b"sec-fetch-site", b"none"), (b"origin", LOCAL[1])])
+def test_a_port_without_a_page_answers_no_browser_at_all(
+    path: str, header: tuple[bytes, bytes]
+) -> None:
+    reason = rejection(scope(LOCAL, header, path=path, method="GET"), is_page=False)
+    assert "Browsers are answered below" in (reason or "")
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-@pytest.mark.parametrize("path", ["/", "/bucket/key"])
+@pytest.mark.parametrize("path", ["/", "/bucket/key", "/_local_sagemaker/", "/_local_sagemaker"])
 @pytest.mark.parametrize("query", [b"Action=CreateStack", b"a=b&%41ction=", b"Action=A&Action=B"])
 def test_an_operation_in_an_address_is_rejected_whatever_sends_it(
     method: str, path: str, query: bytes
 ) -> None:
     request = scope(LOCAL, path=path, method=method, query=query)
-    assert "acts on nothing" in (rejection(request) or "")
+    assert "acts on nothing" in (rejection(request, is_page=False) or "")
 
 
 @pytest.mark.parametrize("query", [b"", b"list-type=2&prefix=Action", b"uploads", b"x=Action=A"])
 def test_other_queries_of_a_get_are_answered(query: bytes) -> None:
-    assert rejection(scope(LOCAL, path="/bucket", method="GET", query=query)) is None
+    assert rejected(scope(LOCAL, path="/bucket", method="GET", query=query)) is None
 
 
 @pytest.mark.parametrize(
@@ -87,7 +132,7 @@ def test_other_queries_of_a_get_are_answered(query: bytes) -> None:
     ],
 )
 def test_routes_of_the_emulator_that_the_product_needs_are_open(method: str, path: str) -> None:
-    assert rejection(scope(LOCAL, method=method, path=path)) is None
+    assert rejected(scope(LOCAL, method=method, path=path)) is None
 
 
 async def test_a_rejection_is_an_error_that_an_sdk_reads_and_the_application_sees_nothing() -> None:
@@ -97,7 +142,7 @@ async def test_a_rejection_is_an_error_that_an_sdk_reads_and_the_application_see
         calls.append(arguments)
 
     async with (
-        served(RequestGuard(application)) as port,
+        served(RequestGuard(application, application)) as port,
         client(port) as (reader, writer),
     ):
         writer.write(b"POST / HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 2\r\n\r\n{}")
@@ -108,12 +153,12 @@ async def test_a_rejection_is_an_error_that_an_sdk_reads_and_the_application_see
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-async def test_a_request_that_names_no_path_is_rejection(method: str) -> None:
+async def test_a_request_that_names_no_path_is_rejected(method: str) -> None:
     async def unreachable(*_: Any) -> None:
         raise AssertionError("it is not handed on")
 
     async with (
-        served(RequestGuard(unreachable)) as port,
+        served(RequestGuard(unreachable, unreachable)) as port,
         client(port) as (reader, writer),
     ):
         writer.write(f"{method} * HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from local_sagemaker.happenings import Happening, Kind
 from local_sagemaker.hosting import launch
 from local_sagemaker.hosting.capacity import Capacity, Resources
 from local_sagemaker.hosting.copies import NO_ROOM
@@ -52,10 +53,11 @@ class Server:
 
 
 class Account:
-    """An endpoint of inference components."""
+    """An endpoint of inference components; `happened` is what the page is told."""
 
     def __init__(self, folder: Path, s3: Any) -> None:
         self.followed: list[tuple[str, str]] = []
+        self.happened: list[Happening] = []
         self.capacities = Capacities({"ml.g6.xlarge": 0})
         s3.objects["models", "m.tar.gz"] = b""
         host = Host(
@@ -65,6 +67,7 @@ class Account:
             s3,
             instances=1,
             follow=lambda group, stream, _: self.followed.append((group, stream)),
+            tell=self.happened.append,
             capacities=self.capacities,
         )
         self.hosting = Components(
@@ -123,18 +126,22 @@ class Account:
         assert variant["CurrentInstanceCount"] == variant["DesiredInstanceCount"]
         return int(variant["CurrentInstanceCount"])
 
+    def instance_events(self) -> list[Happening]:
+        """Return what happened to instances and copies."""
+        return [happening for happening in self.happened if happening.instance]
+
     def placed(self) -> list[list[str]]:
         """Return the copies of each instance."""
         fleet: Any = self.hosting.by_name["e"].fleet
         hosts = [each.running.container for each in fleet.serving()["only"]]
-        return [[slot.name for slot in host.slots] for host in hosts]
+        return [[status.target_model for status in host.statuses()] for host in hosts]
 
 
 @pytest.fixture
 def account(tmp_path: Path, s3: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Account]:
     def begin(_: Any, folder: Path, *__: Any) -> Running:
         server: Any = Server()
-        return Running(server, SingleModelContainer(), folder, Capacity(1, 1))
+        return Running(server, SingleModelContainer(archive="m"), folder, Capacity(1, 1))
 
     monkeypatch.setattr(launch, "_begin_single_model", begin)
     made = Account(tmp_path, s3)
@@ -277,12 +284,24 @@ def test_copies_end_with_their_endpoint_and_the_component_stays(account: Account
     eventually(lambda: not account.hosting.components)
 
 
-def test_a_copy_has_its_own_logs(account: Account) -> None:
+def test_a_copy_has_its_own_logs_and_is_on_the_page_as_a_model_of_its_instance(
+    account: Account,
+) -> None:
     account.create_endpoint("ml.m5.xlarge")
     account.create_component("a", MinMemoryRequiredInMb=1024, NumberOfCpuCoresRequired=2.0)
-    fleet: Any = account.hosting.by_name["e"].fleet
-    (instance,) = fleet.serving()["only"]
-    stream = f"only/{instance.running.id}-1"
+    account.scale("a", 0)
+    (started, healthy, *of_copy) = account.instance_events()
+    assert [started.kind, healthy.kind] == [Kind.INSTANCE_STARTED, Kind.INSTANCE_HEALTHY]
+    assert [(event.kind, event.model, event.instance) for event in of_copy] == [
+        (kind, "a/1", started.instance)
+        for kind in (
+            Kind.MODEL_LOADING,
+            Kind.MODEL_LOADED,
+            Kind.MODEL_UNLOADING,
+            Kind.MODEL_UNLOADED,
+        )
+    ]
+    stream = f"only/{started.instance}-1"
     assert account.followed == [("/aws/sagemaker/InferenceComponents/a", stream)]
 
 

@@ -12,7 +12,6 @@ from local_sagemaker.errors import ApiError, LocalSageMakerError
 from local_sagemaker.hosting import fleet as fleet_module
 from local_sagemaker.hosting import launch
 from local_sagemaker.hosting.capacity import GIB, Capacity
-from local_sagemaker.hosting.container import ModelStep
 from local_sagemaker.hosting.fleet import MANY_CALLS, Fleet
 from local_sagemaker.hosting.instance import Running
 from local_sagemaker.hosting.launch import Host
@@ -533,7 +532,7 @@ def test_a_fleet_knows_how_many_instances_there_are_whatever_has_a_process(
     assert Fleet().serving() == {}
 
 
-def test_what_a_server_writes_is_followed_and_steps_of_its_models_are_reported(
+def test_what_a_server_writes_is_followed_and_what_happens_to_its_models_told(
     triton: type[FakeTriton], host: Host
 ) -> None:
     followed: list[Any] = []
@@ -548,8 +547,8 @@ def test_what_a_server_writes_is_followed_and_steps_of_its_models_are_reported(
     assert re.fullmatch("i-[0-9a-f]{17}", made.id)
     assert followed == [("/aws/sagemaker/Endpoints/text", f"v1/{made.id}", made.triton)]
     container: Any = made.container
-    container._report(ModelStep.LOAD, 2.0)
-    assert told == [("text", "v1", ModelStep.LOAD, 2.0)]
+    container._report("loaded")
+    assert told == [("text", "v1", made.id, "loaded")]
 
 
 def test_a_variant_that_is_scaled_up_serves_from_all_its_instances(

@@ -2,6 +2,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -9,6 +10,7 @@ import pytest
 import uvloop
 
 from local_sagemaker.errors import ApiError, LocalSageMakerError
+from local_sagemaker.happenings import Kind
 from local_sagemaker.hosting import instance as instance_module
 from local_sagemaker.hosting import invocation as invocation_module
 from local_sagemaker.hosting.capacity import Capacity
@@ -235,6 +237,37 @@ def test_a_start_that_fails_altogether_is_tried_again(instance: Instance, server
     assert ask(instance) == "2"
 
 
+def test_it_is_told_that_a_container_is_replaced_by_an_instance_of_another_name(
+    servers: Servers,
+) -> None:
+    told: list[tuple[str, Kind]] = []
+
+    def begin() -> Running:
+        made = servers.begin()
+        id_ = made.folder.name
+        return replace(made, id=id_, tell=lambda kind, _: told.append((id_, kind)))
+
+    instance = Instance("only", begin)
+    instance.start()
+    assert (instance.state, instance.server and instance.server.id) == ("starting", "0")
+    instance.wait_until_healthy(PATIENCE)
+    assert instance.state == "serving"
+    servers.started[0].dead.set()
+    eventually(lambda: ("1", Kind.INSTANCE_HEALTHY) in told)
+    instance.leave()
+    assert instance.state == "leaving"
+    instance.stop()
+    assert instance.server is None
+    assert told == [
+        ("0", Kind.INSTANCE_HEALTHY),
+        ("0", Kind.INSTANCE_REPLACED),
+        ("0", Kind.INSTANCE_ENDED),
+        ("1", Kind.INSTANCE_HEALTHY),
+        ("1", Kind.INSTANCE_LEAVING),
+        ("1", Kind.INSTANCE_ENDED),
+    ]
+
+
 def test_a_first_server_that_is_not_healthy_is_not_replaced_and_said_to_be_so_in_aws_s_words(
     servers: Servers, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -291,19 +324,25 @@ def fail_pings(instance: Instance, servers: Servers, pings: list[bool]) -> None:
 def test_failed_pings_replace_no_server_and_each_change_is_reported_once(
     servers: Servers, caplog: pytest.LogCaptureFixture
 ) -> None:
-    instance = Instance("only", servers.begin)
+    told: list[tuple[Kind, str]] = []
+
+    def begin() -> Running:
+        return replace(servers.begin(), tell=lambda *it: told.append(it))
+
+    instance = Instance("only", begin)
     servers.on_start = lambda server: setattr(server, "pings", [False] * 20 + [True, False, True])
     instance.start()
     instance.wait_until_healthy(PATIENCE)
     eventually(lambda: servers.started[0].pings == [True])
     instance.stop()
     fails = (
+        Kind.INSTANCE_UNHEALTHY,
         "The container fails the ping health check: GET /ping is answered with 400. "
-        "It keeps serving."
+        "It keeps serving.",
     )
-    passes = "The container passes the ping health check again."
-    logged = [record.getMessage().split(": ", 1)[1] for record in caplog.records]
-    assert logged == [fails, passes, fails]
+    passes = Kind.INSTANCE_HEALTHY, "The container passes the ping health check again."
+    assert told[1:-1] == [fails, passes, fails]
+    assert caplog.text.count("fails the ping health check") == 2
     assert len(servers.started) == 1
 
 

@@ -11,15 +11,15 @@ from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting import multi_model_container
 from local_sagemaker.hosting.archives import S3Prefix
 from local_sagemaker.hosting.capacity import GIB, MIB
-from local_sagemaker.hosting.container import ModelStep, Report
-from local_sagemaker.hosting.model_store import ModelStore
+from local_sagemaker.hosting.container import ModelStep, Phase, Report, Step
+from local_sagemaker.hosting.model_store import ModelStore, name
 from local_sagemaker.hosting.multi_model_container import MultiModelContainer
 from local_sagemaker.tests.hosting.conftest import tar_gz
 
 TARGET = "minilm-0123456789ab.tar.gz"
 JSON = {"Content-Type": "application/json"}
 MODEL_BYTES = 100 * MIB
-LOADED = [ModelStep.DOWNLOAD, ModelStep.LOAD]
+LOADED = [Step.DOWNLOADING, Step.DOWNLOAD, Step.LOADING, Step.LOAD]
 
 
 class FakeTriton:
@@ -129,7 +129,7 @@ def container(make: Make) -> MultiModelContainer:
 
 def loaded(container: MultiModelContainer) -> list[str]:
     """Return the target models that are loaded, the least recently used first."""
-    return [target for target, model in container._models.items() if model.loaded]
+    return [it.target_model for it in container.statuses() if it.phase is Phase.LOADED]
 
 
 async def invoke(container: MultiModelContainer, target: str | None = TARGET) -> bytes:
@@ -189,38 +189,69 @@ async def test_the_first_invocation_downloads_and_loads_and_is_answered(
     assert s3.downloads == [("models", f"text/{TARGET}")]
 
 
-async def test_steps_of_models_are_reported_and_counted(make: Make, triton: Any) -> None:
-    steps: list[ModelStep] = []
-
-    def report(step: ModelStep, seconds: float) -> None:
-        assert seconds >= 0
-        steps.append(step)
-
-    container = make(memory=2 * MODEL_BYTES, report=report)
+async def test_what_happens_to_models_is_reported_and_counted(make: Make, triton: Any) -> None:
+    told: list[ModelStep] = []
+    container = make(memory=2 * MODEL_BYTES, report=told.append)
     assert (container.loaded_models, container.disk_bytes) == (0, 0)
     await invoke(container, "a")
-    assert steps == LOADED
+    assert [it.step for it in told] == LOADED
+    assert [(it.target_model, it.bytes) for it in told[1::2]] == [("a", 100), ("a", 100)]
     assert (container.loaded_models, container.disk_bytes) == (1, 100)
     await invoke(container, "b")
     await invoke(container, "c")
-    assert steps[2:] == [*LOADED, ModelStep.DOWNLOAD, ModelStep.UNLOAD, ModelStep.LOAD]
+    assert [it.step for it in told[4:]] == [
+        *LOADED,
+        *LOADED[:3],
+        *(Step.UNLOADING, Step.UNLOAD),
+        Step.LOAD,
+    ]
+    assert [(it.target_model, it.room_for) for it in told[11:13]] == [("a", "c")] * 2
     assert container.loaded_models == 2
     triton.load_answers = [(400, b"no")]
     with pytest.raises(ApiError):
         await invoke(container)
-    assert steps[7:] == [ModelStep.DOWNLOAD, ModelStep.UNLOAD]
+    assert (told[-1].step, told[-1].target_model) == (Step.FAIL, TARGET)
+    assert 'with message "no"' in told[-1].why
 
 
-@pytest.mark.parametrize("broken_off", [ConnectionError("broken off"), TimeoutError("timed out")])
-async def test_a_model_goes_with_its_server_or_one_that_hangs_without_a_step(
-    make: Make, triton: Any, broken_off: OSError
+@pytest.mark.parametrize(
+    ("broken_off", "told_of_it"),
+    [
+        (ConnectionError("the container broke off"), []),  # its server's end is told, and enough
+        (TimeoutError("timed out"), ["its server did not unload it within 360 s"]),
+    ],
+)
+async def test_a_model_goes_with_its_server_and_fails_to_leave_one_that_hangs(
+    make: Make, triton: Any, broken_off: OSError, told_of_it: list[str]
 ) -> None:
-    steps: list[ModelStep] = []
-    container = make(memory=MODEL_BYTES, report=lambda step, _: steps.append(step))
+    told: list[ModelStep] = []
+    container = make(memory=MODEL_BYTES, report=told.append)
     await invoke(container, "a")
     triton.unload_breaks_off = broken_off
     await invoke(container, "b")
-    assert ModelStep.UNLOAD not in steps
+    steps = [it for it in told if it.target_model == "a"][len(LOADED) :]
+    assert [it.why for it in steps if it.step is Step.FAIL] == told_of_it
+    assert {it.step for it in steps} <= {Step.UNLOADING, Step.FAIL}
+
+
+async def test_models_are_told_with_their_phase_and_calls(make: Make) -> None:
+    phases: dict[Step, list[tuple[str, Phase]]] = {}
+
+    def note(step: ModelStep) -> None:
+        phases[step.step] = [(it.target_model, it.phase) for it in made.statuses()]
+
+    made = make(memory=MODEL_BYTES, report=note)
+    await invoke(made, "a")
+    call = made.acquire("a")
+    (status,) = made.statuses()
+    assert (status.phase, status.calls, status.answered) == (Phase.LOADED, 1, 1)
+    assert (status.bytes, status.folder) == (100, name("a"))
+    made.release(call)
+    await invoke(made, "b")
+    assert phases[Step.DOWNLOADING] == [("a", Phase.LOADED), ("b", Phase.DOWNLOADING)]
+    assert phases[Step.LOADING] == [("a", Phase.LOADED), ("b", Phase.LOADING)]
+    assert phases[Step.UNLOADING] == [("b", Phase.LOADING), ("a", Phase.UNLOADING)]
+    assert phases[Step.LOAD] == [("b", Phase.LOADING)]
 
 
 @pytest.mark.parametrize("target", [None, ""])
@@ -467,7 +498,7 @@ async def test_without_caching_a_model_goes_after_its_call(
     container = make(caches=False)
     for _ in range(2):
         assert await invoke(container) == b"answer"
-        await until(lambda: not (container._models or container._leaving))
+        await until(lambda: not container.statuses())
         assert not triton.in_memory
         assert not list((tmp_path / "models").iterdir())
     assert len(s3.downloads) == 2

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from local_sagemaker.happenings import Happening, Kind
 from local_sagemaker.hosting import backends, health, invocation, launch
 from local_sagemaker.hosting.instance import Instance
 from local_sagemaker.hosting.launch import Host
@@ -27,8 +28,8 @@ PINGS = 10
 class Pings:
     """Counts the pings that were not answered with 200."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, log: pytest.LogCaptureFixture) -> None:
-        self.failed, self._log = 0, log
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, happened: list[Happening]) -> None:
+        self.failed, self._happened = 0, happened
         request = Triton.request
 
         def counted(triton: Triton, method: str, path: str, **more: Any) -> Response:
@@ -46,14 +47,14 @@ class Pings:
         assert not self._replaced()
 
     def _replaced(self) -> bool:
-        return "is replaced" in self._log.text
+        return any(it.kind is Kind.INSTANCE_REPLACED for it in list(self._happened))
 
 
 @pytest.fixture
-def pings(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Pings:
+def pings(monkeypatch: pytest.MonkeyPatch, happened: list[Happening]) -> Pings:
     monkeypatch.setattr(health, "PING_SECONDS", 0.01)
     monkeypatch.setattr(health, "PING_TIMEOUT_SECONDS", 1.0)  # some meet the thread of a load
-    return Pings(monkeypatch, caplog)
+    return Pings(monkeypatch, happened)
 
 
 @pytest.fixture
@@ -70,7 +71,14 @@ def upload(bucket: Bucket, tmp_path: Path) -> Callable[[str, str], None]:
 
 
 @pytest.fixture
-def caller(pings: Pings, bucket: Bucket, tmp_path: Path) -> Iterator[Caller]:
+def happened() -> list[Happening]:
+    return []
+
+
+@pytest.fixture
+def caller(
+    pings: Pings, bucket: Bucket, happened: list[Happening], tmp_path: Path
+) -> Iterator[Caller]:
     """Asks an instance with many models, whose container has no environment."""
     installation, s3 = find_triton(), bucket
     backends.install(installation, tmp_path / "backends")
@@ -80,6 +88,7 @@ def caller(pings: Pings, bucket: Bucket, tmp_path: Path) -> Iterator[Caller]:
         tmp_path / "instances",
         s3,  # type: ignore[arg-type]
         instances=1,
+        tell=happened.append,
     )
     model = {"PrimaryContainer": {"Mode": "MultiModel", "ModelDataUrl": f"s3://{BUCKET}/"}}
     variant = {"VariantName": "AllTraffic", "InstanceType": "ml.m5.xlarge"}
@@ -96,7 +105,7 @@ def test_a_model_with_a_long_initialize_is_loaded_and_others_answer_meanwhile(
     caller: Caller,
     pings: Pings,
     upload: Callable[[str, str], None],
-    caplog: pytest.LogCaptureFixture,
+    happened: list[Happening],
     new_gate: Callable[[], Gate],
 ) -> None:
     upload("twice", times(2))
@@ -109,8 +118,10 @@ def test_a_model_with_a_long_initialize_is_loaded_and_others_answer_meanwhile(
     assert caller.ask("twice") == 14
     gate.open()
     assert slow.result(PATIENCE) == 21
-    eventually(lambda: caplog.messages[-1].endswith("passes the ping health check again."))
-    assert "The container fails the ping health check: " in caplog.text
+    eventually(lambda: happened[-1].kind is Kind.INSTANCE_HEALTHY)
+    assert happened[-1].message == "The container passes the ping health check again."
+    unhealthy = [it.message for it in happened if it.kind is Kind.INSTANCE_UNHEALTHY]
+    assert all(it.startswith("The container fails the ping health check:") for it in unhealthy)
 
 
 def test_after_a_load_that_failed_other_models_are_loaded_and_answer(

@@ -125,6 +125,15 @@ def test_a_program_of_this_machine_reads_by_any_of_its_names(
     assert "access-control" not in answer.lower()
 
 
+def test_the_page_is_for_who_enters_its_address_and_for_itself(victim: LocalSageMaker) -> None:
+    port = victim.running.port
+    own = f"http://127.0.0.1:{port}"
+    for headers in ("Sec-Fetch-Site: none", "Sec-Fetch-Site: same-origin", f"Origin: {own}"):
+        sent = f"GET /_local_sagemaker/state HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
+        sent += "Connection: close\r\n"
+        assert ask(port, f"{sent}{headers}\r\n\r\n".encode())[0] == 200
+
+
 def test_each_of_these_requests_does_harm_when_a_program_sends_it(
     victim: LocalSageMaker, tmp_path: Path
 ) -> None:

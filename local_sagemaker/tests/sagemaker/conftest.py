@@ -10,6 +10,7 @@ import pytest
 
 from local_sagemaker.api import JsonService
 from local_sagemaker.errors import LocalSageMakerError
+from local_sagemaker.happenings import Happening
 from local_sagemaker.hosting.container import Call
 from local_sagemaker.hosting.invocation import Invocation
 from local_sagemaker.hosting.pools import Pool
@@ -194,8 +195,15 @@ def quotas() -> AccountQuotas:
 
 
 @pytest.fixture
+def told() -> list[Happening]:
+    """What happened to endpoints."""
+    return []
+
+
+@pytest.fixture
 def hosting(
     fleets: Fleets,
+    told: list[Happening],
     s3: Any,
     scaled: set[str],
     clock: FakeClock,
@@ -205,7 +213,7 @@ def hosting(
     """SageMaker's hosting with model `m` and the configurations `one` and `two`."""
     s3.objects["models", "m.tar.gz"] = b""
     made = Components(
-        SimpleNamespace(s3=s3),  # type: ignore[arg-type]
+        SimpleNamespace(s3=s3, tell=told.append),  # type: ignore[arg-type]
         fleet=fleets.make,
         clock=lambda: clock,
         alarms=lambda names: {it: alarms[it] for it in names if it in alarms},

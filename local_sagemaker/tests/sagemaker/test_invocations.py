@@ -83,6 +83,35 @@ def test_an_sdk_is_told_which_variant_answered(
     assert answer["ResponseMetadata"]["RequestId"]
 
 
+def test_what_was_answered_is_told_with_its_time_and_whether_it_failed(
+    hosting: Components,
+    endpoint: Invocations,
+    collected: Collected,
+    client_for: ClientFor,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[Any] = []
+    observed = Invocations(
+        hosting.by_name,
+        NOT_CAPTURED,
+        collected,
+        lambda *it: told.append(it),
+        components=hosting.components,
+    )
+    client = client_for("sagemaker-runtime", observed)
+    client.invoke_endpoint(EndpointName="Text", Body=b"{}")
+    answer_with(monkeypatch, model_error(400, b"no"))
+    with pytest.raises(client.exceptions.ModelError):
+        client.invoke_endpoint(EndpointName="Text", Body=b"{}")
+    with pytest.raises(client.exceptions.ClientError):
+        client.invoke_endpoint(EndpointName="none", Body=b"{}")
+    assert [(it[0], it[1], it[3]) for it in told] == [
+        ("Text", "only", False),
+        ("Text", "only", True),
+    ]
+    assert all(it[2] > 0 for it in told)
+
+
 def test_an_invocation_names_its_targets_to_the_fleet(
     endpoint: Invocations, client_for: ClientFor, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -397,6 +426,8 @@ def test_a_component_without_copies_refuses_calls_and_counts_them(
         {**TIMES, "DesiredRuntimeConfig": {"CopyCount": 0}}
     )
     settled(hosting)
+    shown: list[Any] = []
+    components._answered = lambda *call: shown.append(call)
     client = client_for("sagemaker-runtime", components)
     assert component_error(client, InferenceComponentName="times") == (
         "Inference Component has no capacity to process this request. ApplicationAutoScaling may "
@@ -404,6 +435,8 @@ def test_a_component_without_copies_refuses_calls_and_counts_them(
         "UpdateInferenceComponentRuntimeConfig API."
     )
     assert values(collected) == {("NoCapacityInvocationFailures", TIMES_ONLY): 1}
+    ((name, variant, _, failed),) = shown
+    assert (name, variant, failed) == ("Empty", "only", True)
 
 
 @pytest.mark.parametrize(

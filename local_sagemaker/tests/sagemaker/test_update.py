@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from local_sagemaker.errors import ApiError, LocalSageMakerError
+from local_sagemaker.happenings import Happening, Kind
 from local_sagemaker.sagemaker.hosting_api import Hosting
 from local_sagemaker.tests.sagemaker.conftest import FakeClock, FakeFleet, Fleets, config
 from local_sagemaker.tests.sagemaker.endpoints import TEXT
@@ -78,6 +79,34 @@ def answering(hosting: Hosting, monkeypatch: pytest.MonkeyPatch, draw: float) ->
 
 
 # Forward
+
+
+def test_each_status_is_told_and_why_an_update_is_rolled_back(
+    endpoint: Hosting, clock: FakeClock, alarms: dict[str, str], told: list[Happening]
+) -> None:
+    alarms["errors"] = "OK"
+    update(endpoint, {**CANARY, **watched("errors")})
+    assert [it.message for it in told] == [
+        "Text is Creating: configuration old",
+        "Text is InService: configuration old",
+        "Text is Updating: configuration new",
+        "Text is InService: configuration new",
+    ]
+    assert {(it.kind, it.endpoint) for it in told} == {(Kind.ENDPOINT_STATUS, "Text")}
+    told.clear()
+    clock.then = lambda _: alarms.update(errors="ALARM")
+    update(endpoint, {**CANARY, **watched("errors")})
+    assert [(it.kind, it.message) for it in told] == [
+        (Kind.ENDPOINT_STATUS, "Text is Updating: configuration new"),
+        (Kind.ENDPOINT_ROLLED_BACK, "The update to new is rolled back: in ALARM: errors"),
+        (Kind.ENDPOINT_STATUS, "Text is InService: configuration new"),
+    ]
+    told.clear()
+    endpoint.delete_endpoint(TEXT)
+    assert [(it.kind, it.message) for it in told] == [
+        (Kind.ENDPOINT_STATUS, "Text is Deleting: configuration new"),
+        (Kind.ENDPOINT_DELETED, "Text is deleted."),
+    ]
 
 
 def test_a_canary_takes_its_share_and_then_the_rest(endpoint: Hosting, seen: list[Seen]) -> None:

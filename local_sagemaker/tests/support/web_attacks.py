@@ -66,6 +66,7 @@ def attacks(victim: Path) -> dict[str, Attack]:
         "read stacks": _form(Action="DescribeStacks"),
         "read a parameter": _json("AmazonSSM.GetParameter", {"Name": f"/{KEY}"}),
         "read endpoints": _json("SageMaker.ListEndpoints", {}),
+        "read the page's state": Attack("GET", "/_local_sagemaker/state"),
         "create a project of CodeBuild": _json("CodeBuild_20161006.CreateProject", project),
         "start a build of that project": _json(
             "CodeBuild_20161006.StartBuild", {"projectName": "planted"}

@@ -11,6 +11,7 @@ from model_build.format import Format
 from model_build.formats.fil.tree_model import read_tree_model
 from model_build.model_config import type_name
 from model_build.repository import Model
+from model_build.target import or_release
 
 _FILES = {
     "xgboost_json": "xgboost.json",
@@ -97,13 +98,11 @@ def fil_versions(release: platform_facts.Release, model: Model, path: Path) -> P
     xgboost = read_tree_model(path).xgboost
     needed = next((version for since, version in _READS if xgboost and xgboost >= since), None)
     if needed and release.treelite and not _has(needed, release):
-        newer = platform_facts.oldest_release(partial(_has, needed))
         yield (
             model.file(model.inner(path)),
             f"was written by XGBoost {'.'.join(map(str, xgboost or ()))}; Treelite "
             f"{release.treelite} of Triton {release.name} does not read it: save it with an older "
-            "XGBoost (3.0 for 24.03 to 25.09, 1.6 before)"
-            + (f", or choose Triton {newer.name} or newer" if newer else ""),
+            "XGBoost (3.0 for 24.03 to 25.09, 1.6 before)" + or_release(partial(_has, needed)),
         )
 
 

@@ -64,5 +64,4 @@ FORMAT = Format(
     file="model.graphdef",
     other_files={"tensorflow_savedmodel": "model.savedmodel"},
     steps=(TensorFlowOnnx, GraphDef),
-    accelerators={"gpu_execution_accelerator": ("tensorrt", "gpu_io", "auto_mixed_precision")},
 )

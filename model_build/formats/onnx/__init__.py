@@ -1,6 +1,5 @@
 """ONNX files, opened by ONNX Runtime."""
 
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
@@ -13,9 +12,10 @@ from model_build.file_tensors import compare
 from model_build.findings import Problems
 from model_build.format import Format
 from model_build.formats.onnx.export import export_onnx
-from model_build.formats.onnx.graph import Graph, read_graph
+from model_build.formats.onnx.graph import read_graph
 from model_build.recipe_values import Gate, Source
 from model_build.repository import Model
+from model_build.target import or_release
 
 
 class Onnx(RecipeStep):
@@ -35,20 +35,6 @@ class Onnx(RecipeStep):
         """Write the ONNX file."""
         report = export_onnx(self.source, opset=self.opset, gate=self.gate, to=to, context=context)
         return Made([("ONNX and PyTorch", report)])
-
-
-def onnx_settings(model: Model) -> Problems:
-    """No input is optional where the model batches.
-
-    Source: onnxruntime_backend src/onnxruntime.cc, "optional input ... is not supported".
-    """
-    for index, tensor in enumerate(model.config.input):
-        if tensor.optional and model.config.max_batch_size > 0:
-            yield (
-                model.at("input", index, "optional"),
-                f'input "{tensor.name}" is optional, which the onnxruntime backend has for models '
-                "that do not batch only",
-            )
 
 
 def onnx_tensors(model: Model, path: Path) -> Problems:
@@ -71,22 +57,21 @@ def onnx_versions(release: platform_facts.Release, model: Model, path: Path) -> 
     It refuses others when it loads the file. What a release accepts is compared where it is known.
     """
     graph = read_graph(path)
-    for message in _too_new(release, graph) if graph else ():
-        yield model.file(model.inner(path)), message
-
-
-def _too_new(release: platform_facts.Release, graph: Graph) -> Iterator[str]:
     for field, what, version, how in (
-        ("onnx_opset", "opset", graph.opset, "export with opset: {}"),
-        ("onnx_ir", "IR version", graph.ir, "save it with ir_version = {}"),
+        (
+            ("onnx_opset", "opset", graph.opset, "export with opset: {}"),
+            ("onnx_ir", "IR version", graph.ir, "save it with ir_version = {}"),
+        )
+        if graph
+        else ()
     ):
         limit = getattr(release, field)
         if limit is not None and version > limit:
-            newer = platform_facts.oldest_release(partial(_accepts, field, version))
             yield (
+                model.file(model.inner(path)),
                 f"has {what} {version}; ONNX Runtime {release.onnxruntime} of Triton "
                 f"{release.name} knows up to {limit}: {how.format(limit)} or lower"
-                + (f", or choose Triton {newer.name} or newer" if newer else "")
+                + or_release(partial(_accepts, field, version)),
             )
 
 
@@ -98,11 +83,6 @@ FORMAT = Format(
     backend="onnxruntime",
     file="model.onnx",
     steps=(Onnx,),
-    accelerators={
-        "gpu_execution_accelerator": ("cuda", "tensorrt"),
-        "cpu_execution_accelerator": ("openvino",),
-    },
-    config_rules=(onnx_settings,),
     file_rules=(onnx_tensors,),
     release_rules=(onnx_versions,),
 )

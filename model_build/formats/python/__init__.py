@@ -11,8 +11,6 @@ from model_build.format import Format
 from model_build.formats.python.bls_calls import bls_calls
 from model_build.formats.python.imports import PACKAGES, python_imports
 from model_build.formats.python.models import python_models
-from model_build.formats.python.packed_imports import import_once
-from model_build.formats.python.parameters import python_parameters
 from model_build.native_libraries import unmet_lines
 from model_build.progress import WARNING
 from model_build.recipe_values import InnerPath
@@ -55,11 +53,9 @@ class PythonPackages(RecipeStep):
             )
 
     def make(self, to: Path, context: StepContext) -> Made:
-        """Install the packages, and try whether the model beside them can import them."""
+        """Install the packages, and name the native libraries that they lack."""
         requirements = context.model_folder / self.requirements
-        python = context.triton_python
-        install(requirements, to=to, python=python)
-        import_once(to.parent, requirements=requirements, python=python, progress=context.progress)
+        install(requirements, to=to, python=context.triton_python)
         for line in unmet_lines(to):
             context.progress(f"{WARNING} {line}")
         return Made([])
@@ -87,6 +83,6 @@ FORMAT = Format(
     backend="python",
     file="model.py",
     steps=(PythonPackages,),
-    config_rules=(python_models, python_parameters, bls_calls),
+    config_rules=(python_models, bls_calls),
     model_rules=(python_imports,),
 )

@@ -22,7 +22,7 @@ from model_build.formats.onnx import Onnx
 from model_build.formats.onnx.export import answers, sampled_arrays
 from model_build.formats.tensorrt.half_precision import to_half_precision
 from model_build.formats.tensorrt.profiles import profile_problems
-from model_build.model_config import KIND, type_name
+from model_build.model_config import KIND
 from model_build.recipe_values import Gate, Source
 from model_build.repository import Model
 from model_build.target import BuildTarget
@@ -116,15 +116,7 @@ def shapes_in(engine: Engine, model: TorchModel) -> list[Sizes]:
 
 
 def tensorrt_settings(model: Model) -> Problems:
-    """TensorRT has no strings, and runs on GPUs only."""
-    for kind in ("input", "output"):
-        for index, tensor in enumerate(getattr(model.config, kind)):
-            if type_name(tensor.data_type) == "TYPE_STRING":
-                yield (
-                    model.at(kind, index, "data_type"),
-                    f'{kind} "{tensor.name}" is TYPE_STRING, which tensorrt does not have: give it '
-                    "numbers",
-                )
+    """TensorRT runs on GPUs only."""
     for index, group in enumerate(model.config.instance_group):
         if group.kind == KIND.KIND_CPU:
             yield (

@@ -14,8 +14,6 @@ from model_build.export.gate import FRACTIONS, SEED, Case, compare, read_answers
 from model_build.export.step import Made, StepContext, Writer
 from model_build.findings import Problems
 from model_build.format import Format
-from model_build.formats.torchscript.parameters import pytorch_parameters
-from model_build.formats.torchscript.tensors import torchscript_tensors
 from model_build.recipe_values import Gate
 from model_build.repository import Model
 
@@ -85,6 +83,12 @@ def torchscript_names(model: Model) -> Problems:
             )
 
 
+def torchscript_files(model: Model, path: Path) -> Problems:
+    """A TorchScript file is a zip (pytorch/pytorch, torch/csrc/jit/docs/serialization.md)."""
+    if model.config.platform != "torch_aoti" and not zipfile.is_zipfile(path):
+        yield model.file(model.inner(path)), "is not a TorchScript file: build or copy it again"
+
+
 def torchscript_versions(release: platform_facts.Release, model: Model, path: Path) -> Problems:
     """A TorchScript file has no record that only a newer PyTorch than the release's writes.
 
@@ -110,7 +114,7 @@ FORMAT = Format(
     file="model.pt",
     other_files={"torch_aoti": "model.pt2"},
     steps=(TorchScript,),
-    config_rules=(pytorch_parameters, torchscript_names),
-    file_rules=(torchscript_tensors,),
+    config_rules=(torchscript_names,),
+    file_rules=(torchscript_files,),
     release_rules=(torchscript_versions,),
 )

@@ -1,1 +1,1 @@
-"""Access, compared by what IAM makes of policies."""
+"""Compare policies by the permissions that they give."""

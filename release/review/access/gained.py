@@ -1,4 +1,4 @@
-"""Access that a change gives or takes."""
+"""The permissions that a change adds or removes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -11,20 +11,20 @@ from release.review.values import construct_path, text_of
 from release.tree import Template
 
 CAPTURE = ("s3:PutObject", "kms:Decrypt", "kms:GenerateDataKey")
-"""What a role needs to write what its endpoint captures."""
+"""Actions with which a role writes its endpoint's captured data."""
 
 MOST = 3
-"""Narrower grants that are named of one that is gone."""
+"""Maximum number of narrower grants that are shown for a removed one."""
 
 
 @dataclass(frozen=True)
 class AccessChange:
-    """What the policies of a stack allow and did not before, or the other way round.
+    """The changed permissions of a stack.
 
-    `by_known` is of roles, or on resources, that were there, `by_new` the rest. `lost_denials` is
-    what was forbidden before; `lost` and `new_denials` may make fail what works today, and of
-    `lost_services` an AWS service may do nothing of the kind any more. All of these are of
-    resources that stay.
+    New grants are `by_known` if their role or resource existed before, else `by_new`. `lost` are
+    removed grants, `lost_services` those after which an AWS service cannot do the action at all,
+    `lost_denials` and `new_denials` removed and new Deny statements; these four are of resources
+    that stay.
     """
 
     stack: str
@@ -39,9 +39,9 @@ class AccessChange:
 def access_changes(
     before: dict[str, Template], after: dict[str, Template]
 ) -> Iterator[AccessChange]:
-    """Yield the changes of access of every stack that differs.
+    """Yield the changed permissions of every stack that differs.
 
-    A new role is compared with the removed one whose place it takes, whatever each is called.
+    A new role is compared with the removed role that it replaces, under any name.
     """
     for stack, template in sorted(after.items()):
         earlier = before.get(stack, {})
@@ -57,7 +57,7 @@ def access_changes(
         new, forbids = grants(template, "Allow", stays), grants(template, "Deny", stays)
         gained = _beyond(new, old)
         who = {value.who for value in old} | there
-        # Whom a policy lets in is judged by what it guards: a new role is new to its service, too.
+        # A resource policy is known by its resource: a new role's trust policy is new, too.
         known = {
             grant
             for grant in gained
@@ -83,7 +83,7 @@ def access_changes(
 
 
 def may_do_more(resources: dict[str, Any], role: str, other: str) -> bool:
-    """Whether the other role may do something that a role may not, by their logical ids."""
+    """Return whether the role `other` may do more than `role`; both are logical ids."""
     names = [construct_path(name, resources) for name in (role, other)]
     every = grants({"Resources": resources})
     own = [replace(grant, who=names[1]) for grant in every if grant.who == names[0]]
@@ -92,7 +92,7 @@ def may_do_more(resources: dict[str, Any], role: str, other: str) -> bool:
 
 
 def _renamed(grant: Grant, names: dict[str, str]) -> Grant:
-    """Return what a grant is after resources got other names."""
+    """Return a grant with renamed resources."""
     who, guarded = (names.get(item, item) for item in (grant.who, grant.guarded))
     resource = grant.resource
     for old, new in names.items():
@@ -104,7 +104,7 @@ def _renamed(grant: Grant, names: dict[str, str]) -> Grant:
 
 
 def _beyond(grants: set[Grant], others: set[Grant]) -> set[Grant]:
-    """Return what no other grant covers, with the condition that it has among the others."""
+    """Return grants that `others` do not cover, with the earlier condition if only that differs."""
     return {
         replace(part, conditions=(earlier, part.condition)) if earlier is not None else part
         for grant in grants
@@ -115,7 +115,7 @@ def _beyond(grants: set[Grant], others: set[Grant]) -> set[Grant]:
 
 
 def _gone(before: set[Grant], after: set[Grant], kept: set[str]) -> set[Grant]:
-    """Return what is no longer granted of resources that are kept."""
+    """Return the removed grants of resources that stay."""
     return {
         replace(grant, conditions=grant.conditions and grant.conditions[::-1])
         for grant in _beyond(before, after)
@@ -124,13 +124,13 @@ def _gone(before: set[Grant], after: set[Grant], kept: set[str]) -> set[Grant]:
 
 
 def _remaining(grant: Grant, others: set[Grant]) -> tuple[str, ...]:
-    """Return what is left of a grant that became narrower."""
+    """Return the narrower grants that are left of a removed one."""
     narrower = (other for other in others if grant.covers(other))
     return tuple(sorted({f"{other.action} on {other.resource}" for other in narrower})[:MOST])
 
 
 def _parts(grant: Grant, others: set[Grant]) -> list[Grant]:
-    """Return a grant as what it has beyond one that excepts more, itself where there is none."""
+    """Return the exceptions that a grant drops from an earlier one as grants, else the grant."""
     for other in others:
         own, its = grant.resource.excepted, other.resource.excepted
         if own and its and replace(other, resource=grant.resource) == grant:
@@ -144,13 +144,13 @@ def _parts(grant: Grant, others: set[Grant]) -> list[Grant]:
 
 
 def _condition(grant: Grant, others: set[Grant]) -> Any:
-    """Return the condition of the same grant among others, None where there is none."""
+    """Return the condition of an otherwise equal grant, None if there is none."""
     same = (item.condition for item in others if replace(item, condition=grant.condition) == grant)
     return next(same, None)
 
 
 def _without_conditions(grants: set[Grant], others: set[Grant]) -> set[Grant]:
-    """Return grants without those whose condition changes, where the others say so already."""
+    """Return grants without those that `others` already describe as a changed condition."""
     known = {replace(grant, condition=frozenset()) for grant in others if grant.conditions}
     return {grant for grant in grants if replace(grant, condition=frozenset()) not in known}
 
@@ -160,7 +160,7 @@ def _is_service(grant: Grant) -> bool:
 
 
 def _is_left(grant: Grant, others: set[Grant]) -> bool:
-    """Whether a service may still do the same, on other resources or under a condition."""
+    """Return whether a service may still do the action on other resources or with a condition."""
     return any(
         (other.who, other.guarded) == (grant.who, grant.guarded)
         and other.action.covers(grant.action)
@@ -169,7 +169,7 @@ def _is_left(grant: Grant, others: set[Grant]) -> bool:
 
 
 def _is_for_capture(grant: Grant, template: Template) -> bool:
-    """Whether a role may write what its endpoint captures, where that is to be written."""
+    """Return whether a grant lets a role write captured data to its destination."""
     resources = template["Resources"]
     configs = (item.get("Properties", {}).get("DataCaptureConfig") for item in resources.values())
     places = [

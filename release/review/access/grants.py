@@ -1,4 +1,4 @@
-"""One action that a policy allows or forbids, and when another one goes as far.
+"""A grant: one action that a policy allows or denies, and whether one covers another.
 
 Sources: IAM user guide, reference_policies_elements (NotAction, NotResource, NotPrincipal) and
 reference_policies_condition-logic-multiple-context-keys-or-values.
@@ -15,12 +15,12 @@ ANYONE = "anyone"
 CONDITION = ": the condition"
 IF_EXISTS = "IfExists"
 Condition = frozenset[tuple[str, str, frozenset[str]]]
-"""Operator, key and values, all of which must hold; of the values, one."""
+"""Operator, key and values: all entries must match, with one of their values each."""
 
 
 @dataclass(frozen=True, order=True)
 class PolicyScope:
-    """The texts that a pattern of IAM stands for, with * and ?, but for those of `excepted`."""
+    """The texts that match an IAM pattern, with * and ?, except for those that match `excepted`."""
 
     pattern: str
     excepted: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class PolicyScope:
         return f"everything but {', '.join(self.excepted)}"
 
     def covers(self, other: "PolicyScope") -> bool:
-        """Whether all that the other one stands for is of this one."""
+        """Return whether all texts of the other scope are in this one."""
         return _matches(self.pattern, other.pattern) and all(
             any(_matches(value, mine) for value in other.excepted) or _disjoint(mine, other.pattern)
             for mine in self.excepted
@@ -42,10 +42,9 @@ class PolicyScope:
 class Grant:
     """One action of a statement.
 
-    `who` and `resource` are as people read them. `guarded` is the resource whose own policy it is
-    of (a bucket, a key, a role that may be assumed), empty for a policy of `who`. `conditions` are
-    those of the same grant before and after a change, where they differ. Of one that is gone,
-    `remaining` are narrower ones that stay.
+    `who` and `resource` are readable names. `guarded` is the resource with the policy (a bucket, a
+    key, a role that may be assumed), empty for a policy of `who`. `conditions` are those before and
+    after if only the condition changes. `remaining` are the narrower grants left of a removed one.
     """
 
     who: str
@@ -57,7 +56,7 @@ class Grant:
     remaining: tuple[str, ...] = field(default=(), compare=False)
 
     def covers(self, other: "Grant") -> bool:
-        """Whether `other` says nothing that this one does not say already."""
+        """Return whether this grant includes `other`."""
         return (
             self.guarded == other.guarded
             and (self.who == other.who or (self.who == ANYONE and bool(self.guarded)))
@@ -77,7 +76,7 @@ def condition_of(statement: dict[str, Any], resources: dict[str, Any]) -> Condit
 
 
 def in_words(grants: Iterable[Grant], verb: str = "may") -> list[str]:
-    """Return one sentence for each who, resource and condition, with all actions."""
+    """Return a sentence for each principal, resource and condition, with all actions."""
     together: dict[tuple[str, str, str], list[str]] = {}
     for grant in sorted(grants, key=lambda item: (item.who, item.resource, item.action)):
         place = (
@@ -113,10 +112,10 @@ def _joined(condition: Condition) -> str:
 
 
 def _restricts(part: tuple[str, str, frozenset[str]], condition: Condition) -> bool:
-    """Whether a condition is at least as narrow as a part of another one.
+    """Return whether a condition is at least as narrow as an entry of another one.
 
-    More values let more in, but for an operator such as StringNotEquals, of whose values none may
-    match. With IfExists, a request without the key is let in, too.
+    More values admit more requests, but fewer with an operator such as StringNotEquals. With
+    IfExists, requests without the key are admitted, too.
     """
     operator, key, values = part
     for other, name, others in condition:
@@ -129,19 +128,19 @@ def _restricts(part: tuple[str, str, frozenset[str]], condition: Condition) -> b
 
 
 def _is_as_narrow(operator: str, other: str) -> bool:
-    """Whether a condition operator lets in no more than another one of the same values."""
+    """Return whether an operator admits no more requests than another one with the same values."""
     name, other_name = operator.removesuffix(IF_EXISTS), other.removesuffix(IF_EXISTS)
     is_pattern = "Not" not in name and other_name == name.replace("Equals", "Like")
     return (other_name == name or is_pattern) and (operator == name or other != other_name)
 
 
 def _matches(pattern: str, text: str) -> bool:
-    """Whether a pattern stands for all of a text, which may be one; brackets mean themselves."""
+    """Return whether a pattern matches a text or pattern; brackets are literal."""
     return fnmatchcase(text.lower(), pattern.lower().replace("[", "[[]"))
 
 
 def _disjoint(one: str, other: str) -> bool:
-    """Whether no text is of both patterns, as far as what is before their first * or ? tells."""
+    """Return whether no text matches both patterns, judged by the parts before their wildcards."""
     if not set("*?") & set(other):
         return not _matches(one, other)
     starts = [item.lower().replace("?", "*").partition("*")[0] for item in (one, other)]

@@ -1,4 +1,4 @@
-"""What the policies of a template allow and forbid."""
+"""The grants in the policies of a template."""
 
 import json
 import re
@@ -24,21 +24,21 @@ DEFAULTS: dict[str, tuple[str, dict[str, Any]]] = {
         {"Effect": "Allow", "Principal": {"AWS": ROOT}, "Action": "kms:*", "Resource": "*"},
     ),
 }
-"""Type -> the property with its policy, and the statement that AWS takes where that is absent."""
+"""Type -> the property with its policy, and AWS's default statement if that is absent."""
 
 SOURCES = ("SourceAccount", "SourceArn", "PrincipalOrgID", "FunctionUrlAuthType")
-"""What restricts who may invoke a function."""
+"""Properties that restrict the callers of a function."""
 
 _ASSET = re.compile(r"\b[0-9a-f]{64}\b")
-"""An asset's hash, which changes with its content and opens nothing else."""
+"""The hash of an asset: it changes with the content, not with the permission."""
 
 
 def grants(template: Template, effect: str = "Allow", stays: frozenset[str] = frozenset()) -> set[
     Grant
 ]:  # fmt: skip
-    """Return everything that a template's policies allow or forbid, an action each.
+    """Return the grants in a template's policies, one for each action.
 
-    Of resources that stay, by their logical ids, an absent policy is what AWS takes for it.
+    For resources in `stays`, by logical id, an absent policy is AWS's default.
     """
     resources = template.get("Resources", {})
     of_documents = set(_of_documents(resources, effect, stays))
@@ -48,7 +48,7 @@ def grants(template: Template, effect: str = "Allow", stays: frozenset[str] = fr
 
 
 def paths(template: Template) -> set[str]:
-    """Return the resources of a template, as a grant names them."""
+    """Return the names of a template's resources in grants."""
     resources = template.get("Resources", {})
     return {construct_path(name, resources) for name in resources}
 
@@ -67,10 +67,10 @@ def _of_documents(resources: dict[str, Any], effect: str, stays: frozenset[str])
 
 
 def _documents(kind: str, properties: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the policies of a resource: what has statements, whatever the property's name.
+    """Yield the policies of a resource: every property with statements.
 
-    Some types take the JSON of one (AWS::EC2::VPCEndpoint). `Policies` are IAM's in types of IAM
-    alone: a parameter has some of another kind.
+    Some types have a policy as JSON text (AWS::EC2::VPCEndpoint). `Policies` are policies only in
+    types of IAM: an SSM parameter has a property of that name with another meaning.
     """
     documents = [*properties.values()]
     if kind.startswith("AWS::IAM::"):
@@ -120,7 +120,7 @@ def _of_statement(
 
 
 def _guarded(logical_id: str, resources: dict[str, Any]) -> str:
-    """Return what a policy that names principals protects: itself, or what it is attached to."""
+    """Return the resource that a policy protects: its own, or the one it is attached to."""
     properties = resources[logical_id].get("Properties", {})
     for name in ("Bucket", "Topics", "Queues"):
         if name in properties and resources[logical_id]["Type"].endswith("Policy"):
@@ -129,7 +129,7 @@ def _guarded(logical_id: str, resources: dict[str, Any]) -> str:
 
 
 def _principals(statement: dict[str, Any], logical_id: str, resources: dict[str, Any]) -> list[str]:
-    """Return who a statement is for; one that allows all but some allows anyone."""
+    """Return the principals of a statement; an Allow with NotPrincipal is for anyone."""
     if "NotPrincipal" in statement:
         if statement["Effect"] == "Allow":
             return [ANYONE]
@@ -150,7 +150,7 @@ def _named(principal: Any, resources: dict[str, Any]) -> list[str]:
 
 
 def _scopes(statement: dict[str, Any], name: str, resources: dict[str, Any]) -> list[PolicyScope]:
-    """Return what a statement has under `name`, or everything but what is under its opposite."""
+    """Return the scopes of `Action` or `Resource`, or of `NotAction` or `NotResource`."""
     named, excepted = (
         [
             _ASSET.sub("<asset>", text_of(value, resources))

@@ -1,4 +1,4 @@
-"""Resources that take the place of removed ones, whatever each is called."""
+"""New resources that replace removed ones, under any name."""
 
 from typing import Any
 
@@ -10,10 +10,10 @@ ROLE = "AWS::IAM::Role"
 
 
 def successors(before: Template, after: Template) -> dict[str, str]:
-    """Return removed resource -> the new one in its place, by paths.
+    """Return removed resource -> the new resource that replaces it, by paths.
 
-    That is one with the same properties; of a role one that the same resources use, or else one
-    that the same service may assume, for the same types of resources.
+    A replacement has the same properties. A role's replacement is used by the same resources, or
+    else has the same trust policy and is used by the same types of resources.
     """
     old, new = before.get("Resources", {}), after.get("Resources", {})
     others = [item for item in new if item not in old and new[item]["Type"] != ROLE]
@@ -38,7 +38,7 @@ def _content(resource: dict[str, Any]) -> tuple[str, Any]:
 
 
 def _likeness(old: dict[str, Any], role: str, new: dict[str, Any], name: str) -> tuple[int, int]:
-    """Return how many users two roles share, and whether the same service uses both alike."""
+    """Return the number of shared users of two roles, and whether trust and types are equal."""
     was, now = _users(old, role), _users(new, name)
     trusts = (side["Properties"].get("AssumeRolePolicyDocument") for side in (old[role], new[name]))
     is_alike = next(trusts) == next(trusts) and {*was.values()} == {*now.values()}
@@ -46,7 +46,7 @@ def _likeness(old: dict[str, Any], role: str, new: dict[str, Any], name: str) ->
 
 
 def _users(resources: dict[str, Any], role: str) -> dict[str, str]:
-    """Return the resources that run as a role, with their types."""
+    """Return logical id -> type of the resources that use a role."""
     return {
         name: resource["Type"]
         for name, resource in resources.items()

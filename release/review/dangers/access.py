@@ -1,4 +1,4 @@
-"""Access that somebody did not have."""
+"""Dangers of added and removed permissions."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from release.review.access.statements import paths
 from release.review.comparison import Comparison
 from release.review.dangers.danger import Danger, digest
 
-RULES_ACCESS = (
+ESCALATING = (
     "iam:AttachRolePolicy",
     "iam:CreateAccessKey",
     "iam:CreatePolicyVersion",
@@ -18,8 +18,8 @@ RULES_ACCESS = (
     "iam:UpdateAssumeRolePolicy",
     "sts:AssumeRole",
 )
-"""With one of these on every resource, one may have whatever another role has (Rhino Security Labs,
-"AWS IAM Privilege Escalation"; what checkov's CKV_AWS_110 looks for)."""
+"""Actions that, on every resource, give access to the permissions of other roles (Rhino Security
+Labs, "AWS IAM Privilege Escalation"; checkov's CKV_AWS_110)."""
 
 DATA = (
     "dynamodb:GetItem",
@@ -35,7 +35,7 @@ DATA = (
     "secretsmanager:GetSecretValue",
     "ssm:GetParameter",
 )
-"""What reads, changes or opens data; which belongs here is our choice."""
+"""Actions that read or change data, or allow others to: our choice."""
 
 _MANAGED = re.compile(r"AdministratorAccess|PowerUserAccess|FullAccess")
 _WHOLE_SERVICE = re.compile(r"(dynamodb|iam|kms|s3|secretsmanager|ssm|sts):\*")
@@ -43,17 +43,17 @@ _KINDS = "endpoint/|function:|key/|parameter/|policy/|role/|secret:|table/|user/
 _EVERY = re.compile(rf"\*|arn:[^:]*:[^:]*:[^:]*:[^:]*:({_KINDS})?\*")
 _UNKNOWN = re.compile(r"\$\{[^}]*\}")
 _THROUGH = "kms:ViaService"
-"""A key of any name, used through one service alone (KMS developer guide, conditions-kms)."""
+"""The condition key that restricts a key to one service (KMS developer guide, conditions-kms)."""
 
 _FEDERATED = ("sts:AssumeRoleWithWebIdentity", "sts:AssumeRoleWithSAML")
 
 
 def widened_access(comparison: Comparison) -> Iterator[Danger]:
-    """Who or what was there before may do more, or is no longer forbidden something.
+    """Existing principals or resources get new permissions, or lose a denial.
 
-    That is a role that may do more, a bucket, key or role that lets more in, and a new role that
-    may do more than the one whose place it takes. Who is new is judged by `powerful_newcomers`,
-    anyone by `public_exposure`.
+    Such as a role that may do more, a bucket or key that admits more principals, or a new role that
+    may do more than the one it replaces. `powerful_newcomers` has new principals, and
+    `public_exposure` access for anyone.
     """
     for access in comparison.access:
         somebody = {grant for grant in access.by_known if grant.who != ANYONE}
@@ -66,14 +66,14 @@ def widened_access(comparison: Comparison) -> Iterator[Danger]:
 
 
 def lost_service_access(comparison: Comparison) -> Iterator[Danger]:
-    """An AWS service may do nothing of the kind any more with what stays: notify, log, run."""
+    """An AWS service can no longer use a resource that stays: notify, write logs, assume a role."""
     for access in comparison.access:
         for sentence in in_words(access.lost_services, "may no longer"):
             yield _danger(access.stack, sentence, "may no longer")
 
 
 def public_exposure(comparison: Comparison) -> Iterator[Danger]:
-    """Anyone is let in by a policy."""
+    """A policy gives access to anyone."""
     for access in comparison.access:
         public = {grant for grant in access.by_known | access.by_new if grant.who == ANYONE}
         for sentence in in_words(public):
@@ -81,10 +81,10 @@ def public_exposure(comparison: Comparison) -> Iterator[Danger]:
 
 
 def powerful_newcomers(comparison: Comparison) -> Iterator[Danger]:
-    """What is new is an administrator, reaches all data, or lets somebody from outside in.
+    """A new role or resource has administrator rights, reaches all data, or admits outsiders.
 
-    What is new and less than that is listed as access. A condition narrows nothing here, except one
-    of a key to its service. Anyone is `public_exposure`'s.
+    Lesser new permissions are listed in the report. Conditions are ignored, except one that
+    restricts a KMS key to a service. `public_exposure` has access for anyone.
     """
     own = _Own(comparison)
     for access in comparison.access:
@@ -98,7 +98,7 @@ def powerful_newcomers(comparison: Comparison) -> Iterator[Danger]:
 
 
 def _danger(stack: str, sentence: str, verb: str, why: str = "") -> Danger:
-    """Return a danger; a condition that changes alike in several places is one cause."""
+    """Return a danger; equal changes of a condition in several places are grouped."""
     who = sentence.partition(" ")[0]
     _, changes, condition = sentence.partition(CONDITION)
     group = digest(condition) if changes else f"{stack}.{who}.{digest(verb)}"
@@ -106,7 +106,7 @@ def _danger(stack: str, sentence: str, verb: str, why: str = "") -> Danger:
 
 
 class _Own:
-    """Who is of the stage itself."""
+    """The principals that belong to the stage itself."""
 
     def __init__(self, comparison: Comparison) -> None:
         after = comparison.sides[1]
@@ -115,7 +115,7 @@ class _Own:
         self._accounts = ("${AWS::AccountId}", comparison.will_be.account or "${AWS::AccountId}")
 
     def has(self, who: str) -> bool:
-        """Whether a principal is a resource of the app, or of its account; or an AWS service."""
+        """Return whether a principal is in the app, in its account, or an AWS service."""
         if who in self._paths or who.startswith(self._stacks) or who in self._accounts:
             return True
         if who.endswith((".amazonaws.com", ".amazonaws.com.cn")):
@@ -124,7 +124,7 @@ class _Own:
 
 
 def _guarded(grant: Grant, own: _Own) -> str | None:
-    """Return whom a policy of a resource lets in, None where it is nobody from outside."""
+    """Return which outsiders a resource policy admits, None if it admits none."""
     if not grant.guarded:
         return None
     if str(grant.action) in _FEDERATED:
@@ -133,7 +133,7 @@ def _guarded(grant: Grant, own: _Own) -> str | None:
 
 
 def _power(grant: Grant) -> str | None:
-    """Return what is too much, of a policy of who it is for; None where it is not."""
+    """Return why an identity policy's grant is too powerful, None if it is not."""
     action, resource = grant.action, grant.resource
     if grant.guarded:
         return None
@@ -146,10 +146,10 @@ def _power(grant: Grant) -> str | None:
     through = any(key == _THROUGH for _, key, _ in grant.condition)
     if through or not _EVERY.fullmatch(_UNKNOWN.sub("x", resource.pattern)):
         return None
-    if _stands_for(action.pattern, RULES_ACCESS):
+    if _matches_any(action.pattern, ESCALATING):
         return "may give itself more"
-    return "reaches all data" if _stands_for(action.pattern, DATA) else None
+    return "reaches all data" if _matches_any(action.pattern, DATA) else None
 
 
-def _stands_for(pattern: str, actions: tuple[str, ...]) -> bool:
+def _matches_any(pattern: str, actions: tuple[str, ...]) -> bool:
     return any(fnmatchcase(action.lower(), pattern.lower()) for action in actions)

@@ -1,4 +1,4 @@
-"""Properties that the table of describers calls a danger."""
+"""Changed properties that the table of describers marks as a danger."""
 
 from collections.abc import Iterator
 
@@ -7,9 +7,9 @@ from release.review.dangers.danger import Danger, digest
 
 
 def changed_properties(comparison: Comparison) -> Iterator[Danger]:
-    """A property changes for the worse; release/review/table.py has the rule of each, and why.
+    """A property changes to a dangerous value, by the rows of release/review/table.py.
 
-    One property of several resources of a type is one danger.
+    The same property of several resources of a type is one danger.
     """
     for line in comparison.described:
         if line.rule:

@@ -1,4 +1,4 @@
-"""What the cloud assembly says of a stack beside its template."""
+"""Deployment settings of a stack in the cloud assembly."""
 
 import json
 from collections.abc import Iterator
@@ -11,10 +11,10 @@ PROTECTION = "terminationProtection"
 
 
 def changed_stack_settings(comparison: Comparison) -> Iterator[Danger]:
-    """A stack loses its protection, or gets other roles, tags, places or parameters.
+    """A stack loses termination protection, or gets other roles, tags, buckets or parameters.
 
-    No template has them (cloud assembly schema, AwsCloudFormationStackProperties). A new stack is
-    compared with the others of its stage: a value that none of them has is one more change.
+    Templates do not have them (cloud assembly schema, AwsCloudFormationStackProperties). A new
+    stack is compared with the other stacks of its stage.
     """
     before, after = comparison.settings
     for stack, settings in after.items():

@@ -1,4 +1,4 @@
-"""What a reviewer must not miss, and how several of one cause become one."""
+"""Dangers, and the grouping of dangers with the same cause."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 from release.review.acknowledged import Acknowledgement
 
 REPOSITORY = "repository"
-"""What stands for the stage in the key of a danger that is no stage's."""
+"""The stage in the key of a danger that belongs to no stage."""
 
 
 MOST_SUBJECTS = 3
-"""More subjects of one danger are counted."""
+"""Maximum number of subjects in a message; more are counted."""
 
 
 @dataclass(frozen=True)
 class Danger:
-    """`key` names it in `release/acknowledged.yaml`: the stage, the rule and the subject.
+    """A change that a reviewer must not miss; `release/acknowledged.yaml` names it by its `key`.
 
-    `details` are its parts, where it has several. Dangers of one `group` become one. One that
-    `explains` others is their cause: to acknowledge it acknowledges them.
+    `details` are its parts, if it has several. Dangers with the same rule and `group` become one.
+    A danger that `explains` others is their cause: they become its details.
     """
 
     subject: str
@@ -33,26 +33,27 @@ class Danger:
 
     @property
     def key(self) -> str:
-        """What an acknowledgement names."""
+        """Stage, rule and subject, for acknowledgements."""
         return f"{self.stage}/{self.rule}/{self.subject}"
 
     @property
     def endpoint(self) -> str:
-        """The endpoint or stack by which the subject begins, empty for none."""
+        """The endpoint or stack at the beginning of the subject, empty if there is none."""
         name = self.subject.partition(".")[0]
         return name if name.startswith(f"{self.stage}-") else ""
 
 
 def digest(text: str) -> str:
-    """Return what names a text in a key: 128 bits, so that nobody finds two texts of one key.
+    """Return a digest of a text for a key.
 
-    Who may choose both the harmless text that is acknowledged and the other one needs 2^64 tries.
+    With 128 bits, an author who chooses both the harmless acknowledged text and the other one needs
+    2^64 tries to find two with the same digest.
     """
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def one_for_each_cause(dangers: list[Danger]) -> Iterator[Danger]:
-    """Yield the dangers that no other explains, each with what it explains as its details."""
+    """Yield the dangers that no other explains, each with the explained ones as details."""
     causes = [_cause(danger, dangers) for danger in dangers]
     for danger, cause in zip(dangers, causes, strict=True):
         if cause is danger:
@@ -65,14 +66,14 @@ def one_for_each_cause(dangers: list[Danger]) -> Iterator[Danger]:
 
 
 def _cause(danger: Danger, dangers: list[Danger]) -> Danger:
-    """Return what explains a danger in the end, itself where nothing does."""
+    """Return the first cause of a danger, the danger itself if no other explains it."""
     causes = (other for other in dangers if other.explains and other.explains(danger))
     cause = next((other for other in causes if other is not danger), None)
     return _cause(cause, dangers) if cause else danger
 
 
 def grouped(dangers: Iterable[Danger]) -> Iterator[Danger]:
-    """Yield one danger for each group, whose key is that of exactly what is in it."""
+    """Yield one danger for each group, with a key that is valid for exactly its members."""
     groups: dict[tuple[str, str], list[Danger]] = {}
     for danger in dangers:
         groups.setdefault((danger.rule, danger.group or danger.subject), []).append(danger)
@@ -90,7 +91,7 @@ def grouped(dangers: Iterable[Danger]) -> Iterator[Danger]:
 
 
 def _heading(messages: list[str]) -> str:
-    """Return the first of several messages, with the subjects or the number of the others."""
+    """Return the first of several messages with the subjects of the others, or their number."""
     subjects = [message.partition(": ")[0] for message in messages]
     texts = {message.partition(": ")[2] for message in messages}
     if len(texts) > 1 or not all(texts):
@@ -104,28 +105,28 @@ def _heading(messages: list[str]) -> str:
 
 @dataclass(frozen=True)
 class EndpointDangers:
-    """Dangers that differ in the endpoint alone, by whoever acknowledged them."""
+    """Dangers that differ only in the endpoint, with the same acknowledgement."""
 
     dangers: list[Danger]
 
     @property
     def first(self) -> Danger:
-        """The one that is shown."""
+        """The danger that is shown."""
         return self.dangers[0]
 
     @property
     def others(self) -> list[str]:
-        """The endpoints of the others."""
+        """The endpoints of the other dangers."""
         return list(dict.fromkeys(danger.endpoint or danger.stage for danger in self.dangers))[1:]
 
     @property
     def details(self) -> list[str]:
-        """The parts of all."""
+        """The details of all dangers."""
         return list(dict.fromkeys(part for danger in self.dangers for part in danger.details))
 
 
-def likewise(dangers: Iterable[Danger]) -> list[EndpointDangers]:
-    """Return each cause once, those that nobody acknowledged first."""
+def across_endpoints(dangers: Iterable[Danger]) -> list[EndpointDangers]:
+    """Return dangers grouped over endpoints, those without an acknowledgement first."""
     groups: dict[tuple[str, str, Acknowledgement | None], list[Danger]] = {}
     for danger in dangers:
         name = danger.endpoint

@@ -1,4 +1,4 @@
-"""Values that a template takes from elsewhere while it is deployed."""
+"""Values that a template reads from Parameter Store or Secrets Manager at deploy time."""
 
 import re
 from collections.abc import Iterator
@@ -11,13 +11,14 @@ from release.tree import Template
 _REFERENCE = re.compile(r"\{\{resolve:[^}]{0,200}")
 _PARAMETER = "AWS::SSM::Parameter::"
 _BOOTSTRAP = "/cdk-bootstrap/"
-"""Where the CDK's synthesizers read the version of the bootstrap stack from."""
+"""The parameter with the version of the bootstrap stack, which the CDK's synthesizers read."""
 
 
 def deploy_time_values(comparison: Comparison) -> Iterator[Danger]:
     """A template reads a value of Parameter Store or Secrets Manager that it did not read before.
 
-    Whoever may write it decides after the review: a publisher writes the catalog of a stage.
+    Principals that may write the value can change it after the review, such as publishers, who may
+    write the catalog of a stage.
     Sources: CloudFormation user guide, "Get values stored in other services using dynamic
     references" and "Specify existing resources at runtime with CloudFormation-supplied parameter
     types".

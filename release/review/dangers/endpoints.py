@@ -3,12 +3,14 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from release.review.comparison import Comparison
+from release.review.comparison import Comparison, Pair
 from release.review.dangers.danger import Danger, digest
 from release.review.endpoints import DeclaredEndpoint
 from release.review.files.model_configuration import uses_sequence_batching
 from release.review.model_changes import folder_of, model_changes
-from release.review.refusals import refusal, scaled_variants_that_change
+from release.review.money import cost_of
+from release.review.refusals import refusal
+from release.stage_resources import scaled_variants_that_change
 
 
 def removed_endpoints(comparison: Comparison) -> Iterator[Danger]:
@@ -69,7 +71,9 @@ def unscaled_meanwhile(comparison: Comparison) -> Iterator[Danger]:
     if comparison.moves:
         return
     for before, after in comparison.kept:
-        if names := scaled_variants_that_change(before, after):
+        variants = before.variants.values(), after.variants.values()
+        names = scaled_variants_that_change(*variants)
+        if names and not refusal(before, after):
             most = max(before.variants[name].maximum for name in names)
             yield Danger(
                 f"{after.name}.{','.join(names)}",
@@ -111,37 +115,62 @@ def split_sequences(comparison: Comparison) -> Iterator[Danger]:
     for pair in comparison.endpoints.values():
         split = [_split_models(side, folder) for side, folder in
                  zip((pair.before, pair.after), comparison.models, strict=True)]  # fmt: skip
-        for model, count in split[1].items():
+        for model, (count, unit) in split[1].items():
             if model not in split[0]:
                 yield Danger(
                     f"{pair.name}.{model}",
                     f"{model} of {pair.name} batches sequences, whose requests go to up to {count} "
-                    "instances: each has a part of their state",
+                    f"{unit}: each has a part of their state",
                 )
 
 
-def _split_models(endpoint: DeclaredEndpoint | None, models: Path | None) -> dict[str, int]:
-    """Return the models with sequence batching, if there may be several instances: how many."""
-    count = sum(variant.maximum for variant in endpoint.variants.values()) if endpoint else 0
-    if endpoint is None or models is None or count < 2:
+def _split_models(
+    endpoint: DeclaredEndpoint | None, models: Path | None
+) -> dict[str, tuple[int, str]]:
+    """Return the models with sequence batching that several instances or copies may serve."""
+    if endpoint is None or models is None:
         return {}
+    instances = sum(variant.maximum for variant in endpoint.variants.values()), "instances"
+    servers = {
+        name: (component.maximum, "copies")
+        if (component := endpoint.components.get(str(model.component)))
+        else instances
+        for name, model in endpoint.models.items()
+    }
     return {
-        model: count
-        for model in endpoint.models
-        if uses_sequence_batching(folder_of(models, model))
+        model: (count, unit)
+        for model, (count, unit) in servers.items()
+        if count > 1 and uses_sequence_batching(folder_of(models, model))
     }
 
 
 def low_minimum(comparison: Comparison) -> Iterator[Danger]:
-    """A variant in production may have fewer than two instances, and could not before."""
+    """A variant in production may have fewer than two instances, or none, and could not before.
+
+    The minutes of others: docs/hosting-modes.md, which has their sources.
+    """
     if not comparison.production:
         return
     for pair in comparison.endpoints.values():
         for name, variant in pair.after.variants.items() if pair.after else ():
             old = pair.before.variants.get(name) if pair.before else None
-            if variant.minimum < 2 and (old is None or old.minimum >= 2):
-                yield Danger(
-                    f"{pair.name}.{name}",
-                    f"{pair.name} may run on {variant.minimum} instance: when it fails, "
-                    "nothing answers",
-                )
+            if variant.minimum < min(2, old.minimum if old else 2):
+                text = f"{pair.name} may run on 1 instance: when it fails, nothing answers"
+                if variant.minimum == 0:
+                    text = (
+                        f"{pair.name} may have no instance, at night say{_saved(comparison, pair)}:"
+                        " calls are refused then, and the first answer comes minutes later (5 and "
+                        "9 where others measured it: docs/hosting-modes.md)"
+                    )
+                yield Danger(f"{pair.name}.{name}", text)
+
+
+def _saved(comparison: Comparison, pair: Pair) -> str:
+    """Return what no instance saves of a month without calls, empty where nothing is known."""
+    costs = [
+        cost_of(side, file.region).minimum if side else None
+        for side, file in ((pair.before, comparison.was), (pair.after, comparison.will_be))
+    ]
+    if costs[0] is None or costs[1] is None:
+        return ""
+    return f", which saves up to {costs[0] - costs[1]:,.0f} USD a month"

@@ -1,4 +1,4 @@
-"""Accounts, registries, buckets and hosts that no template of the stage named before."""
+"""New accounts, registries, buckets and hosts in the templates of a stage."""
 
 import re
 from collections.abc import Iterator
@@ -10,10 +10,10 @@ from release.review.dangers.danger import Danger
 from release.review.values import texts
 
 IDENTITIES = ("Policies", "ManagedPolicyArns", "Principal", "SourceAccount")
-"""Properties that say who may do what: access, which is judged by itself."""
+"""Properties with permissions, which are compared separately."""
 
 BUCKETS = ("Bucket", "DestinationBucketName", "Location", "S3Bucket")
-"""Properties that call a bucket by its name, or begin with it."""
+"""Properties that are, or begin with, the name of a bucket."""
 
 _PLACES = (
     re.compile(r"(?P<account>(?<=[:/])\d{12}(?=[:/])|\d{12}(?=\.dkr\.ecr))"),
@@ -28,10 +28,10 @@ _BUILDS = "aws/codebuild/"
 
 
 def foreign_origins(comparison: Comparison) -> Iterator[Danger]:
-    """Code, images or models come from another place, or data and alarms go there.
+    """Code, images or models come from, or data and alarms go to, a new origin.
 
-    That is an account, the owner of images in a registry, a bucket that is called by its name, or a
-    host. Of a new stage only accounts count: it has nothing to be compared with.
+    An origin is an account, the owner of images in a registry, a bucket by name, or a host. In a
+    new stage, only accounts count: there is nothing to compare the others with.
     """
     before, after = comparison.sides
     known = {place for template in before.values() for _, place in _places(template)}
@@ -55,7 +55,7 @@ def foreign_origins(comparison: Comparison) -> Iterator[Danger]:
 
 
 def _places(value: Any, path: str = "") -> Iterator[tuple[str, tuple[str, str]]]:
-    """Yield each place that a value names, with the path of the property."""
+    """Yield the path of the property, and kind and name of each origin in a value."""
     match value:
         case {"Statement": _}:
             return

@@ -1,4 +1,4 @@
-"""What checkov finds, and its makers call high or critical."""
+"""New findings of checkov with high or critical severity."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ _CHECK = re.compile(r"checkov: (?P<stack>[^,]+), (?P<resource>\S+): .* \[(?P<id>
 
 
 def high_findings(comparison: Comparison) -> Iterator[Danger]:
-    """Checkov finds something high that it did not find before; others are listed as linters'."""
+    """Checkov has a new finding of high severity; other findings are listed in the report."""
     for line in comparison.findings.new:
         check = _CHECK.fullmatch(line)
         if check and check["id"] in HIGH:

@@ -1,4 +1,4 @@
-"""Findings of cdk-nag that the app acknowledges, and did not before."""
+"""New acknowledgements of cdk-nag findings in the app."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -13,11 +13,11 @@ _LINE = re.compile(
 
 
 def new_acknowledgements(comparison: Comparison) -> Iterator[Danger]:
-    """The app acknowledges findings of a rule for a reason that it did not have before.
+    """The app acknowledges findings of a cdk-nag rule for a new reason.
 
-    A reason for more resources is listed, and no danger: each new endpoint has its own roles and
-    logs, and what they may do is judged by itself. Nor is one that the base's code gives, for what
-    the stage did not use.
+    An existing reason for more resources is listed only: each new endpoint has its own roles and
+    logs, whose permissions are compared separately. So is a reason that is in the base's code, for
+    a feature that the stage did not use.
     """
     lines = comparison.acknowledged
     if not comparison.before:

@@ -1,9 +1,8 @@
-"""Exports that CloudFormation does not let go."""
+"""Changes of exports that CloudFormation refuses."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from release.exports import imports
 from release.review.comparison import Comparison
 from release.review.dangers.danger import Danger
 from release.stage_resources import references
@@ -11,7 +10,7 @@ from release.tree import Template
 
 
 def refused_exports(comparison: Comparison) -> Iterator[Danger]:
-    """A stack removes an export, or changes its value, that another stack imports until then.
+    """A stack removes or changes an export that another deployed stack imports.
 
     "After another stack imports an output value, you can't delete the stack that is exporting the
     output value or modify the exported output value" (CloudFormation user guide,
@@ -20,7 +19,7 @@ def refused_exports(comparison: Comparison) -> Iterator[Danger]:
     if comparison.moves:
         return
     before, after = comparison.sides
-    imported = {stack: imports(template) for stack, template in before.items()}
+    imported = {stack: set(_imports(template)) for stack, template in before.items()}
     replaced = {
         (change.stack, change.id)
         for change in comparison.changes
@@ -43,6 +42,19 @@ def refused_exports(comparison: Comparison) -> Iterator[Danger]:
 
 
 def _exported(template: Template) -> dict[str, Any]:
-    """Return name -> value, as the template says it."""
+    """Return name -> value of a template's exports."""
     outputs = template.get("Outputs", {}).values()
     return {output["Export"]["Name"]: output["Value"] for output in outputs if "Export" in output}
+
+
+def _imports(value: Any) -> Iterator[str]:
+    """Yield the names that a template, or a part of it, imports."""
+    match value:
+        case {"Fn::ImportValue": str(name)}:
+            yield name
+        case dict():
+            for part in value.values():
+                yield from _imports(part)
+        case list():
+            for part in value:
+                yield from _imports(part)

@@ -1,4 +1,4 @@
-"""What CloudFormation replaces or deletes."""
+"""Resources that CloudFormation replaces or deletes."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ from release.review.comparison import Comparison
 from release.review.dangers.danger import Danger
 
 NORMAL = ("AWS::SageMaker::Model", "AWS::SageMaker::EndpointConfig")
-"""SageMaker cannot change these: every update replaces them, and they hold nothing."""
+"""Immutable types: every update replaces them, and they hold no data."""
 
 STATEFUL = (
     "AWS::S3::Bucket",
@@ -19,10 +19,10 @@ STATEFUL = (
     "AWS::IAM::OIDCProvider",
     "AWS::SNS::Topic",
 )
-"""What holds data, or is known to others by an address of its own."""
+"""Types that hold data, or whose address others use."""
 
 FATES = {"WILL_DESTROY": "deleted", "WILL_ORPHAN": "removed from the stack, and stays"}
-"""The CDK's word for what becomes of a resource that leaves its template -> ours."""
+"""The CDK's impact on a resource that leaves its template -> our words."""
 
 ELSEWHERE = (
     "AWS::ApplicationAutoScaling::ScalingPolicy",
@@ -34,14 +34,14 @@ ELSEWHERE = (
     "AWS::SSM::Parameter",
     "AWS::SageMaker::Endpoint",
 )
-"""Types that hold nothing, so that their properties say it all, or that other rules report."""
+"""Types without data, whose properties are compared, or that other rules report."""
 
 
 def replaced_resources(comparison: Comparison) -> Iterator[Danger]:
-    """Anything but a Model or an EndpointConfig is replaced; something stateful is deleted.
+    """A resource other than a Model or an EndpointConfig is replaced, or a stateful one deleted.
 
-    What a stack replaces is one danger: one resource is often replaced since it names another.
-    Stacks that leave the app are not touched by a deploy.
+    The replacements of a stack are one danger: a resource is often replaced because it refers to
+    another one.
     """
     for change in comparison.deployed_changes:
         if change.type in NORMAL or change.type in ELSEWHERE:

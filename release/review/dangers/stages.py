@@ -1,4 +1,4 @@
-"""A stage that is somewhere else, costs too much, or is no longer production."""
+"""Dangers of a whole stage: it moves, exceeds its budget, or leaves production."""
 
 import re
 from collections.abc import Iterator
@@ -14,15 +14,15 @@ ALARMS = {
     "replaced_resources": re.compile(r"\S+-models\.Alarms/\S+"),
     "unheard_alarms": re.compile(r"\S+-models\.Alarms/\S+"),
 }
-"""Rule -> the subjects that a stage has in production alone (stacks/endpoint_stack.py,
+"""Rule -> the subjects that only production stages have (stacks/endpoint_stack.py,
 stacks/model_stack.py)."""
 
 
 def new_environment(comparison: Comparison) -> Iterator[Danger]:
-    """The stage gets another region or account, where nothing of it is.
+    """The stage gets another region or account, where none of its stacks exist.
 
     A stack is in one region of one account (CloudFormation user guide, "How CloudFormation works"):
-    what was deployed is not moved, and not deleted.
+    deployed stacks are neither moved nor deleted.
     """
     was, will_be = comparison.was, comparison.will_be
     if not comparison.before or not environments.may_move(was, will_be):
@@ -37,7 +37,7 @@ def new_environment(comparison: Comparison) -> Iterator[Danger]:
 
 
 def left_production(comparison: Comparison) -> Iterator[Danger]:
-    """The stage was production: its alarms go, with whoever heard them."""
+    """The stage is no longer production: its alarms and their notifications are deleted."""
     if comparison.was.production and not comparison.will_be.production:
         yield Danger(
             comparison.stage,
@@ -50,9 +50,9 @@ def left_production(comparison: Comparison) -> Iterator[Danger]:
 
 
 def over_budget(comparison: Comparison) -> Iterator[Danger]:
-    """The most that a stage may cost crosses its `max_monthly_usd`, or is above it and rises.
+    """The maximum cost of a stage exceeds `max_monthly_usd`, and did not before or rises further.
 
-    What has no price is left out, and said so in a note.
+    Instance types without a price are left out, which a note says.
     """
     most, before_that = comparison.will_be.max_monthly_usd, comparison.was.max_monthly_usd
     if most is None or not comparison.after:

@@ -1,1 +1,1 @@
-"""What each property of the table reads as: functions that describe a change of it."""
+"""Describers: functions that describe the change of a property, for the rows of the table."""

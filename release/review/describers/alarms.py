@@ -1,6 +1,6 @@
-"""What becomes of an alarm, and of who is notified.
+"""Describe changes of alarms.
 
-What the properties mean: CloudWatch API reference, PutMetricAlarm.
+Source of the properties' meaning: CloudWatch API reference, PutMetricAlarm.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ WEAKER, LOST = "weakened_alarms", "lost_alarms"
 
 IDENTITY = ("Namespace", "MetricName", "Dimensions", "Unit", "Metrics", "ThresholdMetricId",
             "AlarmRule")  # fmt: skip
-"""Properties that decide what an alarm watches."""
+"""Properties that select the metric of an alarm."""
 
 JUDGED = (*IDENTITY, "ComparisonOperator", "DatapointsToAlarm", "EvaluationPeriods",
           "ExtendedStatistic", "Period", "Statistic", "Threshold", "TreatMissingData",
@@ -26,14 +26,14 @@ JUDGED = (*IDENTITY, "ComparisonOperator", "DatapointsToAlarm", "EvaluationPerio
 """Properties that `alarm` describes together."""
 
 STATISTICS = {"Minimum": 0.0, "Average": 50.0, "Maximum": 100.0}
-"""Which percentile each is, or may stand for: an average is no percentile, but in the middle."""
+"""Statistic -> percentile; an average is treated as the median."""
 
 Alarm = dict[str, Any]
 Endpoints = tuple[DeclaredEndpoint | None, DeclaredEndpoint | None]
 
 
 def alarm(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield that an alarm is gone, goes off later or earlier, or notifies others."""
+    """Yield that an alarm is deleted, triggers later or earlier, or notifies others."""
     old, new, pair = change.before, change.after, change.pair
     if old and new:
         yield from notified(change)
@@ -56,7 +56,7 @@ def alarm(change: PropertyChange) -> Iterator[ChangeLine]:
 
 
 def _is_of_lost_variant(change: PropertyChange) -> bool:
-    """Whether an alarm is of a variant that is gone, whose name is set apart by hyphens."""
+    """Return whether an alarm is of a removed variant, by the variant's name in its path."""
     if not (change.pair and change.pair.before and change.pair.after):
         return False
     gone = change.pair.before.variants.keys() - change.pair.after.variants.keys()
@@ -65,7 +65,7 @@ def _is_of_lost_variant(change: PropertyChange) -> bool:
 
 
 def _changes(old: Alarm, new: Alarm, endpoints: Endpoints) -> Iterator[tuple[str, bool]]:
-    """Yield what changes in the condition of an alarm, and whether that is stricter."""
+    """Yield each change of an alarm's condition, and whether it is stricter."""
     operators = [str(side.get("ComparisonOperator")) for side in (old, new)]
     is_low = operators[1].startswith("Less")
     levels = [_threshold(*side) for side in zip((old, new), endpoints, strict=True)]
@@ -90,18 +90,18 @@ def _changes(old: Alarm, new: Alarm, endpoints: Endpoints) -> Iterator[tuple[str
 
 
 def _rank(statistic: str) -> float | None:
-    """Return which share of values a statistic is above, None for one that is not of this order."""
+    """Return the percentile of a statistic, None for one that has none, such as a sum."""
     if statistic.startswith("p") and statistic[1:].replace(".", "", 1).isdigit():
         return float(statistic[1:])
     return STATISTICS.get(statistic)
 
 
 def _periods(old: Alarm, new: Alarm) -> Iterator[tuple[str, bool]]:
-    """Yield how many bad periods of how many are needed, and how long one is.
+    """Yield changes of the number of breaching periods ("M out of N") and of their length.
 
-    Of `bad` in `of` periods, `more` lie in some `out_of` whenever each of the parts that `of` is
-    cut into has fewer than that at most (the pigeonhole principle). Sums grow with their period,
-    other statistics are late with it.
+    The new condition is stricter if every `bad` breaching periods out of `of` imply `more` out of
+    `out_of`: by the pigeonhole principle, one of the parts of length `out_of` has at least
+    `bad / parts` of them. A longer period makes sums larger, and other statistics slower.
     """
     of, out_of = (int(side.get("EvaluationPeriods", 1)) for side in (old, new))
     bad, more = int(old.get("DatapointsToAlarm", of)), int(new.get("DatapointsToAlarm", out_of))
@@ -116,10 +116,10 @@ def _periods(old: Alarm, new: Alarm) -> Iterator[tuple[str, bool]]:
 
 
 def _threshold(alarm: Alarm, endpoint: DeclaredEndpoint | None) -> tuple[float, str] | None:
-    """Return a threshold to compare and to show, None where an alarm has none.
+    """Return a threshold as a number to compare and as text, None if an alarm has none.
 
-    Metrics of GPUs and CPUs run to 100 for each of an instance, latencies are in microseconds
-    (SageMaker developer guide, monitoring-cloudwatch); a stage has percent of each, milliseconds.
+    Utilisation metrics are sums over the GPUs or CPUs of an instance, latencies are in microseconds
+    (SageMaker developer guide, monitoring-cloudwatch); stage files have percent and milliseconds.
     """
     if "Threshold" not in alarm:
         return None
@@ -128,7 +128,7 @@ def _threshold(alarm: Alarm, endpoint: DeclaredEndpoint | None) -> tuple[float, 
 
 
 def variant_of(metric: dict[str, Any]) -> str:
-    """Return the variant that a metric's dimensions name."""
+    """Return the variant in a metric's dimensions."""
     dimensions = {each.get("Name"): each.get("Value") for each in metric.get("Dimensions", ())}
     return str(dimensions.get("VariantName"))
 
@@ -136,7 +136,7 @@ def variant_of(metric: dict[str, Any]) -> str:
 def in_units(
     metric: str, value: float, endpoint: DeclaredEndpoint | None, variant: str
 ) -> tuple[float, str]:
-    """Return a value of a metric in the units of a stage's file, and as text."""
+    """Return a metric's value in the units of a stage's file, as a number and as text."""
     if metric.endswith(("Latency", "Time")):
         return value / 1000, f"{value / 1000:,.10g} ms"
     declared = endpoint.variants.get(variant) if endpoint else None
@@ -144,7 +144,7 @@ def in_units(
     if kind and declared:
         try:
             instance = platform_facts.instance_type(declared.instance_types[0])
-        except platform_facts.UnknownFact:  # of a commit that knew it
+        except platform_facts.UnknownFact:  # a type that only the other commit knows
             return value, f"{value:,.10g}"
         count = (instance.gpu_count if kind == "GPU" else instance.vcpus) or 1
         each = f" of each of {count} {kind}s" if count > 1 else ""

@@ -1,4 +1,4 @@
-"""What runs: variants, containers, builds, and the catalog's entries."""
+"""Describe changes of variants, containers, builds, and catalog entries."""
 
 import json
 import re
@@ -12,29 +12,29 @@ from release.review.values import arrow, changed_lines, differences, listed, tex
 from release.stage_resources import instance_types, references
 
 METRICS = ("PUBLISH_METRICS", "ALLOW_METRICS", "CLOUDWATCH_LOG_GROUP", "METRIC_NAMESPACE")
-"""What variables have in their names that publish Triton's metrics: `PublishedMetrics`."""
+"""Parts of the names of variables that publish Triton's metrics."""
 
 TWICE = {"SAGEMAKER_TRITON_OVERRIDE_PING_MODE": "SAGEMAKER_TRITON_PING_MODE"}
-"""What another variable says, too."""
+"""Variable -> another variable with the same information."""
 
 DOWNLOADS = re.compile(
     r"\b(curl|wget|nc|ncat|ftp|scp)\b|https?://|git clone|--(extra-)?index-url"
     r"|\b(pip3? install|npm (i|install)|apt(-get)? install)\b(?!.*--require-hashes)"
 )
-"""What brings to a build what no template and no lock names. Which belongs here is our choice."""
+"""Commands that download what no template and no lock file names: our choice."""
 
 DIGEST = r"-[0-9a-f]{12}(?=\.tar\.gz)"
-"""In the name of an archive, whose version the table of models has."""
+"""The digest in an archive's name; the table of models shows versions."""
 
 RELEASE = r":\d\d\.\d\d-py3(-cpu)?$"
-"""A tag of SageMaker's Triton images, which the endpoint's sentence has."""
+"""A tag of SageMaker's Triton images; the endpoint's sentence shows the release."""
 
 WIDENED, SAFEGUARDS = "widened_access", "lost_safeguards"
 MOST_LINES = 6
 
 
 def policy(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield another version of the language of policies; access is compared by what it means."""
+    """Yield another version of the policy language; permissions are compared elsewhere."""
     versions = [side.get("Version", "none") if isinstance(side, dict) else None
                 for side in (change.before, change.after)]  # fmt: skip
     if None not in versions and versions[0] != versions[1]:
@@ -42,7 +42,7 @@ def policy(change: PropertyChange) -> Iterator[ChangeLine]:
 
 
 def variant(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield a variant that is new, or gone."""
+    """Yield a variant that is new or removed."""
     if change.after is None:
         yield ChangeLine(f"variant {change.item} removed")
     else:
@@ -52,7 +52,7 @@ def variant(change: PropertyChange) -> Iterator[ChangeLine]:
 
 
 def pools(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield a variant's instance types in order, and archives that they load instead."""
+    """Yield a change of a variant's instance types or their order."""
     sides = change.before, change.after
     types = [" or ".join(instance_types({"InstancePools": side})) if side else "none"
              for side in sides]  # fmt: skip
@@ -61,7 +61,7 @@ def pools(change: PropertyChange) -> Iterator[ChangeLine]:
 
 
 def shadow_variant(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield that a copy of requests goes to another model (CreateEndpointConfig)."""
+    """Yield a new or removed shadow variant, which gets copies of requests."""
     if change.before is None:
         kind = change.after.get("InstanceType", "?")
         count = change.after.get("InitialInstanceCount", 1)
@@ -72,7 +72,7 @@ def shadow_variant(change: PropertyChange) -> Iterator[ChangeLine]:
 
 
 def container_environment(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield each variable of a container; those that publish metrics in one line."""
+    """Yield each changed variable of a container; those of metrics on one line."""
     old, new = change.before or {}, change.after or {}
     names = [item for item in sorted(old.keys() | new.keys()) if old.get(item) != new.get(item)]
     of_metrics = [value for value in names if any(word in value for word in METRICS)]
@@ -88,7 +88,7 @@ def container_environment(change: PropertyChange) -> Iterator[ChangeLine]:
 
 
 def described_elsewhere(label: str, part: str) -> Describer:
-    """Return a describer that shows both values, where more than a part of them differs."""
+    """Return a describer of values that ignores a part of them, which is shown elsewhere."""
     pattern = re.compile(part)
 
     def describe(change: PropertyChange) -> Iterator[ChangeLine]:
@@ -100,9 +100,9 @@ def described_elsewhere(label: str, part: str) -> Describer:
 
 
 def role(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield another role; one that was there and may do more is a danger.
+    """Yield another role; an existing role that may do more is a danger.
 
-    A role that is new is compared with the one whose place it takes.
+    A new role is compared with the one that it replaces, in `access`.
     """
     sides = [side[change.change.stack]["Resources"] if change.change.stack in side else {}
              for side in change.comparison.sides]  # fmt: skip
@@ -114,7 +114,7 @@ def role(change: PropertyChange) -> Iterator[ChangeLine]:
 
 
 def build(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield another place of an archive, unless its model has another version, or target."""
+    """Yield another location of an archive whose version and target stay."""
     versions = [(side["Properties"].get("Digest"), side["Properties"].get("Target"))
                 for side in change.sides if side]  # fmt: skip
     if len(set(versions)) == 1:
@@ -122,7 +122,7 @@ def build(change: PropertyChange) -> Iterator[ChangeLine]:
 
 
 def catalog_entry(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield what differs in the catalog's entry of a version; the table of models has others."""
+    """Yield the differences in a catalog entry whose version stays."""
     old, new = (_parsed(side) for side in (change.before, change.after))
     if not (isinstance(old, dict) and isinstance(new, dict)):
         yield from shown(change)
@@ -139,7 +139,7 @@ def _parsed(value: Any) -> Any:
 
 
 def build_commands(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield the lines that a build runs anew; one that downloads is a danger."""
+    """Yield new commands of a build; one that downloads is a danger."""
     gone, added = changed_lines(*change.texts)
     downloads = [line for line in added if DOWNLOADS.search(line)]
     yield from (ChangeLine(f"the build runs: {line}", "build_downloads") for line in downloads)
@@ -150,7 +150,7 @@ def build_commands(change: PropertyChange) -> Iterator[ChangeLine]:
 
 
 def guard(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield that an endpoint that stays is updated without the guard, or the check after it."""
+    """Yield that an endpoint loses the guard before its updates, or the check after them."""
     pair = change.pair
     is_gone = change.after is None and not is_moved(change, ("Endpoint",))
     if is_gone and pair and pair.before and pair.after:
@@ -159,7 +159,7 @@ def guard(change: PropertyChange) -> Iterator[ChangeLine]:
 
 
 def guarded_archives(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield the models of an endpoint whose archives the guard does not look for any more."""
+    """Yield the models of an endpoint whose archives the guard no longer checks."""
     was, now = ({name.rpartition("-")[0] for name in side or ()}
                 for side in (change.before, change.after))  # fmt: skip
     before, after = (change.pair.before, change.pair.after) if change.pair else (None, None)
@@ -171,7 +171,7 @@ def guarded_archives(change: PropertyChange) -> Iterator[ChangeLine]:
 
 
 def waits(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield resources that another waits for, of those that stay: new and deleted ones are told."""
+    """Yield added and removed dependencies on resources that exist before and after."""
     old, new = (side.get(change.change.stack, {}).get("Resources", {})
                 for side in change.comparison.sides)  # fmt: skip
     was, now = ({*listed(item or [])} & old.keys() & new.keys()

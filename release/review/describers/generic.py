@@ -1,4 +1,4 @@
-"""Describers of many properties."""
+"""Describers for many properties, and functions that make describers."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -7,16 +7,16 @@ from release.review.property_change import ChangeLine, Describer, PropertyChange
 from release.review.values import arrow, text_of
 
 LARGE_FALL = 3
-"""An amount that falls to a third or less is judged as one that falls to zero. Our choice."""
+"""An amount that falls to a third or less is treated as one that falls to zero: our choice."""
 
 
 def shown(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield both values: what a property without a row in the table gets."""
+    """Yield both values: the default for a property without a row."""
     yield ChangeLine(f"{change.name}: {change.arrow}")
 
 
 def labelled(label: str) -> Describer:
-    """Return a describer that shows both values under another name than the property's."""
+    """Return a describer that shows both values under a label."""
 
     def describe(change: PropertyChange) -> Iterator[ChangeLine]:
         of = f" of {change.item}" if change.item else ""
@@ -26,7 +26,7 @@ def labelled(label: str) -> Describer:
 
 
 def named_value(kind: str) -> Describer:
-    """Return a describer of the value of a tag, or the like: in a list, or by its key."""
+    """Return a describer for key-value pairs such as tags, in a list or an object."""
 
     def describe(change: PropertyChange) -> Iterator[ChangeLine]:
         name = change.item or change.path.partition(".")[2]
@@ -38,13 +38,13 @@ def named_value(kind: str) -> Describer:
 
 
 def silent(reason: str) -> Describer:
-    """Return a describer that says nothing, for a reason that the table shows."""
+    """Return a describer without output; the table shows the reason."""
     assert reason
     return lambda _: ()
 
 
 def guarded(rule: str, holds: Callable[[Any], bool], text: str) -> Describer:
-    """Return a describer to which it is a danger that a value `holds` no longer."""
+    """Return a describer for which it is a danger that `holds` becomes false."""
 
     def describe(change: PropertyChange) -> Iterator[ChangeLine]:
         line = f"{change.name}: {change.arrow}"
@@ -55,17 +55,17 @@ def guarded(rule: str, holds: Callable[[Any], bool], text: str) -> Describer:
 
 
 def on_deletion(rule: str, text: str) -> Describer:
-    """Return a describer to which it is a danger that a resource is deleted."""
+    """Return a describer for which it is a danger that a resource is deleted."""
     return lambda change: [ChangeLine(text, rule)] if change.after is None else []
 
 
 def on_creation(rule: str, text: str) -> Describer:
-    """Return a describer to which it is a danger that a resource, or an item, is new."""
+    """Return a describer for which it is a danger that a resource or list item is new."""
     return lambda change: [ChangeLine(text, rule)] if change.before is None else shown(change)
 
 
 def is_moved(change: PropertyChange, names: tuple[str, ...]) -> bool:
-    """Whether a new resource of the stack has the values of one that is deleted, of these names."""
+    """Return whether a new resource of the stack has the same values of these properties."""
     return any(
         (other.stack, other.type) == (change.change.stack, change.change.type)
         and not other.before
@@ -75,25 +75,25 @@ def is_moved(change: PropertyChange, names: tuple[str, ...]) -> bool:
 
 
 def is_on(value: Any) -> bool:
-    """Whether a switch is on."""
+    """Return whether a setting is enabled."""
     return value in (True, "true", "Enabled")
 
 
 def is_off(value: Any) -> bool:
-    """Whether a switch is off, or absent."""
+    """Return whether a setting is disabled or absent."""
     return not is_on(value)
 
 
 def is_set(value: Any) -> bool:
-    """Whether a property is there."""
+    """Return whether a property is set."""
     return value is not None and value != {"Ref": "AWS::NoValue"}
 
 
 def is_own_key(value: Any) -> bool:
-    """Whether a key is one whose policy the stage writes, and none that AWS manages."""
+    """Return whether a key is customer-managed, not one of AWS."""
     return is_set(value) and not str(value).startswith("alias/aws/")
 
 
 def falls(before: float, after: float) -> bool:
-    """Whether an amount falls to nothing, or to little of what it was."""
+    """Return whether an amount falls to a third or less."""
     return after < before and after <= before / LARGE_FALL

@@ -1,4 +1,4 @@
-"""Ways between a network and the internet, or other networks."""
+"""Describe changes of access between a network and the internet, or other networks."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -11,12 +11,12 @@ from release.review.values import listed, text_of
 PUBLIC, ROUTES = "public_exposure", "internet_routes"
 
 LARGEST = {4: 2**24, 6: 2 ** (128 - 32)}
-"""Addresses of the largest private network, 10.0.0.0/8 (RFC 1918), and of what a provider is
-assigned (RIPE-738, 5.1.1): rules that let more in, together, are for the internet."""
+"""Addresses of the largest private network, 10.0.0.0/8 (RFC 1918), and of a provider's allocation
+(RIPE-738, 5.1.1): rules that together admit more addresses are open to the internet."""
 
 EVERYWHERE = [{"CidrIp": "0.0.0.0/0", "IpProtocol": "-1"}]
-"""The rule of a group that names none: "Amazon EC2 creates a default egress rule that allows egress
-traffic on all ports and IP protocols to any location" (CloudFormation template reference,
+"""The egress rule of a group without rules: "Amazon EC2 creates a default egress rule that allows
+egress traffic on all ports and IP protocols to any location" (CloudFormation template reference,
 AWS::EC2::SecurityGroup, "Remove the default rule")."""
 
 
@@ -28,14 +28,14 @@ GATEWAYS = (
     "AWS::EC2::VPCGatewayAttachment",
     "AWS::EC2::VPCPeeringConnection",
 )
-"""What a VPC reaches other networks through (VPC user guide, "Connect your VPC to other networks
-and accounts")."""
+"""Types of connections from a VPC to other networks (VPC user guide, "Connect your VPC to other
+networks and accounts")."""
 
 
 def security_group(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield that a group lets the internet in, or a part of it, or lets traffic out to it.
+    """Yield that a group admits traffic from the internet, or allows traffic to it.
 
-    A new group in a network of the stage without any way out lets nothing out.
+    A new group in an isolated network of the stage allows no traffic to the internet.
     """
     old, new = ((side or {}) for side in (change.before, change.after))
     if change.after is None:
@@ -55,7 +55,7 @@ def security_group(change: PropertyChange) -> Iterator[ChangeLine]:
 
 
 def route(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield a route that is new, or another."""
+    """Yield a route that is new or changed."""
     if change.after:
         destinations = (
             item for key, item in sorted(change.after.items()) if key.startswith("Destination")
@@ -64,7 +64,7 @@ def route(change: PropertyChange) -> Iterator[ChangeLine]:
 
 
 def vpc_endpoint(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield a service that a network reaches, and did not; without a policy it is all of it."""
+    """Yield a new endpoint to an AWS service; without a policy, it reaches all accounts."""
     if change.before is None and change.change.stack in change.comparison.before:
         policy = "" if "PolicyDocument" in change.after else ", in any account: it has no policy"
         yield ChangeLine(
@@ -73,7 +73,7 @@ def vpc_endpoint(change: PropertyChange) -> Iterator[ChangeLine]:
 
 
 def _is_isolated(change: PropertyChange) -> bool:
-    """Whether a group is in a VPC of the stage, which has neither a gateway nor a route."""
+    """Return whether a group is in a VPC of the stage without gateways and routes."""
     templates = change.comparison.sides[1].values()
     kinds = {name["Type"] for template in templates for name in template["Resources"].values()}
     own = "AWS::EC2::VPC" in kinds and not isinstance(change.after.get("VpcId"), str)
@@ -81,7 +81,7 @@ def _is_isolated(change: PropertyChange) -> bool:
 
 
 def _rules(change: PropertyChange, properties: dict[str, Any], direction: str) -> list[Any]:
-    """Return the rules of a group, or of one that is a resource of its own."""
+    """Return the rules of a group, or the rule that is a resource of its own."""
     if change.change.type == "AWS::EC2::SecurityGroup":
         rules = properties.get(f"SecurityGroup{direction}")
         return listed(rules) if rules else EVERYWHERE if direction == "Egress" else []
@@ -89,7 +89,7 @@ def _rules(change: PropertyChange, properties: dict[str, Any], direction: str) -
 
 
 def subnets(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield that instances leave the private network, or that a zone that fails stops them all."""
+    """Yield that instances leave the private network, or are in a single zone."""
     old, new = (", ".join(map(text_of, side or ())) for side in (change.before, change.after))
     text = f"{change.name}: {old or 'none'} -> {new or 'none'}"
     if change.before and not change.after:
@@ -102,7 +102,7 @@ def subnets(change: PropertyChange) -> Iterator[ChangeLine]:
 
 
 def _public(rules: list[Any]) -> set[Any]:
-    """Return the networks in rules that are of the internet."""
+    """Return the public networks in rules."""
     return {network for _, networks in _networks(rules) for network in networks}
 
 
@@ -114,15 +114,15 @@ def _is_open(rules: list[Any]) -> bool:
 
 
 def _networks(rules: list[Any]) -> Iterator[tuple[int, Any]]:
-    """Yield the networks that rules name, of each version of IP, but for private ones."""
+    """Yield IP version and the public networks in rules."""
     for version, key, kind in ((4, "CidrIp", IPv4Network), (6, "CidrIpv6", IPv6Network)):
         networks = []
         for rule in rules:
-            with suppress(AttributeError, ValueError):  # a function, or what EC2 refuses
+            with suppress(AttributeError, ValueError):  # a function, or an invalid value
                 networks.append(kind(str(rule.get(key)), strict=False))
         yield version, [network for network in networks if not network.is_private]
 
 
 def _open(rules: list[Any]) -> int:
-    """Return for how many protocols and ports rules name large networks."""
+    """Return the number of rules that are open to the internet."""
     return sum(_is_open([rule]) for rule in rules) or int(_is_open(rules))

@@ -1,4 +1,4 @@
-"""Who is notified of alarms."""
+"""Describe changes of the notifications of alarms."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +13,7 @@ SUBSCRIBED = ("Endpoint", "Protocol", "TopicArn", "FilterPolicy")
 
 
 def subscription(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield that somebody is no longer notified of a topic's messages, or only of some."""
+    """Yield a subscription that is new, removed or filtered."""
     old, new = change.before, change.after
     topic = _topic(change, (old or new)["TopicArn"])
     if old is None:
@@ -31,7 +31,7 @@ def subscription(change: PropertyChange) -> Iterator[ChangeLine]:
 
 
 def _topic(change: PropertyChange, topic: Any) -> str:
-    """Return a topic by its name, as far as a template of the stack has it."""
+    """Return a topic's name if a template of the stack has it, else the end of its ARN."""
     for side in change.comparison.sides:
         match topic:
             case {"Ref": str(name)} if (
@@ -46,7 +46,7 @@ def _subscriber(subscription: dict[str, Any]) -> str:
 
 
 def notified(change: PropertyChange) -> Iterator[ChangeLine]:
-    """`ActionsEnabled` is true unless it is set."""
+    """Yield actions that are disabled, removed or added; `ActionsEnabled` is true by default."""
     old, new = change.before, change.after
     if old.get("ActionsEnabled", True) and not new.get("ActionsEnabled", True):
         yield ChangeLine("the alarm notifies nobody: its actions are off", UNHEARD)
@@ -59,7 +59,7 @@ def notified(change: PropertyChange) -> Iterator[ChangeLine]:
 
 
 def _end(value: Any) -> str:
-    """Return an ARN by its end, a resource by its logical id."""
+    """Return the last part of an ARN, or a resource's logical id."""
     match value:
         case {"Ref": str(name)}:
             return name

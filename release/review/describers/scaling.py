@@ -23,29 +23,30 @@ SHORTEST = 60
 
 
 def scalable_target(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield the limits of a variant over a week, and that it is no longer scaled.
+    """Yield the limits of a variant or component over a week, and that it is no longer scaled.
 
     A variant that was scaled keeps the number that it has, whatever the load. Where schedules
     raised its minimum and none does any more, it is as low all week as it was at its lowest.
     """
     old, new = change.before, change.after
-    name = str((new or old)["ResourceId"]).rpartition("/")[2]
+    name, unit = str((new or old)["ResourceId"]).rpartition("/")[2], _unit(change)
     was, now = (weekly_limits(side) if side else None for side in (old, new))
     if was and now is None and not is_moved(change, ("ResourceId", "MinCapacity", "MaxCapacity")):
-        pair = change.pair
-        variant = pair.after.variants.get(name) if pair and pair.after else None
-        if variant:
-            count = f"{variant.initial} instances, before {was.minimum} to {was.maximum}"
+        after = change.pair.after if change.pair else None
+        of_copies = after and unit == "copies"
+        scaled = after and (after.components if of_copies else after.variants).get(name)
+        if scaled:
+            count = f"{scaled.initial} {unit}, before {was.minimum} to {was.maximum}"
             production = change.comparison.production
             yield ChangeLine(f"{name} is no longer scaled: {count}", RULE if production else "")
     elif was and now and was != now:
-        text = f"{name} over a week: {_text(was)} -> {_text(now)} instances"
+        text = f"{name} over a week: {_text(was)} -> {_text(now)} {unit}"
         flat = was.minimum < was.mean_minimum > now.mean_minimum == now.minimum
         low = flat or falls(was.maximum, now.maximum) or falls(was.minimum, now.minimum)
         rule = RULE if low and change.comparison.production else ""
         yield ChangeLine(text, COSTLY if now.maximum >= LARGE_RISE * was.maximum else rule)
     elif now and old is None and change.change.stack in change.comparison.before:
-        yield ChangeLine(f"{name} is scaled, {_text(now)} instances over a week")
+        yield ChangeLine(f"{name} is scaled, {_text(now)} {unit} over a week")
 
 
 def initial_count(change: PropertyChange) -> Iterator[ChangeLine]:
@@ -87,7 +88,7 @@ def capacity(change: PropertyChange) -> Iterator[ChangeLine]:
 
 def schedule(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield when a schedule acts, and on which limits, before and after."""
-    texts = [_schedule(side) for side in (change.before, change.after)]
+    texts = [_schedule(side, _unit(change)) for side in (change.before, change.after)]
     yield ChangeLine(f"schedule {change.item}: {texts[0]} -> {texts[1]}")
 
 
@@ -137,17 +138,23 @@ def _target(properties: dict[str, Any] | None, endpoint: DeclaredEndpoint | None
     custom = settings.get("CustomizedMetricSpecification", {})
     expressions = [each["Expression"] for each in custom.get("Metrics", ()) if "Expression" in each]
     named = predefined or custom.get("MetricName") or "; ".join(expressions)
-    metric = str(named).removeprefix("SageMakerVariant")
+    metric = str(named).removeprefix("SageMakerVariant").removeprefix("SageMakerInferenceComponent")
     value = float(settings.get("TargetValue", 0))
     return _Target(metric, *in_units(metric, value, endpoint, variant_of(custom)))
 
 
-def _schedule(action: dict[str, Any] | None) -> str:
+def _unit(change: PropertyChange) -> str:
+    """Return what a scalable target counts."""
+    target = next(side["Properties"].get("ResourceId") for side in change.sides if side)
+    return "copies" if str(target).startswith("inference-component/") else "instances"
+
+
+def _schedule(action: dict[str, Any] | None, unit: str) -> str:
     if action is None:
         return "none"
     new = action.get("ScalableTargetAction", {})
     least, most = (new.get(item, "as before") for item in ("MinCapacity", "MaxCapacity"))
-    return f"{action['Schedule']} {action.get('Timezone', 'UTC')}, {least} to {most} instances"
+    return f"{action['Schedule']} {action.get('Timezone', 'UTC')}, {least} to {most} {unit}"
 
 
 def _text(limits: WeeklyLimits) -> str:

@@ -1,4 +1,4 @@
-"""What becomes of objects, logs and captured requests."""
+"""Describe changes of object lifecycles, logs and data capture."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -10,14 +10,14 @@ from release.review.values import arrow, text_of
 EXPIRING, RECORDS, ENCRYPTION = "expiring_objects", "lost_records", "encryption_removed"
 
 UNREADABLE = ("GLACIER", "DEEP_ARCHIVE")
-"""Storage classes whose objects must be restored before they can be read (S3 user guide,
+"""Storage classes from which objects must be restored before they are read (S3 user guide,
 storage-class-intro; GLACIER is Flexible Retrieval)."""
 
 CAPTURED = {"Input": "requests", "Output": "responses", "InputAndOutput": "requests and responses"}
 
 
 class _End(NamedTuple):
-    """What becomes of objects below `prefix`, `days` after they were written."""
+    """A lifecycle action on objects below `prefix`, `days` after they were written."""
 
     fate: str
     prefix: str
@@ -26,11 +26,11 @@ class _End(NamedTuple):
 
 
 def lifecycle(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield each rule that takes objects of a bucket that was there away, or earlier.
+    """Yield each rule that removes objects of an existing bucket, or removes them earlier.
 
-    A rule without a prefix is for all objects; one that expires them deletes them (S3 user guide,
-    lifecycle-expire-general-considerations). No archive that the catalog names may go: an instance
-    loads it whenever somebody asks for the model.
+    A rule without a prefix applies to all objects; expiration deletes them (S3 user guide,
+    lifecycle-expire-general-considerations). Archives in the catalog must stay: instances may load
+    them at any time.
     """
     old, new = (list(_ends(side or {})) for side in (change.before, change.after))
     dangers = 0
@@ -69,15 +69,15 @@ def _ends(configuration: dict[str, Any]) -> Iterator[_End]:
 
 
 def _takes(known: _End, end: _End) -> bool:
-    """Whether a rule of before took the same objects away by then."""
+    """Return whether an earlier rule already removed the same objects by then."""
     covers = end.prefix.startswith(known.prefix) and known.condition in ("", end.condition)
     return covers and known.fate == end.fate and known.days <= end.days
 
 
 def retention(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield that logs are kept shorter: what is older is deleted (PutRetentionPolicy).
+    """Yield the retention of logs: older events are deleted (PutRetentionPolicy).
 
-    A log group without `RetentionInDays` keeps everything.
+    A log group without `RetentionInDays` keeps all events.
     """
     was, now = (side or float("inf") for side in (change.before, change.after))
     texts = [
@@ -89,7 +89,7 @@ def retention(change: PropertyChange) -> Iterator[ChangeLine]:
 
 
 def capture(change: PropertyChange) -> Iterator[ChangeLine]:
-    """Yield which share of requests is captured, and where it goes."""
+    """Yield changes of the captured share of requests, and of its destination."""
     old, new = change.before or {}, change.after or {}
     texts = [captured(side) for side in (old, new)]
     shares = [_share(item) for item in (old, new)]
@@ -108,7 +108,7 @@ def capture(change: PropertyChange) -> Iterator[ChangeLine]:
 
 
 def captured(config: dict[str, Any]) -> str:
-    """Return which part of requests and responses is captured."""
+    """Return the captured share of requests and responses as text."""
     if not is_on(config.get("EnableCapture")):
         return "nothing"
     modes = (item.get("CaptureMode") for item in config.get("CaptureOptions", ()))

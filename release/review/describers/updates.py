@@ -40,6 +40,27 @@ def deployment(change: PropertyChange) -> Iterator[ChangeLine]:
         yield ChangeLine(f"old instances stay for {now} s, before {was} s: {less}", RULE)
 
 
+def component_deployment(change: PropertyChange) -> Iterator[ChangeLine]:
+    """Yield how copies of an inference component are replaced, and alarms that are gone."""
+    old, new = change.before or {}, change.after or {}
+    if change.change.before and change.change.after:
+        texts = in_words(old), in_words(new)
+        if texts[0] != texts[1]:
+            yield ChangeLine(f"later updates of copies: {texts[0]} -> {texts[1]}")
+        yield from _rollback(change, _alarms(old), _alarms(new))
+
+
+def component_identity(change: PropertyChange) -> Iterator[ChangeLine]:
+    """Yield that a component gets another name or place, which it cannot.
+
+    CloudFormation's schema has no such property as one that replaces the component, and
+    UpdateInferenceComponent has no member for any of them but the name that it looks for.
+    """
+    if change.change.before and change.change.after:
+        text = f"{change.name}: {change.arrow}: no update of a component does that"
+        yield ChangeLine(f"{text}; give the new one another logical id", "refused_updates")
+
+
 def _rollback(change: PropertyChange, old: list[Any], new: list[Any]) -> Iterator[ChangeLine]:
     """Yield the alarms that no longer roll an update back; one that is renamed is the same."""
     resources = [side[change.change.stack]["Resources"] for side in change.comparison.sides]
@@ -130,7 +151,8 @@ def _kept(deployment: dict[str, Any]) -> int:
 def _amount(size: dict[str, Any] | None) -> str:
     if not size:
         return "?"
-    return f"{size['Value']} {'%' if size['Type'] == 'CAPACITY_PERCENT' else 'instances'}"
+    units = {"CAPACITY_PERCENT": "%", "COPY_COUNT": "copies"}
+    return f"{size['Value']} {units.get(size['Type'], 'instances')}"
 
 
 def _alarms(deployment: dict[str, Any]) -> list[Any]:

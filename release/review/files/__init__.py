@@ -1,1 +1,1 @@
-"""Files that affect a deployment, a build, the next review or a delivery, beside templates."""
+"""Review files that affect a deployment, a build, a delivery or the next review."""

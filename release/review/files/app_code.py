@@ -1,4 +1,4 @@
-"""The code of the app: stacks are compared as templates, if they are made alike everywhere."""
+"""Changes of the app's code by which a deploy could differ from the reviewed templates."""
 
 import ast
 from collections import Counter
@@ -18,16 +18,16 @@ NAMES = {
     *("datetime.utcnow", "eval", "exec", "http.client", "os.environ", "os.getenv", "os.getlogin"),
     *("os.popen", "os.system", "os.uname", "urllib.request"),
 }
-"""Modules and names by which code may do something else where a change is deployed than where it is
-reviewed, such as with credentials. Which belongs here is our choice."""
+"""Modules and names with which code can behave differently in a deploy than in a review, such as by
+credentials. The selection is our choice."""
 
 
 def describe(change: FileChange) -> Iterator[FileLine]:
-    """Yield checks of cdk-nag that are gone or restricted, and what reads from outside of the app.
+    """Yield cdk-nag checks that are removed or conditional, and new uses of `MODULES` and `NAMES`.
 
-    What code makes where it is reviewed is in the templates.
+    Templates show all other effects of code.
     """
-    old, new = ({*_outside(_parsed(side))} for side in (change.before, change.after))
+    old, new = ({*_impure_names(_parsed(side))} for side in (change.before, change.after))
     for name in sorted(new - old):
         text = f"uses {name}: what is deployed may be another than what is reviewed"
         yield FileLine(text, "unreviewed_code")
@@ -40,13 +40,13 @@ def describe(change: FileChange) -> Iterator[FileLine]:
 
 
 def _parsed(content: bytes | None) -> ast.Module:
-    """Return a module, an empty one of what is no Python."""
+    """Return a parsed module, an empty one if the content is not Python."""
     with suppress(SyntaxError, ValueError, RecursionError):
         return ast.parse(content or b"")
     return ast.Module([], [])
 
 
-def _outside(module: ast.Module) -> Iterator[str]:
+def _impure_names(module: ast.Module) -> Iterator[str]:
     for node in ast.walk(module):
         match node:
             case ast.Import(names=names):
@@ -66,7 +66,7 @@ def _outside(module: ast.Module) -> Iterator[str]:
 
 
 def _checks(files: Mapping[str, bytes]) -> Counter[str]:
-    """Return the statements of the app that add checks, with the conditions that they run under."""
+    """Return the app's statements that add checks, each with its conditions."""
     return Counter(
         text
         for path, content in files.items()

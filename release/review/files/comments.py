@@ -1,4 +1,4 @@
-"""Files that differ in their comments alone."""
+"""Detect files that differ only in comments."""
 
 import ast
 import re
@@ -7,14 +7,14 @@ from contextlib import suppress
 from release.review.files.file_change import FileChange
 
 COMMENTED = (".in", ".sh", "CODEOWNERS", "Makefile")
-"""Ends of names of files whose comments are lines that begin with #."""
+"""Suffixes of files in which lines that begin with # are comments."""
 
 SILENCING = (b"fmt:", b"noqa", b"nosec", b"pragma", b"skip", b"type: ignore")
-"""Comments that have linters overlook something."""
+"""Comments with which linters skip code."""
 
 
 def differ_in_comments_alone(change: FileChange) -> bool:
-    """Whether only comments differ, and none that a linter obeys."""
+    """Return whether only comments differ, and none that linters read."""
     before, after = change.before, change.after
     if not (before and after and change.path.endswith((".py", *COMMENTED))):
         return False
@@ -24,7 +24,7 @@ def differ_in_comments_alone(change: FileChange) -> bool:
 
 
 def _code(content: bytes) -> str:
-    """Return a module of Python without comments and docstrings, empty for what is none."""
+    """Return a Python module without comments and docstrings, empty if it is not Python."""
     with suppress(SyntaxError, ValueError, RecursionError):
         module = ast.parse(content)
         for node in ast.walk(module):
@@ -37,9 +37,9 @@ def _code(content: bytes) -> str:
 
 
 def _without_comments(content: bytes) -> str:
-    """Return a text without its comments, whole where a line may be one and no comment.
+    """Return a text without comment lines; unchanged if a line with # may be none.
 
-    What follows a backslash is of the line before; a here-document is a text of its own.
+    A line after a backslash continues the one before; a here-document has no comments.
     """
     text = content.decode(errors="replace")
     if re.search(r"\\\n[ \t]*#|<<", text):

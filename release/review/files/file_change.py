@@ -25,14 +25,14 @@ Rule = Literal[
 
 
 MOST_LINES = 3
-"""Changed lines of a file that is not judged, if there are no more: they are shown."""
+"""Maximum number of changed lines that are shown of a file that no rule reads."""
 
 
 class FileLine(NamedTuple):
-    """One thing that changes in a file.
+    """A description of a change in a file.
 
-    With a `rule`, it is a danger of that name. In a file that judges, installs or deploys the next
-    change, every other line is a danger too, unless it is `harmless`.
+    With a `rule`, it is a danger. In a file that reviews, installs or deploys the next change,
+    every line without a rule is the danger `changed_judge`, unless it is `harmless`.
     """
 
     text: str
@@ -42,7 +42,7 @@ class FileLine(NamedTuple):
 
 @dataclass(frozen=True)
 class FileChange:
-    """A file that differs; `base` and `head` are all files, path -> content, of both sides."""
+    """A file that differs; `base` and `head` are path -> content of all files."""
 
     path: str
     base: Mapping[str, bytes]
@@ -50,23 +50,23 @@ class FileChange:
 
     @property
     def before(self) -> bytes | None:
-        """The content before, None where there was no file."""
+        """The content before, None if there was no file."""
         return self.base.get(self.path)
 
     @property
     def after(self) -> bytes | None:
-        """The content after, None where there is no file."""
+        """The content after, None if there is no file."""
         return self.head.get(self.path)
 
     @property
     def model_stays(self) -> bool:
-        """Whether the model's folder, which the file is in, still has files."""
+        """Whether the model's folder still has files."""
         model = "/".join(self.path.split("/")[:2])
         return any(path.startswith(f"{model}/") for path in self.head)
 
     @property
     def subject(self) -> str:
-        """What an acknowledgement names: the path and exactly this content."""
+        """The path with a digest of the new content, for acknowledgements."""
         content = self.after
         digest = "deleted" if content is None else hashlib.sha256(content).hexdigest()
         return f"{self.path}.{digest}"
@@ -80,9 +80,9 @@ class FileChange:
 
     @property
     def size(self) -> str:
-        """How many lines come and go, in bytes where a side is no text.
+        """The number of added and removed lines, or the sizes in bytes of binary files.
 
-        Lines are counted without their order: one that moves is neither.
+        A moved line is neither added nor removed.
         """
         sides = [self.before or b"", self.after or b""]
         if any(b"\0" in side for side in sides):
@@ -92,7 +92,7 @@ class FileChange:
 
     @property
     def lines(self) -> str:
-        """The lines that come and go in a text that changes, empty for more than a few."""
+        """The removed and added lines of a text, empty if there are too many."""
         sides = [side.decode(errors="replace") for side in (self.before, self.after) if side]
         if len(sides) < 2 or any("\0" in side for side in sides):
             return ""

@@ -1,26 +1,26 @@
-"""The review of all files that a change touches: dangers, notes, and what is not judged."""
+"""Review all files that a change touches."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from release.review.dangers.danger import REPOSITORY, Danger, grouped
 from release.review.files.file_change import FileChange, FileLine, Rule
-from release.review.files.judges import judges
 from release.review.files.kinds import kind_of
-from release.review.files.unread_files import unjudged
+from release.review.files.next_change import affects_next_change
+from release.review.files.unparsed_files import unjudged
 from release.review.values import Unreadable
 from release.tree import Tree
 
 ACKNOWLEDGEMENTS = "release/acknowledged.yaml"
 MOST_LINES = 20
-"""Lines of one file that are notes: what has more is read as a whole."""
+"""Maximum number of notes about one file."""
 
 JUDGES = "judges, installs or deploys the next change"
 
 
 @dataclass(frozen=True)
 class FileReview:
-    """What changes in files: dangers, notes, and what the summary names as not judged."""
+    """Dangers and notes, and the kinds of files that no rule has judged."""
 
     dangers: tuple[Danger, ...] = ()
     notes: tuple[str, ...] = ()
@@ -28,15 +28,15 @@ class FileReview:
 
 
 def review_files(before: Tree, after: Tree) -> FileReview:
-    """Compare the files of two trees: those that git tracks or, in the later one, would take."""
+    """Compare the tracked files of two trees, in the second also new files not ignored by git."""
     return compare_files(before.files(), after.files("--others", "--exclude-standard"))
 
 
 def compare_files(base: Mapping[str, bytes], head: Mapping[str, bytes]) -> FileReview:
     """Compare path -> content of all files.
 
-    A change of acknowledgements that changes nothing else has nothing to approve: it is the file's
-    owners that approve it, and none of it counts before it is merged.
+    A change of acknowledgements alone has no danger: the file's owners approve it, and it counts
+    only once it is merged.
     """
     changed = sorted(path for path in base.keys() | head.keys() if base.get(path) != head.get(path))
     if changed == [ACKNOWLEDGEMENTS]:
@@ -47,7 +47,7 @@ def compare_files(base: Mapping[str, bytes], head: Mapping[str, bytes]) -> FileR
     not_judged: dict[str, None] = {}
     for path in changed:
         change = FileChange(path, base, head)
-        lines = list(_lines(change, is_judge=judges(path, folders)))
+        lines = list(_lines(change, affects_next=affects_next_change(path, folders)))
         own = list(_dangers(change, lines))
         dangers += own
         notes += _notes(path, [line.text for line in lines if not line.rule])
@@ -57,30 +57,30 @@ def compare_files(base: Mapping[str, bytes], head: Mapping[str, bytes]) -> FileR
     return FileReview(tuple(grouped(dangers)), tuple(notes), tuple(not_judged))
 
 
-def _lines(change: FileChange, *, is_judge: bool) -> Iterator[FileLine]:
-    """Yield the lines of a change; each line of a file that judges has a rule, or is harmless.
+def _lines(change: FileChange, *, affects_next: bool) -> Iterator[FileLine]:
+    """Yield the lines of a change; with `affects_next`, each line has a rule or is harmless.
 
-    What cannot be read, on either side, is a danger: no rule has seen what changes.
+    A file that cannot be read is a danger: no rule has read its changes.
     """
     kind = kind_of(change.path)
     describers = [kind.describe] if kind.describe else []
-    if is_judge and kind.reason:
+    if affects_next and kind.reason:
         describers.append(unjudged)
     try:
         lines = [line for describe in describers for line in describe(change)]
     except Unreadable as error:
         lines = [FileLine(f"not compared: {error}", "unreadable_files")]
-    if not is_judge and None in (change.before, change.after):
+    if not affects_next and None in (change.before, change.after):
         lines = _as_a_whole(change, lines)
     elif not lines and not kind.reason:
         lines = [FileLine("other comments or another form, and no other values", harmless=True)]
     for line in lines:
-        is_open = is_judge and not line.rule and not line.harmless
+        is_open = affects_next and not line.rule and not line.harmless
         yield line._replace(rule="changed_judge") if is_open else line
 
 
 def _as_a_whole(change: FileChange, lines: list[FileLine]) -> list[FileLine]:
-    """Return one line in place of those of all values of a file that is new or deleted."""
+    """Return the lines of a new or deleted file, with one line in place of those of its values."""
     values = [line for line in lines if not line.rule]
     if len(values) < 2:
         return lines
@@ -89,9 +89,9 @@ def _as_a_whole(change: FileChange, lines: list[FileLine]) -> list[FileLine]:
 
 
 def _dangers(change: FileChange, lines: list[FileLine]) -> Iterator[Danger]:
-    """Yield a danger for each rule; of a file that judges, another rule's danger has all lines.
+    """Yield a danger for each rule; the first one includes the lines of `changed_judge`.
 
-    The key holds the digest of the file: to acknowledge it is to acknowledge this content.
+    The key has a digest of the file, so that an acknowledgement is valid for this content only.
     """
     rules: dict[Rule, list[str]] = {}
     for line in lines:

@@ -1,4 +1,4 @@
-"""`tests/golden.json`: the answers that a model must give after a deploy."""
+"""`tests/golden.json`: the answers that are expected from a model after a deploy."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +11,7 @@ TOLERANCE = "max_relative_difference"
 
 
 def describe(change: FileChange) -> Iterator[FileLine]:
-    """Yield checks that go, larger tolerances, other expected answers, and other fields."""
+    """Yield removed checks, larger tolerances, other expected answers, and other fields."""
     old, new = _read(change.before), _read(change.after)
     if change.after is None:
         if change.model_stays:
@@ -24,7 +24,7 @@ def describe(change: FileChange) -> Iterator[FileLine]:
 
 
 def _is_larger(difference: ValueDifference) -> bool:
-    """Whether a tolerance is larger, gone, or no number, as NaN is."""
+    """Return whether a tolerance is larger, removed, or not a number."""
     was, now = difference.before, difference.after
     if difference.steps != (TOLERANCE,):
         return False
@@ -45,7 +45,7 @@ def _outputs(old: dict[str, Any], new: dict[str, Any]) -> Iterator[FileLine]:
 
 
 def _read(content: bytes | None) -> dict[str, Any]:
-    """Return the fields of a file. Raises `Unreadable`."""
+    """Return the fields of a file. Raise `Unreadable`."""
     fields = {} if content is None else read_json(content)
     outputs = fields.get("outputs", {}) if isinstance(fields, dict) else None
     if not isinstance(outputs, dict):

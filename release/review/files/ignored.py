@@ -1,4 +1,4 @@
-"""`.gitignore`: what git, and linters that obey it, overlook."""
+"""`.gitignore`: the files that git, and some linters, ignore."""
 
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
@@ -8,9 +8,9 @@ from release.review.files.readers import read_text
 
 
 def describe(change: FileChange) -> Iterator[FileLine]:
-    """Yield patterns that are new or gone; one of files that git tracks is a danger.
+    """Yield added and removed patterns; a new one that matches tracked files is a danger.
 
-    ruff overlooks what .gitignore names, tracked or not (ruff documentation, respect-gitignore).
+    ruff ignores matching files, even tracked ones (ruff documentation, respect-gitignore).
     """
     old, new = (read_text(side or b"").splitlines() for side in (change.before, change.after))
     for pattern in (line for line in new if line not in old and line[:1] not in ("", "#")):
@@ -22,7 +22,7 @@ def describe(change: FileChange) -> Iterator[FileLine]:
 
 
 def _matches(pattern: str, path: str) -> bool:
-    """Whether git ignores a path, or a folder above it, for a pattern (gitignore(5))."""
+    """Return whether a pattern matches a path or a folder above it (gitignore(5))."""
     bare = pattern.strip("/!")
     parts = path.split("/")
     if "/" in pattern.rstrip("/"):

@@ -1,4 +1,4 @@
-"""Files by their path, and what describes a change of one."""
+"""Kinds of files by path, each with the describer of its changes."""
 
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
@@ -15,7 +15,7 @@ from release.review.files import (
 from release.review.files.file_change import FileChange, FileLine
 from release.review.files.ignored import describe as ignored
 from release.review.files.settings import JSON_FILE, LINTER, NPM_LOCK, TOML_FILE, YAML_FILE
-from release.review.files.unread_files import (
+from release.review.files.unparsed_files import (
     check_code,
     deleted,
     guard,
@@ -28,10 +28,10 @@ Describe = Callable[[FileChange], Iterator[FileLine]]
 
 
 class FileKind(NamedTuple):
-    """Files of a pattern, in which `*` is anything.
+    """Files whose path matches a pattern, in which `*` matches any text.
 
-    `not_judged` is what the summary calls files whose content no rule reads. `reason` is why
-    nothing is said of files that affect no deployment, or that another part of the review shows.
+    `not_judged` is the name in the summary of files that no rule reads. `reason` says why changes
+    are not described: they affect no deployment, or another part of the review shows them.
     """
 
     pattern: str
@@ -89,5 +89,5 @@ KINDS = (
 
 
 def kind_of(path: str) -> FileKind:
-    """Return the first kind whose pattern a path matches."""
+    """Return the first kind whose pattern matches a path."""
     return next(kind for kind in KINDS if fnmatchcase(path, kind.pattern))

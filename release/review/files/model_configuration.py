@@ -1,4 +1,4 @@
-"""`config.pbtxt`: what Triton is told of a model."""
+"""`config.pbtxt`: the configuration of a model."""
 
 import json
 from collections.abc import Iterator
@@ -15,11 +15,11 @@ from release.review.values import Unreadable, ValueDifference, differences
 NAME = "config.pbtxt"
 DELAY = "max_queue_delay_microseconds"
 SLOW = 1_000_000
-"""Microseconds that a request may wait for a batch, from which its delay is a danger: ours."""
+"""The queue delay in microseconds from which it is a danger: our choice."""
 
 
 def describe(change: FileChange) -> Iterator[FileLine]:
-    """Yield every field that differs: instance groups, batching and delays among them."""
+    """Yield every field that differs, such as instance groups, batching and queue delays."""
     for difference in differences(_fields(change.before), _fields(change.after)):
         slow = difference.path.endswith(DELAY) and _grows_beyond(difference, SLOW)
         text = f"{difference}{_in_milliseconds(difference)}"
@@ -28,11 +28,11 @@ def describe(change: FileChange) -> Iterator[FileLine]:
 
 
 def uses_sequence_batching(model_folder: Path) -> bool:
-    """Whether a configuration of a model's repository asks for sequence batching.
+    """Return whether a configuration below a model's folder has sequence batching.
 
-    Its sequences have state in one instance of Triton, which SageMaker's requests reach only where
-    there is one (Triton user guide, model_execution.html#stateful-models). A file that cannot be
-    read is named by the review of files.
+    The state of a sequence is in one Triton (Triton user guide,
+    model_execution.html#stateful-models): its requests reach it only with a single instance. The
+    review of files reports files that cannot be read.
     """
     for path in sorted(model_folder.glob(f"*/{NAME}")):
         if not path.is_symlink() and path.is_file():
@@ -48,12 +48,12 @@ def _fields(content: bytes | None) -> dict[str, Any]:
     if content is None:
         return {}
     text = MessageToJson(_parse(content), preserving_proto_field_name=True, sort_keys=True)
-    fields: dict[str, Any] = json.loads(text)  # maps have no order of their own
+    fields: dict[str, Any] = json.loads(text)  # maps are unordered
     return fields
 
 
 def _parse(content: bytes) -> model_config.ModelConfig:
-    """Return the configuration of a file. Raises `Unreadable`."""
+    """Return the configuration in a file. Raise `Unreadable`."""
     try:
         return model_config.parse(read_text(content))
     except model_config.NotParsed as error:
@@ -61,7 +61,7 @@ def _parse(content: bytes) -> model_config.ModelConfig:
 
 
 def _in_milliseconds(difference: ValueDifference) -> str:
-    """Return both values of a time as the files of stages have them; protobuf's JSON has text."""
+    """Return both values of a time in milliseconds, empty for another field."""
     if not difference.path.endswith("_microseconds"):
         return ""
     before, after = _microseconds(difference)

@@ -1,4 +1,4 @@
-"""Requirements files of pip: what is installed, and by which pins and hashes."""
+"""pip's requirements files: packages, pins and hashes."""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ CHECKS_HASHES = "--require-hashes"
 
 
 class _Pin(NamedTuple):
-    """A package: `version` as it is written, an address where it has one, and its hashes."""
+    """A requirement: its version specifier or URL, and its hashes."""
 
     version: str
     hashes: frozenset[str]
@@ -29,9 +29,9 @@ class _Pin(NamedTuple):
 
 
 def describe(change: FileChange) -> Iterator[FileLine]:
-    """Yield pins and hashes that go, other places to install from, and other versions.
+    """Yield removed pins and hashes, other origins of packages, and other versions.
 
-    pip takes a file with a hash for a file with all hashes, and `==` alone for a pin (pip's
+    With one hash in a file, pip requires hashes for all packages; only `==` is a pin (pip's
     documentation, "Secure installs", hash-checking mode).
     """
     (old, old_options), (new, new_options) = _read(change.before), _read(change.after)
@@ -65,12 +65,12 @@ def _line(name: str, was: _Pin | None, now: _Pin, has_hashes: bool) -> FileLine:
 def _is_newer(was: _Pin, now: _Pin) -> bool:
     try:
         return Version(now.version.strip("=")) > Version(was.version.strip("="))
-    except InvalidVersion:  # an address
+    except InvalidVersion:  # a URL
         return False
 
 
 def _read(content: bytes | None) -> tuple[dict[str, _Pin], set[str]]:
-    """Return name -> pin, and the options of a file. Raises `Unreadable`."""
+    """Return name -> pin, and the options of a file. Raise `Unreadable`."""
     pins: dict[str, _Pin] = {}
     options: set[str] = set()
     for line in _CONTINUED.sub(" ", read_text(content or b"")).splitlines():
@@ -86,7 +86,7 @@ def _read(content: bytes | None) -> tuple[dict[str, _Pin], set[str]]:
 
 
 def _parts(text: str) -> tuple[str, str]:
-    """Return name and version of a requirement; the text itself where it is an address or path."""
+    """Return name and version of a requirement; the text itself for a URL or path."""
     try:
         requirement = Requirement(text)
     except InvalidRequirement:

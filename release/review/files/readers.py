@@ -1,7 +1,4 @@
-"""Values of YAML, JSON and TOML files of a pull request.
-
-Nothing of a file is run, and what its reading may cost is bounded.
-"""
+"""Read YAML, JSON and TOML files of a change, which are not trusted: with bounded cost."""
 
 import json
 import tomllib
@@ -12,13 +9,13 @@ import yaml
 from release.review.values import DEEPEST, Unreadable
 
 LARGEST = 1024 * 1024
-"""Bytes of a file that is read: three times as many as the largest one here has."""
+"""Maximum bytes of a file: three times as many as our largest one has."""
 MOST_ALIASES = 8
-"""Aliases in a YAML file: each may stand for a value with aliases, which grows exponentially."""
+"""Maximum aliases in a YAML file: nested aliases grow exponentially."""
 
 
 def read_text(content: bytes) -> str:
-    """Return the text of a file. Raises `Unreadable`."""
+    """Return the text of a file. Raise `Unreadable`."""
     if len(content) > LARGEST:
         raise Unreadable(f"has {len(content):,} bytes, and at most {LARGEST:,} are compared")
     try:
@@ -28,7 +25,7 @@ def read_text(content: bytes) -> str:
 
 
 def read_yaml(content: bytes) -> Any:
-    """Return the value of a YAML file. Raises `Unreadable`."""
+    """Return the value of a YAML file. Raise `Unreadable`."""
     text = read_text(content)
     try:
         _require_bounds(text)
@@ -38,14 +35,14 @@ def read_yaml(content: bytes) -> Any:
         raise Unreadable(f"line {line} is not YAML: {error.problem}") from None
     except (yaml.YAMLError, TypeError, OverflowError) as error:
         raise Unreadable(f"is not YAML: {type(error).__name__}") from None
-    except ValueError as error:  # of a number or a date, or `Unreadable`
+    except ValueError as error:  # an invalid number or date, or `Unreadable`
         raise Unreadable(str(error)) from None
 
 
 def _require_bounds(text: str) -> None:
-    """Raise `Unreadable` before a file with too many aliases or levels is read as a whole."""
+    """Raise `Unreadable` for too many aliases or levels, before the file is loaded."""
     aliases = depth = 0
-    for event in yaml.parse(text):  # the time that PyYAML takes grows with the square of levels
+    for event in yaml.parse(text):  # PyYAML's time is quadratic in levels
         aliases += isinstance(event, yaml.AliasEvent)
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
@@ -54,7 +51,7 @@ def _require_bounds(text: str) -> None:
 
 
 def read_json(content: bytes) -> Any:
-    """Return the value of a JSON file. Raises `Unreadable`."""
+    """Return the value of a JSON file. Raise `Unreadable`."""
     try:
         return json.loads(read_text(content))
     except (ValueError, RecursionError) as error:
@@ -62,7 +59,7 @@ def read_json(content: bytes) -> Any:
 
 
 def read_toml(content: bytes) -> Any:
-    """Return the value of a TOML file. Raises `Unreadable`."""
+    """Return the value of a TOML file. Raise `Unreadable`."""
     try:
         return tomllib.loads(read_text(content))
     except (ValueError, RecursionError) as error:

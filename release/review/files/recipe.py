@@ -1,4 +1,4 @@
-"""`recipe.yaml`: where a model's weights come from, and how far conversions may be off."""
+"""`recipe.yaml`: the origin of a model's weights, and the tolerances of its conversions."""
 
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -11,13 +11,13 @@ from release.review.files.readers import read_yaml
 from release.review.values import Unreadable, arrow, differences, text_of
 
 SOURCE = ("from", "repository", "package", "folder", "uri", "path")
-"""Where weights come from; of a package, its name. `revision`, a version and hashes say which."""
+"""Fields with the origin of weights; of a package, its name without the version."""
 
 Plain = dict[str, Any]
 
 
 def describe(change: FileChange) -> Iterator[FileLine]:
-    """Yield other sources of weights, removed hashes and larger gates, and every other field."""
+    """Yield other origins of weights, removed hashes, larger gates, and every other field."""
     old, new = _read(change, change.before), _read(change, change.after)
     if change.before is None:
         yield FileLine(f"new, weights: {_origin(new['weights'] or {})}")
@@ -32,10 +32,10 @@ def describe(change: FileChange) -> Iterator[FileLine]:
 
 
 def _read(change: FileChange, content: bytes | None) -> Plain:
-    """Return a recipe with its defaults, empty where there is none. Raises `Unreadable`."""
+    """Return a recipe with its defaults, empty if there is none. Raise `Unreadable`."""
     if content is None:
         return {}
-    read_yaml(content)  # which bounds its size and aliases
+    read_yaml(content)  # checks its size and aliases
     try:
         recipe = checked_yaml.parse(Path(change.path), content, Recipe)
     except checked_yaml.InvalidFile as error:
@@ -68,7 +68,7 @@ def _origin(weights: Plain) -> str:
 
 
 def _gates(old: Plain, new: Plain) -> Iterator[FileLine]:
-    """Yield gates that allow another difference, by the version folder of the file they are of."""
+    """Yield gates whose tolerance changes, by version folder."""
     before, after = _differences_allowed(old), _differences_allowed(new)
     kept = {folder for folder, _ in _steps(new)}
     for folder, gate in dict.fromkeys((*before, *after)):
@@ -82,7 +82,7 @@ def _gates(old: Plain, new: Plain) -> Iterator[FileLine]:
 
 
 def _differences_allowed(recipe: Plain) -> dict[tuple[str, str], float]:
-    """Return (version folder, gate) -> the largest difference that its files may have."""
+    """Return (version folder, gate) -> the largest tolerance of its files."""
     largest: dict[tuple[str, str], float] = {}
     for folder, step in _steps(recipe):
         for name, part in (("gate", step), ("engine.gate", step.get("engine") or {})):
@@ -93,7 +93,7 @@ def _differences_allowed(recipe: Plain) -> dict[tuple[str, str], float]:
 
 
 def _steps(recipe: Plain) -> Iterator[tuple[str, Plain]]:
-    """Yield version folder and step of every file that a model is made of."""
+    """Yield version folder and step of every file of a model."""
     groups = {"": recipe.get("files", {}), **recipe.get("alternatives", {})}
     for alternative, files in groups.items():
         for path, step in files.items():

@@ -1,4 +1,4 @@
-"""Files of settings, as the fields in which they differ."""
+"""Files of settings, compared by field."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -14,31 +14,31 @@ SKIPS = {
     *("disable_error_code", "exclude", "extend-exclude", "extend-ignore", "ignore"),
     *("ignore_imports", "per-file-ignores"),
 }
-"""Keys of cfn-lint, checkov, mypy, ruff and import-linter whose items are not looked at."""
+"""Settings of cfn-lint, checkov, mypy, ruff and import-linter whose items are not checked."""
 
 LOOKS = {"contracts", "enable_error_code", "extend-select", "select"}
-"""Keys whose items are looked at."""
+"""Settings whose items are checked."""
 
 
 HARMLESS = (
     *("description", "version", "project.description", "project.version"),
     "context.@aws-cdk/*",
 )
-"""Patterns of what package.json and pyproject.toml tell people, and of the CDK's feature flags: the
-templates of both sides, each made with its own, are compared."""
+"""Descriptive fields of package.json and pyproject.toml, and the CDK's feature flags: the compared
+templates show their effect."""
 
 STYLE = re.compile(r"(A|ARG|C4|COM|D|E[1-7]|I|N|PERF|PT|PTH|RET|RUF|SIM|T20|TRY|UP|W)\d*")
-"""Rules of ruff that are about neither faults nor security, as its documentation groups them."""
+"""Groups of ruff rules about style, not about bugs or security."""
 
 
 class SettingsFile(NamedTuple):
-    """How a file is read, and the danger that any other value in it is."""
+    """A reader of files, and the rule that any changed value violates."""
 
     read: Callable[[bytes], Any]
     rule: Rule = ""
 
     def describe(self, change: FileChange) -> Iterator[FileLine]:
-        """Yield every field that differs; fewer checks skipped by a linter is harmless."""
+        """Yield every field that differs; a check that is no longer skipped is harmless."""
         before, after = (
             None if side is None else self.read(side) for side in (change.before, change.after)
         )
@@ -49,7 +49,7 @@ class SettingsFile(NamedTuple):
 
 
 def _of_skipped(difference: ValueDifference) -> FileLine | None:
-    """Return the line of a check that is skipped or checked again, None for another setting."""
+    """Return the line for a check that is disabled or enabled, None for another setting."""
     before, after, names = difference.before, difference.after, {*difference.steps}
     if None not in (before, after) or not names & (SKIPS | LOOKS):
         return None
@@ -65,10 +65,8 @@ def _of_skipped(difference: ValueDifference) -> FileLine | None:
 JSON_FILE, TOML_FILE, YAML_FILE = map(SettingsFile, (read_json, read_toml, read_yaml))
 
 LINTER = SettingsFile(read_yaml, "weakened_checks")
-"""Both sides of this change are linted with the base's settings: it is the next one that other
-settings weaken."""
+"""Settings of linters: they do not affect this change, which is linted with the base's."""
 
 NPM_LOCK = SettingsFile(read_json, "uncompared_tools")
-"""The CDK's CLI deploys, and no comparison of templates shows another one. One version may have
-another content (`integrity`) from another place (`resolved`): that any is a danger is our choice.
-"""
+"""The lock of the cdk CLI, which deploys: templates do not show another version, content
+(`integrity`) or origin (`resolved`). That each is a danger is our choice."""

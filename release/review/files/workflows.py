@@ -1,4 +1,4 @@
-"""Workflows of GitHub: what sets them off, what they may do, and what they run."""
+"""GitHub workflows: their triggers, permissions and steps."""
 
 import re
 from collections.abc import Iterator
@@ -19,9 +19,9 @@ from release.review.values import (
 )
 
 FOLDER = ".github/workflows/"
-STRANGERS = ("issue_comment", "pull_request_target", "workflow_run")
-"""What strangers can set off, and that runs with the rights and secrets of the repository (GitHub
-docs, "Events that trigger workflows"; zizmor, dangerous-triggers)."""
+UNTRUSTED_EVENTS = ("issue_comment", "pull_request_target", "workflow_run")
+"""Events that can be triggered from forks, and whose workflows run with the repository's token and
+secrets (GitHub docs, "Events that trigger workflows"; zizmor, dangerous-triggers)."""
 IGNORED = b"zizmor: ignore"
 """A comment that silences a finding (zizmor's documentation, "Ignoring results")."""
 _LEVELS = {"none": 0, "read": 1, "write": 2}
@@ -37,19 +37,19 @@ _TEXTS = (
      re.compile(r"\$\{\{[^}]*\b(?:inputs\b|github\.(?:head_ref\b|event\.(?!number\b|"
                 r"pull_request\.(?:number|(?:head|base)\.sha)\b)))[^}]*\}\}")),
 )  # fmt: skip
-"""Fields, why it is a danger that one has a text anew, and that text. What strangers may write:
-GitHub docs, "Script injections"; zizmor, template-injection."""
+"""Field, reason, and pattern of a text that is a danger if it is new. Fields of events that anybody
+can write: GitHub docs, "Script injections"; zizmor, template-injection."""
 _COMMIT = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}")
 
 Workflow = dict[Any, Any]
 
 
 def describe(change: FileChange) -> Iterator[FileLine]:
-    """Yield every field that differs, as a danger of its own where it weakens or widens something.
+    """Yield every field that differs, as a danger if it weakens or widens something.
 
-    `permissions` of a job take the place of the workflow's; what they leave out is none, and
-    without any, the repository's settings decide (GitHub docs, "Workflow syntax", permissions). An
-    `environment` is where people approve, and what the subject of a deploy's token names.
+    `permissions` of a job replace the workflow's; an omitted scope is `none`, and without
+    permissions the repository's settings decide (GitHub docs, "Workflow syntax", permissions). An
+    `environment` requires approval and is in the subject of a deploy's token.
     """
     old, new = _read(change.before), _read(change.after)
     before, after = ((side or b"").count(IGNORED) for side in (change.before, change.after))
@@ -71,7 +71,7 @@ def describe(change: FileChange) -> Iterator[FileLine]:
 
 
 def _changed_lines(difference: ValueDifference) -> str:
-    """Return what changes, of a script the lines that do."""
+    """Return both values, or the changed lines of a script."""
     sides = [text_of(side) for side in (difference.before, difference.after)]
     if all("\n" in side.strip() for side in sides):
         sides = [" ".join(lines) or "none" for lines in changed_lines(*sides)]
@@ -79,7 +79,7 @@ def _changed_lines(difference: ValueDifference) -> str:
 
 
 def _read(content: bytes | None) -> Workflow:
-    """Return a workflow in its long form, empty where there is none. `on` is true in YAML 1.1."""
+    """Return a workflow in its long form, empty if there is none. YAML 1.1 reads `on` as true."""
     workflow = {} if content is None else read_yaml(content)
     if not isinstance(workflow, dict) or not isinstance(workflow.get("jobs") or {}, dict):
         raise Unreadable("is no workflow")
@@ -96,7 +96,7 @@ def _read(content: bytes | None) -> Workflow:
 
 
 def _field(steps: Steps) -> tuple[str, Steps]:
-    """Return `workflow`, `job` or `step`, and a field's steps in it; names of jobs are none."""
+    """Return `workflow`, `job` or `step`, and the field's path in it, without the job's name."""
     match steps:
         case ("jobs", _, "steps", _, *field):
             return "step", tuple(field)
@@ -106,10 +106,10 @@ def _field(steps: Steps) -> tuple[str, Steps]:
 
 
 class _Widening(NamedTuple):
-    """A field, below `workflow`, `job` or `step`, whose change is a danger, and the reason.
+    """A field of a `workflow`, `job` or `step` whose change is a danger, and the reason.
 
-    `of` is `new` where it is one that there is such a value, `gone` where there no longer is, and
-    `changed` for either, but in a new workflow.
+    `of` is the kind of change: a `new` value, one that is `gone`, or one that is `changed` in an
+    existing workflow.
     """
 
     field: str
@@ -121,7 +121,7 @@ _WIDENINGS = (
     *(
         _Widening(f"workflow.on.{event}*", "new",
                   f"it is set off by {event}, with the repository's rights")
-        for event in STRANGERS
+        for event in UNTRUSTED_EVENTS
     ),
     _Widening("workflow.on.schedule", "gone", "no longer runs by itself"),
     _Widening("workflow.on*", "changed", "other events set it off"),
@@ -136,11 +136,11 @@ _WIDENINGS = (
 )  # fmt: skip
 
 _HARMLESS = ("workflow.name", "step.name", "workflow.run-name", "workflow.on.schedule.*.cron")
-"""A job's name is that of a required check."""
+"""Fields whose change is harmless. A job's name is not: a required check is named by it."""
 
 
 def _reason(difference: ValueDifference, known: set[str], *, is_new: bool) -> str:
-    """Return why a difference is a danger of its own, empty where it is none."""
+    """Return the reason why a difference is a danger, empty if it is none."""
     steps, _, before, after = difference
     level, field = _field(steps)
     name = ".".join(map(str, (level, *field)))
@@ -167,7 +167,7 @@ def _of_action(action: str, known: set[str]) -> str:
 
 
 def _is_harmless(difference: ValueDifference) -> bool:
-    """Whether a field names something, gives it more time, or has a job wait for more."""
+    """Return whether a field is a name, gives more time, or makes a job wait for another."""
     steps, _, before, after = difference
     level, field = _field(steps)
     if field == ("timeout-minutes",):
@@ -179,7 +179,7 @@ def _is_harmless(difference: ValueDifference) -> bool:
 
 
 def _actions(change: FileChange) -> set[str]:
-    """Return the actions that the base's workflows use."""
+    """Return the actions in the base's workflows."""
     uses = re.compile(rb"^[\s-]*uses:\s*([^@\s]+)@", re.MULTILINE)
     return {
         name.decode(errors="replace")
@@ -190,7 +190,7 @@ def _actions(change: FileChange) -> set[str]:
 
 
 def _permissions(old: Workflow, new: Workflow) -> Iterator[FileLine]:
-    """Yield every scope of a job that its token has more of; a new job is held against none."""
+    """Yield every scope in which a job's token gets more; a new job is held against `read`."""
     jobs = _jobs(old)
     for name, job in _jobs(new).items():
         had = _scopes(old, jobs[name]) if name in jobs else {_ALL: 1}
@@ -201,7 +201,7 @@ def _permissions(old: Workflow, new: Workflow) -> Iterator[FileLine]:
 
 
 def _scopes(workflow: Workflow, job: Workflow) -> dict[str, int]:
-    """Return scope -> level of a job's token; 3 where nothing is written, which may be anything."""
+    """Return scope -> level of a job's token; level 3 if the repository's settings decide."""
     permissions = job.get("permissions", workflow.get("permissions"))
     if permissions is None and "permissions" not in job and "permissions" not in workflow:
         return {_ALL: 3}

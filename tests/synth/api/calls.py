@@ -81,6 +81,9 @@ MADE = {
     "AWS::SageMaker::EndpointConfig": Made(
         "sagemaker", "CreateEndpointConfig", "EndpointConfigName"
     ),
+    "AWS::SageMaker::InferenceComponent": Made(
+        "sagemaker", "CreateInferenceComponent", "InferenceComponentName"
+    ),
     "AWS::SageMaker::Model": Made("sagemaker", "CreateModel", "ModelName"),
     "AWS::StepFunctions::StateMachine": Made(
         "stepfunctions", "CreateStateMachine", "name", {"DefinitionString": "definition"}
@@ -305,6 +308,12 @@ def _endpoint(name: str, properties: Properties) -> Further:
     )
 
 
+def _component(name: str, properties: Properties) -> Further:
+    updated = ("DeploymentConfig", "RuntimeConfig", "Specification")
+    parameters = {"InferenceComponentName": name, **{key: properties[key] for key in updated}}
+    yield "sagemaker", "UpdateInferenceComponent", parameters, {"DeploymentConfig"}
+
+
 Tags = Any
 """A list of keys with values, or a mapping: as a type's property has them."""
 
@@ -391,5 +400,6 @@ FURTHER: dict[str, Callable[[str, Properties], Further]] = {
     "AWS::SNS::Topic": _topic,
     "AWS::SNS::TopicPolicy": _topic_policy,
     "AWS::SageMaker::Endpoint": _endpoint,
+    "AWS::SageMaker::InferenceComponent": _component,
 }
 """What CloudFormation calls besides, of types whose one creating operation does not take it all."""

@@ -36,7 +36,7 @@ def alarms(calls: Calls) -> Iterator[str]:
                 yield f"{where}: {it['EvaluationPeriods']} periods are more than a day"
             if "Unit" in metric:
                 yield f"{where}: a metric without the unit {metric['Unit']} is not seen"
-        if it["DatapointsToAlarm"] > it["EvaluationPeriods"]:
+        if it.get("DatapointsToAlarm", 1) > it["EvaluationPeriods"]:
             yield f"{where}: {it['DatapointsToAlarm']} of {it['EvaluationPeriods']} datapoints"
         statistics = it.keys() & {"ExtendedStatistic", "Statistic"}
         if len(statistics) != (0 if metrics else 1):
@@ -67,17 +67,21 @@ def _expressions(lines: list[list[list[Any]]]) -> Iterator[str]:
 
 
 def scaling(calls: Calls) -> Iterator[str]:
-    """Scalable targets are variants that exist, and scale by different metrics.
+    """Scalable targets are variants or components that exist, and scale by different metrics.
 
-    ResourceId is `endpoint/NAME/variant/NAME` (API reference, RegisterScalableTarget). Several
-    target tracking policies of one target have different metrics (Application Auto Scaling user
-    guide, target tracking; from memory: its text was not at hand).
+    ResourceId is `endpoint/NAME/variant/NAME` or `inference-component/NAME` (API reference,
+    RegisterScalableTarget). Several target tracking policies of one target have different metrics
+    (Application Auto Scaling user guide, target tracking; from memory: its text was not at hand).
     """
     configs = {it.parameters["EndpointConfigName"]: it for it in calls.of("CreateEndpointConfig")}
     there = {
         f"endpoint/{it.parameters['EndpointName']}/variant/{variant['VariantName']}"
         for it in calls.of("CreateEndpoint")
         for variant in configs[it.parameters["EndpointConfigName"]].parameters["ProductionVariants"]
+    }
+    there |= {
+        f"inference-component/{it.parameters['InferenceComponentName']}"
+        for it in calls.of("CreateInferenceComponent")
     }
     for call in calls.of("RegisterScalableTarget") + calls.of("PutScheduledAction"):
         it = call.parameters
@@ -86,7 +90,9 @@ def scaling(calls: Calls) -> Iterator[str]:
             yield f"{call.made_for}: there is no {it['ResourceId']}"
         if capacity.get("MinCapacity", 0) > capacity.get("MaxCapacity", float("inf")):
             yield f"{call.made_for}: at least {capacity['MinCapacity']}, at most less"
-    policies = calls.of("PutScalingPolicy")
+    policies = [
+        it for it in calls.of("PutScalingPolicy") if it.parameters["PolicyType"] != "StepScaling"
+    ]
     metrics = Counter((it.parameters["ResourceId"], _metric(it.parameters)) for it in policies)
     for (resource, metric), count in metrics.items():
         if count > 1:

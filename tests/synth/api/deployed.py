@@ -32,6 +32,7 @@ OWN_NAMES = {
     "AWS::Logs::LogGroup": "LogGroupName",
     "AWS::SNS::Topic": "TopicName",
     "AWS::SageMaker::Endpoint": "EndpointName",
+    "AWS::SageMaker::InferenceComponent": "InferenceComponentName",
 }
 """The properties that name things, of what a template may name."""
 

@@ -53,7 +53,7 @@ def subnets(calls: Calls) -> Iterator[str]:
     if you have only one hosting instance" (developer guide, host-vpc).
     """
     zones = [it.parameters["AvailabilityZone"] for it in calls.of("CreateSubnet")]
-    for call in calls.of("CreateModel"):
+    for call in [*calls.of("CreateModel"), *calls.of("CreateEndpointConfig")]:
         if "VpcConfig" not in call.parameters:
             continue
         if len(call.parameters["VpcConfig"]["Subnets"]) < 2:
@@ -86,8 +86,15 @@ def variants(calls: Calls) -> Iterator[str]:
                 yield f"{where}: priorities {priorities}"
             if ("InstanceType" in variant) == bool(priorities):
                 yield f"{where}: InstanceType beside InstancePools"
+            if ("ModelName" in variant) == ("ManagedInstanceScaling" in variant):
+                yield f"{where}: ManagedInstanceScaling is of inference components"
+            if "ModelName" not in variant and "ExecutionRoleArn" not in call.parameters:
+                yield f"{where}: inference components without ExecutionRoleArn"
+        with_models = [variant for variant in given if "ModelName" in variant]
         pools = [
-            (variant, pool) for variant in given for pool in variant.get("InstancePools", [variant])
+            (variant, pool)
+            for variant in with_models
+            for pool in variant.get("InstancePools", [variant])
         ]
         for it, pool in pools:
             kind = instance_type(pool["InstanceType"])
@@ -122,7 +129,12 @@ def updates(calls: Calls) -> Iterator[str]:
     """
     configs = {it.parameters["EndpointConfigName"]: it for it in calls.of("CreateEndpointConfig")}
     for call in calls.of("UpdateEndpoint"):
-        deployment = call.parameters["DeploymentConfig"]
+        deployment = call.parameters.get("DeploymentConfig", {})
+        config = configs[call.parameters["EndpointConfigName"]]
+        if all("ModelName" not in it for it in config.parameters["ProductionVariants"]):
+            if deployment:
+                yield f"{call.made_for}: a DeploymentConfig of an endpoint of components"
+            continue
         blue_green, rolling = (
             deployment.get(f"{it}UpdatePolicy") for it in ("BlueGreen", "Rolling")
         )
@@ -131,9 +143,35 @@ def updates(calls: Calls) -> Iterator[str]:
         if blue_green:
             yield from (f"{call.made_for}: {it}" for it in _blue_green(blue_green))
         if rolling:
-            config = configs[call.parameters["EndpointConfigName"]]
             several = len(config.parameters["ProductionVariants"]) > 1
             yield from (f"{call.made_for}: {it}" for it in _rolling(rolling, several=several))
+
+
+def components(calls: Calls) -> Iterator[str]:
+    """Inference components.
+
+    The endpoint hosts them, and the variant is its (pulumi/pulumi-aws#4940). One copy is the least
+    at creation: "an integer larger than 0" (stdapi-ai/stdapi.ai#43). Models are named, and serve
+    one archive. Batches are 5 to 50 % of the copies (API reference,
+    InferenceComponentRollingUpdatePolicy).
+    """
+    models = {it.parameters["ModelName"]: it for it in calls.of("CreateModel")}
+    configs = {it.parameters["EndpointConfigName"]: it for it in calls.of("CreateEndpointConfig")}
+    endpoints = {it.parameters["EndpointName"]: it for it in calls.of("CreateEndpoint")}
+    for call in calls.of("CreateInferenceComponent"):
+        endpoint = endpoints[call.parameters["EndpointName"]]
+        config = configs[endpoint.parameters["EndpointConfigName"]]
+        hosts = {it["VariantName"]: it for it in config.parameters["ProductionVariants"]}
+        if "ModelName" in hosts.get(call.parameters["VariantName"], {"ModelName": ""}):
+            yield f"{call.made_for}: not a variant that hosts components"
+        if call.parameters["RuntimeConfig"]["CopyCount"] < 1:
+            yield f"{call.made_for}: created without a copy"
+        model = models.get(call.parameters["Specification"]["ModelName"])
+        if model is None or _serves_many(model):
+            yield f"{call.made_for}: serves no single model"
+    for call in calls.of("UpdateInferenceComponent"):
+        policy = call.parameters["DeploymentConfig"]["RollingUpdatePolicy"]
+        yield from (f"{call.made_for}: {it}" for it in _share(policy["MaximumBatchSize"], 5))
 
 
 SIZES = {"CANARY": ("CanarySize", 1), "LINEAR": ("LinearStepSize", 10)}
@@ -168,4 +206,4 @@ def _share(size: dict[str, Any], least: int) -> Iterator[str]:
         yield f"{size['Value']} % is not {least} to 50 %"
 
 
-RULES = (environments, model_data, subnets, variants, updates)
+RULES = (environments, model_data, subnets, variants, updates, components)

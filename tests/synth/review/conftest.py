@@ -18,7 +18,7 @@ from aws_cdk import App
 import platform_facts
 from release.review.assemblies import Synthesised, write
 from release.review.stage_review import StageReview, review_stage
-from release.tree import AS_THE_CLI, Tree
+from release.tree import CLI_CONTEXT, Tree
 from tests.unit.release.review.conftest import PRICES
 
 ROOT = Path(__file__).parents[3]
@@ -80,7 +80,7 @@ def synthesise(tree: Tree, stage: str, *, to: Path, validate: bool = True) -> No
         app = App(
             context={
                 **json.loads((tree.root / "cdk.json").read_text())["context"],
-                **AS_THE_CLI,
+                **CLI_CONTEXT,
                 "aws:cdk:disable-creation-stack-traces": True,
             },
             outdir=str(to),

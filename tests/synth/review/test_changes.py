@@ -8,7 +8,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from release.review import markdown
 from release.review.findings import NOTHING
-from release.review.report import Report
+from release.review.report import ChangeReport
 from release.review.stage_review import StageReview
 from tests.synth.review.conftest import STAGE as STAGE_FILE
 from tests.synth.review.conftest import Edit, Reviewer
@@ -193,7 +193,7 @@ def test_a_renamed_stage_is_paid_for_twice(reviewer: Reviewer, snapshot: Snapsho
 
 
 def _report(stages: Iterable[StageReview]) -> str:
-    return markdown.render(Report(base="main", stages=tuple(stages), findings=NOTHING))
+    return markdown.render(ChangeReport(base="main", stages=tuple(stages), findings=NOTHING))
 
 
 def _stable(report: str) -> str:

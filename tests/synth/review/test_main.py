@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from release.checkouts import Clone
-from release.review.__main__ import INSTALLED
+from release.review.command import INSTALLED
 from release.tree import Tree
 from tests.synth.review.conftest import ROOT, copy_tree
 from tests.unit.release.conftest import commit

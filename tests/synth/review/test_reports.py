@@ -13,7 +13,7 @@ from release.review import markdown
 from release.review.assemblies import Synthesised, write
 from release.review.files.file_review import compare_files
 from release.review.findings import NOTHING
-from release.review.report import Report
+from release.review.report import ChangeReport
 from release.tree import Tree
 from tests.synth.review.conftest import Reviewer, copy_tree
 
@@ -44,7 +44,7 @@ def test_a_report_in_the_documents_is_what_the_review_renders(
         for root in (base.root, tmp_path / "head")
     )
     files = compare_files(before, after)
-    report = Report(
+    report = ChangeReport(
         "HEAD",
         tuple(stages),
         NOTHING,

@@ -137,8 +137,8 @@ def routing_refused(*, plain: str) -> Recording:
     return recording("configurations", create, error=refusal, EndpointConfigName="free-routed")
 
 
-def pooled(error: str = "") -> Recording:
-    return Recording()("pools", "CreateEndpointConfig", error=error)
+def config_of(step: str, error: str = "") -> Recording:
+    return Recording()(step, "CreateEndpointConfig", error=error)
 
 
 def listed(namespace: str, minute: int, *metrics: tuple[str, list[str]]) -> Recording:
@@ -189,7 +189,7 @@ CONFIRMED: dict[str, Make] = {
     "kms-describe-key": lambda: key_events(1, "CreateGrant", "DescribeKey"),
     "least-outstanding-requests": lambda: routes("LEAST_OUTSTANDING_REQUESTS"),
     "model-errors-dimension": lambda: listed("AWS/SageMaker", 1, (ERRORS, [NAME, CONFIG])),
-    "multi-model-pools": pooled,
+    "multi-model-pools": lambda: config_of("pools"),
     "policies": lambda: simulated("allowed"),
     "quotas": lambda: quotas("one", "two"),
     "scaling-status": scaling,
@@ -199,6 +199,7 @@ CONFIRMED: dict[str, Make] = {
     "templates": lambda: accepted("ValidateTemplate"),
     "triton-metrics": lambda: listed("Triton/one", 1, ("nv_inference_count", ["model"])),
     "update-to-what-serves": lambda: updated("same configuration"),
+    "zero-instances": lambda: config_of("components"),
 }
 REFUSAL = "ValidationException"
 REFUTED: dict[str, Make] = {
@@ -214,7 +215,7 @@ REFUTED: dict[str, Make] = {
     "kms-describe-key": lambda: key_events(15, "CreateGrant"),
     "least-outstanding-requests": lambda: routing_refused(plain=""),
     "model-errors-dimension": lambda: listed("AWS/SageMaker", 15, (ERRORS, [NAME])),
-    "multi-model-pools": lambda: pooled(REFUSAL),
+    "multi-model-pools": lambda: config_of("pools", REFUSAL),
     "policies": lambda: simulated("implicitDeny"),
     "quotas": lambda: quotas("one"),
     "scaling-status": lambda: scaling(**pending("one")),
@@ -224,6 +225,7 @@ REFUTED: dict[str, Make] = {
     "templates": lambda: accepted("ValidateTemplate", "ValidationError"),
     "triton-metrics": lambda: listed("Triton/one", 15),
     "update-to-what-serves": lambda: updated("same configuration", REFUSAL),
+    "zero-instances": lambda: config_of("components", REFUSAL),
 }
 NOT_SHOWN: dict[str, Make] = {
     "another-variant": lambda: updated("another variant", "ResourceLimitExceeded"),
@@ -239,7 +241,7 @@ NOT_SHOWN: dict[str, Make] = {
     "kms-describe-key": lambda: key_events(14, "CreateGrant"),
     "least-outstanding-requests": lambda: routing_refused(plain=REFUSAL),
     "model-errors-dimension": lambda: listed("AWS/SageMaker", 14, (ERRORS, [NAME])),
-    "multi-model-pools": lambda: pooled("AccessDeniedException"),
+    "multi-model-pools": lambda: config_of("pools", "AccessDeniedException"),
     "policies": lambda: simulated("implicitDeny", control="implicitDeny"),
     "triton-metrics": lambda: listed("Triton/one", 14),
 }

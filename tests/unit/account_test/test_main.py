@@ -120,7 +120,8 @@ def test_a_run_without_cost_does_the_free_steps_alone(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert world.run(free=True) == 0
-    assert world.done == ["quotas", "templates", "policies", "configurations", "pools"]
+    free = ["quotas", "templates", "policies", "configurations", "pools", "components"]
+    assert world.done == free
     assert world.report["mode"] == "free"
     assert "USD" not in capsys.readouterr().out
 
@@ -254,7 +255,7 @@ def test_after_a_deploy_that_fails_only_the_deletion_follows(
 ) -> None:
     monkeypatch.setattr(paid_steps, "deploy", fail(StepFailed("no")))
     assert world.run() == 0
-    assert world.done[-1] == "pools"
+    assert world.done[-1] == "components"
     assert world.removals == 2
 
 

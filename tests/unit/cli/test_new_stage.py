@@ -9,6 +9,7 @@ import pytest
 from cli import new_stage
 from cli.errors import CommandError
 from model_build import ModelNotFound
+from model_build.source import ModelSource, all_models
 from stages import UnknownStage, load_stage
 from tests.unit.test_repository import ROOT
 
@@ -40,6 +41,20 @@ def test_its_endpoints_may_be_others_and_the_rest_stays(stages: Path) -> None:
     }
     assert {it.instance_type for it in made.endpoints.values()} == {"ml.m5.xlarge"}
     assert made.model_copy(update={"endpoints": base.endpoints}) == base
+
+
+def test_all_models_are_dealt_to_endpoints_in_turn(stages: Path) -> None:
+    models = [ModelSource(Path(name)) for name in ("a", "b", "c", "d", "e")]
+    assert new_stage.deal(models, 2) == ["e001=a,c,e", "e002=b,d"]
+    assert len(new_stage.deal(models, 9)) == 5
+    assert new_stage.deal(models, 0) == []
+    endpoints = new_stage.deal(all_models(MODELS), 3)
+    path = new_stage.write("trial", "local", endpoints, stages=stages, models=MODELS)
+    dealt = [
+        name for each in load_stage("trial", stages).endpoints.values() for name in each.models
+    ]
+    assert sorted(dealt) == sorted(model.name for model in all_models(MODELS))
+    assert path.name == "trial.yaml"
 
 
 def test_a_file_without_the_schemas_comment_gets_it_and_keys_below_endpoints_stay(
@@ -109,5 +124,5 @@ def test_the_next_command_is_for_where_the_stage_is(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(new_stage, "FOLDER", stages)
-    new_stage.run(argparse.Namespace(name="mine", base=base, endpoint=[]))
+    new_stage.run(argparse.Namespace(name="mine", base=base, endpoint=[], split=0))
     assert capsys.readouterr().out.endswith(f"next: tritonsm deploy mine{more}\n")

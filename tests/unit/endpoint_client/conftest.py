@@ -13,6 +13,7 @@ import pytest
 from botocore.config import Config
 
 from endpoint_client import AsyncEndpointClient, CatalogEntry, EndpointClient, Tensor
+from endpoint_client._retries import Deadline
 
 BINARY = "application/vnd.sagemaker-triton.binary+json;json-header-size="
 PREFIX = "/triton/prod/text"
@@ -287,15 +288,15 @@ def client(new_client: New) -> EndpointClient:
 def sleeps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Seconds that were slept between attempts, without sleeping."""
     slept: list[float] = []
-    monkeypatch.setattr("time.sleep", slept.append)
+    monkeypatch.setattr(Deadline, "pause", lambda _, seconds: slept.append(seconds))
     return slept
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch, sleeps: list[float]) -> Callable[[float], None]:
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     """Let seconds pass for what the clients measure."""
     now = [1000.0]
-    fake = SimpleNamespace(monotonic=lambda: now[0], sleep=sleeps.append)
+    fake = SimpleNamespace(monotonic=lambda: now[0])
 
     def forward(seconds: float) -> None:
         now[0] += seconds

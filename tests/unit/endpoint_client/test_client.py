@@ -20,6 +20,7 @@ from endpoint_client import (
     ModelFailed,
     ModelNotReady,
     NoCapacity,
+    NoCopies,
     NoResponse,
     NotSent,
     PartlyFailed,
@@ -27,7 +28,8 @@ from endpoint_client import (
     UnknownModel,
 )
 from endpoint_client._payload import MAX_BODY_BYTES
-from endpoint_client._retries import CAPACITY, RETRY_COST
+from endpoint_client._retries import CAPACITY, MAX_PAUSE, RETRY_COST, Deadline
+from local_sagemaker.sagemaker.component import NO_CAPACITY
 from tests.unit.endpoint_client.conftest import BINARY, PREFIX, Answer, New, echo, parameter
 
 ONE = {"TEXT": ["one"]}
@@ -40,6 +42,10 @@ SQUARE = {
 
 def not_ready() -> Answer:
     return Answer.error("ModelNotReadyException", "still loading", 429)
+
+
+def no_copies() -> Answer:
+    return Answer.error("ValidationError", NO_CAPACITY)
 
 
 def throttled() -> Answer:
@@ -76,6 +82,15 @@ def test_a_single_model_endpoint_is_asked_for_no_target(client: EndpointClient, 
     aws.parameters[f"{PREFIX}/only"] = parameter("only", target_model=None)
     client.invoke("only", ONE)
     ((_, headers, _),) = aws.requests
+    assert "x-amzn-sagemaker-target-model" not in headers
+
+
+def test_an_inference_component_is_invoked_by_its_name(client: EndpointClient, aws: Any) -> None:
+    entry = parameter("only", target_model=None, inference_component="prod-text-only")
+    aws.parameters[f"{PREFIX}/only"] = entry
+    client.invoke("only", ONE)
+    ((_, headers, _),) = aws.requests
+    assert headers["x-amzn-sagemaker-inference-component"] == "prod-text-only"
     assert "x-amzn-sagemaker-target-model" not in headers
 
 
@@ -271,14 +286,15 @@ def test_an_endpoint_that_takes_no_connection_was_sent_nothing(
 
 
 def test_credentials_that_are_missing_mean_that_nothing_was_sent(
-    client: EndpointClient, monkeypatch: pytest.MonkeyPatch
+    client: EndpointClient, sleeps: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def sign(*_: object) -> None:
         raise NoCredentialsError
 
     monkeypatch.setattr("botocore.auth.SigV4Auth.add_auth", sign)
-    with pytest.raises(NotSent, match="Unable to locate credentials"):
+    with pytest.raises(NotSent, match="Unable to locate credentials") as raised:
         client.invoke("minilm", ONE)
+    assert (raised.value.retry_safe, sleeps) == (True, [])  # they would still be missing
 
 
 def test_no_attempt_begins_when_the_time_is_over(
@@ -296,12 +312,13 @@ def test_no_attempt_begins_when_the_time_is_over(
         client.invoke("minilm", ONE, timeout=0)
 
 
+@pytest.mark.parametrize("refusal", [throttled, not_ready])
 def test_an_endpoint_that_refuses_everything_gets_no_more_load_from_retries(
-    client: EndpointClient, aws: Any
+    client: EndpointClient, aws: Any, refusal: Callable[[], Answer]
 ) -> None:
-    aws.invoke = lambda *_: throttled()
+    aws.invoke = lambda *_: refusal()
     for _ in range(100):
-        with pytest.raises(Throttled):
+        with pytest.raises((Throttled, ModelNotReady)):
             client.invoke("minilm", ONE)
     assert len(aws.requests) == 100 + CAPACITY // RETRY_COST
     aws.invoke = echo
@@ -311,12 +328,76 @@ def test_an_endpoint_that_refuses_everything_gets_no_more_load_from_retries(
     client.invoke("minilm", ONE)  # what succeeds pays for a retry again
 
 
-def test_models_that_load_cost_no_retries(client: EndpointClient, aws: Any) -> None:
-    for _ in range(CAPACITY):
-        aws.answers = [not_ready()]
+# Models that are not ready
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch, clock: Callable[[float], None]) -> list[float]:
+    """The pauses between attempts, whose time passes at once."""
+    lengths: list[float] = []
+
+    def pause(_: Deadline, seconds: float) -> None:
+        lengths.append(seconds)
+        clock(seconds)
+
+    monkeypatch.setattr(Deadline, "pause", pause)
+    return lengths
+
+
+def test_a_component_without_a_copy_has_no_capacity_and_is_not_called_again(
+    client: EndpointClient, aws: Any, sleeps: list[float]
+) -> None:
+    aws.answers = [no_copies()]
+    with pytest.raises(NoCapacity, match=r"^minilm \w+: Inference Component has no cap") as refused:
         client.invoke("minilm", ONE)
-    aws.answers = [throttled()]
+    assert type(refused.value) is NoCopies
+    assert (refused.value.status, refused.value.retry_safe) == (400, True)
+    assert (len(aws.requests), sleeps) == (1, [])
+
+
+@pytest.mark.usefixtures("pauses")
+@pytest.mark.parametrize("refusal", [no_copies, not_ready])
+def test_a_caller_may_wait_until_a_model_is_ready(
+    new_client: New, aws: Any, refusal: Callable[[], Answer]
+) -> None:
+    client = new_client(wait_until_ready=600)
+    aws.answers = [refusal() for _ in range(30)]
+    assert client.invoke("minilm", ONE)["EMBEDDING"].tolist() == [[b"one"]]
+    assert len(aws.requests) == 31
+    aws.answers = [throttled() for _ in range(4)]  # the wait has used neither attempts nor budget
     client.invoke("minilm", ONE)
+
+
+@pytest.mark.usefixtures("pauses")
+def test_a_wait_ends_with_its_time_and_with_that_of_the_call(
+    new_client: New, aws: Any, pauses: list[float]
+) -> None:
+    client = new_client(wait_until_ready=600)
+    aws.invoke = lambda *_: no_copies()
+    for timeout, seconds in ((None, 600), (100, 100)):
+        pauses.clear()
+        with pytest.raises(NoCopies):
+            client.invoke("minilm", ONE, timeout=timeout)
+        assert seconds - MAX_PAUSE <= sum(pauses) <= seconds
+        assert max(pauses) <= MAX_PAUSE
+
+
+@pytest.mark.usefixtures("pauses")
+def test_a_wait_for_copies_does_not_make_other_failures_free(new_client: New, aws: Any) -> None:
+    client = new_client(wait_until_ready=600)
+    aws.answers = [no_copies(), *(throttled() for _ in range(5)), no_copies()]
+    with pytest.raises(Throttled):
+        client.invoke("minilm", ONE)
+    assert len(aws.requests) == 6
+
+
+@pytest.mark.usefixtures("pauses")
+def test_all_rows_of_many_wait_for_a_copy(new_client: New, aws: Any) -> None:
+    client = new_client(wait_until_ready=600)
+    aws.answers = [no_copies() for _ in range(40)]
+    texts = [f"text {number}" for number in range(30)]
+    outputs = client.invoke_many("minilm", {"TEXT": texts})
+    assert outputs["EMBEDDING"].ravel().tolist() == [text.encode() for text in texts]
 
 
 # Many rows
@@ -491,6 +572,36 @@ def test_a_call_that_is_cancelled_leaves_neither_task_nor_thread(aws: Any) -> No
         assert not any(name.startswith("endpoint_client") for name in threads)
 
     asyncio.run(cancelled())
+
+
+@pytest.mark.parametrize("method", ["invoke", "invoke_many", "stream"])
+def test_a_call_that_is_cancelled_while_it_waits_for_a_copy_sends_nothing_more(
+    aws: Any, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    pausing = threading.Event()
+    entry = parameter("only", target_model=None, inference_component="prod-text-only")
+    aws.parameters[f"{PREFIX}/only"] = entry
+
+    def pause(deadline: Deadline, _: float) -> None:
+        pausing.set()
+        deadline._cancelled.wait()
+
+    monkeypatch.setattr(Deadline, "pause", pause)
+    aws.invoke = lambda *_: no_copies()
+
+    async def cancelled() -> None:
+        client = EndpointClient(stage="prod", endpoint="text", session=aws, wait_until_ready=900)
+        async with AsyncEndpointClient(client) as asynchronous:
+            call = getattr(asynchronous, method)("only", ONE)
+            task = asyncio.create_task(anext(call) if method == "stream" else call)
+            await asyncio.to_thread(pausing.wait)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        # The client is closed once the thread has left the call.
+
+    asyncio.run(cancelled())
+    assert len(aws.requests) == 1
 
 
 def test_what_a_coroutine_waits_for_a_thread_is_part_of_its_time(

@@ -6,7 +6,6 @@ import itertools
 import json
 from base64 import b64encode
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,7 +17,6 @@ from model_build.engines.accepted_results import FolderResults
 from model_build.engines.provider import Engines
 from model_build.engines.this_machine import ThisMachine
 from model_build.export.step import StepContext
-from model_build.progress import Counter
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
@@ -49,25 +47,11 @@ def no_engines() -> Engines:
     return Engines(FolderResults(Path("nowhere")), ThisMachine())
 
 
-class Lines:
-    """Progress, kept: the lines that were said, and of measured work its size and what was done."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.measured: dict[str, tuple[int, int]] = {}
+class Lines(list[str]):
+    """Progress of a build, kept."""
 
     def __call__(self, line: str, /) -> None:
-        self.lines.append(line)
-
-    @contextmanager
-    def measure(self, what: str, *, total: int) -> Iterator[Counter]:
-        self.measured[what] = (0, total)
-
-        def count(amount: int) -> None:
-            done, size = self.measured[what]
-            self.measured[what] = (done + amount, size)
-
-        yield count
+        self.append(line)
 
 
 class _Pages:

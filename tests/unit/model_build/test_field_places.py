@@ -99,21 +99,6 @@ def test_the_place_of_every_field_that_protobuf_prints_is_where_its_name_stands(
         assert _line_from(text, places[path]).startswith(f"{name}"), path
 
 
-@given(configs)
-def test_two_entries_of_a_repeated_field_never_share_a_place(config: Any) -> None:
-    places = field_places(text_format.MessageToString(config))
-    entries = [path for path in _fields(config) if isinstance(path[-1], int)]
-    assert len({places[path] for path in entries}) == len(entries)
-
-
-@given(configs)
-def test_printed_on_one_line_every_field_is_still_found(config: Any) -> None:
-    text = text_format.MessageToString(config, as_one_line=True)
-    places = field_places(text)
-    assert all(path in places for path in _fields(config))
-    assert {line for line, _ in places.values()} <= {1}
-
-
 @pytest.mark.parametrize(
     ("text", "path", "place"),
     [
@@ -152,8 +137,3 @@ def test_an_entry_of_a_map_is_found_under_any_key(key: str) -> None:
     config = model_config_pb2.ModelConfig()
     config.parameters[key].string_value = "x"
     assert ("parameters", key) in field_places(text_format.MessageToString(config))
-
-
-def test_nothing_has_no_fields() -> None:
-    assert field_places("") == {}
-    assert field_places("# nothing\n") == {}

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from model_build import BuildError, Finding, Place, RepositoryInvalid
+from model_build import Place
 
 
 @pytest.mark.parametrize(
@@ -24,16 +24,3 @@ def test_a_place_below_the_working_directory_is_relative_to_it(
     monkeypatch.chdir(tmp_path)
     assert str(Place(tmp_path / "a" / "config.pbtxt", 2)) == "a/config.pbtxt:2"
     assert str(Place(tmp_path.parent / "a", 2)) == f"{tmp_path.parent}/a:2"
-
-
-def test_a_finding_names_place_message_and_rule() -> None:
-    finding = Finding("no_links", Place(Path("a"), 1), "is a link")
-    assert str(finding) == "a:1: is a link [no_links]"
-
-
-def test_an_invalid_repository_tells_every_finding_on_a_line_of_its_own() -> None:
-    findings = [Finding("one", Place(Path("a")), "x"), Finding("two", Place(Path("b"), 2), "y")]
-    error = RepositoryInvalid(findings)
-    assert isinstance(error, BuildError)
-    assert error.findings == findings
-    assert str(error) == "a: x [one]\nb:2: y [two]"

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import checked_yaml
 import model_build
 from model_build import (
     BuildError,
@@ -19,7 +18,7 @@ from model_build.manifest import Signature, Tensor
 from platform_facts import ComputeCapability
 
 if TYPE_CHECKING:
-    from tests.unit.model_build.conftest import WriteFiles
+    pass
 
 MODELS = Path(model_build.__file__).parents[1] / "models"
 
@@ -66,38 +65,6 @@ def test_an_ensemble_is_decoupled_as_its_steps_are(
     config = doubled / model / "config.pbtxt"
     config.write_text(config.read_text() + "model_transaction_policy { decoupled: true }\n")
     assert plan_model(ModelSource(doubled)).is_decoupled is is_decoupled
-
-
-def test_a_broken_recipe_has_no_plan(doubled: Path) -> None:
-    (doubled / "recipe.yaml").write_text("description: x\nfile: {}\n")
-    with pytest.raises(checked_yaml.InvalidFile, match=r"recipe\.yaml:2: file: unknown key"):
-        plan_model(ModelSource(doubled))
-
-
-def test_a_repository_that_breaks_several_rules_is_refused_with_all_of_them(
-    doubled: Path, write_files: "WriteFiles"
-) -> None:
-    config = 'name: "twice" backend: "python" instance_group [ { gpus: [ 1 ] } ]'
-    for kind in ("input", "output"):
-        config += f' {kind} [ {{ name: "{kind}" data_type: TYPE_FP32 dims: [ 2 ] }} ]'
-    write_files(doubled, {"double/config.pbtxt": config})
-    with pytest.raises(RepositoryInvalid) as refused:
-        plan_model(ModelSource(doubled))
-    ensemble, double = doubled / "doubled" / "config.pbtxt", doubled / "double" / "config.pbtxt"
-    assert [line.rpartition(" [")[0] for line in str(refused.value).splitlines()] == [
-        f'{double}:1:1: name is "twice", the directory is double: write name: "double"',
-        f"{double}:1:52: pins gpus [1]: remove gpus",
-        f'{ensemble}:13:3: "double" has no output "Y": write one of output',
-        f'{ensemble}:12:3: "double" has no input "X": write one of input',
-        f'{ensemble}:9:30: step "double" gives no tensor for its input "input"',
-        f'{ensemble}:7:10: output "Y" is made by no step: map a step\'s output to it',
-    ]
-
-
-def test_what_a_build_could_not_use_has_no_plan(doubled: Path) -> None:
-    (doubled / "double" / "link").symlink_to(doubled)
-    with pytest.raises(RepositoryInvalid, match=r"double/link: is a symbolic link"):
-        plan_model(ModelSource(doubled))
 
 
 A10G = ComputeCapability(8, 6)

@@ -73,16 +73,6 @@ def test_a_recipe_says_where_weights_come_from_and_how_each_file_is_made(tmp_pat
     )
 
 
-def test_a_model_whose_files_are_all_written_by_hand_needs_no_weights(tmp_path: Path) -> None:
-    (tmp_path / "recipe.yaml").write_text("description: A model\nfiles: {}\n")
-    assert recipe.read(tmp_path).weights is None
-
-
-def test_a_folder_without_a_recipe_is_an_os_error(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        recipe.read(tmp_path)
-
-
 @pytest.mark.parametrize(
     ("written", "instead", "told"),
     [
@@ -228,51 +218,3 @@ def test_a_path_that_leads_out_of_its_folder_is_refused(
     assert problems(written, f"{key}: {path}") == [
         f"{place}: {path!r} leads out of its folder: write a path below it, without .."
     ]
-
-
-def test_a_source_lies_beside_the_recipe(problems: Problems) -> None:
-    assert problems("export.py:encoder", "/export.py:encoder") == [
-        "recipe.yaml:11: files.encoder/1/model.onnx.source: '/export.py:encoder' leads out of its "
-        "folder: write a path below it, without .."
-    ]
-
-
-@pytest.mark.parametrize("name", ["a/model.bin", "/model.bin", "..", "."])
-def test_a_weights_file_has_a_plain_name(problems: Problems, name: str) -> None:
-    assert problems("model.bin:", f"{name}:") == [
-        f"recipe.yaml:7: weights.files.{name}: {name!r} is not a file name: write it without a "
-        "folder"
-    ]
-
-
-def test_a_file_below_a_folder_of_the_version_is_a_version_file(tmp_path: Path) -> None:
-    (tmp_path / "recipe.yaml").write_text(
-        "description: A model\nfiles:\n  a/12/data/words.txt: { to: copy, weights: words.txt }\n"
-    )
-    assert list(recipe.read(tmp_path).files) == ["a/12/data/words.txt"]
-
-
-def test_all_errors_of_a_recipe_come_at_once_and_in_the_order_of_its_lines(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    text = (
-        FITTING.replace("==1.0", "")
-        .replace("a" * 64, "abc")
-        .replace("opset: 18", "opset: new")
-        .replace("to: copy, ", "to: copy, from: here, ")
-    )
-    (tmp_path / "recipe.yaml").write_text(text)
-    with pytest.raises(checked_yaml.InvalidFile) as refused:
-        recipe.read(tmp_path)
-    assert [(problem.line, problem.key) for problem in refused.value.problems] == [
-        (4, "weights.package"),
-        (7, "weights.files.model.bin"),
-        (12, "files.encoder/1/model.onnx.opset"),
-        (14, "files.tokenizer/1/vocabulary.txt.from"),
-    ]
-
-
-def test_a_model_that_is_all_written_needs_no_files(tmp_path: Path) -> None:
-    (tmp_path / "recipe.yaml").write_text("description: Adds two vectors\n")
-    assert recipe.read(tmp_path).files == {}

@@ -44,22 +44,6 @@ def test_every_configuration_that_does_not_parse_is_told_at_its_place(
     assert {first.rule, second.rule} == {"config_parses"}
 
 
-def test_findings_call_a_repository_as_they_are_told_to(
-    tmp_path: Path, write_files: "WriteFiles"
-) -> None:
-    write_files(tmp_path, {"a/config.pbtxt": PYTHON})
-    repository = Repository.read(tmp_path, shown_as=Path())
-    assert repository.file("a", "1") == Place(Path("a/1"))
-    assert repository.models["a"].file("1", "model.py") == Place(Path("a/1/model.py"))
-    assert repository.models["a"].at("backend") == Place(Path("a/config.pbtxt"), 1, 1)
-
-
-def test_what_does_not_parse_is_called_so_too(tmp_path: Path, write_files: "WriteFiles") -> None:
-    write_files(tmp_path, {"a/config.pbtxt": "x"})
-    with pytest.raises(RepositoryInvalid, match=r"^a/config\.pbtxt:1:1: .* \[config_parses\]$"):
-        Repository.read(tmp_path, shown_as=Path())
-
-
 PLACED = """\
 name: "a"
 input [

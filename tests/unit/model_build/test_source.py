@@ -3,10 +3,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import checked_yaml
 from model_build import ModelNotFound, ModelSource, RepositoryInvalid, checks
 from model_build.recipe import Recipe
-from model_build.source import all_models, find, is_model
+from model_build.source import all_models, find
 
 if TYPE_CHECKING:
     from tests.unit.model_build.conftest import WriteFiles
@@ -74,12 +73,6 @@ def test_a_broken_recipe_beside_it_keeps_no_model_from_being_found(
     assert find(doubled.parent, "doubled").name == "doubled"
 
 
-def test_other_folders_are_no_models(tmp_path: Path, write_files: "WriteFiles") -> None:
-    write_files(tmp_path, {"notes/README.md": "", "config.pbtxt": "", "deep/er/a/config.pbtxt": ""})
-    assert not any(is_model(path) for path in (tmp_path, tmp_path / "notes", tmp_path / "deep"))
-    assert list(all_models(tmp_path)) == []
-
-
 def test_lint_finds_what_reading_refuses(doubled: Path) -> None:
     (doubled / "recipe.yaml").write_text(
         "description: x\nfiles:\n  dobule/1/c: { to: copy, weights: recipe.yaml }\n"
@@ -93,17 +86,6 @@ def test_lint_finds_what_reading_refuses(doubled: Path) -> None:
     with pytest.raises(RepositoryInvalid) as refused:
         checks.read(model)
     assert refused.value.findings == [finding]
-
-
-def test_a_recipe_that_is_none_is_an_error_at_its_line(doubled: Path) -> None:
-    (doubled / "recipe.yaml").write_text("description: x\nfile: {}\n")
-    with pytest.raises(checked_yaml.InvalidFile, match=r"recipe\.yaml:2: file: unknown key"):
-        checks.read(ModelSource(doubled))
-
-
-def test_a_symbolic_link_that_is_no_part_of_the_model_does_no_harm(doubled: Path) -> None:
-    (doubled / ".venv").symlink_to(doubled.parent)
-    checks.read(ModelSource(doubled))
 
 
 def test_a_linked_folder_has_the_name_of_the_link(tmp_path: Path) -> None:

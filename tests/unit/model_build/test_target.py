@@ -17,11 +17,6 @@ def test_what_a_target_writes_it_reads(target: BuildTarget) -> None:
     assert BuildTarget.parse(str(target)) == target
 
 
-@given(targets, targets)
-def test_two_targets_never_share_a_prefix(one: BuildTarget, other: BuildTarget) -> None:
-    assert (str(one) == str(other)) == (one == other)
-
-
 @pytest.mark.parametrize(
     ("written", "target", "processor"),
     [

@@ -21,13 +21,6 @@ def _write(s3: FakeS3, body: bytes = b"{}") -> bool:
     return write_once(s3.client, bucket="bucket", key="a.json", body=body)
 
 
-def test_the_first_write_stands(s3: FakeS3, pauses: list[float]) -> None:
-    assert _write(s3, b"first")
-    assert not _write(s3, b"second")
-    assert s3.objects["a.json"] == {"Body": b"first", "ContentType": "application/json"}
-    assert pauses == []
-
-
 @pytest.mark.parametrize("they_end", [True, False])
 def test_while_another_write_is_under_way_nobody_was_first(
     s3: FakeS3, pauses: list[float], they_end: bool

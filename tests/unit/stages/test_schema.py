@@ -70,6 +70,15 @@ def test_a_stage_cannot_be_changed() -> None:
         read.endpoints["text"].instance_count = 9
 
 
+@pytest.mark.parametrize("key", ["vpc", "serverless", "kms_key"])
+def test_a_key_that_no_stage_has_points_to_what_has_it(problems: Problems, key: str) -> None:
+    page = "docs/not-in-a-stage.md"
+    assert problems(FITTING + f"    {key}: abc\n") == [
+        f"prod.yaml:7: endpoints.text.{key}: not supported; {page} has what to use instead"
+    ]
+    assert (Path(__file__).parents[3] / page).exists()
+
+
 def test_every_key_of_the_schema_is_explained() -> None:
     for schema in (
         StageConfig,

@@ -1,6 +1,7 @@
 """The endpoint that is loaded, what it costs, and who may load it."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import boto3
 import pytest
 
-from cli.load import arguments, limits
+from cli.load import arguments, size
 from cli.load.deployed import DeployedEndpoint, may_be_loaded
 from cli.load.generator import Generator
 from cli.running import read
@@ -148,7 +149,10 @@ def sized(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sagemaker: FakeSageMa
     client = SimpleNamespace(resolve=lambda _: SimpleNamespace(version="fd7fc2b15569"))
     monkeypatch.setattr(Generator, "measure", measure)
     monkeypatch.setattr(DeployedEndpoint, "client", lambda _: client)
-    monkeypatch.setattr(limits, "metrics_of", lambda *_, **__: {"GPUUtilization": 97.0})
+    metrics = {"prod-text/AllTraffic": {"GPUUtilization": 97.0}}
+    monkeypatch.setattr(
+        size, "with_metrics", lambda _, steps: [replace(step, metrics=metrics) for step in steps]
+    )
     monkeypatch.setattr(arguments, "MODELS", tmp_path)
     (tmp_path / "minilm").mkdir()
     return tmp_path / "minilm" / "tests" / "sizing"

@@ -1,19 +1,19 @@
 """What a measured rate means for a stage, and what limited it."""
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import stages.schema.scaling
-from cli.load.limits import limited_by, metrics_of
+from cli.load.limits import limited_by
 from cli.load.ramp import Objective
-from cli.load.sizing import LAPTOP, SCALING_AIM, Sizing
+from cli.load.sizing import Sizing
 from model_build.digest import files
+from release.review.measured_rates import LAPTOP, SCALING_AIM
 from tests.unit.cli.load.support import step
-from triton_sagemaker.scalable_instance_count import SAFETY_FACTOR
+from triton_sagemaker.scalable_count import SAFETY_FACTOR
 
 
 def sizing(**more: Any) -> Sizing:
@@ -32,7 +32,6 @@ def sizing(**more: Any) -> Sizing:
         "latency_ms": {"p50": 9.0, "p95": 38.0, "p99": 44.0, "max": 60.0},
         "limited_by": "GPU",
         "reason": "GPUUtilization 95 %",
-        "metrics": {"GPUUtilization": 95.0},
         "steps": [step(60)],
     }
     return Sizing(**measured | more)
@@ -81,53 +80,34 @@ def test_a_result_is_kept_beside_the_model_and_makes_no_new_version_of_it(tmp_pa
     assert kept["steps"][0]["start"] == "2026-11-22T03:00:30+00:00"
 
 
+LIGHTEST = step(1, metrics={"text/v": {"ModelLatency": 9.0}})
+
+
 @pytest.mark.parametrize(
     ("metrics", "limit", "figures"),
     [
         ({"ModelLatency": 9.0, "GPUUtilization": 95.0}, "GPU", "GPUUtilization 95 %"),
         ({"ModelLatency": 9.0, "CPUUtilization": 88.0}, "CPU", "CPUUtilization 88 %"),
         ({"ModelLatency": 9.0, "MemoryUtilization": 97.0}, "memory", "MemoryUtilization 97 %"),
+        ({"ModelLatency": 9.0, "ModelUnloadingTime": 3}, "memory", "ModelUnloadingTime 3: "),
+        ({"ModelLatency": 49.0, "TritonQueueShare": 0.7}, "queue", "in Triton: requests wait"),
         ({"ModelLatency": 9.0, "CPUUtilization": 20.0}, "queue", "before the container"),
-        ({"ModelLatency": 49.0, "CPUUtilization": 20.0}, "queue", "in Triton"),
+        ({"ModelLatency": 49.0, "CPUUtilization": 20.0}, "queue", "in the container"),
+        ({"ModelLatency": 16.0 + 9.5}, "queue", "ModelLatency 25.5 ms, 9.0 ms at 1 a second"),
         ({}, "unknown", "no metrics"),
     ],
 )
 def test_what_limited_a_step(metrics: dict[str, float], limit: str, figures: str) -> None:
-    name, reason = limited_by(step(10, p95=100), metrics)
+    name, reason = limited_by(step(10, p95=100, metrics={"text/v": metrics}), LIGHTEST)
     assert name == limit
     assert figures in reason
 
 
+def test_a_slow_model_without_a_queue_is_an_unknown_limit() -> None:
+    slow = step(10, p95=20, metrics={"text/v": {"ModelLatency": 9.5, "CPUUtilization": 20.0}})
+    assert limited_by(slow, LIGHTEST)[0] == "unknown"
+
+
 def test_a_busy_load_generator_is_what_limited_a_step() -> None:
-    saturated = step(10, generator_cpu=0.97)
-    assert limited_by(saturated, {"GPUUtilization": 99.0})[0] == "load generator"
-
-
-class FakeCloudWatch:
-    """Has data of some metrics at the second request, as CloudWatch is late."""
-
-    def __init__(self, **averages: list[float]) -> None:
-        self.averages, self.requests = averages, list[dict[str, Any]]()
-
-    def get_metric_statistics(self, **request: Any) -> dict[str, Any]:
-        self.requests.append(request)
-        late = len(self.requests) <= 5
-        data = [] if late else self.averages.get(request["MetricName"], [])
-        return {"Datapoints": [{"Average": average} for average in data]}
-
-
-def test_metrics_are_of_one_instance_of_the_highest_minute_and_are_waited_for() -> None:
-    cloudwatch, pauses = (
-        FakeCloudWatch(CPUUtilization=[100.0, 360.0], ModelLatency=[9000.0], GPUUtilization=[50.0]),
-        list[float](),
-    )
-    recent = step(10, start=datetime.now(UTC), seconds=-120.0)
-    metrics = metrics_of(
-        cloudwatch, "prod-text", "AllTraffic", recent, vcpus=4, gpus=1, sleep=pauses.append
-    )
-    assert metrics == {"CPUUtilization": 90.0, "ModelLatency": 9.0, "GPUUtilization": 50.0}
-    assert pauses == [10]
-    assert {request["Namespace"] for request in cloudwatch.requests} == {
-        "AWS/SageMaker",
-        "/aws/sagemaker/Endpoints",
-    }
+    saturated = step(10, generator_cpu=0.97, metrics={"text/v": {"GPUUtilization": 99.0}})
+    assert limited_by(saturated, LIGHTEST)[0] == "load generator"

@@ -106,13 +106,18 @@ def test_alarms_that_are_ok_and_alarms_of_scaling_are_left_out(aws: Aws) -> None
 
 def test_models_are_those_of_the_catalog_and_broken_entries_do_not_end_the_report(aws: Aws) -> None:
     entry = {**ENTRY, "version": "1", "target_model": "minilm-1.tar.gz"}
+    night = {**entry, "model": "bert", "endpoint": "prod-night-g5-xlarge", "target_model": None}
     values = {"text/broken": "9999", "text/other": "{", "text/minilm": json.dumps(entry)}
+    values["night/bert"] = json.dumps({**night, "inference_component": "prod-night-g5-xlarge-bert"})
     parameters = [
         {"Name": f"/triton/prod/{name}", "Value": value}
         for name, value in {"delivered": "[]", **values}.items()
     ]
     aws.answers["ssm.GetParametersByPath"] = {"Parameters": parameters}
-    assert _report(aws).models == [Model("prod-text", "minilm", "1", "minilm-1.tar.gz")]
+    assert _report(aws).models == [
+        Model("prod-night-g5-xlarge", "bert", "1", None, "prod-night"),
+        Model("prod-text", "minilm", "1", "minilm-1.tar.gz", "prod-text"),
+    ]
 
 
 def test_what_the_caller_has_no_permission_for_is_named_and_the_rest_is_reported(aws: Aws) -> None:

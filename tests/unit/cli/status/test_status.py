@@ -10,7 +10,7 @@ import pytest
 
 from cli import status
 from cli.status.report import Alarm, Endpoint, Model, Report, Variant
-from release.delivery.live_differences import Problem
+from release.delivery.live_differences import LiveDifference
 from tests.unit.test_repository import ROOT
 
 NOW = datetime(2026, 11, 22, 10, 6, tzinfo=UTC)
@@ -77,7 +77,7 @@ def test_json_has_every_member_and_times_with_their_zone(
 def test_lines_are_whole_in_a_pipe(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     """Rich takes a pipe for 80 columns, in which no path could be searched for."""
     archive = f"minilm-{'0' * 100}.tar.gz"
-    report = replace(REPORT, models=[Model("dev-text", "minilm", "1", archive)])
+    report = replace(REPORT, models=[Model("dev-text", "minilm", "1", archive, "dev-text")])
     assert archive in _printed(monkeypatch, capsys, report)
 
 
@@ -91,7 +91,7 @@ def test_everything_that_is_wrong_is_printed(monkeypatch: pytest.MonkeyPatch, ca
             Alarm("dev-1", "ALARM", NOW, "critical: share of 5xx answers of dev-text", "Crossed."),
             Alarm("dev-2", "ALARM", NOW, "", "Crossed \x1b[2J."),
         ],
-        differences=[Problem("dev-text", "the stack is gone", "make deliver STAGE=dev")],
+        differences=[LiveDifference("dev-text", "the stack is gone", "make deliver STAGE=dev")],
         denied=["models: not allowed to ask (ssm:GetParametersByPath)"],
     )
     output = _printed(monkeypatch, capsys, report)

@@ -62,8 +62,3 @@ def test_every_rule_is_broken_by_some_case() -> None:
     named = {re.search(r" \[(\w+)\]$", line) for case in CASES for line in case.told}
     rules = {it.__name__ for it in (*checks.of_release(release), *checks.FOR_RECIPE)}
     assert {found[1] for found in named if found} == rules
-
-
-def test_no_two_cases_are_the_same() -> None:
-    names = [case.name for case in (*CASES, *allowed.CASES)]
-    assert len(names) == len(set(names))

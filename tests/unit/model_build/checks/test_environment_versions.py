@@ -76,17 +76,6 @@ def test_a_torch_newer_than_every_release_s_has_no_release_to_choose(tmp_path: P
     )
 
 
-def test_everything_that_is_newer_is_told(tmp_path: Path) -> None:
-    assert told(tmp_path, "cpu-24.03") == [
-        "4: traced/1/model.pt: torch.txt:2 pins torch==2.4.1, Triton 24.03 has 2.3.0a0+40ec155e58, "
-        "which need not read what a newer one wrote: write a torch before 2.3.0, or choose Triton "
-        "24.09 or newer",
-        "8: pictures/1/model.dali: dali.txt:1 pins nvidia-dali-cuda120==1.35.0, Triton 24.03 has "
-        "1.31, which need not read what a newer one wrote: write dali 1.31 or older, or choose "
-        "Triton 24.05 or newer",
-    ]
-
-
 @pytest.mark.parametrize(
     ("target", "refused"),
     [("cuda-24.05-sm86", True), ("cpu-24.05", False), ("cuda-25.04-sm86", False)],
@@ -135,12 +124,3 @@ def test_a_missing_pin_is_told_where_the_release_s_version_is_unknown_too(tmp_pa
 def test_only_the_files_of_the_chosen_alternative_count(tmp_path: Path) -> None:
     assert told(tmp_path, "cpu-24.09", "onnx", torch="torch==2.13.0") == []
     assert told(tmp_path, "cpu-24.09", torch="torch==2.13.0")
-
-
-@pytest.mark.parametrize("model", SHIPPED, ids=lambda it: it.name)
-@pytest.mark.parametrize("release", RELEASES)
-def test_a_shipped_model_is_read_back_by_every_release_from_24_09_on(
-    model: ModelSource, release: str
-) -> None:
-    for target in (f"cpu-{release}", f"cuda-{release}-sm86"):
-        assert list(environment_versions(model, BuildTarget.parse(target))) == []

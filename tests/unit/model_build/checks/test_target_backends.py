@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from model_build import BuildTarget, ModelSource, RepositoryInvalid, all_models, checks
+from model_build import BuildTarget, ModelSource, all_models, checks
 from model_build.checks.backends import target_backends
 
 SHIPPED = list(all_models(Path(checks.__file__).parents[2] / "models"))
@@ -58,17 +58,3 @@ def test_a_plan_of_a_recipe_s_is_onnx_on_a_cpu(tmp_path: Path) -> None:
 def test_a_backend_that_the_release_lacks_is_told_before_anything_is_built(tmp_path: Path) -> None:
     (line,) = told(tmp_path, "cuda-25.09-sm86", 'platform: "tensorflow_savedmodel"')
     assert line.startswith("config.pbtxt:1: Triton 25.09 has no tensorflow backend; 25.02 was")
-
-
-def test_it_is_asked_of_every_target(tmp_path: Path) -> None:
-    folder = tmp_path / "plan"
-    (folder / "1").mkdir(parents=True)
-    (folder / "config.pbtxt").write_text(f'backend: "tensorrt" {TENSORS}')
-    with pytest.raises(RepositoryInvalid, match=r"runs on GPUs only.*\[target_backends\]"):
-        checks.check_target(ModelSource(tmp_path), BuildTarget.parse("cpu-25.09"))
-
-
-@pytest.mark.parametrize("model", SHIPPED, ids=lambda model: model.name)
-@pytest.mark.parametrize("target", ["cpu-25.09", "cuda-25.09-sm86"])
-def test_shipped_models_have_their_backends(model: ModelSource, target: str) -> None:
-    assert list(target_backends(model, BuildTarget.parse(target))) == []

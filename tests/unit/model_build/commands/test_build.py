@@ -40,12 +40,6 @@ alternatives:
     )
 
 
-def test_an_output_that_is_a_file_is_an_error(doubled: Path, fail: "Fail", tmp_path: Path) -> None:
-    (tmp_path / "out").touch()
-    message = fail("build", doubled, *TARGET, "--output", tmp_path / "out")
-    assert message == f"{tmp_path / 'out'}: File exists"
-
-
 def test_a_build_writes_archive_and_manifest_into_the_folder_asked_for(
     doubled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -61,15 +55,6 @@ def test_a_build_writes_archive_and_manifest_into_the_folder_asked_for(
     assert captured.err.endswith(f"packing {to}/{name}.tar.gz\n")
 
 
-def test_as_json_a_build_tells_its_path_and_manifest(
-    doubled: Path, tmp_path: Path, data_of: "Data"
-) -> None:
-    data = data_of("build", doubled, *TARGET, "--output", tmp_path)
-    path = tmp_path / f"doubled-{digest_of(doubled)[:12]}.tar.gz"
-    assert data.pop("path") == str(path)
-    assert data == json.loads(path.with_name(path.name.replace(".tar.gz", ".json")).read_text())
-
-
 def test_a_model_takes_another_name_where_its_folder_is_not_called_so(
     doubled: Path, tmp_path: Path, data_of: "Data"
 ) -> None:
@@ -77,16 +62,6 @@ def test_a_model_takes_another_name_where_its_folder_is_not_called_so(
     data = data_of("build", folder, *TARGET, "--output", tmp_path / "out", "--name", "twice")
     assert data["model"] == "twice"
     assert Path(data["path"]).name.startswith("twice-")
-
-
-def test_a_model_is_named_by_its_folder_however_that_is_written(
-    doubled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data_of: "Data"
-) -> None:
-    monkeypatch.chdir(doubled / "double")
-    for written in ("..", f"../../{doubled.name}", str(doubled)):
-        assert data_of("build", written, *TARGET, "--output", tmp_path)["model"] == "doubled"
-    monkeypatch.chdir(doubled)
-    assert data_of("build", ".", *TARGET, "--output", tmp_path)["model"] == "doubled"
 
 
 def test_a_build_into_the_bucket_publishes_once_and_then_builds_nothing(
@@ -103,14 +78,6 @@ def test_a_build_into_the_bucket_publishes_once_and_then_builds_nothing(
     assert aws.s3.objects == before
     aws.s3.objects.clear()
     assert data_of("build", doubled, *TO_BUCKET) == {"path": place, "built": True}
-
-
-def test_other_bytes_in_the_bucket_fail_the_build(
-    doubled: Path, aws: "FakeAws", fail: "Fail"
-) -> None:
-    aws.s3.objects[KEY] = {"Body": b"other"}
-    told = fail("build", doubled, *TO_BUCKET)
-    assert told.startswith(f"s3://bucket/{KEY} holds other bytes (SHA-256 ")
 
 
 def test_another_digest_than_the_planned_one_is_refused(
@@ -143,33 +110,6 @@ def test_an_alternative_that_the_recipe_has_not_is_refused_with_those_it_has(
     assert told == "no alternative onnx: the recipe has none"
 
 
-def test_an_alternative_has_a_digest_of_its_own_to_ask_for(
-    with_words: Path, aws: "FakeAws", fail: "Fail"
-) -> None:
-    own = digest_of(with_words)
-    told = fail("build", with_words, "--alternative=onnx", "--digest", own, *TO_BUCKET)
-    assert told.startswith(
-        f"{with_words} has digest {digest_of(with_words, alternative='onnx')}, asked for is {own}"
-    )
-
-
-def test_a_repository_without_a_recipe_is_packed_as_it_is(
-    doubled: Path, tmp_path: Path, succeed: "Succeed"
-) -> None:
-    (doubled / "recipe.yaml").unlink()
-    (doubled / "doubled" / "1").mkdir()
-    said = succeed("build", doubled, *TARGET, "--output", tmp_path)
-    assert said == f"wrote {tmp_path}/doubled-{digest_of(doubled)[:12]}.tar.gz\n"
-
-
-def test_a_broken_recipe_among_the_models_is_told_with_its_line(
-    with_words: Path, write_files: "WriteFiles", fail: "Fail"
-) -> None:
-    write_files(with_words.parent, {"broken/recipe.yaml": "descripton: x\n"})
-    told = fail("build", f"{with_words}-onnx", *TARGET, "--output", "o", code=2)
-    assert "broken/recipe.yaml:1: descripton: unknown key; write description" in told
-
-
 def test_packages_for_a_release_whose_python_nobody_knows_are_refused(
     doubled: Path, tmp_path: Path, fail: "Fail"
 ) -> None:
@@ -179,20 +119,6 @@ def test_packages_for_a_release_whose_python_nobody_knows_are_refused(
     )
     told = fail("build", doubled, "--target", "cpu-21.08", "--output", tmp_path)
     assert told == "the Python version of Triton 21.08 is not known"
-
-
-def test_a_broken_repository_fails_the_build_with_every_finding(
-    doubled: Path, tmp_path: Path, fail: "Fail"
-) -> None:
-    for name in ("double", "doubled"):
-        path = doubled / name / "config.pbtxt"
-        path.write_text(path.read_text().replace(f'name: "{name}"', 'name: "other"'))
-    first, second = fail("build", doubled, *TARGET, "--output", tmp_path).splitlines()
-    assert first == (
-        f'{doubled}/double/config.pbtxt:3:1: name is "other", the directory is double: '
-        'write name: "double" [model_names]'
-    )
-    assert second.startswith(f'{doubled}/doubled/config.pbtxt:2:1: name is "other"')
 
 
 # Arguments
@@ -271,6 +197,6 @@ def test_a_model_without_an_engine_asks_for_no_gpu(
     """Clients of CodeBuild and its logs are made, and never used."""
     unused = {"codebuild": object(), "logs": object()}
     client = aws.client
-    monkeypatch.setattr("boto3.client", lambda name: unused.get(name) or client(name))
+    monkeypatch.setattr("boto3.client", lambda name, **_: unused.get(name) or client(name))
     succeed("build", doubled, *TO_BUCKET, "--gpu-project", "gpu", "--deadline", "1e9")
     assert KEY in aws.s3.objects

@@ -3,7 +3,6 @@ import io
 import json
 import random
 import tarfile
-import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -97,13 +96,6 @@ def test_gates_are_told_as_far_as_they_were_used(built: Path, succeed: "Succeed"
     assert "  gate a/1/m.onnx: ONNX and PyTorch: 2.5e-06 of 1e-04\n" in succeed("inspect", built)
 
 
-def test_an_archive_without_a_manifest_is_told_as_well(built: Path, data_of: "Data") -> None:
-    alone = built.rename(built.with_name("model.tar.gz"))
-    data = data_of("inspect", alone)
-    assert "manifest" not in data
-    assert set(data["models"]) == {"double", "doubled"}
-
-
 def test_what_is_wrong_with_an_archive_is_told_and_fails_the_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -112,13 +104,6 @@ def test_what_is_wrong_with_an_archive_is_told_and_fails_the_command(
     out = capsys.readouterr().out.splitlines()
     assert any(line.startswith('a/config.pbtxt:1:1: "pyhton" is not a backend') for line in out)
     assert any(line.startswith("a/config.pbtxt: declares no output") for line in out)
-
-
-def test_a_configuration_that_does_not_parse_is_named_as_the_archive_has_it(
-    tmp_path: Path, fail: "Fail"
-) -> None:
-    archive = _tar(tmp_path / "a.tar.gz", {"a/config.pbtxt": "backnd: 1"})
-    assert fail("inspect", archive).startswith("a/config.pbtxt:1:1: ")
 
 
 def test_an_archive_that_is_not_there_is_named(tmp_path: Path, fail: "Fail") -> None:
@@ -147,19 +132,6 @@ def _plain(content: bytes) -> bytes:
             entry.size = len(file)
             tar.addfile(entry, io.BytesIO(file))
     return plain.getvalue()
-
-
-@pytest.mark.parametrize("intact", [0, 20_000])
-def test_an_archive_with_damaged_bytes_is_refused(
-    tmp_path: Path, fail: "Fail", intact: int
-) -> None:
-    plain = _plain(bytes(40_000))
-    packer = zlib.compressobj(wbits=31)
-    first = packer.compress(plain[:intact]) + packer.flush(zlib.Z_FULL_FLUSH)
-    rest = packer.compress(plain[intact:]) + packer.flush()
-    archive = tmp_path / "a.tar.gz"
-    archive.write_bytes(first + b"\xff" + rest[1:])
-    assert fail("inspect", archive).startswith(f"{archive} is not a gzip tar: ")
 
 
 def test_an_archive_with_damage_that_only_the_checksum_tells_is_refused(

@@ -7,7 +7,6 @@ import pytest
 from model_build.__main__ import main
 
 if TYPE_CHECKING:
-    from tests.unit.model_build.commands.conftest import Succeed
     from tests.unit.model_build.conftest import WriteFiles
 
 
@@ -44,11 +43,6 @@ FIRST = {
     "column": 1,
     "message": 'name is "other", the directory is double: write name: "double"',
 }
-
-
-@pytest.mark.parametrize("path", ["models", "models/doubled", "models/doubled/"])
-def test_without_a_finding_lint_succeeds(succeed: "Succeed", path: str) -> None:
-    assert succeed("lint", path) == "1 model, 0 findings\n"
 
 
 @pytest.mark.parametrize("path", ["models", "models/doubled"])
@@ -99,14 +93,6 @@ def test_one_model_that_does_not_parse_hides_no_finding_of_another(
     ]
 
 
-def test_a_recipe_that_is_no_mapping_is_told_what_to_write(
-    write_files: "WriteFiles", capsys: pytest.CaptureFixture[str]
-) -> None:
-    write_files(Path("models"), {"c/recipe.yaml": "- a\n"})
-    _, (finding,) = _findings(capsys, "models/c")
-    assert finding["message"] == "write a mapping of keys to values"
-
-
 def test_what_several_alternatives_share_is_told_once(
     misnamed: Path, write_files: "WriteFiles", capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -143,10 +129,3 @@ def test_a_folder_in_which_no_model_is_fails(
 ) -> None:
     assert main(["lint", str(tmp_path)]) == 1
     assert capsys.readouterr().err.startswith(f"error: {tmp_path}: has no model: write a folder")
-
-
-def test_a_model_that_is_named_twice_is_linted_once(
-    misnamed: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    _, out = _lint(capsys, "models", "models/doubled")
-    assert out.splitlines()[-1] == "1 model, 2 findings"

@@ -8,7 +8,7 @@ import model_build
 from model_build import ModelSource, all_models, digest_of
 
 if TYPE_CHECKING:
-    from tests.unit.model_build.commands.conftest import Data, Fail, Succeed
+    from tests.unit.model_build.commands.conftest import Data, Succeed
     from tests.unit.model_build.conftest import WriteFiles
 
 
@@ -24,11 +24,6 @@ def test_the_shipped_models_are_listed(monkeypatch: pytest.MonkeyPatch, succeed:
         digest_of(ROOT / "models" / "minilm")[:12],
         "Sentences to 384-dimensional embeddings (tokenizer, all-MiniLM-L6-v2, mean pooling)",
     ] in rows
-
-
-def test_the_models_of_another_folder_are_listed(doubled: Path, succeed: "Succeed") -> None:
-    digest = digest_of(doubled)[:12]
-    assert succeed("list", doubled.parent) == f"{'doubled':20} {digest}  Twice a number\n"
 
 
 def test_alternatives_and_repositories_without_a_recipe_are_listed_too(
@@ -72,29 +67,3 @@ def test_as_json_a_listing_has_what_clients_send_and_get(doubled: Path, data_of:
             },
         }
     ]
-
-
-def test_an_empty_folder_lists_nothing(tmp_path: Path, data_of: "Data") -> None:
-    assert data_of("list", tmp_path) == []
-
-
-def test_a_broken_repository_is_told_with_its_findings(doubled: Path, fail: "Fail") -> None:
-    (doubled / "double" / "config.pbtxt").write_text("backnd: 1")
-    assert 'double/config.pbtxt:1:1: Message type "inference.ModelConfig"' in fail(
-        "list", doubled.parent
-    )
-
-
-def test_a_broken_recipe_is_told_with_its_line(
-    doubled: Path, fail: "Fail", monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(doubled.parent.parent)
-    (doubled / "recipe.yaml").write_text("description: x\nfile: {}\n")
-    assert fail("list") == "models/doubled/recipe.yaml:2: file: unknown key; write files"
-
-
-def test_a_folder_that_is_not_there_is_refused(
-    tmp_path: Path, fail: "Fail", monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert fail("list", "nowhere", code=2) == "argument FOLDER: nowhere is not a folder"

@@ -7,7 +7,7 @@ from unittest.mock import Mock
 
 import boto3
 import pytest
-from botocore.exceptions import ClientError, NoRegionError
+from botocore.exceptions import ClientError
 
 from model_build import digest_of
 from model_build.__main__ import main
@@ -52,7 +52,7 @@ def test_publishing_again_builds_nothing_and_changes_nothing(
     doubled: Path, aws: "FakeAws", data_of: "Data", succeed: "Succeed"
 ) -> None:
     version = digest_of(doubled)[:12]
-    assert data_of("publish", *ENDPOINT, doubled) == {"models": ["doubled"], "version": version}
+    assert data_of("publish", *ENDPOINT, doubled) == {"model": "doubled", "version": version}
     before, writes = dict(aws.s3.objects), len(aws.ssm.writes)
     said = succeed("publish", *ENDPOINT, doubled)
     assert said == f"doubled {version} was current already\n"
@@ -106,15 +106,6 @@ def test_the_catalog_is_flipped_after_every_archive_is_there(
     assert aws.ssm.writes == []
 
 
-def test_a_missing_region_is_told_with_the_variable_that_boto3_reads(
-    doubled: Path, fail: "Fail", monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("boto3.client", Mock(side_effect=NoRegionError))
-    assert fail("publish", *ENDPOINT, doubled) == (
-        "AWS: no region: set AWS_DEFAULT_REGION to the stage's"
-    )
-
-
 def test_an_empty_region_is_none(
     doubled: Path, fail: "Fail", monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,32 +125,6 @@ def test_who_interrupts_is_told_that_nothing_is_lost(
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_copies_are_models_of_their_own_of_one_build(
-    doubled: Path, aws: "FakeAws", data_of: "Data", succeed: "Succeed"
-) -> None:
-    names = ["doubled-0", "doubled-1"]
-    version = digest_of(doubled)[:12]
-    assert data_of("publish", *ENDPOINT, doubled, "--copies", 2)["models"] == names
-    for name in names:
-        assert aws.catalog(name)["target_model"] == f"published/{name}-{version}.tar.gz"
-        manifest = json.loads(aws.s3.objects[f"{PREFIX}published/{name}-{version}.json"]["Body"])
-        assert manifest["model"] == name
-    assert len(aws.archives) == 4
-    del aws.s3.objects[f"{PREFIX}published/doubled-1-{version}.json"]
-    aws.s3.calls.clear()
-    succeed("publish", *ENDPOINT, doubled, "--copies", 3)
-    assert len(aws.archives) == 6
-    assert aws.s3.calls.count("CreateMultipartUpload") == 2  # what was there is not packed again
-
-
-@pytest.mark.parametrize("number", ["0", "-1", "two", "1.5", ""])
-def test_a_number_of_copies_is_one_or_more(
-    doubled: Path, aws: "FakeAws", fail: "Fail", number: str
-) -> None:
-    told = fail("publish", *ENDPOINT, doubled, f"--copies={number}", code=2)
-    assert told == (f"argument --copies: {number!r} is not a number of copies: write 1 or more")
-
-
 def test_an_endpoint_that_is_not_there_is_told_before_anything_is_built(
     doubled: Path, aws: "FakeAws", fail: "Fail"
 ) -> None:
@@ -173,16 +138,6 @@ def test_a_model_that_cannot_be_served_is_told_before_aws_is_asked(
 ) -> None:
     (doubled / "double" / "config.pbtxt").write_text('backend: "pyhton"')
     assert '"pyhton" is not a backend' in fail("publish", *ENDPOINT, doubled)
-
-
-def test_while_the_endpoint_is_updated_nothing_is_built_or_made_current(
-    doubled: Path, aws: "FakeAws", fail: "Fail"
-) -> None:
-    aws.cloudformation.stacks["dev-text"] = "UPDATE_IN_PROGRESS"
-    assert fail("publish", *ENDPOINT, doubled).startswith(
-        "the stack dev-text is UPDATE_IN_PROGRESS"
-    )
-    assert (aws.s3.calls, aws.ssm.writes) == ([], [])
 
 
 @pytest.mark.parametrize(

@@ -80,15 +80,6 @@ def test_the_manifest_goes_first_so_that_what_is_interrupted_is_no_archive_any_m
     )
 
 
-def test_every_kind_of_instance_loses_it(deployed: "FakeAws", data_of: "Data") -> None:
-    other = "text/cuda-25.09-sm86/"
-    deployed.sagemaker.host("dev-text", f"s3://bucket/{PREFIX}", f"s3://bucket/{other}")
-    deployed.s3.objects[f"{other}minilm-{OLD}.tar.gz"] = {"Body": b""}
-    assert data_of("retire", *ENDPOINT, "minilm", OLD)[-1] == (
-        f"s3://bucket/{other}minilm-{OLD}.tar.gz"
-    )
-
-
 def test_what_the_catalog_names_is_refused_and_stays(deployed: "FakeAws", fail: "Fail") -> None:
     before = dict(deployed.s3.objects)
     assert fail("retire", *ENDPOINT, "minilm", NEW) == (
@@ -111,20 +102,6 @@ def test_a_published_archive_is_retired_unless_the_catalog_names_it(
         deleted = data_of("retire", *ENDPOINT, "minilm", OLD)
         assert f"s3://bucket/{PREFIX}{archive}" in deleted
     assert (PREFIX + archive in deployed.s3.objects) == is_current
-
-
-def test_what_another_entry_of_the_catalog_names_is_refused_too(
-    deployed: "FakeAws", fail: "Fail"
-) -> None:
-    for number in range(4):  # it is on a later page
-        deployed.deploy(f"other-{number}", NEW)
-    deployed.ssm.put("/triton/dev/text/alias", {"target_model": f"minilm-{OLD}.tar.gz"})
-    assert "for alias: clients are sent there" in fail("retire", *ENDPOINT, "minilm", OLD)
-
-
-def test_an_endpoint_that_is_not_there_is_told(aws: "FakeAws", fail: "Fail") -> None:
-    told = fail("retire", "prod", "text", "minilm", OLD)
-    assert told.startswith("no endpoint prod-text: deploy it")
 
 
 def test_while_the_endpoint_is_updated_every_archive_stays(

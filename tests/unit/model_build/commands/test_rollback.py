@@ -1,9 +1,7 @@
-import json
 from typing import TYPE_CHECKING
 
 import pytest
 
-from model_build.publishing.catalog import Catalog
 from tests.unit.model_build.commands.conftest import PREFIX
 
 if TYPE_CHECKING:
@@ -40,13 +38,6 @@ def test_a_version_can_be_chosen_and_asking_again_changes_nothing(
     assert len(deployed.ssm.writes) == writes
 
 
-def test_a_deploy_that_changed_nothing_is_no_version_of_its_own(
-    deployed: "FakeAws", succeed: "Succeed"
-) -> None:
-    deployed.deploy("minilm", THREE)
-    assert TWO in succeed("rollback", *ENDPOINT, "minilm")
-
-
 def test_two_rollbacks_are_one(deployed: "FakeAws", data_of: "Data", succeed: "Succeed") -> None:
     succeed("rollback", *ENDPOINT, "minilm")
     assert succeed("rollback", *ENDPOINT, "minilm") == (
@@ -65,27 +56,11 @@ def test_what_became_current_after_a_rollback_can_be_rolled_back_too(
     assert "already" in succeed("rollback", *ENDPOINT, "minilm")
 
 
-def test_a_version_that_was_rolled_back_from_is_none_to_roll_back_to(
-    deployed: "FakeAws", succeed: "Succeed"
-) -> None:
-    """Whoever rolled back: `deploy` stands for CloudFormation, and for a delivered old commit."""
-    deployed.deploy("minilm", TWO)
-    assert succeed("rollback", *ENDPOINT, "minilm") == f"minilm is now {ONE}, before {TWO}\n"
-
-
 def test_a_rollback_can_be_undone_and_done_again(deployed: "FakeAws", succeed: "Succeed") -> None:
     succeed("rollback", *ENDPOINT, "minilm")
     undone = succeed("rollback", *ENDPOINT, "minilm", "--to", THREE)
     assert undone == f"minilm is now {THREE}, before {TWO}\n"
     assert succeed("rollback", *ENDPOINT, "minilm") == f"minilm is now {TWO}, before {THREE}\n"
-
-
-def test_an_earlier_version_that_was_published_again_goes_back_to_what_served_before_it(
-    deployed: "FakeAws", succeed: "Succeed"
-) -> None:
-    entry = json.loads(deployed.ssm.history["/triton/dev/text/minilm"][0])
-    Catalog(deployed.ssm.client, "dev", "text").flip(entry, "published")
-    assert succeed("rollback", *ENDPOINT, "minilm") == f"minilm is now {THREE}, before {ONE}\n"
 
 
 def test_the_entry_comes_back_as_it_was(deployed: "FakeAws", succeed: "Succeed") -> None:
@@ -127,13 +102,6 @@ def test_a_version_that_the_catalog_never_had_is_refused_with_those_it_had(
 ) -> None:
     assert fail("rollback", *ENDPOINT, "minilm", "--to", "f" * 12) == (
         f"minilm has no version {'f' * 12} in the catalog's history; --to takes: {TWO}, {ONE}"
-    )
-
-
-def test_the_first_version_has_none_before_it(aws: "FakeAws", fail: "Fail") -> None:
-    aws.deploy("minilm", ONE)
-    assert fail("rollback", *ENDPOINT, "minilm") == (
-        f"minilm has no version before {ONE} in the catalog's history; --to takes: none"
     )
 
 

@@ -11,7 +11,7 @@ from model_build.engines.engine_job import EngineJob
 from model_build.engines.engine_result import EngineResult
 from model_build.gpu_step import job as step
 from model_build.gpu_step.errors import StepError
-from tests.unit.model_build.engines.conftest import ENGINE, INPUT, write_job, write_result
+from tests.unit.model_build.engines.conftest import INPUT, write_job, write_result
 
 
 def test_the_step_reads_what_the_build_wrote(job: EngineJob) -> None:
@@ -62,11 +62,6 @@ def test_every_field_of_a_job_is_in_the_list_above() -> None:
     assert [field for field, _ in mark.args[1]] == list(step.Job._fields)
 
 
-def test_the_gate_decides_no_engine(job: EngineJob, tmp_path: Path) -> None:
-    tighter = ENGINE.model_copy(update={"gate": {"max_absolute_difference": 1e-9}})
-    assert write_job(tmp_path / "tighter", engine=tighter).digest == job.digest
-
-
 def test_a_release_whose_tensorrt_nobody_knows_has_no_engines(tmp_path: Path) -> None:
     with pytest.raises(BuildError, match=r"the TensorRT version of Triton 22\.05 is not known"):
         write_job(tmp_path / "old", release="22.05")
@@ -101,14 +96,6 @@ def test_a_result_is_what_the_step_wrote(job: EngineJob, tmp_path: Path) -> None
     assert result.plan.read_bytes() == b"a plan"
     ((answer,),) = [list(case.values()) for case in result.answers()]
     assert (answer == INPUT).all()
-
-
-@pytest.mark.parametrize("name", ["model.plan", "output-0-0.bin", "result.json"])
-def test_a_result_that_lacks_a_file_is_none(job: EngineJob, tmp_path: Path, name: str) -> None:
-    write_result(tmp_path / "result", job)
-    (tmp_path / "result" / name).unlink()
-    with pytest.raises(BuildError, match=rf"{name} is missing"):
-        EngineResult.read(tmp_path / "result", job)
 
 
 def test_a_result_of_another_job_is_refused(job: EngineJob, tmp_path: Path) -> None:

@@ -10,9 +10,8 @@ from model_build import BuildError
 from model_build.engines.engine_job import EngineJob
 from model_build.engines.engine_result import EngineResult
 from model_build.engines.this_machine import ThisMachine
-from platform_facts import ComputeCapability
 from tests.gpu_stand_in.driver_stand_in import DriverStandIn
-from tests.unit.model_build.engines.conftest import INPUT, write_job
+from tests.unit.model_build.engines.conftest import INPUT
 from tests.unit.model_build.fakes import Lines
 
 ROOT = Path(__file__).parents[4]
@@ -44,14 +43,8 @@ def test_a_job_is_compiled_and_its_engine_run(gpu: None, job: EngineJob, tmp_pat
         "image_cuda": "",
         "python": version,
     }
-    assert said.lines[0].startswith("found driver")
-    assert said.lines[1] == f"compiling job {job.digest}"
-
-
-def test_the_plan_has_what_the_job_asked_for(gpu: None, job: EngineJob, tmp_path: Path) -> None:
-    ThisMachine().run(job, to=tmp_path / "result", progress=Lines())
-    head = (tmp_path / "result" / "model.plan").read_bytes().splitlines()[1]
-    assert head == b'{"level": 1, "profiles": [{"X": [[1, 2], [2, 2], [4, 2]]}]}'
+    assert said[0].startswith("found driver")
+    assert said[1] == f"compiling job {job.digest}"
 
 
 @pytest.mark.parametrize(
@@ -114,22 +107,8 @@ def test_a_step_that_is_killed_is_told(
         ThisMachine().run(job, to=tmp_path / "result", progress=Lines())
 
 
-def test_a_gpu_is_known_by_its_compute_capability(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("CUDA_VERSION", raising=False)
-    monkeypatch.setattr(ctypes, "CDLL", lambda _: DriverStandIn(capability=(9, 0)))
-    assert ThisMachine().compute_capability() == ComputeCapability(9, 0)
-
-
 def test_without_a_gpu_the_ways_out_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CUDA_VERSION", raising=False)
     monkeypatch.setattr(ctypes, "CDLL", lambda _: DriverStandIn(fails="cuInit"))
     with pytest.raises(BuildError, match="or build for a cpu target, which is served the same"):
         ThisMachine().compute_capability()
-
-
-def test_a_job_for_another_gpu_is_refused(gpu: None, tmp_path: Path) -> None:
-    job = write_job(tmp_path / "job-of-l4")
-    other = EngineJob(job.folder, job.job._replace(compute_capability="8.9"), job.release)
-    (job.folder / "job.json").write_bytes(other.job.json_bytes())
-    with pytest.raises(BuildError, match=r"has compute capability 8\.6, the job is to be compiled"):
-        ThisMachine().run(other, to=tmp_path / "result", progress=Lines())

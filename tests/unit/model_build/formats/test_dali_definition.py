@@ -31,10 +31,6 @@ def test_a_pipeline_on_the_cpu_becomes_what_dali_writes_of_the_mixed_one() -> No
     assert parse(decode_on_gpu(CPU)) == parse(MIXED)
 
 
-def test_the_same_pipeline_is_the_same_bytes() -> None:
-    assert decode_on_gpu(CPU) == decode_on_gpu(CPU)
-
-
 SOURCE = {"name": "ExternalSource", "inst_name": "source", "output": [{"name": "bytes"}]}
 DECODE = {
     "name": "decoders__Image",

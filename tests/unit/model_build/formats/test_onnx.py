@@ -5,9 +5,7 @@ import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import onnx
-import onnxruntime
 import pytest
 import torch
 from onnx import helper
@@ -98,15 +96,6 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
     return _export(tmp_path_factory.mktemp("two_layers"), "two_layers")
 
 
-def test_an_exported_file_takes_and_gives_what_the_model_names(exported: Exported) -> None:
-    session = onnxruntime.InferenceSession(exported.file, providers=["CPUExecutionProvider"])
-    assert [(tensor.name, tensor.shape) for tensor in session.get_inputs()] == [("x", ["batch", 4])]
-    assert [tensor.name for tensor in session.get_outputs()] == ["y"]
-    for batch in (1, 5, 8):
-        (answer,) = session.run(["y"], {"x": np.zeros((batch, 4), np.float32)})
-        assert answer.shape == (batch, 3)
-
-
 def test_an_exported_file_is_of_the_opset_that_the_recipe_asks_for(exported: Exported) -> None:
     versions = {entry.domain: entry.version for entry in onnx.load(exported.file).opset_import}
     assert versions[""] == 18
@@ -122,10 +111,6 @@ def test_an_exported_file_does_not_say_for_which_processor_torch_was_built(
     model = onnx.load(exported.file)
     assert model.producer_name == "pytorch"
     assert model.producer_version == torch.__version__.partition("+")[0]
-
-
-def test_an_exported_file_holds_its_weights_itself(exported: Exported) -> None:
-    assert {path.name for path in exported.folder.iterdir()} == {"export.py", "m.onnx"}
 
 
 def test_an_exported_file_says_nothing_of_the_machine_it_was_made_on(exported: Exported) -> None:
@@ -219,15 +204,3 @@ def test_a_source_that_cannot_be_used_is_named(
         step.make(tmp_path / "m.onnx", step_context(tmp_path))
     assert str(refused.value) == f"{tmp_path}/export.py{message}"
     assert not (tmp_path / "m.onnx").exists()
-
-
-def test_an_export_function_is_given_the_folder_of_the_weights(tmp_path: Path) -> None:
-    (tmp_path / "export.py").write_text(textwrap.dedent(SOURCE))
-    step = Onnx(
-        to="onnx",
-        source="export.py:weights_folder",
-        opset=18,
-        gate=Gate(max_absolute_difference=1),
-    )
-    with pytest.raises(BuildError, match=f"failed: RuntimeError: given {tmp_path}/weights$"):
-        step.make(tmp_path / "m.onnx", step_context(tmp_path, weights=tmp_path / "weights"))

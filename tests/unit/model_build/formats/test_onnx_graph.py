@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
-from model_build.file_tensors import FileTensor
 from model_build.formats.onnx.graph import read_graph
 
 
@@ -34,15 +33,6 @@ def _model(
 
 
 X = _value("x", TensorProto.FLOAT, ["batch", 3])
-
-
-def test_a_file_tells_its_tensors_and_versions(tmp_path: Path) -> None:
-    y = _value("y", TensorProto.INT64, [2, "n"])
-    graph = read_graph(_save(tmp_path / "m.onnx", _model([X], [y], ir=9)))
-    assert graph is not None
-    assert graph.inputs == [FileTensor("x", "TYPE_FP32", [-1, 3])]
-    assert graph.outputs == [FileTensor("y", "TYPE_INT64", [2, -1])]
-    assert (graph.opset, graph.ir) == (18, 9)
 
 
 @pytest.mark.parametrize(
@@ -81,14 +71,6 @@ def test_weights_that_older_exporters_list_as_inputs_are_none(tmp_path: Path) ->
     graph = read_graph(_save(tmp_path / "m.onnx", model))
     assert graph is not None
     assert [it.name for it in graph.inputs] == ["x"]
-
-
-def test_the_opset_is_that_of_onnxs_own_operators(tmp_path: Path) -> None:
-    for own in ("", "ai.onnx"):
-        model = _model([X], [X], opsets={own: 17, "com.microsoft": 99})
-        graph = read_graph(_save(tmp_path / "m.onnx", model))
-        assert graph is not None
-        assert graph.opset == 17
 
 
 def test_weights_beside_the_file_are_not_needed_to_read_it(tmp_path: Path) -> None:

@@ -122,28 +122,6 @@ def test_a_plan_is_compiled_judged_and_kept(
     assert [case[0].shape for case in job.job.cases] == [[1, 2], [2, 2], [4, 2]]
 
 
-def test_the_same_engine_is_not_compiled_again(
-    context: StepContext, gpu: _Gpu, tmp_path: Path, said: Lines
-) -> None:
-    _export(context, tmp_path / "a" / "1" / "model.plan")
-    again = replace(context, scratch=_scratch(tmp_path, "again"))
-    _export(again, tmp_path / "b" / "1" / "model.plan")
-    assert len(gpu.jobs) == 1
-    assert f"the engine is there already: job {gpu.jobs[0].digest[:12]}" in said.lines
-
-
-def test_another_precision_is_another_engine(
-    context: StepContext, gpu: _Gpu, tmp_path: Path
-) -> None:
-    _export(context, tmp_path / "a" / "1" / "model.plan")
-    again = replace(context, scratch=_scratch(tmp_path, "again"))
-    _, result = _export(again, tmp_path / "b" / "1" / "model.plan", precision="fp32")
-    first, second = gpu.jobs
-    assert (first.job.precision, second.job.precision) == ("fp16", "fp32")
-    assert first.job.onnx_sha256 != second.job.onnx_sha256
-    assert result.job == second.digest
-
-
 def test_an_engine_beyond_its_gate_is_kept_for_nobody(
     context: StepContext, gpu: _Gpu, tmp_path: Path
 ) -> None:

@@ -125,15 +125,6 @@ def test_a_traced_file_answers_like_its_module_for_every_batch(exported: Exporte
     assert torch.equal(first, -second)
 
 
-def test_random_weights_are_the_seeds(exported: Exported) -> None:
-    first, again, other = (
-        torch.jit.load(path).layer.weight  # type: ignore[no-untyped-call]
-        for path in (exported.first, exported.again, exported.other)
-    )
-    assert torch.equal(first, again)
-    assert not torch.equal(first, other)
-
-
 def test_equal_weights_are_equal_bytes_wherever_the_source_lies(exported: Exported) -> None:
     assert exported.first.read_bytes() == exported.again.read_bytes()
 
@@ -143,11 +134,6 @@ def test_what_only_error_messages_need_is_left_out(exported: Exported) -> None:
         names = content.namelist()
     assert names
     assert not [it for it in names if it.endswith((".debug_pkl", "serialization_id"))]
-
-
-def test_nothing_but_the_file_is_left_beside_a_source(exported: Exported) -> None:
-    names = sorted(path.name for path in exported.first.parent.iterdir())
-    assert names == ["export.py", "model.pt"]
 
 
 def test_a_branch_that_tracing_froze_is_found_by_the_gate(tmp_path: Path) -> None:

@@ -72,22 +72,6 @@ def test_whatever_else_fails_is_named(monkeypatch: pytest.MonkeyPatch, function:
         Driver()
 
 
-def test_too_little_memory_is_told_with_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    _use(monkeypatch, DriverStandIn(fails="cuMemAlloc_v2"))
-    with pytest.raises(StepError, match="has not that much memory: write smaller max shapes"):
-        Driver().allocate(1)
-
-
-def test_a_driver_that_cannot_tell_what_an_error_means_is_quoted_without(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    library = DriverStandIn(fails="cuInit")
-    monkeypatch.setattr(library, "cuGetErrorString", lambda *_: 1)
-    _use(monkeypatch, library)
-    with pytest.raises(StepError, match=r"cuInit gave CUDA error 100$"):
-        Driver()
-
-
 @pytest.mark.parametrize(
     ("supported", "image", "refused"),
     [
@@ -103,12 +87,12 @@ def test_a_driver_older_than_the_images_cuda_is_refused_before_cuinit(
     library = DriverStandIn(cuda=supported, fails="cuInit")
     _use(monkeypatch, library)
     monkeypatch.setenv("CUDA_VERSION", image)
-    said = (
+    log = (
         r"supports CUDA 11\.4, this image has CUDA 13\.0\.1\.012: .* too old"
         if refused
         else "cuInit"
     )
-    with pytest.raises(StepError, match=said):
+    with pytest.raises(StepError, match=log):
         Driver()
 
 
@@ -119,10 +103,3 @@ def test_without_a_driver_it_is_an_error_and_no_crash(monkeypatch: pytest.Monkey
     monkeypatch.setattr(ctypes, "CDLL", missing)
     with pytest.raises(StepError, match=r"this machine has no NVIDIA driver \(libcuda\.so\.1\)"):
         Driver()
-
-
-def test_this_machine_has_a_gpu_or_says_so() -> None:
-    try:
-        assert Driver().gpu
-    except StepError as error:
-        assert "NVIDIA driver" in str(error)  # noqa: PT017 - which of the two it is, depends on the machine

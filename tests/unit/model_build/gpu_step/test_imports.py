@@ -23,10 +23,6 @@ def _imported(tree: ast.Module) -> set[str]:
     return names
 
 
-def test_there_are_files() -> None:
-    assert {"__main__.py", "driver.py", "compiler.py", "runner.py"} <= {it.name for it in FILES}
-
-
 @pytest.mark.parametrize("path", FILES, ids=lambda it: it.name)
 def test_a_file_imports_its_neighbours_the_standard_library_and_tensorrt(path: Path) -> None:
     tree = ast.parse(path.read_text(encoding="utf-8"), feature_version=OLDEST_PYTHON)

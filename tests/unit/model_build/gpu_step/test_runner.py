@@ -12,7 +12,7 @@ from syrupy.assertion import SnapshotAssertion
 from model_build.gpu_step.driver import Driver
 from model_build.gpu_step.errors import StepError
 from model_build.gpu_step.files import Tensor, sha256
-from model_build.gpu_step.logger import Said
+from model_build.gpu_step.logger import TensorRtLog
 from model_build.gpu_step.runner import EngineRunner
 from tests.gpu_stand_in.driver_stand_in import DriverStandIn
 from tests.gpu_stand_in.recorded_api import VERSIONS, RecordedTensorRt
@@ -62,7 +62,7 @@ def _run(trt: RecordedTensorRt, folder: Path, *, batch: int = 6, kind: str = "fl
     array = np.arange(batch * 3, dtype=kind).reshape(batch, 3)
     (folder / "input.bin").write_bytes(array.tobytes())
     given = Tensor("x", kind, [batch, 3], "input.bin", sha256(folder / "input.bin"))
-    runner = EngineRunner(trt, trt._make("ICudaEngine"), Driver(), Said(trt, print))
+    runner = EngineRunner(trt, trt._make("ICudaEngine"), Driver(), TensorRtLog(trt, print))
     return runner.run([given], ["y"], read=folder, to=folder, prefix="output-0")
 
 

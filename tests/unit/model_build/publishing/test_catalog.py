@@ -30,10 +30,6 @@ def test_the_entries_of_one_endpoint_are_read_from_every_page(
     assert catalog.entries() == {name: _entry("1", name) for name in names}
 
 
-def test_an_empty_catalog_has_no_entries(catalog: Catalog) -> None:
-    assert catalog.entries() == {}
-
-
 def test_a_flip_writes_what_clients_resolve_the_model_to_and_how_it_became_that(
     catalog: Catalog, ssm: "FakeSsm"
 ) -> None:

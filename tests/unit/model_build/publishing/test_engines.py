@@ -37,7 +37,7 @@ class _Stacks:
 def stacks(s3: FakeS3, monkeypatch: pytest.MonkeyPatch) -> _Stacks:
     codebuild, stacks = FakeCodeBuild(s3), _Stacks()
     clients = {"s3": s3, "codebuild": codebuild, "logs": codebuild, "cloudformation": stacks}
-    monkeypatch.setattr("boto3.client", clients.__getitem__)
+    monkeypatch.setattr("boto3.client", lambda name, **_: clients[name])
     monkeypatch.delenv("CUDA_VERSION", raising=False)
     return stacks
 

@@ -1,11 +1,10 @@
 from typing import TYPE_CHECKING
 
 import pytest
-from botocore.exceptions import ClientError
 
 from model_build import BuildError, BuildTarget
 from model_build.publishing.hosted import ArchivePrefix, archive_prefixes
-from tests.unit.model_build.fakes import FakeCloudFormation, refusal
+from tests.unit.model_build.fakes import FakeCloudFormation
 
 if TYPE_CHECKING:
     from tests.unit.model_build.fakes import FakeSageMaker
@@ -34,17 +33,6 @@ def test_an_endpoint_that_is_not_there_is_told_with_what_to_write(
     assert str(refused.value) == (
         "no endpoint dev-text: deploy it, or write another STAGE and ENDPOINT"
     )
-
-
-def test_an_answer_that_says_nothing_of_the_endpoint_is_raised(
-    sagemaker: "FakeSageMaker", monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(**asked: object) -> None:
-        raise refusal("DescribeEndpoint", "AccessDeniedException")
-
-    monkeypatch.setattr(sagemaker, "describe_endpoint", refuse)
-    with pytest.raises(ClientError, match="AccessDeniedException"):
-        archive_prefixes(sagemaker.client, FakeCloudFormation().client, "dev-text")
 
 
 @pytest.mark.parametrize("mode", [{}, {"Mode": "SingleModel"}])

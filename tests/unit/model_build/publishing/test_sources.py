@@ -5,7 +5,7 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from model_build import ModelSource, digest_of
+from model_build import digest_of
 from model_build.build import Build
 from model_build.manifest import Source
 from model_build.publishing import sources
@@ -57,8 +57,3 @@ def test_builds_of_one_digest_for_several_targets_do_not_abort_each_other(
     s3.create_multipart_upload(Bucket="bucket", Key=_key(built), ChecksumAlgorithm="SHA256")
     _keep(s3, built)
     assert [it["Key"] for it in s3.unfinished.values()] == [_key(built)]
-
-
-def test_a_source_is_kept_with_the_model_that_was_made_of_it(s3: "FakeS3", built: Build) -> None:
-    object.__setattr__(built, "source", ModelSource(built.source.folder, "onnx"))
-    assert _keep(s3, built) == Source(model=built.name, alternative="onnx")

@@ -2,21 +2,18 @@
 
 import threading
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from botocore.exceptions import ClientError
-from hypothesis import given
-from hypothesis import strategies as st
 
 from model_build.publishing import upload
-from model_build.write_once import is_taken
 
 if TYPE_CHECKING:
     from tests.unit.model_build.fakes import FakeS3
 
-TAKEN = {"PreconditionFailed", "412", "ConditionalRequestConflict"}
 KEY = "text/cpu-24.09/minilm-abc.tar.gz"
 
 
@@ -33,10 +30,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def _upload(s3: "FakeS3", file: Path) -> None:
-    with upload.new_object(s3.client, bucket="bucket", key=KEY) as parts:
-        content = file.read_bytes()
-        for start in range(0, len(content), 7):  # other pieces than parts
-            parts.write(content[start : start + 7])
+    upload.upload(s3.client, file, bucket="bucket", key=KEY)
 
 
 def test_parts_are_put_together_in_their_order(s3: "FakeS3", file: Path) -> None:
@@ -54,7 +48,7 @@ def test_parts_are_put_together_in_their_order(s3: "FakeS3", file: Path) -> None
     assert s3.unfinished == {}
 
 
-@pytest.mark.parametrize(("size", "parts"), [(0, 1), (1, 1), (9, 1), (10, 1), (11, 2), (20, 2)])
+@pytest.mark.parametrize(("size", "parts"), [(0, 1), (9, 1), (10, 1), (11, 2), (20, 2)])
 def test_there_are_as_many_parts_as_the_size_needs_and_at_least_one(
     s3: "FakeS3", file: Path, size: int, parts: int
 ) -> None:
@@ -62,6 +56,7 @@ def test_there_are_as_many_parts_as_the_size_needs_and_at_least_one(
     _upload(s3, file)
     assert s3.calls.count("UploadPart") == parts
     assert s3.objects[KEY]["Body"] == bytes(size)
+    assert s3.objects[KEY]["ChecksumSHA256"] == upload.checksum(file)
 
 
 def test_a_taken_key_is_left_as_it_is_and_no_parts_stay(s3: "FakeS3", file: Path) -> None:
@@ -89,14 +84,21 @@ def test_a_failed_part_fails_the_upload_and_no_parts_stay(
 
 
 def test_no_part_is_under_way_when_an_upload_is_aborted(
-    s3: "FakeS3", monkeypatch: pytest.MonkeyPatch
+    s3: "FakeS3", file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # S3 would keep a part that comes after the abort.
     begun, may_end = threading.Event(), threading.Event()
     happened: list[str] = []
-    close = upload.MultipartUpload.close
+
+    class Pool(ThreadPoolExecutor):
+        def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+            may_end.set()
+            super().shutdown(wait, cancel_futures=cancel_futures)
 
     def send(asked: dict[str, Any]) -> None:
+        if asked["PartNumber"] == 1:
+            begun.wait()
+            raise ClientError({"Error": {"Code": "BadDigest"}}, "UploadPart")
         begun.set()
         may_end.wait()
         happened.append("a part was sent")
@@ -105,22 +107,11 @@ def test_no_part_is_under_way_when_an_upload_is_aborted(
         happened.append("aborted")
         may_end.set()  # or a part that nobody waited for would wait for ever
 
-    def end_and_close(parts: upload.MultipartUpload) -> None:
-        may_end.set()
-        close(parts)
-
+    monkeypatch.setattr(upload, "ThreadPoolExecutor", Pool)
     s3.before.update(UploadPart=send, AbortMultipartUpload=abort)
-    monkeypatch.setattr(upload.MultipartUpload, "close", end_and_close)
-
-    def packing_fails() -> None:
-        with upload.new_object(s3.client, bucket="bucket", key=KEY) as parts:
-            parts.write(bytes(10))
-            begun.wait()
-            raise OSError("a file is gone")
-
-    with pytest.raises(OSError, match="a file is gone"):
-        packing_fails()
-    assert happened == ["a part was sent", "aborted"]
+    with pytest.raises(ClientError, match="BadDigest"):
+        _upload(s3, file)
+    assert (happened[0], happened[-1]) == ("a part was sent", "aborted")
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
@@ -135,24 +126,6 @@ def test_an_interrupted_upload_leaves_no_parts(
         _upload(s3, file)
     assert s3.unfinished == {}
     assert s3.objects == {}
-
-
-def test_another_refusal_of_the_last_call_is_raised(s3: "FakeS3", file: Path) -> None:
-    def refuse(asked: dict[str, Any]) -> None:
-        raise ClientError({"Error": {"Code": "AccessDenied"}}, "CompleteMultipartUpload")
-
-    s3.before["CompleteMultipartUpload"] = refuse
-    with pytest.raises(ClientError, match="AccessDenied"):
-        _upload(s3, file)
-    assert s3.unfinished == {}
-
-
-@given(code=st.text() | st.sampled_from(sorted(TAKEN)))
-def test_only_a_failed_precondition_or_a_write_at_once_means_that_a_key_is_taken(
-    code: str,
-) -> None:
-    error = ClientError({"Error": {"Code": code}}, "PutObject")
-    assert is_taken(error) == (code in TAKEN)
 
 
 def test_a_key_that_somebody_else_is_writing_is_taken(s3: "FakeS3", file: Path) -> None:
@@ -195,55 +168,17 @@ def test_what_a_killed_process_left_under_the_key_is_removed_and_nothing_else(
 
 
 def test_no_more_parts_are_in_memory_than_are_sent_at_a_time(
-    s3: "FakeS3", monkeypatch: pytest.MonkeyPatch
+    s3: "FakeS3", file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    released, under_way = threading.Event(), threading.Semaphore(0)
-
-    def wait(asked: dict[str, Any]) -> None:
-        under_way.release()
-        released.wait()
-
-    s3.before["UploadPart"] = wait
-    written: list[int] = []
-
-    def write() -> None:
-        with upload.new_object(s3.client, bucket="bucket", key=KEY) as parts:
-            written.extend(parts.write(bytes(10)) for _ in range(12))
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    for _ in range(upload.THREADS):
-        under_way.acquire()
-    writer.join(0.1)
-    sent = len(written)
-    released.set()
-    writer.join()
-    assert sent <= upload.THREADS
-    assert len(s3.objects[KEY]["Body"]) == 120
-
-
-def test_whatever_fails_in_the_block_leaves_no_parts(s3: "FakeS3") -> None:
-    def packing_fails() -> None:
-        with upload.new_object(s3.client, bucket="bucket", key=KEY) as parts:
-            parts.write(bytes(25))
-            raise OSError("a file is gone")
-
-    with pytest.raises(OSError, match="a file is gone"):
-        packing_fails()
-    assert (s3.objects, s3.unfinished) == ({}, {})
-
-
-def test_a_part_that_was_sent_is_not_kept(s3: "FakeS3", monkeypatch: pytest.MonkeyPatch) -> None:
-    size = 200_000
+    size = 100_000
     monkeypatch.setattr(upload, "PART_BYTES", size)
     monkeypatch.setattr(s3, "upload_part", lambda **_: {"ETag": "of what is not kept"})
     monkeypatch.setattr(s3, "complete_multipart_upload", lambda **_: {})
+    file.write_bytes(bytes(20 * size))
     tracemalloc.start()
     try:
-        with upload.new_object(s3.client, bucket="bucket", key=KEY) as parts:
-            for _ in range(200):
-                parts.write(bytes(20_000))
-        kept, _ = tracemalloc.get_traced_memory()
+        _upload(s3, file)
+        _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert kept < size
+    assert peak < (upload.THREADS + 1) * size

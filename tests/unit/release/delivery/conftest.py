@@ -9,7 +9,7 @@ import pytest
 
 from release.delivery import cdk, deployment, steps
 from release.delivery.assembly import Assembly
-from release.delivery.deployment import Deployment
+from release.delivery.deployment import StageDeployment
 from tests.unit.release.delivery.fakes import (
     BEFORE,
     MODELS_STACK,
@@ -35,8 +35,6 @@ def cli(aws: FakeAws, monkeypatch: pytest.MonkeyPatch) -> FakeCdk:
     monkeypatch.setattr(cdk, "deploy", fake.deploy)
     monkeypatch.setattr(cdk, "publish_assets", fake.publish_assets)
     monkeypatch.setattr(steps, "POLL_SECONDS", 0)
-    monkeypatch.setattr(deployment, "newest_events", lambda *_: {})
-    monkeypatch.setattr(deployment, "reasons_since", lambda *_: ["models: no"])
     monkeypatch.setattr(
         deployment, "stuck_rollback", lambda _, stack: f"{stack} is UPDATE_ROLLBACK_FAILED"
     )
@@ -44,26 +42,26 @@ def cli(aws: FakeAws, monkeypatch: pytest.MonkeyPatch) -> FakeCdk:
 
 
 @pytest.fixture
-def delivered(aws: FakeAws, tmp_path: Path) -> Deployment:
+def delivered(aws: FakeAws, tmp_path: Path) -> StageDeployment:
     for name in ("text", "vision"):
         path = tmp_path / f"prod-{name}.template.json"
         path.write_text(json.dumps(endpoint_stack(name)))
     (tmp_path / "prod-models.template.json").write_text(json.dumps(MODELS_STACK))
     (tmp_path / "plan.json").write_text(PLAN)
-    return Deployment(Assembly(tmp_path, "prod"), cast(boto3.Session, aws))
+    return StageDeployment(Assembly(tmp_path, "prod"), cast(boto3.Session, aws))
 
 
 @pytest.fixture
-def moving(aws: FakeAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Deployment:
+def moving(aws: FakeAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StageDeployment:
     """An endpoint that moves, of a stage that is deployed."""
     (tmp_path / "prod-models.template.json").write_text(json.dumps(MODELS_STACK))
     (tmp_path / "prod-text.template.json").write_text(json.dumps(moved_to(NEW)))
     (tmp_path / "plan.json").write_text(PLAN)
-    monkeypatch.setattr(Deployment, "live", lambda *_: moved_to(OLD))
+    monkeypatch.setattr(StageDeployment, "live", lambda *_: moved_to(OLD))
     entries = {"before": {"target_model": BEFORE}, "single": {"target_model": None}, "broken": {}}
     monkeypatch.setattr("release.delivery.moving.current_entries", lambda *_: entries)
     source = {"model": "before", "alternative": None}
     manifest = {"archive": {"checksum": ""}, "digest": "d", "source": source}
     aws.manifest = json.dumps(manifest).encode()
     aws.objects = {f"{OLD}{BEFORE}".replace(".tar.gz", ".json"), "sources/d.zip"}
-    return Deployment(Assembly(tmp_path, "prod"), cast(boto3.Session, aws))
+    return StageDeployment(Assembly(tmp_path, "prod"), cast(boto3.Session, aws))

@@ -88,13 +88,10 @@ class FakeAws:
 
 
 class FakeSsm:
-    """The parameter that lists the deliveries to prod, with its versions."""
+    """The parameter that lists the deliveries to prod: `values` are its versions."""
 
     class exceptions:  # noqa: N801
         class ParameterNotFound(ClientError):
-            pass
-
-        class ParameterAlreadyExists(ClientError):
             pass
 
     def __init__(self) -> None:
@@ -102,23 +99,17 @@ class FakeSsm:
         self.before_put: list[Callable[[], object]] = []
 
     def get_parameter(self, *, Name: str) -> dict[str, Any]:  # noqa: N803
-        name, _, version = Name.partition(":")
-        assert name == "/triton/prod/delivered"
+        assert Name == "/triton/prod/delivered"
         if not self.values:
             error: Any = {"Error": {"Code": "ParameterNotFound", "Message": Name}}
             raise self.exceptions.ParameterNotFound(error, "GetParameter")
-        number = int(version or len(self.values))
-        return {"Parameter": {"Value": self.values[number - 1], "Version": number}}
+        return {"Parameter": {"Value": self.values[-1]}}
 
-    def put_parameter(self, **parameter: Any) -> dict[str, int]:
+    def put_parameter(self, **parameter: Any) -> None:
         if self.before_put:
             self.before_put.pop()()
         assert len(parameter["Value"]) <= 4096
-        if self.values and not parameter["Overwrite"]:
-            error: Any = {"Error": {"Code": "ParameterAlreadyExists", "Message": ""}}
-            raise self.exceptions.ParameterAlreadyExists(error, "PutParameter")
         self.values.append(parameter["Value"])
-        return {"Version": len(self.values)}
 
 
 class FakeCdk:

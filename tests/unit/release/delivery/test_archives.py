@@ -7,7 +7,7 @@ import pytest
 
 from release.delivery import archives
 from release.delivery.archives import build, promote_from
-from release.delivery.deployment import Deployment
+from release.delivery.deployment import StageDeployment
 from release.delivery.errors import NotDelivered
 from tests.unit.release.delivery.fakes import (
     ARCHIVE,
@@ -21,7 +21,7 @@ from tests.unit.release.delivery.fakes import (
 
 
 def test_where_every_archive_is_there_nothing_is_deployed_or_built(
-    aws: FakeAws, cli: FakeCdk, delivered: Deployment, capsys: pytest.CaptureFixture[str]
+    aws: FakeAws, cli: FakeCdk, delivered: StageDeployment, capsys: pytest.CaptureFixture[str]
 ) -> None:
     aws.objects = {"text/model.json", "vision/model.json"}
     build(delivered)
@@ -30,7 +30,7 @@ def test_where_every_archive_is_there_nothing_is_deployed_or_built(
 
 
 def test_a_missing_archive_is_built_from_what_was_published_by_the_builder_of_this_commit(
-    aws: FakeAws, cli: FakeCdk, delivered: Deployment
+    aws: FakeAws, cli: FakeCdk, delivered: StageDeployment
 ) -> None:
     aws.objects = {"text/model.json"}
     build(delivered)
@@ -47,7 +47,7 @@ def test_a_missing_archive_is_built_from_what_was_published_by_the_builder_of_th
 
 
 def test_the_first_delivery_of_a_stage_builds_everything(
-    aws: FakeAws, cli: FakeCdk, delivered: Deployment
+    aws: FakeAws, cli: FakeCdk, delivered: StageDeployment
 ) -> None:
     aws.has_stack = False
     build(delivered)
@@ -56,7 +56,7 @@ def test_the_first_delivery_of_a_stage_builds_everything(
 
 
 def test_while_an_endpoint_moves_both_sides_have_what_clients_may_be_sent_to(
-    aws: FakeAws, cli: FakeCdk, moving: Deployment, capsys: pytest.CaptureFixture[str]
+    aws: FakeAws, cli: FakeCdk, moving: StageDeployment, capsys: pytest.CaptureFixture[str]
 ) -> None:
     build(moving)
     assert {it["Key"]: it["Source"].rpartition("/")[2] for it in aws.built} == {
@@ -68,7 +68,7 @@ def test_while_an_endpoint_moves_both_sides_have_what_clients_may_be_sent_to(
 
 
 def test_where_only_the_move_misses_something_that_is_built(
-    aws: FakeAws, cli: FakeCdk, moving: Deployment
+    aws: FakeAws, cli: FakeCdk, moving: StageDeployment
 ) -> None:
     aws.objects |= {f"{it}model.json" for it in (OLD, NEW)}
     build(moving)
@@ -82,9 +82,9 @@ def test_where_only_the_move_misses_something_that_is_built(
     ids=["build", "promote"],
 )
 def test_what_serves_is_read_once_an_earlier_delivery_has_ended(
-    head: Callable[[Deployment], None],
+    head: Callable[[StageDeployment], None],
     aws: FakeAws,
-    moving: Deployment,
+    moving: StageDeployment,
     cli: FakeCdk,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -92,7 +92,7 @@ def test_what_serves_is_read_once_an_earlier_delivery_has_ended(
         assert (aws.statuses, aws.endpoint) == ([], [])
         return moved_to(OLD)
 
-    monkeypatch.setattr(Deployment, "live", live)
+    monkeypatch.setattr(StageDeployment, "live", live)
     monkeypatch.setattr(archives, "promote", lambda *_, **__: "")
     aws.statuses, aws.endpoint = ["UPDATE_IN_PROGRESS"] * 2, ["Updating"] * 2
     head(moving)
@@ -100,7 +100,7 @@ def test_what_serves_is_read_once_an_earlier_delivery_has_ended(
 
 
 def test_what_cannot_be_built_for_a_move_is_told_before_anything_is_deployed(
-    aws: FakeAws, cli: FakeCdk, moving: Deployment
+    aws: FakeAws, cli: FakeCdk, moving: StageDeployment
 ) -> None:
     aws.objects.remove("sources/d.zip")
     with pytest.raises(NotDelivered, match=r"its source s3://bucket/sources/d.zip is gone"):
@@ -109,7 +109,7 @@ def test_what_cannot_be_built_for_a_move_is_told_before_anything_is_deployed(
 
 
 def test_a_build_that_fails_is_told_with_what_it_was_wanted_for(
-    aws: FakeAws, cli: FakeCdk, moving: Deployment
+    aws: FakeAws, cli: FakeCdk, moving: StageDeployment
 ) -> None:
     aws.fails = "no such backend"
     with pytest.raises(NotDelivered, match=r"no such backend\n  Needed because .* one after the"):
@@ -120,20 +120,20 @@ def test_a_build_that_fails_is_told_with_what_it_was_wanted_for(
 def test_an_endpoint_that_is_new_or_stays_or_is_hosted_otherwise_does_not_move(
     aws: FakeAws,
     cli: FakeCdk,
-    moving: Deployment,
+    moving: StageDeployment,
     monkeypatch: pytest.MonkeyPatch,
     live: dict[str, Any] | None,
 ) -> None:
-    monkeypatch.setattr(Deployment, "live", lambda *_: live)
+    monkeypatch.setattr(StageDeployment, "live", lambda *_: live)
     build(moving)
     assert [it["Key"] for it in aws.built] == [f"{NEW}{ARCHIVE}"]
 
 
 @pytest.mark.parametrize(
-    ("fails", "said"), [("deploy", "models: no"), ("publish-assets", "CLI: no")]
+    ("fails", "said"), [("deploy", "the CLI: no"), ("publish-assets", "CLI: no")]
 )
 def test_what_cannot_be_deployed_or_published_is_not_built(
-    fails: str, said: str, aws: FakeAws, cli: FakeCdk, delivered: Deployment
+    fails: str, said: str, aws: FakeAws, cli: FakeCdk, delivered: StageDeployment
 ) -> None:
     cli.fails = fails
     with pytest.raises(NotDelivered, match=said):

@@ -157,7 +157,7 @@ def test_the_first_build_that_fails_ends_it_and_names_those_that_go_on(
         Builder(functions, "start", "poll", 143).build([TEXT, VISION])
     other = "vision.tar.gz (b:v)" if failing is TEXT else "text.tar.gz (b:t)"
     assert str(raised.value) == (
-        f"{failing['Key']}: Build failed: the gate\n  goes on in CodeBuild: {other}"
+        f"{failing['Key']}: Build failed: the gate\n  still running in CodeBuild: {other}"
     )
 
 
@@ -168,7 +168,7 @@ def test_a_build_that_cannot_be_started_names_those_that_go_on(functions: FakeLa
         Builder(functions, "start", "poll", 143).build([TEXT, VISION])
     first, second = str(refused.value).splitlines()
     assert first.startswith("AWS: An error occurred (TooManyRequestsException)")
-    assert second == "  goes on in CodeBuild: text.tar.gz (b:t)"
+    assert second == "  still running in CodeBuild: text.tar.gz (b:t)"
 
 
 def test_a_build_that_fails_alone_leaves_nothing_to_name(functions: FakeLambda) -> None:
@@ -191,4 +191,4 @@ def test_credentials_that_expire_leave_builds_unfinished_and_all_of_them_named(
         Builder(functions, "start", "poll", 143).build([TEXT, VISION])
     first, second = str(raised.value).splitlines()
     assert first.startswith("the credentials have expired: get new ones")
-    assert second == f"  goes on in CodeBuild: {named}"
+    assert second == f"  still running in CodeBuild: {named}"

@@ -7,11 +7,11 @@ import pytest
 
 from release.checkouts import Clone
 from release.delivery import delivering
-from release.delivery.__main__ import main
 from release.delivery.errors import DeliveredWrong, NotDelivered
 from release.preflight import capacity_errors
 from release.tree import CheckoutError
 from stage_record import Delivery, Outcome
+from tests.tritonsm import tritonsm
 
 
 class Kept:
@@ -93,5 +93,5 @@ def test_a_commit_that_would_undo_the_live_one_is_delivered_on_request_alone(
     monkeypatch.setattr(delivering, "_history", lambda *_: Kept())
     monkeypatch.setattr(delivering, "refuse_older", _raises(NotDelivered("would undo it")))
     monkeypatch.setattr(delivering, "synthesised", _raises(NotDelivered("no synthesis")))
-    assert main(["deliver", "prod", *options]) == 1
+    assert tritonsm(["deliver", "prod", *options]) == 1
     assert reason in capsys.readouterr().err

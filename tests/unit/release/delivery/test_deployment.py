@@ -3,13 +3,13 @@
 import pytest
 
 from release.delivery.deploying import deploy
-from release.delivery.deployment import Deployment
+from release.delivery.deployment import StageDeployment
 from release.delivery.errors import NotDelivered, RollbackFailed, Unfinished
 from tests.unit.release.delivery.fakes import EXPIRED, FakeAws, FakeCdk
 
 
 def test_what_an_earlier_delivery_has_begun_is_waited_for_before_a_deploy(
-    aws: FakeAws, cli: FakeCdk, delivered: Deployment, capsys: pytest.CaptureFixture[str]
+    aws: FakeAws, cli: FakeCdk, delivered: StageDeployment, capsys: pytest.CaptureFixture[str]
 ) -> None:
     aws.statuses = ["UPDATE_IN_PROGRESS", "UPDATE_IN_PROGRESS", "UPDATE_COMPLETE"]
     deploy(delivered)
@@ -19,19 +19,19 @@ def test_what_an_earlier_delivery_has_begun_is_waited_for_before_a_deploy(
 
 
 def test_a_stack_that_could_not_be_rolled_back_ends_with_the_commands(
-    cli: FakeCdk, delivered: Deployment
+    cli: FakeCdk, delivered: StageDeployment
 ) -> None:
     at_rest = ["UPDATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_FAILED"]
     cli.fails, cli.leaves = "deploy", [*at_rest, *at_rest]
     with pytest.raises(RollbackFailed) as failed:
         deploy(delivered)
     first, second, *_ = str(failed.value).splitlines()
-    assert first == "models: no"
+    assert first == "the CLI: no"
     assert second.startswith("  prod-vision is UPDATE_ROLLBACK_FAILED")
 
 
 def test_nothing_is_deployed_while_a_rollback_waits_to_be_continued(
-    aws: FakeAws, cli: FakeCdk, delivered: Deployment
+    aws: FakeAws, cli: FakeCdk, delivered: StageDeployment
 ) -> None:
     in_progress = ["UPDATE_COMPLETE"] * 3
     aws.statuses = [*in_progress, "UPDATE_COMPLETE", "UPDATE_ROLLBACK_FAILED", "UPDATE_COMPLETE"]
@@ -43,7 +43,7 @@ def test_nothing_is_deployed_while_a_rollback_waits_to_be_continued(
 @pytest.mark.parametrize(
     ("leaves", "then", "error", "message"),
     [
-        ([], None, NotDelivered, "models: no"),
+        ([], None, NotDelivered, "the CLI: no"),
         (
             ["UPDATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_IN_PROGRESS"],
             None,
@@ -56,7 +56,7 @@ def test_nothing_is_deployed_while_a_rollback_waits_to_be_continued(
 )
 def test_a_deploy_that_fails_says_what_became_of_it(
     cli: FakeCdk,
-    delivered: Deployment,
+    delivered: StageDeployment,
     leaves: list[str],
     then: BaseException | None,
     error: type[Exception],
@@ -68,7 +68,7 @@ def test_a_deploy_that_fails_says_what_became_of_it(
 
 
 def test_credentials_that_expire_while_it_waits_leave_it_unfinished(
-    aws: FakeAws, cli: FakeCdk, delivered: Deployment
+    aws: FakeAws, cli: FakeCdk, delivered: StageDeployment
 ) -> None:
     aws.refuses = EXPIRED
     with pytest.raises(Unfinished, match="the credentials have expired"):
@@ -77,7 +77,7 @@ def test_credentials_that_expire_while_it_waits_leave_it_unfinished(
 
 
 def test_an_interrupted_deploy_is_unfinished_and_says_of_which_stacks(
-    cli: FakeCdk, delivered: Deployment
+    cli: FakeCdk, delivered: StageDeployment
 ) -> None:
     cli.then = KeyboardInterrupt()
     with pytest.raises(Unfinished, match=r"interrupted, and .* updating prod-models, prod-text,"):

@@ -5,14 +5,23 @@ import numpy as np
 import pytest
 
 from release.delivery.errors import NotDelivered
-from release.delivery.golden import FILE, KEPT, Array, Golden, Input, Output, path_of, read_all
+from release.delivery.golden import (
+    FILE,
+    KEPT,
+    Array,
+    ExpectedOutput,
+    Golden,
+    Input,
+    path_of,
+    read_all,
+)
 
 ROOT = Path(__file__).parents[4]
 
 
 def golden(*data: float | str, allowed: float = 0.01) -> Golden:
     """Return what an output Y of one row must be."""
-    output = Output(shape=[1, len(data)], data=list(data))
+    output = ExpectedOutput(shape=[1, len(data)], data=list(data))
     return Golden(inputs={}, outputs={"Y": output}, max_relative_difference=allowed)
 
 
@@ -40,12 +49,12 @@ def test_text_is_an_input_too() -> None:
 
 
 def test_an_unknown_datatype_is_named() -> None:
-    with pytest.raises(NotDelivered, match="no datatype FP23"):
+    with pytest.raises(ValueError, match="no datatype FP23"):
         Input(datatype="FP23", shape=[1], data=[1]).array()
 
 
 def test_of_an_output_its_shape_and_first_values_are_kept() -> None:
-    kept = Output.of(np.arange(600, dtype=np.float32).reshape(2, 300) / 3)
+    kept = ExpectedOutput.of(np.arange(600, dtype=np.float32).reshape(2, 300) / 3)
     assert kept.shape == [2, 300]
     assert len(kept.data) == KEPT
     assert kept.data[:3] == [0.0, 0.333333, 0.666667]
@@ -159,4 +168,4 @@ def test_a_file_that_cannot_be_asked_with_is_told_before_anything_is_deployed(
     path.write_text(json.dumps({"inputs": {"X": tensor}}))
     with pytest.raises(NotDelivered, match=told) as refused:
         read_all(tmp_path)
-    assert "minilm/tests/golden.json: X: " in str(refused.value)
+    assert "minilm/tests/golden.json:1: inputs.X: " in str(refused.value)

@@ -8,7 +8,7 @@ from botocore.exceptions import EndpointConnectionError
 import stage_record
 from endpoint_client import EndpointError
 from release.delivery.archive_bucket import ArchiveBucket
-from release.delivery.deployment import Deployment
+from release.delivery.deployment import StageDeployment
 from release.delivery.errors import (
     ChangedByHand,
     DeliveredWrong,
@@ -24,10 +24,10 @@ from tests.unit.release.delivery.fakes import FakeAws, FakeSsm
 
 
 @pytest.fixture
-def s3(delivered: Deployment, aws: FakeAws, monkeypatch: pytest.MonkeyPatch) -> FakeS3:
+def s3(delivered: StageDeployment, aws: FakeAws, monkeypatch: pytest.MonkeyPatch) -> FakeS3:
     s3 = FakeS3()
     bucket = ArchiveBucket(s3.client, "bucket")
-    monkeypatch.setattr(Deployment, "bucket", property(lambda _: bucket))
+    monkeypatch.setattr(StageDeployment, "bucket", property(lambda _: bucket))
     identity = {"Arn": "arn:aws:iam::123456789012:user/ada", "Account": "123456789012"}
     monkeypatch.setattr(aws, "get_caller_identity", lambda: identity)
     return s3
@@ -67,7 +67,7 @@ def test_however_a_delivery_ends_it_is_no_longer_in_progress(
     error: BaseException,
     result: str,
     outcome: Outcome,
-    delivered: Deployment,
+    delivered: StageDeployment,
     history: History,
     s3: FakeS3,
 ) -> None:
@@ -81,7 +81,7 @@ def test_however_a_delivery_ends_it_is_no_longer_in_progress(
 
 
 def test_ctrl_c_ends_a_delivery_whose_changes_go_on_at_aws(
-    delivered: Deployment, history: History, s3: FakeS3
+    delivered: StageDeployment, history: History, s3: FakeS3
 ) -> None:
     with (
         pytest.raises(Unfinished, match=r"^interrupted$"),
@@ -93,7 +93,7 @@ def test_ctrl_c_ends_a_delivery_whose_changes_go_on_at_aws(
 
 
 def test_who_delivered_which_commit_is_recorded(
-    delivered: Deployment, history: History, s3: FakeS3
+    delivered: StageDeployment, history: History, s3: FakeS3
 ) -> None:
     with recorded(delivered, history, "rollback-stage", "a" * 40):
         assert ended(s3) == [("started", "")]
@@ -104,7 +104,7 @@ def test_who_delivered_which_commit_is_recorded(
 
 
 def test_a_delivery_that_is_refused_while_another_is_in_progress_is_not_recorded(
-    delivered: Deployment, history: History, s3: FakeS3, ssm: FakeSsm
+    delivered: StageDeployment, history: History, s3: FakeS3, ssm: FakeSsm
 ) -> None:
     other = History(cast(Any, ssm), "prod")
     other.begin("b" * 40)
@@ -118,7 +118,7 @@ def test_a_delivery_that_is_refused_while_another_is_in_progress_is_not_recorded
 
 
 def test_what_cannot_be_recorded_does_not_change_how_a_delivery_ends(
-    delivered: Deployment,
+    delivered: StageDeployment,
     history: History,
     s3: FakeS3,
     ssm: FakeSsm,

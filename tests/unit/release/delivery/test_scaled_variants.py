@@ -5,6 +5,7 @@ import pytest
 
 from release import stage_resources
 from release.delivery import scaled_variants
+from release.stage_resources import StackEndpoint
 from release.tree import Template
 
 URL = ["s3://", {"Fn::ImportValue": "prod-models:Bucket"}]
@@ -21,7 +22,10 @@ def model(prefix: str, **more: str) -> dict[str, Any]:
 
 def template(*, scaled: tuple[str, ...] = (), multi_model: bool = False, **types: str) -> Template:
     """Return an endpoint of variants with these instance types."""
-    variants = [{"VariantName": it, "InstanceType": kind} for it, kind in types.items()]
+    reference = {"ModelName": {"Fn::GetAtt": ["Model", "ModelName"]}}
+    variants = [
+        {"VariantName": it, "InstanceType": kind, **reference} for it, kind in types.items()
+    ]
     config = {
         "Type": "AWS::SageMaker::EndpointConfig",
         "Properties": {"ProductionVariants": variants},
@@ -32,7 +36,7 @@ def template(*, scaled: tuple[str, ...] = (), multi_model: bool = False, **types
     for name in scaled:
         found[f"{name}Target"] = {
             "Type": "AWS::ApplicationAutoScaling::ScalableTarget",
-            "Properties": {"ResourceId": f"{VARIANT}{name}"},
+            "Properties": {"ResourceId": f"{VARIANT}{name}", "MinCapacity": 1, "MaxCapacity": 2},
         }
         found[f"{name}Policy"] = {
             "Type": "AWS::ApplicationAutoScaling::ScalingPolicy",
@@ -85,7 +89,23 @@ def test_a_scaled_variant_that_gets_other_instances_changes(
     new: Template, changed: list[str]
 ) -> None:
     live = template(A="g5", B="g5", scaled=("A",))
-    assert scaled_variants.scaled_variants_that_change(live, new) == changed
+    endpoint = StackEndpoint("prod-text", "text", "prod-text", "Config")
+    unscaled = scaled_variants.unscaled(endpoint, live, new)
+    assert (list(unscaled.variants) if unscaled else []) == changed
+
+
+def test_an_endpoint_of_components_is_not_deployed_twice() -> None:
+    """SageMaker gives it no other instance type, and so it is another endpoint then."""
+    live = template(A="g5", scaled=("A",))
+    target = live["Resources"]["ATarget"]["Properties"]
+    target["ResourceId"] = "inference-component/A"
+    new = json.loads(json.dumps(live))
+    for side, kind in ((live, "g5"), (new, "g6")):
+        side["Resources"]["Config"]["Properties"]["ProductionVariants"] = [
+            {"VariantName": "A", "InstanceType": kind}
+        ]
+    endpoint = StackEndpoint("prod-text", "text", "prod-text", "Config")
+    assert scaled_variants.unscaled(endpoint, live, new) is None
 
 
 def test_without_scaling_nothing_depends_on_what_is_not_there() -> None:

@@ -26,7 +26,7 @@ class FakeClient:
     def __init__(self, both: threading.Barrier, error: Exception) -> None:
         self._both, self._error = both, error
 
-    def invoke(self, *_: Any) -> dict[str, Any]:
+    def invoke(self, *_: Any, **__: Any) -> dict[str, Any]:
         self._both.wait()
         raise self._error
 
@@ -78,8 +78,9 @@ class Echo:
         self._fails = fails
         self.invoked: list[str] = []
 
-    def invoke(self, model: str, _: Any) -> dict[str, Any]:
+    def invoke(self, model: str, _: Any, *, timeout: float) -> dict[str, Any]:
         self.invoked.append(model)
+        assert timeout > smoke.ANSWER_SECONDS
         if model in self._fails:
             raise EndpointError("failed to load")
         return {"Y": np.zeros(1)}

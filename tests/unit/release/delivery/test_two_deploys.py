@@ -15,7 +15,7 @@ from cdk_cli import Result
 from release.delivery import cdk, deploying, deployment
 from release.delivery.assembly import Assembly
 from release.delivery.deploying import deploy
-from release.delivery.deployment import Deployment
+from release.delivery.deployment import StageDeployment
 from release.delivery.errors import DeliveredWrong, NotDelivered, RollbackFailed, Unfinished
 from release.stage_resources import StackEndpoint
 from release.tree import Template
@@ -44,7 +44,7 @@ class Stack:
         wanted = json.loads((folder / "prod-text.template.json").read_text())
         self.tried.append(wanted)
         if len(self.tried) in self.fails:
-            return Result(succeeded=False, reasons=())
+            return Result(succeeded=False, reasons=("prod-text: no GPU",))
         self.live = wanted
         return Result(succeeded=True, reasons=())
 
@@ -73,9 +73,7 @@ def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stack:
         deployment, "rollback_failed", lambda *_: found.stuck if len(found.tried) > 1 else []
     )
     monkeypatch.setattr(deployment, "stuck_rollback", lambda *_: "continue the rollback")
-    monkeypatch.setattr(deployment, "newest_events", lambda *_: {})
-    monkeypatch.setattr(deployment, "reasons_since", lambda *_: ["prod-text: no GPU"])
-    monkeypatch.setattr(Deployment, "live", lambda *_: found.live)
+    monkeypatch.setattr(StageDeployment, "live", lambda *_: found.live)
     monkeypatch.setattr(deploying, "stack_template", lambda *_: found.live)
     return found
 
@@ -86,15 +84,15 @@ class NoAws:
 
 
 @pytest.fixture
-def delivered(stack: Stack, tmp_path: Path) -> Deployment:
+def delivered(stack: Stack, tmp_path: Path) -> StageDeployment:
     folder = tmp_path / "assembly"
     folder.mkdir()
     (folder / "prod-text.template.json").write_text(json.dumps(NEW))
-    return Deployment(Assembly(folder, "prod"), cast(boto3.Session, NoAws()))
+    return StageDeployment(Assembly(folder, "prod"), cast(boto3.Session, NoAws()))
 
 
 def test_the_live_template_without_scaling_comes_first(
-    stack: Stack, delivered: Deployment, capsys: pytest.CaptureFixture[str]
+    stack: Stack, delivered: StageDeployment, capsys: pytest.CaptureFixture[str]
 ) -> None:
     deploy(delivered)
     assert stack.tried == [WITHOUT, NEW]
@@ -107,7 +105,7 @@ def test_the_live_template_without_scaling_comes_first(
     ids=["none", "the same", "not scaled: it was interrupted", "another variant goes"],
 )
 def test_whatever_else_changes_is_deployed_once(
-    stack: Stack, delivered: Deployment, live: Template | None
+    stack: Stack, delivered: StageDeployment, live: Template | None
 ) -> None:
     stack.live = live
     deploy(delivered)
@@ -115,7 +113,7 @@ def test_whatever_else_changes_is_deployed_once(
 
 
 def test_where_the_second_is_rolled_back_scaling_is_brought_back(
-    stack: Stack, delivered: Deployment
+    stack: Stack, delivered: StageDeployment
 ) -> None:
     stack.fails = {2}
     with pytest.raises(NotDelivered) as failed:
@@ -127,7 +125,7 @@ def test_where_the_second_is_rolled_back_scaling_is_brought_back(
 
 
 def test_where_the_first_is_rolled_back_nothing_was_changed(
-    stack: Stack, delivered: Deployment
+    stack: Stack, delivered: StageDeployment
 ) -> None:
     stack.fails = {1}
     with pytest.raises(NotDelivered) as failed:
@@ -137,7 +135,7 @@ def test_where_the_first_is_rolled_back_nothing_was_changed(
 
 
 def test_a_stack_that_has_its_new_template_scales_by_that(
-    stack: Stack, delivered: Deployment, monkeypatch: pytest.MonkeyPatch
+    stack: Stack, delivered: StageDeployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def another_stack_fails(*where: Any, **_: bool) -> Result:
         deployed = stack.deploy(*where)
@@ -150,7 +148,7 @@ def test_a_stack_that_has_its_new_template_scales_by_that(
 
 
 def test_where_scaling_cannot_be_brought_back_it_is_wrong_and_said(
-    stack: Stack, delivered: Deployment
+    stack: Stack, delivered: StageDeployment
 ) -> None:
     stack.fails = {2, 3}
     with pytest.raises(DeliveredWrong) as failed:
@@ -159,7 +157,7 @@ def test_where_scaling_cannot_be_brought_back_it_is_wrong_and_said(
 
 
 def test_where_nobody_can_look_whether_it_is_scaled_it_is_said(
-    stack: Stack, delivered: Deployment, monkeypatch: pytest.MonkeyPatch
+    stack: Stack, delivered: StageDeployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def expired(*_: Any) -> Template:
         raise NoCredentialsError
@@ -180,12 +178,12 @@ def test_where_nobody_can_look_whether_it_is_scaled_it_is_said(
 )
 @pytest.mark.parametrize(
     ("where", "asked", "fails"),
-    [(Deployment, "live", set()), (deploying, "stack_template", {2})],
+    [(StageDeployment, "live", set()), (deploying, "stack_template", {2})],
     ids=["next", "back"],
 )
 def test_what_ends_between_the_deploys_is_unfinished_and_says_that_scaling_may_be_off(
     stack: Stack,
-    delivered: Deployment,
+    delivered: StageDeployment,
     monkeypatch: pytest.MonkeyPatch,
     where: ModuleType,
     asked: str,
@@ -207,7 +205,7 @@ def test_what_ends_between_the_deploys_is_unfinished_and_says_that_scaling_may_b
 
 
 def test_a_stack_that_could_not_be_rolled_back_says_the_way_on_and_that_scaling_may_be_off(
-    stack: Stack, delivered: Deployment
+    stack: Stack, delivered: StageDeployment
 ) -> None:
     stack.fails, stack.stuck = {2}, ["prod-text"]
     with pytest.raises(RollbackFailed, match="continue the rollback") as failed:
@@ -217,7 +215,7 @@ def test_a_stack_that_could_not_be_rolled_back_says_the_way_on_and_that_scaling_
 
 
 def test_a_stack_that_could_not_be_brought_back_to_its_scaling_says_the_way_on(
-    stack: Stack, delivered: Deployment, monkeypatch: pytest.MonkeyPatch
+    stack: Stack, delivered: StageDeployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stack.fails = {2, 3}
     monkeypatch.setattr(
@@ -228,27 +226,28 @@ def test_a_stack_that_could_not_be_brought_back_to_its_scaling_says_the_way_on(
 
 
 def test_what_fails_between_the_deploys_is_not_told_as_if_nothing_was_changed(
-    stack: Stack, delivered: Deployment, monkeypatch: pytest.MonkeyPatch
+    stack: Stack, delivered: StageDeployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def expired(*_: Any) -> dict[str, str]:
-        if stack.tried:
-            raise NoCredentialsError
-        return {}
+    def expired(*_: Any, **__: Any) -> Result:
+        raise NoCredentialsError
 
-    monkeypatch.setattr(deployment, "newest_events", expired)
+    first = stack.deploy
+    monkeypatch.setattr(cdk, "deploy", lambda *a, **b: expired() if stack.tried else first(*a, **b))
     with pytest.raises(Unfinished, match="may run without scaling"):
         deploy(delivered)
     assert stack.tried == [WITHOUT]
 
 
 def test_where_nobody_knows_how_it_ended_it_is_said_that_scaling_may_be_off(
-    stack: Stack, delivered: Deployment, monkeypatch: pytest.MonkeyPatch
+    stack: Stack, delivered: StageDeployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def unreadable(*_: Any) -> list[str]:
-        raise NoCredentialsError
+        if len(stack.tried) > 1:
+            raise NoCredentialsError
+        return []
 
     stack.fails = {2}
-    monkeypatch.setattr(deployment, "reasons_since", unreadable)
+    monkeypatch.setattr(deployment, "rollback_failed", unreadable)
     with pytest.raises(Unfinished) as failed:
         deploy(delivered)
     assert str(failed.value).splitlines()[-1].strip() == LEFT
@@ -256,7 +255,7 @@ def test_where_nobody_knows_how_it_ended_it_is_said_that_scaling_may_be_off(
 
 
 def test_where_cloudformation_goes_on_it_is_said_that_scaling_may_be_off(
-    stack: Stack, delivered: Deployment
+    stack: Stack, delivered: StageDeployment
 ) -> None:
     stack.fails, stack.going_on = {2}, ["prod-text (UPDATE_IN_PROGRESS)"]
     with pytest.raises(Unfinished, match=r"still updating .*UPDATE_IN_PROGRESS") as failed:

@@ -8,7 +8,7 @@ from botocore.exceptions import EndpointConnectionError
 
 from endpoint_client import EndpointError
 from release.delivery import smoke
-from release.delivery.deployment import Deployment
+from release.delivery.deployment import StageDeployment
 from release.delivery.errors import DeliveredWrong, RollbackFailed, Unfinished
 from release.delivery.verifying import verify
 from tests.unit.model_build.fakes import refusal
@@ -29,7 +29,7 @@ from tests.unit.release.delivery.fakes import EXPIRED, FakeAws
 def test_what_was_deployed_is_wrong_only_where_that_is_known(
     error: BaseException,
     ends: type[Exception],
-    delivered: Deployment,
+    delivered: StageDeployment,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def fail(*_: Any, **__: Any) -> list[str]:
@@ -40,7 +40,9 @@ def test_what_was_deployed_is_wrong_only_where_that_is_known(
         verify(delivered, Path("models"))
 
 
-def test_a_stack_in_a_failed_state_is_not_delivered(aws: FakeAws, delivered: Deployment) -> None:
+def test_a_stack_in_a_failed_state_is_not_delivered(
+    aws: FakeAws, delivered: StageDeployment
+) -> None:
     """The cdk CLI skips a stack that has the wanted template, whatever its status."""
     aws.statuses = ["UPDATE_COMPLETE"] * len(delivered.assembly.templates) + ["UPDATE_FAILED"]
     command = "aws cloudformation describe-stack-events --stack-name prod-"

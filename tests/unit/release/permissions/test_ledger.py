@@ -27,7 +27,7 @@ def read(path: Path, text: str) -> Principal:
         (f"who: A\nnamed: b\ngranted: c\nrows: [{ROW}]", "write one of roles, named and granted"),
         (
             f"who: A\nnamed: b\nrows: [{ROW.replace('source: a page', 'when: promotion')}]",
-            "say who says so as source, or why it is needed as reason",
+            "write a source, or the reason why it is needed",
         ),
         (f"who: A\nnamed: b\nrows: [{ROW.replace('step', 'stage')}]", "rows"),
         (f"who: A\nnamed: b\nrows: [{ROW.replace('a page', 'a page, when: never')}]", "when"),

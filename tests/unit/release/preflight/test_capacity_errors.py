@@ -161,6 +161,13 @@ def test_types_whose_quotas_cannot_be_read_are_proposed_with_the_reason(
     assert "; their quotas are unknown: not allowed to ask (servicequotas:ListServiceQuotas)" in fix
 
 
+def test_an_endpoint_with_another_name_than_its_stack_is_known_by_both(fixes: Any) -> None:
+    text = {**endpoint("ml.g6.xlarge", hosting="components"), "name": "prod-text-g6-xlarge"}
+    for name in ("prod-text", "prod-text-g6-xlarge"):
+        (fix,) = fixes(text, f"{name}, Endpoint8024A810: {REASON}", g5_xlarge=4)
+        assert "write instance_type: ml.g5.xlarge" in fix
+
+
 @pytest.mark.parametrize(
     "message",
     [

@@ -1,10 +1,6 @@
 """What a person and a program read, and what a delivery makes of it."""
 
 import json
-import os
-import runpy
-import signal
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,10 +12,11 @@ from botocore.exceptions import EndpointConnectionError, NoCredentialsError
 from release.checkouts import Clone
 from release.delivery import first_step
 from release.delivery.errors import NotDelivered
-from release.preflight import __main__ as command
+from release.preflight import command
 from release.preflight.account import Account, NoCredentials, caller
 from release.preflight.checks import run_checks
 from release.preflight.findings import CheckFinding, Verdict, as_json, ok, refused, table
+from tests.tritonsm import tritonsm
 from tests.unit.release.preflight.conftest import Aws, MakeAccount, denied, error
 
 FINDINGS = [
@@ -106,38 +103,7 @@ def test_only_a_refusal_ends_with_1(
     monkeypatch.chdir(clone.root)
     monkeypatch.setattr(command, "account_of", lambda *_: nullcontext(SimpleNamespace()))
     monkeypatch.setattr(command, "run_checks", lambda *_: iter(findings))
-    assert command.main(["prod"]) == code
-
-
-def test_an_interrupt_is_one_clear_line_and_130(
-    clone: Clone, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.chdir(clone.root)
-    monkeypatch.setattr(command, "account_of", interrupted)
-    assert command.main(["prod"]) == 130
-    assert capsys.readouterr().err == "interrupted\n"
-
-
-def test_a_terminated_preflight_is_interrupted(
-    clone: Clone, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def terminated(*_: object) -> None:
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    monkeypatch.chdir(clone.root)
-    monkeypatch.setattr("release.preflight.account.account_of", terminated)
-    monkeypatch.setattr(sys, "argv", ["preflight", "prod"])
-    monkeypatch.delitem(sys.modules, "release.preflight.__main__")
-    try:
-        with pytest.raises(SystemExit) as ended:
-            runpy.run_module("release.preflight", run_name="__main__")
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    assert ended.value.code == 130
+    assert tritonsm(["preflight", "prod"]) == code
 
 
 def test_without_credentials_there_is_one_clear_line(
@@ -149,7 +115,7 @@ def test_without_credentials_there_is_one_clear_line(
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
-    assert command.main(["prod"]) == 1
+    assert tritonsm(["preflight", "prod"]) == 1
     said = capsys.readouterr()
     assert said.err == "error: no credentials: there are none: aws configure, or AWS_PROFILE\n"
     assert said.out == ""
@@ -159,7 +125,7 @@ def test_a_stage_that_is_not_there_is_one_clear_line(
     clone: Clone, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(clone.root)
-    assert command.main(["nope"]) == 1
+    assert tritonsm(["preflight", "nope"]) == 1
     assert capsys.readouterr().err.startswith("error: no stage 'nope': ")
 
 

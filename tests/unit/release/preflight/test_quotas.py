@@ -7,7 +7,6 @@ import pytest
 from botocore.exceptions import ClientError
 
 from release.plan import PLAN
-from release.preflight import custom_resources
 from release.preflight import quotas as needed
 from release.preflight.findings import Verdict
 from release.preflight.fleets import peaks
@@ -359,60 +358,6 @@ def test_more_builds_than_codebuild_takes_are_refused(
     assert cpu.verdict is verdict
     if verdict is REFUSED:
         assert "--desired-value 3" in cpu.fix
-
-
-FUNCTIONS = "Concurrent executions"
-
-
-def custom(number: int, after: int | None = None) -> dict[str, Any]:
-    """Return a custom resource, which waits for another."""
-    depends = {"DependsOn": [f"C{after}"]} if after is not None else {}
-    properties = {"ServiceToken": "token", "Number": number}
-    return {"Type": "Custom::Any", "Properties": properties, **depends}
-
-
-def chains(count: int, width: int) -> dict[str, Any]:
-    """Return a template with custom resources, of which `width` start at once."""
-    return {
-        "Resources": {
-            f"C{number}": custom(number, number - width if number >= width else None)
-            for number in range(count)
-        }
-    }
-
-
-@pytest.mark.parametrize(("quota", "verdict"), [(16, OK), (15, REFUSED)])
-def test_functions_of_all_stacks_run_side_by_side_two_for_each_custom_resource(
-    make: MakeAccount, aws: Aws, quota: int, verdict: Verdict
-) -> None:
-    deployed(aws, None)
-    allow(aws, {FUNCTIONS: quota})
-    (row,) = needed.check_functions(make(prod_text=chains(9, 4), prod_vision=chains(13, 4)))
-    assert (row.subject, row.verdict) == (FUNCTIONS, verdict)
-    assert "custom resources that start together: 8, with 16 executions" in row.message
-    if verdict is REFUSED:
-        assert row.fix.endswith("--service-code lambda --quota-code L-0 --desired-value 16")
-
-
-def test_custom_resources_that_do_not_change_are_not_called(make: MakeAccount, aws: Aws) -> None:
-    before = chains(8, 4)
-    before["Resources"]["C6"]["Properties"]["Number"] = 7
-    aws.answers["cloudformation.ListStackResources"] = resources(C0="c")
-    aws.answers["cloudformation.GetTemplate"] = {"TemplateBody": json.dumps(before)}
-    allow(aws, {FUNCTIONS: 10})
-    (row,) = needed.check_functions(make(prod_text=chains(8, 4)))
-    assert "start together: 1, with 2 executions" in row.message
-
-
-def test_a_custom_resource_waits_for_what_it_refers_to_through_others() -> None:
-    template: dict[str, Any] = {
-        "Resources": {
-            "C0": custom(0),
-            "Endpoint": {"Type": "E", "Properties": {"Name": {"Fn::GetAtt": ["C0", "Name"]}}},
-            "C1": {**custom(1), "DependsOn": "Endpoint"},
-        }
-    }
-    assert custom_resources.starting_together(None, template) == 1
 
 
 def test_projects_without_archives_need_no_builds(make: MakeAccount, aws: Aws) -> None:

@@ -9,6 +9,7 @@ import pytest
 import platform_facts
 from platform_facts import Prices
 from release.checkouts import Clone
+from release.review import command, judge
 from release.tree import Tree
 from tests.unit.release.conftest import commit
 from tests.unit.release.review.resources import RESOURCES
@@ -56,10 +57,22 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clone:
     for path, said in LINTERS.items():
         write(clone, path, f"#!/bin/sh\necho '{said}'\n").chmod(0o755)
     monkeypatch.setattr("release.tree.PROGRAMS", clone.root / "bin")
+    review_in_this_process(monkeypatch)
     clone.git("init", "--quiet", "--initial-branch=main")
     commit(clone)
     monkeypatch.chdir(clone.root)
     return clone
+
+
+def review_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the review's code in this process where a base has none of its own."""
+    run_base = command._judge
+
+    def run(base: Tree, arguments: list[str]) -> int:
+        has_code = (base.root / "release" / "review" / "judge.py").is_file()
+        return run_base(base, arguments) if has_code else judge.main(arguments)
+
+    monkeypatch.setattr(command, "_judge", run)
 
 
 def write(tree: Tree, path: str, content: str) -> Path:

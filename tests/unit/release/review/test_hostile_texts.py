@@ -18,7 +18,7 @@ from release.review.endpoint_changes import EndpointChange
 from release.review.findings import FindingsChange
 from release.review.model_changes import ModelChange
 from release.review.money import CostChange
-from release.review.report import Gap, Report
+from release.review.report import ChangeReport, Gap
 from tests.unit.release.review.test_outputs import COST, REPORT, STAGE
 
 ATTACKS = [
@@ -54,7 +54,7 @@ class Elements(HTMLParser):
         } | {name for name, _ in attrs if name.startswith("on")}
 
 
-def hostile(text: str) -> Report:
+def hostile(text: str) -> ChangeReport:
     """Return a report in which everything that a change may name is a text."""
     danger = Danger(text, text, rule="rule", stage=text, details=(text,))
     by = Acknowledgement(danger="a/b/c", who=text, why=text, until=date(2026, 12, 1))

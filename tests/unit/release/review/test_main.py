@@ -1,4 +1,4 @@
-"""`python -m release.review` in a repository whose app needs no CDK."""
+"""`tritonsm review` in a repository whose app needs no CDK."""
 
 import copy
 import json
@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from release.checkouts import Clone
-from release.review.__main__ import main
 from release.review.dangers.danger import digest
 from release.tree import Tree
+from tests.tritonsm import tritonsm
 from tests.unit.release.conftest import IDENTITY, commit
 from tests.unit.release.review.conftest import APP, write
 from tests.unit.release.review.resources import RESOURCES
@@ -51,7 +51,7 @@ def dangerous(clone: Clone) -> Clone:
 
 
 def test_no_change_is_said_in_every_form(clone: Clone, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--base", "main"]) == 0
+    assert tritonsm(["review", "--base", "main"]) == 0
     assert capsys.readouterr().out == "review.out/review.md\n"
     assert report(clone).startswith("# no dangers, no change to any deployed resource\n")
     assert written(clone)["summary"] == "no dangers, no change to any deployed resource"
@@ -63,11 +63,11 @@ def test_a_danger_ends_with_3_until_somebody_acknowledges_it(
     dangerous: Clone, capsys: pytest.CaptureFixture[str]
 ) -> None:
     key = DANGER
-    assert main(["--base", "main"]) == 3
+    assert tritonsm(["review", "--base", "main"]) == 3
     assert capsys.readouterr().err.endswith(f": 0 of 1 alarms are left\n  {key}\n")
     assert f"`{key}`" in report(dangerous)
     until = acknowledge(dangerous, key)
-    assert main(["--base", "main", "prod"]) == 0
+    assert tritonsm(["review", "--base", "main", "prod"]) == 0
     assert f"acknowledged by Ada until {until}: a trial" in report(dangerous)
 
 
@@ -75,7 +75,7 @@ def test_a_workflow_that_may_do_more_is_a_danger_of_the_repository(
     clone: Clone, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(clone, ".github/workflows/new.yml", "on: pull_request_target\npermissions: {}\n")
-    assert main(["--base", "main"]) == 3
+    assert tritonsm(["review", "--base", "main"]) == 3
     key = "repository/widened_workflows/.github/workflows/new.yml."
     assert f"  {key}" in capsys.readouterr().err
     assert "## Dangers\n\n- .github/workflows/new.yml: " in report(clone)
@@ -85,14 +85,14 @@ def test_a_workflow_that_may_do_more_is_a_danger_of_the_repository(
 def test_an_older_review_is_never_taken_for_this_one(
     clone: Clone, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert main(["--base", "main"]) == 0
+    assert tritonsm(["review", "--base", "main"]) == 0
 
     def end(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Clone, "here", end)
     with pytest.raises(KeyboardInterrupt):
-        main(["--base", "main"])
+        tritonsm(["review", "--base", "main"])
     assert not list((clone.root / "review.out").glob("review.*"))
 
 
@@ -100,10 +100,10 @@ def test_a_report_names_both_commits(clone: Clone) -> None:
     first = clone.git("rev-parse", "HEAD")
     clone.git("checkout", "--quiet", "-b", "change")
     second = commit(clone)
-    assert main(["--base", "main"]) == 0
+    assert tritonsm(["review", "--base", "main"]) == 0
     assert f": `{first[:12]} -> {second[:12]}`\n" in report(clone)
     write(clone, "docs/review.md", "said")
-    assert main(["--base", "main"]) == 0
+    assert tritonsm(["review", "--base", "main"]) == 0
     assert f"-> {second[:12]}, with changes that are not committed`\n" in report(clone)
     assert written(clone)["commits"].startswith(f"{first[:12]} -> {second[:12]}, with changes")
 
@@ -112,7 +112,7 @@ def test_a_broken_acknowledgement_ends_with_4_and_its_place(
     dangerous: Clone, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(dangerous, "release/acknowledged.yaml", "acknowledged:\n  - danger: nothing\n")
-    assert main(["--base", "main"]) == 4
+    assert tritonsm(["review", "--base", "main"]) == 4
     assert "release/acknowledged.yaml:2" in capsys.readouterr().err
     assert "release/acknowledged.yaml:2" in report(dangerous)
 
@@ -124,7 +124,7 @@ def test_a_head_that_cannot_be_synthesised_is_a_gap_beside_the_other_stages(
     (clone.root / "assemblies" / "other").mkdir()
     refuse = "if stage == 'prod': raise SystemExit('error: stages/prod.yaml:3: no such model')"
     write(clone, "app.py", APP.replace("shutil.copytree", f"{refuse}\nshutil.copytree"))
-    assert main(["--base", "main"]) == 4
+    assert tritonsm(["review", "--base", "main"]) == 4
     assert "not reviewed: prod: stages/prod.yaml:3: no such model\n" in capsys.readouterr().err
     assert "Not everything was reviewed" in report(clone)
     assert "- **prod**: stages/prod.yaml:3: no such model\n" in report(clone)
@@ -136,14 +136,14 @@ def test_a_stage_whose_base_cannot_be_synthesised_is_a_gap(clone: Clone) -> None
     write(clone, "app.py", "import sys; sys.exit('error: broken then')")
     commit(clone)
     write(clone, "app.py", APP)
-    assert main(["--base", "main"]) == 4
+    assert tritonsm(["review", "--base", "main"]) == 4
     assert "- **prod**: its base: broken then\n" in report(clone)
     assert written(clone)["stages"] == []
 
 
 def test_a_base_that_is_not_there_is_said_in_every_form(clone: Clone) -> None:
-    assert main(["--base", "main"]) == 0
-    assert main(["--base", "orgin/main"]) == 4
+    assert tritonsm(["review", "--base", "main"]) == 0
+    assert tritonsm(["review", "--base", "orgin/main"]) == 4
     for form in ("review.md", "review.json"):
         said = (clone.root / "review.out" / form).read_text()
         assert "there is no commit orgin/main: fetch it, or write another BASE" in said
@@ -156,7 +156,7 @@ def test_outside_of_a_clone_the_report_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["--base", "main"]) == 4
+    assert tritonsm(["review", "--base", "main"]) == 4
     assert "not a git repository" in (tmp_path / "review.out" / "review.md").read_text()
 
 
@@ -169,7 +169,7 @@ def test_linters_that_fail_do_not_hide_dangers(
     commit(Clone(broken))
     dangerous.git("checkout", "--quiet", "-B", "main", Clone(broken).head())
     write(dangerous, "bin/cfn-lint", "#!/bin/sh\nexit 4\n")
-    assert main(["--base", "main"]) == 4
+    assert tritonsm(["review", "--base", "main"]) == 4
     said = capsys.readouterr().err
     assert "not reviewed: cfn-lint and checkov: cfn-lint ended with exit code 4" in said
     assert "not reviewed: model lint: " in said
@@ -179,11 +179,11 @@ def test_linters_that_fail_do_not_hide_dangers(
 
 def test_a_stage_that_leaves_is_reviewed_too(clone: Clone) -> None:
     (clone.root / "stages" / "prod.yaml").unlink()
-    assert main(["--base", "main"]) == 3
+    assert tritonsm(["review", "--base", "main"]) == 3
     assert "`prod/removed_endpoints/prod`" in report(clone)
 
 
 def test_a_stage_that_is_nowhere_is_named(clone: Clone, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--base", "main", "pord"]) == 4
+    assert tritonsm(["review", "--base", "main", "pord"]) == 4
     said = capsys.readouterr().err
     assert "error: not reviewed: pord: no stage 'pord': " in said

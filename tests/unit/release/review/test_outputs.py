@@ -17,7 +17,7 @@ from release.review.findings import NOTHING, FindingsChange, compare
 from release.review.model_changes import ModelChange
 from release.review.money import Cost, CostChange
 from release.review.output_files import as_json, conclude
-from release.review.report import Gap, Report
+from release.review.report import ChangeReport, Gap
 from release.review.stage_review import StageReview
 from release.review.summary import summary
 
@@ -68,14 +68,14 @@ STAGE = StageReview(
     access=("Role may s3:GetObject on Bucket",),
     stacks=(StackDifference("prod-text", (CHANGE,), "[~] Entry\n" * 5000),),
 )
-REPORT = Report(
+REPORT = ChangeReport(
     base="main",
     stages=(STAGE,),
     findings=FindingsChange(new=("cfn-lint: W1",), fixed=("cfn-lint: W2",), still=()),
 )
 
 
-def rendered(report: Report = REPORT, **stage: Any) -> str:
+def rendered(report: ChangeReport = REPORT, **stage: Any) -> str:
     """Return the Markdown of a report whose stage has other parts."""
     return markdown.render(replace(report, stages=(replace(STAGE, **stage),)))
 
@@ -232,7 +232,7 @@ def test_the_lines_of_what_could_not_be_reviewed_are_shown() -> None:
 def test_no_change_is_one_line() -> None:
     costs = (CostChange(endpoint="prod-text", before=COST, after=COST),)
     same = StageReview(stage="prod", endpoints=(SAME,), costs=costs)
-    text = markdown.render(Report(base="x", stages=(same,), findings=NOTHING))
+    text = markdown.render(ChangeReport(base="x", stages=(same,), findings=NOTHING))
     assert text == "# no dangers, no change to any deployed resource\n\nReview against x\n"
 
 

@@ -61,6 +61,7 @@ class Account:
             "old-model": {"Mode": "MultiModel", "ModelDataUrl": f"s3://models/{OLD}"},
             "new-model": {"Mode": "MultiModel", "ModelDataUrl": f"s3://models/{NEW}"},
         }
+        self.components: dict[str, dict[str, Any]] = {}
         self.scaled: set[str] = set()
         self.interfaces = ["eni-1", "eni-2"]
         self.failure: Exception | tuple[int, str] | None = None
@@ -86,6 +87,8 @@ class Account:
                 return {"ProductionVariants": self.configs[asked["EndpointConfigName"]]}
             case "DescribeModel":
                 return {"PrimaryContainer": self.models[asked["ModelName"]]}
+            case "DescribeInferenceComponent":
+                return self.components[asked["InferenceComponentName"]]
             case "DescribeScalableTargets":
                 assert asked["ServiceNamespace"] == "sagemaker"
                 targets = sorted(self.scaled & set(asked["ResourceIds"]))
@@ -684,3 +687,135 @@ def test_the_resource_stays_the_same_when_its_endpoint_is_renamed() -> None:
 def test_what_is_said_fits_into_cloudformations_answer(ask: Event, account: Account) -> None:
     account.catalog = [f"{'m' * 100}-{number}.tar.gz" for number in range(50)]
     assert len(refusal(ask)) == 2000
+
+
+# Inference components
+
+ARCHIVE = "text/cpu-25.09/minilm-2.tar.gz"
+COMPONENTS = {"Components": {"prod-text-minilm": "new-model"}, "Archives": []}
+
+
+def component(model: str, status: str = "InService", **more: str) -> dict[str, Any]:
+    """Return a component as DescribeInferenceComponent does."""
+    return {
+        "InferenceComponentName": "prod-text-minilm",
+        "InferenceComponentStatus": status,
+        "Specification": {"ModelName": model},
+        **more,
+    }
+
+
+@pytest.fixture
+def placed(account: Account) -> Account:
+    """An endpoint with a component, which is going to serve another archive."""
+    variant = {"VariantName": "AllTraffic", "InstanceType": "ml.g5.xlarge"}
+    account.configs = {"old": [variant], "new": [variant]}
+    account.models = {"new-model": {"ModelDataUrl": f"s3://models/{ARCHIVE}"}}
+    account.checksums = {ARCHIVE: SHA256}
+    account.recorded = {ARCHIVE: {"checksum": SHA256}}
+    account.catalog = [None]
+    account.endpoint = {**(account.endpoint or {}), "EndpointConfigName": "new"}
+    account.components = {"prod-text-minilm": component("old-model")}
+    return account
+
+
+def test_a_component_may_serve_another_archive(ask: Event, placed: Account) -> None:
+    assert ask("Guard", **COMPONENTS)
+
+
+def test_the_archive_of_a_component_has_the_digest_of_its_manifest(
+    ask: Event, placed: Account
+) -> None:
+    placed.checksums[ARCHIVE] = OTHER
+    assert f"{ARCHIVE} has the SHA-256" in refusal(ask, **COMPONENTS)
+    placed.components["prod-text-minilm"] = component("new-model")  # nothing is updated
+    assert ask("Guard", **COMPONENTS)
+
+
+@pytest.mark.parametrize("status", ["Creating", "Updating", "Deleting"])
+def test_an_update_of_a_component_waits_until_it_is_not_scaled(
+    ask: Event, placed: Account, status: str
+) -> None:
+    placed.components["prod-text-minilm"] = component("old-model", status)
+    assert not ask("Guard", **COMPONENTS)
+    assert refusal(ask, minutes=21, **COMPONENTS) == (
+        f"Inference component prod-text-minilm is {status} after 21 minutes: wait until it is "
+        "InService, and deploy again. Nothing was changed."
+    )
+
+
+def test_a_component_that_is_not_there_yet_is_created(ask: Event, placed: Account) -> None:
+    placed.components = {}
+    assert ask("Guard", **COMPONENTS)
+
+
+def test_an_endpoint_of_components_keeps_its_instance_type(ask: Event, placed: Account) -> None:
+    placed.endpoint = {**(placed.endpoint or {}), "EndpointConfigName": "old"}
+    placed.configs["new"] = [{"VariantName": "AllTraffic", "InstanceType": "ml.g6.xlarge"}]
+    assert refusal(ask, **COMPONENTS) == (
+        "SageMaker updates endpoint prod-text, of inference components, to no other instance "
+        "type: give the endpoint and its components other names, such as with the type in them. "
+        "Nothing was changed."
+    )
+
+
+def test_an_endpoint_does_not_begin_to_host_components(ask: Event, account: Account) -> None:
+    account.configs["new"] = [{"VariantName": "AllTraffic", "InstanceType": "ml.g5.xlarge"}]
+    assert refusal(ask, **COMPONENTS).startswith(
+        "Endpoint prod-text would begin or cease to host inference components"
+    )
+
+
+def test_a_component_that_serves_what_was_deployed_is_checked(ask: Event, placed: Account) -> None:
+    placed.components["prod-text-minilm"] = component("new-model")
+    assert ask("Check", **COMPONENTS)
+    placed.components["prod-text-minilm"] = component("new-model", "Updating")  # it is scaled
+    assert ask("Check", **COMPONENTS)
+
+
+def test_the_check_waits_while_a_component_is_updated(ask: Event, placed: Account) -> None:
+    placed.components["prod-text-minilm"] = component("old-model", "Updating")
+    assert not ask("Check", **COMPONENTS)
+
+
+@pytest.mark.parametrize(
+    ("described", "told"),
+    [
+        (
+            component("old-model"),
+            "SageMaker rolled back the update of inference component prod-text-minilm: a rollback "
+            "alarm went off",
+        ),
+        (
+            component("old-model", FailureReason="no memory"),
+            "SageMaker rolled back the update of inference component prod-text-minilm: no memory. "
+            "It serves Model old-model, as before, and the catalog is unchanged.",
+        ),
+        (
+            component("new-model", "Failed", FailureReason="no memory"),
+            "Inference component prod-text-minilm is Failed: no memory",
+        ),
+        (None, "Inference component prod-text-minilm does not exist"),
+    ],
+)
+def test_a_component_that_serves_something_else_fails_the_check(
+    ask: Event, placed: Account, described: dict[str, Any] | None, told: str
+) -> None:
+    placed.components = {"prod-text-minilm": described} if described else {}
+    assert refusal(ask, "Check", **COMPONENTS).startswith(told)
+
+
+def test_a_rollback_that_a_component_holds_up_says_how_it_goes_on(
+    ask: Event, placed: Account
+) -> None:
+    placed.stack_status = "UPDATE_ROLLBACK_IN_PROGRESS"
+    reason = refusal(ask, "Check", **COMPONENTS)
+    assert "continue-update-rollback --stack-name prod-text. If it fails here again" in reason
+    assert reason.endswith("aws sagemaker update-inference-component.")
+
+
+def test_a_component_is_deleted_when_it_is_not_scaled_any_more(ask: Event, placed: Account) -> None:
+    placed.components["prod-text-minilm"] = component("new-model", "Updating")
+    assert not ask("Check", "Delete", **COMPONENTS)
+    placed.components["prod-text-minilm"] = component("new-model")
+    assert ask("Check", "Delete", **COMPONENTS)

@@ -102,24 +102,6 @@ CASES = [
         {"twice/data/words.txt": "", "twice/vocabulary/1/words.txt": ""},
         [],
     ),
-    Case(
-        "one of two versions is served",
-        PYTHON,
-        {
-            CONFIG: {"# more": "version_policy { specific { versions: [ 3 ] } }"},
-            "twice/3/model.py": MODEL,
-        },
-        [],
-    ),
-    Case(
-        "an output has a label for each value",
-        PYTHON,
-        {
-            CONFIG: {'"Y" data_type': '"Y" label_filename: "labels.txt" data_type'},
-            "twice/labels.txt": "cat\ndog",
-        },
-        [],
-    ),
     # Tensors
     Case(
         "a reshape keeps the elements",
@@ -130,12 +112,6 @@ CASES = [
                 "reshape { shape: [ 1, 2, -1, 3, 2 ] } }"
             }
         },
-        [],
-    ),
-    Case(
-        "a reshape takes away the only dim, and leaves the batch axis",
-        PYTHON,
-        {CONFIG: {"# more": 'input { name: "Z" data_type: TYPE_INT8 dims: [ 1 ] reshape { } }'}},
         [],
     ),
     Case(
@@ -171,30 +147,6 @@ CASES = [
         [],
     ),
     # Scheduling
-    Case(
-        "one level of requests is kept in order",
-        PYTHON,
-        {
-            CONFIG: {
-                "# more": "dynamic_batching { preferred_batch_size: [ 1, 8 ] priority_levels: 1 "
-                "default_priority_level: 1 preserve_ordering: true }"
-            }
-        },
-        [],
-    ),
-    Case(
-        "an ONNX model has both kinds of accelerators",
-        ONNX,
-        {
-            CONFIG: {
-                "# more": "optimization { execution_accelerators {\n"
-                '  gpu_execution_accelerator { name: "tensorrt"\n'
-                '    parameters { key: "precision_mode" value: "FP16" } }\n'
-                '  cpu_execution_accelerator { name: "openvino" }\n} }'
-            }
-        },
-        [],
-    ),
     Case(
         "instances are on CPUs, or left to the server",
         PYTHON,
@@ -250,18 +202,6 @@ CASES = [
             "inherits its execute": "import base\nclass TritonPythonModel(base.Model): ...\n",
             "executes asynchronously": MODEL.replace("def execute", "async def execute"),
         }.items()
-    ),
-    Case(
-        "a packed environment lies beside the configuration",
-        PYTHON,
-        {
-            CONFIG: {
-                "# more": 'parameters { key: "EXECUTION_ENV_PATH"\n'
-                '  value { string_value: "$$TRITON_MODEL_DIRECTORY/env.tar.gz" } }'
-            },
-            "twice/env.tar.gz": "",
-        },
-        [],
     ),
     # Ensembles
     Case(

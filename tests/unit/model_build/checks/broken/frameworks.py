@@ -79,93 +79,12 @@ CASES = [
         ],
     ),
     # python_parameters
-    Case(
-        "a packed environment lies outside the archive",
-        PYTHON,
-        {
-            CONFIG: {
-                "# more": "parameters {\n"
-                '  key: "EXECUTION_ENV_PATH" value { string_value: "/opt/env.tar.gz" }\n}'
-            }
-        },
-        [
-            'twice/config.pbtxt:6:1: "/opt/env.tar.gz" is not in the archive: write '
-            '"$$TRITON_MODEL_DIRECTORY/FILE.tar.gz" [python_parameters]',
-        ],
-    ),
-    Case(
-        "a packed environment is not there",
-        PYTHON,
-        {
-            CONFIG: {
-                "# more": 'parameters { key: "EXECUTION_ENV_PATH"\n'
-                '  value { string_value: "$$TRITON_MODEL_DIRECTORY/env.tar.gz" } }'
-            }
-        },
-        [
-            "twice/config.pbtxt:6:1: env.tar.gz is not beside config.pbtxt: add it there "
-            "[python_parameters]",
-        ],
-    ),
-    Case(
-        "a parameter of the Python backend is neither yes nor no",
-        PYTHON,
-        {
-            CONFIG: {
-                "# more": "parameters {\n"
-                '  key: "FORCE_CPU_ONLY_INPUT_TENSORS"\n  value { string_value: "false" }\n}'
-            }
-        },
-        [
-            'twice/config.pbtxt:6:1: is "false": write "yes" or "no" [python_parameters]',
-        ],
-    ),
     # pytorch_parameters
-    Case(
-        "a switch of the PyTorch backend is neither true nor false",
-        TORCHSCRIPT,
-        {CONFIG: {"# more": 'parameters { key: "INFERENCE_MODE" value { string_value: "1" } }'}},
-        [
-            'twice/config.pbtxt:11:1: INFERENCE_MODE is "1": write "true" or "false" '
-            "[pytorch_parameters]",
-        ],
-    ),
-    Case(
-        "a number of threads is a word",
-        TORCHSCRIPT,
-        {
-            CONFIG: {
-                "# more": 'parameters { key: "INTRA_OP_THREAD_COUNT"\n'
-                '  value { string_value: "two" } }'
-            }
-        },
-        [
-            'twice/config.pbtxt:11:1: INTRA_OP_THREAD_COUNT is "two": write a number of '
-            "threads, 1 or more [pytorch_parameters]",
-        ],
-    ),
-    Case(
-        "a switch of the PyTorch backend is in lower case",
-        TORCHSCRIPT,
-        {CONFIG: {"# more": 'parameters { key: "disable_cudnn" value { string_value: "true" } }'}},
-        [
-            "twice/config.pbtxt:11:1: disable_cudnn is not known: write DISABLE_CUDNN "
-            "[pytorch_parameters]",
-        ],
-    ),
     # onnx_tensors
     Case(
         "an ONNX file is a pointer to one",
         ONNX,
         {"twice/1/model.onnx": "version https://git-lfs.github.com/spec/v1\n"},
-        [
-            "twice/1/model.onnx: is not an ONNX file: build or copy it again [onnx_tensors]",
-        ],
-    ),
-    Case(
-        "an ONNX file is empty",
-        ONNX,
-        {"twice/1/model.onnx": ""},
         [
             "twice/1/model.onnx: is not an ONNX file: build or copy it again [onnx_tensors]",
         ],
@@ -280,34 +199,14 @@ CASES = [
         ],
         release="24.01",
     ),
-    # torchscript_tensors
+    # torchscript_files
     Case(
         "a TorchScript file is none",
         TORCHSCRIPT,
         {"twice/1/model.pt": "PK"},
         [
-            "twice/1/model.pt: is not a TorchScript file: File is not a zip file "
-            "[torchscript_tensors]",
-        ],
-    ),
-    Case(
-        "a TorchScript file takes and returns fewer tensors",
-        TORCHSCRIPT,
-        {"twice/1/model.pt": partial(files.torchscript, tensors=1)},
-        [
-            "twice/config.pbtxt:3:1: declares 2 inputs, forward in 1/model.pt takes 1: x "
-            "[torchscript_tensors]",
-            "twice/config.pbtxt:7:1: declares 2 outputs, forward in 1/model.pt returns 1 "
-            "[torchscript_tensors]",
-        ],
-    ),
-    Case(
-        "a TorchScript file's arguments have other names",
-        TORCHSCRIPT,
-        {CONFIG: {"INPUT__0": "x", "INPUT__1": "z"}},
-        [
-            "twice/config.pbtxt:3:1: declares inputs x, z, forward in 1/model.pt takes x, y "
-            "[torchscript_tensors]",
+            "twice/1/model.pt: is not a TorchScript file: build or copy it again "
+            "[torchscript_files]",
         ],
     ),
     # torchscript_versions

@@ -4,7 +4,6 @@ from tests.unit.model_build.checks.broken.bases import (
     ENSEMBLE,
     MODEL,
     ONNX,
-    OPENVINO,
     PYTHON,
     TENSORRT,
 )
@@ -52,14 +51,6 @@ CASES = [
             "twice/1/model.py: is a symbolic link: put the file itself there [no_links]",
         ],
     ),
-    Case(
-        "a link leads nowhere",
-        PYTHON,
-        {"twice/1/data": Link("/nowhere")},
-        [
-            "twice/1/data: is a symbolic link: put the file itself there [no_links]",
-        ],
-    ),
     # one_entry
     Case(
         "there is no model",
@@ -98,15 +89,6 @@ CASES = [
         {CONFIG: {'name: "twice"': 'name: "double"'}},
         [
             'twice/config.pbtxt:1:1: name is "double", the directory is twice: write name: '
-            '"twice" [model_names]',
-        ],
-    ),
-    Case(
-        "the name differs from the folder's in case",
-        PYTHON,
-        {CONFIG: {'name: "twice"': 'name: "Twice"'}},
-        [
-            'twice/config.pbtxt:1:1: name is "Twice", the directory is twice: write name: '
             '"twice" [model_names]',
         ],
     ),
@@ -210,40 +192,6 @@ CASES = [
         ],
     ),
     # version_policies
-    Case(
-        "the policy serves a version that is not there",
-        PYTHON,
-        {CONFIG: {"# more": "version_policy { specific { versions: [ 1, 2 ] } }"}},
-        [
-            "twice/config.pbtxt:6:1: there is no version 2: write one of 1 [version_policies]",
-        ],
-    ),
-    Case(
-        "the policy serves no version",
-        PYTHON,
-        {CONFIG: {"# more": "version_policy { specific { } }"}},
-        [
-            "twice/config.pbtxt:6:1: serves no version: name some, or remove version_policy "
-            "[version_policies]",
-        ],
-    ),
-    Case(
-        "the policy serves the latest none",
-        PYTHON,
-        {CONFIG: {"# more": "version_policy: { latest: { num_versions: 0 } }"}},
-        [
-            "twice/config.pbtxt:6:1: serves the latest 0 versions: write num_versions: 1 "
-            "[version_policies]",
-        ],
-    ),
-    Case(
-        "an ensemble without version folders serves another version than its first",
-        ENSEMBLE,
-        {"both/config.pbtxt": {"# more": "version_policy { specific { versions: 2 } }"}},
-        [
-            "both/config.pbtxt:18:1: there is no version 2: write one of 1 [version_policies]",
-        ],
-    ),
     # version_files
     Case(
         "there is no version",
@@ -270,15 +218,6 @@ CASES = [
         ],
     ),
     Case(
-        "OpenVINO's weights are not there",
-        OPENVINO,
-        {"twice/1/model.bin": None},
-        [
-            "twice/1/model.bin: is missing: OpenVINO reads the weights of model.xml from it "
-            "[openvino_weights]",
-        ],
-    ),
-    Case(
         "the model file is called as no backend expects",
         TENSORRT,
         {"twice/1/model.plan": None, "twice/1/twice.plan": ""},
@@ -295,24 +234,4 @@ CASES = [
         ],
     ),
     # label_files
-    Case(
-        "the labels are not there",
-        PYTHON,
-        {CONFIG: {'"Y" data_type': '"Y" label_filename: "labels.txt" data_type'}},
-        [
-            "twice/config.pbtxt:5:22: labels.txt is not beside config.pbtxt: add it there "
-            "[label_files]",
-        ],
-    ),
-    Case(
-        "there are more labels than values",
-        PYTHON,
-        {
-            CONFIG: {'"Y" data_type': '"Y" label_filename: "labels.txt" data_type'},
-            "twice/labels.txt": "one\ntwo\nthree\n",
-        },
-        [
-            "twice/config.pbtxt:5:22: labels.txt has 3 lines for 2 values [label_files]",
-        ],
-    ),
 ]

@@ -11,7 +11,7 @@ from release.review.files.file_review import compare_files
 from release.review.files.kinds import kind_of
 from release.review.files.model_configuration import uses_sequence_batching
 from release.review.files.readers import LARGEST, MOST_ALIASES
-from release.review.files.unread_files import deleted, unjudged
+from release.review.files.unparsed_files import deleted, unjudged
 from tests.unit.release.review.files.repository import base
 
 READ = [

@@ -1,0 +1,78 @@
+"""Synthesise a stage of many models, split over endpoints: `python -m bench.many_models [COUNT]`.
+
+Prints the seconds, the largest template, and what of AWS's quotas the stage takes. Each model
+is a copy of `tritonsm new model --kind python`.
+"""
+
+import json
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from aws_cdk import App
+
+import stacks
+from cli.load.fleet import MOST_MODELS
+from cli.new_model import PLACEHOLDER, TEMPLATES
+from cli.new_stage import deal, write
+from model_build.source import all_models
+from stacks.template_limits import MAX_BYTES, MAX_RESOURCES
+from stages import plan
+
+STAGES = Path("stages")
+QUOTAS = {
+    "AWS::SSM::Parameter": 10_000,
+    "AWS::IAM::Role": 1_000,
+    "stacks": 200,
+}
+"""Defaults of an account: standard parameters (Systems Manager user guide,
+parameter-store-advanced-parameters), roles (AWS general reference, IAM quotas), stacks
+(CloudFormation user guide, cloudformation-limits, as awsdocs on GitHub has it)."""
+
+
+def write_models(folder: Path, count: int) -> None:
+    """Write models that differ by their names."""
+    template = TEMPLATES / "python"
+    files = [path for path in template.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    for number in range(count):
+        name = f"model-{number:05}"
+        for path in files:
+            to = folder / name / str(path.relative_to(template)).replace(PLACEHOLDER, name)
+            to.parent.mkdir(parents=True, exist_ok=True)
+            to.write_text(path.read_text().replace(PLACEHOLDER, name))
+
+
+def synthesise(folder: Path, count: int) -> list[bytes]:
+    """Return the templates of a stage with so many models."""
+    (folder / "models").mkdir()
+    (folder / "stages").mkdir()
+    write_models(folder / "models", count)
+    (folder / "stages" / "dev.yaml").write_text((STAGES / "dev.yaml").read_text())
+    endpoints = deal(all_models(folder / "models"), -(-count // MOST_MODELS))
+    write("fleet", "dev", endpoints, stages=folder / "stages", models=folder / "models")
+    plan.MODELS = folder / "models"
+    app = App(context={"aws:cdk:disable-creation-stack-traces": True}, stack_traces=False)
+    assembly = stacks.synthesise(app, "fleet", folder=folder / "stages")
+    return [Path(stack.template_full_path).read_bytes() for stack in assembly.stacks]
+
+
+def main(count: int) -> None:
+    """Print what a stage of `count` models takes."""
+    with TemporaryDirectory() as folder:
+        start = time.monotonic()
+        templates = synthesise(Path(folder), count)
+        seconds = time.monotonic() - start
+    parsed = [json.loads(each)["Resources"] for each in templates]
+    resources = max(map(len, parsed))
+    kinds = Counter(resource["Type"] for each in parsed for resource in each.values())
+    print(f"{count:,} models: {len(templates)} stacks, {seconds:.0f} s")
+    print(f"largest template {max(map(len, templates)):,} of {MAX_BYTES:,} bytes, "
+          f"{resources} of {MAX_RESOURCES} resources")  # fmt: skip
+    for name, quota in QUOTAS.items():
+        print(f"{name}: {kinds.get(name, len(templates)):,} of {quota:,}")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if sys.argv[1:] else 2000)

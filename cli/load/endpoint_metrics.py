@@ -1,0 +1,145 @@
+"""The CloudWatch metrics of a load's steps, by endpoint and variant.
+
+Names and statistics: SageMaker's developer guide, monitoring-cloudwatch and
+multi-model-endpoint-cloudwatch-metrics. CPUUtilization is the sum of all cores, GPUUtilization and
+GPUMemoryUtilization of all GPUs (repost.aws/knowledge-center/sagemaker-cpu-gpu-utilization-100).
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from statistics import fmean
+from typing import Any
+
+import boto3
+
+import platform_facts
+from cli.load.deployed import DeployedEndpoint
+from cli.load.step import LoadStep
+
+REQUESTS, INSTANCES = "AWS/SageMaker", "/aws/sagemaker/Endpoints"
+METRICS = {
+    "ModelLatency": (REQUESTS, "Average"),
+    "OverheadLatency": (REQUESTS, "Average"),
+    "ModelCacheHit": (REQUESTS, "Average"),
+    "ModelLoadingTime": (REQUESTS, "SampleCount"),
+    "ModelUnloadingTime": (REQUESTS, "SampleCount"),
+    "LoadedModelCount": (INSTANCES, "Maximum"),
+    "CPUUtilization": (INSTANCES, "Average"),
+    "GPUUtilization": (INSTANCES, "Average"),
+    "MemoryUtilization": (INSTANCES, "Average"),
+    "GPUMemoryUtilization": (INSTANCES, "Average"),
+}
+"""Names to namespaces and statistics."""
+TRITON = {
+    "TritonQueue": "nv_inference_queue_duration_us",
+    "TritonCompute": "nv_inference_compute_infer_duration_us",
+}
+"""Triton's own metrics, of endpoints with `publish_metrics`
+(triton-inference-server/server, docs/user_guide/metrics.md). Their dimensions on AWS are in no
+document, hence a search; whether the image publishes sums or differences is in none either: only
+the quotient of the two is used."""
+MICROSECONDS_PER_MS = 1000
+LATEST_SECONDS = 180
+"""How long to wait for the metrics of the last minute, which come late: our choice."""
+
+
+def with_metrics(
+    endpoints: Sequence[DeployedEndpoint],
+    steps: Sequence[LoadStep],
+    sleep: Callable[[float], None] = time.sleep,
+) -> list[LoadStep]:
+    """Return the steps with their metrics; a metric without data is left out.
+
+    Latencies are in ms, percentages of a whole instance. Of the periods in a step, the highest
+    counts of what instances have, the sum of loads and unloads, and the mean of the rest. A step has
+    the periods that begin in it, or, where it is shorter than one, the one in which it begins.
+    """
+    for endpoint in endpoints:
+        for variant in endpoint.variants:
+            points = _points(endpoint, variant, steps, sleep)
+            name = f"{endpoint.name}/{variant}"
+            steps = [
+                replace(step, metrics={**step.metrics, name: _of_step(step, points, endpoint)})
+                for step in steps
+            ]
+    return list(steps)
+
+
+Points = dict[str, dict[datetime, float]]
+
+
+def _points(
+    endpoint: DeployedEndpoint,
+    variant: str,
+    steps: Sequence[LoadStep],
+    sleep: Callable[[float], None],
+) -> Points:
+    """Return the values of each metric by the start of their period; wait for the last ones."""
+    period = timedelta(seconds=endpoint.metric_seconds)
+    start = _floor(steps[0].start, period)
+    last = _floor(steps[-1].start + timedelta(seconds=steps[-1].seconds), period)
+    queries = list(_queries(endpoint, variant))
+    cloudwatch: Any = boto3.client("cloudwatch", endpoint.config.region)
+    latest = last + period + timedelta(seconds=LATEST_SECONDS)
+    while True:
+        now = datetime.now(UTC)
+        pages = cloudwatch.get_paginator("get_metric_data").paginate(
+            MetricDataQueries=queries, StartTime=start, EndTime=last + period
+        )
+        points: Points = {}
+        for result in (result for page in pages for result in page["MetricDataResults"]):
+            values = zip(result["Timestamps"], result["Values"], strict=True)
+            points.setdefault(result["Label"], {}).update(values)
+        complete = last in points.get("CPUUtilization", {})
+        if (complete and now > last + period) or now > latest:
+            return points
+        sleep(10)
+
+
+def _queries(endpoint: DeployedEndpoint, variant: str) -> Iterator[dict[str, Any]]:
+    period = endpoint.metric_seconds
+    dimensions = {"EndpointName": endpoint.name, "VariantName": variant}
+    for number, (name, (namespace, statistic)) in enumerate(METRICS.items()):
+        metric = {
+            "Namespace": namespace,
+            "MetricName": name,
+            "Dimensions": [{"Name": key, "Value": value} for key, value in dimensions.items()],
+        }
+        stat = {"Metric": metric, "Period": period, "Stat": statistic}
+        yield {"Id": f"m{number}", "Label": name, "MetricStat": stat}
+    if endpoint.publishes_triton_metrics:
+        for label, name in TRITON.items():
+            search = f'Namespace="Triton/{endpoint.name}" MetricName="{name}"'
+            expression = f"SUM(SEARCH('{search}', 'Sum', {period}))"
+            yield {"Id": label.lower(), "Label": label, "Expression": expression}
+
+
+def _of_step(step: LoadStep, points: Points, endpoint: DeployedEndpoint) -> dict[str, float]:
+    end, metrics = step.start + timedelta(seconds=step.seconds), dict[str, float]()
+    first = _floor(step.start, timedelta(seconds=endpoint.metric_seconds))
+    divisors = _divisors(endpoint)
+    for name, values in points.items():
+        inside = [value for start, value in values.items() if step.start <= start < end]
+        inside = inside or [values[start] for start in (first,) if start in values]
+        namespace, statistic = METRICS.get(name, (REQUESTS, "SampleCount"))
+        combine = max if namespace == INSTANCES else sum if statistic == "SampleCount" else fmean
+        if inside:
+            metrics[name] = round(combine(inside) / divisors.get(name, 1), 2)
+    queue, compute = metrics.pop("TritonQueue", 0), metrics.pop("TritonCompute", 0)
+    return metrics | ({"TritonQueueShare": round(queue / (queue + compute), 2)} if compute else {})
+
+
+def _divisors(endpoint: DeployedEndpoint) -> dict[str, float]:
+    """Return what values are divided by; all instance types are taken for the first one."""
+    facts = platform_facts.instance_type(next(iter(endpoint.instances)))
+    cpus = (endpoint.is_laptop and os.cpu_count()) or facts.vcpus
+    gpus = dict.fromkeys(("GPUUtilization", "GPUMemoryUtilization"), max(1, facts.gpu_count))
+    latencies = dict.fromkeys(("ModelLatency", "OverheadLatency"), MICROSECONDS_PER_MS)
+    return {"CPUUtilization": cpus, **gpus, **latencies}
+
+
+def _floor(time: datetime, period: timedelta) -> datetime:
+    return datetime.fromtimestamp(time.timestamp() // period.seconds * period.seconds, UTC)

@@ -1,0 +1,89 @@
+"""`tritonsm size --models`: a fleet for many models as a table, with what it rests on."""
+
+import argparse
+import json
+import re
+from dataclasses import asdict
+from pathlib import Path
+
+import platform_facts
+from cli.errors import CommandError
+from cli.load.arguments import positive
+from cli.load.fleet import ASSUMPTIONS, Demand, Fleet, candidates, plan
+from release.review.measured_rates import measurements
+
+HEADER = "type", "endpoints", "instances", "in memory", "hits", "loads/s", "rps each", "USD/month"
+
+
+def add_options(group: argparse._ArgumentGroup) -> None:
+    """Add the options of the fleet."""
+    add = group.add_argument
+    add("--models", type=int, metavar="COUNT", help="how many models; nothing is loaded then")
+    add("--traffic", default="zipf:1.0", metavar="zipf:EXPONENT", help="by default %(default)s")
+    add("--rps", type=positive, help="requests a second to all models together")
+    add("--model-mib", type=positive, default=400, help="memory of one, by default %(default)s")
+    add("--hits", type=float, default=0.9, help="least rate of cache hits, by default %(default)s")
+    add("--region", default="us-east-1", help="of the prices, by default %(default)s")
+    rates = "an instance type and the rate that one sustains; repeatable; default: what was "
+    rates += "measured of MODEL, and every type of the region's prices without a rate"
+    add("--instance", action="append", default=[], metavar="TYPE=RPS", help=rates)
+
+
+def run(options: argparse.Namespace, models: Path) -> int:
+    """Print the fleets, the cheapest first; return the exit code."""
+    kind, _, exponent = options.traffic.partition(":")
+    demand = Demand(
+        models=options.models,
+        exponent=float(exponent) if re.fullmatch(r"\d+(\.\d+)?", exponent) else -1,
+        rps=options.rps or 0,
+        model_mib=options.model_mib,
+        hits=options.hits,
+    )
+    valid = kind == "zipf" and 0 <= demand.exponent <= 10 and 0 < demand.hits < 1
+    if not valid or demand.models < 1 or not demand.rps:
+        options.refuse("write --models 1 or more, --traffic zipf:EXPONENT, --rps, --hits below 1")
+    rates = _rates(options, models)
+    planned = [plan(demand, name, rates[name], options.region) for name in rates]
+    fleets = [fleet for fleet in planned if fleet]
+    if not fleets:
+        raise CommandError(f"no instance type holds a model of {demand.model_mib:g} MiB")
+    fleets.sort(key=lambda fleet: (fleet.monthly_usd is None, fleet.monthly_usd))
+    if options.json:
+        options.json.write_text(json.dumps([asdict(fleet) for fleet in fleets], indent=2) + "\n")
+    print(
+        f"{demand.models:,} models of {demand.model_mib:g} MiB, {options.traffic}, "
+        f"{demand.rps:g} requests a second, {demand.hits:.0%} of them with their model in memory"
+    )
+    for row in [HEADER, *(_row(fleet, rates[fleet.instance_type]) for fleet in fleets)]:
+        print(f"{row[0]:16}" + "".join(f"{cell:>13}" for cell in row[1:]))
+    prices = platform_facts.prices()
+    print("\nassumptions:")
+    for assumption in (*ASSUMPTIONS, f"prices of {prices.date}, on demand ({prices.source})"):
+        print(f"- {assumption}")
+    return 0
+
+
+def _rates(options: argparse.Namespace, models: Path) -> dict[str, float | None]:
+    """Return instance types with the rate that one sustains, None where it was not measured."""
+    rates: dict[str, float | None] = {}
+    for written in options.instance:
+        name, _, rate = written.partition("=")
+        try:
+            platform_facts.instance_type(name)
+            rates[name] = positive(rate) if rate else None
+        except (platform_facts.UnknownFact, argparse.ArgumentTypeError) as error:
+            options.refuse(f"--instance {written}: {error}")
+    if not rates:
+        rates = dict.fromkeys(candidates(options.region))
+        for each in reversed(measurements(models, options.model) if options.model else []):
+            rates[each.measured_on] = each.max_rps
+    return rates
+
+
+def _row(fleet: Fleet, max_rps: float | None) -> tuple[str, ...]:
+    needed = f"{fleet.needed_rps:.1f} of {max_rps:g}" if max_rps else f"{fleet.needed_rps:.1f} of ?"
+    hits = f"{fleet.lowest_hits:.0%} to {fleet.highest_hits:.0%}"
+    usd = "no price" if fleet.monthly_usd is None else f"{fleet.monthly_usd:,.0f}"
+    counts = (fleet.endpoints, fleet.instances, fleet.capacity)
+    loads = f"{fleet.loads_per_second:.1f}"
+    return (fleet.instance_type, *map(str, counts), hits, loads, needed, usd)

@@ -1,0 +1,166 @@
+"""Models as inference components, which share instances and scale to zero one by one."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from aws_cdk import aws_sagemaker as sagemaker
+from constructs import Construct
+
+from platform_facts import InstanceType
+from platform_facts.rules import components as rules
+from platform_facts.rules import names
+from triton_sagemaker.alarm_thresholds import AlarmThresholds
+from triton_sagemaker.chart import Chart
+from triton_sagemaker.component_metrics import ComponentMetrics
+from triton_sagemaker.endpoint_component import EndpointComponent
+from triton_sagemaker.endpoint_log import component_log_name
+from triton_sagemaker.endpoint_metrics import INSTANCES, EndpointMetrics
+from triton_sagemaker.hosting_mode import HostingMode, ModelSource, Network
+from triton_sagemaker.inference_component import Component, component_resource
+from triton_sagemaker.problems import Problem, inside, of_rules
+from triton_sagemaker.server_options import ServerOptions
+from triton_sagemaker.updates import UpdatePolicy
+
+if TYPE_CHECKING:
+    from triton_sagemaker.variant import Variant
+
+Cfn = sagemaker.CfnEndpointConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComponentHosting(HostingMode):
+    """Models that are placed as copies of inference components, by what these reserve.
+
+    `components` are by the names of their models. SageMaker keeps from
+    `min_instance_count` to `max_instance_count` instances, as many as the copies need.
+
+    The endpoint has no blue/green updates: each component is updated by itself, batch by batch,
+    and rolled back by its own alarms.
+    """
+
+    name = "components"
+    default_ping_mode = "ready"
+    many_models = False
+
+    components: Mapping[str, Component]
+    max_instance_count: int
+    min_instance_count: int = 0
+
+    @property
+    def sources(self) -> Mapping[str, ModelSource]:
+        """The archives of the components."""
+        return {f"-{model}": each.source for model, each in self.components.items()}
+
+    @property
+    def log_groups(self) -> list[str]:
+        """The log groups of the copies."""
+        return [component_log_name(each.name) for each in self.components.values()]
+
+    def id_suffix(self, instance_type: InstanceType) -> str:
+        """The instance type.
+
+        "Cannot update endpoint with a different instance type for endpoints to which you plan to
+        deploy Inference Components." (aws-samples/sample-auto-extract-ai-ocr-app#66)
+        """
+        return f"-{instance_type.name}"
+
+    def model_members(self, network: Network | None) -> dict[str, Any]:
+        """Nothing: the network is the configuration's."""
+        return {}
+
+    def config_members(self, role_arn: str, network: Network | None) -> dict[str, Any]:
+        """The role, without which SageMaker answers 400 (stdapi-ai/stdapi.ai#43), and network."""
+        config = Cfn.VpcConfigProperty(**network) if network else None
+        return {"execution_role_arn": role_arn, "vpc_config": config}
+
+    def variant_members(self, models: Mapping[str, str]) -> dict[str, Any]:
+        """No Model, and how many instances SageMaker may keep."""
+        return {
+            "managed_instance_scaling": Cfn.ManagedInstanceScalingProperty(
+                max_instance_count=self.max_instance_count,
+                min_instance_count=self.min_instance_count,
+                status="ENABLED",
+            )
+        }
+
+    def deployment(self, *_: Any, **__: Any) -> None:
+        """None: the endpoint is updated in place."""
+
+    def place(
+        self,
+        scope: Construct,
+        update: UpdatePolicy,
+        *,
+        endpoint: sagemaker.CfnEndpoint,
+        variant: "Variant",
+        models: Mapping[str, sagemaker.CfnModel],
+        model_error_rate: float,
+    ) -> list[EndpointComponent]:
+        """Return a component for each model."""
+        placed = []
+        for model, component in self.components.items():
+            metrics = ComponentMetrics(
+                endpoint_name=endpoint.endpoint_name or "",
+                variant_name=variant.variant_name,
+                component_name=component.name,
+                model=model,
+            )
+            model_name = models[component.source.location].attr_model_name
+            resource = component_resource(
+                scope,
+                metrics,
+                component,
+                id_suffix=self.id_suffix(variant.instance_type),
+                endpoint=endpoint,
+                model_name=model_name,
+                update=update,
+                model_error_rate=model_error_rate,
+            )
+            placed.append(
+                EndpointComponent(
+                    **vars(metrics),
+                    endpoint=scope,
+                    updated=resource,
+                    component=component,
+                    resource=resource,
+                    model_name=model_name,
+                )
+            )
+        return placed
+
+    def charts(
+        self, metrics: EndpointMetrics, variant: "Variant", limits: AlarmThresholds
+    ) -> Iterator[Chart]:
+        """Yield what copies have reserved of the instances."""
+        reserved = [f"{resource}Reservation" for resource in ("CPU", "GPU", "Memory")]
+        yield Chart(
+            "Reserved by copies (percent)",
+            beside=[metrics.metric(INSTANCES, name, "Average") for name in reserved],
+        )
+
+    def problems(self, options: ServerOptions, instance_type: InstanceType) -> Iterator[Problem]:
+        """Yield what SageMaker would reject."""
+        limits = self.min_instance_count, self.max_instance_count
+        yield from of_rules(rules.instances(*limits), *limits, where="hosting.max_instance_count")
+        published = options.publish_metrics is not None
+        yield from of_rules(rules.metrics_of_copies(published), where="container.options")
+        for model, each in self.components.items():
+            where = f"hosting.components.{model}"
+            yield from of_rules(names.component_name(each.name), each.name, where=f"{where}.name")
+            yield from inside(where, each.source.problems(options, instance_type))
+            memory = int(each.memory.to_mebibytes())
+            needs = memory, each.cpus, each.accelerators
+            violations = rules.room_for_a_copy(*needs, instance_type)
+            yield from of_rules(violations, *needs, where=where)
+            if each.initial_copy_count < 1:
+                what = "SageMaker creates a component with one copy or more: write 1"
+                yield Problem(f"{where}.initial_copy_count", what)
+
+    def endpoint_problems(
+        self, variants: Sequence[object], update: UpdatePolicy, *, captures: bool
+    ) -> Iterator[Problem]:
+        """Yield what an endpoint of components does not take."""
+        yield from of_rules(rules.one_variant(len(variants)))
+        yield from of_rules(rules.update_of_copies(update.strategy))
+        yield from of_rules(rules.capture_of_copies(captures))

@@ -1,0 +1,69 @@
+"""Metrics of an inference component."""
+
+from dataclasses import dataclass
+
+from aws_cdk.aws_cloudwatch import Metric
+
+from triton_sagemaker.endpoint_metrics import INVOCATIONS, EndpointMetrics
+
+COPIES = "/aws/sagemaker/InferenceComponents"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComponentMetrics(EndpointMetrics):
+    """Metrics of one inference component, which have its name as their only dimension.
+
+    `model` is the model that it serves. Shares of resources are of what its copies have, 0 to 100.
+    Source: developer guide, monitoring-cloudwatch, "inference component metrics".
+    """
+
+    component_name: str
+    model: str
+
+    @property
+    def part(self) -> str:
+        """The part of an endpoint that has the metrics."""
+        return f"component {self.model}"
+
+    @property
+    def dimensions(self) -> dict[str, str]:
+        """The dimension of every metric."""
+        return {"InferenceComponentName": self.component_name}
+
+    @property
+    def traffic(self) -> list[Metric]:
+        """The metrics of a dashboard's first chart."""
+        return [
+            self.metric_invocations(),
+            self.metric_invocations_per_copy(),
+            self.metric_concurrent_requests_per_copy(),
+            self.metric_no_capacity(),
+        ]
+
+    def metric_invocations_per_copy(self) -> Metric:
+        """Requests that each copy got, a count."""
+        return self.metric(INVOCATIONS, "InvocationsPerCopy", "Sum")
+
+    def metric_concurrent_requests_per_copy(self) -> Metric:
+        """Requests that each copy works on at once, a count."""
+        return self.metric(INVOCATIONS, "ConcurrentRequestsPerCopy", "Maximum")
+
+    def metric_no_capacity(self) -> Metric:
+        """Requests that were refused because there was no copy, a count."""
+        return self.metric(INVOCATIONS, "NoCapacityInvocationFailures", "Sum")
+
+    def metric_cpu_utilization(self) -> Metric:
+        """Percent of the vCPUs of the copies, 0 to 100."""
+        return self.metric(COPIES, "CPUUtilizationNormalized", "Average")
+
+    def metric_memory_utilization(self) -> Metric:
+        """Percent of the memory of the copies, 0 to 100."""
+        return self.metric(COPIES, "MemoryUtilizationNormalized", "Average")
+
+    def metric_gpu_utilization(self) -> Metric:
+        """Percent of the GPUs of the copies, 0 to 100."""
+        return self.metric(COPIES, "GPUUtilizationNormalized", "Average")
+
+    def metric_gpu_memory_utilization(self) -> Metric:
+        """Percent of the GPU memory of the copies, 0 to 100."""
+        return self.metric(COPIES, "GPUMemoryUtilizationNormalized", "Average")

@@ -1,0 +1,57 @@
+"""An inference component as part of an endpoint."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from aws_cdk import aws_sagemaker as sagemaker
+from constructs import Construct
+
+from triton_sagemaker.alarm_thresholds import AlarmThresholds
+from triton_sagemaker.chart import AlarmedMetric, Chart
+from triton_sagemaker.charts import request_charts
+from triton_sagemaker.component_metrics import ComponentMetrics
+from triton_sagemaker.inference_component import Component
+from triton_sagemaker.scalable_copy_count import ScalableCopyCount
+
+
+@dataclass(frozen=True, kw_only=True)
+class EndpointComponent(ComponentMetrics):
+    """A component of a `TritonEndpoint`, from its `components`.
+
+    `resource` is CloudFormation's, of the Model `model_name`.
+    """
+
+    endpoint: Construct
+    updated: Construct
+    component: Component
+    resource: sagemaker.CfnInferenceComponent
+    model_name: str
+    scalings: list[ScalableCopyCount] = field(default_factory=list)
+
+    def auto_scale_copy_count(
+        self, *, max_capacity: int, min_capacity: int = 0
+    ) -> ScalableCopyCount:
+        """Let the number of copies scale between two limits, once the component is updated."""
+        scaling = ScalableCopyCount(
+            self.endpoint,
+            f"Scaling-{self.model}",
+            metrics=self,
+            after=self.updated,
+            min_capacity=min_capacity,
+            max_capacity=max_capacity,
+        )
+        scaling.node.add_dependency(self.resource)  # of a component that is removed, too
+        self.scalings.append(scaling)
+        return scaling
+
+    def charts(self, limits: AlarmThresholds) -> Iterator[Chart]:
+        """Yield its charts."""
+        yield from request_charts(self, limits)
+        if self.component.accelerators:
+            memory = AlarmedMetric("GpuMemory", "GPU memory in use",
+                self.metric_gpu_memory_utilization(), limits.gpu_memory_percent)  # fmt: skip
+            yield Chart("GPU (percent of the copies')", [memory], [self.metric_gpu_utilization()])
+        yield Chart(
+            "CPU and memory (percent of the copies')",
+            beside=[self.metric_cpu_utilization(), self.metric_memory_utilization()],
+        )

@@ -1,0 +1,89 @@
+"""An inference component: what it serves, what its copies reserve, and how it is updated."""
+
+from dataclasses import dataclass
+
+from aws_cdk import Size
+from aws_cdk import aws_sagemaker as sagemaker
+from constructs import Construct
+
+from platform_facts.rules.updates import CONTAINER_SECONDS, CopiesUpdate
+from triton_sagemaker.component_metrics import ComponentMetrics
+from triton_sagemaker.rollback_alarms import part_alarms
+from triton_sagemaker.single_model_hosting import SingleModelHosting
+from triton_sagemaker.updates import UpdatePolicy
+
+Cfn = sagemaker.CfnInferenceComponent
+
+
+@dataclass(frozen=True, kw_only=True)
+class Component:
+    """One archive, and what each copy of it reserves of an instance.
+
+    `name` is the InferenceComponentName, once in an account and region: have the instance type in
+    it, and in the endpoint's name, since SageMaker updates neither to another type. `cpus` are
+    vCPUs, `accelerators` whole GPUs. `initial_copy_count` copies are made with the component, at
+    least one: SageMaker refuses 0 then (stdapi-ai/stdapi.ai#43).
+    """
+
+    name: str
+    source: SingleModelHosting
+    memory: Size
+    cpus: float | None = None
+    accelerators: int | None = None
+    initial_copy_count: int = 1
+
+
+def component_resource(
+    scope: Construct,
+    metrics: ComponentMetrics,
+    component: Component,
+    *,
+    id_suffix: str,
+    endpoint: sagemaker.CfnEndpoint,
+    model_name: str,
+    update: UpdatePolicy,
+    model_error_rate: float,
+) -> Cfn:
+    """Return the component, which is updated in batches of copies and rolled back by two alarms.
+
+    The alarms see old copies, too: no dimension tells versions apart. What scaling makes of the
+    copies is not read: `RuntimeConfig` is what the component is created with. Whether an update of
+    the stack sets it again has no source.
+    """
+    alarms = part_alarms(scope, metrics, version=model_name, model_error_rate=model_error_rate)
+    batches = CopiesUpdate.of(update.times)
+    needs = component.accelerators, component.cpus
+    return Cfn(
+        scope,
+        f"Component-{metrics.model}{id_suffix}",
+        deployment_config=Cfn.InferenceComponentDeploymentConfigProperty(
+            auto_rollback_configuration=Cfn.AutoRollbackConfigurationProperty(
+                alarms=[Cfn.AlarmProperty(alarm_name=alarm.alarm_name) for alarm in alarms]
+            ),
+            rolling_update_policy=Cfn.InferenceComponentRollingUpdatePolicyProperty(
+                maximum_batch_size=Cfn.InferenceComponentCapacitySizeProperty(
+                    type="CAPACITY_PERCENT", value=batches.percent
+                ),
+                maximum_execution_timeout_in_seconds=batches.longest,
+                wait_interval_in_seconds=batches.wait,
+            ),
+        ),
+        endpoint_name=endpoint.attr_endpoint_name,
+        inference_component_name=component.name,
+        runtime_config=Cfn.InferenceComponentRuntimeConfigProperty(
+            copy_count=component.initial_copy_count
+        ),
+        specification=Cfn.InferenceComponentSpecificationProperty(
+            compute_resource_requirements=Cfn.InferenceComponentComputeResourceRequirementsProperty(
+                min_memory_required_in_mb=component.memory.to_mebibytes(),
+                number_of_accelerator_devices_required=needs[0],
+                number_of_cpu_cores_required=needs[1],
+            ),
+            model_name=model_name,
+            startup_parameters=Cfn.InferenceComponentStartupParametersProperty(
+                container_startup_health_check_timeout_in_seconds=CONTAINER_SECONDS,
+                model_data_download_timeout_in_seconds=CONTAINER_SECONDS,
+            ),
+        ),
+        variant_name=metrics.variant_name,
+    )

@@ -1,0 +1,106 @@
+"""The scaling of an inference component."""
+
+from typing import Unpack
+
+from aws_cdk import aws_applicationautoscaling as scaling
+from aws_cdk import aws_cloudwatch as cloudwatch
+from constructs import Construct
+
+from platform_facts.rules import components as rules
+from triton_sagemaker.chart import ABOVE
+from triton_sagemaker.component_metrics import ComponentMetrics
+from triton_sagemaker.problems import of_rules
+from triton_sagemaker.scalable_count import SAFETY_FACTOR, ScalableCount
+from triton_sagemaker.target_tracking import Cooldowns
+
+Cfn = scaling.CfnScalingPolicy
+
+
+class ScalableCopyCount(ScalableCount):
+    """The number of copies of one component, between two limits.
+
+    Made by `auto_scale_copy_count`. With `min_capacity` 0 a request that finds no copy wakes the
+    component: it is refused, and an alarm on such requests adds a copy.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        after: Construct,
+        metrics: ComponentMetrics,
+        min_capacity: int,
+        max_capacity: int,
+    ) -> None:
+        super().__init__(
+            scope,
+            construct_id,
+            after=after,
+            resource_id=f"inference-component/{metrics.component_name}",
+            scalable_dimension="sagemaker:inference-component:DesiredCopyCount",
+            dimensions=metrics.dimensions,
+            min_capacity=min_capacity,
+            max_capacity=max_capacity,
+            where=f"components.{metrics.model}",
+            argument="auto_scale_copy_count",
+        )
+        violations = rules.COPIES_MIN(min_capacity) + rules.COPIES_MAX(max_capacity)
+        violations = violations or rules.copies(min_capacity, max_capacity)
+        limits = min_capacity, max_capacity
+        self._problems += of_rules(violations, *limits, where=self._argument)
+        if min_capacity == 0:
+            self._wake(metrics)
+
+    def scale_on_invocations(
+        self, construct_id: str, *, max_requests_per_second: float, **cooldowns: Unpack[Cooldowns]
+    ) -> None:
+        """Keep each copy at half of the requests that it sustained in a load test."""
+        where, metric = "scale_on_invocations", "SageMakerInferenceComponentInvocationsPerCopy"
+        violations = rules.COPY_RPS(max_requests_per_second)
+        per_minute = max_requests_per_second * SAFETY_FACTOR * 60
+        self._track(construct_id, where, metric, per_minute, violations, cooldowns)
+
+    def scale_on_concurrency(
+        self, construct_id: str, *, requests_per_copy: float, **cooldowns: Unpack[Cooldowns]
+    ) -> None:
+        """Keep the requests that each copy works on at once; measured every ten seconds."""
+        where = "scale_on_concurrency"
+        metric = "SageMakerInferenceComponentConcurrentRequestsPerCopyHighResolution"
+        violations = rules.COPY_CONCURRENCY(requests_per_copy)
+        self._track(construct_id, where, metric, requests_per_copy, violations, cooldowns)
+
+    def _wake(self, metrics: ComponentMetrics) -> None:
+        """Add a copy when a request found none: target tracking alone never does.
+
+        Source: developer guide, endpoint-auto-scaling-zero-instances, whose alarm is on more than
+        one request; AWS's samples have one or more (aws-samples/sagemaker-genai-hosting-examples).
+        """
+        policy = Cfn(
+            self,
+            "Wake",
+            policy_name=f"{self._name}-Wake".replace("/", "-"),
+            policy_type="StepScaling",
+            scaling_target_id=self._target_id,
+            step_scaling_policy_configuration=Cfn.StepScalingPolicyConfigurationProperty(
+                adjustment_type="ChangeInCapacity",
+                cooldown=60,
+                metric_aggregation_type="Maximum",
+                step_adjustments=[
+                    Cfn.StepAdjustmentProperty(metric_interval_lower_bound=0, scaling_adjustment=1)
+                ],
+            ),
+        )
+        alarm = cloudwatch.Alarm(
+            self,
+            "WakeAlarm",
+            alarm_description=f"Adds a copy of {metrics.component_name}, which has none",
+            comparison_operator=ABOVE,
+            evaluation_periods=1,
+            metric=metrics.metric_no_capacity(),
+            threshold=1,
+            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+        )
+        default = alarm.node.default_child
+        assert isinstance(default, cloudwatch.CfnAlarm)
+        default.alarm_actions = [policy.ref]

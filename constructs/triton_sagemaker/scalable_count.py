@@ -1,0 +1,101 @@
+"""A count that Application Auto Scaling changes between two limits."""
+
+from collections.abc import Iterator, Sequence
+
+from aws_cdk import IResolvable
+from aws_cdk import aws_applicationautoscaling as scaling
+from constructs import Construct
+
+from platform_facts.rules import Violation
+from platform_facts.rules import scaling as rules
+from triton_sagemaker.problems import Problem, inside, of_rules
+from triton_sagemaker.target_tracking import Configuration, Cooldowns, target_tracking
+
+SAFETY_FACTOR = 0.5
+"""Share of the requests that an instance sustained in a load test: new ones take minutes to start.
+
+Source: developer guide, endpoint-scaling-loadtest.
+"""
+
+
+class ScalableCount(Construct):
+    """A scalable target with its policies.
+
+    Of several metrics, the one that needs most decides. Scaling begins after `after` is deployed,
+    and ends before it is removed. `resource_id` is the target's, `dimensions` are those of its
+    metrics. Problems are of `argument`, the call that made it, below `where`.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        after: Construct,
+        resource_id: str,
+        scalable_dimension: str,
+        dimensions: dict[str, str],
+        min_capacity: int,
+        max_capacity: int,
+        where: str,
+        argument: str,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self._dimensions, self._name = dimensions, resource_id
+        self._where, self._argument = where, argument
+        self._problems = list[Problem]()
+        self._metrics = set[str]()
+        self._actions = list[IResolvable | scaling.CfnScalableTarget.ScheduledActionProperty]()
+        self._target = scaling.CfnScalableTarget(
+            self,
+            "Target",
+            max_capacity=max_capacity,
+            min_capacity=min_capacity,
+            resource_id=resource_id,
+            scalable_dimension=scalable_dimension,
+            service_namespace="sagemaker",
+        )
+        self._target.node.add_dependency(after)
+        self._target_id = self._target.ref
+
+    def problems(self) -> Iterator[Problem]:
+        """Yield what Application Auto Scaling would reject, or never act on."""
+        idle = rules.something_to_scale_by(self._metrics, self._actions)
+        problems = [*self._problems, *of_rules(idle, where=self._argument)]
+        yield from inside(self._where, problems)
+
+    def _track(
+        self,
+        construct_id: str,
+        where: str,
+        metric: str,
+        value: float,
+        violations: Sequence[Violation],
+        cooldowns: Cooldowns,
+    ) -> None:
+        """Keep a metric at a value."""
+        self._problems += of_rules(violations, value, where=where)
+        tracking = target_tracking(metric, value, self._dimensions, **cooldowns)
+        self._add_policy(construct_id, where, metric, tracking)
+
+    def _add_policy(
+        self, construct_id: str, where: str, metric: str, tracking: Configuration
+    ) -> None:
+        """Make a policy.
+
+        It is L1 because a policy of the CDK's L2 has another logical ID than the one of a deployed
+        endpoint, and cannot replace it: "Only one TargetTrackingScaling policy for a given metric
+        specification is allowed" (PutScalingPolicy, in hashicorp/terraform-provider-aws#24282).
+        """
+        if metric in self._metrics:
+            what = "called twice: AWS takes one policy for each metric"
+            self._problems.append(Problem(where, what))
+        self._metrics.add(metric)
+        scaling.CfnScalingPolicy(
+            self,
+            construct_id,
+            policy_name=f"{self._name}-{construct_id}".replace("/", "-"),
+            policy_type="TargetTrackingScaling",
+            scaling_target_id=self._target_id,
+            target_tracking_scaling_policy_configuration=tracking,
+        )

@@ -1,0 +1,58 @@
+"""Events of the local SageMaker for its page: reported where they happen, kept elsewhere."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What happened, and to what."""
+
+    INSTANCE_STARTED = "instance started"
+    INSTANCE_HEALTHY = "instance healthy"
+    INSTANCE_UNHEALTHY = "instance unhealthy"
+    INSTANCE_REPLACED = "instance replaced"
+    INSTANCE_LEAVING = "instance leaving"
+    INSTANCE_ENDED = "instance ended"
+    MODEL_DOWNLOADING = "model downloading"
+    MODEL_DOWNLOADED = "model downloaded"
+    MODEL_LOADING = "model loading"
+    MODEL_LOADED = "model loaded"
+    MODEL_UNLOADING = "model unloading"
+    MODEL_UNLOADED = "model unloaded"
+    MODEL_EVICTED = "model evicted"
+    MODEL_DELETED = "model deleted"
+    MODEL_FAILED = "model failed"
+    MODEL_UNHEALTHY = "model unhealthy"
+    ENDPOINT_STATUS = "endpoint status"
+    ENDPOINT_ROLLED_BACK = "endpoint rolled back"
+    ENDPOINT_DELETED = "endpoint deleted"
+    SCALING = "scaling"
+    SCALING_ENDED = "scaling ended"
+    SCALING_FAILED = "scaling failed"
+    ALARM = "alarm"
+    ALARM_ENDED = "alarm ended"
+
+
+@dataclass(frozen=True)
+class Happening:
+    """One of them, with a sentence that says what and why.
+
+    `model` is a target model; what a kind has nothing to do with is None. `time` is that of the
+    clock, in Unix seconds, where it is not the one at which it is told.
+    """
+
+    kind: Kind
+    message: str
+    endpoint: str | None = None
+    variant: str | None = None
+    instance: str | None = None
+    model: str | None = None
+    time: float | None = None
+
+
+Tell = Callable[[Happening], None]
+
+
+def untold(_: Happening) -> None:
+    """Tell nobody."""

@@ -1,0 +1,105 @@
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from local_sagemaker.happenings import Happening, Kind
+from local_sagemaker.watch.alarms import Alarms
+
+BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
+PLACE = [{"Name": "EndpointName", "Value": "text"}, {"Name": "VariantName", "Value": "only"}]
+
+
+class CloudWatch:
+    """Stands in for boto3's client: one alarm."""
+
+    def __init__(self) -> None:
+        self.alarm: dict[str, Any] = {
+            "AlarmName": "slow",
+            "MetricName": "ModelLatency",
+            "Dimensions": PLACE,
+            "ComparisonOperator": "GreaterThanThreshold",
+            "Threshold": 500000.0,
+            "Statistic": "Average",
+            "EvaluationPeriods": 3,
+            "DatapointsToAlarm": 2,
+            "Period": 60,
+            "StateValue": "OK",
+            "StateReason": "below",
+            "StateUpdatedTimestamp": BEGAN,
+        }
+
+    def get_paginator(self, operation: str) -> Any:
+        assert operation == "describe_alarms"
+        return self
+
+    def paginate(self) -> list[dict[str, Any]]:
+        return [{"MetricAlarms": [self.alarm], "CompositeAlarms": []}, {"MetricAlarms": []}]
+
+
+@pytest.fixture
+def cloudwatch() -> CloudWatch:
+    return CloudWatch()
+
+
+@pytest.fixture
+def told() -> list[Happening]:
+    return []
+
+
+@pytest.fixture
+def alarms(cloudwatch: CloudWatch, told: list[Happening]) -> Alarms:
+    return Alarms(cloudwatch, told.append)
+
+
+def test_an_alarm_has_its_metric_condition_and_latest_value(
+    alarms: Alarms, cloudwatch: CloudWatch
+) -> None:
+    cloudwatch.alarm["StateReasonData"] = json.dumps({"recentDatapoints": [1.0, 600000.0]})
+    assert alarms.look() == [
+        {
+            "name": "slow",
+            "endpoint": "text",
+            "variant": "only",
+            "watches": "ModelLatency",
+            "condition": "Average > 500000 in 2 of 3 periods of 60 s",
+            "value": 600000.0,
+            "state": "OK",
+            "since": BEGAN.timestamp(),
+        }
+    ]
+
+
+def test_an_alarm_without_dimensions_and_data_has_neither(
+    alarms: Alarms, cloudwatch: CloudWatch
+) -> None:
+    cloudwatch.alarm["Dimensions"] = []
+    (alarm,) = alarms.look()
+    assert (alarm["value"], alarm["endpoint"], alarm["variant"]) == (None, None, None)
+
+
+def test_an_alarm_on_an_expression_is_of_the_variant_of_its_metrics(
+    alarms: Alarms, cloudwatch: CloudWatch
+) -> None:
+    record, text = cloudwatch.alarm, "IF(m < 1, r, 0)"
+    names = {name: record.pop(name) for name in ("MetricName", "Dimensions")}
+    stat = {"Metric": names, "Period": record.pop("Period"), "Stat": record.pop("Statistic")}
+    record["Metrics"] = [{"Id": "e", "Expression": text}, {"Id": "m", "MetricStat": stat}]
+    (alarm,) = alarms.look()
+    assert (alarm["endpoint"], alarm["variant"], alarm["watches"]) == ("text", "only", text)
+    assert alarm["condition"] == "value > 500000 in 2 of 3 periods of 60 s"
+
+
+def test_each_change_of_a_state_is_told_once_with_its_time(
+    alarms: Alarms, cloudwatch: CloudWatch, told: list[Happening]
+) -> None:
+    for state in ("OK", "ALARM", "ALARM", "OK"):
+        cloudwatch.alarm["StateValue"] = state
+        alarms.look()
+    assert [(event.kind, event.message) for event in told] == [
+        (Kind.ALARM, "slow: from OK to ALARM. below"),
+        (Kind.ALARM_ENDED, "slow: from ALARM to OK. below"),
+    ]
+    assert {(event.endpoint, event.variant) for event in told} == {("text", "only")}
+    assert {event.time for event in told} == {BEGAN.timestamp()}

@@ -1,0 +1,47 @@
+import pytest
+
+from local_sagemaker.happenings import Happening, Kind
+from local_sagemaker.hosting.capacity import MIB
+from local_sagemaker.hosting.container import ModelStep, Step
+from local_sagemaker.watch.models import model_events, model_name
+from model_build import archive
+
+A, B = "minilm-0123456789ab.tar.gz", "bert-0123456789ab.tar.gz"
+
+
+@pytest.mark.parametrize(
+    ("step", "kind", "message"),
+    [
+        (
+            ModelStep(Step.DOWNLOAD, A, 1.25, bytes=3 * MIB),
+            Kind.MODEL_DOWNLOADED,
+            "minilm was downloaded in 1.2 s: 3.0 MiB unpacked.",
+        ),
+        (ModelStep(Step.UNLOAD, A, 2.0), Kind.MODEL_UNLOADED, "minilm was unloaded in 2.0 s."),
+        (
+            ModelStep(Step.UNLOAD, A, 2.0, room_for=B),
+            Kind.MODEL_EVICTED,
+            "minilm was unloaded in 2.0 s to make room for bert.",
+        ),
+        (
+            ModelStep(Step.DELETE, A, room_for=B),
+            Kind.MODEL_DELETED,
+            "minilm was deleted from the volume to make room for bert.",
+        ),
+        (
+            ModelStep(Step.FAIL, A, why="no such file"),
+            Kind.MODEL_FAILED,
+            "minilm is not loaded: no such file",
+        ),
+    ],
+)
+def test_a_step_is_told_in_a_sentence(step: ModelStep, kind: Kind, message: str) -> None:
+    told: list[Happening] = []
+    model_events(told.append)("text", "only", "i-0", step)
+    assert told == [Happening(kind, message, "text", "only", "i-0", A)]
+
+
+def test_the_catalog_s_name_is_read_off_an_archive_that_publishing_named() -> None:
+    assert model_name(archive.file_name("mini-lm", "0123456789ab")) == "mini-lm"
+    assert model_name("sub/minilm-0123456789ab.tar.gz") == "minilm"
+    assert model_name("minilm-v2.tar.gz") == "minilm-v2.tar.gz"

@@ -1,0 +1,83 @@
+import pytest
+
+from local_sagemaker.watch.rates import SECONDS, Traffic
+
+
+class Clock:
+    now = 1000.5
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def traffic(clock: Clock) -> Traffic:
+    return Traffic(clock)
+
+
+def add(traffic: Traffic, *seconds: float, failed: bool = False) -> None:
+    for it in seconds:
+        traffic.add("text", "only", it, failed)
+
+
+def test_a_variant_that_was_never_called_has_no_seconds(traffic: Traffic) -> None:
+    rates = traffic.of("text", "only", 0)
+    assert rates == {"first": 1000, "calls": [], "errors": [], "p50": [], "p95": []}
+
+
+def test_seconds_that_have_ended_are_told_also_those_without_calls(
+    traffic: Traffic, clock: Clock
+) -> None:
+    add(traffic, 0.1, 0.1)
+    add(traffic, 0.1, failed=True)
+    assert traffic.of("text", "only", 0)["calls"] == []
+    clock.now = 1002
+    add(traffic, 0.1)
+    clock.now = 1003
+    rates = traffic.of("text", "only", 0)
+    assert (rates["first"], rates["calls"], rates["errors"]) == (1000, [3, 0, 1], [1, 0, 0])
+    assert rates["p50"][1] is None
+    assert traffic.of("text", "other", 0)["calls"] == []
+
+
+def test_only_what_is_new_is_asked_for(traffic: Traffic, clock: Clock) -> None:
+    add(traffic, 0.1)
+    clock.now = 1004
+    rates = traffic.of("text", "only", 1002)
+    assert (rates["first"], rates["calls"]) == (1002, [0, 0])
+    assert traffic.of("text", "only", 5000)["calls"] == []
+
+
+def test_percentiles_are_those_of_the_second(traffic: Traffic, clock: Clock) -> None:
+    add(traffic, *[0.004] * 90, *[0.0076] * 10)
+    clock.now += 1
+    rates = traffic.of("text", "only", 0)
+    assert (rates["p50"], rates["p95"]) == ([4], [7.6])
+
+
+@pytest.mark.parametrize("later", [SECONDS + 1, 10 * SECONDS])
+def test_ten_minutes_are_kept_and_nothing_that_is_older(
+    traffic: Traffic, clock: Clock, later: int
+) -> None:
+    add(traffic, 0.1)
+    clock.now += later - 1
+    add(traffic, 0.1)
+    clock.now += 1
+    rates = traffic.of("text", "only", 0)
+    assert len(rates["calls"]) == SECONDS
+    assert sum(rates["calls"]) == 1
+    assert rates["calls"][-1] == 1
+
+
+def test_endpoints_that_are_gone_are_forgotten(traffic: Traffic, clock: Clock) -> None:
+    add(traffic, 0.1)
+    clock.now += 1
+    traffic.keep({"text"})
+    assert traffic.of("text", "only", 0)["calls"] == [1]
+    traffic.keep({"other"})
+    assert traffic.of("text", "only", 0)["calls"] == []

@@ -1,0 +1,104 @@
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiohttp
+import pytest
+
+from local_sagemaker.tests.conftest import served
+from local_sagemaker.watch import site
+from local_sagemaker.watch.site import Site
+
+
+@pytest.fixture
+def requests() -> list[dict[str, int]]:
+    """The parameters of each request for the state."""
+    return []
+
+
+@pytest.fixture
+def application(requests: list[dict[str, int]]) -> Site:
+    def state(**numbers: int) -> Any:
+        requests.append(numbers)
+        return {"now": 7}
+
+    return Site(state)
+
+
+@asynccontextmanager
+async def ask(
+    application: Site, path: str, method: str = "GET", **headers: str
+) -> AsyncIterator[tuple[aiohttp.ClientResponse, bytes]]:
+    async with served(application) as port, aiohttp.ClientSession() as session:
+        url = f"http://127.0.0.1:{port}{path}"
+        async with session.request(method, url, headers=headers) as answer:
+            yield answer, await answer.read()
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [("", {}), ("?after=7", {"after": 7}), ("?after=7&since=1700000000", None)],
+)
+async def test_the_state_is_json_that_nobody_keeps(
+    application: Site, requests: list[Any], query: str, expected: dict[str, int] | None
+) -> None:
+    async with ask(application, f"/_local_sagemaker/state{query}") as (answer, body):
+        assert (answer.status, json.loads(body)) == (200, {"now": 7})
+        assert answer.headers["Content-Type"] == "application/json"
+        assert answer.headers["Cache-Control"] == "no-store"
+    assert requests == [{"after": 7, "since": 1700000000} if expected is None else expected]
+
+
+@pytest.mark.parametrize("query", ["after=x", "after=-1", "after=", "since=1.5", "until=1", "a"])
+async def test_what_is_no_number_is_refused(
+    application: Site, requests: list[Any], query: str
+) -> None:
+    async with ask(application, f"/_local_sagemaker/state?{query}") as (answer, body):
+        assert (answer.status, requests) == (400, [])
+        assert body == b"Write ?after=SEQUENCE&since=SECOND, both whole numbers.\n"
+
+
+@pytest.mark.parametrize("path", ["/_local_sagemaker/", "/_local_sagemaker/state"])
+async def test_nothing_can_be_changed(application: Site, path: str) -> None:
+    async with ask(application, path, "POST") as (answer, body):
+        assert (answer.status, body) == (405, b"Nothing can be changed here: GET only.\n")
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/_local_sagemaker/", 200),
+        ("/_local_sagemaker/state", 200),
+        ("/_local_sagemaker/none", 404),
+    ],
+)
+async def test_every_answer_lets_the_page_ask_only_this_server(
+    application: Site, path: str, status: int
+) -> None:
+    async with ask(application, path) as (answer, _):
+        assert answer.status == status
+        policy = answer.headers["Content-Security-Policy"]
+        assert policy == "default-src 'self'; frame-ancestors 'none'; base-uri 'none'"
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("none", "There is no /_local_sagemaker/none; the page is at /_local_sagemaker/."),
+        (
+            "..%2fsite.py",
+            "There is no /_local_sagemaker/../site.py; the page is at /_local_sagemaker/.",
+        ),
+    ],
+)
+async def test_what_is_not_there_is_said(application: Site, path: str, message: str) -> None:
+    async with ask(application, f"/_local_sagemaker/{path}") as (answer, body):
+        assert (answer.status, body.decode()) == (404, f"{message}\n")
+
+
+@pytest.mark.parametrize("name", site.FILES)
+async def test_every_file_of_the_page_is_served(application: Site, name: str) -> None:
+    async with ask(application, f"/_local_sagemaker/{name}") as (answer, body):
+        assert (answer.status, body) == (200, site.FILES[name].read_bytes())

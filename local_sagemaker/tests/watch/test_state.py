@@ -1,0 +1,267 @@
+"""The whole state, of stand-ins for what knows its parts."""
+
+import threading
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from local_sagemaker.autoscaling.store import Target
+from local_sagemaker.autoscaling.targets import TargetKey
+from local_sagemaker.happenings import untold
+from local_sagemaker.hosting.capacity import Capacity
+from local_sagemaker.hosting.container import ModelStatus, Phase
+from local_sagemaker.sagemaker.component import Component, component_plan
+from local_sagemaker.sagemaker.endpoint import Endpoint
+from local_sagemaker.sagemaker.registry import Plan
+from local_sagemaker.watch.events import Events
+from local_sagemaker.watch.rates import Traffic
+from local_sagemaker.watch.state import Usage, Watch
+
+KEY = TargetKey("sagemaker", "endpoint/text/variant/only", "sagemaker:variant:DesiredInstanceCount")
+TRACKING = {
+    "TargetValue": 60.0,
+    "PredefinedMetricSpecification": {"PredefinedMetricType": "SomeMetric"},
+}
+MINILM = "minilm-0123456789ab.tar.gz"
+
+
+def plan(config: str, *variants: str) -> Plan:
+    made = [
+        {"VariantName": it, "ModelName": "m", "InstanceType": "ml.g5.xlarge"} for it in variants
+    ]
+    container = {"Mode": "MultiModel"}
+    return Plan(
+        {"EndpointConfigName": config, "ProductionVariants": made},
+        {"m": {"PrimaryContainer": container}},
+    )
+
+
+def described(name: str, count: int = 2) -> dict[str, Any]:
+    return {
+        "VariantName": name,
+        "CurrentWeight": 1.0,
+        "DesiredWeight": 1.0,
+        "CurrentInstanceCount": count,
+        "DesiredInstanceCount": count,
+    }
+
+
+def fleet(config: str, *instances: Any) -> Any:
+    return SimpleNamespace(config=config, instances=lambda: list(instances))
+
+
+def instance(number: int, *models: ModelStatus, state: str = "serving") -> Any:
+    server = SimpleNamespace(
+        id=f"i-{number}",
+        triton=SimpleNamespace(cpu_seconds=lambda: 3.0, resident_bytes=lambda: 600),
+        container=SimpleNamespace(disk_bytes=30, statuses=lambda: list(models)),
+        capacity=Capacity(memory=1000, disk=40),
+    )
+    return SimpleNamespace(variant="only", server=server, state=state, calls=3)
+
+
+class CloudWatch:
+    """Has no alarms."""
+
+    def get_paginator(self, _: str) -> "CloudWatch":
+        return self
+
+    def paginate(self, **_: Any) -> list[Any]:
+        return []
+
+
+class Local:
+    """The endpoint `text`, with what tests put in."""
+
+    def __init__(self) -> None:
+        description = {
+            "EndpointName": "text",
+            "EndpointStatus": "InService",
+            "EndpointConfigName": "one",
+            "ProductionVariants": [described("only")],
+        }
+        self.endpoint = Endpoint(description, plan("one", "only"), threading.RLock())
+        self.targets: list[Target] = []
+        self.components: dict[str, Component] = {}
+        self.events, self.traffic = Events(), Traffic()
+        self.watch = Watch(
+            endpoints=lambda: [self.endpoint],
+            components=self.components,
+            targets=lambda: self.targets,
+            cloudwatch=CloudWatch(),
+            events=self.events,
+            traffic=self.traffic,
+            speed=60.0,
+            most=2,
+            clock=lambda: 100.0,
+        )
+
+    def found(self, **found: Any) -> None:
+        """Let what is looked up be this, and no look be due."""
+        for name in ("_alarms", "_usage"):
+            lookup: Any = getattr(self.watch, name)
+            lookup._due, lookup._latest = float("inf"), found.get(name[1:], lookup._latest)
+
+    def only(self) -> Any:
+        (endpoint,) = self.watch.state()["endpoints"]
+        (variant,) = endpoint["variants"]
+        return variant
+
+
+@pytest.fixture
+def local() -> Local:
+    made = Local()
+    made.found()
+    return made
+
+
+def test_the_state_says_how_time_passes(local: Local) -> None:
+    state = local.watch.state()
+    assert (state["speed"], state["started"], state["now"]) == (60.0, 100.0, 100.0)
+
+
+def test_an_instance_is_told_with_its_models(local: Local) -> None:
+    stats = {"since": 90.0, "calls": 1, "answered": 7, "bytes": 5}
+    loaded = ModelStatus(MINILM, Phase.LOADED, folder="f", **stats)  # type: ignore[arg-type]
+    loading = ModelStatus("own.tar.gz", Phase.LOADING, folder="g", **stats)  # type: ignore[arg-type]
+    local.endpoint.fleet = fleet("one", instance(1, loaded, loading))
+    local.found(usage={"i-1": Usage(memory=600, cpu=12.5)})
+    (told,) = local.only()["instances"]
+    first, second = told.pop("models")
+    assert told == {
+        "id": "i-1",
+        "state": "serving",
+        "calls": 3,
+        "memory": 600,
+        "memory_limit": 1000,
+        "disk": 30,
+        "disk_limit": 40,
+        "cpu": 12.5,
+    }
+    common = {"since": 90.0, "calls": 1, "answered": 7, "disk": 5}
+    assert first == {
+        "target": MINILM, "name": "minilm", "state": "loaded", **common,
+    }  # fmt: skip
+    assert second == {
+        "target": "own.tar.gz", "name": "own.tar.gz", "state": "loading", **common,
+    }  # fmt: skip
+
+
+def test_both_fleets_of_an_update_are_told_and_no_instance_that_has_ended(local: Local) -> None:
+    ended = SimpleNamespace(variant="only", server=None)
+    local.endpoint.fleet = fleet("one", instance(1), ended)
+    local.endpoint.begin(
+        plan("two", "only", "more"),
+        fleet("two", instance(2, state="starting")),
+        [described("only", 4), described("more")],
+        EndpointStatus="Updating",
+    )
+    (told,) = local.watch.state()["endpoints"]
+    assert (told["status"], told["configuration"]) == ("Updating", "one")
+    more, only = told["variants"]
+    assert (more["name"], more["instances"], more["instance_type"]) == ("more", [], "ml.g5.xlarge")
+    assert only["current_count"] == 2  # of what serves
+    assert [(it["id"], it["state"]) for it in only["instances"]] == [
+        ("i-1", "serving"),
+        ("i-2", "starting"),
+    ]
+
+
+def test_a_variant_says_how_it_is_scaled(local: Local) -> None:
+    assert local.only()["scaling"] is None
+    policy = {
+        "PolicyName": "calls",
+        "TargetTrackingScalingPolicyConfiguration": TRACKING,
+        "Alarms": [{"AlarmName": "x-AlarmLow-1"}, {"AlarmName": "x-AlarmHigh-2"}],
+    }
+    record = {"MinCapacity": 1, "MaxCapacity": 6}
+    local.targets = [Target(KEY, record, policies={"calls": policy})]
+    alarms = [{"name": "x-AlarmHigh-2", "value": 75.0}, {"name": "x-AlarmLow-1", "value": 1.0}]
+    local.found(alarms=alarms)
+    told = {"name": "calls", "metric": "SomeMetric", "target": 60.0, "value": 75.0}
+    assert local.only()["scaling"] == {"min": 1, "max": 6, "policies": [told]}
+    own = {"TargetValue": 6.0, "CustomizedMetricSpecification": {"MetricName": "Own"}}
+    local.targets[0].policies["calls"] = {
+        **policy, "Alarms": [], "TargetTrackingScalingPolicyConfiguration": own,
+    }  # fmt: skip
+    (told,) = local.only()["scaling"]["policies"]
+    assert (told["metric"], told["value"]) == ("Own", None)
+
+
+@pytest.mark.parametrize(("count", "most"), [(2, None), (3, 2)])
+def test_fewer_processes_than_instances_are_said(
+    local: Local, count: int, most: int | None
+) -> None:
+    local.endpoint.description["ProductionVariants"] = [described("only", count)]
+    assert local.only()["processes_at_most"] == most
+
+
+def test_only_what_is_new_is_told_of_events_and_rates(local: Local) -> None:
+    now = [50.0]
+    local.traffic._clock = lambda: now[0]
+    for _ in range(3):
+        local.traffic.add("text", "only", 0.1, False)
+        now[0] += 1
+    local.endpoint.set(EndpointStatus="Updating")
+    state = local.watch.state(after=10, since=52)
+    assert state["events"] == []
+    assert state["endpoints"][0]["variants"][0]["rates"]["first"] == 52
+
+
+def test_the_usage_of_servers_alone_is_looked_up(local: Local) -> None:
+    ended = SimpleNamespace(variant="only", server=None)
+    local.endpoint.fleet = fleet("one", instance(7), ended)
+    assert local.watch._usages() == {"i-7": Usage(600, None)}
+    assert local.watch._usages() == {"i-7": Usage(600, 0.0)}
+
+
+def test_components_are_shown_with_their_copies_on_the_instances_of_their_variant(
+    local: Local,
+) -> None:
+    config = {
+        "EndpointConfigName": "empty",
+        "ProductionVariants": [{"VariantName": "only", "InstanceType": "ml.m5.xlarge"}],
+    }
+    local.endpoint.plan = local.endpoint.coming = Plan(config, {})
+    specification = {
+        "ModelName": "m",
+        "ComputeResourceRequirements": {"MinMemoryRequiredInMb": 128},
+    }
+    component = Component(
+        {
+            "InferenceComponentName": "times",
+            "EndpointName": "text",
+            "EndpointStatus": "Updating",
+            "ProductionVariants": [described("times", 3)],
+        },
+        component_plan("times", "ml.m5.xlarge", specification, {}),
+        threading.RLock(),
+        untold,
+    )
+    component.fleet = SimpleNamespace(counts={"times": 1})  # type: ignore[assignment]
+    local.components["times"] = component
+    key = TargetKey(
+        "sagemaker", "inference-component/times", "sagemaker:inference-component:DesiredCopyCount"
+    )
+    target = Target(key, {"MinCapacity": 0, "MaxCapacity": 4})
+    target.policies["wake"] = {"PolicyName": "wake", "PolicyType": "StepScaling"}
+    local.targets.append(target)
+    copy = ModelStatus("times/1", Phase.LOADED, since=90.0, calls=2, answered=7, bytes=5, folder="")
+    idle = instance(1, copy)
+    idle.calls = 0
+    local.endpoint.fleet = fleet("empty", idle)
+    shown = local.only()
+    assert (shown["container_mode"], shown["processes_at_most"]) == (None, None)
+    assert shown["components"] == [
+        {
+            "name": "times",
+            "status": "Updating",
+            "failure": None,
+            "current_count": 1,
+            "desired_count": 3,
+            "scaling": {"min": 0, "max": 4, "policies": []},
+        }
+    ]
+    (lane,) = shown["instances"]
+    assert (lane["calls"], [model["name"] for model in lane["models"]]) == (2, ["times/1"])

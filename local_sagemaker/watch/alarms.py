@@ -1,0 +1,80 @@
+"""CloudWatch's alarms, as its API describes them, and how their states change."""
+
+import json
+from typing import Any
+
+from local_sagemaker.happenings import Happening, Kind, Tell
+
+Record = dict[str, Any]
+
+_SIGNS = {
+    "GreaterThanOrEqualToThreshold": "≥",
+    "GreaterThanThreshold": ">",
+    "LessThanThreshold": "<",
+    "LessThanOrEqualToThreshold": "≤",
+}
+
+
+class Alarms:
+    """The metric alarms of boto3's client `cloudwatch`.
+
+    Each change of a state between two looks is reported to `tell`, with its time.
+    """
+
+    def __init__(self, cloudwatch: Any, tell: Tell) -> None:
+        self._cloudwatch, self._tell = cloudwatch, tell
+        self._states: dict[str, str] = {}
+
+    def look(self) -> list[Record]:
+        """Return the alarms by name. Raise botocore's errors."""
+        pages = self._cloudwatch.get_paginator("describe_alarms").paginate()
+        records = {alarm["AlarmName"]: alarm for page in pages for alarm in page["MetricAlarms"]}
+        alarms = [_alarm(records[name]) for name in sorted(records)]
+        for alarm in alarms:
+            before = self._states.get(alarm["name"])
+            if before and before != alarm["state"]:
+                self._tell(_change(alarm, before, records[alarm["name"]]["StateReason"]))
+        self._states = {alarm["name"]: alarm["state"] for alarm in alarms}
+        return alarms
+
+
+def _change(alarm: Record, before: str, reason: str) -> Happening:
+    kind = Kind.ALARM if alarm["state"] == "ALARM" else Kind.ALARM_ENDED
+    message = f"{alarm['name']}: from {before} to {alarm['state']}. {reason}"
+    return Happening(kind, message, alarm["endpoint"], alarm["variant"], time=alarm["since"])
+
+
+def _alarm(record: Record) -> Record:
+    metric = _metric(record)
+    dimensions = {each["Name"]: each["Value"] for each in metric.get("Dimensions", [])}
+    data = json.loads(record.get("StateReasonData") or "{}").get("recentDatapoints")
+    return {
+        "name": record["AlarmName"],
+        "endpoint": dimensions.get("EndpointName"),
+        "variant": dimensions.get("VariantName"),
+        "watches": metric["MetricName"],
+        "condition": _condition(record, metric),
+        "value": data[-1] if data else None,
+        "state": record["StateValue"],
+        "since": record["StateUpdatedTimestamp"].timestamp(),
+    }
+
+
+def _metric(record: Record) -> Record:
+    """Return the names of an alarm's metric; of an expression, those of the first metric in it."""
+    queries = record.get("Metrics", ())
+    if not (metrics := [query["MetricStat"] for query in queries if "MetricStat" in query]):
+        return record
+    (expression,) = (query["Expression"] for query in queries if "Expression" in query)
+    return {**metrics[0]["Metric"], "MetricName": expression, "Period": metrics[0]["Period"]}
+
+
+def _condition(record: Record, metric: Record) -> str:
+    statistic = record.get("ExtendedStatistic") or record.get("Statistic") or "value"
+    sign = _SIGNS.get(record["ComparisonOperator"], record["ComparisonOperator"])
+    periods = record["EvaluationPeriods"]
+    datapoints = record.get("DatapointsToAlarm") or periods
+    return (
+        f"{statistic} {sign} {record['Threshold']:g} in {datapoints} of {periods} periods of "
+        f"{metric['Period']} s"
+    )

@@ -1,0 +1,49 @@
+"""What takes too long to be looked up for each that asks."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+SHARE = 0.05
+"""Of the time that is spent looking, at most."""
+
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
+
+
+class Lookup(Generic[T]):
+    """Looks on a thread of its own, when somebody asks and the last look is `seconds` old.
+
+    While nobody asks nothing is done. A look that takes long is made more rarely.
+    """
+
+    def __init__(
+        self,
+        look: Callable[[], T],
+        first: T,
+        *,
+        seconds: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._look, self._latest, self._seconds, self._clock = look, first, seconds, clock
+        self._due = clock()
+        self._looking = threading.Lock()
+
+    def latest(self) -> T:
+        """Return what was found last, and look again if it is time."""
+        if self._clock() >= self._due and self._looking.acquire(blocking=False):
+            threading.Thread(target=self._run, daemon=True).start()
+        return self._latest
+
+    def _run(self) -> None:
+        begun = self._clock()
+        try:
+            self._latest = self._look()
+        except Exception:  # whatever it is, the next look may do better
+            _log.exception("%s", self._look)
+        finally:
+            took = self._clock() - begun
+            self._due = begun + max(self._seconds, took / SHARE)
+            self._looking.release()

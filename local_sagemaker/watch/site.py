@@ -1,0 +1,79 @@
+"""What answers below `/_local_sagemaker/`: the state, and the page that shows it.
+
+It hides no bucket: the name of one "must begin and end with a letter or number" (S3 user guide,
+"General purpose bucket naming rules"). Where the `Host` names a bucket, it hides the keys that
+begin with `_local_sagemaker/`. Which requests a browser may make is up to `front.http_server`.
+"""
+
+import asyncio
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+from local_sagemaker.hosting.invocation import Receive, Send
+
+PREFIX = "/_local_sagemaker/"
+
+PAGE = Path(__file__).parent / "page"
+FILES = {
+    "": PAGE / "index.html",
+    **{path.name: path for path in sorted(PAGE.glob("*.*"))},
+    "uplot.js": PAGE / "uplot" / "uPlot.esm.js",
+    "uplot.css": PAGE / "uplot" / "uPlot.min.css",
+}
+"""Files by the path below the prefix. uPlot 1.6.32 (MIT), as npm has it, draws the charts."""
+
+_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+_TEXT = "text/plain; charset=utf-8"
+_NUMBER = re.compile(r"\d{1,15}")
+
+_HEADERS = {
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+
+class Site:
+    """An ASGI application for paths below `PREFIX`; `state` returns the document."""
+
+    def __init__(self, state: Callable[..., dict[str, Any]]) -> None:
+        self._state = state
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        status, content_type, body = await self._answer(scope)
+        named = {**_HEADERS, "content-type": content_type, "content-length": str(len(body))}
+        encoded = [(name.encode(), value.encode()) for name, value in named.items()]
+        await send({"type": "http.response.start", "status": status, "headers": encoded})
+        await send({"type": "http.response.body", "body": body})
+
+    async def _answer(self, scope: Any) -> tuple[int, str, bytes]:
+        if scope["method"] != "GET":
+            return 405, _TEXT, b"Nothing can be changed here: GET only.\n"
+        name = scope["path"].removeprefix(PREFIX)
+        if name == "state":
+            return await self._state_as_json(scope["query_string"].decode("latin-1"))
+        if file := FILES.get(name):
+            return 200, _TYPES[file.suffix], file.read_bytes()
+        return 404, _TEXT, f"There is no {scope['path']}; the page is at {PREFIX}.\n".encode()
+
+    async def _state_as_json(self, query: str) -> tuple[int, str, bytes]:
+        numbers = {}
+        for name, values in parse_qs(query, keep_blank_values=True).items():
+            if name not in ("after", "since") or not _NUMBER.fullmatch(values[-1]):
+                message = b"Write ?after=SEQUENCE&since=SECOND, both whole numbers.\n"
+                return 400, _TEXT, message
+            numbers[name] = int(values[-1])
+        state = await asyncio.to_thread(self._state, **numbers)
+        return 200, "application/json", json.dumps(state, separators=(",", ":")).encode()

@@ -1,0 +1,202 @@
+"""The state of the local SageMaker as a JSON document; docs/reference.md describes its members."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from local_sagemaker.autoscaling.alarms import HIGH, alarms_of
+from local_sagemaker.autoscaling.scaler import TRACKING
+from local_sagemaker.autoscaling.store import Target
+from local_sagemaker.hosting.instance import Instance
+from local_sagemaker.hosting.pools import pools
+from local_sagemaker.metrics.processors import Processors
+from local_sagemaker.sagemaker.component import Component
+from local_sagemaker.sagemaker.endpoint import Endpoint
+from local_sagemaker.watch.alarms import Alarms
+from local_sagemaker.watch.events import Events
+from local_sagemaker.watch.lookup import Lookup
+from local_sagemaker.watch.models import model_name
+from local_sagemaker.watch.rates import Traffic
+
+LOOK_SECONDS = 1.0
+"""Between two looks at alarms, and at processes, while somebody asks."""
+
+Record = dict[str, Any]
+
+
+class Usage(NamedTuple):
+    """What an instance's processes use: bytes, and percent of one processor since the last look."""
+
+    memory: int | None = None
+    cpu: float | None = None
+
+
+class Watch:
+    """Answers what there is now. `most` is how many processes a variant has at most."""
+
+    def __init__(
+        self,
+        *,
+        endpoints: Callable[[], list[Endpoint]],
+        components: Mapping[str, Component],
+        targets: Callable[[], list[Target]],
+        cloudwatch: Any,
+        events: Events,
+        traffic: Traffic,
+        speed: float,
+        most: int,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._endpoints, self._targets = endpoints, targets
+        self._components = components
+        self._events, self._traffic = events, traffic
+        self._speed, self._most, self._clock = speed, most, clock
+        self._started = clock()
+        self._processors = Processors()
+        alarms = Alarms(cloudwatch, events.tell)
+        self._alarms = Lookup(alarms.look, list[Record](), seconds=LOOK_SECONDS)
+        self._usage = Lookup(self._usages, dict[str, Usage](), seconds=LOOK_SECONDS)
+
+    def state(self, *, after: int = 0, since: float = 0) -> Record:
+        """Return the state, with the events after a sequence number and the rates since a time."""
+        alarms, usages, endpoints = self._alarms.latest(), self._usage.latest(), self._endpoints()
+        values = {alarm["name"]: alarm["value"] for alarm in alarms}
+        scaling = {
+            tuple(target.key.names.values()): _scaling(target, values) for target in self._targets()
+        }
+        self._traffic.keep([endpoint.name for endpoint in endpoints])
+        return {
+            "speed": self._speed,
+            "started": self._started,
+            "now": self._clock(),
+            "endpoints": [
+                _endpoint(endpoint, list(self._variants(endpoint, scaling, usages, since)))
+                for endpoint in endpoints
+            ],
+            "alarms": alarms,
+            "events": self._events.after(after),
+        }
+
+    def _usages(self) -> dict[str, Usage]:
+        """Return what instances use, by their ids."""
+        fleets = (fleet for endpoint in self._endpoints() for fleet in endpoint.fleets)
+        instances = (instance for fleet in fleets for instance in fleet.instances())
+        servers = [server for instance in instances if (server := instance.server)]
+        cpu = self._processors.percentages(servers)
+        return {
+            server.id: Usage(server.triton.resident_bytes(), cpu.get(server.id))
+            for server in servers
+        }
+
+    def _variants(
+        self,
+        endpoint: Endpoint,
+        scaling: Mapping[tuple[str, ...], Record],
+        usages: Mapping[str, Usage],
+        since: float,
+    ) -> Iterator[Record]:
+        described = endpoint.described()
+        pending = described.get("PendingDeploymentSummary", {}).get("ProductionVariants", [])
+        variants = {each["VariantName"]: each for each in pending + described["ProductionVariants"]}
+        configured = {
+            each["VariantName"]: (each, plan.models.get(each.get("ModelName")))
+            for plan in (endpoint.coming, endpoint.plan)
+            for each in plan.config["ProductionVariants"]
+        }
+        instances = [instance for fleet in endpoint.fleets for instance in fleet.instances()]
+        for name, variant in sorted(variants.items()):
+            config, model = configured[name]
+            own = (_instance(each, usages) for each in instances if each.variant == name)
+            yield {
+                "name": name,
+                "weight": variant["CurrentWeight"],
+                "instance_type": ", ".join(pool.instance_type for pool in pools(config)),
+                "container_mode": model["PrimaryContainer"]["Mode"] if model else None,
+                "current_count": variant["CurrentInstanceCount"],
+                "desired_count": variant["DesiredInstanceCount"],
+                "scaling": scaling.get((endpoint.name, name)),
+                "components": [
+                    _component(each.described(), scaling.get((each.key,)))
+                    for each in list(self._components.values())
+                    if each.name == endpoint.name
+                ],
+                "processes_at_most": (
+                    self._most if model and variant["DesiredInstanceCount"] > self._most else None
+                ),
+                "instances": list(filter(None, own)),
+                "rates": self._traffic.of(endpoint.name, name, since),
+            }
+
+
+def _component(described: Record, scaling: Record | None) -> Record:
+    counts = described["RuntimeConfig"]
+    return {
+        "name": described["InferenceComponentName"],
+        "status": described["InferenceComponentStatus"],
+        "failure": described.get("FailureReason"),
+        "current_count": counts["CurrentCopyCount"],
+        "desired_count": counts["DesiredCopyCount"],
+        "scaling": scaling,
+    }
+
+
+def _endpoint(endpoint: Endpoint, variants: list[Record]) -> Record:
+    described = endpoint.described()
+    return {
+        "name": endpoint.name,
+        "status": described["EndpointStatus"],
+        "configuration": described["EndpointConfigName"],
+        "failure": described.get("FailureReason"),
+        "variants": variants,
+    }
+
+
+def _scaling(target: Target, values: Mapping[str, float | None]) -> Record:
+    smallest, largest = target.limits
+    policies = [
+        _policy(record, values) for record in target.policies.values() if TRACKING in record
+    ]
+    return {"min": smallest, "max": largest, "policies": policies}
+
+
+def _policy(record: Record, values: Mapping[str, float | None]) -> Record:
+    configuration = record[TRACKING]
+    predefined = configuration.get("PredefinedMetricSpecification", {})
+    customized = configuration.get("CustomizedMetricSpecification", {})
+    return {
+        "name": record["PolicyName"],
+        "metric": predefined.get("PredefinedMetricType")
+        or customized.get("MetricName", "metric math"),
+        "target": configuration["TargetValue"],
+        "value": values.get(alarms_of(record).get(HIGH, "")),
+    }
+
+
+def _instance(instance: Instance, usages: Mapping[str, Usage]) -> Record | None:
+    """Return an instance, unless it has ended, or its next server is not there yet."""
+    server = instance.server
+    if server is None:
+        return None
+    usage, models = usages.get(server.id, Usage()), server.container.statuses()
+    return {
+        "id": server.id,
+        "state": instance.state,
+        "calls": instance.calls or sum(model.calls for model in models),
+        "memory": usage.memory,
+        "memory_limit": server.capacity.memory,
+        "disk": server.container.disk_bytes,
+        "disk_limit": server.capacity.disk,
+        "cpu": usage.cpu,
+        "models": [
+            {
+                "target": model.target_model,
+                "name": model_name(model.target_model),
+                "state": model.phase,
+                "since": model.since,
+                "calls": model.calls,
+                "answered": model.answered,
+                "disk": model.bytes,
+            }
+            for model in models
+        ],
+    }

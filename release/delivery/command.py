@@ -1,0 +1,124 @@
+"""The commands `deliver`, `rollback-stage` and `golden`."""
+
+import argparse
+import signal
+import sys
+from collections.abc import Callable
+from functools import partial
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError
+
+from endpoint_client import EndpointError
+from release.checkouts import Clone
+from release.delivery import golden, smoke
+from release.delivery.assembly import synthesised
+from release.delivery.delivering import deliver, roll_back
+from release.delivery.errors import DeliveryError, NotDelivered, explained
+from release.tree import CheckoutError
+
+DELIVERED = 0
+INTERRUPTED = 128 + signal.SIGINT
+EXIT_CODES = """\
+Exit code 0: the stage serves the commit. 1: nothing was changed, or CloudFormation rolled the
+change back. 2: the commit is deployed and does not work, or CloudFormation could not roll it back.
+3: the delivery was interrupted, its credentials have expired, or AWS did not answer; AWS finishes
+the operations in progress: run the same command again once no build runs in CodeBuild. 4: somebody
+changed the catalog by hand; the message has the command that resolves it. 130: the delivery was
+interrupted before it changed anything.
+"""
+SWITCHES = {
+    "--take-over": "begin even if another delivery is in progress, such as one that was killed",
+    "--ignore-preflight": "print what the account refuses, and go on",
+    "--allow-older": "deliver a commit that does not contain the stage's live commit",
+}
+
+Run = Callable[[Clone, argparse.Namespace], None]
+
+
+def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the commands; `run` returns the exit code, `usage_code` is that for wrong arguments."""
+
+    def add(name: str, run: Run, summary: str, *switches: str) -> argparse.ArgumentParser:
+        parser = commands.add_parser(
+            name,
+            help=summary,
+            description=f"{summary.capitalize()}.\n\n{EXIT_CODES}",
+        )
+        parser.add_argument("stage", metavar="STAGE", help="the stage's name, such as dev")
+        for switch in switches:
+            parser.add_argument(switch, action="store_true", help=SWITCHES[switch])
+        parser.set_defaults(run=partial(_exit_code, run), usage_code=NotDelivered.exit_code)
+        return parser
+
+    add("deliver", _deliver, "deliver what is checked out", *SWITCHES).add_argument(
+        "--from-stage", metavar="STAGE", help="copy archives from this stage's bucket"
+    )
+    summary = "deliver an earlier commit again"
+    add("rollback-stage", _roll_back, summary, "--take-over").add_argument(
+        "--to", metavar="COMMIT", help="a delivered commit; default: the last that succeeded"
+    )
+    add("golden", _golden, "write what a deployed model answers").add_argument(
+        "model", metavar="MODEL", help="a folder in models/"
+    )
+
+
+def _exit_code(run: Run, options: argparse.Namespace) -> int:
+    try:
+        run(Clone.here(), options)
+    except DeliveryError as error:
+        advice = error.advice.format(stage=options.stage)
+        print(f"{error.label}: {error}{advice}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("not delivered: interrupted, before anything was begun", file=sys.stderr)
+        return INTERRUPTED
+    except CheckoutError as error:
+        print(f"not delivered: {error}", file=sys.stderr)
+    except (BotoCoreError, ClientError, EndpointError) as error:
+        print(f"not delivered: {explained(error)}", file=sys.stderr)
+    else:
+        return DELIVERED
+    return NotDelivered.exit_code
+
+
+def _deliver(clone: Clone, options: argparse.Namespace) -> None:
+    not_invoked = deliver(
+        clone,
+        options.stage,
+        from_stage=options.from_stage,
+        ignore_preflight=options.ignore_preflight,
+        allow_older=options.allow_older,
+        take_over=options.take_over,
+    )
+    _warn(not_invoked)
+    print(f"delivered: {options.stage} serves what is checked out")
+
+
+def _roll_back(clone: Clone, options: argparse.Namespace) -> None:
+    stage = options.stage
+    commit, not_invoked = roll_back(clone, stage, to=options.to, take_over=options.take_over)
+    _warn(not_invoked)
+    print(
+        f"delivered: {stage} serves {commit[:12]} again. main still has the bad change: revert it "
+        "before the next delivery"
+    )
+
+
+def _warn(not_invoked: list[str]) -> None:
+    if not_invoked:
+        print(
+            f"! not invoked, so that nobody knows whether they answer: {', '.join(not_invoked)} "
+            f"(no inputs in models/NAME/{golden.FILE})"
+        )
+
+
+def _golden(clone: Clone, options: argparse.Namespace) -> None:
+    path = clone.models / options.model / golden.FILE
+    if not path.is_file():
+        raise NotDelivered(f"{path} is not there: write its inputs first (docs/runbook.md)")
+    session = boto3.Session(region_name=clone.stage(options.stage).region)
+    with synthesised(clone, options.stage) as assembly:
+        names = [endpoint.short_name for endpoint in assembly.endpoints]
+    smoke.write_golden(session, options.stage, names, options.model, path)
+    print(path.relative_to(clone.root))

@@ -1,0 +1,82 @@
+"""Review a change: `tritonsm review --base origin/main`.
+
+Runs this tree's app without credentials, and compares its templates with those of the base, by the
+code, settings and acknowledgements of the base. Always writes review.md and review.json. Exit
+codes:
+  0  everything was compared, and every danger is acknowledged in release/acknowledged.yaml
+  2  the command's arguments are wrong
+  3  everything was compared, and a danger is not acknowledged
+  4  not everything was compared, for the reasons in the report (no base, a stage that cannot be
+     synthesised on either side, a linter that fails): dangers may be missing
+"""
+
+import argparse
+import shutil
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from release.checkouts import Clone
+from release.review.assemblies import write
+from release.review.change_review import ERRORS, commits
+from release.review.findings import NOTHING
+from release.review.output_files import DANGER, INCOMPLETE, conclude, remove
+from release.review.report import ChangeReport, Gap
+from release.tree import CheckoutError, Tree
+
+INSTALLED = (".venv-checkov", "node_modules")
+"""Folders that `make` installs below the root; a worktree of the base does not have them."""
+
+
+def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command `review`; its `run` returns the exit code."""
+    parser = commands.add_parser("review", description=__doc__)
+    parser.add_argument("--base", required=True, help="a commit, branch or tag to compare with")
+    parser.add_argument(
+        "stages", metavar="STAGE", nargs="*", help="stages to compare; default: all of them"
+    )
+    parser.add_argument("--output", type=Path, default=Path("review.out"))
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Review; return the exit code."""
+    remove(options.output)
+    try:
+        code = _review(options.base, options.stages, options.output)
+    except ERRORS as error:
+        gap = Gap("everything", str(error))
+        here = commits(Tree(Path.cwd()))
+        report = ChangeReport(options.base, stages=(), findings=NOTHING, commits=here, gaps=(gap,))
+        code = conclude(report, options.output)
+    print(options.output / "review.md")
+    return code
+
+
+def _review(base: str, stages: list[str], output: Path) -> int:
+    """Run this tree's app, and review its templates with the code of the base."""
+    clone = Clone.here()
+    commit = clone.fork_point(base)
+    print(f"runs app.py of {clone.root}; {commit[:12]} judges what it makes", file=sys.stderr)
+    assemblies = output / "assemblies"
+    shutil.rmtree(assemblies, ignore_errors=True)
+    known = clone.stages()
+    write(clone, assemblies, [stage for stage in stages or known if stage in known])
+    with clone.checked_out(commit) as tree:
+        for name in INSTALLED:
+            with suppress(FileExistsError):
+                (tree.root / name).symlink_to(clone.root / name)
+        arguments = ["--base", tree.root, "--name", base, "--head", clone.root]
+        arguments += ["--assemblies", assemblies.resolve(), "--output", output.resolve()]
+        arguments += [part for stage in stages for part in ("--stage", stage)]
+        return _judge(tree, list(map(str, arguments)))
+
+
+def _judge(base: Tree, arguments: list[str]) -> int:
+    """Run the review with the code of the base, in its own process; return the exit code."""
+    program = [sys.executable, "-m", "release.review.judge", *arguments]
+    code = subprocess.run(program, cwd=base.root, env=base.environment, check=False).returncode
+    if code not in (0, DANGER, INCOMPLETE):
+        raise CheckoutError(f"the judge of the base ended with exit code {code}")
+    return code

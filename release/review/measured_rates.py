@@ -1,0 +1,82 @@
+"""What `tritonsm size` measured of the models of endpoints that change."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from pydantic import BaseModel, ValidationError
+
+import platform_facts
+from release.review.comparison import Comparison
+from release.review.endpoints import DeclaredEndpoint, DeclaredModel
+from release.review.money import HOURS
+
+LAPTOP = "laptop"
+FOLDER = Path("tests", "sizing")
+"""Of a model's folder: what is in `tests` is no part of the model (model_build/digest.py), and so
+keeping a result does not make a new version of it."""
+SCALING_AIM = 0.5
+"""Part of max_rps that scaling keeps each instance at: stages/schema/scaling.py."""
+
+
+class Measurement(BaseModel):
+    """A result that `tritonsm size` kept; `measured_on` is an instance type, or `laptop`."""
+
+    model: str
+    version: str
+    date: str
+    measured_on: str
+    max_rps: float
+    latency_ms: dict[str, float]
+
+
+def measurements(models: Path, model: str) -> list[Measurement]:
+    """Return what was measured of a model on instance types, the newest first.
+
+    A laptop's results say nothing of an instance type and are left out, as is a file that is no
+    result. The model's folder has its name, or the model is an alternative of a recipe.
+    """
+    results = []
+    for path in models.glob(f"*/{FOLDER}/*.json"):
+        with suppress(OSError, ValidationError):
+            results.append(Measurement.model_validate_json(path.read_bytes()))
+    own = [each for each in results if each.model == model and each.measured_on != LAPTOP]
+    return sorted(own, key=lambda each: each.date, reverse=True)
+
+
+def measured_rates(comparison: Comparison) -> Iterator[str]:
+    """Yield a sentence for each model of each endpoint that changes."""
+    _, folder = comparison.models
+    for pair in comparison.endpoints.values():
+        if pair.after and pair.after != pair.before:
+            for model in pair.after.models.values():
+                known = measurements(folder, model.name) if folder else []
+                sentence = _sentence(pair.after, model, known, comparison.will_be.region)
+                yield f"{pair.name}, {model.name}: {sentence}"
+
+
+def _sentence(
+    endpoint: DeclaredEndpoint, model: DeclaredModel, known: list[Measurement], region: str
+) -> str:
+    counts: dict[str, int] = {}
+    for variant in endpoint.variants.values():
+        for name in variant.instance_types[:1]:
+            counts[name] = counts.get(name, 0) + variant.minimum
+    newest = {each.measured_on: each for each in reversed(known)}
+    if not known:
+        return "not measured"
+    parts = [_rate(newest[name], counts[name], model, region) for name in counts if name in newest]
+    if missing := [name for name in counts if name not in newest]:
+        other = "" if parts else f", but on {', '.join(newest)}"
+        parts.append(f"not measured on {', '.join(missing)}{other}")
+    return "; ".join(parts)
+
+
+def _rate(result: Measurement, count: int, model: DeclaredModel, region: str) -> str:
+    name, price = result.measured_on, platform_facts.prices().of(region, result.measured_on)
+    usd = f"{price * count * HOURS:,.0f} USD a month" if price else f"no price in {region}"
+    version = f" of version {result.version}, not {model.version}"
+    measured = f"measured {result.date}{version if result.version != model.version else ''}"
+    p95 = f"p95 {result.latency_ms.get('p95', 0):.0f} ms"
+    rate = f"{SCALING_AIM * result.max_rps * count:g} rps"
+    return f"{rate}: {count} x {name}, {p95} ({measured}), {usd}"

@@ -1,0 +1,26 @@
+"""One model, which is loaded when an instance starts."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from platform_facts.rules import Violation, stage
+from stages.hosting.mode import StageHosting, keys_of_other_modes
+
+if TYPE_CHECKING:
+    from stages.schema.endpoint import EndpointConfig
+
+
+class SingleModel(StageHosting):
+    """An archive, alone on its instances."""
+
+    def problems(self, endpoint: "EndpointConfig") -> Iterator[Violation]:
+        """Yield what single-model hosting does not take."""
+        yield from keys_of_other_modes(endpoint)
+        yield from stage.one_model(len(endpoint.models))
+        yield from stage.cache_of_many_models(endpoint.cache_models)
+
+    def catalog_members(
+        self, model: str, archive: str, full_name: str, endpoint: "EndpointConfig"
+    ) -> dict[str, Any]:
+        """The only model is invoked without a name."""
+        return {"target_model": None}

@@ -1,0 +1,44 @@
+"""How well texts stand out in a page."""
+
+LEAST = 4.5
+"""Of the contrast of text (WCAG 2.2, success criterion 1.4.3)."""
+
+CONTRASTS = """
+(roots) => {
+  const channels = (colour) => (colour.match(/[\\d.]+/g) || []).map(Number);
+  const over = (top, below) => {
+    const alpha = top.length > 3 ? top[3] : 1;
+    return [0, 1, 2].map((it) => top[it] * alpha + below[it] * (1 - alpha));
+  };
+  const background = (element) => {
+    const layers = [];
+    for (let it = element; it; it = it.parentElement) {
+      layers.unshift(channels(getComputedStyle(it).backgroundColor));
+    }
+    return layers.reduce((below, top) => over(top, below), [255, 0, 255]);
+  };
+  const luminance = (rgb) => {
+    const [r, g, b] = rgb.map((it) => it / 255).map(
+      (it) => (it <= 0.04045 ? it / 12.92 : ((it + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const found = [];
+  for (const root of document.querySelectorAll(roots)) {
+    const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      const text = texts.currentNode.textContent.trim();
+      const element = texts.currentNode.parentElement;
+      if (!text || !element.checkVisibility()) continue;
+      const style = getComputedStyle(element);
+      const below = background(element);
+      const colour = element instanceof SVGElement ? style.fill : style.color;
+      const [high, low] = [luminance(over(channels(colour), below)), luminance(below)]
+        .sort((one, other) => other - one);
+      found.push([text, (high + 0.05) / (low + 0.05)]);
+    }
+  }
+  return found;
+}
+"""
+"""The contrast of each text that is seen, below the elements of a selector, against what is painted
+below it, by WCAG 2.2's relative luminance."""

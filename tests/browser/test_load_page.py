@@ -1,0 +1,95 @@
+"""The page of `tritonsm load --html` in a real browser."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page
+
+from cli.load.report import as_json, html_page
+from tests.browser.chromium import WIDTHS
+from tests.unit.cli.load.support import step
+
+CACHE = {"LoadedModelCount": 4, "ModelLoadingTime": 6, "ModelUnloadingTime": 2}
+TIMES = {"ModelLatency": 9.0, "OverheadLatency": 1.0, "CPUUtilization": 90.0}
+
+
+def result(**metrics: float) -> dict[str, Any]:
+    measured = {"local-text/AllTraffic": metrics} if metrics else {}
+    return {
+        "level": "rate",
+        "mix": {"local-text/a": 1.0},
+        "endpoints": {"local-text": "local-text: 1 x ml.m5.xlarge"},
+        "objective": {"p95": 50, "p99": None, "max_errors": 0.01},
+        "steps": [step(20, p95=70, metrics=measured), step(10, metrics=measured)],
+    }
+
+
+def opened(browser: Browser, tmp_path: Path, measured: dict[str, Any], width: int = 768) -> Page:
+    """Return the page, which reported no error and asked the network for nothing."""
+    path = tmp_path / "load.html"
+    path.write_text(html_page(json.loads(json.dumps(measured, default=as_json))))
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    errors: list[str] = []
+    urls: list[str] = []
+
+    def note(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            errors.append(message.text)
+
+    page.on("console", note)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("request", lambda request: urls.append(request.url))
+    page.goto(path.as_uri())
+    assert (errors, urls) == ([], [path.as_uri()])
+    return page
+
+
+def titles(page: Page) -> list[str]:
+    return page.locator(".u-title").all_inner_texts()
+
+
+def test_everything_that_was_measured_is_drawn(browser: Browser, tmp_path: Path) -> None:
+    page = opened(browser, tmp_path, result(**TIMES, **CACHE))
+    assert titles(page) == [
+        "Latency (ms)",
+        "Throughput (requests a second)",
+        "Where the mean request is: local-text/AllTraffic (ms)",
+        "Models: local-text/AllTraffic (in memory; in the step)",
+        "Utilization and cache hits: local-text/AllTraffic (%)",
+    ]
+    legends = page.locator(".u-legend").all_inner_texts()
+    for words, legend in zip(
+        (("p50", "p95", "p99", "objective of p95"), ("offered", "achieved"), ("queue",),
+         ("in memory", "loaded", "evicted"), ("CPU",)), legends, strict=True,
+    ):  # fmt: skip
+        assert all(word in legend for word in words), legend
+    assert "GPU" not in legends[-1]
+    drawn = "canvas => canvas.getContext('2d').getImageData(0, 0, 300, 200).data.some(Boolean)"
+    assert all(canvas.evaluate(drawn) for canvas in page.locator("canvas").all())
+    page.close()
+
+
+def test_tritons_queue_is_drawn_where_it_is_published(browser: Browser, tmp_path: Path) -> None:
+    page = opened(browser, tmp_path, result(**TIMES, TritonQueueShare=0.75))
+    legend = page.locator(".u-legend").nth(2).inner_text()
+    assert "Triton's queue" in legend
+    assert "Triton's computing" in legend
+    page.close()
+
+
+def test_without_metrics_the_page_says_so(browser: Browser, tmp_path: Path) -> None:
+    page = opened(browser, tmp_path, result())
+    assert len(titles(page)) == 2
+    assert "It has none of these steps." in page.inner_text("body")
+    page.close()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_page_is_not_wider_than_its_window(
+    browser: Browser, tmp_path: Path, width: int
+) -> None:
+    page = opened(browser, tmp_path, result(**TIMES, **CACHE), width)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.close()

@@ -1,0 +1,385 @@
+"""The page of the local SageMaker in a real browser, with states that the tests set.
+
+`make browser-test`; a machine without Chromium fails it.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from local_sagemaker.happenings import Kind
+from tests.browser.chromium import SCHEMES, WIDTHS
+from tests.browser.contrasts import CONTRASTS, LEAST
+from tests.browser.watched import (
+    DIGEST,
+    NOW,
+    Watched,
+    alarm,
+    busy,
+    endpoint,
+    instance,
+    instance_id,
+    model,
+    served,
+    variant,
+)
+
+EVIL = '<img src=x onerror="window.harmed = true">'
+LONG = "prod-" + "embeddings" * 6
+
+FOCUSED = """
+() => {
+  const it = document.activeElement, place = it.getBoundingClientRect();
+  return {
+    what: it.id || it.className || it.parentElement.textContent.trim(),
+    outlined: getComputedStyle(it).outlineStyle !== "none",
+    visible: place.width > 0 && place.bottom > 0 && place.top < innerHeight,
+  };
+}
+"""
+
+
+def hostile() -> Watched:
+    """Return a run in which every name that a user can choose is markup, or long."""
+    run = busy()
+    bad = instance(3, model(EVIL, 100, target=f"{EVIL}.tar.gz"))
+    first = variant(bad, name="v" * 63, instance_type=EVIL)
+    run.endpoints.insert(0, endpoint(LONG, first, failure=EVIL, configuration=EVIL))
+    run.alarms.append(alarm(EVIL * 3, "ALARM", of=LONG, watches=EVIL, condition=EVIL))
+    place = LONG, "v" * 63, instance_id(3), f"{EVIL}.tar.gz"
+    run.tell(Kind.MODEL_FAILED, EVIL * 5, *place, ago=5)
+    run.tell(Kind.SCALING, EVIL, *place[:2], ago=4)
+    return run
+
+
+HIDE = """
+(hidden) => {
+  Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+  document.dispatchEvent(new Event("visibilitychange"));
+}
+"""
+
+
+def asked(page: Page, run: Watched, times: int) -> None:
+    """Wait until the page has asked so many times."""
+    while len(run.asked) < times:
+        page.evaluate("new Promise((done) => setTimeout(done, 50))")
+
+
+def settle(page: Page, run: Watched) -> None:
+    """Wait until the page shows what there is now: it asks again once it has shown an answer."""
+    asked(page, run, len(run.asked) + 2)
+
+
+RUNS = {"busy": busy, "hostile": hostile, "empty": Watched}
+
+
+@pytest.fixture(params=["busy"])
+def run(request: pytest.FixtureRequest) -> Watched:
+    return RUNS[request.param]()
+
+
+@pytest.fixture
+def url(run: Watched) -> Iterator[str]:
+    with served(run) as url:
+        yield url
+
+
+@pytest.fixture
+def shown(browser: Browser, url: str, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """The page, which asks for nothing elsewhere and raises nothing."""
+    given: dict[str, Any] = getattr(request, "param", {})
+    width, scheme = given.get("width", 1600), given.get("scheme", "light")
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = context.new_page()
+    page.set_default_timeout(0)
+    wrong: list[str] = []
+    page.on("pageerror", lambda it: wrong.append(str(it)))
+    page.on("console", lambda it: wrong.append(it.text) if it.type == "error" else None)
+    page.on("request", lambda it: None if it.url.startswith(url) else wrong.append(it.url))
+    page.goto(url)
+    page.wait_for_selector("#none:visible, .lane canvas")
+    yield page
+    assert page.evaluate("window.harmed") is None
+    context.close()
+    assert wrong == []
+
+
+every_run = pytest.mark.parametrize("run", RUNS, indirect=True)
+every_screen = pytest.mark.parametrize(
+    "shown",
+    [{"width": width, "scheme": scheme} for width in WIDTHS for scheme in SCHEMES],
+    indirect=True,
+    ids=str,
+)
+
+
+@every_run
+@every_screen
+def test_nothing_is_wider_than_the_screen(shown: Page) -> None:
+    wide, room = shown.evaluate("[document.scrollingElement.scrollWidth, innerWidth]")
+    assert wide <= room
+    ends = shown.locator("main *:visible").evaluate_all(
+        "all => all.filter((it) => !it.closest('.u-wrap, pre'))"
+        ".map((it) => it.getBoundingClientRect().right)"
+    )
+    assert max(ends, default=0) <= room
+
+
+@every_run
+@every_screen
+def test_texts_stand_out(shown: Page) -> None:
+    contrasts = shown.evaluate(CONTRASTS, "body > header, main, #lost")
+    assert len(contrasts) > 5
+    assert [it for it in contrasts if it[1] < LEAST] == []
+
+
+@pytest.mark.parametrize("run", ["empty"], indirect=True)
+def test_without_an_endpoint_it_says_how_to_get_one(shown: Page) -> None:
+    said = shown.locator("#none").inner_text()
+    assert "./tritonsm deploy local --local" in said
+    assert "./tritonsm invoke local text minilm --input TEXT=hello --local" in said
+
+
+def test_instances_and_their_models_are_told_in_words(shown: Page) -> None:
+    lanes = shown.locator(".instance")
+    assert lanes.count() == 2
+    first = lanes.nth(0)
+    assert first.locator("h4").inner_text().split() == [instance_id(1)[:8], "serving"]
+    assert "memory 570 MiB of 900 MiB" in first.locator(".numbers").inner_text()
+    told = first.locator(".names li").evaluate_all("all => all.map((it) => it.ariaLabel)")
+    assert told == [
+        "minilm: loaded, 90 MiB on the volume, 1 call under way, 12 answered",
+        "bert: evicted",
+        "reranker: loaded, 90 MiB on the volume, 0 calls under way, 12 answered",
+        "clip: loading, 1 call under way, 0 answered",
+    ]
+
+
+def test_components_are_beside_their_variant_and_copies_on_its_instances(
+    shown: Page, run: Watched
+) -> None:
+    scaling = {
+        "min": 0,
+        "max": 4,
+        "policies": [
+            {
+                "name": "calls",
+                "metric": "SageMakerInferenceComponentInvocationsPerCopy",
+                "target": 60.0,
+                "value": 12.0,
+            }
+        ],
+    }
+    component = {
+        "name": "twice",
+        "status": "Updating",
+        "failure": None,
+        "current_count": 1,
+        "desired_count": 2,
+        "scaling": scaling,
+    }
+    hosting = variant(
+        instance(9, model("twice/1", 30, target="twice/1")),
+        container_mode=None,
+        components=[component],
+    )
+    run.endpoints = [endpoint("prod-zero", hosting)]
+    expect(shown.locator(".variant .facts")).to_have_text(
+        "ml.g5.xlarge · inference components · 1 instance · twice: Updating, 1 of 2 copies, scales "
+        "from 0 to 4, InvocationsPerCopy 12, target 60"
+    )
+    expect(shown.locator(".instance .names .name")).to_have_text(["twice/1"])
+
+
+def test_a_lane_is_drawn_from_when_it_served(shown: Page) -> None:
+    """The line of the second instance begins 102 of 300 s before the end."""
+    painted = shown.locator(".lane canvas").nth(1)
+    begin = painted.evaluate(
+        """(it) => {
+          const row = it.getContext("2d").getImageData(0, 2, it.width, 1).data;
+          let last = it.width;
+          for (let x = it.width - 1; x >= 0 && row[4 * x + 3]; x -= 1) last = x;
+          return last / it.width;
+        }"""
+    )
+    assert begin == pytest.approx(1 - 102 / 300, abs=0.01)
+
+
+def test_another_endpoint_is_chosen_by_its_number_or_a_click(shown: Page) -> None:
+    shown.keyboard.press("2")
+    assert shown.locator("#about").inner_text().startswith("prod-vision is Updating")
+    titles = shown.locator(".variant h3").all_inner_texts()
+    assert titles == ["Blue", "Green"]
+    shown.get_by_role("button", name="prod-text").click()
+    assert shown.locator("#about").inner_text().startswith("prod-text is InService")
+    assert shown.locator(".endpoint[aria-current] strong").inner_text() == "prod-text"
+
+
+def test_everything_is_reached_by_keyboard_and_seen(shown: Page) -> None:
+    seen = []
+    for _ in range(11):
+        shown.keyboard.press("Tab")
+        found = shown.evaluate(FOCUSED)
+        assert (found["outlined"], found["visible"]) == (True, True), found
+        seen.append(found["what"])
+    assert seen[:6] == ["skip", "pause", "help", "endpoint", "endpoint", "timeline"]
+    assert seen[6:] == ["endpoints", "instances", "models", "scaling", "alarms"]
+
+
+def test_arrows_move_through_time_and_say_what_was_then(shown: Page) -> None:
+    shown.locator("#timeline").focus()
+    shown.keyboard.press(" ")
+    for _ in range(3):
+        shown.keyboard.press("ArrowLeft")
+    timeline = shown.locator("#timeline")
+    said = timeline.get_attribute("aria-valuetext")
+    assert said
+    assert said.startswith("At ")
+    assert " calls, " in said
+    assert said == shown.locator("#readout").inner_text()
+    assert shown.locator("#cursor").is_visible()
+    shown.keyboard.press("Home")
+    assert timeline.get_attribute("aria-valuenow") == "0"
+    shown.keyboard.press("End")
+    assert shown.locator("#readout").inner_text().startswith("Paused at ")
+    shown.keyboard.press(" ")
+    assert shown.locator("#readout").inner_text().startswith("Now, ")
+
+
+def test_the_pointer_chooses_a_moment(shown: Page) -> None:
+    box = shown.locator("#timeline").bounding_box()
+    assert box
+    shown.mouse.move(box["x"] + box["width"] / 2, box["y"] + 300)
+    assert shown.locator("#readout").inner_text().startswith("At ")
+    shown.mouse.move(5, 5)
+    assert shown.locator("#readout").inner_text().startswith("Now, ")
+
+
+def test_keys_are_told(shown: Page) -> None:
+    shown.keyboard.press("?")
+    assert shown.locator("dialog").is_visible()
+    shown.keyboard.press("Escape")
+    assert not shown.locator("dialog").is_visible()
+
+
+def test_an_alarm_that_watches_no_endpoint_is_every_endpoints(shown: Page, run: Watched) -> None:
+    run.alarms = [alarm("any-slow", "ALARM", of=None)]
+    settle(shown, run)
+    for key, name in (("1", "prod-text"), ("2", "prod-vision")):
+        shown.keyboard.press(key)
+        assert shown.title() == f"▲ {name} · Local SageMaker"
+        assert shown.locator("#alarms b").all_inner_texts() == ["any-slow"]
+
+
+def test_a_model_that_no_state_has_has_ended(shown: Page, run: Watched) -> None:
+    del run.endpoints[0]["variants"][0]["instances"][0]["models"][0]
+    run.now += 10
+    settle(shown, run)
+    told = shown.locator(".names").nth(0).locator("li")
+    labels = told.evaluate_all("all => all.map((it) => it.ariaLabel)")
+    assert [it for it in labels if it.startswith("minilm")] == ["minilm: ended"]
+    assert [it for it in labels if it.startswith("clip")] == [
+        "clip: loading, 1 call under way, 0 answered"
+    ]
+
+
+def test_focus_stays_when_another_endpoint_goes(shown: Page, run: Watched) -> None:
+    shown.get_by_role("button", name="prod-vision").focus()
+    del run.endpoints[0]
+    settle(shown, run)
+    assert shown.locator(".endpoint").count() == 1
+    assert shown.locator(".endpoint:focus strong").all_inner_texts() == ["prod-vision"]
+
+
+def test_events_are_the_newest_first_and_filtered_by_kind(shown: Page) -> None:
+    kinds = shown.locator("#events .kind").all_inner_texts()
+    assert kinds[:2] == ["● model loaded", "▲ alarm"]
+    shown.get_by_role("checkbox", name="models").uncheck()
+    kinds = shown.locator("#events .kind").all_inner_texts()
+    assert kinds[:2] == ["▲ alarm", "● instance healthy"]
+    for group in ("endpoints", "instances", "scaling", "alarms"):
+        shown.get_by_role("checkbox", name=group).uncheck()
+    assert shown.locator("#events").inner_text() == "No event of these kinds yet."
+
+
+def test_what_happens_appears_and_what_matters_is_said(shown: Page, run: Watched) -> None:
+    assert shown.locator("#said").inner_text() == ""
+    place = "prod-text", "AllTraffic"
+    run.now += 1
+    run.tell(Kind.MODEL_LOADED, "clip was loaded.", *place, instance_id(1), f"clip-{DIGEST}.tar.gz")
+    run.tell(Kind.SCALING, "Setting desired instance count to 3 (InProgress): why", *place)
+    shown.get_by_text("Setting desired instance count to 3", exact=False).first.wait_for()
+    said = shown.locator("#said")
+    assert said.get_attribute("aria-live") == "polite"
+    assert said.inner_text() == "Setting desired instance count to 3 (InProgress): why"
+    shown.locator("#events").get_by_text("clip was loaded.").wait_for()
+
+
+def test_only_what_is_new_is_asked_for(shown: Page, run: Watched) -> None:
+    asked(shown, run, 3)
+    assert run.asked[0] == {"after": 0, "since": 0}
+    last = run.happened.after(0)[-1]["sequence"]
+    assert run.asked[2] == {"after": last, "since": int(NOW) - 3}
+
+
+def test_a_page_that_nobody_sees_asks_for_nothing(shown: Page, run: Watched) -> None:
+    shown.evaluate(HIDE, True)
+    shown.evaluate("new Promise((done) => setTimeout(done, 1200))")
+    before = len(run.asked)
+    shown.evaluate("new Promise((done) => setTimeout(done, 2200))")
+    assert len(run.asked) == before
+    shown.evaluate(HIDE, False)
+    asked(shown, run, before + 1)
+
+
+def test_a_page_that_is_seen_again_does_not_ask_beside_an_ask(shown: Page) -> None:
+    shown.evaluate("() => { window.asks = 0; fetch = () => (asks += 1, new Promise(() => {})); }")
+    while not shown.evaluate("asks"):
+        shown.evaluate("new Promise((done) => setTimeout(done, 50))")
+    for hidden in (True, False):
+        shown.evaluate(HIDE, hidden)
+    assert shown.evaluate("asks") == 1
+
+
+def test_what_is_told_twice_has_happened_once(shown: Page) -> None:
+    once, twice = shown.evaluate(
+        """
+        async () => {
+          const { Past } = await import(new URL("past.js", location));
+          const state = await (await fetch("state?after=0&since=0")).json();
+          const past = new Past();
+          return [1, 2].map(() => {
+            past.add(state);
+            const models = [...past.instances.values()].flatMap((it) => [...it.models.values()]);
+            return [past.events.length, models.map((it) => it.spans.length)];
+          });
+        }
+        """
+    )
+    assert once[0] > 0
+    assert twice == once
+
+
+def test_a_local_sagemaker_that_is_gone_is_said_and_another_one_begins_anew(
+    browser: Browser,
+) -> None:
+    with served(busy()) as url:
+        page = browser.new_page()
+        page.set_default_timeout(0)
+        page.goto(url)
+        page.wait_for_selector(".lane canvas")
+    banner = page.locator("#lost")
+    banner.wait_for()
+    assert "The local SageMaker has not answered since" in banner.inner_text()
+    other = Watched(started=NOW)
+    other.endpoints = [endpoint("other", variant(instance(5)))]
+    with served(other, urlsplit(url).port or 0):
+        banner.wait_for(state="hidden")
+        page.get_by_text("other is InService", exact=False).wait_for()
+        assert page.locator("#events").inner_text() == "No event of these kinds yet."
+        assert {"after": 0, "since": 0} in other.asked
+        page.close()

@@ -1,0 +1,80 @@
+"""The rate of cache hits that `tritonsm size` predicts, and that of a real Triton."""
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import boto3
+import numpy as np
+import pytest
+
+from cli.load.cache import hit_rates, zipf
+from local_sagemaker.settings import MEMORY
+from local_sagemaker.tests.support.asking import Asker
+from local_sagemaker.tests.support.endpoints import host, multi_model
+from local_sagemaker.tests.support.running import LocalSageMaker
+from local_sagemaker.tests.support.tiny_models import pack_python, times
+from local_sagemaker.tests.support.waiting import eventually
+
+MODELS, EXPONENT, IN_MEMORY, REQUESTS = 20, 1.5, 4, 60
+MEMORY_MIB = "405"
+"""Room for four models: Triton takes 36 MiB, each of them 82."""
+WEIGHTS = "self.weights = b'1' * (64 << 20)"
+ALLOWED_DIFFERENCE = 0.1
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _memory() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(MEMORY, MEMORY_MIB)
+        yield
+
+
+@pytest.fixture
+def zipf_endpoint(
+    _memory: None, local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPathFactory
+) -> Asker:
+    """An endpoint with models that nobody has loaded."""
+    folder, s3 = tmp_path_factory.mktemp("models"), boto3.client("s3")
+    s3.create_bucket(Bucket="zipf-models")
+    for number in range(MODELS):
+        archive = pack_python(folder / f"m{number}", times(number, initialize=WEIGHTS))
+        s3.put_object(Bucket="zipf-models", Key=f"m{number}.tar.gz", Body=archive)
+    host("zipf", multi_model("s3://zipf-models/"))
+    return Asker("zipf")
+
+
+def statistics(metric: str) -> Counter[str]:
+    """Return the sample count and the sum of a metric of the endpoint."""
+    cloudwatch: Any = boto3.client("cloudwatch")
+    now = datetime.now(UTC)
+    place = {"EndpointName": "zipf", "VariantName": "AllTraffic"}
+    answer = cloudwatch.get_metric_statistics(
+        Namespace="AWS/SageMaker",
+        MetricName=metric,
+        Dimensions=[{"Name": name, "Value": value} for name, value in place.items()],
+        StartTime=now - timedelta(hours=2),
+        EndTime=now + timedelta(minutes=1),
+        Period=60,
+        Statistics=["SampleCount", "Sum"],
+    )
+    totals = Counter[str]()
+    for point in answer["Datapoints"]:
+        totals.update({name: point[name] for name in ("SampleCount", "Sum")})
+    return totals
+
+
+def test_the_predicted_rate_of_cache_hits_is_within_a_tenth(zipf_endpoint: Asker) -> None:
+    shares = zipf(MODELS, EXPONENT)
+    for model in np.random.default_rng(0).choice(MODELS, REQUESTS, p=shares).tolist():
+        assert zipf_endpoint.ask(f"m{model}") == 7 * model
+    eventually(lambda: statistics("ModelCacheHit")["SampleCount"] == REQUESTS)
+    measured = statistics("ModelCacheHit")["Sum"] / REQUESTS
+    [predicted] = hit_rates(shares[np.newaxis], IN_MEMORY)
+    loads, unloads = (
+        statistics(name)["SampleCount"] for name in ("ModelLoadingTime", "ModelUnloadingTime")
+    )
+    assert loads == REQUESTS - statistics("ModelCacheHit")["Sum"]
+    assert loads - unloads == IN_MEMORY
+    assert measured == pytest.approx(predicted, abs=ALLOWED_DIFFERENCE), (measured, predicted)

@@ -1,0 +1,115 @@
+"""What callers of an inference component get while it sleeps, wakes up and sleeps again."""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from endpoint_client import AsyncEndpointClient, EndpointClient, NoCopies
+from local_sagemaker.settings import SPEED
+from local_sagemaker.tests.real.test_scale_to_zero import NAME, TEMPLATE
+from local_sagemaker.tests.support.running import LocalSageMaker
+from local_sagemaker.tests.support.tiny_models import Gate, pack_python, times
+from local_sagemaker.tests.support.waiting import eventually
+
+ARCHIVE = {"Bucket": "models", "Key": "twice.tar.gz"}
+ENTRY = {
+    "model": "twice",
+    "version": "1",
+    "endpoint": "shop",
+    "target_model": None,
+    "inference_component": NAME["InferenceComponentName"],
+    "signature": {
+        "inputs": [{"name": "X", "datatype": "FP32", "shape": [-1, 1]}],
+        "outputs": [{"name": "Y", "datatype": "FP32", "shape": [-1, 1]}],
+        "max_batch_size": 8,
+    },
+}
+SEVEN: dict[str, Any] = {"X": [[7]]}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _speed() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(SPEED, "240")
+        patch.setattr("endpoint_client._retries.MAX_PAUSE", 0.2)  # of the component's idle time
+        yield
+
+
+@pytest.fixture(scope="module")
+def endpoint(_speed: None, local_sagemaker: LocalSageMaker, tmp_path_factory: Any) -> Path:
+    """A component of a model that doubles, with its catalog entry; returns a folder."""
+    folder: Path = tmp_path_factory.mktemp("models")
+    s3: Any = boto3.client("s3")
+    s3.create_bucket(Bucket=ARCHIVE["Bucket"])
+    s3.put_object(**ARCHIVE, Body=pack_python(folder / "twice", times(2)))
+    cloudformation: Any = boto3.client("cloudformation")
+    template = json.dumps({"Resources": TEMPLATE})
+    cloudformation.create_stack(StackName="shop", TemplateBody=template)
+    waiter = {"Delay": 1, "MaxAttempts": 600}
+    cloudformation.get_waiter("stack_create_complete").wait(StackName="shop", WaiterConfig=waiter)
+    parameter = {"Name": "/triton/shop/text/twice", "Value": json.dumps(ENTRY), "Type": "String"}
+    boto3.client("ssm").put_parameter(**parameter)  # type: ignore[arg-type]
+    return folder
+
+
+def copies() -> int:
+    described: Any = boto3.client("sagemaker").describe_inference_component(**NAME)
+    return int(described["RuntimeConfig"]["CurrentCopyCount"])
+
+
+def client(**options: Any) -> EndpointClient:
+    return EndpointClient(stage="shop", endpoint="text", **options)
+
+
+def get(call: Callable[[], Any]) -> str:
+    """Return what a caller gets: an answer, or the name of an error."""
+    try:
+        return str(call()["Y"].ravel().tolist())
+    except NoCopies as error:
+        return type(error).__name__
+
+
+def test_callers_of_a_component_that_scales_to_zero(
+    endpoint: Path, new_gate: Callable[[], Gate]
+) -> None:
+    gate, s3 = new_gate(), boto3.client("s3")
+    waiting = client(wait_until_ready=3600)
+
+    async def wait_in_a_loop() -> Any:
+        async with AsyncEndpointClient(waiting) as asynchronous:
+            cancelled = asyncio.create_task(asynchronous.invoke("twice", SEVEN))
+            others = [asyncio.create_task(asynchronous.invoke("twice", SEVEN)) for _ in range(8)]
+            await asyncio.to_thread(gate.wait_until_reached)
+            cancelled.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await cancelled
+            woken.append(get(lambda: impatient.invoke("twice", SEVEN)))
+            gate.open()
+            return [outputs["Y"].tolist() for outputs in await asyncio.gather(*others)]
+
+    woken: list[str] = []
+    with client() as impatient, waiting, ThreadPoolExecutor() as threads:
+        assert get(lambda: impatient.invoke("twice", SEVEN)) == "[14.0]"
+
+        eventually(lambda: copies() == 0)
+        slow = pack_python(endpoint / "slow" / "twice", gate.stops(2, at="initialize"))
+        s3.put_object(**ARCHIVE, Body=slow)
+        assert get(lambda: impatient.invoke("twice", SEVEN)) == "NoCopies"
+
+        rows = {"X": [[float(number)] for number in range(40)]}
+        thread = threads.submit(waiting.invoke, "twice", SEVEN)
+        many = threads.submit(waiting.invoke_many, "twice", rows)
+        assert asyncio.run(wait_in_a_loop()) == [[[14.0]]] * 8
+        assert woken == ["NoCopies"]
+        assert get(thread.result) == "[14.0]"
+        assert many.result()["Y"].ravel().tolist() == [2.0 * number for number in range(40)]
+
+        eventually(lambda: copies() == 0)
+        assert get(lambda: impatient.invoke("twice", SEVEN)) == "NoCopies"
+        assert get(lambda: waiting.invoke("twice", SEVEN)) == "[14.0]"

@@ -1,0 +1,282 @@
+"""Endpoints of inference components: resources, access, scaling, alarms and what is refused."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from aws_cdk import Duration, Size
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_s3 as s3
+
+from tests.synth.endpoints import Scene
+from triton_sagemaker import (
+    Canary,
+    Component,
+    ComponentHosting,
+    DataCapture,
+    PublishedMetrics,
+    Rolling,
+    ServerOptions,
+    TritonEndpoint,
+    Variant,
+)
+
+MODEL, CONFIG, ENDPOINT, COMPONENT = (
+    f"AWS::SageMaker::{kind}"
+    for kind in ("Model", "EndpointConfig", "Endpoint", "InferenceComponent")
+)
+TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
+POLICY = "AWS::ApplicationAutoScaling::ScalingPolicy"
+ALARM, DASHBOARD = "AWS::CloudWatch::Alarm", "AWS::CloudWatch::Dashboard"
+
+
+@pytest.fixture
+def scene() -> Scene:
+    return Scene()
+
+
+def component(scene: Scene, model: str, **changes: Any) -> Component:
+    made = Component(
+        name=f"under-test-{model}",
+        source=scene.single_model(key=f"test/{model}.tar.gz"),
+        memory=Size.mebibytes(2048),
+        cpus=2,
+        accelerators=1,
+    )
+    return replace(made, **changes)
+
+
+def variant(
+    scene: Scene, *models: str, type_name: str = "ml.g5.2xlarge", **changes: Any
+) -> Variant:
+    placed = {model: component(scene, model, **changes) for model in models or ("one",)}
+    hosting = ComponentHosting(components=placed, max_instance_count=2)
+    return scene.variant(type_name, hosting=hosting)
+
+
+def named(scene: Scene, kind: str, text: str) -> dict[str, Any]:
+    """The resource of a type whose logical id has a text."""
+    found = scene.template().find_resources(kind)
+    (resource,) = (each for name, each in found.items() if text in name)
+    result: dict[str, Any] = resource
+    return result
+
+
+def test_the_configuration_has_the_role_the_network_and_no_model(scene: Scene) -> None:
+    vpc = ec2.Vpc(scene.stack, "Vpc", max_azs=2)
+    scene.endpoint(variant(scene), vpc=vpc)
+    config = scene.properties(CONFIG)
+    (placed,) = config["ProductionVariants"]
+    assert "ModelName" not in placed
+    assert placed["ManagedInstanceScaling"] == {
+        "MaxInstanceCount": 2,
+        "MinInstanceCount": 0,
+        "Status": "ENABLED",
+    }
+    assert config["ExecutionRoleArn"]["Fn::GetAtt"][0].startswith("EndpointRole")
+    assert len(config["VpcConfig"]["Subnets"]) == 2
+    assert "VpcConfig" not in scene.properties(MODEL)
+
+
+def test_the_endpoint_is_updated_in_place(scene: Scene) -> None:
+    scene.endpoint(variant(scene))
+    assert scene.properties(ENDPOINT).keys() == {"EndpointConfigName", "EndpointName"}
+
+
+def test_each_model_is_a_component_of_its_own_archive(scene: Scene) -> None:
+    scene.endpoint(variant(scene, "one", "two"), update=Rolling(percent=25))
+    made = named(scene, COMPONENT, "two")["Properties"]
+    assert made["InferenceComponentName"] == "under-test-two"
+    assert made["VariantName"] == "AllTraffic"
+    assert made["RuntimeConfig"] == {"CopyCount": 1}
+    assert made["Specification"]["ComputeResourceRequirements"] == {
+        "MinMemoryRequiredInMb": 2048,
+        "NumberOfAcceleratorDevicesRequired": 1,
+        "NumberOfCpuCoresRequired": 2,
+    }
+    (model, _) = made["Specification"]["ModelName"]["Fn::GetAtt"]
+    container = scene.template().find_resources(MODEL)[model]["Properties"]["PrimaryContainer"]
+    assert container["ModelDataUrl"]["Fn::Join"][1][-1] == "/test/two.tar.gz"
+    assert container["Mode"] == "SingleModel"
+
+
+def test_components_are_updated_in_batches_and_rolled_back_by_their_own_alarms(
+    scene: Scene,
+) -> None:
+    scene.endpoint(variant(scene), update=Rolling(percent=25, wait=Duration.minutes(2)))
+    deployment = scene.properties(COMPONENT)["DeploymentConfig"]
+    policy = deployment["RollingUpdatePolicy"]
+    assert policy["MaximumBatchSize"] == {"Type": "CAPACITY_PERCENT", "Value": 25}
+    assert policy["WaitIntervalInSeconds"] == 120
+    alarms = scene.template().find_resources(ALARM)
+    names = [each["AlarmName"]["Ref"] for each in deployment["AutoRollbackConfiguration"]["Alarms"]]
+    assert len(names) == 2
+    for name in names:
+        properties = alarms[name]["Properties"]
+        dimension = {"Name": "InferenceComponentName", "Value": "under-test-one"}
+        assert properties["Dimensions"] == [dimension]
+        # One that is changed keeps its state: each version of the model has its own.
+        assert {"Fn::GetAtt": ["EndpointModelAllTrafficone", "ModelName"]}.keys() <= (
+            properties["AlarmName"]["Fn::Join"][1][-1].keys()
+        )
+
+
+def test_all_at_once_are_as_many_copies_as_sagemaker_takes(scene: Scene) -> None:
+    scene.endpoint(variant(scene))
+    policy = scene.properties(COMPONENT)["DeploymentConfig"]["RollingUpdatePolicy"]
+    assert policy["MaximumBatchSize"]["Value"] == 50
+    assert policy["WaitIntervalInSeconds"] == 0
+
+
+def ids(type_name: str) -> set[str]:
+    scene = Scene()
+    endpoint = scene.endpoint(variant(scene, type_name=type_name, accelerators=1))
+    endpoint.components[0].auto_scale_copy_count(max_capacity=2).scale_on_concurrency(
+        "Concurrency", requests_per_copy=4
+    )
+    found = scene.template().to_json()["Resources"]
+    return {name for name, each in found.items() if each["Type"] in (ENDPOINT, COMPONENT)}
+
+
+def test_another_instance_type_replaces_the_endpoint_and_its_components() -> None:
+    assert not ids("ml.g5.2xlarge") & ids("ml.g6.2xlarge")
+    assert ids("ml.g5.2xlarge") == ids("ml.g5.2xlarge")
+
+
+def test_a_component_that_may_have_no_copy_is_woken_by_one_call(scene: Scene) -> None:
+    endpoint = scene.endpoint(variant(scene))
+    scaling = endpoint.components[0].auto_scale_copy_count(min_capacity=0, max_capacity=4)
+    scaling.scale_on_invocations("Invocations", max_requests_per_second=60)
+    target = scene.properties(TARGET)
+    assert target["ResourceId"] == "inference-component/under-test-one"
+    assert target["ScalableDimension"] == "sagemaker:inference-component:DesiredCopyCount"
+    assert (target["MinCapacity"], target["MaxCapacity"]) == (0, 4)
+    step = named(scene, POLICY, "Wake")["Properties"]["StepScalingPolicyConfiguration"]
+    assert step["StepAdjustments"] == [{"MetricIntervalLowerBound": 0, "ScalingAdjustment": 1}]
+    assert step["Cooldown"] == 60
+    alarm = named(scene, ALARM, "Wake")["Properties"]
+    assert alarm["MetricName"] == "NoCapacityInvocationFailures"
+    assert (alarm["Statistic"], alarm["Threshold"]) == ("Sum", 1)
+    (action,) = alarm["AlarmActions"]
+    assert "Wake" in action["Ref"]
+    tracking = named(scene, POLICY, "Invocations")["Properties"]
+    specification = tracking["TargetTrackingScalingPolicyConfiguration"]
+    assert specification["TargetValue"] == 1800
+    assert specification["PredefinedMetricSpecification"] == {
+        "PredefinedMetricType": "SageMakerInferenceComponentInvocationsPerCopy"
+    }
+    assert endpoint.problems == []
+
+
+def test_a_component_that_always_has_a_copy_needs_no_waking(scene: Scene) -> None:
+    endpoint = scene.endpoint(variant(scene))
+    scaling = endpoint.components[0].auto_scale_copy_count(min_capacity=1, max_capacity=4)
+    scaling.scale_on_concurrency("Concurrency", requests_per_copy=4)
+    assert list(scene.template().find_resources(POLICY)) == [
+        scene.stack.get_logical_id(
+            scaling.node.find_child("Concurrency")  # type: ignore[arg-type]
+        )
+    ]
+
+
+def test_scaling_ends_before_its_component_is_deleted(scene: Scene) -> None:
+    endpoint = scene.endpoint(variant(scene))
+    scaling = endpoint.components[0].auto_scale_copy_count(max_capacity=2)
+    scaling.scale_on_concurrency("Concurrency", requests_per_copy=4)
+    (component_id,) = scene.template().find_resources(COMPONENT)
+    (target,) = scene.template().find_resources(TARGET).values()
+    assert component_id in target["DependsOn"]
+
+
+def test_callers_may_invoke_the_endpoint_and_its_components(scene: Scene) -> None:
+    endpoint = scene.endpoint(variant(scene, "one", "two"))
+    user = iam.User(scene.stack, "User")
+    endpoint.grant_invoke(user, models=["two"])
+    policy = json.dumps(named(scene, "AWS::IAM::Policy", "User"))
+    assert ":endpoint/under-test" in policy
+    assert ":inference-component/under-test-two" in policy
+    assert "under-test-one" not in policy
+
+
+def test_each_component_has_its_alarms_and_its_row(scene: Scene) -> None:
+    scene.endpoint(variant(scene, "one", "two")).monitor()
+    alarm = named(scene, ALARM, "twoServerErrorswarning")["Properties"]
+    assert alarm["AlarmDescription"].endswith("of under-test, component two")
+    body = json.dumps(scene.properties(DASHBOARD)["DashboardBody"])
+    for text in ("# one", "# two", "NoCapacityInvocationFailures", "GPUUtilizationNormalized"):
+        assert text in body
+
+
+def test_a_component_without_a_gpu_has_no_chart_of_gpus(scene: Scene) -> None:
+    of_cpu = variant(scene, type_name="ml.c5.xlarge", accelerators=None)
+    scene.endpoint(of_cpu).monitor()
+    assert "GPUUtilizationNormalized" not in json.dumps(scene.properties(DASHBOARD))
+
+
+def two_variants(scene: Scene) -> TritonEndpoint:
+    return scene.endpoint(variant(scene), replace(variant(scene), variant_name="Other"))
+
+
+def captured(scene: Scene) -> TritonEndpoint:
+    records = s3.Bucket.from_bucket_name(scene.stack, "Records", "records")
+    return scene.endpoint(variant(scene), data_capture=DataCapture(bucket=records, prefix="a"))
+
+
+def published(scene: Scene) -> TritonEndpoint:
+    metrics = PublishedMetrics(log_group="logs", namespace="Triton")
+    container = scene.container(options=ServerOptions(publish_metrics=metrics))
+    return scene.endpoint(replace(variant(scene), container=container))
+
+
+def never_scaled(scene: Scene) -> TritonEndpoint:
+    endpoint = scene.endpoint(variant(scene))
+    endpoint.components[0].auto_scale_copy_count(min_capacity=4, max_capacity=2)
+    return endpoint
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (two_variants, "variants: components are copies on one variant: remove the others"),
+        (
+            lambda scene: scene.endpoint(variant(scene), update=Canary()),
+            "update: components have no canary updates: write rolling",
+        ),
+        (captured, "data_capture: not known to work for components: remove it"),
+        (published, "variants.AllTraffic.container.options: not known to work for components"),
+        (
+            lambda scene: scene.endpoint(variant(scene, name="a" * 64)),
+            "variants.AllTraffic.hosting.components.one.name: 'aaaa",
+        ),
+        (
+            lambda scene: scene.endpoint(variant(scene, accelerators=None)),
+            "variants.AllTraffic.hosting.components.one: the archive is built for the GPU of "
+            "ml.g5.2xlarge: write accelerators: 1",
+        ),
+        (
+            lambda scene: scene.endpoint(variant(scene, accelerators=2)),
+            "variants.AllTraffic.hosting.components.one: ml.g5.2xlarge has 1 GPUs",
+        ),
+        (
+            lambda scene: scene.endpoint(variant(scene, cpus=9)),
+            "variants.AllTraffic.hosting.components.one: ml.g5.2xlarge has 8 vCPUs",
+        ),
+        (
+            lambda scene: scene.endpoint(
+                variant(scene, type_name="ml.g5.xlarge", memory=Size.gibibytes(4))
+            ),
+            "variants.AllTraffic.hosting.components.one: SageMaker refused 4096 MB on ml.g5.xlarge",
+        ),
+        (
+            lambda scene: scene.endpoint(variant(scene, initial_copy_count=0)),
+            "variants.AllTraffic.hosting.components.one.initial_copy_count: SageMaker creates",
+        ),
+        (never_scaled, "components.one.auto_scale_copy_count: 2 is less than the least, 4"),
+        (never_scaled, "components.one.auto_scale_copy_count: nothing to scale by"),
+    ],
+)
+def test_what_components_do_not_take_is_a_problem(scene: Scene, make, problem: str) -> None:  # type: ignore[no-untyped-def]
+    problems = make(scene).validate()
+    assert any(each.startswith(problem) for each in problems), problems

@@ -1,0 +1,8 @@
+"""Commands of `tritonsm` in this process."""
+
+from cli.running import read
+
+
+def tritonsm(arguments: list[str]) -> int:
+    """Run a command; return its exit code."""
+    return read(arguments)()

@@ -1,0 +1,123 @@
+"""The metrics of a load's steps."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from cli.load import endpoint_metrics
+from cli.load.deployed import DeployedEndpoint
+from cli.load.endpoint_metrics import with_metrics
+from stages import load_stage
+from tests.unit.cli.load.support import BEGUN, step
+
+MINUTE = timedelta(minutes=1)
+FIRST = BEGUN.replace(second=0)
+STAGES = Path(__file__).parents[4] / "stages"
+
+
+class FakeCloudWatch:
+    """Has values by label and minute, of the last minutes only at a later request."""
+
+    def __init__(self, **values: list[float]) -> None:
+        self.values, self.requests = values, list[dict[str, Any]]()
+
+    def get_paginator(self, operation: str) -> "FakeCloudWatch":
+        assert operation == "get_metric_data"
+        return self
+
+    def paginate(self, **request: Any) -> list[dict[str, Any]]:
+        self.requests.append(request)
+        minutes = 1 if len(self.requests) == 1 else 99
+        results = [
+            {
+                "Label": query["Label"],
+                "Timestamps": [FIRST + number * MINUTE for number in range(len(values))],
+                "Values": values,
+            }
+            for query in request["MetricDataQueries"]
+            if (values := self.values.get(query["Label"], [])[:minutes])
+        ]
+        return [{"MetricDataResults": results[:1]}, {"MetricDataResults": results[1:]}]
+
+
+def endpoint(**more: Any) -> DeployedEndpoint:
+    values: dict[str, Any] = {
+        "name": "prod-text",
+        "stage": "prod",
+        "config": load_stage("prod", STAGES),
+        "instances": {"ml.g5.xlarge": 1},
+        "variants": ("AllTraffic",),
+        "is_laptop": False,
+    }
+    return DeployedEndpoint(**values | more)
+
+
+def metrics(
+    monkeypatch: pytest.MonkeyPatch, cloudwatch: FakeCloudWatch, *seconds: float
+) -> list[dict[str, float]]:
+    """Return the metrics of steps that begin at minutes and a half, one after the other."""
+    monkeypatch.setattr(boto3, "client", lambda *_: cloudwatch)
+    monkeypatch.setattr(endpoint_metrics, "LATEST_SECONDS", 1e9)
+    starts = [BEGUN + timedelta(seconds=sum(seconds[:n])) for n in range(len(seconds))]
+    steps = [
+        step(1, start=start, seconds=each) for start, each in zip(starts, seconds, strict=True)
+    ]
+    pauses: list[float] = []
+    measured = with_metrics([endpoint()], steps, pauses.append)
+    assert pauses == [10]  # for the last minute, which was late
+    assert [list(each.metrics) for each in measured] == [["prod-text/AllTraffic"]] * len(steps)
+    return [each.metrics["prod-text/AllTraffic"] for each in measured]
+
+
+def test_a_step_has_the_minutes_that_begin_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    cloudwatch = FakeCloudWatch(
+        CPUUtilization=[0, 100, 360, 40, 20],
+        ModelLatency=[0, 10000, 8000, 1000, 500],
+        ModelUnloadingTime=[50, 2, 3, 7, 0],
+    )
+    first, second = metrics(monkeypatch, cloudwatch, 120, 60)
+    assert first == {"CPUUtilization": 90, "ModelLatency": 9, "ModelUnloadingTime": 5}
+    assert second == {"CPUUtilization": 10, "ModelLatency": 1, "ModelUnloadingTime": 7}
+
+
+def test_a_step_shorter_than_a_minute_has_that_in_which_it_begins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cloudwatch = FakeCloudWatch(CPUUtilization=[40, 400], ModelLatency=[3000])
+    first, second = metrics(monkeypatch, cloudwatch, 20, 20)
+    assert first == {"CPUUtilization": 10, "ModelLatency": 3}
+    assert second == {"CPUUtilization": 100, "ModelLatency": 3}  # a minute begins in it
+
+
+def test_tritons_own_metrics_are_asked_for_where_they_are_published(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    config = load_stage("prod", STAGES)
+    text = config.endpoints["text"].model_copy(update={"publish_metrics": True})
+    published = config.model_copy(update={"endpoints": {"text": text}})
+    cloudwatch = FakeCloudWatch(
+        CPUUtilization=[1] * 9, TritonQueue=[30] * 9, TritonCompute=[10] * 9
+    )
+    monkeypatch.setattr(boto3, "client", lambda *_: cloudwatch)
+    steps = [step(1, start=BEGUN, seconds=120)]
+    [measured] = with_metrics([endpoint(config=published)], steps, lambda _: None)
+    assert measured.metrics["prod-text/AllTraffic"]["TritonQueueShare"] == 0.75
+    expressions = [
+        query["Expression"]
+        for query in cloudwatch.requests[0]["MetricDataQueries"]
+        if "Expression" in query
+    ]
+    assert expressions[0] == (
+        'SUM(SEARCH(\'Namespace="Triton/prod-text" '
+        "MetricName=\"nv_inference_queue_duration_us\"', 'Sum', 60))"
+    )
+
+
+def test_metrics_that_never_come_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(boto3, "client", lambda *_: FakeCloudWatch())
+    old = step(1, start=datetime.now(UTC) - timedelta(hours=1))
+    [measured] = with_metrics([endpoint()], [old], lambda _: pytest.fail("waited"))
+    assert measured.metrics == {"prod-text/AllTraffic": {}}

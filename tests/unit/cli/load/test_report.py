@@ -1,0 +1,45 @@
+"""The HTML page of a load."""
+
+import json
+import re
+from typing import Any
+
+from cli.load.report import as_json, html_page
+from tests.unit.cli.load.support import step
+
+EVIL = "</script><script>alert(1)</script>"
+
+
+def page(**more: Any) -> str:
+    metrics = {"local-text/AllTraffic": {"ModelLatency": 9.0, "LoadedModelCount": 4}}
+    result = {
+        "level": "rate",
+        "mix": {"local-text/a": 0.75, "local-text/b": 0.25},
+        "endpoints": {"local-text": "local-text: 1 x ml.m5.xlarge, on this machine: no cost"},
+        "objective": {"p95": 50, "p99": None, "max_errors": 0.01},
+        "steps": [step(10, metrics=metrics), step(20, p95=70, errors={"NoCapacity": 3})],
+    }
+    return html_page(json.loads(json.dumps({**result, **more}, default=as_json)))
+
+
+def test_the_page_needs_no_other_file() -> None:
+    text = page()
+    assert not re.search(r"""(?:src|href)=["']?(?!\$)\w""", text.partition("<script")[0])
+    assert "default-src 'none'" in text
+    assert "(MIT Licensed)" in text  # uPlot, with its notice
+    assert "export {" not in text
+
+
+def test_the_page_has_the_steps_as_a_table_and_as_json() -> None:
+    text = page()
+    assert "<td>20</td><td>20</td><td>20</td>" in text
+    assert "<td>3</td></tr>" in text
+    assert "local-text/a 75 %" in text
+    data = re.search(r'<script type="application/json" id="result">(.*?)</script>', text)
+    assert data
+    assert [each["level"] for each in json.loads(data[1])["steps"]] == [10, 20]
+
+
+def test_a_name_is_text_and_no_script() -> None:
+    text = page(endpoints={EVIL: EVIL}, mix={EVIL: 1.0})
+    assert "<script>alert(1)" not in text

@@ -1,0 +1,255 @@
+"""A stage's endpoints of inference components: what they plan, and what is rejected at its line."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import checked_yaml
+from stages import StageConfig, load_stage
+from stages.plan import EndpointPlan, StagePlan
+
+STAGE = """\
+region: us-east-1
+release: "25.09"
+unconfirmed: [components]
+endpoints:
+  text:
+    hosting: components
+    models: [minilm, bert]
+    instance_type: ml.g5.2xlarge
+    instances: { min: 0, max: 4 }
+    components:
+      minilm:
+        copies: { min: 0, max: 4, max_rps: 60 }
+        memory_mb: 4096
+        accelerators: 1
+        cpus: 2
+      bert:
+        copies: { min: 1, max: 1 }
+        memory_mb: 2048
+        accelerators: 1
+"""
+
+
+def stage(text: str, folder: Path) -> StageConfig:
+    path = folder / "stage.yaml"
+    path.write_text(text)
+    return checked_yaml.load(path, StageConfig)
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> EndpointPlan:
+    return StagePlan.of("dev", stage(STAGE, tmp_path)).endpoints["text"]
+
+
+def test_the_endpoint_and_its_components_have_the_instance_type_in_their_names(
+    plan: EndpointPlan,
+) -> None:
+    assert plan.name == "dev-text-g5-2xlarge"
+    assert plan.full_name == "dev-text"
+    entries = {entry["model"]: entry for entry in plan.catalog}
+    assert entries["minilm"]["endpoint"] == "dev-text-g5-2xlarge"
+    assert entries["minilm"]["inference_component"] == "dev-text-g5-2xlarge-minilm"
+    assert entries["minilm"]["target_model"] is None
+    assert entries["bert"]["inference_component"] == "dev-text-g5-2xlarge-bert"
+
+
+def test_entries_of_other_modes_name_no_component(tmp_path: Path) -> None:
+    text = 'region: us-east-1\nrelease: "25.09"\nendpoints: { text: { models: [minilm], '
+    for hosting in ("multi-model", "single-model"):
+        written = f"{text}hosting: {hosting}, instance_type: ml.g5.xlarge }} }}\n"
+        planned = StagePlan.of("dev", stage(written, tmp_path)).endpoints["text"]
+        assert list(planned.catalog[0]) == [
+            "model", "version", "endpoint", "target_model", "signature",
+        ]  # fmt: skip
+        assert planned.name == planned.full_name == "dev-text"
+        assert "components" not in planned.as_json()
+
+
+def test_the_plan_says_what_copies_reserve_and_between_how_many_they_scale(
+    plan: EndpointPlan,
+) -> None:
+    written = plan.as_json()
+    assert written["hosting"] == "components"
+    assert written["instances"] == {"min": 0, "max": 4}
+    assert written["components"] == {
+        "minilm": {
+            "name": "dev-text-g5-2xlarge-minilm",
+            "min_copies": 0,
+            "max_copies": 4,
+            "memory_mb": 4096,
+            "accelerators": 1,
+            "cpus": 2,
+        },
+        "bert": {
+            "name": "dev-text-g5-2xlarge-bert",
+            "min_copies": 1,
+            "max_copies": 1,
+            "memory_mb": 2048,
+            "accelerators": 1,
+            "cpus": None,
+        },
+    }
+
+
+def test_each_model_is_built_once_as_for_a_single_model(plan: EndpointPlan) -> None:
+    prefixes = {archive.key.rpartition("/")[0] for archive in plan.archives}
+    assert prefixes == {"text/cuda-25.09-sm86"}
+    assert len(plan.archives) == 2
+
+
+def test_an_update_lasts_as_long_as_the_batches_of_the_most_copies(plan: EndpointPlan) -> None:
+    # 20 minutes for instances, and 20 for each batch of 2 of 4 copies, or of 1 of 3.
+    assert plan.longest_update == 1200 + 3 * 1200
+
+
+Problems = Callable[[str], list[str]]
+
+
+@pytest.fixture
+def problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Problems:
+    """Read a text as `prod.yaml`, below the current folder; return the lines of its error."""
+    monkeypatch.chdir(tmp_path)
+
+    def problems_of(text: str) -> list[str]:
+        assert text != STAGE
+        (tmp_path / "prod.yaml").write_text(text, encoding="utf-8")
+        with pytest.raises(checked_yaml.InvalidFile) as refused:
+            load_stage("prod", tmp_path)
+        return str(refused.value).splitlines()
+
+    return problems_of
+
+
+BLOCK = STAGE[STAGE.index("    components:") :]
+PRODUCTION = "production: true\nnotify: { email: [team@company.com] }\nendpoints:"
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "problem"),
+    [
+        (
+            "unconfirmed: [components]\n",
+            "",
+            r"prod\.yaml:5: endpoints\.text\.hosting: an update of a stack may set the number of "
+            r"copies back .*: write unconfirmed: \[components\] for the stage",
+        ),
+        (
+            "us-east-1",
+            "eu-west-3",
+            r"prod\.yaml:9: endpoints\.text\.instances\.min: SageMaker refuses 0 in eu-west-3: "
+            "write 1, with which copies still scale to zero",
+        ),
+        (BLOCK, "", r"prod\.yaml:5: endpoints\.text\.components: names none: write one for each"),
+        (
+            "models: [minilm, bert]",
+            "models: [minilm, bert, resnet50]",
+            r"prod\.yaml:10: endpoints\.text\.components: names minilm, bert: write one for each "
+            "of minilm, bert, resnet50",
+        ),
+        (
+            "    instances: { min: 0, max: 4 }\n",
+            "",
+            r"prod\.yaml:5: endpoints\.text\.instances: missing: write instances: { min: 0, max",
+        ),
+        (
+            "hosting: components",
+            "hosting: multi-model",
+            r"prod\.yaml:6: endpoints\.text\.hosting: components, instances only with hosting: "
+            "components: remove it",
+        ),
+        (
+            "    components:",
+            "    scaling: { min_count: 1, max_count: 2, max_rps: 5 }\n    components:",
+            r"prod\.yaml:10: endpoints\.text\.scaling: components scale one by one",
+        ),
+        (
+            "    components:",
+            "    update: { strategy: canary }\n    components:",
+            r"prod\.yaml:10: endpoints\.text\.update\.strategy: components have no canary updates",
+        ),
+        (
+            "    components:",
+            "    data_capture: {}\n    components:",
+            r"prod\.yaml:10: endpoints\.text\.data_capture: not known to work for components",
+        ),
+        (
+            "    components:",
+            "    publish_metrics: true\n    components:",
+            r"prod\.yaml:10: endpoints\.text\.publish_metrics: not known to work for components",
+        ),
+        (
+            "    components:",
+            "    variants: { A: {}, B: {} }\n    components:",
+            r"prod\.yaml:10: endpoints\.text\.variants: components are copies on one variant",
+        ),
+        (
+            "instance_type: ml.g5.2xlarge",
+            "instance_types: [ml.g5.2xlarge, ml.g6.2xlarge]",
+            r"prod\.yaml:8: endpoints\.text\.instance_types: components take one type here: write "
+            "instance_type",
+        ),
+        (
+            "    instances: { min: 0, max: 4 }",
+            "    instances: { min: 2, max: 4 }",
+            r"prod\.yaml:\d+: endpoints\.text\.instance_count: 1 is outside the scaling limits: "
+            "write 2 to 4",
+        ),
+        (
+            "max: 4, max_rps: 60",
+            "max: 4",
+            r"prod\.yaml:12: endpoints\.text\.components\.minilm\.copies: nothing to scale by: "
+            "write max_rps or concurrency",
+        ),
+        (
+            "min: 1, max: 1",
+            "min: 1, max: 1, concurrency: 4",
+            r"prod\.yaml:17: endpoints\.text\.components\.bert\.copies: 1 copies are all there",
+        ),
+        (
+            "min: 0, max: 4, max_rps",
+            "min: 5, max: 4, max_rps",
+            r"prod\.yaml:12: endpoints\.text\.components\.minilm\.copies\.max: 4 is less than the "
+            "least, 5",
+        ),
+        (
+            "cpus: 2",
+            "cpus: 9",
+            r"prod\.yaml:11: endpoints\.text\.components\.minilm: ml\.g5\.2xlarge has 8 vCPUs",
+        ),
+        (
+            "endpoints:",
+            PRODUCTION,
+            r"prod\.yaml:\d+: endpoints\.text\.components\.bert\.copies\.min: a production "
+            "endpoint needs min 2 or more",
+        ),
+    ],
+)
+def test_what_components_do_not_take_is_told_at_its_line(
+    problems: Problems, written: str, instead: str, problem: str
+) -> None:
+    lines = problems(STAGE.replace(written, instead, 1))
+    assert any(re.match(problem, line) for line in lines), lines
+
+
+def test_a_production_endpoint_may_scale_to_zero(tmp_path: Path) -> None:
+    text = STAGE.replace("min: 1, max: 1", "min: 0, max: 2, concurrency: 4")
+    assert stage(text.replace("endpoints:", PRODUCTION), tmp_path).production
+
+
+def test_a_region_that_keeps_an_instance_takes_copies_that_scale_to_zero(tmp_path: Path) -> None:
+    text = STAGE.replace("us-east-1", "eu-west-3")
+    text = text.replace("instances: { min: 0", "instances: { min: 1")
+    assert stage(text, tmp_path).endpoints["text"].instances
+
+
+def test_a_component_with_a_name_that_is_too_long_is_told_at_its_key(tmp_path: Path) -> None:
+    name = "a" * 41  # with the endpoint's 63 characters: `-text-g5-2xlarge-minilm`
+    (tmp_path / f"{name}.yaml").write_text(STAGE)
+    with pytest.raises(checked_yaml.InvalidFile) as refused:
+        load_stage(name, tmp_path)
+    (line,) = str(refused.value).splitlines()
+    assert f"{name}.yaml:11: endpoints.text.components.minilm: " in line
+    assert "of 64 characters" in line
