@@ -125,10 +125,6 @@ readme-test: install ## run the README's commands, in order, in a copy of the re
 clients-test: install $(CLIENTS)/v2/.installed $(CLIENTS)/v3/.installed ## ask the local SageMaker with the AWS CLI, boto3 and the SageMaker SDKs v2 and v3
 	@python -m pytest tests/clients
 
-.PHONY: soak-test
-soak-test: install ## have a local SageMaker go through the faults of its soak once, and find nothing left
-	@python -m pytest local_sagemaker/bench/tests
-
 .PHONY: browser-test
 browser-test: install $(BROWSER)/.installed ## look at the local SageMaker's page in headless Chromium, which must be on PATH
 	@PYTHONPATH=$(BROWSER) python -m pytest tests/browser

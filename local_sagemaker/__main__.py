@@ -7,14 +7,12 @@ import shlex
 import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import TypeAlias
 
 from local_sagemaker import lifecycle, settings
 from local_sagemaker.environment import client_environment
 from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.folder import Folder
-from local_sagemaker.metrics.gpu_trace import GpuTrace
 from local_sagemaker.quotas.account import AccountQuotas, quotas_here
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -47,16 +45,6 @@ def add_to(commands: Commands) -> None:
         "--speed",
         metavar="X",
         help="seconds of AWS's waits and periods in one second; default: 60",
-    )
-    up.add_argument(
-        "--failed-pings",
-        metavar="N",
-        help="replace a container after so many failed pings in a row; default: only report them",
-    )
-    up.add_argument(
-        "--gpu-trace",
-        metavar="FILE",
-        help="what GPUs do, for the metrics of them; docs/gpu_trace.csv is an example",
     )
     up.add_argument(
         "--quota",
@@ -94,45 +82,31 @@ def _code(run: Callable[[argparse.Namespace], None], options: argparse.Namespace
 
 def _up(options: argparse.Namespace) -> None:
     folder = Folder.default()
-    trace = options.gpu_trace and str(Path(options.gpu_trace).resolve())
-    variables = {
-        settings.INSTANCES: options.instances,
-        settings.SPEED: options.speed,
-        settings.FAILED_PINGS: options.failed_pings,
-        settings.GPU_TRACE: trace,
-    }
+    variables = {settings.INSTANCES: options.instances, settings.SPEED: options.speed}
     for name, value in variables.items():
         if value is not None:
             os.environ[name] = value
-    if options.quota:
-        os.environ[settings.QUOTAS] = json.dumps(dict(map(_quota, options.quota)))
-    if options.capacity:
-        os.environ[settings.CAPACITY] = json.dumps(dict(map(_capacity, options.capacity)))
+    numbers = {
+        settings.QUOTAS: ("--quota", options.quota),
+        settings.CAPACITY: ("--capacity", options.capacity),
+    }
+    for name, (option, texts) in numbers.items():
+        if texts:
+            os.environ[name] = json.dumps(dict(_number(option, text) for text in texts))
     most = settings.instances_at_most()
     if quotas := quotas_here():
         AccountQuotas(quotas)
     settings.speed()  # errors come before anything starts
-    settings.whole_number(settings.FAILED_PINGS)
-    GpuTrace.here()
     running = lifecycle.up(folder, port=options.port)
     print(f"local SageMaker at {running.url}, log {folder.log}")
     print(f"a page that shows what it does: {running.page}")
     print(f"at most {most} processes stand for the instances of a variant")
 
 
-def _quota(text: str) -> tuple[str, int]:
+def _number(option: str, text: str) -> tuple[str, int]:
     name, _, value = text.rpartition("=")
     if not name or not value.isdecimal():
-        raise LocalSageMakerError(f"--quota {text!r}: write a name and a whole number, NAME=N")
-    return name, int(value)
-
-
-def _capacity(text: str) -> tuple[str, int]:
-    name, _, value = text.rpartition("=")
-    if not name.startswith("ml.") or not value.isdecimal():
-        raise LocalSageMakerError(
-            f"--capacity {text!r}: write an instance type and a whole number, ml.g6.xlarge=0"
-        )
+        raise LocalSageMakerError(f"{option} {text!r}: write a name and a whole number, NAME=N")
     return name, int(value)
 
 

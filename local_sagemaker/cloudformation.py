@@ -40,8 +40,8 @@ class Client:
         try:
             answer: dict[str, Any] = getattr(self._client, xform_name(name))(**request)
         except ClientError as error:
-            told = error.response["Error"]
-            raise ApiError(told["Code"], told["Message"]) from None
+            details = error.response["Error"]
+            raise ApiError(details["Code"], details["Message"]) from None
         except ParamValidationError as error:
             raise ApiError("ValidationException", str(error)) from None
         return answer

@@ -34,10 +34,12 @@ def refuse_violations(request: dict[str, Any], shape: Shape) -> None:
 
     The request has the types of the shape, and its required members.
     """
-    found = list(_violations(request, shape, ""))
-    if found:
-        errors = "1 validation error" if len(found) == 1 else f"{len(found)} validation errors"
-        raise ApiError("ValidationException", f"{errors} detected: {'; '.join(found)}")
+    violations = list(_violations(request, shape, ""))
+    if violations:
+        errors = (
+            "1 validation error" if len(violations) == 1 else f"{len(violations)} validation errors"
+        )
+        raise ApiError("ValidationException", f"{errors} detected: {'; '.join(violations)}")
 
 
 def _violations(value: Any, shape: Shape, where: str) -> Iterator[str]:

@@ -42,5 +42,5 @@ def client_environment(running: Running, folder: Folder) -> dict[str, str]:
 def _without_proxy() -> str:
     """Return the hosts that are asked without a proxy: those of the environment, and loopback."""
     known = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
-    hosts = [it for it in known.split(",") if it.strip() not in ("", LOOPBACK)]
+    hosts = [host for host in known.split(",") if host.strip() not in ("", LOOPBACK)]
     return ",".join([*hosts, LOOPBACK])

@@ -1,19 +1,15 @@
 """A file that goes on being written, and what is new in it to CloudWatch Logs."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-MAX_EVENTS = 10_000
-MAX_BYTES = 1_048_576
-EVENT_BYTES = 26
-"""What PutLogEvents takes at once; each event counts so much more than its message."""
-
-PIECE_BYTES = 262_144
-"""Longer lines are cut: decoded, a piece may be three times as long, and it must fit."""
+BATCH_EVENTS = 10_000
+"""Events that are sent at once, as PutLogEvents of AWS takes them."""
 
 
 class LogStream:
@@ -51,7 +47,7 @@ class LogStream:
         with self.file.open("rb") as log:
             log.seek(self._sent)
             try:
-                for batch in self._batches(iter(lambda: log.readline(PIECE_BYTES), b"")):
+                while batch := self._events(islice(log, BATCH_EVENTS)):
                     self._client.put_log_events(**self._destination, logEvents=batch)
             except (ClientError, BotoCoreError) as error:
                 self._destination, refused = None, error
@@ -65,17 +61,6 @@ class LogStream:
             if error.response["Error"]["Code"] != "ResourceAlreadyExistsException":
                 raise
 
-    def _batches(self, lines: Iterator[bytes]) -> Iterator[list[dict[str, Any]]]:
+    def _events(self, lines: Iterable[bytes]) -> list[dict[str, Any]]:
         now = int(self._clock() * 1000)
-        batch: list[dict[str, Any]] = []
-        size = 0
-        for line in lines:
-            message = line.decode(errors="replace")
-            length = len(message.encode()) + EVENT_BYTES
-            if batch and (len(batch) == MAX_EVENTS or size + length > MAX_BYTES):
-                yield batch
-                batch, size = [], 0
-            batch.append({"timestamp": now, "message": message})
-            size += length
-        if batch:
-            yield batch
+        return [{"timestamp": now, "message": line.decode(errors="replace")} for line in lines]

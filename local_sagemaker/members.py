@@ -32,7 +32,6 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "Alarm": "AlarmName",
         "AutoRollbackConfig": "Alarms",
         "BlueGreenUpdatePolicy": "MaximumExecutionTimeoutInSeconds TerminationWaitInSeconds",
-        "CaptureContentTypeHeader": "CsvContentTypes JsonContentTypes",
         "ContainerDefinition": "ContainerHostname Environment Image ImageConfig Mode ModelDataUrl "
         "MultiModelConfig",
         "CreateEndpointConfigInput": "DataCaptureConfig EnableNetworkIsolation ExecutionRoleArn "
@@ -41,7 +40,7 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "CreateInferenceComponentInput": "RuntimeConfig Specification Tags VariantName",
         "CreateModelInput": "EnableNetworkIsolation ExecutionRoleArn PrimaryContainer Tags "
         "VpcConfig",
-        "DataCaptureConfig": "CaptureContentTypeHeader EnableCapture KmsKeyId",
+        "DataCaptureConfig": "EnableCapture KmsKeyId",
         "DeploymentConfig": "AutoRollbackConfiguration BlueGreenUpdatePolicy RollingUpdatePolicy",
         "DesiredWeightAndCapacity": "DesiredInstanceCount DesiredWeight",
         "ImageConfig": "RepositoryAuthConfig",

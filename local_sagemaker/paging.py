@@ -30,7 +30,11 @@ def page(
     if "NextToken" in request:
         try:
             last = _read(request["NextToken"])
-            ordered = [it for it in ordered if (key(it) < last if descending else key(it) > last)]
+            ordered = [
+                record
+                for record in ordered
+                if (key(record) < last if descending else key(record) > last)
+            ]
         except (RecursionError, TypeError, ValueError):
             raise ApiError(refusal, "Invalid NextToken: it is of another list.") from None
     most = request.get("MaxResults", size)

@@ -142,12 +142,12 @@ def _image_python(root: Path) -> Interpreter | None:
     if program is None:
         return None
     ask = "import sysconfig, venv; print(sysconfig.get_config_var('LIBDIR'))"
-    asked = subprocess.run([program, "-I", "-c", ask], capture_output=True, text=True, check=False)
-    if asked.returncode:
+    answer = subprocess.run([program, "-I", "-c", ask], capture_output=True, text=True, check=False)
+    if answer.returncode:
         return None
-    folder = Path(asked.stdout.strip())
-    found = Interpreter(Path(program), IMAGE_PYTHON, folder, _stub(root, IMAGE_PYTHON))
-    return found if found.can_be_embedded() else None
+    folder = Path(answer.stdout.strip())
+    interpreter = Interpreter(Path(program), IMAGE_PYTHON, folder, _stub(root, IMAGE_PYTHON))
+    return interpreter if interpreter.can_be_embedded() else None
 
 
 def _stub(root: Path, version: str) -> Path:

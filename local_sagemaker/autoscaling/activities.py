@@ -79,11 +79,11 @@ class Activities:
         self, key: TargetKey, name: str, smallest: int, largest: int, refusal: str | None = None
     ) -> None:
         """Write down that a scheduled action has set the limits, or why it has not."""
-        told = f"min capacity to {smallest} and max capacity to {largest}"
+        limits = f"min capacity to {smallest} and max capacity to {largest}"
         cause = f"scheduled action name {name} was triggered"
         status = "Failed" if refusal else "Successful"
-        message = f"Failed to set {told}: {refusal}" if refusal else f"Successfully set {told}"
-        self._add(key, f"Setting {told}", cause, status, message)
+        message = f"Failed to set {limits}: {refusal}" if refusal else f"Successfully set {limits}"
+        self._add(key, f"Setting {limits}", cause, status, message)
 
     def all(self) -> list[Record]:
         """Return all activities."""

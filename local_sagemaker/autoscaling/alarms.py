@@ -88,7 +88,7 @@ def alarm_requests(key: TargetKey, policy: Record) -> list[Record]:
 
 def alarms_of(policy: Record) -> dict[str, str]:
     """Return the names of a policy's alarms by their kind; a name ends with kind and UUID."""
-    return {it["AlarmName"].rsplit("-", 6)[1]: it["AlarmName"] for it in policy["Alarms"]}
+    return {alarm["AlarmName"].rsplit("-", 6)[1]: alarm["AlarmName"] for alarm in policy["Alarms"]}
 
 
 def metric(key: TargetKey, configuration: Record, kind: str) -> Metric:
@@ -155,7 +155,7 @@ def _by_minutes(queries: Iterable[Record]) -> list[Record]:
 def described(requests: Iterable[Record]) -> list[Record]:
     """Return the Alarms of a policy."""
     arn = f"arn:aws:cloudwatch:{REGION}:{ACCOUNT}:alarm"
-    names = [it["AlarmName"] for it in requests]
+    names = [request["AlarmName"] for request in requests]
     return [{"AlarmName": name, "AlarmARN": f"{arn}:{name}"} for name in names]
 
 

@@ -1,12 +1,11 @@
 """InvokeEndpoint compared with its Triton: `python -m local_sagemaker.bench.endpoint [SECONDS]`.
 
 Prints requests a second and median milliseconds of raw HTTP on kept connections, in turns, and
-their ratio; then what boto3 adds, and the memory that 6 MB bodies take. Needs network namespaces.
+their ratio. Needs network namespaces.
 """
 
 import asyncio
 import json
-import os
 import socket
 import statistics
 import sys
@@ -27,7 +26,6 @@ from local_sagemaker.tests.support.running import local_sagemaker_in
 from local_sagemaker.tests.support.tiny_models import pack, write
 
 TURNS = 5
-LARGE = 6_000_000
 CONFIG = """
 backend: "python"
 max_batch_size: 0
@@ -59,13 +57,13 @@ class Target(NamedTuple):
     path: str
     archive: str
 
-    def request(self, body: bytes = BODY, content_type: str = "application/json") -> bytes:
+    def request(self) -> bytes:
         """Return one HTTP request."""
         return (
-            f"POST {self.path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {content_type}\r\n"
+            f"POST {self.path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             f"X-Amzn-SageMaker-Target-Model: {self.archive}\r\n"
-            f"Content-Length: {len(body)}\r\n\r\n"
-        ).encode() + body
+            f"Content-Length: {len(BODY)}\r\n\r\n"
+        ).encode() + BODY
 
 
 class Throughput(NamedTuple):
@@ -90,15 +88,13 @@ def main(seconds: float) -> None:
             }
             archive = pack(write(Path(scratch, model), files))
             (archives / f"{model}.tar.gz").write_bytes(archive)
-        with serve(archives) as triton, _endpoint(archives, Path(scratch)) as (pid, port):
+        with serve(archives) as triton, _endpoint(archives, Path(scratch)) as port:
             direct = {model: _direct(triton, model) for model in MODELS}
             endpoint = {model: _invocation(port, model) for model in MODELS}
             print("model     at once      direct            endpoint          ratio")
             for model in MODELS:
                 for connections in (1, 8):
                     _compare(direct[model], endpoint[model], connections, seconds)
-            _through_boto3(direct["trivial"], endpoint["trivial"], seconds)
-            _large_bodies(endpoint["trivial"], pid)
 
 
 def _direct(triton: TritonServer, model: str) -> Target:
@@ -117,15 +113,15 @@ def _invocation(port: int, model: str) -> Target:
 
 
 @contextmanager
-def _endpoint(archives: Path, scratch: Path) -> Iterator[tuple[int, int]]:
-    """Serve the archives by an endpoint; give the local SageMaker's process and port."""
+def _endpoint(archives: Path, scratch: Path) -> Iterator[int]:
+    """Serve the archives by an endpoint; give the local SageMaker's port."""
     with local_sagemaker_in(scratch / "local_sagemaker") as local:
         s3: Any = boto3.client("s3")
         s3.create_bucket(Bucket="bench")
         for archive in archives.iterdir():
             s3.upload_file(str(archive), "bench", archive.name)
         host("bench", multi_model("s3://bench/"))
-        yield local.running.pid, local.running.port
+        yield local.running.port
 
 
 def _compare(direct: Target, endpoint: Target, connections: int, seconds: float) -> None:
@@ -175,53 +171,6 @@ async def _exchange(
     head = await reader.readuntil(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 200"), head
     await reader.readexactly(int(head.lower().split(b"content-length:")[1].split()[0]))
-
-
-def _through_boto3(direct: Target, endpoint: Target, seconds: float) -> None:
-    client = boto3.client("sagemaker-runtime")
-    triton, front = (_load(target, 1, seconds / TURNS).median for target in (direct, endpoint))
-    durations = []
-    end = time.perf_counter() + seconds
-    while (began := time.perf_counter()) < end:
-        client.invoke_endpoint(
-            EndpointName="bench",
-            TargetModel=endpoint.archive,
-            ContentType="application/json",
-            Body=BODY,
-        )["Body"].read()
-        durations.append(time.perf_counter() - began)
-    own = statistics.median(durations) - front
-    print(
-        f"through boto3, one at once: Triton {triton * 1000:.2f} ms, the endpoint "
-        f"{(front - triton) * 1000:+.2f} ms, boto3 itself {own * 1000:+.2f} ms"
-    )
-
-
-def _large_bodies(target: Target, pid: int) -> None:
-    """Print how much more memory the process takes while large bodies go both ways."""
-    tensor = {
-        **{"name": "X", "shape": [LARGE], "datatype": "UINT8"},
-        "parameters": {"binary_data_size": LARGE},
-    }
-    content = {"inputs": [tensor], "parameters": {"binary_data_output": True}}
-    header = json.dumps(content).encode()
-    binary = f"application/vnd.sagemaker-triton.binary+json;json-header-size={len(header)}"
-    request = target.request(header + bytes(LARGE), binary)
-    resident = [_resident(pid)]
-
-    async def send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        for _ in range(10):
-            await _exchange(reader, writer, request)
-            resident.append(_resident(pid))
-
-    uvloop.run(_on_connections(target, 8, send))
-    before, most = resident[0] >> 20, max(resident) >> 20
-    print(f"80 bodies of 6 MB, 8 at once: {before} MiB before, {most} MiB at most")
-
-
-def _resident(pid: int) -> int:
-    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ class Condition:
 
         That of older periods in the range stands in for what is missing in the last ones.
         """
-        return [it for it in points if it is not None][-self.periods :]
+        return [point for point in points if point is not None][-self.periods :]
 
     def _premature(self, points: Points) -> str | None:
         """Return the state where all the data there is breaches, and some is missing.
@@ -77,7 +77,9 @@ class Condition:
         until then has an earlier edition of the page (awsdocs/amazon-cloudwatch-user-guide, "- - -
         - X").
         """
-        oldest = next(age for age, it in zip(_ages(points), points, strict=True) if it is not None)
+        oldest = next(
+            age for age, point in zip(_ages(points), points, strict=True) if point is not None
+        )
         if self.missing == "missing" and oldest >= self.datapoints:
             return ALARM
         return self._unknown()

@@ -61,15 +61,15 @@ class Retention:
         """Forget old data; a metric that has none any more is not listed either."""
         oldest = now - max(self._seconds() / self._speed, LEAST_SECONDS)
         for key, points in list(self._cloudwatch._metrics.items()):
-            old = sum(1 for _ in takewhile(lambda it: it["Timestamp"] < oldest, points))
+            old = sum(1 for _ in takewhile(lambda point: point["Timestamp"] < oldest, points))
             del points[: max(old, len(points) - MOST_POINTS)]
             if not points:
                 del self._cloudwatch._metrics[key]
 
     def _seconds(self) -> float:
         """Return AWS's seconds for which metrics are kept."""
-        alarms = [it for it in self._cloudwatch._alarms.values() if it.get("MetricName")]
-        looked_at = [float(it["Period"] * condition_of(it).range) for it in alarms]
+        alarms = [alarm for alarm in self._cloudwatch._alarms.values() if alarm.get("MetricName")]
+        looked_at = [float(alarm["Period"] * condition_of(alarm).range) for alarm in alarms]
         return max([DAY_SECONDS, *looked_at])
 
     def _forget_events(self, stream: dict[str, Any]) -> None:

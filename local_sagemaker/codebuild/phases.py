@@ -41,12 +41,6 @@ def timed_out() -> Ended:
     return Ended("TIMED_OUT", "FAILED", "BUILD_TIMED_OUT", "Build has timed out.")
 
 
-def queue_timed_out() -> Ended:
-    """Return the end of a build that waited too long. Its status (API, Build) has no other source,
-    and no source has a context."""
-    return Ended("TIMED_OUT", "TIMED_OUT")
-
-
 class Phases:
     """Writes a build's phases into its record and its log. It begins in the queue."""
 

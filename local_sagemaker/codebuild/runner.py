@@ -15,7 +15,6 @@ from local_sagemaker.codebuild.phases import (
     Ended,
     Failed,
     Phases,
-    queue_timed_out,
     stopped,
     timed_out,
 )
@@ -107,11 +106,8 @@ class Build:
             raise failures[0]
 
     def _wait_for_a_place(self) -> None:
-        deadline = self.clock() + 60 * self.record["queuedTimeoutInMinutes"]
         with self._phases.phase("QUEUED"):
             while not self.quota.may_run(self.record["id"]):
-                if self.clock() >= deadline:
-                    raise queue_timed_out()
                 self._stopped.wait(POLL_SECONDS)
                 self._check()
 

@@ -50,7 +50,7 @@ def registries(ministack: Any) -> JsonService:
                 f"The local SageMaker has AWS's images as {MEDIA_TYPE} alone: add it to "
                 "acceptedMediaTypes.",
             )
-        tags = {f"{it}-py3{cpu}" for it in IMAGES[registry] for cpu in ("", "-cpu")}
+        tags = {f"{release}-py3{cpu}" for release in IMAGES[registry] for cpu in ("", "-cpu")}
         known = [{"imageTag": tag} for tag in tags]  # by a digest, which nobody knows here, none
         unknown = {"failureCode": "ImageNotFound", "failureReason": "Requested image not found"}
         ids = request["imageIds"]
@@ -66,18 +66,18 @@ def _own(ministack: Any, request: Record) -> Record:
     try:
         answer = ministack.batch_get_image(**request)
     except ClientError as error:
-        told = error.response["Error"]
-        raise ApiError(told["Code"], told["Message"]) from None
-    return {name: it for name, it in answer.items() if name != "ResponseMetadata"}
+        details = error.response["Error"]
+        raise ApiError(details["Code"], details["Message"]) from None
+    return {name: member for name, member in answer.items() if name != "ResponseMetadata"}
 
 
-def _image(registry: str, wanted: Record) -> Record:
-    manifest = json.dumps({"schemaVersion": 2, "mediaType": MEDIA_TYPE, **wanted})
+def _image(registry: str, image_id: Record) -> Record:
+    manifest = json.dumps({"schemaVersion": 2, "mediaType": MEDIA_TYPE, **image_id})
     digest = f"sha256:{hashlib.sha256(manifest.encode()).hexdigest()}"
     return {
         "registryId": registry,
         "repositoryName": REPOSITORY,
-        "imageId": {**wanted, "imageDigest": digest},
+        "imageId": {**image_id, "imageDigest": digest},
         "imageManifest": manifest,
         "imageManifestMediaType": MEDIA_TYPE,
     }

@@ -30,7 +30,7 @@ PREFIXES = {"monitoring": "cloudwatch"}
 """What a request is signed for -> how its actions begin: the authorization reference."""
 
 
-class Call(NamedTuple):
+class RecordedCall(NamedTuple):
     """An action of IAM on the ARN of a resource, or on `*`, and who asked for it."""
 
     caller: str
@@ -48,7 +48,7 @@ class Calls:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._known: set[Call] = set()
+        self._known: set[RecordedCall] = set()
         self._lock = threading.Lock()
 
     async def note(self, scope: Any, receive: Receive) -> Receive:
@@ -89,7 +89,7 @@ class Calls:
 
     def _write(self, caller: str, permissions: Iterable[tuple[str, str]]) -> None:
         with self._lock:
-            for call in (Call(caller, *it) for it in permissions):
+            for call in (RecordedCall(caller, *permission) for permission in permissions):
                 if call not in self._known:
                     self._known.add(call)
                     with self._file.open("a") as file:

@@ -13,13 +13,11 @@ or `Sec-Fetch-Site: none`: for the issuer of a certificate (RFC 5280, 4.2.2.1), 
 rules. So a `GET` acts on nothing.
 """
 
-import asyncio
 import re
 from typing import Any, Literal
 from urllib.parse import parse_qs
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from local_sagemaker.api import send_answer
 from local_sagemaker.hosting.invocation import Receive, Send
@@ -106,44 +104,6 @@ def _acts(query: bytes) -> bool:
     return b"=" in query and "Action" in parse_qs(query.decode("latin-1"), keep_blank_values=True)
 
 
-class Protocol(HttpToolsProtocol):
-    """uvicorn's protocol, with an answer's head and first part in one packet.
-
-    uvicorn writes them one after the other: two system calls, each of which wakes the client. That
-    was a fifth of the time that a small invocation takes in this process.
-    """
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Write through what joins the parts."""
-        super().connection_made(_Joining(transport))  # type: ignore[arg-type]
-
-
-class _Joining:
-    """A transport that writes at the end of the event loop's turn what was written in it."""
-
-    def __init__(self, transport: asyncio.Transport) -> None:
-        self._transport = transport
-        self._parts: list[bytes] = []
-        self._loop = asyncio.get_running_loop()
-
-    def write(self, part: bytes) -> None:
-        if not self._parts:
-            self._loop.call_soon(self._flush)
-        self._parts.append(part)
-
-    def close(self) -> None:
-        self._flush()
-        self._transport.close()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
-
-    def _flush(self) -> None:
-        parts, self._parts = self._parts, []
-        if parts:
-            self._transport.writelines(parts)
-
-
 def http_server(
     application: Any, *, port: int = 0, keep_alive: int = 75, lifespan: Literal["on", "off"] = "off"
 ) -> uvicorn.Server:
@@ -156,7 +116,7 @@ def http_server(
             application,
             host="127.0.0.1",
             port=port,
-            http=Protocol,
+            http="httptools",
             interface="asgi3",
             lifespan=lifespan,
             ws="none",

@@ -29,8 +29,8 @@ class Ministack:
         """Hand one request over; both bodies flow as fast as the slower side takes them."""
         answering = False
         try:
-            async with self._asked(scope, receive) as answer:
-                kept = [it for it in answer.raw_headers if _is_returned(it[0].lower())]
+            async with self._request(scope, receive) as answer:
+                kept = [header for header in answer.raw_headers if _is_returned(header[0].lower())]
                 start = {"type": "http.response.start", "status": answer.status, "headers": kept}
                 answering = True
                 await send(start)
@@ -48,15 +48,15 @@ class Ministack:
         if self._session:
             await self._session.close()
 
-    def _asked(self, scope: Any, receive: Receive) -> Any:
+    def _request(self, scope: Any, receive: Receive) -> Any:
         names = {name for name, _ in scope["headers"]}
         has_body = names & {b"content-length", b"transfer-encoding"}
-        kept = [it for it in scope["headers"] if it[0] not in _HOP_BY_HOP]
+        kept = [header for header in scope["headers"] if header[0] not in _HOP_BY_HOP]
         path = scope["raw_path"].decode() + (f"?{query}" if (query := _query(scope)) else "")
         return self._client().request(
             scope["method"],
             URL(f"{self._url}{path}", encoded=True),
-            headers=[(name.decode(), it.decode(errors="replace")) for name, it in kept],
+            headers=[(name.decode(), value.decode(errors="replace")) for name, value in kept],
             data=request_body(receive) if has_body else None,
             allow_redirects=False,
             skip_auto_headers=_ADDED_BY_AIOHTTP,

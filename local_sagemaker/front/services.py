@@ -22,7 +22,6 @@ from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.hosting.pools import Capacities
 from local_sagemaker.metrics.collected import Collected
-from local_sagemaker.metrics.gpu_trace import GpuTrace
 from local_sagemaker.metrics.instances import EVERY_SECONDS, InstanceMetrics
 from local_sagemaker.metrics.models import model_report
 from local_sagemaker.metrics.publisher import Publisher
@@ -88,7 +87,6 @@ class Services:
                 report=report,
                 follow=self._logs.follow,
                 tell=events.tell,
-                most_failed_pings=settings.whole_number(settings.FAILED_PINGS),
                 capacities=Capacities(json.loads(os.environ.get(settings.CAPACITY, "{}"))),
             ),
             speed=speed,
@@ -103,16 +101,16 @@ class Services:
         self._codebuild = CodeBuild(
             clients=lambda role: (acting_as(role, "s3"), acting_as(role, "logs")),
             folder=folder.builds,
-            environment={name: it for name, it in os.environ.items() if name.startswith("AWS_")},
+            environment={
+                name: value for name, value in os.environ.items() if name.startswith("AWS_")
+            },
             quotas=quotas.builds(),
             queued=quotas.queued_builds,
         )
         self._scaling: AutoScaling = AutoScaling(
             self._hosting, cloudwatch, speed=speed, tell=events.tell
         )
-        instances = InstanceMetrics(
-            self._hosting.fleets, collected, speed=speed, gpus=GpuTrace.here()
-        )
+        instances = InstanceMetrics(self._hosting.fleets, collected, speed=speed)
         publisher = Publisher(collected, cloudwatch)
         self._measuring = Ticker(instances.measure, seconds=EVERY_SECONDS, speed=speed)
         self._publishing = Ticker(publisher.publish, seconds=EVERY_SECONDS, speed=speed)

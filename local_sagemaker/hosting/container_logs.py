@@ -57,7 +57,7 @@ class ContainerLogs:
             going_on = not self._stopping.wait(SECONDS)
             with self._lock:
                 begun, self._begun = self._begun, []
-            followed = [it for it in followed + list(filter(_open, begun)) if _send(it)]
+            followed = [server for server in followed + list(filter(_open, begun)) if _send(server)]
 
 
 def _open(followed: _Followed) -> bool:

@@ -195,7 +195,6 @@ class Fleet:
         instance = Instance(
             variant["VariantName"],
             partial(begin, self._host, self._endpoint, of_type, model, slot),
-            most_failed_pings=self._host.most_failed_pings,
             pool=pool,
             ended=partial(room.give_back, pool),
         )

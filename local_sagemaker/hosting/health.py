@@ -8,7 +8,7 @@ models", which SageMaker "expects" (triton-inference-server/server#5298), and De
 instances replaced (developers.deepgram.com, "Health Checks & Automatic Recovery"). Triton itself
 answers 400 while any model is loaded, and for good once one has failed, unless the container has
 the variable SAGEMAKER_TRITON_PING_MODE: replaced after some failures, it would never finish a long
-load. So failures are reported, and containers are replaced for them only where that is asked for.
+load. So failures are reported, and no container is replaced for them.
 """
 
 from collections.abc import Callable
@@ -20,23 +20,14 @@ PING_SECONDS = 5.0
 PING_TIMEOUT_SECONDS = 30.0
 
 
-def wait_for_failure(
-    triton: Triton, report: Callable[[Kind, str], None], *, most_failed: int | None
-) -> str:
-    """Ping a server until it ends, or has failed `most_failed` pings in a row; return which.
-
-    The first failure, and the first success after one, are reported.
-    """
-    then = "It keeps serving." if most_failed is None else f"After {most_failed} it is replaced."
-    failed = 0
+def wait_for_end(triton: Triton, report: Callable[[Kind, str], None]) -> None:
+    """Ping a server until it ends; report the first failure, and the first success after one."""
+    failed = False
     while not triton.wait(PING_SECONDS):
         problem = triton.failed_ping(PING_TIMEOUT_SECONDS)
         if problem is None and failed:
             report(Kind.INSTANCE_HEALTHY, "The container passes the ping health check again.")
         if problem is not None and not failed:
-            message = f"The container fails the ping health check: {problem}. {then}"
+            message = f"The container fails the ping health check: {problem}. It keeps serving."
             report(Kind.INSTANCE_UNHEALTHY, message)
-        failed = 0 if problem is None else failed + 1
-        if failed == most_failed:
-            return "fails its pings"
-    return "has ended"
+        failed = problem is not None

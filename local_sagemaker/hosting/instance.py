@@ -14,7 +14,7 @@ from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.happenings import Kind
 from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.container import Container
-from local_sagemaker.hosting.health import wait_for_failure
+from local_sagemaker.hosting.health import wait_for_end
 from local_sagemaker.hosting.pools import Pool
 from local_sagemaker.hosting.triton import Triton, UnhealthyError
 
@@ -69,9 +69,9 @@ class Instance:
 
     `pool` is the one of the variant's that it belongs to; `ended` is called once, after `stop`.
 
-    Once it was healthy, a server that ends, or fails more pings in a row than `most_failed_pings`
-    allows, is replaced by a new one in a folder of its own, which knows no model yet; the endpoint
-    stays InService. `server` may still start; `running` is the same one while it is healthy.
+    Once it was healthy, a server that ends is replaced by a new one in a folder of its own, which
+    knows no model yet; the endpoint stays InService. `server` may still start; `running` is the
+    same one while it is healthy.
     """
 
     def __init__(
@@ -79,11 +79,10 @@ class Instance:
         variant: str,
         begin: Callable[[], Running],
         *,
-        most_failed_pings: int | None = None,
         pool: Pool | None = None,
         ended: Callable[[], None] = lambda: None,
     ) -> None:
-        self.variant, self.pool, self._most_failed_pings = variant, pool, most_failed_pings
+        self.variant, self.pool = variant, pool
         self._ended = ended
         self.calls = 0  # in progress, or chosen for; its fleet counts them
         self.most_calls = 0  # at once, since they were measured last
@@ -182,8 +181,8 @@ class Instance:
         server, started = self.running, time.monotonic()
         if server:
             report = partial(self._report, server)
-            failure = wait_for_failure(server.triton, report, most_failed=self._most_failed_pings)
-            report(Kind.INSTANCE_REPLACED, f"The container {failure} and is replaced.")
+            wait_for_end(server.triton, report)
+            report(Kind.INSTANCE_REPLACED, "The container has ended and is replaced.")
         return time.monotonic() - started
 
     def _report(self, server: Running, kind: Kind, message: str) -> None:

@@ -35,8 +35,7 @@ KEPT_LOGS = 50
 class Host:
     """What instances are made of, the same for every endpoint; `instances` is a variant's most.
 
-    A container is replaced after `most_failed_pings` in a row, or never for that. A model may load
-    for `load_seconds`. `capacities` says how many instances AWS has.
+    A model may load for `load_seconds`. `capacities` says how many instances AWS has.
     `report` is told by endpoint, variant and instance what happens to models, `follow` gets the log
     group and the stream of a server, and `tell` is told what happens to instances and endpoints.
     """
@@ -49,7 +48,6 @@ class Host:
     report: Callable[[str, str, str, ModelStep], None] = lambda *_: None
     follow: Callable[[str, str, Triton], None] = lambda *_: None
     tell: Tell = untold
-    most_failed_pings: int | None = None
     load_seconds: float = LOAD_SECONDS
     capacities: Capacities = field(default_factory=Capacities)
 
@@ -129,8 +127,10 @@ def _begin(
 
 def _forget_old_logs(instances: Path) -> None:
     """Delete the folders of servers that ended long ago: they have no models any more."""
-    by_age = sorted(instances.glob("*"), key=lambda it: int(it.name.rpartition("-")[2]))
-    ended = [it for it in by_age if not any((it / name).exists() for name in DOWNLOADED)]
+    by_age = sorted(instances.glob("*"), key=lambda folder: int(folder.name.rpartition("-")[2]))
+    ended = [
+        folder for folder in by_age if not any((folder / name).exists() for name in DOWNLOADED)
+    ]
     for folder in ended[:-KEPT_LOGS]:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -190,8 +190,8 @@ def _set_read_only(path: str, flags: int, *, read_only: bool) -> None:
 def _main(arguments: list[str]) -> None:
     first = arguments.index("--")
     second = arguments.index("--", first + 1)
-    folder, models, seen, *hidden = map(Path, arguments[:first])
-    enter(folder, models, seen, hidden, [Path(it) for it in arguments[first + 1 : second]])
+    folder, models, place, *hidden = map(Path, arguments[:first])
+    enter(folder, models, place, hidden, [Path(path) for path in arguments[first + 1 : second]])
     command = arguments[second + 1 :]
     os.execv(command[0], command)
 

@@ -66,19 +66,6 @@ _KNOWN_SINCE = {
     _INFERENCE_TYPE: "25.03",
 }
 
-# tritonserver's options that the local Triton does not have, and the release that brought them.
-_LOCAL_RELEASE = "24.10"
-_OPTION_SINCE = {
-    "--grpc-max-response-pool-size": "25.03",
-    "--grpc-infer-thread-count": "25.04",
-    "--http-max-input-size": "25.06",
-    "--allow-client-shm": "26.04",
-}
-# The local Triton has this one, for routes that SageMaker does not reach. Source: src/main.cc and
-# src/sagemaker_server.cc, at v2.67.0 for the first time.
-_RESTRICTS = "--http-restricted-api"
-_RESTRICTS_SAGEMAKER_SINCE = "26.03"
-
 _GENERATES = ("generate", "generate_stream")
 
 
@@ -106,7 +93,7 @@ def multi_model(environment: dict[str, str], *, image: str, repository: str) -> 
     release, environment = _release(image), {**environment, _MULTI_MODEL: "true"}
     known = _known(environment, release)
     ping_mode = known.get(_OVERRIDE_PING_MODE, "live")
-    arguments = _arguments(known, release, repository)
+    arguments = _arguments(known, repository)
     _refuse_unknown_type(known)
     mode = f'Triton is running in SageMaker MME mode. Using Triton ping mode: "{ping_mode}"'
     return Command(
@@ -128,7 +115,7 @@ def single_model(
     release = _release(image)
     known = _known(environment, release)
     ping_mode = known.get(_OVERRIDE_PING_MODE, "ready")
-    arguments = _arguments(known, release, repository)
+    arguments = _arguments(known, repository)
     if (archive / "config.pbtxt").is_file():
         raise LocalSageMakerError(
             "ERROR: Incorrect directory structure. Model directory needs to contain the top level "
@@ -218,7 +205,7 @@ def _refuse_unknown_type(known: dict[str, str]) -> None:
         )
 
 
-def _arguments(known: dict[str, str], release: str | None, repository: str) -> Iterable[str]:
+def _arguments(known: dict[str, str], repository: str) -> Iterable[str]:
     values = {**_DEFAULTS, **known}
     if values[_PORT] != _DEFAULTS[_PORT]:
         # Source: developer guide, "Custom Inference Code with Hosting Services" (a container
@@ -228,30 +215,16 @@ def _arguments(known: dict[str, str], release: str | None, repository: str) -> I
             f"{_PORT} is {values[_PORT]}: SageMaker asks the only container of an endpoint at "
             f"port {SAGEMAKER_PORT}, and would find nothing there: leave it out"
         )
-    _refuse_options(values.get(_ADDITIONAL, "").split(), release)
     flags = (flag.format(values[name]) for name, flag in _FLAGS.items() if name in values)
     # $SAGEMAKER_ARGS stands without quotes in the script: a value with spaces is several words.
     return [f"--model-repository={repository}", *(word for flag in flags for word in flag.split())]
 
 
-def _refuse_options(additional: list[str], release: str | None) -> None:
-    for option in (word.partition("=")[0] for word in additional):
-        since = _OPTION_SINCE.get(option)
-        if since and not _has(release, since):
-            raise LocalSageMakerError(
-                f"{_ADDITIONAL}: tritonserver of {release} does not know {option} and would end: "
-                f"use {since} or newer, or leave it out"
-            )
-        if since or (option == _RESTRICTS and _has(release, _RESTRICTS_SAGEMAKER_SINCE)):
-            raise LocalSageMakerError(
-                f"the local SageMaker has no {option} ({_ADDITIONAL}): its Triton is that of "
-                f"{_LOCAL_RELEASE}: leave it out on this stage"
-            )
-
-
 def _default_model(known: dict[str, str], archive: Path) -> tuple[str, tuple[str, ...]]:
     """Return the model that /invocations answers with, and what `serve` says if it chose it."""
-    folders = sorted(it.name for it in archive.iterdir() if it.is_dir() and not it.is_symlink())
+    folders = sorted(
+        path.name for path in archive.iterdir() if path.is_dir() and not path.is_symlink()
+    )
     if name := known.get(DEFAULT_MODEL):
         if not (archive / name).is_dir():
             raise LocalSageMakerError(

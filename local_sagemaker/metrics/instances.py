@@ -1,4 +1,4 @@
-"""What is measured of instances: calls, processors, memory, volume, models; GPUs by a trace."""
+"""What is measured of instances: calls, processors, memory, volume, models."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -8,7 +8,6 @@ from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.instance import Instance
 from local_sagemaker.metrics import names
 from local_sagemaker.metrics.collected import Collected, Place
-from local_sagemaker.metrics.gpu_trace import GpuTrace
 from local_sagemaker.metrics.processors import Processors
 
 EVERY_SECONDS = 10
@@ -27,14 +26,12 @@ class InstanceMetrics:
         collected: Collected,
         *,
         speed: float,
-        gpus: GpuTrace | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._fleets, self._collected, self._gpus = fleets, collected, gpus
+        self._fleets, self._collected = fleets, collected
         self._speed, self._clock = speed, clock
         self._minute = 0
         self._processors = Processors(clock)
-        self._serving_since: dict[Place, float] = {}
 
     def measure(self) -> None:
         """Measure the calls in progress, and once a minute everything else."""
@@ -53,9 +50,6 @@ class InstanceMetrics:
 
     def _each_minute(self, serving: dict[Place, list[Instance]]) -> None:
         """The volume is full of models alone, and memory is used by the container's processes."""
-        self._serving_since = {
-            place: self._serving_since.get(place, self._clock()) for place in serving
-        }
         every = [instance.running for instances in serving.values() for instance in instances]
         used = self._processors.percentages(server for server in every if server)
         for place, instances in serving.items():
@@ -79,7 +73,6 @@ class InstanceMetrics:
                     values[names.GPU_RESERVATION] = reserved.accelerators
                 measured = [(name, value) for name, value in values.items() if value is not None]
                 self._collected.add_all(measured, places_of(instance, place))
-            self._gpu(place, instances)
 
     def _requests(self, place: Place, instances: list[Instance], count: int) -> None:
         """The most calls at once of each container, also where one process stands for several.
@@ -98,18 +91,6 @@ class InstanceMetrics:
                 value = most * len(instances) / max(count, len(instances))
                 concurrency = [(family.concurrency, value)]
                 self._collected.add_all(concurrency, places_of(instance, place))
-
-    def _gpu(self, place: Place, instances: list[Instance]) -> None:
-        if self._gpus is None:
-            return
-        seconds = (self._clock() - self._serving_since[place]) * self._speed
-        load = self._gpus.at(place.endpoint, place.variant, seconds)  # or a component's name
-        if load is None:
-            return
-        family = _family(place)
-        measured = [(family.gpu, load.utilization), (family.gpu_memory, load.memory)]
-        for instance in instances:
-            self._collected.add_all(measured, places_of(instance, place))
 
 
 def _family(place: Place) -> names.Family:

@@ -58,13 +58,9 @@ LOADED_MODELS = Metric("LoadedModelCount", INSTANCES)
 CPU = Metric("CPUUtilization", INSTANCES, PERCENT)
 MEMORY = Metric("MemoryUtilization", INSTANCES, PERCENT)
 DISK = Metric("DiskUtilization", INSTANCES, PERCENT)
-GPU = Metric("GPUUtilization", INSTANCES, PERCENT)
-GPU_MEMORY = Metric("GPUMemoryUtilization", INSTANCES, PERCENT)
 
 CPU_OF_COPY = Metric("CPUUtilizationNormalized", COPIES, PERCENT)
 MEMORY_OF_COPY = Metric("MemoryUtilizationNormalized", COPIES, PERCENT)
-GPU_OF_COPY = Metric("GPUUtilizationNormalized", COPIES, PERCENT)
-GPU_MEMORY_OF_COPY = Metric("GPUMemoryUtilizationNormalized", COPIES, PERCENT)
 
 CPU_RESERVATION = Metric("CPUReservation", INSTANCES, PERCENT)
 MEMORY_RESERVATION = Metric("MemoryReservation", INSTANCES, PERCENT)
@@ -80,8 +76,6 @@ class Family:
     concurrency: Metric
     cpu: Metric
     memory: Metric
-    gpu: Metric
-    gpu_memory: Metric
 
     @property
     def zero_without_calls(self) -> tuple[Metric, ...]:
@@ -96,12 +90,5 @@ class Family:
         return INVOCATIONS, self.calls, self.concurrency
 
 
-OF_INSTANCES = Family(INVOCATIONS_PER_INSTANCE, CONCURRENT_REQUESTS, CPU, MEMORY, GPU, GPU_MEMORY)
-OF_COPIES = Family(
-    INVOCATIONS_PER_COPY,
-    CONCURRENT_REQUESTS_PER_COPY,
-    CPU_OF_COPY,
-    MEMORY_OF_COPY,
-    GPU_OF_COPY,
-    GPU_MEMORY_OF_COPY,
-)
+OF_INSTANCES = Family(INVOCATIONS_PER_INSTANCE, CONCURRENT_REQUESTS, CPU, MEMORY)
+OF_COPIES = Family(INVOCATIONS_PER_COPY, CONCURRENT_REQUESTS_PER_COPY, CPU_OF_COPY, MEMORY_OF_COPY)

@@ -76,8 +76,8 @@ class AccountQuotas:
 
     def of_service(self, service: str) -> list[Quota]:
         """Return the quotas of a service, in the order of their names."""
-        found = (it for it in self._quotas.values() if it.service == service)
-        return sorted(found, key=lambda it: it.name)
+        quotas = (quota for quota in self._quotas.values() if quota.service == service)
+        return sorted(quotas, key=lambda quota: quota.name)
 
     def value(self, name: str) -> int:
         """Return a quota's value."""
@@ -85,7 +85,7 @@ class AccountQuotas:
 
     def builds(self) -> dict[tuple[str, str], int]:
         """Return environment and compute type -> builds at once."""
-        return {kind: self.value(_builds_name(it[0])) for kind, it in BUILDS.items()}
+        return {kind: self.value(_builds_name(row[0])) for kind, row in BUILDS.items()}
 
 
 def instances_name(instance_type: str) -> str:
@@ -101,7 +101,7 @@ def quotas_here() -> dict[str, int]:
     except ValueError:
         values = None
     if not isinstance(values, dict) or not all(
-        type(it) is int and it >= 0 for it in values.values()
+        type(value) is int and value >= 0 for value in values.values()
     ):
         raise LocalSageMakerError(
             f"{QUOTAS} is {text!r}: write JSON with whole numbers, such as "

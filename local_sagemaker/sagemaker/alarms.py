@@ -6,11 +6,11 @@ from typing import Any
 
 def alarm_states(cloudwatch: Any, names: Collection[str]) -> dict[str, str]:
     """Return the states of the alarms that exist, by name. `cloudwatch` is boto3's client."""
-    found = cloudwatch.describe_alarms(
+    answer = cloudwatch.describe_alarms(
         AlarmNames=list(names), AlarmTypes=["MetricAlarm", "CompositeAlarm"]
     )
     return {
-        it["AlarmName"]: it["StateValue"]
+        alarm["AlarmName"]: alarm["StateValue"]
         for kind in ("MetricAlarms", "CompositeAlarms")
-        for it in found.get(kind, [])
+        for alarm in answer.get(kind, [])
     }

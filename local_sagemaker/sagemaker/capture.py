@@ -69,11 +69,12 @@ class Recorder:
     def keep(self, config: Record, endpoint: str, variant: str, captured: Captured) -> None:
         """Write an invocation that was answered below the destination of a DataCaptureConfig."""
         now = datetime.now(UTC)
-        sides = {side for it in config["CaptureOptions"] for side in _SIDES[it["CaptureMode"]]}
-        types = config.get("CaptureContentTypeHeader", {})
+        sides = {
+            side for option in config["CaptureOptions"] for side in _SIDES[option["CaptureMode"]]
+        }
         data = {
-            "endpointInput": _side("INPUT", captured.content_type, captured.input, types),
-            "endpointOutput": _side("OUTPUT", captured.output_type, captured.output, types),
+            "endpointInput": _side("INPUT", captured.content_type, captured.input),
+            "endpointOutput": _side("OUTPUT", captured.output_type, captured.output),
         }
         metadata = {"eventId": str(uuid.uuid4()), "inferenceTime": now.strftime("%FT%TZ")}
         if captured.inference_id:
@@ -112,10 +113,7 @@ def chosen(config: Record) -> bool:
     return enabled and random.random() * 100 < config["InitialSamplingPercentage"]
 
 
-def _side(mode: str, content_type: str, content: bytearray, types: Record) -> Record:
-    """Return one side of a line, in Base64 unless its type is named in `types`."""
-    encoding, data = "BASE64", base64.b64encode(content).decode()
-    for name, members in (("CSV", "CsvContentTypes"), ("JSON", "JsonContentTypes")):
-        if content_type.partition(";")[0].strip() in types.get(members, []):
-            encoding, data = name, content.decode(errors="replace")
-    return {"observedContentType": content_type, "mode": mode, "data": data, "encoding": encoding}
+def _side(mode: str, content_type: str, content: bytearray) -> Record:
+    """Return one side of a line."""
+    data = base64.b64encode(content).decode()
+    return {"observedContentType": content_type, "mode": mode, "data": data, "encoding": "BASE64"}

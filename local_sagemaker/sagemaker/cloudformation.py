@@ -28,7 +28,7 @@ class HostingResource(ResourceType):
 
     def update(self, physical_id: str, old: Properties, new: Properties, stack: str) -> Created:
         """Only tags change in place."""
-        before, after = ({it["Key"]: it for it in each.get("Tags", [])} for each in (old, new))
+        before, after = ({tag["Key"]: tag for tag in each.get("Tags", [])} for each in (old, new))
         arn = {"ResourceArn": physical_id}
         if gone := before.keys() - after.keys():
             self.call("DeleteTags", {**arn, "TagKeys": list(gone)})
@@ -150,8 +150,8 @@ class Endpoint(DeployedResource):
         here it does, so that what a stack does about it can be seen.
         """
         name = self.name(physical_id, new)
-        if any(old.get(it) != new.get(it) for it in _OF_AN_UPDATE):
-            request = {it: new[it] for it in _OF_AN_UPDATE if it in new}
+        if any(old.get(member) != new.get(member) for member in _OF_AN_UPDATE):
+            request = {member: new[member] for member in _OF_AN_UPDATE if member in new}
             self.call("UpdateEndpoint", {**request, "EndpointName": name})
             endpoint = self._in_service(name)
             reason = endpoint.get("FailureReason")
@@ -161,7 +161,7 @@ class Endpoint(DeployedResource):
 
     def request(self, properties: Properties) -> Properties:
         """What is said about retained properties is no matter of CreateEndpoint."""
-        return {it: properties[it] for it in _OF_A_CREATION if it in properties}
+        return {member: properties[member] for member in _OF_A_CREATION if member in properties}
 
 
 _OF_A_COMPONENT = ("DeploymentConfig", "RuntimeConfig", "Specification")

@@ -67,7 +67,7 @@ def check_alarms(names: Collection[str], states: Mapping[str, str]) -> None:
 
     No source was found for what SageMaker does; it needs `cloudwatch:DescribeAlarms` on each.
     """
-    absent = [it for it in names if it not in states]
+    absent = [name for name in names if name not in states]
     if absent:
         raise invalid(f"Could not find the CloudWatch alarm {', '.join(absent)}.")
 

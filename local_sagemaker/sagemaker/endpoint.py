@@ -107,19 +107,19 @@ class Endpoint:
     def configurations(self) -> set[str]:
         """Return the names of what serves, and of what an operation in progress brings."""
         pending = self.description.get("PendingDeploymentSummary", {})
-        return {it["EndpointConfigName"] for it in (self.description, pending) if it}
+        return {summary["EndpointConfigName"] for summary in (self.description, pending) if summary}
 
     @property
     def variants(self) -> list[Record]:
         """Return the variants of what serves."""
-        found: list[Record] = self.description["ProductionVariants"]
-        return found
+        serving: list[Record] = self.description["ProductionVariants"]
+        return serving
 
     @property
     def pending(self) -> list[Record]:
         """Return the variants of what an update brings."""
-        found: list[Record] = self.description["PendingDeploymentSummary"]["ProductionVariants"]
-        return found
+        pending: list[Record] = self.description["PendingDeploymentSummary"]["ProductionVariants"]
+        return pending
 
     def described(self) -> Record:
         """Return what DescribeEndpoint answers."""
@@ -217,7 +217,7 @@ class Endpoint:
     @property
     def fleets(self) -> list[Fleet]:
         """Return what serves, what starts, and what a rollback has left."""
-        return [it for it in (self.fleet, self.new, self.stray) if it]
+        return [fleet for fleet in (self.fleet, self.new, self.stray) if fleet]
 
     def _status_message(self) -> str:
         why = self.description.get("FailureReason")

@@ -91,8 +91,8 @@ class Hosting(Registry):
         if name in self.by_name and self.by_name[name].hosts_components:
             return self._update_in_place(request)
         scaled = self._scaled_variants(name)
-        wanted = request.get("DeploymentConfig", {})
-        if alarms := alarms_of(wanted):
+        deployment_config = request.get("DeploymentConfig", {})
+        if alarms := alarms_of(deployment_config):
             check_alarms(alarms, self._site.alarms(alarms))
         with self._lock:
             endpoint = ENDPOINT.find(self.by_name, name)
@@ -104,12 +104,14 @@ class Hosting(Registry):
             _refuse_changed(old, plan.config, scaled)
             pending = variants.kept(endpoint.variants, plan.config, request)
             counts = variants.counts(pending)
-            check_variants(wanted, list(variants.counts(endpoint.variants)), list(counts))
-            check_deployment(wanted, counts)
-            steps = deployment(wanted, counts)
+            check_variants(
+                deployment_config, list(variants.counts(endpoint.variants)), list(counts)
+            )
+            check_deployment(deployment_config, counts)
+            steps = deployment(deployment_config, counts)
             self._check_quotas(plan.config, steps.started(counts))
             fleet = self._site.fleet()
-            kept = {"LastDeploymentConfig": wanted} if wanted else {}
+            kept = {"LastDeploymentConfig": deployment_config} if deployment_config else {}
             endpoint.begin(plan, fleet, pending, EndpointStatus="Updating", **kept)
             update = Update(endpoint, plan, steps, site=self._site, new=fleet)
         self._in_background(update.run)
@@ -152,7 +154,9 @@ class Hosting(Registry):
     def list_endpoints(self, request: Record) -> Record:
         """ListEndpoints."""
         with self._lock:
-            return ENDPOINT.list((it.description for it in self.by_name.values()), request)
+            return ENDPOINT.list(
+                (endpoint.description for endpoint in self.by_name.values()), request
+            )
 
     def delete_endpoint(self, request: Record) -> Record:
         """DeleteEndpoint: answers at once; the endpoint is Deleting until its calls are answered.
@@ -176,19 +180,21 @@ class Hosting(Registry):
 
         The weights are in force when the endpoint is InService again.
         """
-        wanted = request["DesiredWeightsAndCapacities"]
+        requested = request["DesiredWeightsAndCapacities"]
         with self._lock:
             endpoint = ENDPOINT.find(self.by_name, request["EndpointName"])
             _refuse_unless(endpoint, "InService")
-            if endpoint.hosts_components and any("DesiredInstanceCount" in each for each in wanted):
+            if endpoint.hosts_components and any(
+                "DesiredInstanceCount" in each for each in requested
+            ):
                 raise invalid(
                     "The local SageMaker counts the instances of inference components by "
                     "ManagedInstanceScaling: leave out DesiredInstanceCount."
                 )
-            check_desired(wanted, [it["VariantName"] for it in endpoint.variants])
-            desired = variants.desired(endpoint.variants, wanted)
+            check_desired(requested, [variant["VariantName"] for variant in endpoint.variants])
+            desired = variants.desired(endpoint.variants, requested)
             now = variants.counts(endpoint.variants)
-            more = {name: it - now[name] for name, it in variants.counts(desired).items()}
+            more = {name: count - now[name] for name, count in variants.counts(desired).items()}
             self._check_quotas(endpoint.plan.config, more)
             changes = {"FailureReason": None, "ProductionVariants": desired}
             endpoint.set(EndpointStatus="Updating", **changes)

@@ -74,7 +74,7 @@ def check_endpoint_config(request: Record) -> None:
                 # Deployment guardrails are not for them: developer guide,
                 # deployment-guardrails-exclusions.
                 raise invalid(f"The local SageMaker has no {pool.instance_type}.")
-    names = [it["VariantName"] for it in variants]
+    names = [variant["VariantName"] for variant in variants]
     if len(set(names)) < len(names):  # no source
         raise invalid(f"The names of variants must differ: {', '.join(names)}.")
 
@@ -118,9 +118,9 @@ def check_pools(request: Record, models: Mapping[str, Record]) -> None:
             )
 
 
-def check_desired(wanted: list[Record], known: Collection[str]) -> None:
+def check_desired(requested: list[Record], known: Collection[str]) -> None:
     """Raise `ApiError` if UpdateEndpointWeightsAndCapacities does. `known` are the variants."""
-    for each in wanted:
+    for each in requested:
         name = each["VariantName"]
         if name not in known:  # no source
             raise invalid(f"Could not find variant {name}.")
@@ -128,7 +128,7 @@ def check_desired(wanted: list[Record], known: Collection[str]) -> None:
             # Only variants with inference components scale to zero: the developer guide,
             # endpoint-auto-scaling-zero-instances.
             raise invalid(f"Variant {name} needs a DesiredInstanceCount of at least 1.")
-    scaled = [it["VariantName"] for it in wanted if "DesiredInstanceCount" in it]
+    scaled = [variant["VariantName"] for variant in requested if "DesiredInstanceCount" in variant]
     if len(scaled) > 1:
         # "Updates variant weight of one or more variants associated with an existing endpoint, or
         # capacity of one variant": the API reference of UpdateEndpointWeightsAndCapacities.

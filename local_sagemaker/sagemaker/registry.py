@@ -119,14 +119,16 @@ class Registry:
 
         Source: aws/sagemaker-python-sdk#2112.
         """
-        names = [pool.model_name for it in config["ProductionVariants"] for pool in pools(it)]
+        names = [
+            pool.model_name for variant in config["ProductionVariants"] for pool in pools(variant)
+        ]
         return {name: MODEL.find(self._models, name) for name in names if name is not None}
 
     def _born(self, kind: Kind, request: Record) -> Record:
         """Return the description of a resource that is created now; its tags are kept apart."""
         born = kind.born(request[f"{kind.name}Name"])
         self.tags.born(born[f"{kind.name}Arn"], request.get("Tags", []))
-        return {**{name: it for name, it in request.items() if name != "Tags"}, **born}
+        return {**{name: value for name, value in request.items() if name != "Tags"}, **born}
 
     def _delete(self, kind: Kind, records: dict[str, Any], name: str) -> None:
         kind.find(records, name)

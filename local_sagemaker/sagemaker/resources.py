@@ -45,7 +45,7 @@ class Kind:
 
     def refuse_existing(self, records: Iterable[str], name: str) -> None:
         """Raise `ApiError` if the name is taken; CreateEndpoint's reference: in any case."""
-        if name.lower() in {it.lower() for it in records}:
+        if name.lower() in {record.lower() for record in records}:
             # The text: aws/sagemaker-python-sdk#101.
             raise invalid(
                 f'Cannot create already existing {self.words} "{self.arn(name)}".',

@@ -16,7 +16,9 @@ def assumable(iam: Any, arn: str) -> bool:
         role = iam.get_role(RoleName=arn.rpartition("/")[2])["Role"]
     except ClientError:
         return False
-    return any(_trusts(it) for it in _several(role["AssumeRolePolicyDocument"]["Statement"]))
+    return any(
+        _trusts(statement) for statement in _several(role["AssumeRolePolicyDocument"]["Statement"])
+    )
 
 
 def _trusts(statement: dict[str, Any]) -> bool:

@@ -47,25 +47,28 @@ def kept(old: list[Record], config: Record, request: Record) -> list[Record]:
 
 def counts(variants: list[Record], *, when: str = "Desired") -> dict[str, int]:
     """Return the instances by variant, desired or current."""
-    return {it["VariantName"]: it[f"{when}InstanceCount"] for it in variants}
+    return {variant["VariantName"]: variant[f"{when}InstanceCount"] for variant in variants}
 
 
-def desired(variants: list[Record], wanted: list[Record]) -> list[Record]:
+def desired(variants: list[Record], requested: list[Record]) -> list[Record]:
     """Return the variants as UpdateEndpointWeightsAndCapacities asks for them."""
-    changes = {each["VariantName"]: each for each in wanted}
+    changes = {each["VariantName"]: each for each in requested}
     return [{**variant, **changes.get(variant["VariantName"], {})} for variant in variants]
 
 
 def undesired(variants: list[Record]) -> list[Record]:
     """Return the variants with nothing desired but what is."""
     return [
-        {**it, **{f"Desired{name}": it[f"Current{name}"] for name in PROPERTIES}} for it in variants
+        {**variant, **{f"Desired{name}": variant[f"Current{name}"] for name in PROPERTIES}}
+        for variant in variants
     ]
 
 
 def counted(variants: list[Record], now: Mapping[str, int]) -> list[Record]:
     """Return the variants with the instances that they have now."""
-    return [{**it, "CurrentInstanceCount": now[it["VariantName"]]} for it in variants]
+    return [
+        {**variant, "CurrentInstanceCount": now[variant["VariantName"]]} for variant in variants
+    ]
 
 
 def settled(variants: list[Record]) -> list[Record]:

@@ -8,7 +8,7 @@ from local_sagemaker import lifecycle
 from local_sagemaker.__main__ import main
 from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.folder import Folder, Running
-from local_sagemaker.settings import FAILED_PINGS, GPU_TRACE, INSTANCES, SPEED
+from local_sagemaker.settings import INSTANCES, SPEED
 
 RUNNING = Running(pid=os.getpid(), port=4566, python="3.10")
 
@@ -64,35 +64,22 @@ def test_up_passes_the_port_on_and_says_where_it_listens(
 def test_up_passes_on_how_many_processes_a_variant_has_and_how_fast_time_passes(
     folder: Folder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name in (INSTANCES, SPEED, FAILED_PINGS):
+    for name in (INSTANCES, SPEED):
         monkeypatch.setenv(name, "1")
     monkeypatch.setattr(lifecycle, "up", lambda *_, **__: RUNNING)
-    assert main(["up", "--instances", "3", "--speed", "10", "--failed-pings", "5"]) == 0
-    assert [os.environ[it] for it in (INSTANCES, SPEED, FAILED_PINGS)] == ["3", "10", "5"]
+    assert main(["up", "--instances", "3", "--speed", "10"]) == 0
+    assert [os.environ[it] for it in (INSTANCES, SPEED)] == ["3", "10"]
     assert "at most 3 processes stand" in capsys.readouterr().out
 
 
-def test_up_passes_on_where_the_gpu_trace_is(
-    folder: Folder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv(GPU_TRACE, "")
-    monkeypatch.setattr(lifecycle, "up", lambda *_, **__: RUNNING)
-    Path("trace.csv").write_text("seconds,endpoint,variant,utilization,memory\n")
-    assert main(["up", "--gpu-trace", "trace.csv"]) == 0
-    assert os.environ[GPU_TRACE] == str(Path("trace.csv").resolve())
-    Path("trace.csv").write_text("nothing\n")
-    assert main(["up", "--gpu-trace", "trace.csv"]) == 1
-    assert "trace.csv:1: write the columns first" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("option", ["--instances", "--speed", "--failed-pings"])
+@pytest.mark.parametrize("option", ["--instances", "--speed"])
 def test_what_is_no_number_starts_nothing(
     folder: Folder,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     option: str,
 ) -> None:
-    for name in (INSTANCES, SPEED, FAILED_PINGS):
+    for name in (INSTANCES, SPEED):
         monkeypatch.setenv(name, "1")
     assert main(["up", option, "many"]) == 1
     assert "is 'many'" in capsys.readouterr().err

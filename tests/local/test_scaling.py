@@ -1,7 +1,8 @@
-"""Scaling, seen: by real load on the app's own template, and by what a trace says of GPUs."""
+"""Scaling, seen: by real load on the app's own template, and by a metric of GPUs."""
 
 import shutil
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,7 +15,7 @@ import pytest
 
 from cli.status.report import read_report
 from endpoint_client import EndpointClient
-from local_sagemaker.settings import GPU_TRACE, SPEED
+from local_sagemaker.settings import SPEED
 from local_sagemaker.tests.support.asking import meanwhile, processes
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import TIMES, write_python
@@ -24,22 +25,18 @@ from tests.local.conftest import Checkout
 STAGE_FILE = Path(__file__).with_name("scaled.yaml")
 ENDPOINT, VARIANT, GPU = "scaled-math", "AllTraffic", "scaled-gpu"
 PROCESSES = 2  # of a variant, on this machine
-TRACE_HEADER = "seconds,endpoint,variant,utilization,memory\n"
 
 
 @pytest.fixture(scope="module")
-def trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """What GPUs do: nothing, until a test says otherwise. AWS's minutes have half a second."""
-    file = tmp_path_factory.mktemp("trace") / "gpus.csv"
-    file.write_text(TRACE_HEADER)
+def speed() -> Iterator[None]:
+    """AWS's minutes have half a second."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(GPU_TRACE, str(file))
         patch.setenv(SPEED, "120")
-        yield file
+        yield
 
 
 @pytest.fixture(scope="module")
-def scaled(trace: Path, checkout: Checkout) -> Checkout:
+def scaled(speed: None, checkout: Checkout) -> Checkout:
     shutil.copy2(STAGE_FILE, checkout.path / "stages")
     write_python(checkout.path / "models" / "times", TIMES.replace("FACTOR", "2"))
     scaled = replace(checkout, stage="scaled")
@@ -162,13 +159,26 @@ def test_status_reads_the_local_sagemaker(scaled: Checkout) -> None:
     assert ENDPOINT in {model.endpoint for model in report.models}
 
 
-def test_a_gpu_policy_acts_on_what_a_trace_says(trace: Path, scaled: Checkout) -> None:
+def publish_gpu_utilization(percent: int) -> None:
+    cloudwatch: Any = boto3.client("cloudwatch")
+    dimensions = [
+        {"Name": "EndpointName", "Value": GPU},
+        {"Name": "VariantName", "Value": VARIANT},
+    ]
+    data = {"MetricName": "GPUUtilization", "Dimensions": dimensions, "Unit": "Percent"}
+    cloudwatch.put_metric_data(
+        Namespace="/aws/sagemaker/Endpoints", MetricData=[{**data, "Value": percent}]
+    )
+    time.sleep(0.05)  # as often as needed: a period has half a second
+
+
+def test_a_gpu_policy_acts_on_what_is_published_of_gpus(scaled: Checkout) -> None:
     assert (count(GPU), tritons(scaled.aws, GPU)) == (1, 1)
-    trace.write_text(f"{TRACE_HEADER}0,{GPU},{VARIANT},95,50\n")
-    eventually(lambda: count(GPU) == 2)
+    with asked(lambda: publish_gpu_utilization(95), by=1):
+        eventually(lambda: count(GPU) == 2)
     assert tritons(scaled.aws, GPU) == 2
-    trace.write_text(f"{TRACE_HEADER}0,{GPU},{VARIANT},20,50\n")
-    eventually(lambda: count(GPU) == 1)
+    with asked(lambda: publish_gpu_utilization(20), by=1):
+        eventually(lambda: count(GPU) == 1)
     assert tritons(scaled.aws, GPU) == 1
 
 

@@ -81,7 +81,6 @@ class Account:
             SimpleNamespace(  # type: ignore[arg-type]
                 capacities=Capacities(),
                 instances=2,
-                most_failed_pings=None,
                 s3=self.s3,
                 tell=untold,
             ),

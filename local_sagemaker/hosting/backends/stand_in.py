@@ -40,15 +40,15 @@ class StandIn(ABC):
 
     def execute(self, requests: list[Any]) -> list[Any]:
         """Run all requests of equal shapes as one batch, as the C++ backends do."""
-        given = [self.given(request) for request in requests]
-        if not self.max_batch_size or len({_shape(arrays) for arrays in given}) > 1:
-            return [self.answer(arrays) for arrays in given]
-        ends = np.cumsum([len(arrays[0]) for arrays in given])[:-1]
-        whole = self.run([np.concatenate(column) for column in zip(*given, strict=True)])
+        requested = [self.input_arrays(request) for request in requests]
+        if not self.max_batch_size or len({_shape(arrays) for arrays in requested}) > 1:
+            return [self.answer(arrays) for arrays in requested]
+        ends = np.cumsum([len(arrays[0]) for arrays in requested])[:-1]
+        whole = self.run([np.concatenate(column) for column in zip(*requested, strict=True)])
         parts = zip(*(np.split(output, ends) for output in whole), strict=True)
         return [self.respond(part) for part in parts]
 
-    def given(self, request: Any) -> Arrays:
+    def input_arrays(self, request: Any) -> Arrays:
         return [pb_utils.get_input_tensor_by_name(request, name).as_numpy() for name in self.inputs]
 
     def answer(self, arrays: Arrays) -> Any:

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.codebuild.quota import Quota
 from local_sagemaker.tests.codebuild.conftest import (
     UUID,
     Clock,
@@ -165,29 +164,6 @@ def test_the_record_names_the_log_once_it_is_there(build: MakeBuild, logs: FakeL
     assert made.record["logs"]["deepLink"] == f"{console}group={group};stream={stream}"
     assert "error: no GPU\n" in logs.messages(*STREAM)
     assert "".join(logs.messages(*STREAM)) == made.log.file.read_text()
-
-
-# The queue
-
-
-def test_a_build_that_waits_too_long_never_starts(
-    build: MakeBuild, clock: Clock, logs: FakeLogs
-) -> None:
-    quota = Quota(1)
-    quota.enter("another")
-    made = build(quota=quota, build="echo built")
-    thread = threading.Thread(target=made.run, daemon=True)
-    thread.start()
-    clock.now += 5 * 60
-    thread.join()
-    assert made.record["buildStatus"] == "TIMED_OUT"
-    assert statuses(made) == {"SUBMITTED": "SUCCEEDED", "QUEUED": "TIMED_OUT", "COMPLETED": None}
-    assert "contexts" not in made.record["phases"][1]
-    assert "groupName" not in made.record["logs"]
-    assert logs.batches == {}
-    quota.leave("another")
-    quota.enter("next")
-    assert quota.may_run("next")
 
 
 # Ends before the end

@@ -5,15 +5,15 @@ from typing import Any
 import pytest
 
 from local_sagemaker.environment import ACCOUNT, REGION
-from local_sagemaker.front.calls import Call, Calls
+from local_sagemaker.front.calls import Calls, RecordedCall
 from local_sagemaker.front.ministack import request_body
 from local_sagemaker.tests.conftest import NOT_ASKED, ClientFor
 
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/one"
 
 
-def recorded(file: Path) -> list[Call]:
-    return [Call(**json.loads(line)) for line in file.read_text().splitlines()]
+def recorded(file: Path) -> list[RecordedCall]:
+    return [RecordedCall(**json.loads(line)) for line in file.read_text().splitlines()]
 
 
 def own(service: str, resource: str) -> str:

@@ -376,17 +376,6 @@ def test_a_single_models_server_that_dies_is_replaced_with_its_model(
     assert [made.stopped for made in triton.made] == [1, 1]
 
 
-def test_instances_are_replaced_after_as_many_failed_pings_as_their_host_says(
-    triton: type[FakeTriton], host: Host
-) -> None:
-    chosen = dataclasses.replace(host, most_failed_pings=1)
-    fleet = started(chosen, "search", config({}), {"m": model()})
-    triton.made[0].pinged.set()
-    eventually(lambda: len(triton.made) == 2 and triton.made[1].waited)
-    assert triton.made[0].stopped == 1
-    fleet.stop()
-
-
 def test_a_single_model_without_its_archive_does_not_start(
     triton: type[FakeTriton], host: Host, s3: Any
 ) -> None:

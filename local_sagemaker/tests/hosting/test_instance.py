@@ -321,21 +321,7 @@ def fail_pings(instance: Instance, servers: Servers, pings: list[bool]) -> None:
     servers.started[0].dead.set()
 
 
-def test_a_server_is_replaced_after_as_many_failed_pings_in_a_row_as_are_chosen(
-    servers: Servers, caplog: pytest.LogCaptureFixture
-) -> None:
-    instance = Instance("only", servers.begin, most_failed_pings=3)
-    instance.start()
-    instance.wait_until_healthy(PATIENCE)
-    fail_pings(instance, servers, [False, False, True, False, False, False, True])
-    eventually(lambda: len(servers.started) == 3)
-    assert servers.started[1].pings == [True]  # all but the last, which is never asked for
-    assert servers.started[1].stopped
-    assert "The container fails its pings and is replaced." in caplog.text
-    instance.stop()
-
-
-def test_failed_pings_replace_no_server_by_default_and_each_change_is_reported_once(
+def test_failed_pings_replace_no_server_and_each_change_is_reported_once(
     servers: Servers, caplog: pytest.LogCaptureFixture
 ) -> None:
     told: list[tuple[Kind, str]] = []

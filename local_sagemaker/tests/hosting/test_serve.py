@@ -172,37 +172,6 @@ def test_what_the_images_script_does_not_know_has_no_effect_and_the_log_says_so(
     ).arguments  # fmt: skip
 
 
-def test_an_option_that_tritonserver_of_the_release_does_not_know_is_refused() -> None:
-    with pytest.raises(LocalSageMakerError) as refused:
-        command(SAGEMAKER_TRITON_ADDITIONAL_ARGS="--log-info=1 --http-max-input-size=128")
-    assert str(refused.value) == (
-        "SAGEMAKER_TRITON_ADDITIONAL_ARGS: tritonserver of 24.09 does not know "
-        "--http-max-input-size and would end: use 25.06 or newer, or leave it out"
-    )
-
-
-@pytest.mark.parametrize(
-    ("release", "additional"),
-    [
-        ("25.09", "--http-max-input-size 128"),
-        ("26.05", "--allow-client-shm=true"),
-        ("26.03", "--http-restricted-api=model-repository:key=value"),
-    ],
-)
-def test_an_option_that_the_local_triton_does_not_have_is_refused_by_its_name(
-    release: str, additional: str
-) -> None:
-    with pytest.raises(
-        LocalSageMakerError, match=r"^the local SageMaker has no --\S+ \(SAGEMAKER_TRITON_ADD"
-    ):
-        command(release=release, SAGEMAKER_TRITON_ADDITIONAL_ARGS=additional)
-
-
-def test_a_restricted_api_does_not_hold_for_sagemakers_routes_before_26_03() -> None:
-    restricted = "--http-restricted-api=inference:key=value"
-    assert arguments(SAGEMAKER_TRITON_ADDITIONAL_ARGS=restricted) == [*DEFAULTS, restricted]
-
-
 @pytest.mark.parametrize("image", ["triton", "registry:5000/own-triton", "own-triton:v1"])
 def test_an_image_of_an_unknown_release_may_have_everything(image: str) -> None:
     environment = {"SAGEMAKER_TRITON_INFERENCE_TYPE": "chat"}

@@ -10,7 +10,6 @@ from local_sagemaker.hosting.capacity import Capacity, Resources
 from local_sagemaker.hosting.copies import CopyHost, Slot
 from local_sagemaker.hosting.pools import Pool
 from local_sagemaker.metrics.collected import Place
-from local_sagemaker.metrics.gpu_trace import Load
 from local_sagemaker.metrics.instances import InstanceMetrics
 
 G6, G5 = "ml.g6.xlarge", "ml.g5.xlarge"
@@ -148,26 +147,6 @@ def test_instances_of_a_pool_are_measured_by_their_type_too(measured: Measured) 
     measured.collected.places.clear()
     measured.after(60)
     assert measured.collected.places == {variant}
-
-
-def test_gpus_do_what_a_trace_says_since_the_variant_first_served(tmp_path: Path) -> None:
-    asked: list[float] = []
-
-    class Trace:
-        def at(self, endpoint: str, variant: str, seconds: float) -> Load | None:
-            assert (endpoint, variant) == ("text", "only")
-            asked.append(seconds)
-            return Load(0, 95, 50) if seconds else None
-
-    measured = Measured(Fleet(tmp_path), gpus=Trace())
-    assert "GPUUtilization" not in measured.after(600)
-    found = measured.after(60)
-    assert (found["GPUUtilization"], found["GPUMemoryUtilization"]) == ([95, 95], [50, 50])
-    measured.fleets = []
-    measured.after(60)
-    measured.fleets = [("text", measured.fleet)]
-    measured.after(60)
-    assert asked == [0, 60, 0]
 
 
 def test_copies_have_metrics_of_their_component_by_what_they_reserve(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from botocore.exceptions import EndpointConnectionError
 
 from local_sagemaker.metrics import names
 from local_sagemaker.metrics.collected import Place, Series
-from local_sagemaker.metrics.publisher import MOST_DATA, MOST_VALUES, Publisher
+from local_sagemaker.metrics.publisher import Publisher
 
 PLACE = Place("text", "only")
 
@@ -75,15 +75,6 @@ def test_each_namespace_is_put_with_names_dimensions_units_and_times() -> None:
             ],
         ),
     ]
-
-
-def test_requests_are_no_larger_than_cloudwatch_takes() -> None:
-    cloudwatch = CloudWatch()
-    many = Counter({float(it): 1 for it in range(MOST_VALUES * MOST_DATA + 1)})
-    publisher(cloudwatch, Series(names.MODEL_LATENCY, PLACE, 30, many)).publish()
-    assert [len(data) for _, data in cloudwatch.puts] == [MOST_DATA, 1]
-    values = [it for _, data in cloudwatch.puts for datum in data for it in datum["Values"]]
-    assert sorted(values) == sorted(many)
 
 
 def test_what_cloudwatch_does_not_take_is_lost() -> None:

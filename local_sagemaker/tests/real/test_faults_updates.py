@@ -1,6 +1,7 @@
 """What callers see while an update shifts traffic, and when an alarm rolls it back."""
 
 import json
+from base64 import b64decode
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,7 +26,6 @@ CAPTURE = {
     "InitialSamplingPercentage": 100,
     "DestinationS3Uri": f"s3://{BUCKET}/captured",
     "CaptureOptions": [{"CaptureMode": "Input"}, {"CaptureMode": "Output"}],
-    "CaptureContentTypeHeader": {"JsonContentTypes": ["application/json"]},
 }
 
 
@@ -105,9 +105,14 @@ def test_what_went_through_an_endpoint_is_captured_as_json_lines(old: Asker) -> 
     lines = eventually(lambda: [it for it in captured() if "one-of-many" in it])
     (line,) = map(json.loads, lines)
     given, returned = (line["captureData"][side] for side in ("endpointInput", "endpointOutput"))
-    assert json.loads(given.pop("data"))["inputs"][0]["data"] == [7]
-    assert given == {"observedContentType": "application/json", "mode": "INPUT", "encoding": "JSON"}
-    assert (returned["mode"], returned["encoding"], returned["data"]) == ("OUTPUT", "JSON", said)
+    assert json.loads(b64decode(given.pop("data")))["inputs"][0]["data"] == [7]
+    assert given == {
+        "observedContentType": "application/json",
+        "mode": "INPUT",
+        "encoding": "BASE64",
+    }
+    assert (returned["mode"], returned["encoding"]) == ("OUTPUT", "BASE64")
+    assert b64decode(returned["data"]).decode() == said
     assert line["eventMetadata"]["inferenceId"] == "one-of-many"
     assert line["eventMetadata"].keys() == {"eventId", "inferenceId", "inferenceTime"}
     assert line["eventVersion"] == "0"

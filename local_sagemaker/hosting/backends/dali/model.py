@@ -44,9 +44,9 @@ class TritonPythonModel(StandIn):
             return pb_utils.InferenceResponse(error=pb_utils.TritonError(str(error)))
 
     def run(self, arrays: Arrays) -> Arrays:
-        samples = {name: list(it) for name, it in zip(self.inputs, arrays, strict=True)}
+        samples = {name: list(array) for name, array in zip(self.inputs, arrays, strict=True)}
         return [output.as_array() for output in self.pipeline.run(**samples)]
 
     def execute(self, requests: list[Any]) -> list[Any]:
         """Run each request for itself, so that a broken picture fails its own request only."""
-        return [self.answer(self.given(request)) for request in requests]
+        return [self.answer(self.input_arrays(request)) for request in requests]

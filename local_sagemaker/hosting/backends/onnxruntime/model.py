@@ -18,6 +18,6 @@ class TritonPythonModel(StandIn):
         self.session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
 
     def run(self, arrays: Arrays) -> Arrays:
-        given = dict(zip(self.inputs, arrays, strict=True))
-        answers: Arrays = self.session.run(self.outputs, given)
+        inputs = dict(zip(self.inputs, arrays, strict=True))
+        answers: Arrays = self.session.run(self.outputs, inputs)
         return answers
