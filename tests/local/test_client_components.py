@@ -17,7 +17,7 @@ from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import Gate, pack_python, times
 from local_sagemaker.tests.support.waiting import eventually
 
-ARCHIVE = {"Bucket": "models", "Key": "twice.tar.gz"}
+ARCHIVE: Any = {"Bucket": "models", "Key": "twice.tar.gz"}
 ENTRY = {
     "model": "twice",
     "version": "1",

@@ -11,7 +11,7 @@ import pytest
 from release.review.endpoints import DeclaredEndpoint, DeclaredModel
 from release.review.markdown import render
 from release.review.measured_rates import measured_rates
-from release.review.report import Report
+from release.review.report import ChangeReport
 from release.review.stage_review import StageReview
 from tests.unit.release.review.test_money import endpoint, variant
 
@@ -93,5 +93,5 @@ def test_an_endpoint_that_does_not_change_has_no_sentence(tmp_path: Path) -> Non
 
 def test_the_comment_has_the_rates() -> None:
     review = StageReview(stage="prod", rates=("prod-text, minilm: not measured",))
-    text = render(Report(base="main", stages=(review,), findings=review.findings))
+    text = render(ChangeReport(base="main", stages=(review,), findings=review.findings))
     assert "- prod-text, minilm: not measured" in text
