@@ -211,7 +211,8 @@ DANGERS: dict[str, tuple[Edit, str]] = {
             "ModelName",
             {"Fn::GetAtt": ["Model", "ModelName"]},
         ),
-        "refused before it begins: clients that name a TargetModel, a component, or neither, would be refused at once",
+        "refused before it begins: clients that name a TargetModel, a component, or neither, "
+        "would be refused at once",
     ),
 }
 
