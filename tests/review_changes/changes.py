@@ -277,6 +277,9 @@ def _other(draw: random.Random, value: Any, kind: str, steps: Steps, seen: list[
 
 def _other_json(draw: random.Random, value: Any, kind: str, steps: Steps) -> str:
     """Return the JSON of an object with one other value in it."""
-    inner, leaf = draw.choice([it for it in _leaves_of(value) if it[0]])
+    leaves = [it for it in _leaves_of(value) if it[0]]
+    if not leaves:
+        raise Impossible
+    inner, leaf = draw.choice(leaves)
     _put(value, inner, _other(draw, leaf, kind, steps, []))
     return json.dumps(value)
