@@ -21,25 +21,25 @@ if TYPE_CHECKING:  # each process imports what it measures
 
 TITLE = "Synthesis"
 CASES = {
-    "1 endpoint": ("endpoints", 1),
-    "20 endpoints": ("endpoints", 20),
-    "100 endpoints": ("endpoints", 100),
-    "240 models": ("models", 240),
+    "1 endpoint": ("endpoints", 1, 2),
+    "20 endpoints": ("endpoints", 20, 2),
+    "100 endpoints": ("endpoints", 100, 1),
+    "240 models": ("models", 240, 1),
 }
-TURNS = 2
+"""What each has, how many, and turns."""
 
 
 def run(results: Results) -> None:
     """Synthesise each case by our constructs and by raw resources."""
     with TemporaryDirectory() as scratch:
-        for case, (kind, number) in [*CASES.items()][: 1 if results.quick else None]:
+        for case, (kind, number, turns) in [*CASES.items()][: 1 if results.quick else None]:
             ours, raw = Path(scratch, case, "ours"), Path(scratch, case, "raw")
             for validation in ("validation", "no-validation"):
                 sides = {
                     "constructs": partial(_synth, kind, number, to=ours, option=validation),
                     "raw resources": partial(_synth, "raw", ours, to=raw, option=validation),
                 }
-                results.alternate(f"{case}, --{validation}", sides, TURNS)
+                results.alternate(f"{case}, --{validation}", sides, turns)
             assert templates(ours) == templates(raw)
 
 
