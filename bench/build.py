@@ -19,7 +19,6 @@ from bench.local_endpoint import ECHO, NAME, local_sagemaker
 from bench.turns import ROOT, Results, Sides, Turn, command, total
 from model_build import BuildTarget
 
-TITLE = "Building and publishing models"
 AWS = shutil.which("aws", path=f"{ROOT}/.venv-clients/v2/bin{os.pathsep}{os.environ['PATH']}")
 CHANGES = {
     "unchanged": None,

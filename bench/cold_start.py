@@ -26,7 +26,6 @@ from bench.turns import Results, Turn, command, timed, total
 from local_sagemaker.serving import TritonServer, serve
 from model_build import BuildTarget
 
-TITLE = "Cold start"
 TURNS = 3
 MODEL = "minilm.tar.gz"
 TENSOR = {"name": "TEXT", "shape": [1, 1], "datatype": "BYTES", "data": ["Today is a sunny day"]}

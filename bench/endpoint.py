@@ -28,7 +28,6 @@ from bench.turns import Results, Turn, cpu_seconds
 from endpoint_client import EndpointClient
 from local_sagemaker.serving import TritonServer, serve
 
-TITLE = "Invocations"
 TURNS = 3
 MODELS = {"trivial": (0, 1), "5-ms": (5, 8)}
 """Milliseconds that an answer takes, and instances."""

@@ -14,7 +14,6 @@ from bench.local_endpoint import echo, host, local_sagemaker
 from bench.turns import Results, Turn
 from local_sagemaker.settings import MEMORY
 
-TITLE = "Many models on one instance"
 MODELS, LOADED, CALLERS = 200, 20, 8
 MEMORY_MIB = 450
 """Triton takes 30 to 50, each model 16 to 25."""

@@ -12,7 +12,16 @@ from typing import Any
 
 from bench.turns import RESULTS, ROOT
 
-BENCHMARKS = "synth", "build", "review", "deploy", "cold_start", "endpoint", "many_models"
+BENCHMARKS = {
+    "synth": "Synthesis",
+    "build": "Building and publishing models",
+    "review": "Review of a change",
+    "deploy": "Deploying to the local SageMaker",
+    "cold_start": "Cold start",
+    "endpoint": "Invocations",
+    "many_models": "Many models on one instance",
+}
+"""Modules and their titles."""
 PAGE = ROOT / "docs" / "performance.md"
 PLOTS = ROOT / "docs" / "images"
 INTRODUCTION = """\
@@ -21,9 +30,9 @@ INTRODUCTION = """\
 Made by `make bench`, which measures ours and an alternative in turns, on one machine in one run.
 `python -m bench.page` makes this page and its plots of [bench/results/](../bench/results). Numbers
 are medians of the turns. A factor in parentheses compares a row with the row below it, which does
-less or is the alternative: the median of the ratios of neighbouring turns. CPU seconds and
-milliseconds are of all processes, servers included. What else the machine did shows in the load
-average: of two runs, compare factors and not seconds.
+less or is the alternative: the median of the ratios of neighbouring turns. More calls a second are
+better, and less of all else. CPU seconds and milliseconds are of all processes, servers included.
+What else the machine did shows in the load average: of two runs, compare factors and not seconds.
 """
 BAR, LABEL, WIDTH, MOST = 14, 360, 760, 5
 """Pixels of a bar's height, of its label and of a plot; powers of two on each side of 1."""
@@ -52,11 +61,7 @@ def files() -> dict[Path, str]:
 
 def _section(name: str, content: dict[str, Any]) -> str:
     module = ast.parse(Path(__file__).with_name(f"{name}.py").read_text())
-    title = next(
-        ast.literal_eval(node.value)
-        for node in module.body
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "TITLE"
-    )
+    title = BENCHMARKS[name]
     machine, load = content["machine"], content["load_average"]
     versions = ", ".join(f"{key} {value}" for key, value in content["versions"].items())
     size = "; a quick run: smallest sizes, one turn" if content["quick"] else ""
@@ -78,12 +83,16 @@ def _table(rows: list[dict[str, Any]]) -> Iterator[str]:
         yield f"| --- | --- |{' --- |' * len(measures)}"
         for row, factors in with_factors(list(alike)):
             cells = [
-                f"{statistics.median(turn[measure] for turn in row['turns']):.3g}"
+                _number(statistics.median(turn[measure] for turn in row["turns"]))
                 + (f" ({factors[measure]:.2f})" if measure in factors else "")
                 for measure in measures
             ]
             yield f"| {row['case']} | {row['side']} | {' | '.join(cells)} |"
         yield ""
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def with_factors(rows: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], dict[str, float]]]:
@@ -120,11 +129,11 @@ def plot(rows: list[dict[str, Any]]) -> str:
             f'<text x="{LABEL - 8}" y="{y + BAR - 3:.0f}" text-anchor="end">{escape(label)}</text>'
             f'<rect x="{middle + min(length, 0):.1f}" y="{y:.0f}" width="{abs(length):.1f}" '
             f'height="{BAR}" fill="#4878a8"/>'
-            f'<text x="{WIDTH}" y="{y + BAR - 3:.0f}" text-anchor="end">'
+            f'<text x="{WIDTH + 80}" y="{y + BAR - 3:.0f}" text-anchor="end">'
             f"{factor:.2f} x {escape(measure)}</text>"
         )
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH + 20}" height="{height:.0f}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH + 90}" height="{height:.0f}" '
         'font-family="sans-serif" font-size="11">\n'
         '<rect width="100%" height="100%" fill="white"/>\n'
         f'<line x1="{middle:.1f}" y1="0" x2="{middle:.1f}" y2="{height:.0f}" stroke="black"/>\n'

@@ -12,7 +12,6 @@ from tempfile import TemporaryDirectory
 
 from bench.turns import ROOT, Results, command, timed
 
-TITLE = "Review of a change"
 INSTALLED = (".venv", ".venv-checkov", "node_modules")
 
 

@@ -19,7 +19,6 @@ from bench.turns import Results, Turn, command
 if TYPE_CHECKING:  # each process imports what it measures
     from aws_cdk import App
 
-TITLE = "Synthesis"
 CASES = {
     "1 endpoint": ("endpoints", 1, 2),
     "20 endpoints": ("endpoints", 20, 2),
