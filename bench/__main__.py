@@ -13,10 +13,12 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="smallest sizes, one turn")
     options = parser.parse_args()
     turns.adopt_orphans()
-    for name in options.names:
-        with turns.written(name, quick=options.quick) as results:
-            importlib.import_module(f"bench.{name}").run(results)
-    page.write()
+    try:
+        for name in options.names:
+            with turns.written(name, quick=options.quick) as results:
+                importlib.import_module(f"bench.{name}").run(results)
+    finally:
+        page.write()
 
 
 if __name__ == "__main__":

@@ -62,12 +62,7 @@ def total(*turns: Turn) -> Turn:
     return {measure: sum(turn[measure] for turn in turns) for measure in turns[0]}
 
 
-def command(
-    *arguments: object,
-    cwd: Path = ROOT,
-    env: Mapping[str, str] | None = None,
-    codes: tuple[int, ...] = (0,),
-) -> Turn:
+def command(*arguments: object, cwd: Path = ROOT, codes: tuple[int, ...] = (0,)) -> Turn:
     """Return what a command costs. Raise `RuntimeError` with its output for another exit code."""
     environment = {**os.environ, "PYTHONPATH": f"{cwd}{os.pathsep}{cwd / 'constructs'}"}
 
@@ -75,7 +70,7 @@ def command(
         finished = subprocess.run(
             [str(argument) for argument in arguments],
             cwd=cwd,
-            env={**environment, **(env or {})},
+            env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -115,9 +110,9 @@ def written(name: str, *, quick: bool) -> Iterator[Results]:
     results = Results(quick=quick)
     began, load_before, wall = datetime.now(UTC), os.getloadavg(), time.perf_counter()
     yield results
-    dirty = _git("status", "--porcelain", "--untracked-files=no")
+    written_here = ":!bench/results", ":!docs"
+    dirty = _git("status", "--porcelain", "--untracked-files=no", "--", ".", *written_here)
     content = {
-        "benchmark": name,
         "quick": quick,
         "date": began.isoformat(timespec="seconds"),
         "seconds": round(time.perf_counter() - wall),
@@ -143,7 +138,4 @@ def written(name: str, *, quick: bool) -> Iterator[Results]:
 
 
 def _git(*arguments: str) -> str:
-    finished = subprocess.run(
-        ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    return finished.stdout.strip()
+    return subprocess.check_output(["git", *arguments], cwd=ROOT, text=True).strip()
