@@ -33,6 +33,12 @@ are medians of the turns. A factor in parentheses compares a row with the row be
 less or is the alternative: the median of the ratios of neighbouring turns. More calls a second are
 better, and less of all else. CPU seconds and milliseconds are of all processes, servers included.
 What else the machine did shows in the load average: of two runs, compare factors and not seconds.
+
+Counts do not depend on load, and tests hold them: [calls of jsii for an endpoint, bytes of a
+template for a model, processes of a synthesis](../tests/synth/test_counts.py), [processes of a build
+and a deploy](../tests/unit/test_process_counts.py), [requests to SSM of an
+invocation](../tests/unit/endpoint_client/test_counts.py), and [requests to S3 of a model's
+load](../tests/local/test_load_counts.py).
 """
 BAR, LABEL, WIDTH, MOST = 14, 360, 760, 5
 """Pixels of a bar's height, of its label and of a plot; powers of two on each side of 1."""
