@@ -35,8 +35,8 @@ better, and less of all else. CPU seconds and milliseconds are of all processes,
 What else the machine did shows in the load average: of two runs, compare factors and not seconds.
 
 Counts do not depend on load, and tests hold them: [calls of jsii for an endpoint, bytes of a
-template for a model, processes of a synthesis](../tests/synth/test_counts.py), [processes of a build
-and a deploy](../tests/unit/test_process_counts.py), [requests to SSM of an
+template for a model, processes of a synthesis](../tests/synth/test_counts.py), [processes of a
+build and a deploy](../tests/unit/test_process_counts.py), [requests to SSM of an
 invocation](../tests/unit/endpoint_client/test_counts.py), and [requests to S3 of a model's
 load](../tests/local/test_load_counts.py).
 """
