@@ -15,7 +15,7 @@ from bench.turns import Results, Turn
 from local_sagemaker.settings import MEMORY
 
 MODELS, LOADED, CALLERS = 200, 20, 8
-MEMORY_MIB = 450
+MEMORY_MIB = 550
 """Triton takes 30 to 50, each model 16 to 25."""
 TENSOR = {"name": "X", "shape": [1], "datatype": "UINT8", "data": [0]}
 BODY = json.dumps({"inputs": [TENSOR]}).encode()
