@@ -4,9 +4,10 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-import local_sagemaker
-from local_sagemaker import Folder, LocalSageMakerError, Running, client_environment
+if TYPE_CHECKING:  # commands on AWS, which have credentials, run nothing of that package
+    from local_sagemaker import Running
 
 
 def add_option(parser: argparse.ArgumentParser) -> None:
@@ -20,6 +21,9 @@ def add_option(parser: argparse.ArgumentParser) -> None:
 
 def run(command: Callable[[], int]) -> int:
     """Run a command with the local SageMaker; return its exit code, or 1 without one."""
+    import local_sagemaker
+    from local_sagemaker import Folder, LocalSageMakerError
+
     try:
         with local_sagemaker.while_running(Folder.default(), enter()):
             return command()
@@ -28,11 +32,13 @@ def run(command: Callable[[], int]) -> int:
         return 1
 
 
-def enter() -> Running:
+def enter() -> "Running":
     """Point this process, and what it starts, at the local SageMaker; return it.
 
     Raises `LocalSageMakerError` where none runs.
     """
+    from local_sagemaker import Folder, client_environment
+
     folder = Folder.default()
     running = folder.found_running()
     os.environ.update(client_environment(running, folder))

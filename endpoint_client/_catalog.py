@@ -152,7 +152,7 @@ class Catalog:
             if not usable:
                 raise
             known.fresh_until = time.monotonic() + RETRY_SECONDS * random.uniform(1, 1.5)
-            _log.warning("%s is used on: %s", usable, error)
+            _log.warning("%r is used on: %s", str(usable), error)
             return usable
         now = time.monotonic()
         if known.entry is None:

@@ -20,8 +20,10 @@ def events(subject: str, parts: Iterable[bytes]) -> Iterator[dict[str, Any]]:
         for event in complete:
             try:
                 content = json.loads(event.removeprefix(b"data:"))
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise ModelFailed(f"{subject}: not a stream of Triton's: {error!r}") from error
+            if not isinstance(content, dict):
+                raise ModelFailed(f"{subject}: not a stream of Triton's: {content!r}")
             if "error" in content:
                 raise ModelFailed(f"{subject}: {content['error']}")
             yield content

@@ -12,6 +12,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from types import FrameType
 
 from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.folder import Folder, Running
@@ -96,8 +97,10 @@ def while_running(folder: Folder, running: Running) -> Iterator[None]:
     """
     done, gone, interrupted = threading.Event(), threading.Event(), threading.Event()
 
-    def interrupt(*_: object) -> None:
+    def interrupt(number: int, frame: FrameType | None) -> None:
         interrupted.set()
+        if callable(handler):
+            handler(number, frame)
         raise KeyboardInterrupt
 
     def watch() -> None:
@@ -109,7 +112,8 @@ def while_running(folder: Folder, running: Running) -> Iterator[None]:
                 # Again, where the signal came just before a system call that it then did not end.
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
-    handler = signal.signal(signal.SIGINT, interrupt)
+    handler = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, interrupt)
     watching = threading.Thread(target=watch, daemon=True)
     watching.start()
     try:

@@ -1,5 +1,6 @@
 """The interface of an endpoint, and what endpoints of this app and imported ones have in common."""
 
+import re
 from collections.abc import Sequence
 
 import jsii
@@ -10,6 +11,16 @@ from aws_cdk.interfaces.aws_sagemaker import EndpointReference
 from constructs import Construct
 
 from triton_sagemaker.model_bucket import PUBLISHED
+
+
+def checked_models(models: Sequence[str] | None) -> Sequence[str] | None:
+    """Return the names, or None for all. Raise `ValueError` for no name, and for patterns."""
+    if models is not None and not models:
+        raise ValueError("models: is empty: name the models, or leave it out to grant all")
+    for model in models or ():
+        if not re.fullmatch("[A-Za-z0-9_-]+", model):
+            raise ValueError(f"models: {model!r} is not the name of a model: write no pattern")
+    return models
 
 
 @jsii.implements(sagemaker.IEndpoint)
@@ -63,9 +74,10 @@ class EndpointBase(Resource):
         key `sagemaker:TargetModel`: an archive is called `<model>-<version>.tar.gz`. Raise
         `ValueError` where the hosting is known and has no `TargetModel`.
         """
+        named_models = checked_models(models)
         archives = [
             f"{folder}{model}-????????????.tar.gz"
-            for model in models or ()
+            for model in named_models or ()
             for folder in ("", PUBLISHED)
         ]
         return iam.Grant.add_to_principal(

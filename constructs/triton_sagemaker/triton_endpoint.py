@@ -12,7 +12,7 @@ from constructs import Construct, IValidation
 
 from triton_sagemaker.alarm_thresholds import MODEL_ERROR_RATE, AlarmThresholds
 from triton_sagemaker.data_capture import DataCapture
-from triton_sagemaker.endpoint_base import EndpointBase
+from triton_sagemaker.endpoint_base import EndpointBase, checked_models
 from triton_sagemaker.endpoint_checks import problems
 from triton_sagemaker.endpoint_component import EndpointComponent
 from triton_sagemaker.endpoint_log import EndpointLog
@@ -224,6 +224,7 @@ class TritonEndpoint(EndpointBase):
         self, grantee: iam.IGrantable, *, models: Sequence[str] | None = None
     ) -> iam.Grant:
         """Allow `grantee` to invoke the endpoint: see `EndpointBase`."""
+        models = checked_models(models)
         if self.components:
             invoked = [each for each in self.components if each.model in (models or [each.model])]
             return self._grant_components(grantee, [each.component_name for each in invoked])

@@ -1,5 +1,6 @@
 """Archives: from the bucket to a folder that Triton can load."""
 
+import errno
 import io
 import os
 import posixpath
@@ -23,6 +24,7 @@ BUFFER_BYTES = 1 << 20
 
 # Ours: no repository has as many files, and a volume has a few inodes for each of them.
 MEMBERS = 100_000
+LINKS = 40  # as Linux follows in a path (path_resolution(7))
 
 # Ours: Linux has 4096 for a whole path, and the folder of an instance comes before a member's.
 PATH_BYTES = 1024
@@ -178,7 +180,32 @@ def _check_member(member: tarfile.TarInfo, to: Path) -> None:
 
 
 def _is_inside(path: str, folder: Path) -> bool:
-    return Path(os.path.realpath(folder / path)).is_relative_to(os.path.realpath(folder))
+    """Return whether a path stays in `folder` at each of its steps, through the links so far.
+
+    `os.path.realpath` stops to follow links beyond the system's longest path, so that an archive
+    can lead it and tarfile's own filter out of the folder (CVE-2025-4517).
+    """
+    root = current = Path(os.path.realpath(folder))
+    steps, followed = path.split("/")[::-1], 0
+    if path.startswith("/"):
+        return False
+    while steps:
+        step = steps.pop()
+        current = current.parent if step == ".." else current / step
+        if not current.is_relative_to(root):
+            return False
+        try:
+            target = str(current.readlink())
+        except OSError as error:
+            if error.errno in {errno.EINVAL, errno.ENOENT, errno.ENOTDIR}:  # no link
+                continue
+            return False  # a path that is too long
+        followed += 1
+        if followed > LINKS or target.startswith("/"):
+            return False
+        current = current.parent
+        steps += target.split("/")[::-1]
+    return True
 
 
 def _check_path(name: str) -> None:

@@ -195,6 +195,33 @@ def test_no_file_is_written_below_a_link_that_a_later_link_leads_out(
     assert not (tmp_path / "file").exists()
 
 
+def test_no_file_is_written_through_links_that_are_longer_than_the_longest_path(
+    s3: Any, tmp_path: Path
+) -> None:
+    # CVE-2025-4517: os.path.realpath follows no link beyond PATH_MAX, and the system does.
+    folder, content = "d" * 247, io.BytesIO()
+    short: list[str] = []
+    with tarfile.open(fileobj=content, mode="w") as archive:
+
+        def add(name: str, kind: bytes, target: str = "") -> None:
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = kind, target
+            archive.addfile(member)
+
+        for letter in "abcdefghijklmnop":
+            add("/".join([*short, folder]), tarfile.DIRTYPE)
+            add("/".join([*short, letter]), tarfile.SYMTYPE, folder)
+            short.append(letter)
+        long = "/".join([*short, "l" * 254])
+        add(long, tarfile.SYMTYPE, "../" * 16)
+        add("escape", tarfile.SYMTYPE, f"{long}/../../outside")
+        add("escape/file", tarfile.REGTYPE)
+    (tmp_path / "outside").mkdir()
+    with pytest.raises(ApiError, match="Failed to extract model data"):
+        fetch(s3, gzip.compress(content.getvalue()), tmp_path / "model")
+    assert not list((tmp_path / "outside").iterdir())
+
+
 def test_an_archive_that_is_known_is_not_unpacked_again(s3: Any, tmp_path: Path) -> None:
     s3.objects["models", "text/minilm.tar.gz"] = tar_gz(ENSEMBLE)
     first = archives.fetch(s3, to=tmp_path / "model", **PLACE)

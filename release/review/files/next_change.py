@@ -7,8 +7,10 @@ from importlib.machinery import all_suffixes
 PATTERNS = (
     *("*/.gitattributes", "docs/CODEOWNERS", "lint/*", "node_modules/*"),
     *("constructs/triton_sagemaker/nag.py", "release/*"),
+    *("docs/conf.py", "docs/requirements.txt", "tests/distribution/requirements*.txt"),
 )
-"""Patterns of paths below the root; `*` matches any text. nag.py acknowledges cdk-nag findings.
+"""Patterns of paths below the root; `*` matches any text. nag.py acknowledges cdk-nag findings. The
+last ones run where the documentation site and the distributions are made.
 GitHub reads CODEOWNERS in three folders (GitHub docs, "About code owners"), git reads
 .gitattributes in all."""
 

@@ -86,6 +86,19 @@ def test_a_command_that_talks_itself_out_of_an_interruption_fails_too(running: R
     assert local.run(command) == 1
 
 
+@pytest.mark.parametrize("command", ["deliver", "rollback-stage", "publish"])
+def test_a_command_on_aws_runs_nothing_of_the_local_sagemaker(command: str) -> None:
+    # Its code has no owner who must approve it, and such commands have credentials.
+    program = (
+        "import sys; from cli.running import read\n"
+        "try: read([sys.argv[1], '--help'])\n"
+        "except SystemExit: sys.exit('local_sagemaker' in sys.modules)"
+    )
+    arguments = [sys.executable, "-c", program, command]
+    root = Path(__file__).parents[3]
+    assert subprocess.run(arguments, cwd=root, capture_output=True, check=False).returncode == 0
+
+
 def test_a_command_whose_local_sagemaker_stays_up_ends_as_it_likes(running: Running) -> None:
     with local_sagemaker.while_running(Folder.default(), running):
         pass

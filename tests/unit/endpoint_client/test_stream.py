@@ -23,6 +23,15 @@ SIGNATURE = {
 HELLO = {"PROMPT": ["hello"]}
 
 
+@pytest.mark.parametrize("text", ["1", "[]", "[" * 100_000, "{"])
+def test_an_event_that_is_not_an_object_is_a_model_error(
+    aws: Any, new_client: New, text: str
+) -> None:
+    aws.answers = [Answer(200, payload(f"data: {text}\n\n".encode()))]
+    with pytest.raises(ModelFailed, match="not a stream of Triton's"):
+        list(new_client().stream("speaks", HELLO))
+
+
 @pytest.fixture(autouse=True)
 def speaks(aws: Any) -> None:
     """A model that is hosted by itself."""
