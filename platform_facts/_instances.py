@@ -6,6 +6,9 @@ from platform_facts._gpus import Gpu, gpu
 from platform_facts._support import Support
 from platform_facts._tables import find, read_table
 
+GIB_PER_VCPU = {"c": 2, "m": 4, "r": 8}
+"""Memory of CPU families, by their first letter: general knowledge of EC2, no source was read."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceType:
@@ -36,10 +39,8 @@ class InstanceType:
 
     @property
     def model_memory_gib(self) -> int:
-        """Memory that models share: the GPU's, or the instance's, of which a c family has 2 GiB a
-        vCPU and the others 4: general knowledge of EC2, no source was read.
-        """
-        return self.gpu.memory_gib if self.gpu else self.vcpus * (2 if self.family[0] == "c" else 4)
+        """Memory that models share: the GPU's, or the instance's."""
+        return self.gpu.memory_gib if self.gpu else self.vcpus * GIB_PER_VCPU[self.family[0]]
 
 
 def instance_types() -> tuple[InstanceType, ...]:

@@ -182,7 +182,11 @@ def test_the_local_sagemaker_names_its_python_as_the_app_reads_it() -> None:
 
 
 def test_a_stage_can_set_every_alarm_threshold() -> None:
-    assert set(AlarmsConfig.model_fields) == {field.name for field in fields(AlarmThresholds)}
+    thresholds = {field.name for field in fields(AlarmThresholds)}
+    assert set(AlarmsConfig.model_fields) == thresholds, (
+        "stages/schema/alarms.py differs from constructs/triton_sagemaker/alarm_thresholds.py: "
+        "write the same fields into both, and run make schema"
+    )
 
 
 def test_a_stage_can_keep_logs_as_long_as_cloudwatch_does() -> None:

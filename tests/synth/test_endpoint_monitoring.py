@@ -1,16 +1,20 @@
 """EndpointMetrics and EndpointMonitoring."""
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from aws_cdk import Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_sns as sns
 
 from tests.synth.endpoints import Scene
 from triton_sagemaker import AlarmThresholds, AlarmTopic, Severity
 
 ALARM = "AWS::CloudWatch::Alarm"
+RUNBOOK = Path(__file__).parents[2] / "docs" / "runbook.md"
 
 
 @pytest.fixture
@@ -123,6 +127,22 @@ def test_default_alarms_of_a_multi_model_endpoint_on_gpus(scene: Scene) -> None:
         ("ModelLoadingWaitTime", "warning", 10_000_000),
         ("ModelUnloadingTime", "warning", 10),
     ]
+
+
+def test_each_default_alarm_has_a_section_and_a_row_in_the_runbook(scene: Scene) -> None:
+    children = scene.endpoint().monitor().node.children
+    alarms = {
+        each.node.id.split("-")[-2] for each in children if isinstance(each, cloudwatch.Alarm)
+    }
+    assert alarms
+    page = RUNBOOK.read_text()
+    headings = re.findall("^### (.*)$", page, re.M)
+    rows = re.findall(r"^\| \[(.*?)\]", page, re.M)
+    explained = set(", ".join(headings).split(", ")) & set(", ".join(rows).split(", "))
+    assert not alarms - explained, (
+        'docs/runbook.md, "Alarms": add a row to the table, and a section that says what the alarm '
+        "means and what to do"
+    )
 
 
 def test_single_model_endpoints_have_no_alarms_of_a_model_cache(scene: Scene) -> None:

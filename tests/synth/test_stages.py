@@ -31,7 +31,11 @@ def test_templates_are_as_reviewed(
     stack: str, templates: Templates, snapshot: SnapshotAssertion
 ) -> None:
     # Other stacks are made of the same parts; what differs in them is asserted where it belongs.
-    assert normalised(templates("prod")[f"prod-{stack}"]) == snapshot
+    template = normalised(templates("prod")[f"prod-{stack}"])
+    assert template == snapshot, (
+        "the template differs: where that is meant, run python -m pytest "
+        "tests/synth/test_stages.py --snapshot-update, and read the difference with git diff"
+    )
 
 
 @pytest.mark.parametrize(("stage", "other"), [("dev", "prod"), ("local", "examples")])

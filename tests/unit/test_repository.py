@@ -30,6 +30,13 @@ def test_constructs_folder_is_no_package_because_it_would_hide_pypis_constructs(
     assert "site-packages" in str(_origin("constructs"))
 
 
+def test_contributors_are_sent_to_files_that_exist() -> None:
+    named = re.findall(r"`([\w.*-]+/[\w./*-]*)`", (ROOT / "CONTRIBUTING.md").read_text())
+    assert named
+    missing = [path for path in named if not list(ROOT.glob(path.rstrip("/")))]
+    assert missing == [], "CONTRIBUTING.md: write paths from the repository's root"
+
+
 def test_construct_library_is_imported_from_this_repository() -> None:
     assert _origin("triton_sagemaker").parent == ROOT / "constructs" / "triton_sagemaker"
 

@@ -184,7 +184,10 @@ def test_a_change_is_told_in_words(
     change: str, reviewer: Reviewer, snapshot: SnapshotAssertion
 ) -> None:
     stages = reviewer.review(*CHANGES[change])
-    assert _stable(_report(stages)) == snapshot
+    assert _stable(_report(stages)) == snapshot, (
+        "the report differs: where that is meant, run python -m pytest tests/synth/review/"
+        "test_changes.py --snapshot-update, and read the difference with git diff"
+    )
 
 
 def test_a_renamed_stage_is_paid_for_twice(reviewer: Reviewer, snapshot: SnapshotAssertion) -> None:

@@ -1,6 +1,7 @@
 import pytest
 
 from platform_facts import Support, UnknownFact, gpus, instance_type, instance_types
+from platform_facts._instances import GIB_PER_VCPU
 from tests.unit.platform_facts.conftest import Accepted
 
 WITH_GPU = [row for row in instance_types() if row.gpu]
@@ -32,6 +33,14 @@ def test_a_cpu_instance_has_no_gpu_and_hosts_many_models() -> None:
     assert without
     assert [row.name for row in without if row.gpu_count] == []
     assert [row.name for row in without if row.multi_model is not Support.YES] == []
+
+
+def test_the_memory_of_each_cpu_family_is_known() -> None:
+    families = {row.family for row in instance_types() if not row.gpu}
+    unknown = {family for family in families if family[0] not in GIB_PER_VCPU}
+    assert not unknown, (
+        "platform_facts/_instances.py: add their memory for each vCPU to GIB_PER_VCPU"
+    )
 
 
 def test_gpu_multi_model_hosting_is_for_single_gpu_types_only() -> None:

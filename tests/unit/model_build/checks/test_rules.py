@@ -8,6 +8,7 @@ import pytest
 import platform_facts
 from model_build import checks
 from model_build.findings import Finding, Place, RepositoryInvalid
+from model_build.formats import BACKENDS, FORMATS
 from model_build.repository import Repository
 from model_build.source import ModelSource, all_models
 
@@ -26,6 +27,18 @@ def test_a_release_adds_its_rules_to_those_for_all() -> None:
     assert names[: len(checks.BUILT)] == [rule.__name__ for rule in checks.BUILT]
     releases = {"release_backends", "onnx_versions", "torchscript_versions", "fil_versions"}
     assert set(names[len(checks.BUILT) :]) == releases
+
+
+def test_each_backend_has_one_format_and_a_row_in_the_table_of_backends() -> None:
+    assert len(FORMATS) == len(BACKENDS), (
+        "two modules of model_build/formats have the same backend: add the file to `other_files` "
+        "of the existing FORMAT"
+    )
+    in_the_table = {row.name for row in platform_facts.backends()} - {"ensemble"}
+    assert set(BACKENDS) == in_the_table, (
+        "model_build/formats and the [[backend]] rows of platform_facts/releases.toml differ: a "
+        "format needs both"
+    )
 
 
 def test_one_error_lists_every_finding_of_every_rule_in_order(tmp_path: Path) -> None:

@@ -10,6 +10,11 @@ from tests.unit.model_build.checks.broken.bases import (
 from tests.unit.model_build.checks.broken.case import Case, Link
 
 CONFIG = "twice/config.pbtxt"
+OFFERED = (
+    'write one of backend: "dali", backend: "fil", backend: "onnxruntime", backend: "openvino", '
+    'backend: "python", backend: "pytorch", backend: "tensorflow", backend: "tensorrt"'
+)
+"""The backends of `model_build/formats`, as a finding offers them: a new format is added here."""
 
 CASES = [
     # archive_root
@@ -98,10 +103,7 @@ CASES = [
         PYTHON,
         {CONFIG: {'backend: "python"\n': ""}},
         [
-            'twice/config.pbtxt: names no backend: write one of backend: "dali", backend: '
-            '"fil", backend: "onnxruntime", backend: "openvino", backend: "python", backend: '
-            '"pytorch", backend: "tensorflow", '
-            'backend: "tensorrt" [known_backends]',
+            f"twice/config.pbtxt: names no backend: {OFFERED} [known_backends]",
         ],
     ),
     Case(
@@ -109,10 +111,8 @@ CASES = [
         ONNX,
         {CONFIG: {'"onnxruntime"': '"onnx"'}},
         [
-            'twice/config.pbtxt:1:1: "onnx" is not a backend that SageMaker\'s Triton has: write '
-            'one of backend: "dali", backend: "fil", backend: "onnxruntime", backend: '
-            '"openvino", backend: "python", backend: '
-            '"pytorch", backend: "tensorflow", backend: "tensorrt" [known_backends]',
+            'twice/config.pbtxt:1:1: "onnx" is not a backend that SageMaker\'s Triton has: '
+            f"{OFFERED} [known_backends]",
         ],
     ),
     Case(
@@ -121,9 +121,7 @@ CASES = [
         {CONFIG: {"backend:": "platform:"}},
         [
             'twice/config.pbtxt:1:1: "onnxruntime" is not a platform of Triton: remove it and '
-            'write one of backend: "dali", backend: "fil", backend: "onnxruntime", backend: '
-            '"openvino", backend: "python", '
-            'backend: "pytorch", backend: "tensorflow", backend: "tensorrt" [known_backends]',
+            f"{OFFERED} [known_backends]",
         ],
     ),
     Case(
