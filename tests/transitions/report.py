@@ -25,51 +25,54 @@ RULES = {
 HEAD = """\
 # Transitions
 
-What happens when one state of a stage is deployed over another, and when that breaks half-way. The
-tests make each deployment in one process: the synthesised templates, ministack's CloudFormation,
-the guard and the check, the local SageMaker's own SageMaker and Auto Scaling, with stand-ins for
-containers and builds (`pytest tests/transitions`; `make transitions` writes this page). After every
-step a caller looks its models up in the catalog and asks every instance that might answer; it also
-asks by what it looked up before. Variants that are scaled begin to scale when an update ends, and
-still do when CloudFormation goes on. **Not one call failed, in {deployments} deployments of
-{pairs} pairs.** Changes are also deployed with a real Triton, several at once, while a caller talks
-to it (`pytest tests/local/test_transitions.py`): they end as it stands here.
+The effect of a change of a stage on the calls of its clients, including deployments that fail
+half-way. The tests run each deployment in one process, with the synthesised templates, ministack's
+CloudFormation, the update guard and check, and the local SageMaker with its Auto Scaling;
+containers and builds are stand-ins (`pytest tests/transitions`; `make transitions` writes this
+page). After every step a caller looks up its models in the catalog and invokes every instance that
+might answer, also with the archives that it had looked up earlier. Scaled variants begin to scale
+when an update ends, and are still scaling when CloudFormation continues. **No call failed, in
+{deployments} deployments of {pairs} pairs of states.** Some changes, several at a time, are also
+deployed with a real Triton while a caller sends requests
+(`pytest tests/local/test_transitions.py`), with the same results.
 
-- **done**: the endpoint was updated, and what it no longer serves with is deleted.
-- **kept**: the stack was updated, and the endpoint had no reason to be.
-- **refused**: nothing had been changed, by one of these rules:
+- **done**: the endpoint was updated, and resources that it no longer uses were deleted.
+- **kept**: the stack was updated, and the endpoint needed no update.
+- **refused**: nothing was changed. The rules:
 {rules}
 
 ## One change
 
-Forth / back, or once where both ended alike, of six stages.
+Results for six stages, as forward / back; one value if both are the same.
 """
 
 TWO = """
 ## Two changes at once
 
-Of the stage with two variants. {done} pairs were done forth and back. Refused, forth / back:
+Results for the stage with two variants. {done} pairs of changes were done in both directions.
+Refused, as forward / back:
 """
 
 BROKEN = """
-## Broken half-way
+## Failed deployments
 
-Each deployment that is done was also broken, each way, as far as what breaks is met.
+Each deployment that can be done was also tested with each of these faults, if the deployment
+reaches the failing step.
 
-| What breaks | deployments | all calls answered, and as before | when |
+| Fault | deployments | all calls answered, state restored | repaired |
 | --- | --- | --- | --- |
 """
 
 NOTES = """
-"By hand": CloudFormation's rollback fails, nothing that serves is deleted, and all is as before
-when the guard's or the check's advice was followed and the rollback continued
-(`aws cloudformation continue-update-rollback`). Where nothing but the update policy changes, the
-configuration that serves is deployed again: if that breaks, the endpoint goes on with it and the
-stack is updated.
+"By hand": CloudFormation's rollback fails, but no resource in service is deleted. The old state is
+restored after the operator follows the message of the guard or check, and continues the rollback
+(`aws cloudformation continue-update-rollback`). "The same configuration serves on": if only the
+update policy changes, the live configuration is deployed again; if that fails, the endpoint keeps
+it and the stack is updated.
 
-An instance type and scaling changed at once, or a GPU and scaling, need a hand in every rollback:
-the variant is registered by then, and SageMaker does not give it its old type back before
-`aws application-autoscaling deregister-scalable-target`. Three deployments avoid that.
+If an instance type, or a GPU, and scaling change in one deployment, every rollback needs manual
+steps: the variant is already registered for scaling, and SageMaker does not restore its old type
+before `aws application-autoscaling deregister-scalable-target`. Three deployments avoid that.
 """
 
 
