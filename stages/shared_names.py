@@ -24,9 +24,9 @@ def wrong_names(
     """Yield endpoints whose full names are too long, or those of other endpoints or stacks.
 
     The name of an endpoint of components has its instance type: `text` may be called as
-    `text-g5-xlarge`. `mine` with an endpoint `eu-text`, and `mine-eu` with one called `text`, would deploy into one
-    stack, and the last would win. Only a file whose name begins alike is read; one that is wrong
-    itself is told when it is used.
+    `text-g5-xlarge`. `mine` with an endpoint `eu-text`, and `mine-eu` with one called `text`, would
+    deploy into one stack, and the last would win. Only a file whose name begins alike is read; one
+    that is wrong itself is reported when it is used.
     """
     names = endpoint_names(name, stage)
     for endpoint, config in stage.endpoints.items():

@@ -26,7 +26,8 @@ class DeployedEndpoint:
     """An endpoint of a stage; `instances` counts them by instance type, `variants` are names.
 
     `name` is of stage and endpoint, as its stack's: SageMaker's is another where it hosts inference
-    components. Those have no variants here: no metric of their requests has one. `is_laptop` says that the local SageMaker serves it, whatever its instance type is called.
+    components. Those have no variants here: no metric of their requests has one. `is_laptop` says
+    that the local SageMaker serves it, whatever its instance type is called.
     """
 
     name: str

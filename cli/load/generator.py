@@ -44,8 +44,8 @@ class Generator:
     def warm_up(self) -> Iterator[Request]:
         """Invoke each model with each of its inputs, so that all are loaded; return requests.
 
-        The client retries while SageMaker loads a model, or wakes an inference component. Raises `EndpointError`, for inputs too
-        that do not fit a model, and `CommandError`.
+        The client retries while SageMaker loads a model, or wakes an inference component. Raises
+        `EndpointError`, for inputs too that do not fit a model, and `CommandError`.
         """
         requests: dict[ModelTarget, list[Request]] = {}
         for endpoint in self.endpoints:

@@ -66,7 +66,7 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Component:
+class ComponentStatus:
     """An inference component that the catalog names; `reason` is SageMaker's FailureReason."""
 
     name: str
@@ -94,7 +94,7 @@ class Report:
 
     endpoints: list[Endpoint]
     models: list[Model] = field(default_factory=list)
-    components: list[Component] = field(default_factory=list)
+    components: list[ComponentStatus] = field(default_factory=list)
     alarms: list[Alarm] = field(default_factory=list)
     differences: list[LiveDifference] = field(default_factory=list)
     denied: list[str] = field(default_factory=list)
@@ -156,7 +156,7 @@ def _described_endpoints(sagemaker: Any, prefix: str) -> Iterator[Record]:
                     raise
 
 
-def _components(sagemaker: Any, models: Iterable[Model]) -> Iterator[Component]:
+def _components(sagemaker: Any, models: Iterable[Model]) -> Iterator[ComponentStatus]:
     """Yield the components of the catalog, those too that do not exist."""
     for model in models:
         if model.component is None:
@@ -166,10 +166,10 @@ def _components(sagemaker: Any, models: Iterable[Model]) -> Iterator[Component]:
         except ClientError as error:
             if not _is_absent(error):
                 raise
-            yield Component(model.component, model.endpoint, "does not exist")
+            yield ComponentStatus(model.component, model.endpoint, "does not exist")
             continue
         copies = record.get("RuntimeConfig", {})
-        yield Component(
+        yield ComponentStatus(
             name=model.component,
             endpoint=model.endpoint,
             status=record["InferenceComponentStatus"],

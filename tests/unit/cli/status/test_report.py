@@ -10,7 +10,7 @@ import pytest
 from botocore.exceptions import ClientError
 from botocore.response import StreamingBody
 
-from cli.status.report import Alarm, Component, Endpoint, Model, Report, Variant, read_report
+from cli.status.report import Alarm, ComponentStatus, Endpoint, Model, Report, Variant, read_report
 from stage_record import Event
 from tests.unit.release.preflight.conftest import Aws, denied, error
 
@@ -160,8 +160,8 @@ def test_components_have_their_copies_and_those_that_are_gone_are_named(aws: Aws
     aws.answers["ssm.GetParametersByPath"] = _catalog_of_components("bert", "gone")
     aws.answers["sagemaker.DescribeInferenceComponent"] = describe
     assert _report(aws).components == [
-        Component(f"{NIGHT}-bert", NIGHT, "Updating", "no room", copies=1, desired_copies=2),
-        Component(f"{NIGHT}-gone", NIGHT, "does not exist"),
+        ComponentStatus(f"{NIGHT}-bert", NIGHT, "Updating", "no room", copies=1, desired_copies=2),
+        ComponentStatus(f"{NIGHT}-gone", NIGHT, "does not exist"),
     ]
 
 

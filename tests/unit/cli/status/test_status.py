@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cli import status
-from cli.status.report import Alarm, Component, Endpoint, Model, Report, Variant
+from cli.status.report import Alarm, ComponentStatus, Endpoint, Model, Report, Variant
 from release.delivery.live_differences import LiveDifference
 from tests.unit.test_repository import ROOT
 
@@ -117,7 +117,7 @@ def test_instances_are_shown_by_type_where_there_are_several(
 def test_copies_of_components_are_shown_with_what_went_wrong(
     monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    component = Component("dev-night-minilm", "dev-night", "Failed", "No room.", 0, 2)
+    component = ComponentStatus("dev-night-minilm", "dev-night", "Failed", "No room.", 0, 2)
     output = _printed(monkeypatch, capsys, replace(REPORT, components=[component]))
     assert "dev-night-minilm Failed: No room." in output
     assert "dev-night-minilm  Failed  0/2" in output

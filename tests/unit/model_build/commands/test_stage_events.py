@@ -44,7 +44,7 @@ def test_a_delivery_of_the_stage_that_is_in_progress_refuses_it(
     assert (deployed.ssm.writes, deployed.events) == ([], [])
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, ("publish",)], ids=lambda it: it[0])
+@pytest.mark.parametrize("command", [*COMMANDS, ("publish",)], ids=lambda command: command[0])
 def test_an_endpoint_of_components_is_refused_with_what_to_do_instead(
     command: tuple[str, ...], doubled: Path, aws: "FakeAws", fail: "Fail"
 ) -> None:
