@@ -83,10 +83,12 @@ def run(parts: Repository, caller: str, *arguments: str) -> Any:
     return json.loads(finished.stdout)
 
 
-def copies(model: str) -> int:
-    name = f"{ENDPOINT}-{model}"
+def has_copies(count: int) -> bool:
+    """Return whether `idle` has so many copies, and is not scaling."""
+    name = f"{ENDPOINT}-idle"
     described = boto3.client("sagemaker").describe_inference_component(InferenceComponentName=name)
-    return int(described["RuntimeConfig"]["CurrentCopyCount"])
+    is_at_rest = described["InferenceComponentStatus"] == "InService"
+    return is_at_rest and described["RuntimeConfig"]["CurrentCopyCount"] == count
 
 
 def copies_on_the_page(parts: Repository) -> dict[str, int]:
@@ -102,7 +104,7 @@ def test_a_component_scales_to_zero_and_back_while_another_is_called(
     parts: Repository, invoke: Callable[[str], float]
 ) -> None:
     with invoked_all_the_while(lambda: invoke("times"), lambda: invoke("times")):
-        eventually(lambda: copies("idle") == 0)
+        eventually(lambda: has_copies(0))
         asleep = {f"{ENDPOINT}-idle": 0, f"{ENDPOINT}-times": 1}
         assert copies_on_the_page(parts) == asleep
         report = run(parts, "status", "status", "parts")
@@ -117,12 +119,12 @@ def test_a_component_scales_to_zero_and_back_while_another_is_called(
 
 
 def test_a_copy_is_started_by_hand_as_the_runbook_says(parts: Repository, tmp_path: Path) -> None:
-    eventually(lambda: copies("idle") == 0)
+    eventually(lambda: has_copies(0))
     commands = script("An inference component has no copy ✔ local")
     variables = {"STAGE": "parts", "COMPONENT": f"{ENDPOINT}-idle"}
     pasted = paste(parts, tmp_path, commands, variables)
     assert pasted.returncode == 0, pasted.stdout
-    eventually(lambda: copies("idle") == 1)
+    eventually(lambda: has_copies(1))
 
 
 def test_publishing_is_refused_with_what_to_do_instead(parts: Repository) -> None:
@@ -136,7 +138,7 @@ def test_publishing_is_refused_with_what_to_do_instead(parts: Repository) -> Non
 def test_a_delivery_wakes_what_sleeps_and_the_stage_is_rolled_back_and_destroyed(
     parts: Repository, invoke: Callable[[str], float]
 ) -> None:
-    eventually(lambda: copies("idle") == 0)
+    eventually(lambda: has_copies(0))
     parts.write_model("times", TIMES.replace("FACTOR", "4"), answer=28)
     parts.commit("four times")
     assert "invoked" not in parts.deliver()
