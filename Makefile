@@ -23,6 +23,7 @@ ASSEMBLIES ?= ../assemblies
 KEEP ?=
 LIVE ?=
 ONLY ?=
+QUICK ?=
 JSON ?=
 IGNORE_PREFLIGHT ?=
 ALLOW_OLDER ?=
@@ -132,6 +133,10 @@ browser-test: install $(BROWSER)/.installed ## look at the local SageMaker's pag
 .PHONY: browser-image
 browser-image: install $(BROWSER)/.installed ## make the images of the docs anew (five minutes)
 	@PYTHONPATH=$(BROWSER) python -m tests.browser
+
+.PHONY: bench
+bench: install $(CHECKOV)/.installed $(CLIENTS)/v2/.installed ## measure on a quiet machine (20 minutes), and write docs/performance.md; QUICK=1, ONLY=synth
+	@python -m bench $(if $(QUICK),--quick) $(ONLY)
 
 .PHONY: mutants
 mutants: install ## make one fault after the other and say which test notices; ONLY=digest for some

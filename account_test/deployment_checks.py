@@ -135,7 +135,7 @@ def _sees_rollback(answers: Answers, step: str) -> Finding:
     endpoints = answers.of("DescribeEndpoint", step).successful
     new = {*map(_pending, endpoints)} - {None, *map(_config, endpoints[:1])}
     deploying = [endpoint for endpoint in endpoints if _pending(endpoint) in new][:1]
-    settled = [it for it in endpoints if it.response["EndpointStatus"] == "InService"]
+    settled = [each for each in endpoints if each.response["EndpointStatus"] == "InService"]
     back = [endpoint for endpoint in settled if deploying and endpoint.date > deploying[0].date]
     if not back or any(_config(endpoint) in new for endpoint in settled):
         return undecided("no answer shows that SageMaker rolled an update back", *used)

@@ -99,7 +99,7 @@ class Removal:
         for stack in STACKS:
             if self._described("stack", stack):
                 resources = self._list("cloudformation", "ListStackResources", StackName=stack)
-                of_kind = (it for it in resources if it["ResourceType"] == type_name)
+                of_kind = (each for each in resources if each["ResourceType"] == type_name)
                 ids = (resource.get("PhysicalResourceId") for resource in of_kind)
                 self.state.remember(kind, filter(None, ids))
         tags = {"TagFilters": [{"Key": TAG}], "ResourceTypeFilters": [tagged_type]}

@@ -43,7 +43,9 @@ def policies(answers: Answers) -> Finding:
     simulations = answers.of("SimulateCustomPolicy")
     if any(answer.error for answer in simulations):
         return _all_accepted(simulations)
-    results = chain.from_iterable(it.response["EvaluationResults"] for it in simulations)
+    results = chain.from_iterable(
+        simulation.response["EvaluationResults"] for simulation in simulations
+    )
     decisions = {result["EvalActionName"]: result["EvalDecision"] for result in results}
     controls = decisions.pop(DENIED_ACTION, ""), decisions.pop(ALLOWED_ACTION, "")
     if controls != ("implicitDeny", "allowed"):
@@ -118,7 +120,8 @@ def model_errors_dimension(answers: Answers) -> Finding:
 def canary_rounding(answers: Answers) -> Finding:
     """Decide by the new instances' share of the calls, minute by minute of a canary."""
     statistics = sorted(
-        answers.of("GetMetricStatistics").successful, key=lambda it: len(it.request["Dimensions"])
+        answers.of("GetMetricStatistics").successful,
+        key=lambda each: len(each.request["Dimensions"]),
     )
     if len(statistics) < 2:
         return undecided("CloudWatch was not asked for the calls of a canary")
@@ -169,7 +172,7 @@ def _metrics(answers: Answers, namespace: str) -> tuple[list[Answer], list[tuple
     all_lists = answers.of("ListMetrics").successful
     lists = [answer for answer in all_lists if answer.request["Namespace"].startswith(namespace)]
     metrics = chain.from_iterable(answer.response["Metrics"] for answer in lists)
-    names = {(it["MetricName"], ", ".join(sorted(it["Dimensions"]))) for it in metrics}
+    names = {(metric["MetricName"], ", ".join(sorted(metric["Dimensions"]))) for metric in metrics}
     return lists, sorted(names)
 
 

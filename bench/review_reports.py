@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench.review import INSTALLED, ROOT
+from bench.review import clone
+from bench.turns import ROOT
 
 DOCUMENT = ROOT / "docs" / "review.md"
 STAGE = "stages/prod.yaml"
@@ -58,19 +59,15 @@ def main() -> None:
 def report(edits: Edits) -> str:
     """Return the report of a change, as docs show it."""
     with TemporaryDirectory() as folder:
-        clone = Path(folder, "clone")
-        subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
-        for name in INSTALLED:
-            (clone / name).symlink_to(ROOT / name)
-        exclude = clone / ".git" / "info" / "exclude"
-        exclude.write_text("".join(f"/{name}\n" for name in INSTALLED))
+        tree = Path(folder, "clone")
+        clone(tree)
         for path, (old, new) in edits.items():
-            content = (clone / path).read_text()
+            content = (tree / path).read_text()
             assert old in content, (path, old)
-            (clone / path).write_text(content.replace(old, new, 1))
+            (tree / path).write_text(content.replace(old, new, 1))
         program = [sys.executable, "-m", "release.review", "--base", "HEAD", "prod"]
-        subprocess.run(program, cwd=clone, check=False, stdout=subprocess.DEVNULL)
-        return shown((clone / "review.out" / "review.md").read_text())
+        subprocess.run(program, cwd=tree, check=False, stdout=subprocess.DEVNULL)
+        return shown((tree / "review.out" / "review.md").read_text())
 
 
 def shown(text: str) -> str:

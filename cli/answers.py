@@ -31,7 +31,7 @@ def show(answer: Mapping[str, Array], seconds: Mapping[str, float], *, as_json: 
             escape(name), np_to_triton_dtype(array.dtype), str(list(array.shape)), _first(array)
         )
     console.print(outputs)
-    times = "   ".join(f"{what} {_duration(it)}" for what, it in seconds.items())
+    times = "   ".join(f"{what} {_duration(each)}" for what, each in seconds.items())
     console.print(f"\n{escape(times)}", soft_wrap=True)
 
 
@@ -41,7 +41,7 @@ def _data(answer: Mapping[str, Array], seconds: Mapping[str, float]) -> dict[str
             name: {
                 "datatype": np_to_triton_dtype(array.dtype),
                 "shape": list(array.shape),
-                "data": [_plain(it) for it in array.flat],
+                "data": [_plain(each) for each in array.flat],
             }
             for name, array in answer.items()
         },
@@ -50,7 +50,7 @@ def _data(answer: Mapping[str, Array], seconds: Mapping[str, float]) -> dict[str
 
 
 def _first(array: Array) -> str:
-    shown = ", ".join(_short(_plain(it)) for it in array.flat[:FIRST])
+    shown = ", ".join(_short(_plain(each)) for each in array.flat[:FIRST])
     return escape(shown + (", ..." if array.size > FIRST else ""))
 
 

@@ -66,7 +66,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
     ),
 }
 
-COMMANDS = {it.name: it for group in GROUPS.values() for it in group}
+COMMANDS = {each.name: each for group in GROUPS.values() for each in group}
 
 OFFLINE = {
     *("demo", "down", "env", "inspect", "lint", "list", "new", "review", "stages", "try", "up"),

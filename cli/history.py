@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
         )
     events = list(stage_record.read(session.client("s3"), bucket, latest=options.last))
     if options.json:
-        print(json.dumps([asdict(it) for it in events], indent=2))
+        print(json.dumps([asdict(event) for event in events], indent=2))
     elif events:
         console().print(_table(events))
     else:

@@ -45,21 +45,21 @@ def sample(models: Path, model: str) -> Golden | None:
 def chosen(written: list[str], entry: CatalogEntry, beside: Golden | None) -> Inputs:
     """Return the inputs that were written, or those of the sample. Raises `CommandError`."""
     if written:
-        return _written(written, {it.name: it for it in entry.inputs})
+        return _written(written, {each.name: each for each in entry.inputs})
     if beside is None:
         raise CommandError(
             f"{entry.model} has no {golden.FILE} with a request: {_suggestion(entry)}"
         )
-    return {name: it.array() for name, it in beside.inputs.items()}
+    return {name: each.array() for name, each in beside.inputs.items()}
 
 
 def _written(arguments: Iterable[str], tensors: dict[str, Tensor]) -> Inputs:
     inputs: Inputs = {}
     for argument in arguments:
-        found = _one(argument, tensors)
-        for name in found.keys() & inputs.keys():
+        result = _one(argument, tensors)
+        for name in result.keys() & inputs.keys():
             raise CommandError(f"--input {argument!r}: {name} is given twice: keep one")
-        inputs |= found
+        inputs |= result
     return inputs
 
 

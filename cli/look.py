@@ -36,7 +36,7 @@ def overview(groups: Mapping[str, Sequence[Command]]) -> int:
     """Print all commands, by what they are for; return the exit code."""
     console = Console(highlight=False)
     console.print("usage: tritonsm COMMAND ...   [dim](tritonsm COMMAND --help says more)[/]")
-    width = max(len(it.name) for group in groups.values() for it in group)
+    width = max(len(each.name) for group in groups.values() for each in group)
     for title, commands in groups.items():
         console.print(f"\n[bold]{title}[/]")
         for command in commands:

@@ -28,7 +28,7 @@ KINDS = {
 def run(options: argparse.Namespace) -> int:
     """Write the folder; return the exit code."""
     folder = write(options.name, options.kind, models=MODELS)
-    for path in sorted(it for it in folder.rglob("*") if it.is_file()):
+    for path in sorted(each for each in folder.rglob("*") if each.is_file()):
         print(path)
     print(f"next: tritonsm try {folder}")
     return 0
@@ -46,7 +46,7 @@ def write(name: str, kind: str, *, models: Path) -> Path:
     folder = models / name
     if folder.exists():
         raise CommandError(f"{folder} already exists")
-    if name in [it.name for it in all_models(models)]:
+    if name in [model.name for model in all_models(models)]:
         raise CommandError(f"{name} is an alternative of a model already: choose another name")
     with TemporaryDirectory(prefix=".new-", dir=models) as beside:
         made = Path(beside, name)

@@ -58,9 +58,9 @@ def write(name: str, base: str, endpoints: list[str], *, stages: Path, models: P
     if endpoints:
         first = next(iter(copied.endpoints.values()))
         instance_type, *_ = first.variant_instance_types(next(iter(first.variants)))
-        wanted = [_endpoint(it, instance_type, models) for it in endpoints]
+        expected = [_endpoint(endpoint, instance_type, models) for endpoint in endpoints]
         text = (
-            ENDPOINTS.sub(lambda _: "endpoints:\n" + "".join(wanted), text + "\n").rstrip() + "\n"
+            ENDPOINTS.sub(lambda _: "endpoints:\n" + "".join(expected), text + "\n").rstrip() + "\n"
         )
     if not text.startswith(SCHEMA):
         text = SCHEMA + text
@@ -71,12 +71,12 @@ def write(name: str, base: str, endpoints: list[str], *, stages: Path, models: P
 
 def _endpoint(written: str, instance_type: str, models: Path) -> str:
     name, _, listed = written.partition("=")
-    wanted = [it for it in listed.split(",") if it]
-    if not name or not wanted:
+    expected = [part for part in listed.split(",") if part]
+    if not name or not expected:
         raise CommandError(f"--endpoint {written!r}: write NAME=MODEL, or NAME=MODEL,MODEL")
-    for model in wanted:
+    for model in expected:
         find(models, model)
-    return f"  {name}:\n    models: [{', '.join(wanted)}]\n    instance_type: {instance_type}\n"
+    return f"  {name}:\n    models: [{', '.join(expected)}]\n    instance_type: {instance_type}\n"
 
 
 def _check(text: str, name: str, stages: Path) -> None:
@@ -87,10 +87,10 @@ def _check(text: str, name: str, stages: Path) -> None:
             stage = checked_yaml.load(path, StageConfig)
         except checked_yaml.InvalidFile as error:
             raise CommandError(
-                "; ".join(f"{it.key}: {it.message}" for it in error.problems)
+                "; ".join(f"{problem.key}: {problem.message}" for problem in error.problems)
             ) from None
-    if found := [message for _, message in wrong_names(name, stage, stages)]:
-        raise CommandError("; ".join(found))
+    if result := [message for _, message in wrong_names(name, stage, stages)]:
+        raise CommandError("; ".join(result))
 
 
 def _listed(stages: Path) -> str:

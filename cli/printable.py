@@ -17,7 +17,7 @@ def printable(text: str) -> str:
 
     A terminal obeys some of them, and a line that begins as others do would pass for one.
     """
-    escaped = _CONTROL.sub(lambda it: repr(it[0])[1:-1], text.rstrip("\r\n"))
+    escaped = _CONTROL.sub(lambda each: repr(each[0])[1:-1], text.rstrip("\r\n"))
     return escaped.replace("\n", f"\n{INDENT}")
 
 

@@ -122,7 +122,7 @@ def run(options: argparse.Namespace) -> int:
         answers.show(answer, steps.seconds | times, as_json=options.json)
     problems = [str(finding) for finding in _undeclared(repository.entry, answer, request)]
     if beside is not None and not options.input:
-        problems += [f"{golden.FILE}: {it}" for it in beside.differences(answer)]
+        problems += [f"{golden.FILE}: {difference}" for difference in beside.differences(answer)]
     for problem in problems:
         print(f"error: {problem}", file=sys.stderr)
     return int(bool(problems))
@@ -143,7 +143,7 @@ def _undeclared(
 def _entry(plan: ModelPlan) -> CatalogEntry:
     """Return what the catalog would say of the model."""
     inputs, outputs = (
-        tuple(Tensor(it.name, it.datatype, tuple(it.shape)) for it in tensors)
+        tuple(Tensor(tensor.name, tensor.datatype, tuple(tensor.shape)) for tensor in tensors)
         for tensors in (plan.signature.inputs, plan.signature.outputs)
     )
     return CatalogEntry(plan.name, plan.version, "try", plan.target_model, inputs, outputs)

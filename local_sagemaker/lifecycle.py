@@ -92,17 +92,24 @@ def down(folder: Folder) -> bool:
 def while_running(folder: Folder, running: Running) -> Iterator[None]:
     """Interrupt the block, as Ctrl-C does, and raise `LocalSageMakerError` when the process ends.
 
-    The cdk CLI asks again and again for minutes, and says nothing.
+    Without it, the cdk CLI would retry for minutes without output. Call it on the main thread.
     """
-    done, gone = threading.Event(), threading.Event()
+    done, gone, interrupted = threading.Event(), threading.Event(), threading.Event()
+
+    def interrupt(*_: object) -> None:
+        interrupted.set()
+        raise KeyboardInterrupt
 
     def watch() -> None:
         while not done.wait(LOOK_SECONDS):
-            if not _still_runs(running):
+            if gone.is_set() or not _still_runs(running):
                 gone.set()
+                if interrupted.is_set():
+                    return
+                # Again, where the signal came just before a system call that it then did not end.
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-                return
 
+    handler = signal.signal(signal.SIGINT, interrupt)
     watching = threading.Thread(target=watch, daemon=True)
     watching.start()
     try:
@@ -113,6 +120,7 @@ def while_running(folder: Folder, running: Running) -> Iterator[None]:
     finally:
         done.set()
         watching.join()
+        signal.signal(signal.SIGINT, handler)
     if gone.is_set():
         raise LocalSageMakerError(
             f"the local SageMaker has ended: {folder.log} says why, and up starts a new "

@@ -55,9 +55,9 @@ class ServedModel:
             tensor = InferInput(name, list(array.shape), np_to_triton_dtype(array.dtype))
             tensor.set_data_from_numpy(array, binary_data=True)
             tensors.append(tensor)
-        names = [it["name"] for it in self.manifest["signature"]["outputs"]]
-        wanted = [InferRequestedOutput(name, binary_data=True) for name in names]
-        body, length = InferenceServerClient.generate_request_body(tensors, outputs=wanted)
+        names = [output["name"] for output in self.manifest["signature"]["outputs"]]
+        expected = [InferRequestedOutput(name, binary_data=True) for name in names]
+        body, length = InferenceServerClient.generate_request_body(tensors, outputs=expected)
         answer = self.server.invoke(self.archive.name, body, f"{BINARY}{length}", timeout=PATIENCE)
         header = int(answer.headers["Content-Type"].removeprefix(BINARY))
         result = InferenceServerClient.parse_response_body(answer.body, header_length=header)
@@ -82,12 +82,12 @@ def serve(archives: Path, server: TritonServer) -> Callable[[Path], ServedModel]
     @cache
     def served(model: Path) -> ServedModel:
         # In this process: each of its own would import torch and transformers once more.
-        with redirect_stdout(io.StringIO()) as said:
+        with redirect_stdout(io.StringIO()) as message:
             target = BuildTarget(release=RELEASE).run_in(find_triton().model_python.version)
             command = ["build", str(model), "--target", str(target)]
             command += ["--output", str(archives), "--json"]
             assert model_build.main(command) == 0
-        manifest = json.loads(said.getvalue())
+        manifest = json.loads(message.getvalue())
         return ServedModel(Path(manifest["path"]), manifest, server)
 
     return served

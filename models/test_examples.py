@@ -110,10 +110,11 @@ def test_every_copy_of_bert_is_loaded_once() -> None:
         read(minilm).weights, model_folder=minilm, progress=Printer("tokenizer")
     )
     *calls, json = _run("bert_copies", "Triton serves", f"{fetched}/tokenizer.json")
-    seen = [
-        re.fullmatch(r"(bert-\d) (loads it|is loaded) +([\d.]+) ms  \[1, 768\]", it) for it in calls
+    observed = [
+        re.fullmatch(r"(bert-\d) (loads it|is loaded) +([\d.]+) ms  \[1, 768\]", call)
+        for call in calls
     ]
-    assert [(it[1], it[2]) for it in seen if it] == [
+    assert [(each[1], each[2]) for each in observed if each] == [
         *(("bert-0", "loads it"), ("bert-1", "loads it")),
         *(("bert-0", "is loaded"), ("bert-1", "is loaded")),
     ]

@@ -41,8 +41,8 @@ class Clone:
 
     def ask(self, endpoint: str, model: str, *more: str) -> dict[str, list[float]]:
         """Return what a deployed model answers: output -> values."""
-        said = self.run("invoke", STAGE, endpoint, model, "--local", "--json", *more)
-        return {name: it["data"] for name, it in json.loads(said)["outputs"].items()}
+        message = self.run("invoke", STAGE, endpoint, model, "--local", "--json", *more)
+        return {name: each["data"] for name, each in json.loads(message)["outputs"].items()}
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_own_models_on_own_endpoints_are_deployed_changed_rolled_back_and_destro
         assert f"next: tritonsm try models/{name}" in clone.run(
             "new", "model", name, "--kind", kind
         )
-    assert "3 models, 0 findings" in clone.run("lint", *(f"models/{it}" for it in MODELS))
+    assert "3 models, 0 findings" in clone.run("lint", *(f"models/{each}" for each in MODELS))
     endpoints = [f"--endpoint={name}={','.join(models)}" for name, models in ENDPOINTS.items()]
     clone.run("new", "stage", STAGE, "--from", "local", *endpoints)
 

@@ -23,17 +23,17 @@ import platform_facts
 MODELS = Path(__file__).parent
 ROOT = Path(__file__).parents[1]
 STAND_IN = ROOT / "local_sagemaker" / "hosting" / "backends" / "dali" / "requirements.txt"
-RELEASES = [it for it in platform_facts.releases() if it.name >= "24.09"]
+RELEASES = [each for each in platform_facts.releases() if each.name >= "24.09"]
 
 
 def pinned(requirements: Path, package: str) -> Version:
     """Return the version that a requirements file pins."""
-    found = re.search(rf"^{package}==(\S+)", requirements.read_text(), re.MULTILINE)
-    assert found
-    return Version(found[1])
+    text = re.search(rf"^{package}==(\S+)", requirements.read_text(), re.MULTILINE)
+    assert text
+    return Version(text[1])
 
 
-@pytest.mark.parametrize("release", RELEASES, ids=lambda it: it.name)
+@pytest.mark.parametrize("release", RELEASES, ids=lambda value: value.name)
 def test_torchscript_is_loaded_by_an_older_and_a_newer_torch_than_the_release_s(
     release: platform_facts.Release,
 ) -> None:
@@ -42,7 +42,7 @@ def test_torchscript_is_loaded_by_an_older_and_a_newer_torch_than_the_release_s(
     assert oldest <= Version(release.torch) <= Version(torch.__version__)
 
 
-@pytest.mark.parametrize("release", RELEASES, ids=lambda it: it.name)
+@pytest.mark.parametrize("release", RELEASES, ids=lambda value: value.name)
 def test_dali_files_are_loaded_by_no_newer_dali_than_the_release_s(
     release: platform_facts.Release,
 ) -> None:

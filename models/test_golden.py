@@ -16,5 +16,5 @@ def test_a_golden_answer_is_the_models(name: str, serve: Callable[[Path], Any]) 
     path = path_of(MODELS, name)
     assert path is not None
     golden = Golden.read(path)
-    answer = serve(MODELS / name).ask({key: it.array() for key, it in golden.inputs.items()})
+    answer = serve(MODELS / name).ask({key: each.array() for key, each in golden.inputs.items()})
     assert golden.differences(answer) == []

@@ -59,12 +59,12 @@ def unread_families() -> tuple[str, ...]:
 
 @cache
 def _by_name() -> dict[str, InstanceType]:
-    found = (
+    result = (
         _instance_type(family, size)
         for family in read_table("instances.toml")["family"]
         for size in family["sizes"]
     )
-    return {instance.name: instance for instance in found}
+    return {instance.name: instance for instance in result}
 
 
 def _instance_type(family: dict[str, Any], size: dict[str, Any]) -> InstanceType:

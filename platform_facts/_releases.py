@@ -102,12 +102,12 @@ def oldest_release(that: Callable[[Release], bool]) -> Release | None:
 @cache
 def _by_name() -> dict[str, Release]:
     rows = read_table("releases.toml")["release"]
-    found = sorted(map(_release, rows), key=lambda release: release.name, reverse=True)
-    return {release.name: release for release in found}
+    result = sorted(map(_release, rows), key=lambda release: release.name, reverse=True)
+    return {release.name: release for release in result}
 
 
 def _release(row: dict[str, Any]) -> Release:
-    floor, ceiling = (row.get(f"{it}_compute_capability") for it in ("minimum", "maximum"))
+    floor, ceiling = (row.get(f"{each}_compute_capability") for each in ("minimum", "maximum"))
     return Release(
         name=row["name"],
         cuda=row.get("cuda"),

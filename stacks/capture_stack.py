@@ -21,5 +21,5 @@ class CaptureStack(Stack):
         self.bucket = CaptureBucket(
             self,
             "Captured",
-            keep={f"{name}/": Duration.days(it) for name, it in stage.captures.items()},
+            keep={f"{name}/": Duration.days(each) for name, each in stage.captures.items()},
         )

@@ -50,8 +50,8 @@ def load_stage(name: str, folder: Path = FOLDER) -> StageConfig:
             "delete it"
         ) from None
     with at_lines_of_stage(name, folder):
-        if found := list(wrong_names(name, stage, folder)):
-            raise checked_yaml.LocatedErrors(found)
+        if result := list(wrong_names(name, stage, folder)):
+            raise checked_yaml.LocatedErrors(result)
     return stage
 
 

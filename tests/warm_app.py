@@ -89,7 +89,7 @@ def _end_with_stdin() -> None:
 def _serve(listener: socket.socket) -> None:
     """Run an app for each connection, one after the other."""
     importlib.import_module("cdk_nag")  # and the CDK: the installed ones, which trees share
-    installed = [it for it in sys.path if Path(it).resolve() != ROOT]
+    installed = [each for each in sys.path if Path(each).resolve() != ROOT]
     sys.dont_write_bytecode = True
     while True:
         connection, _ = listener.accept()
@@ -139,8 +139,8 @@ def _give_the_environment() -> None:
     cdk.ColdApp = app
 
     def in_the_environment(*, context: Mapping[str, Any] | None = None, **more: Any) -> Any:
-        given = {**(context or {}), **json.loads(os.environ["CDK_CONTEXT_JSON"])}
-        return app(context=given, outdir=os.environ["CDK_OUTDIR"], **more)
+        values = {**(context or {}), **json.loads(os.environ["CDK_CONTEXT_JSON"])}
+        return app(context=values, outdir=os.environ["CDK_OUTDIR"], **more)
 
     cdk.App = in_the_environment
 

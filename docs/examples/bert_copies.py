@@ -66,8 +66,8 @@ def with_boto3(endpoint: str, target_model: str, inputs: Inputs) -> list[float]:
     """Ask in JSON, with nothing but boto3; return the pooled vector."""
     payload = {
         "inputs": [
-            {"name": name, "shape": list(it.shape), "datatype": "INT32", "data": it.tolist()}
-            for name, it in inputs.items()
+            {"name": name, "shape": list(each.shape), "datatype": "INT32", "data": each.tolist()}
+            for name, each in inputs.items()
         ]
     }
     answer = boto3.client("sagemaker-runtime").invoke_endpoint(
@@ -76,7 +76,9 @@ def with_boto3(endpoint: str, target_model: str, inputs: Inputs) -> list[float]:
         ContentType="application/json",
         Body=json.dumps(payload),
     )
-    outputs = {it["name"]: it["data"] for it in json.loads(answer["Body"].read())["outputs"]}
+    outputs = {
+        output["name"]: output["data"] for output in json.loads(answer["Body"].read())["outputs"]
+    }
     vector: list[float] = outputs["pooled_output"]
     return vector
 

@@ -51,9 +51,9 @@ def labels(endpoint: str, target_model: str | None, pixels: npt.NDArray[np.float
     """Ask Triton for the three best classes, as SCORE:INDEX:LABEL, with boto3 and tritonclient."""
     pixels_input = InferInput("INPUT__0", list(pixels.shape), "FP32")
     pixels_input.set_data_from_numpy(pixels, binary_data=True)
-    wanted = InferRequestedOutput("OUTPUT__0", binary_data=True, class_count=3)
+    expected = InferRequestedOutput("OUTPUT__0", binary_data=True, class_count=3)
     body, header_length = InferenceServerClient.generate_request_body(
-        [pixels_input], outputs=[wanted]
+        [pixels_input], outputs=[expected]
     )
     arguments: dict[str, Any] = {"TargetModel": target_model} if target_model else {}
     answer = boto3.client("sagemaker-runtime").invoke_endpoint(
@@ -62,7 +62,7 @@ def labels(endpoint: str, target_model: str | None, pixels: npt.NDArray[np.float
     result = InferenceServerClient.parse_response_body(
         answer["Body"].read(), header_length=int(answer["ContentType"].removeprefix(BINARY))
     )
-    return [it.decode() for it in result.as_numpy("OUTPUT__0").reshape(-1)]
+    return [each.decode() for each in result.as_numpy("OUTPUT__0").reshape(-1)]
 
 
 if __name__ == "__main__":

@@ -29,17 +29,17 @@ def unreachable(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_request_runs_the_operation_that_its_target_names() -> None:
-    asked = service(
+    requests = service(
         StopBuild=lambda request: {"build": {"id": f"stopped {request['id']}"}},
         StartBuild=unreachable,
     )
-    status, headers, body = ask(asked, "StopBuild", b'{"id": "a:1"}')
+    status, headers, body = ask(requests, "StopBuild", b'{"id": "a:1"}')
     assert (status, json.loads(body)) == (200, {"build": {"id": "stopped a:1"}})
     assert headers["Content-Type"] == "application/x-amz-json-1.1"
 
 
 def test_no_body_is_an_empty_request() -> None:
-    assert ask(service(ListBuilds=lambda it: it), "ListBuilds", b"")[2] == b"{}"
+    assert ask(service(ListBuilds=lambda each: each), "ListBuilds", b"")[2] == b"{}"
 
 
 def deep(levels: int) -> bytes:
@@ -73,9 +73,9 @@ def test_a_body_that_is_no_request_is_refused(body: bytes) -> None:
 
 
 def test_numbers_are_read_as_they_are_written() -> None:
-    asked = service(UpdateProject=lambda it: {"read": it["timeoutInMinutes"]})
+    requests = service(UpdateProject=lambda each: {"read": each["timeoutInMinutes"]})
     body = b'{"name": "p1", "timeoutInMinutes": 60}'
-    assert ask(asked, "UpdateProject", body)[2] == b'{"read": 60}'
+    assert ask(requests, "UpdateProject", body)[2] == b'{"read": 60}'
 
 
 def test_an_operation_that_is_not_emulated_is_refused_by_name() -> None:
@@ -110,10 +110,10 @@ def test_every_fault_of_a_request_is_named() -> None:
 
 
 def test_call_answers_without_http_and_raises_what_http_would_answer() -> None:
-    asked = service(ListBuilds=lambda _: {"ids": []})
-    assert asked.call("ListBuilds", {}) == {"ids": []}
+    requests = service(ListBuilds=lambda _: {"ids": []})
+    assert requests.call("ListBuilds", {}) == {"ids": []}
     with pytest.raises(ApiError) as refused:
-        asked.call("StartBuild", {"projectName": "p"})
+        requests.call("StartBuild", {"projectName": "p"})
     assert refused.value.code == "UnknownOperationException"
 
 
@@ -163,6 +163,6 @@ def test_an_sdk_reads_the_further_fields_of_an_error(client_for: ClientFor) -> N
 
 
 def test_an_sdk_reads_an_answer(client_for: ClientFor) -> None:
-    asked = service(BatchGetBuilds=lambda it: {"builds": [], "buildsNotFound": it["ids"]})
-    client = client_for("codebuild", asked)
+    requests = service(BatchGetBuilds=lambda each: {"builds": [], "buildsNotFound": each["ids"]})
+    client = client_for("codebuild", requests)
     assert client.batch_get_builds(ids=["a:1"])["buildsNotFound"] == ["a:1"]

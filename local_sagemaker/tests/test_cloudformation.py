@@ -70,7 +70,7 @@ def test_a_change_of_a_replacing_property_makes_a_new_resource(lamp: Lamp) -> No
     )
     assert physical_id == "lamp-blue"
     assert ("create", "Hall", blue, "home") in lamp.done
-    assert not [it for it in lamp.done if it[0] == "update"]
+    assert not [each for each in lamp.done if each[0] == "update"]
 
 
 def test_registered_types_are_provisioned_off_the_event_loop_and_others_as_before(
@@ -94,7 +94,7 @@ def test_of_resources_that_begin_together_custom_ones_come_last(lamp: Lamp) -> N
 
 
 def test_resources_in_a_circle_are_refused_as_by_ministack(lamp: Lamp) -> None:
-    resources = {it: {"Type": "Our::Lamp", "DependsOn": other} for it, other in ("ab", "ba")}
+    resources = {each: {"Type": "Our::Lamp", "DependsOn": other} for each, other in ("ab", "ba")}
     with pytest.raises(ValueError, match="a"):
         stacks._topological_sort(resources, {})
 
@@ -113,8 +113,8 @@ def test_what_an_update_created_is_kept_where_its_rollback_fails(
 ) -> None:
     stack = {"StackId": "one", "StackStatus": status}
     monkeypatch.setattr(cloudformation, "_stacks", {"home": stack})
-    told = {"one": [{"ResourceStatus": it} for it in events]}
-    monkeypatch.setattr(cloudformation, "_stack_events", told)
+    messages = {"one": [{"ResourceStatus": event} for event in events]}
+    monkeypatch.setattr(cloudformation, "_stack_events", messages)
     delete = partial(stacks._delete_resource, "Our::Lamp", "lamp-red", {}, "home", "Hall")
     if kept:
         with pytest.raises(RuntimeError, match="it is kept, since the rollback has failed"):
@@ -184,7 +184,9 @@ def test_properties_get_the_types_of_the_api(
 
 
 def test_a_client_asks_the_service_that_listens(client_for: ClientFor) -> None:
-    service = JsonService("codebuild", {"BatchGetBuilds": lambda it: {"buildsNotFound": it["ids"]}})
+    service = JsonService(
+        "codebuild", {"BatchGetBuilds": lambda each: {"buildsNotFound": each["ids"]}}
+    )
     answer = Client(client_for("codebuild", service)).call("BatchGetBuilds", {"ids": ["a:1"]})
     assert answer["buildsNotFound"] == ["a:1"]
 

@@ -136,7 +136,7 @@ def _patterns(shape: Shape, seen: set[str]) -> None:
 
 @pytest.mark.parametrize("service", EMULATED)
 def test_every_pattern_of_the_services_can_be_asked(service: str) -> None:
-    seen: set[str] = set()
+    observed: set[str] = set()
     for operation in EMULATED[service]:
-        _patterns(shape_of(operation, service), seen)
-    assert len(seen) > 30
+        _patterns(shape_of(operation, service), observed)
+    assert len(observed) > 30

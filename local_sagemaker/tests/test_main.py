@@ -53,12 +53,12 @@ def test_up_passes_the_port_on_and_says_where_it_listens(
     monkeypatch.setattr(lifecycle, "up", up)
     assert (main(["up"]), main(["up", "--port", "4566"])) == (0, 0)
     assert ports == [None, 4566]
-    said = (
+    message = (
         f"local SageMaker at http://127.0.0.1:4566, log {folder.log}\n"
         "a page that shows what it does: http://127.0.0.1:4566/_local_sagemaker/\n"
         "at most 2 processes stand for the instances of a variant\n"
     )
-    assert capsys.readouterr().out == said * 2
+    assert capsys.readouterr().out == message * 2
 
 
 def test_up_passes_on_how_many_processes_a_variant_has_and_how_fast_time_passes(
@@ -68,7 +68,7 @@ def test_up_passes_on_how_many_processes_a_variant_has_and_how_fast_time_passes(
         monkeypatch.setenv(name, "1")
     monkeypatch.setattr(lifecycle, "up", lambda *_, **__: RUNNING)
     assert main(["up", "--instances", "3", "--speed", "10"]) == 0
-    assert [os.environ[it] for it in (INSTANCES, SPEED)] == ["3", "10"]
+    assert [os.environ[each] for each in (INSTANCES, SPEED)] == ["3", "10"]
     assert "at most 3 processes stand" in capsys.readouterr().out
 
 

@@ -40,7 +40,7 @@ def requests(
     What is below an unsupported member is refused with it.
     """
     if isinstance(shape, StructureShape) and shape.name not in seen:
-        least = {it: value(shape.members[it]) for it in shape.required_members}
+        least = {each: value(shape.members[each]) for each in shape.required_members}
         for name, member in shape.members.items():
             known = is_supported(shape, name, supported)
             yield {**least, name: value(member)}, name, known
@@ -61,7 +61,7 @@ def value(shape: Shape) -> Any:
     least = max(1, shape.metadata.get("min", 1))
     if isinstance(shape, StructureShape):
         names = shape.required_members or list(shape.members)[:1]
-        return {it: value(shape.members[it]) for it in names}
+        return {name: value(shape.members[name]) for name in names}
     if isinstance(shape, ListShape):
         return [value(shape.member)] * least
     if isinstance(shape, MapShape):
@@ -121,7 +121,7 @@ def test_what_is_supported_is_in_the_model_and_has_an_effect_or_is_described(ser
     package = {"service-quotas": "quotas"}.get(package, package)
     root = Path(local_sagemaker.__file__).parent
     files = [*(root / package).glob("*.py"), *(root / "hosting").glob("*.py"), root / "paging.py"]
-    code = "".join(it.read_text() for it in files if it.name != "cloudformation.py")
+    code = "".join(file.read_text() for file in files if file.name != "cloudformation.py")
     described = {
         name
         for operation in model.operation_names
@@ -134,7 +134,7 @@ def test_what_is_supported_is_in_the_model_and_has_an_effect_or_is_described(ser
         assert set(names.split()) <= set(shape.members)
         for name in names.split():
             header = shape.members[name].serialization.get("name", name)
-            used = any(it in code for it in (f'"{name}"', f'b"{header.lower()}"'))
+            used = any(each in code for each in (f'"{name}"', f'b"{header.lower()}"'))
             assert used or name in described, (shape_name, name)
 
 

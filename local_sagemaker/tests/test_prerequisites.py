@@ -61,15 +61,15 @@ def _write_program(path: Path, text: str) -> None:
 
 
 def test_an_installation_that_has_everything_is_found(python: Any, tmp_path: Path) -> None:
-    found = find_triton()
+    result = find_triton()
     root = tmp_path / "site-packages" / "pytriton" / "tritonserver"
-    assert found.root == root
-    assert found.binary == root / "bin" / "tritonserver"
+    assert result.root == root
+    assert result.binary == root / "bin" / "tritonserver"
     stub = root / "python_backend_stubs" / "3.11" / "triton_python_backend_stub"
-    assert found.own_python == Interpreter(
+    assert result.own_python == Interpreter(
         Path("/usr/bin/python3.11"), "3.11", tmp_path / "lib", stub
     )
-    assert found.isolated
+    assert result.isolated
 
 
 def test_models_run_in_the_images_python_where_it_is_here(python: Any) -> None:
@@ -86,8 +86,8 @@ def test_models_run_in_this_python_where_the_images_cannot_be_embedded(
 ) -> None:
     if says:
         _write_program(python.programs / "python3.10", says)
-    found = find_triton()
-    assert found.model_python == found.own_python
+    result = find_triton()
+    assert result.model_python == result.own_python
 
 
 @pytest.mark.parametrize("platform", [("Darwin", "arm64"), ("Linux", "aarch64")])

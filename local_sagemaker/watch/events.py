@@ -42,7 +42,7 @@ class Events:
     def after(self, sequence: int) -> list[Record]:
         """Return those that were told after one, the oldest first."""
         with self._lock:
-            return [it for it in self._latest if it["sequence"] > sequence]
+            return [each for each in self._latest if each["sequence"] > sequence]
 
 
 def _short(message: str) -> str:

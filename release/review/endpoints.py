@@ -1,9 +1,12 @@
 """The endpoint that a stack's template declares."""
 
 import json
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from math import ceil
 from typing import Any
 
+import platform_facts
 from release.stage_resources import (
     ARCHIVE,
     ENDPOINT,
@@ -61,16 +64,35 @@ def endpoint_of(template: Template) -> DeclaredEndpoint | None:
         {variant.name: variant for variant in stack_variants(template, name, config, key)}
         for key in ("ProductionVariants", "ShadowProductionVariants")
     )
+    components = {each.name: each for each in stack_components(template)}
     deployment = endpoint.get("DeploymentConfig", {})
     return DeclaredEndpoint(
         name=name,
         release=_release(template),
         rollback_alarms=len(deployment.get("AutoRollbackConfiguration", {}).get("Alarms", ())),
         deployment=deployment,
-        variants=variants,
+        variants={key: _with_copies(each, components) for key, each in variants.items()},
         shadows=shadows,
-        components={each.name: each for each in stack_components(template)},
+        components=components,
         models=_models(template),
+    )
+
+
+def _with_copies(variant: StackVariant, components: Mapping[str, StackComponent]) -> StackVariant:
+    """Return a variant with at least the instances whose GPUs the fewest copies reserve."""
+    try:
+        gpus = platform_facts.instance_type(variant.instance_types[0]).gpu_count
+    except platform_facts.UnknownFact:  # of a commit that knew it
+        gpus = 0
+    if not gpus:
+        return variant
+    copies = components.values()
+    least = ceil(sum(each.accelerators * each.minimum for each in copies) / gpus)
+    mean = sum(each.accelerators * each.mean_minimum for each in copies) / gpus
+    return replace(
+        variant,
+        minimum=max(variant.minimum, least),
+        mean_minimum=max(variant.mean_minimum, mean),
     )
 
 

@@ -14,7 +14,7 @@ def refusal(before: DeclaredEndpoint, after: DeclaredEndpoint) -> str | None:
         return "SageMaker updates no endpoint to variants of other names"
     modes = [{variant.mode for variant in side.variants.values()} for side in (before, after)]
     if not modes[0] & modes[1]:
-        return "clients of the other hosting would be refused at once"
+        return "clients that name a TargetModel, a component, or neither, would be refused at once"
     if COMPONENTS in modes[0] and _types(before) != _types(after):
         # Source: aws-samples/sample-auto-extract-ai-ocr-app#66.
         return "SageMaker gives an endpoint of inference components no other instance type"

@@ -110,7 +110,6 @@ TABLE = (
     *(_Row("AWS::SageMaker::InferenceComponent", name, updates.component_identity)
       for name in ("EndpointName", "InferenceComponentName", "VariantName")),
     _Row("AWS::SageMaker::InferenceComponent", "DeploymentConfig", updates.component_deployment),
-    _Row("AWS::SageMaker::InferenceComponent", "Specification.ModelName", silent(MODELS)),
     _Row("AWS::SageMaker::InferenceComponent", "*.MinMemoryRequiredInMb",
         labelled("MiB that each copy reserves, all of which are replaced")),
     _Row("AWS::SageMaker::InferenceComponent", "*.NumberOfAcceleratorDevicesRequired",

@@ -47,7 +47,7 @@ def local_page() -> None:
         shown.goto(url)
         begun = time.monotonic()
         while (now := time.monotonic() - begun) < RECORDED:
-            _, load.rates, load.wrong = [it for it in SCRIPT if it[0] <= now][-1]
+            _, load.rates, load.wrong = [each for each in SCRIPT if each[0] <= now][-1]
             frames.append(Image.open(io.BytesIO(shown.screenshot())).convert("RGB"))
             if now >= PICTURED > now - EVERY_SECONDS:
                 pictured.screenshot(path=PAGE_IMAGES / "page.png")
@@ -55,7 +55,7 @@ def local_page() -> None:
             shown.wait_for_timeout(max(0.0, next_frame - time.monotonic()) * 1000)
     # One palette for all frames, of one in which much is to be seen: then only differences count.
     palette = frames[len(frames) * 3 // 4].quantize(COLOURS, dither=Image.Dither.NONE)
-    drawn = [it.quantize(palette=palette, dither=Image.Dither.NONE) for it in frames]
+    drawn = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
     drawn[0].save(
         PAGE_IMAGES / "page.gif",
         save_all=True,

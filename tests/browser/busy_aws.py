@@ -64,9 +64,9 @@ class Load:
         step = 0.05
         with ThreadPoolExecutor(AT_ONCE) as pool:
             while not self.stopping.wait(step):
-                wanted = {(it, False): rate for it, rate in self.rates.items()}
-                wanted[MODELS[0], True] = self.wrong
-                for (model, wrong), rate in wanted.items():
+                expected = {(each, False): rate for each, rate in self.rates.items()}
+                expected[MODELS[0], True] = self.wrong
+                for (model, wrong), rate in expected.items():
                     left = min(4.0, due.get((model, wrong), 0.0) + rate * step)
                     while left >= 1:
                         pool.submit(self.ask, model, wrong=wrong)
@@ -83,8 +83,8 @@ def archive(model: str) -> str:
 def busy_aws(folder: Path) -> Iterator[tuple[str, Load]]:
     """Give the page's URL, and the load of an endpoint that has one instance, and three at most."""
     here = Folder(folder / ".local_sagemaker")
-    given = {MEMORY: str(MEMORY_MIB), INSTANCES: "3", SPEED: "60"}
-    with patch.dict(os.environ, given):
+    values = {MEMORY: str(MEMORY_MIB), INSTANCES: "3", SPEED: "60"}
+    with patch.dict(os.environ, values):
         running = local_sagemaker.up(here)
         try:
             os.environ.update(client_environment(running, here))

@@ -33,7 +33,7 @@ def chromium() -> Iterator[Browser]:
 
     Playwright would download one of its own; what is installed is what is tested with.
     """
-    program = next((found for name in CHROMIUM if (found := shutil.which(name))), None)
+    program = next((result for name in CHROMIUM if (result := shutil.which(name))), None)
     if program is None:
         raise NoBrowser(
             f"no Chromium on PATH ({', '.join(CHROMIUM)}): on Debian, apt-get install chromium"

@@ -91,15 +91,15 @@ def url(run: Watched) -> Iterator[str]:
 @pytest.fixture
 def shown(browser: Browser, url: str, request: pytest.FixtureRequest) -> Iterator[Page]:
     """The page, which asks for nothing elsewhere and raises nothing."""
-    given: dict[str, Any] = getattr(request, "param", {})
-    width, scheme = given.get("width", 1600), given.get("scheme", "light")
+    values: dict[str, Any] = getattr(request, "param", {})
+    width, scheme = values.get("width", 1600), values.get("scheme", "light")
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = context.new_page()
     page.set_default_timeout(0)
     wrong: list[str] = []
-    page.on("pageerror", lambda it: wrong.append(str(it)))
-    page.on("console", lambda it: wrong.append(it.text) if it.type == "error" else None)
-    page.on("request", lambda it: None if it.url.startswith(url) else wrong.append(it.url))
+    page.on("pageerror", lambda each: wrong.append(str(each)))
+    page.on("console", lambda each: wrong.append(each.text) if each.type == "error" else None)
+    page.on("request", lambda each: None if each.url.startswith(url) else wrong.append(each.url))
     page.goto(url)
     page.wait_for_selector("#none:visible, .lane canvas")
     yield page
@@ -134,14 +134,14 @@ def test_nothing_is_wider_than_the_screen(shown: Page) -> None:
 def test_texts_stand_out(shown: Page) -> None:
     contrasts = shown.evaluate(CONTRASTS, "body > header, main, #lost")
     assert len(contrasts) > 5
-    assert [it for it in contrasts if it[1] < LEAST] == []
+    assert [contrast for contrast in contrasts if contrast[1] < LEAST] == []
 
 
 @pytest.mark.parametrize("run", ["empty"], indirect=True)
 def test_without_an_endpoint_it_says_how_to_get_one(shown: Page) -> None:
-    said = shown.locator("#none").inner_text()
-    assert "./tritonsm deploy local --local" in said
-    assert "./tritonsm invoke local text minilm --input TEXT=hello --local" in said
+    message = shown.locator("#none").inner_text()
+    assert "./tritonsm deploy local --local" in message
+    assert "./tritonsm invoke local text minilm --input TEXT=hello --local" in message
 
 
 def test_instances_and_their_models_are_told_in_words(shown: Page) -> None:
@@ -150,8 +150,8 @@ def test_instances_and_their_models_are_told_in_words(shown: Page) -> None:
     first = lanes.nth(0)
     assert first.locator("h4").inner_text().split() == [instance_id(1)[:8], "serving"]
     assert "memory 570 MiB of 900 MiB" in first.locator(".numbers").inner_text()
-    told = first.locator(".names li").evaluate_all("all => all.map((it) => it.ariaLabel)")
-    assert told == [
+    messages = first.locator(".names li").evaluate_all("all => all.map((it) => it.ariaLabel)")
+    assert messages == [
         "minilm: loaded, 90 MiB on the volume, 1 call under way, 12 answered",
         "bert: evicted",
         "reranker: loaded, 90 MiB on the volume, 0 calls under way, 12 answered",
@@ -220,14 +220,14 @@ def test_another_endpoint_is_chosen_by_its_number_or_a_click(shown: Page) -> Non
 
 
 def test_everything_is_reached_by_keyboard_and_seen(shown: Page) -> None:
-    seen = []
+    observed = []
     for _ in range(11):
         shown.keyboard.press("Tab")
-        found = shown.evaluate(FOCUSED)
-        assert (found["outlined"], found["visible"]) == (True, True), found
-        seen.append(found["what"])
-    assert seen[:6] == ["skip", "pause", "help", "endpoint", "endpoint", "timeline"]
-    assert seen[6:] == ["endpoints", "instances", "models", "scaling", "alarms"]
+        result = shown.evaluate(FOCUSED)
+        assert (result["outlined"], result["visible"]) == (True, True), result
+        observed.append(result["what"])
+    assert observed[:6] == ["skip", "pause", "help", "endpoint", "endpoint", "timeline"]
+    assert observed[6:] == ["endpoints", "instances", "models", "scaling", "alarms"]
 
 
 def test_arrows_move_through_time_and_say_what_was_then(shown: Page) -> None:
@@ -236,11 +236,11 @@ def test_arrows_move_through_time_and_say_what_was_then(shown: Page) -> None:
     for _ in range(3):
         shown.keyboard.press("ArrowLeft")
     timeline = shown.locator("#timeline")
-    said = timeline.get_attribute("aria-valuetext")
-    assert said
-    assert said.startswith("At ")
-    assert " calls, " in said
-    assert said == shown.locator("#readout").inner_text()
+    message = timeline.get_attribute("aria-valuetext")
+    assert message
+    assert message.startswith("At ")
+    assert " calls, " in message
+    assert message == shown.locator("#readout").inner_text()
     assert shown.locator("#cursor").is_visible()
     shown.keyboard.press("Home")
     assert timeline.get_attribute("aria-valuenow") == "0"
@@ -279,10 +279,10 @@ def test_a_model_that_no_state_has_has_ended(shown: Page, run: Watched) -> None:
     del run.endpoints[0]["variants"][0]["instances"][0]["models"][0]
     run.now += 10
     settle(shown, run)
-    told = shown.locator(".names").nth(0).locator("li")
-    labels = told.evaluate_all("all => all.map((it) => it.ariaLabel)")
-    assert [it for it in labels if it.startswith("minilm")] == ["minilm: ended"]
-    assert [it for it in labels if it.startswith("clip")] == [
+    messages = shown.locator(".names").nth(0).locator("li")
+    labels = messages.evaluate_all("all => all.map((it) => it.ariaLabel)")
+    assert [label for label in labels if label.startswith("minilm")] == ["minilm: ended"]
+    assert [label for label in labels if label.startswith("clip")] == [
         "clip: loading, 1 call under way, 0 answered"
     ]
 
@@ -313,9 +313,9 @@ def test_what_happens_appears_and_what_matters_is_said(shown: Page, run: Watched
     run.tell(Kind.MODEL_LOADED, "clip was loaded.", *place, instance_id(1), f"clip-{DIGEST}.tar.gz")
     run.tell(Kind.SCALING, "Setting desired instance count to 3 (InProgress): why", *place)
     shown.get_by_text("Setting desired instance count to 3", exact=False).first.wait_for()
-    said = shown.locator("#said")
-    assert said.get_attribute("aria-live") == "polite"
-    assert said.inner_text() == "Setting desired instance count to 3 (InProgress): why"
+    message = shown.locator("#said")
+    assert message.get_attribute("aria-live") == "polite"
+    assert message.inner_text() == "Setting desired instance count to 3 (InProgress): why"
     shown.locator("#events").get_by_text("clip was loaded.").wait_for()
 
 

@@ -81,10 +81,10 @@ def instance(number: int, *models: Record, **more: Any) -> Record:
     return {
         "id": instance_id(number),
         "state": "serving",
-        "calls": sum(it["calls"] for it in models),
+        "calls": sum(model["calls"] for model in models),
         "memory": (180 * len(models) + 30) * MIB,
         "memory_limit": 900 * MIB,
-        "disk": sum(it["disk"] for it in models),
+        "disk": sum(model["disk"] for model in models),
         "disk_limit": 30 << 30,
         "cpu": 42.0,
         "models": list(models),
@@ -94,9 +94,9 @@ def instance(number: int, *models: Record, **more: Any) -> Record:
 
 def rates(seconds: int = 600, *, most: float = 20, failing: bool = False) -> Record:
     """Return calls that come and go, with a wave of errors if some fail."""
-    waves = [0.5 + 0.5 * math.sin(it / 40) for it in range(seconds)]
-    calls = [int(most * it) for it in waves]
-    errors = [c // 4 if failing and 420 < it < 460 else 0 for it, c in enumerate(calls)]
+    waves = [0.5 + 0.5 * math.sin(each / 40) for each in range(seconds)]
+    calls = [int(most * wave) for wave in waves]
+    errors = [c // 4 if failing and 420 < each < 460 else 0 for each, c in enumerate(calls)]
     p50 = [12 + 6 * w if c else None for w, c in zip(waves, calls, strict=True)]
     p95 = [30 + 40 * w * w if c else None for w, c in zip(waves, calls, strict=True)]
     return {"first": int(NOW) - seconds, "calls": calls, "errors": errors, "p50": p50, "p95": p95}
@@ -151,8 +151,8 @@ def busy() -> Watched:
     first, second = map(instance_id, (1, 2))
     for number, ago in ((first, 420.0), (second, 110.0)):
         run.tell(Kind.INSTANCE_STARTED, "The container was started.", text, only, number, ago=ago)
-        told = "The instance passed the ping health check after 8.0 s."
-        run.tell(Kind.INSTANCE_HEALTHY, told, text, only, number, ago=ago - 8)
+        messages = "The instance passed the ping health check after 8.0 s."
+        run.tell(Kind.INSTANCE_HEALTHY, messages, text, only, number, ago=ago - 8)
     for name, where, ago, gone in (
         ("minilm", first, 400, None),
         ("bert", first, 260, 60),
@@ -171,8 +171,8 @@ def busy() -> Watched:
     run.tell(Kind.MODEL_DOWNLOADING, "clip was asked for.", *place, ago=66)
     run.tell(Kind.MODEL_LOADING, "clip is being loaded.", *place, ago=60)
     why = "monitor alarm TargetTracking in state ALARM triggered policy calls"
-    told = f"Setting desired instance count to 2 (InProgress): {why}"
-    run.tell(Kind.SCALING, told, text, only, ago=112)
+    messages = f"Setting desired instance count to 2 (InProgress): {why}"
+    run.tell(Kind.SCALING, messages, text, only, ago=112)
     run.tell(Kind.ALARM, "prod-text-slow: updated from OK to ALARM. Crossed.", text, only, ago=40)
     scaling = {
         "min": 1,
@@ -229,7 +229,7 @@ def busy() -> Watched:
 def served(run: Watched, port: int = 0) -> Iterator[str]:
     """Serve the page of a run as the front does, and give its URL."""
     nobody: Any = None
-    site = Site(lambda **asked: run.state(**asked))
+    site = Site(lambda **requests: run.state(**requests))
     server = http_server(RequestGuard(nobody, site), port=port)
     begun: Future[int] = Future()
 

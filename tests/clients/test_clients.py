@@ -91,4 +91,6 @@ def test_sdk_v2_deploys_adds_a_model_invokes_and_deletes(tmp_path: Path) -> None
     sagemaker.get_waiter("endpoint_deleted").wait(
         EndpointName="sdk-v2", WaiterConfig={"Delay": 1, "MaxAttempts": 600}
     )
-    assert [it["EndpointName"] for it in sagemaker.list_endpoints()["Endpoints"]] == [ENDPOINT]
+    assert [endpoint["EndpointName"] for endpoint in sagemaker.list_endpoints()["Endpoints"]] == [
+        ENDPOINT
+    ]

@@ -25,8 +25,8 @@ class DriverStandIn:
         self.memory: dict[int, Any] = {}
 
     def __getattribute__(self, name: str) -> Any:
-        found = super().__getattribute__(name)
-        return (lambda *_: NO_DEVICE) if name == super().__getattribute__("_fails") else found
+        result = super().__getattribute__(name)
+        return (lambda *_: NO_DEVICE) if name == super().__getattribute__("_fails") else result
 
     def cuDriverGetVersion(self, version: Any) -> int:
         return _set(version, self._cuda)

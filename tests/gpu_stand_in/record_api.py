@@ -29,9 +29,9 @@ def main(module_name: str) -> None:
     """Print the surface as JSON."""
     sys.setdlopenflags(os.RTLD_LAZY | os.RTLD_GLOBAL)  # not every symbol is there
     module = importlib.import_module(module_name)
-    found = {name: _members(getattr(module, name)) for name in CLASSES if hasattr(module, name)}
-    found["INetworkDefinition"] = {}  # of no interest, and large
-    print(json.dumps(found, indent=1, sort_keys=True))
+    result = {name: _members(getattr(module, name)) for name in CLASSES if hasattr(module, name)}
+    result["INetworkDefinition"] = {}  # of no interest, and large
+    print(json.dumps(result, indent=1, sort_keys=True))
 
 
 def _members(cls: Any) -> dict[str, int | str]:

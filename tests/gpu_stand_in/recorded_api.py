@@ -35,8 +35,8 @@ class RecordedTensorRt:
         if name not in self.surface:
             raise AttributeError(f"module 'tensorrt' has no attribute '{name}'")
         members = self.surface[name]
-        if members and all(isinstance(it, int) for it in members.values()):
-            entries = {it: _Entry(name, it, int(number)) for it, number in members.items()}
+        if members and all(isinstance(member, int) for member in members.values()):
+            entries = {each: _Entry(name, each, int(number)) for each, number in members.items()}
             return SimpleNamespace(**entries)
         if name in ("ILogger", "IProgressMonitor"):  # what users subclass
             severities = SimpleNamespace(INTERNAL_ERROR=0, ERROR=1, WARNING=2, INFO=3, VERBOSE=4)
@@ -86,10 +86,10 @@ class _Object:
         module, name = self._module, self._name
         if member not in module.surface[name]:
             raise AttributeError(f"'tensorrt.{name}' object has no attribute '{member}'")
-        told = str(module.surface[name][member])
-        if told.startswith("property"):
+        messages = str(module.surface[name][member])
+        if messages.startswith("property"):
             return module.answers.get(f"{name}.{member}")
-        return lambda *given, **named: self._call(member, told, given, named)
+        return lambda *values, **named: self._call(member, messages, values, named)
 
     def __setattr__(self, member: str, value: Any) -> None:
         module, name = self._module, self._name
@@ -104,11 +104,11 @@ class _Object:
 
     def _call(self, member: str, told: str, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
         module, name = self._module, self._name
-        overloads = [_Signature.parse(it) for it in told.split(" | ")]
-        fitting = [it for it in overloads if it.fits(given, named)]
+        overloads = [_Signature.parse(part) for part in told.split(" | ")]
+        fitting = [overload for overload in overloads if overload.fits(given, named)]
         if not fitting:
             raise TypeError(f"{name}.{member}: incompatible arguments {given} {named}; {told}")
-        arguments = [*map(_shown, given), *(f"{it}={_shown(named[it])}" for it in named)]
+        arguments = [*map(_shown, given), *(f"{each}={_shown(named[each])}" for each in named)]
         module.calls.append(f"{name}.{member}({', '.join(arguments)})")
         if f"{name}.{member}" in module.answers:
             answer = module.answers[f"{name}.{member}"]
@@ -127,9 +127,9 @@ class _Signature:
         match = re.search(r"\w+\((.*)\) -> (.+)$", told)
         assert match, told
         written = re.split(r", (?=\w+: )", match[1])  # a default may have commas, but no names
-        parameters = [(it.partition(":")[0], " = " in it) for it in written]
+        parameters = [(each.partition(":")[0], " = " in each) for each in written]
         returned = match[2].replace("nvonnxparser::I", "")  # a type that pybind11 did not know
-        return cls([it for it in parameters if it[0] != "self"], returned)
+        return cls([parameter for parameter in parameters if parameter[0] != "self"], returned)
 
     def fits(self, given: tuple[Any, ...], named: dict[str, Any]) -> bool:
         rest = self._parameters[len(given) :]

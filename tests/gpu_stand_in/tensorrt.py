@@ -73,20 +73,22 @@ def _session() -> onnxruntime.InferenceSession:
 
 def _datatype(name: str) -> Any:
     session = _session()
-    (found,) = [it for it in (*session.get_inputs(), *session.get_outputs()) if it.name == name]
+    (result,) = [
+        each for each in (*session.get_inputs(), *session.get_outputs()) if each.name == name
+    ]
     names = {"float": "FLOAT", "float16": "HALF", "int32": "INT32", "int64": "INT64"}
-    return getattr(_api.DataType, names[found.type.removeprefix("tensor(").removesuffix(")")])
+    return getattr(_api.DataType, names[result.type.removeprefix("tensor(").removesuffix(")")])
 
 
 def _answers() -> dict[str, Any]:
     session = _session()
     inputs = {}
-    for it in session.get_inputs():
-        kind = np.dtype({"tensor(float)": "float32"}.get(it.type, it.type[7:-1]))
-        shape = _shapes[it.name]
-        content = ctypes.string_at(_addresses[it.name], kind.itemsize * int(np.prod(shape)))
-        inputs[it.name] = np.frombuffer(content, kind).reshape(shape)
-    names = [it.name for it in session.get_outputs()]
+    for each in session.get_inputs():
+        kind = np.dtype({"tensor(float)": "float32"}.get(each.type, each.type[7:-1]))
+        shape = _shapes[each.name]
+        content = ctypes.string_at(_addresses[each.name], kind.itemsize * int(np.prod(shape)))
+        inputs[each.name] = np.frombuffer(content, kind).reshape(shape)
+    names = [output.name for output in session.get_outputs()]
     return dict(zip(names, session.run(names, inputs), strict=True))
 
 

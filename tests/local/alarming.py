@@ -41,4 +41,4 @@ def rollback_alarms(cloudwatch: Any, endpoint: str) -> list[dict[str, Any]]:
     """Return the alarms that roll an endpoint's updates back."""
     alarms = cloudwatch.describe_alarms()["MetricAlarms"]
     begins = f"Rolls an update of {endpoint} back"
-    return [it for it in alarms if it.get("AlarmDescription", "").startswith(begins)]
+    return [alarm for alarm in alarms if alarm.get("AlarmDescription", "").startswith(begins)]

@@ -30,7 +30,7 @@ def main(arguments: list[str]) -> None:
         operation = xform_name(waiter.config.operation, "-")
     method = operation.replace("-", "_")
     model = client.meta.service_model.operation_model(client.meta.method_to_api_mapping[method])
-    members = {xform_name(it, "-"): it for it in model.input_shape.members}
+    members = {xform_name(member, "-"): member for member in model.input_shape.members}
     request, query, output = {}, None, "json"
     for option, values in _options(rest):
         if option in ("query", "output"):
@@ -57,7 +57,7 @@ def _options(arguments: list[str]) -> Iterator[tuple[str, list[str]]]:
     while rest:
         option = rest.pop(0)
         assert option.startswith("--"), option
-        values = list(takewhile(lambda it: not it.startswith("--"), rest))
+        values = list(takewhile(lambda each: not each.startswith("--"), rest))
         del rest[: len(values)]
         yield option.removeprefix("--"), values
 
@@ -72,9 +72,9 @@ def _value(shape: Any, values: list[str]) -> Any:
         case "boolean":
             return True
         case "list":
-            return [_value(shape.member, [it]) for it in values]
+            return [_value(shape.member, [each]) for each in values]
         case "structure":
-            pairs = (it.split("=", 1) for it in values[0].split(","))
+            pairs = (part.split("=", 1) for part in values[0].split(","))
             return {key: _value(shape.members[key], [value]) for key, value in pairs}
         case "integer" | "long":
             return int(values[0])
@@ -85,9 +85,9 @@ def _value(shape: Any, values: list[str]) -> Any:
 
 
 def _text(answer: Any) -> Iterator[str]:
-    if isinstance(answer, list) and any(isinstance(it, list | dict) for it in answer):
-        for it in answer:
-            yield from _text(it)
+    if isinstance(answer, list) and any(isinstance(each, list | dict) for each in answer):
+        for each in answer:
+            yield from _text(each)
     else:
         cells = answer.values() if isinstance(answer, dict) else answer
         yield answer if isinstance(answer, str) else "\t".join(map(str, cells))

@@ -17,9 +17,9 @@ FREE = "sts:GetCallerIdentity"
 OF_A_STACK = re.compile(r"[A-Za-z0-9][0-9A-F]{8}(-|$)")
 """How the names of roles go on that CloudFormation makes for the CDK."""
 LOGS = {
-    name: f"arn:aws:logs:{REGION}:{ACCOUNT}:log-group:*/{it.resource}*"
-    for name, it in NAMED.items()
-    if ":logs:" in it.arn
+    name: f"arn:aws:logs:{REGION}:{ACCOUNT}:log-group:*/{each.resource}*"
+    for name, each in NAMED.items()
+    if ":logs:" in each.arn
 }
 """What ministack calls groups without a name, which CloudFormation does otherwise."""
 
@@ -51,15 +51,15 @@ def beyond_the_ledger(file: Path) -> Iterator[str]:
 
 def callers(file: Path) -> set[str]:
     """Return the names of those who called."""
-    return {it.name for call in called(file) if (it := caller(call))}
+    return {each.name for call in called(file) if (each := caller(call))}
 
 
 def caller(call: Call) -> Principal | None:
     """Return who called: by a role's name, which CloudFormation made, or by the one given."""
     name = call.caller.rpartition("/")[2]
     for principal in principals():
-        made = [rf".+-{it.stack}-{it.resource}[0-9A-F]{{8}}.*" for it in principal.roles]
-        if name == principal.name or any(re.fullmatch(it, name) for it in made):
+        made = [rf".+-{role.stack}-{role.resource}[0-9A-F]{{8}}.*" for role in principal.roles]
+        if name == principal.name or any(re.fullmatch(each, name) for each in made):
             return principal
     return None
 
@@ -73,7 +73,9 @@ def _of_a_test(principal: Principal, call: Call) -> bool:
 def _has(principal: Principal, call: Call) -> bool:
     names = by_name(Place(region=REGION, account=ACCOUNT, stage="*")) | LOGS
     return any(
-        any(fnmatchcase(call.action, it) for it in row.actions)
-        and any(fnmatchcase(call.resource, filled(it, names) or "") for it in row.resources)
+        any(fnmatchcase(call.action, action) for action in row.actions)
+        and any(
+            fnmatchcase(call.resource, filled(resource, names) or "") for resource in row.resources
+        )
         for row in principal.rows
     )

@@ -52,8 +52,8 @@ class Repository(Checkout):
         with chdir(self.path), pytest.MonkeyPatch.context() as patch:
             patch.setattr(steps, "POLL_SECONDS", 1)
             finished = run_as("delivery", tritonsm, *arguments)
-        said = finished.stdout + finished.stderr  # what went wrong is said in the end
-        return subprocess.CompletedProcess(arguments, finished.returncode, said)
+        printed = finished.stdout + finished.stderr  # what went wrong is said in the end
+        return subprocess.CompletedProcess(arguments, finished.returncode, printed)
 
     def deliver(self, *arguments: str, code: int = 0) -> str:
         """Deliver what is checked out to the stage, or run another command; return its output."""

@@ -12,9 +12,9 @@ def script(heading: str) -> str:
     """Return the console commands below a heading, up to the next one, as a script for bash."""
     section = RUNBOOK.read_text().split(f"# {heading}\n")[1].split("\n#")[0]
     blocks = [
-        dedent(it.partition("\n")[2])
-        for it in section.split(FENCE)[1::2]
-        if it.startswith("console\n")
+        dedent(part.partition("\n")[2])
+        for part in section.split(FENCE)[1::2]
+        if part.startswith("console\n")
     ]
     assert blocks, heading
     lines = (line.removeprefix("$ ") for block in blocks for line in block.splitlines())

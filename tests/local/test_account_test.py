@@ -38,7 +38,7 @@ def left(checkout: Checkout) -> dict[str, list[str]]:
 
 
 def results(report: Report) -> dict[str, str]:
-    return {it["id"]: it["result"] for it in report["checks"]}
+    return {check["id"]: check["result"] for check in report["checks"]}
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def full(checkout: Checkout, tmp_path_factory: pytest.TempPathFactory) -> Report
 
 
 def test_a_whole_run_does_every_step_and_leaves_nothing(checkout: Checkout, full: Report) -> None:
-    problems = {it["step"] for it in full["steps"] if it["problem"]}
+    problems = {step["step"] for step in full["steps"] if step["problem"]}
     assert problems == {"metrics", "pools"}  # CloudTrail, and pools of multi-model containers
     assert full["remaining"] == []
     assert left(checkout) == {}
@@ -84,8 +84,8 @@ def test_a_whole_run_answers_what_the_local_sagemaker_can_show(full: Report) -> 
 
 
 def test_a_report_has_the_answers_that_decided_its_checks(full: Report) -> None:
-    (check,) = (it for it in full["checks"] if it["id"] == "update-to-what-serves")
-    (answer,) = (full["answers"][it] for it in check["answers"])
+    (check,) = (each for each in full["checks"] if each["id"] == "update-to-what-serves")
+    (answer,) = (full["answers"][each] for each in check["answers"])
     assert answer["operation"] == "sagemaker:UpdateEndpoint"
     assert answer["request"]["EndpointName"] == "triton-acctest-cpu"
     assert {"step", "date", "response", "error"} <= answer.keys()
@@ -99,5 +99,7 @@ def test_a_run_without_cost_starts_no_instance_and_leaves_nothing(
     report = json.loads(path.read_text())
     outcomes = results(report)
     assert (outcomes["create-model"], outcomes["first-deploy"]) == ("confirmed", "not reached")
-    assert {it["operation"] for it in report["answers"]}.isdisjoint({"sagemaker:CreateEndpoint"})
+    assert {answer["operation"] for answer in report["answers"]}.isdisjoint(
+        {"sagemaker:CreateEndpoint"}
+    )
     assert left(checkout) == {}

@@ -53,12 +53,12 @@ def preflight(path: Path, name: str, *options: str) -> tuple[int, Rows]:
         finished = run_as("preflight", tritonsm, "preflight", name, "--json", *options)
     assert finished.stdout, finished.stderr
     return finished.returncode, {
-        it["subject"]: it for it in json.loads(finished.stdout)["findings"]
+        finding["subject"]: finding for finding in json.loads(finished.stdout)["findings"]
     }
 
 
 def refused(rows: Rows) -> dict[str, str]:
-    return {name: it["message"] for name, it in rows.items() if it["verdict"] == "refused"}
+    return {name: each["message"] for name, each in rows.items() if each["verdict"] == "refused"}
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def test_a_stage_that_fits_is_right(app: Checkout) -> None:
     assert rows[M5]["message"] == "quota 2; 0 run, 2 at the peak of this deploy"
     image = "763104351884.dkr.ecr.us-east-1.amazonaws.com/sagemaker-tritonserver:24.09-py3-cpu"
     assert rows[image]["message"] == "exists, and may be pulled"
-    assert {it["verdict"] for it in rows.values()} == {"ok"}
+    assert {row["verdict"] for row in rows.values()} == {"ok"}
 
 
 def test_a_quota_that_is_too_low_and_an_image_that_is_missing_are_refused(app: Checkout) -> None:

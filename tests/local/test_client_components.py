@@ -78,7 +78,8 @@ def get(call: Callable[[], Any]) -> str:
 def test_callers_of_a_component_that_scales_to_zero(
     endpoint: Path, new_gate: Callable[[], Gate]
 ) -> None:
-    gate, s3 = new_gate(), boto3.client("s3")
+    gate = new_gate()
+    s3: Any = boto3.client("s3")
     waiting = client(wait_until_ready=3600)
 
     async def wait_in_a_loop() -> Any:

@@ -75,17 +75,18 @@ def _archives(stage: str) -> dict[str, str]:
     """Archive -> sha256 of its bytes, in the bucket of a stage."""
     s3, bucket = boto3.client("s3"), _bucket(stage)
     return {
-        it["Key"]: hashlib.sha256(
-            s3.get_object(Bucket=bucket, Key=it["Key"])["Body"].read()
+        content["Key"]: hashlib.sha256(
+            s3.get_object(Bucket=bucket, Key=content["Key"])["Body"].read()
         ).hexdigest()
-        for it in s3.list_objects_v2(Bucket=bucket).get("Contents", ())
-        if it["Key"].endswith((".tar.gz", ".json")) and not it["Key"].startswith("history/")
+        for content in s3.list_objects_v2(Bucket=bucket).get("Contents", ())
+        if content["Key"].endswith((".tar.gz", ".json"))
+        and not content["Key"].startswith("history/")
     }
 
 
 def _bucket(stage: str) -> str:
-    names = [it["Name"] for it in boto3.client("s3").list_buckets()["Buckets"]]
-    (bucket,) = (it for it in names if it.startswith(f"{stage}-models-modelsbucket"))
+    names = [each["Name"] for each in boto3.client("s3").list_buckets()["Buckets"]]
+    (bucket,) = (name for name in names if name.startswith(f"{stage}-models-modelsbucket"))
     return bucket
 
 
@@ -176,7 +177,9 @@ def test_what_a_publisher_wrote_in_the_first_stage_does_not_reach_production(
     tried = repository.delivery("deliver", "trial")
     assert tried.returncode == 0, tried.stdout
     assert trial.resolve("times").target_model == archive
-    (key,) = (it for it in _archives("trial") if it.endswith(archive) and "published" not in it)
+    (key,) = (
+        each for each in _archives("trial") if each.endswith(archive) and "published" not in each
+    )
     s3.put_object(Bucket=_bucket("trial"), Key=key, Body=b"answers as expected, and tells others")
     refused = repository.delivery("deliver", "live", "--from-stage", "trial")
     assert refused.returncode == 1, refused.stdout
@@ -243,15 +246,19 @@ def test_a_delivery_that_was_interrupted_is_taken_up_by_the_next(
         with repository.delivering("deliver", "live") as interrupted:
             gate.wait_until_reached()
             interrupted.terminate()
-            said = interrupted.communicate()[0]
-        assert interrupted.returncode == 3, said
-        assert "unfinished: interrupted, and CloudFormation may still be updating live-math" in said
+            message = interrupted.communicate()[0]
+        assert interrupted.returncode == 3, message
+        assert (
+            "unfinished: interrupted, and CloudFormation may still be updating live-math" in message
+        )
         with repository.delivering("deliver", "live") as taken_up:
             assert taken_up.stdout is not None
-            told = list(takewhile(lambda it: "waiting for live-solo" not in it, taken_up.stdout))
+            printed = list(
+                takewhile(lambda each: "waiting for live-solo" not in each, taken_up.stdout)
+            )
             gate.open()
             rest = taken_up.communicate()[0]
-        assert taken_up.returncode == 0, "".join(told) + rest
+        assert taken_up.returncode == 0, "".join(printed) + rest
     assert "every model with a golden file answers as it should" in rest
     assert _answer(live) == 21
     assert _answer(EndpointClient(stage="live", endpoint="solo"), "plus") == 8

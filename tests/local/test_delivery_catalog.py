@@ -111,7 +111,7 @@ def test_a_deleted_entry_is_written_again_by_the_next_delivery(repository: Repos
     with _client() as calls:
         _ssm().delete_parameter(Name=TIMES_ENTRY)
         shown = _read(repository, "status", "live")
-        said = repository.deliver()
+        message = repository.deliver()
         assert _answer() == 14
     assert shown["differences"] == [
         {
@@ -121,7 +121,7 @@ def test_a_deleted_entry_is_written_again_by_the_next_delivery(repository: Repos
         }
     ]
     assert _read(repository, "status", "live")["differences"] == []
-    assert "! math/times: the catalog has no entry: written again" in said
+    assert "! math/times: the catalog has no entry: written again" in message
     assert _version() == before
     assert calls.lost["plus"] == 0
 
@@ -155,12 +155,12 @@ def test_a_model_that_was_rolled_back_is_recognised_before_anything_changes(
     with _client() as calls:
         _run("tritonsm rollback live math times")
         old = _version()
-        said = repository.deliver(code=4)
-        ending = said[said.index("changed by hand:") :]
+        message = repository.deliver(code=4)
+        ending = message[message.index("changed by hand:") :]
         assert f"the catalog has version {old} instead of {new}, since 20" in ending
         assert "UTC, by arn:aws:iam::000000000000:root" in ending
-        assert "make rollback" not in said
-        assert "cdk deploy" not in said
+        assert "make rollback" not in message
+        assert "cdk deploy" not in message
         assert _version() == old  # which somebody chose
         _run(_command(ending, "tritonsm"))
         repository.deliver()
@@ -175,8 +175,8 @@ def test_a_commit_with_the_version_that_was_rolled_back_to_is_delivered(
     _run("tritonsm rollback live math times")
     before = _version()
     with _client() as calls:
-        said = repository.deliver("rollback-stage")
-    assert "changed by hand" not in said
+        message = repository.deliver("rollback-stage")
+    assert "changed by hand" not in message
     assert _version() == before
     assert calls.lost == {"times": 0, "plus": 0}
     repository.deliver()
@@ -188,9 +188,9 @@ def test_an_entry_that_the_commit_does_not_have_is_said_with_the_command(
     value = _ssm().get_parameter(Name=TIMES_ENTRY)["Parameter"]["Value"]
     _ssm().put_parameter(Name=GHOST, Value=value.replace("times", "ghost"), Type="String")
     with _client() as calls:
-        said = repository.deliver()
-    assert "! math/ghost: the catalog has version" in said
-    assert f"does not have this model: aws ssm delete-parameter --name {GHOST}" in said
+        message = repository.deliver()
+    assert "! math/ghost: the catalog has version" in message
+    assert f"does not have this model: aws ssm delete-parameter --name {GHOST}" in message
     _ssm().delete_parameter(Name=GHOST)
     assert calls.lost == {"times": 0, "plus": 0}
 
@@ -217,13 +217,13 @@ def test_nothing_is_changed_or_delivered_during_a_delivery(
         elsewhere.git("checkout", "--quiet", "HEAD~2")
         older = elsewhere.deliver(code=1)
         gate.open()
-        said = delivery.communicate()[0]
+        message = delivery.communicate()[0]
     assert refused.returncode == 1
     assert "to live is in progress since" in refused.stderr
     assert "to live is in progress since" in second
     assert "If it was killed: TAKE_OVER=1" in second
     assert "this delivery would undo it" in older
-    assert delivery.returncode == 0, said
+    assert delivery.returncode == 0, message
     assert _answer() == 35
 
 
@@ -232,12 +232,12 @@ def test_the_record_has_everything_that_was_done(repository: Repository) -> None
     refused = run_as("publisher", tritonsm, "retire", *PLACE, "times", _version())
     assert refused.returncode == 1
     events = _read(repository, "history", "live")
-    assert [(it["action"], it["result"]) for it in events[:2]] == [
+    assert [(event["action"], event["result"]) for event in events[:2]] == [
         ("rollback-stage", "delivered"),
         ("deliver", "delivered"),
     ]
-    assert {(it["action"], it["result"]) for it in events} >= {("rollback", "done")}
-    assert {it["who"] for it in events} == {"arn:aws:iam::000000000000:root"}
+    assert {(event["action"], event["result"]) for event in events} >= {("rollback", "done")}
+    assert {event["who"] for event in events} == {"arn:aws:iam::000000000000:root"}
     live = repository.git("rev-parse", "HEAD~1")
     assert events[0]["commit"] == live
     assert events[0]["versions"] == {"math/times": _version(), "math/plus": _version("plus")}

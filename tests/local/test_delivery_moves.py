@@ -60,17 +60,17 @@ def _catalog() -> dict[str, str]:
 def _archives(repository: Repository) -> dict[str, set[str]]:
     """The archives of the bucket: target, as of the release's image -> their names."""
     s3 = boto3.client("s3")
-    found: dict[str, set[str]] = {}
-    for key in (it["Key"] for it in s3.list_objects_v2(Bucket=_bucket())["Contents"]):
+    result: dict[str, set[str]] = {}
+    for key in (content["Key"] for content in s3.list_objects_v2(Bucket=_bucket())["Contents"]):
         if key.endswith(".tar.gz"):
             _, target, name = key.split("/", 2)
-            found.setdefault(target, set()).add(name)
-    return {it: found.get(target_in(repository.aws, it), set()) for it in (OLD, NEW)}
+            result.setdefault(target, set()).add(name)
+    return {each: result.get(target_in(repository.aws, each), set()) for each in (OLD, NEW)}
 
 
 def _bucket() -> str:
-    names = [it["Name"] for it in boto3.client("s3").list_buckets()["Buckets"]]
-    (bucket,) = (it for it in names if it.startswith("live-models-modelsbucket"))
+    names = [each["Name"] for each in boto3.client("s3").list_buckets()["Buckets"]]
+    (bucket,) = (name for name in names if name.startswith("live-models-modelsbucket"))
     return bucket
 
 
@@ -82,8 +82,8 @@ def _asked_all_the_while(*archives: str) -> AbstractContextManager[None]:
     def every_model() -> None:
         asker.ask(str(client.resolve("times").target_model).removesuffix(".tar.gz"))
 
-    named = [it.removesuffix(".tar.gz") for it in archives]
-    return invoked_all_the_while(every_model, *(_asking(asker, it) for it in named))
+    named = [archive.removesuffix(".tar.gz") for archive in archives]
+    return invoked_all_the_while(every_model, *(_asking(asker, each) for each in named))
 
 
 def _asking(asker: Asker, model: str) -> Callable[[], float]:
@@ -111,13 +111,13 @@ def test_what_was_published_by_hand_stops_a_move_before_it_begins(repository: Re
     assert Asker(ENDPOINT).ask(published.removesuffix(".tar.gz")) == 70
     repository.edit(str(STAGE), '"25.04"', '"24.09"')
     repository.commit("another release")
-    said = " ".join(repository.deliver(code=1).split())
+    message = " ".join(repository.deliver(code=1).split())
     repository.git("revert", "--no-edit", "HEAD")
-    assert f"{target_in(repository.aws, NEW)}/{published}: version" in said
-    assert "of ten was published by hand, and deliveries neither build nor copy it" in said
+    assert f"{target_in(repository.aws, NEW)}/{published}: version" in message
+    assert "of ten was published by hand, and deliveries neither build nor copy it" in message
     name = "/triton/live/math/ten"
-    assert f"aws ssm delete-parameter --name {name}" in said
-    assert "cdk deploy" not in said
+    assert f"aws ssm delete-parameter --name {name}" in message
+    assert "cdk deploy" not in message
     boto3.client("ssm").delete_parameter(Name=name)
 
 
@@ -137,23 +137,25 @@ def test_release_instances_and_models_change_at_once_and_no_call_fails(
     repository.write_model("times", TIMES.replace("FACTOR", "3"), answer=21)
     repository.commit("another release, larger instances, thrice, and no plus")
     with _asked_all_the_while(*before.values()):
-        said = repository.deliver()
-    assert "clients may be sent to it while its endpoint moves" in said
-    assert f"{ENDPOINT}: variant AllTraffic: the stack is deployed twice" in said
+        message = repository.deliver()
+    assert "clients may be sent to it while its endpoint moves" in message
+    assert f"{ENDPOINT}: variant AllTraffic: the stack is deployed twice" in message
     assert _variant() == ("ml.m5.2xlarge", 2, True)
     after = _catalog()
     assert after.keys() == before.keys() - {"plus"}
     assert after["times"] != before["times"]
     everything = {*before.values(), *after.values()}
-    published = {it for it in _archives(repository)[OLD] if it.startswith("published/")}
+    published = {
+        archive for archive in _archives(repository)[OLD] if archive.startswith("published/")
+    }
     assert _archives(repository) == {OLD: everything | published, NEW: everything}
 
 
 def test_a_rollback_builds_nothing_and_brings_the_instances_back(repository: Repository) -> None:
     with _asked_all_the_while(*_catalog().values()):
-        said = repository.deliver("rollback-stage")
-    assert "every archive is there: nothing is built" in said
-    assert "the stack is deployed twice" in said
+        message = repository.deliver("rollback-stage")
+    assert "every archive is there: nothing is built" in message
+    assert "the stack is deployed twice" in message
     assert _variant() == ("ml.m5.xlarge", 2, True)
     assert _catalog().keys() == {"times", "plus"}
 
@@ -171,10 +173,10 @@ def test_a_model_whose_source_is_gone_stops_a_move_before_it_begins(
     repository.commit("an older release")
     before = _variant()
     with _asked_all_the_while(*_catalog().values()):  # or it would be scaled in
-        said = " ".join(repository.deliver(code=1).split())
-    assert f"its source s3://{bucket}/{source} is gone, so that {ENDPOINT} cannot move" in said
-    assert "aws ssm delete-parameter --name /triton/live/math/plus" in said
-    assert "cdk deploy" not in said
+        message = " ".join(repository.deliver(code=1).split())
+    assert f"its source s3://{bucket}/{source} is gone, so that {ENDPOINT} cannot move" in message
+    assert "aws ssm delete-parameter --name /triton/live/math/plus" in message
+    assert "cdk deploy" not in message
     assert _variant() == before
     s3.put_object(Bucket=bucket, Key=source, Body=content)
     repository.git("revert", "--no-edit", "HEAD")
@@ -189,9 +191,9 @@ def test_where_the_second_deploy_fails_the_variant_scales_again(repository: Repo
     repository.commit("too large")
     catalog, config = _catalog(), _endpoint()["EndpointConfigName"]
     with errors_published(ENDPOINT), _asked_all_the_while(*_catalog().values()):
-        said = repository.deliver(code=1)
+        message = repository.deliver(code=1)
     repository.git("revert", "--no-edit", "HEAD")
-    assert f"SageMaker rolled back the update of endpoint {ENDPOINT}:" in " ".join(said.split())
-    assert f"{ENDPOINT}: variant AllTraffic scales again, as before" in said
+    assert f"SageMaker rolled back the update of endpoint {ENDPOINT}:" in " ".join(message.split())
+    assert f"{ENDPOINT}: variant AllTraffic scales again, as before" in message
     assert _variant() == ("ml.m5.xlarge", 2, True)
     assert (_catalog(), _endpoint()["EndpointConfigName"]) == (catalog, config)

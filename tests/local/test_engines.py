@@ -155,31 +155,31 @@ def _polling_often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _project(kind: str) -> str:
     outputs = boto3.client("cloudformation").describe_stacks(StackName="gpu-models")["Stacks"][0]
-    return {it["OutputKey"]: it["OutputValue"] for it in outputs["Outputs"]}[kind]
+    return {output["OutputKey"]: output["OutputValue"] for output in outputs["Outputs"]}[kind]
 
 
 def _gpu_builds() -> list[str]:
     """The ids of all GPU builds, the newest first."""
     client: Any = boto3.client("codebuild")
-    found: list[str] = client.list_builds_for_project(projectName=_project("GpuProject"))["ids"]
-    return found
+    result: list[str] = client.list_builds_for_project(projectName=_project("GpuProject"))["ids"]
+    return result
 
 
 def _bucket() -> tuple["S3Client", str]:
     resources = boto3.client("cloudformation").describe_stack_resources(StackName="gpu-models")
     (bucket,) = [
-        it["PhysicalResourceId"]
-        for it in resources["StackResources"]
-        if it["LogicalResourceId"].startswith("ModelsBucket")
-        and it["ResourceType"] == "AWS::S3::Bucket"
+        resource["PhysicalResourceId"]
+        for resource in resources["StackResources"]
+        if resource["LogicalResourceId"].startswith("ModelsBucket")
+        and resource["ResourceType"] == "AWS::S3::Bucket"
     ]
     return boto3.client("s3"), bucket
 
 
 def _keys(prefix: str, suffix: str = "") -> list[str]:
     s3, bucket = _bucket()
-    found = s3.list_objects_v2(Bucket=bucket, Prefix=prefix).get("Contents", ())
-    return [it["Key"] for it in found if it["Key"].endswith(suffix)]
+    result = s3.list_objects_v2(Bucket=bucket, Prefix=prefix).get("Contents", ())
+    return [each["Key"] for each in result if each["Key"].endswith(suffix)]
 
 
 def _engine_jobs(prefix: str) -> set[str]:
@@ -189,12 +189,12 @@ def _engine_jobs(prefix: str) -> set[str]:
         json.loads(s3.get_object(Bucket=bucket, Key=key)["Body"].read())
         for key in _keys(prefix, ".json")
     ]
-    return {it["job"] for manifest in manifests for it in manifest["engines"].values()}
+    return {engine["job"] for manifest in manifests for engine in manifest["engines"].values()}
 
 
 def _status(build: str) -> str:
-    (found,) = boto3.client("codebuild").batch_get_builds(ids=[build])["builds"]
-    return found["buildStatus"]
+    (result,) = boto3.client("codebuild").batch_get_builds(ids=[build])["builds"]
+    return result["buildStatus"]
 
 
 # In this order: each test goes on where the one before has stopped.

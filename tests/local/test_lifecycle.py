@@ -173,8 +173,8 @@ def test_scaling_target_must_be_a_variant_of_an_endpoint(deployed: Checkout) -> 
     scaling.register_scalable_target(
         **target, ResourceId="endpoint/local-text/variant/AllTraffic", MinCapacity=1, MaxCapacity=2
     )
-    (found,) = scaling.describe_scalable_targets(ServiceNamespace="sagemaker")["ScalableTargets"]
-    assert found["MaxCapacity"] == 2
+    (result,) = scaling.describe_scalable_targets(ServiceNamespace="sagemaker")["ScalableTargets"]
+    assert result["MaxCapacity"] == 2
     scaling.deregister_scalable_target(
         **target, ResourceId="endpoint/local-text/variant/AllTraffic"
     )
@@ -205,7 +205,7 @@ def test_one_word_in_a_model_rebuilds_that_model_alone(
     assert after.version != before.version
     assert client.resolve("line") == line
     assert len(_builds()) == len(builds) + 1
-    assert {f"{_prefix(deployed)}{it.target_model}" for it in (before, after)} <= set(_keys())
+    assert {f"{_prefix(deployed)}{each.target_model}" for each in (before, after)} <= set(_keys())
 
 
 def test_build_that_fails_its_gate_leaves_everything_as_it_was(
@@ -218,9 +218,9 @@ def test_build_that_fails_its_gate_leaves_everything_as_it_was(
     with invoked_all_the_while(lambda: ask_twice(client)):
         failed = deployed.deploy()
     assert failed.returncode == 1
-    said = " ".join(failed.stdout.split())
-    assert "Build of twice failed" in said
-    assert "the recipe's gate allows 1.00e-06: nothing is published" in said
+    printed = " ".join(failed.stdout.split())
+    assert "Build of twice failed" in printed
+    assert "the recipe's gate allows 1.00e-06: nothing is published" in printed
     assert "making line/1/model.onnx" in log_of_the_last_build()
     assert client.resolve("twice") == before
     assert _keys() == keys
@@ -257,7 +257,11 @@ def _listening_on_triton_s_port() -> set[str]:
         for table in ("/proc/net/tcp", "/proc/net/tcp6")
         for line in Path(table).read_text().splitlines()
     ]
-    return {f"{it[1]} {it[9]}" for it in lines if it[1].endswith(f":{8080:04X}") and it[3] == "0A"}
+    return {
+        f"{each[1]} {each[9]}"
+        for each in lines
+        if each[1].endswith(f":{8080:04X}") and each[3] == "0A"
+    }
 
 
 def _builds() -> list[str]:
@@ -289,12 +293,12 @@ def _prefix(deployed: Checkout) -> str:
 
 
 def _processes_naming(text: str) -> list[str]:
-    found = []
+    result = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
         except OSError:
             continue
         if text in command and process.name != str(os.getpid()):
-            found.append(command)
-    return found
+            result.append(command)
+    return result

@@ -127,8 +127,8 @@ class Written:
             (folder / name / CONFIG).write_text(text_format.MessageToString(config, as_utf8=True))
 
     def __repr__(self) -> str:
-        configs = {name: text_format.MessageToString(it) for name, it in self.configs.items()}
-        return "\n".join(f"--- {name} {self.versions}\n{it}" for name, it in configs.items())
+        configs = {name: text_format.MessageToString(each) for name, each in self.configs.items()}
+        return "\n".join(f"--- {name} {self.versions}\n{each}" for name, each in configs.items())
 
 
 @st.composite
@@ -227,7 +227,7 @@ def load_and_unload(triton: Triton, name: str, repository: Path) -> None:
 
 
 def test_what_the_linter_passes_is_loaded(triton: Triton, tmp_path: Path) -> None:
-    seen = Counter[str]()
+    observed = Counter[str]()
     folder = tmp_path / "model"
     names = (f"model-{number}" for number in itertools.count(1))
 
@@ -244,10 +244,10 @@ def test_what_the_linter_passes_is_loaded(triton: Triton, tmp_path: Path) -> Non
         written.write(folder)
         findings = checks.findings(Repository.read(folder), checks.BUILT)
         if findings:
-            seen["refused"] += 1
+            observed["refused"] += 1
             return
         load_and_unload(triton, next(names), folder)
-        seen["loaded"] += 1
+        observed["loaded"] += 1
 
     each()
-    assert min(seen["loaded"], seen["refused"]) >= ENOUGH, seen
+    assert min(observed["loaded"], observed["refused"]) >= ENOUGH, observed

@@ -83,7 +83,7 @@ def test_update_in_place_keeps_counts_and_loses_no_call(
 ) -> None:
     sagemaker = boto3.client("sagemaker")
     before = sagemaker.describe_endpoint(EndpointName=SEARCH)
-    models = {it["ModelName"] for it in sagemaker.list_models()["Models"]}
+    models = {model["ModelName"] for model in sagemaker.list_models()["Models"]}
     sagemaker.update_endpoint_weights_and_capacities(
         EndpointName=SEARCH,
         DesiredWeightsAndCapacities=[{"VariantName": "Standard", "DesiredInstanceCount": 5}],
@@ -100,14 +100,16 @@ def test_update_in_place_keeps_counts_and_loses_no_call(
     assert after["CreationTime"] == before["CreationTime"]
     assert _variants(after) == {"Standard": (5, 4.0), "Large": (2, 1.0)}
     configs = sagemaker.list_endpoint_configs()["EndpointConfigs"]
-    names = {it["EndpointConfigName"] for it in configs}
+    names = {config["EndpointConfigName"] for config in configs}
     assert after["EndpointConfigName"] in names
     assert before["EndpointConfigName"] not in names
-    assert len({it["ModelName"] for it in sagemaker.list_models()["Models"]}) == len(models)
+    assert len({model["ModelName"] for model in sagemaker.list_models()["Models"]}) == len(models)
     thresholds = {
-        it["Threshold"]
-        for it in boto3.client("cloudwatch").describe_alarms()["MetricAlarms"]
-        if it.get("AlarmDescription", "").startswith(f"critical: share of 5xx answers of {SEARCH}")
+        alarm["Threshold"]
+        for alarm in boto3.client("cloudwatch").describe_alarms()["MetricAlarms"]
+        if alarm.get("AlarmDescription", "").startswith(
+            f"critical: share of 5xx answers of {SEARCH}"
+        )
     }
     assert thresholds == {0.2}
 
@@ -126,6 +128,6 @@ def _answer(client: EndpointClient) -> float:
 
 def _variants(endpoint: Any) -> dict[str, tuple[int, float]]:
     return {
-        it["VariantName"]: (it["CurrentInstanceCount"], it["CurrentWeight"])
-        for it in endpoint["ProductionVariants"]
+        variant["VariantName"]: (variant["CurrentInstanceCount"], variant["CurrentWeight"])
+        for variant in endpoint["ProductionVariants"]
     }

@@ -74,7 +74,7 @@ def _answer(client: EndpointClient, model: str = "times") -> float:
 
 
 def _keys(s3: "S3Client") -> list[str]:
-    return [it["Key"] for it in s3.list_objects_v2(Bucket=BUCKET).get("Contents", ())]
+    return [content["Key"] for content in s3.list_objects_v2(Bucket=BUCKET).get("Contents", ())]
 
 
 def test_a_model_is_published_changed_rolled_back_and_retired(
@@ -106,7 +106,7 @@ def test_a_model_is_published_changed_rolled_back_and_retired(
 
 
 def _unfinished(s3: "S3Client") -> list[str]:
-    return [it["Key"] for it in s3.list_multipart_uploads(Bucket=BUCKET).get("Uploads", ())]
+    return [upload["Key"] for upload in s3.list_multipart_uploads(Bucket=BUCKET).get("Uploads", ())]
 
 
 KILLED = """

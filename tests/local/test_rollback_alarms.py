@@ -51,7 +51,7 @@ def test_the_state_of_an_alarm_before_an_update_does_not_roll_it_back(mended: Ch
     old, cloudwatch = config(), boto3.client("cloudwatch")
 
     def is_in_alarm() -> bool:
-        return "ALARM" in {it["StateValue"] for it in rollback_alarms(cloudwatch, ENDPOINT)}
+        return "ALARM" in {alarm["StateValue"] for alarm in rollback_alarms(cloudwatch, ENDPOINT)}
 
     with errors_of_present_instances(ENDPOINT):
         eventually(is_in_alarm)
@@ -61,7 +61,7 @@ def test_the_state_of_an_alarm_before_an_update_does_not_roll_it_back(mended: Ch
     assert config() != old
     alarms = rollback_alarms(cloudwatch, ENDPOINT)
     assert len(alarms) == 2
-    assert all(it["AlarmName"].endswith(config()) for it in alarms)
+    assert all(alarm["AlarmName"].endswith(config()) for alarm in alarms)
 
 
 def test_no_metrics_are_charged_that_the_stage_did_not_ask_for(mended: Checkout) -> None:

@@ -95,7 +95,7 @@ def ask(model: str, endpoint: str = "math") -> float:
 
 def alarm_goes_off(title: str) -> bool:
     alarms: Any = boto3.client("cloudwatch").describe_alarms(StateValue="ALARM")["MetricAlarms"]
-    return any(title in it["AlarmDescription"] for it in alarms)
+    return any(title in alarm["AlarmDescription"] for alarm in alarms)
 
 
 def instances(endpoint: str) -> int:
@@ -143,11 +143,11 @@ def test_a_catalog_entry_that_was_deleted_is_written_again(on_call: OnCall) -> N
 def test_an_archive_that_was_deleted_is_built_again(on_call: OnCall) -> None:
     archive = client("math").resolve("times").target_model
     s3: Any = boto3.client("s3")
-    (bucket,) = (it for it in (b["Name"] for b in s3.list_buckets()["Buckets"]) if OWN in it)
+    (bucket,) = (each for each in (b["Name"] for b in s3.list_buckets()["Buckets"]) if OWN in each)
     (key,) = (
-        it["Key"]
-        for it in s3.list_objects_v2(Bucket=bucket)["Contents"]
-        if it["Key"].endswith(f"/{archive}")
+        content["Key"]
+        for content in s3.list_objects_v2(Bucket=bucket)["Contents"]
+        if content["Key"].endswith(f"/{archive}")
     )
     before = s3.head_object(Bucket=bucket, Key=key, ChecksumMode="ENABLED")["ChecksumSHA256"]
     with invoked_all_the_while(lambda: ask("times")):
@@ -189,10 +189,10 @@ def test_a_canary_that_fails_leaves_its_alarm_and_its_errors(
     with invoked_all_the_while(ask_solo):
         failed = repository.delivery("deliver", "live")
     assert failed.returncode == 1, failed.stdout
-    told = on_call.follow("An update was rolled back by an alarm ✔ local", "solo")
+    messages = on_call.follow("An update was rolled back by an alarm ✔ local", "solo")
     # Each alarm of the new instances may be the first.
-    assert re.search("live-solo-AllTraffic-(Model|Server)Errors-", told)
-    assert "no tokenizer" in told
+    assert re.search("live-solo-AllTraffic-(Model|Server)Errors-", messages)
+    assert "no tokenizer" in messages
     print(f"canary: answered {len(answered)}, lost {len(lost)}")  # noqa: T201
     assert set(answered) == {8}
     assert len(lost) < len(answered)

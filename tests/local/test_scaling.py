@@ -71,10 +71,10 @@ def asked(call: Callable[[], object], *, by: int) -> Iterator[None]:
 
 def count(endpoint: str = ENDPOINT) -> int:
     """Return the instances that an endpoint in service has, 0 while it changes."""
-    found = boto3.client("sagemaker").describe_endpoint(EndpointName=endpoint)
-    if found["EndpointStatus"] != "InService":
+    result = boto3.client("sagemaker").describe_endpoint(EndpointName=endpoint)
+    if result["EndpointStatus"] != "InService":
         return 0
-    return int(found["ProductionVariants"][0]["CurrentInstanceCount"])
+    return int(result["ProductionVariants"][0]["CurrentInstanceCount"])
 
 
 def tritons(aws: LocalSageMaker, endpoint: str = ENDPOINT) -> int:
@@ -83,8 +83,8 @@ def tritons(aws: LocalSageMaker, endpoint: str = ENDPOINT) -> int:
 
 def activities() -> list[dict[str, Any]]:
     scaling: Any = boto3.client("application-autoscaling")
-    found = scaling.describe_scaling_activities(ServiceNamespace="sagemaker")
-    return list(found["ScalingActivities"])
+    result = scaling.describe_scaling_activities(ServiceNamespace="sagemaker")
+    return list(result["ScalingActivities"])
 
 
 def test_tritons_come_with_the_load_and_go_with_it(scaled: Checkout) -> None:
@@ -114,8 +114,8 @@ def test_calls_are_measured_as_cloudwatch_has_them(scaled: Checkout) -> None:
 
     def names(namespace: str) -> set[str]:
         place = [{"Name": "EndpointName", "Value": ENDPOINT}]
-        found = cloudwatch.list_metrics(Namespace=namespace, Dimensions=place)["Metrics"]
-        return {it["MetricName"] for it in found}
+        result = cloudwatch.list_metrics(Namespace=namespace, Dimensions=place)["Metrics"]
+        return {each["MetricName"] for each in result}
 
     eventually(
         lambda: (
@@ -141,13 +141,13 @@ def test_what_containers_and_builds_write_is_in_cloudwatch_logs(scaled: Checkout
 
     def lines(group: str, words: str) -> list[dict[str, Any]]:
         events = logs.filter_log_events(logGroupName=group)["events"]
-        return [it for it in events if words in it["message"]]
+        return [event for event in events if words in event["message"]]
 
     group = f"/aws/sagemaker/Endpoints/{ENDPOINT}"
     (line, *_) = eventually(lambda: lines(group, "successfully loaded"))
     assert line["logStreamName"].startswith(f"{VARIANT}/i-")
     groups = logs.describe_log_groups()["logGroups"]
-    assert any(lines(it["logGroupName"], "Phase complete: BUILD") for it in groups)
+    assert any(lines(each["logGroupName"], "Phase complete: BUILD") for each in groups)
 
 
 def test_status_reads_the_local_sagemaker(scaled: Checkout) -> None:
@@ -198,7 +198,7 @@ def test_a_scheduled_action_brings_instances_before_anybody_calls(scaled: Checko
     set_minimum_every_minute(GPU, 2)
     eventually(lambda: count(GPU) == 2)
     assert tritons(scaled.aws, GPU) == 2
-    assert "minimum capacity was set to 2" in [it["Cause"] for it in activities()]
+    assert "minimum capacity was set to 2" in [activity["Cause"] for activity in activities()]
 
 
 def test_a_higher_minimum_is_deployed_together_with_the_instance_count(scaled: Checkout) -> None:
@@ -235,5 +235,7 @@ def test_scaling_that_waited_for_a_canary_is_no_failed_update(scaled: Checkout) 
             ended.set()
     assert deployed.returncode == 0, deployed.stdout
     eventually(lambda: count() == 3)
-    causes = [it["StatusMessage"] for it in activities() if it["StatusCode"] == "Failed"]
+    causes = [
+        activity["StatusMessage"] for activity in activities() if activity["StatusCode"] == "Failed"
+    ]
     assert any("the endpoint is Updating" in cause for cause in causes)

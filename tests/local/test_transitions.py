@@ -42,7 +42,9 @@ class Trial:
         cloudformation: Any = boto3.client("cloudformation")
         body = json.dumps(self.templates[json.dumps(state)], separators=(",", ":"))
         known = cloudformation.list_stacks()["StackSummaries"]
-        there = any(it["StackName"] == NAME and "DELETE" not in it["StackStatus"] for it in known)
+        there = any(
+            each["StackName"] == NAME and "DELETE" not in each["StackStatus"] for each in known
+        )
         act = cloudformation.update_stack if there else cloudformation.create_stack
         act(
             StackName=NAME,
@@ -60,7 +62,7 @@ class Trial:
 
 def tried(*bases: str) -> list[Pair]:
     """Return what is tried of some states, or of all."""
-    changes = {it.name: it for it in CHANGES}
+    changes = {change.name: change for change in CHANGES}
     return [
         Pair(base, tuple(map(changes.__getitem__, names)))
         for base in bases or TRIED
@@ -82,10 +84,10 @@ def trial(
 ) -> Trial:
     """What stays is deployed, and every archive that the states name is there."""
     folder = tmp_path_factory.mktemp("states")
-    states = {json.dumps(it): it for pair in tried() for it in (pair.before, pair.after)}
+    states = {json.dumps(each): each for pair in tried() for each in (pair.before, pair.after)}
     templates = Templates(folder)
     made = dict(zip(states, templates.alone(list(states.values())), strict=True))
-    stays = [f"{STAGE}-{it}" for it in ("models", "network", "capture")]
+    stays = [f"{STAGE}-{each}" for each in ("models", "network", "capture")]
     deployed = checkout.cdk(
         *("deploy", *stays, "--require-approval", "never"), *("--app", str(templates.app))
     )
@@ -93,13 +95,15 @@ def trial(
     for state, template in made.items():
         assert not isinstance(template, str)
         _build(template, states[state], folder)
-    return Trial({state: it for state, it in made.items() if not isinstance(it, str)})
+    return Trial({state: each for state, each in made.items() if not isinstance(each, str)})
 
 
 def _build(template: Template, state: State, folder: Path) -> None:
     """Put the archives of a state where its stack would build them."""
     s3: Any = boto3.client("s3")
-    (bucket,) = (it["Name"] for it in s3.list_buckets()["Buckets"] if "modelsbucket" in it["Name"])
+    (bucket,) = (
+        each["Name"] for each in s3.list_buckets()["Buckets"] if "modelsbucket" in each["Name"]
+    )
     for resource in template["Resources"].values():
         if resource["Type"] == "Custom::TritonModel":
             model, key = resource["Properties"]["Model"], resource["Properties"]["Key"]
@@ -121,7 +125,7 @@ class Caller:
         path = f"/triton/{STAGE}/{ENDPOINT}"
         for parameter in self._ssm.get_parameters_by_path(Path=path)["Parameters"]:
             entry = json.loads(parameter["Value"])
-            target = {"TargetModel": it} if (it := entry["target_model"]) else {}
+            target = {"TargetModel": each} if (each := entry["target_model"]) else {}
             tensor = {"name": "X", "shape": [1, 1], "datatype": "FP32", "data": [7]}
             answer = self._runtime.invoke_endpoint(
                 EndpointName=entry["endpoint"],
@@ -135,18 +139,18 @@ class Caller:
 @pytest.mark.parametrize("base", TRIED)
 def test_no_call_fails_in_what_the_page_says_of_changes(trial: Trial, base: str) -> None:
     caller = Caller()
-    found, said = {}, {}
+    result, message = {}, {}
     assert trial.deploy(BASES[base]) == "CREATE_COMPLETE"
     with invoked_all_the_while(caller.ask):
         for pair in tried(base):
             forth = _told(trial, pair.after)
             # What was refused one way is not there to be left the other way.
             back = forth if forth == "refused" else _told(trial, pair.before)
-            found[pair.name] = {forth, back}
-            said[pair.name] = {_said(pair)}
+            result[pair.name] = {forth, back}
+            message[pair.name] = {_said(pair)}
     boto3.client("cloudformation").delete_stack(StackName=NAME)
     boto3.client("cloudformation").get_waiter("stack_delete_complete").wait(StackName=NAME)
-    assert found == said
+    assert result == message
 
 
 def _told(trial: Trial, state: State) -> str:
@@ -170,5 +174,7 @@ def _said(pair: Pair) -> str:
 
 
 def _cell(change: Change, base: str) -> str:
-    (row,) = (it for it in PAGE.read_text().splitlines() if it.startswith(f"| {change.name} |"))
+    (row,) = (
+        line for line in PAGE.read_text().splitlines() if line.startswith(f"| {change.name} |")
+    )
     return row.strip("|").split("|")[1 + list(BASES).index(base)].strip().partition(":")[0]

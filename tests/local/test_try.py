@@ -65,11 +65,11 @@ def test_what_is_wrong_is_said_with_tritons_own_words(
     model = folder / "vowels-score" / "1" / "model.py"
     model.write_text(f"{model.read_text()}\n{FAILS}")
     assert read(["try", str(folder)])() == 1
-    said = capsys.readouterr().err
-    assert "error: Triton does not load it: " in said
-    assert "ValueError: no weights" in said
-    assert " vowels-score/1/model.py(" in said
-    assert said.count("Triton's log: E") == 1
+    printed = capsys.readouterr().err
+    assert "error: Triton does not load it: " in printed
+    assert "ValueError: no weights" in printed
+    assert " vowels-score/1/model.py(" in printed
+    assert printed.count("Triton's log: E") == 1
     assert len([*try_model.TRIED.glob("*/*.tar.gz")]) == 1  # the earlier digest's is gone
 
 

@@ -23,16 +23,16 @@ SURVIVED = "SURVIVED"
 
 def main(part: str) -> int:
     """Try the mutants that `part` chooses; return the exit code."""
-    chosen = [it for it in mutants() if part in it.name or part in it.file]
+    chosen = [each for each in mutants() if part in each.name or part in each.file]
     if not chosen:
         sys.exit(f'error: no mutant has "{part}" in its name or file')
-    if faults := [fault for it in chosen for fault in it.faults(ROOT)]:
+    if faults := [fault for each in chosen for fault in each.faults(ROOT)]:
         sys.exit("\n".join(["error: the list is not current:", *faults]))
     killers = {}
     with TemporaryDirectory(prefix="mutants-") as folder:
         tree = Path(folder)
         _copy(ROOT, tree)
-        _require_success(tree, sorted({test for it in chosen for test in it.tests}))
+        _require_success(tree, sorted({test for each in chosen for test in each.tests}))
         for mutant in chosen:
             killers[mutant.name] = killer = _killer(mutant, tree)
             print(f"{mutant.file}: {mutant.name}: {killer}", flush=True)
@@ -88,9 +88,9 @@ def _pytest(tree: Path, tests: Sequence[str]) -> "subprocess.CompletedProcess[st
 
 def _print_table(tried: Sequence[Mutant], killers: dict[str, str]) -> None:
     print("\n| file | mutant | killed by |\n|---|---|---|")
-    for it in tried:
-        print(f"| {it.file} | {it.name} | {killers[it.name]} |")
-    survived = sum(killers[it.name] == SURVIVED for it in tried)
+    for each in tried:
+        print(f"| {each.file} | {each.name} | {killers[each.name]} |")
+    survived = sum(killers[each.name] == SURVIVED for each in tried)
     print(f"\n{len(tried)} mutants: {len(tried) - survived} killed, {survived} survived")
 
 

@@ -24,9 +24,9 @@ class Mutant:
     def faults(self, root: Path) -> Iterator[str]:
         """Yield what keeps it from being tried on the tree `root`."""
         path = root / self.file
-        found = path.read_text().count(self.old) if path.is_file() else 0
-        if found != 1:
-            yield f"{self.name}: {self.file} has its `old` {found} times: write what stands there"
+        text = path.read_text().count(self.old) if path.is_file() else 0
+        if text != 1:
+            yield f"{self.name}: {self.file} has its `old` {text} times: write what stands there"
         for test in self.tests:
             file, _, function = test.partition("::")
             path = root / file

@@ -17,18 +17,18 @@ from tests.review_changes.told import told
 
 def main(many: int) -> int:
     """Try as many changes; return the exit code."""
-    quiet = [it for it in map(change, range(many)) if not told(it)]
+    quiet = [each for each in map(change, range(many)) if not told(each)]
     unlisted = without_reason(quiet)
-    unused = [it for it in silent() if not any(map(it.covers, quiet))]
+    unused = [each for each in silent() if not any(map(each.covers, quiet))]
     for (kind, property_, how), count in sorted(
-        Counter((it.type, it.path, it.kind) for it in quiet).items()
+        Counter((each.type, each.path, each.kind) for each in quiet).items()
     ):
         print(f"{count:4} silent: {how} {kind} {property_}")
     print(f"{many} changes, {len(quiet)} silent")
     for title in unlisted:
         print(f"error: not in the list: {title}")
-    for it in unused:
-        print(f"error: covers nothing: {it.type} {it.property}")
+    for each in unused:
+        print(f"error: covers nothing: {each.type} {each.property}")
     return 1 if unlisted or unused else 0
 
 

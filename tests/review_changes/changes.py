@@ -74,11 +74,11 @@ def _as_json(stage: Synthesised, stack: str) -> str:
 
 
 def _by_type(templates: dict[str, Template]) -> dict[str, list[tuple[str, str]]]:
-    found: dict[str, list[tuple[str, str]]] = {}
+    result: dict[str, list[tuple[str, str]]] = {}
     for stack, template in templates.items():
         for logical_id, resource in template["Resources"].items():
-            found.setdefault(resource["Type"], []).append((stack, logical_id))
-    return found
+            result.setdefault(resource["Type"], []).append((stack, logical_id))
+    return result
 
 
 def _value(draw: random.Random, template: Template, logical_id: str) -> str:
@@ -92,8 +92,8 @@ def _value(draw: random.Random, template: Template, logical_id: str) -> str:
 def _removed(draw: random.Random, template: Template, logical_id: str) -> str:
     resource = template["Resources"][logical_id]
     optional = [
-        (steps, it)
-        for steps, it in _nodes(resource)
+        (steps, each)
+        for steps, each in _nodes(resource)
         if not schemas.is_required(resource["Type"], _inside(steps))
     ]
     steps, _value_there = _drawn(draw, optional)
@@ -118,10 +118,10 @@ def _added(draw: random.Random, template: Template, logical_id: str) -> str:
 def _item(draw: random.Random, template: Template, logical_id: str) -> str:
     """Add a copy of an item to a list, with one other value."""
     resource = template["Resources"][logical_id]
-    lists = [(steps, it) for steps, it in _nodes(resource) if isinstance(it, list) and it]
+    lists = [(steps, each) for steps, each in _nodes(resource) if isinstance(each, list) and each]
     steps, items = _drawn(draw, lists)
     item = copy.deepcopy(draw.choice(items))
-    parts = [it for it in _leaves_of(item) if it[0][-1:] != ("Sid",)]
+    parts = [each for each in _leaves_of(item) if each[0][-1:] != ("Sid",)]
     inner, value = draw.choice(parts)
     whole = (*steps, 0, *inner)
     known = _seen(template, resource["Type"], whole)
@@ -194,27 +194,27 @@ def _nodes(resource: dict[str, Any]) -> Iterator[tuple[Steps, Any]]:
 
 
 def _leaves(resource: dict[str, Any]) -> Iterator[tuple[Steps, Any]]:
-    return ((steps, it) for steps, it in _nodes(resource) if not _has_parts(it))
+    return ((steps, each) for steps, each in _nodes(resource) if not _has_parts(each))
 
 
 def _leaves_of(value: Any) -> Iterator[tuple[Steps, Any]]:
-    return ((steps, it) for steps, it in _below(value, ()) if not _has_parts(it))
+    return ((steps, each) for steps, each in _below(value, ()) if not _has_parts(each))
 
 
 def _below(value: Any, steps: Steps) -> Iterator[tuple[Steps, Any]]:
     yield steps, value
     if isinstance(value, dict) and _has_parts(value):
-        for name, it in value.items():
-            yield from _below(it, (*steps, name))
+        for name, each in value.items():
+            yield from _below(each, (*steps, name))
     elif isinstance(value, list):
-        for number, it in enumerate(value):
-            yield from _below(it, (*steps, number))
+        for number, each in enumerate(value):
+            yield from _below(each, (*steps, number))
 
 
 def _has_parts(value: Any) -> bool:
     """Whether a value is made of others: a function of CloudFormation's counts as one value."""
     if isinstance(value, dict):
-        return not any(it == "Ref" or it.startswith("Fn::") for it in value)
+        return not any(each == "Ref" or each.startswith("Fn::") for each in value)
     return isinstance(value, list)
 
 
@@ -234,7 +234,7 @@ def _inside(steps: Steps) -> Steps:
 
 
 def _name(steps: Steps) -> str:
-    return ".".join(it for it in _inside(steps) if isinstance(it, str))
+    return ".".join(each for each in _inside(steps) if isinstance(each, str))
 
 
 def _seen(template: Template, kind: str, steps: Steps) -> list[Any]:
@@ -252,14 +252,16 @@ def _seen(template: Template, kind: str, steps: Steps) -> list[Any]:
 
 def _other(draw: random.Random, value: Any, kind: str, steps: Steps, seen: list[Any]) -> Any:
     """Return another value of the same kind."""
-    name = [it for it in steps if isinstance(it, str)][-1]
+    name = [step for step in steps if isinstance(step, str)][-1]
     if "Statement" in steps and name in POLICIES:
         return POLICIES[name]
     match value:
         case bool():
             return not value
         case int() | float():
-            return draw.choice([it for it in (value * 2, value // 2, value + 1) if it != value])
+            return draw.choice(
+                [each for each in (value * 2, value // 2, value + 1) if each != value]
+            )
         case "Allow" | "Deny":
             return "Deny" if value == "Allow" else "Allow"
         case "true" | "false":
@@ -269,7 +271,7 @@ def _other(draw: random.Random, value: Any, kind: str, steps: Steps, seen: list[
         case str() if value.startswith("{"):
             return _other_json(draw, json.loads(value), kind, steps)
     known = schemas.choices(kind, _inside(steps)) or seen
-    others = [it for it in known if it != value]
+    others = [each for each in known if each != value]
     if others:
         return draw.choice(others)
     return f"{value}-changed" if isinstance(value, str) else "changed"
@@ -277,6 +279,9 @@ def _other(draw: random.Random, value: Any, kind: str, steps: Steps, seen: list[
 
 def _other_json(draw: random.Random, value: Any, kind: str, steps: Steps) -> str:
     """Return the JSON of an object with one other value in it."""
-    inner, leaf = draw.choice([it for it in _leaves_of(value) if it[0]])
+    leaves = [each for each in _leaves_of(value) if each[0]]
+    if not leaves:
+        raise Impossible
+    inner, leaf = draw.choice(leaves)
     _put(value, inner, _other(draw, leaf, kind, steps, []))
     return json.dumps(value)

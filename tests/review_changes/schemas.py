@@ -38,12 +38,12 @@ def choices(kind: str, steps: Steps) -> list[Any]:
 def additions(kind: str, there: set[str]) -> dict[str, Any]:
     """Return name -> a value, for the properties of a type that may be set and are not there."""
     whole = _of(kind)
-    read_only = {it.rpartition("/")[2] for it in whole.get("readOnlyProperties", ())}
-    found = {}
+    read_only = {each.rpartition("/")[2] for each in whole.get("readOnlyProperties", ())}
+    result = {}
     for name, schema in sorted(whole.get("properties", {}).items()):
         if name not in there | read_only:
-            found[name] = _value(name, _resolved(whole, schema), whole, DEEPEST)
-    return {name: it for name, it in found.items() if it is not None}
+            result[name] = _value(name, _resolved(whole, schema), whole, DEEPEST)
+    return {name: each for name, each in result.items() if each is not None}
 
 
 @cache
@@ -91,11 +91,11 @@ def _value(name: str, schema: Schema, whole: Schema, depth: int) -> Any:
             return None if item is None else [item]
         case "object" if depth:
             inner = schema.get("properties", {})
-            wanted = schema.get("required") or list(inner)[:1]
+            expected = schema.get("required") or list(inner)[:1]
             parts = {
-                it: _value(it, _resolved(whole, inner[it]), whole, depth - 1)
-                for it in wanted
-                if it in inner
+                each: _value(each, _resolved(whole, inner[each]), whole, depth - 1)
+                for each in expected
+                if each in inner
             }
             return None if not parts or None in parts.values() else parts
     return None

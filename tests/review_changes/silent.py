@@ -32,10 +32,12 @@ class Silent:
 
 def silent() -> list[Silent]:
     """Read the list."""
-    return [Silent(**it) for it in yaml.safe_load(LIST.read_text()) or []]
+    return [Silent(**each) for each in yaml.safe_load(LIST.read_text()) or []]
 
 
 def without_reason(changes: Iterable[Change]) -> list[str]:
     """Return a line for each change that nothing in the list covers."""
     known = silent()
-    return sorted({it.title for it in changes if not any(each.covers(it) for each in known)})
+    return sorted(
+        {change.title for change in changes if not any(each.covers(change) for each in known)}
+    )

@@ -17,8 +17,8 @@ def changes() -> list[Change]:
 
 def test_each_kind_of_change_is_tried_on_many_types(changes: list[Change]) -> None:
     for kind in KINDS:
-        assert len({it.type for it in changes if it.kind == kind}) >= 5, kind
+        assert len({change.type for change in changes if change.kind == kind}) >= 5, kind
 
 
 def test_what_the_review_does_not_say_has_a_reason(changes: list[Change]) -> None:
-    assert without_reason(it for it in changes if not told(it)) == []
+    assert without_reason(change for change in changes if not told(change)) == []

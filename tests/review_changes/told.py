@@ -32,19 +32,21 @@ def told(change: Change) -> set[str]:
 @cache
 def _always(stage: str) -> frozenset[str]:
     """Return what is said where nothing changes."""
-    it = synthesised(stage)
+    each = synthesised(stage)
     return frozenset(
-        _said(Comparison(stage, it.templates, it.templates, it.file, it.file, models=MODELS))
+        _said(
+            Comparison(stage, each.templates, each.templates, each.file, each.file, models=MODELS)
+        )
     )
 
 
 def _said(comparison: Comparison) -> Iterator[str]:
-    yield from (it.key for it in dangers(comparison))
+    yield from (danger.key for danger in dangers(comparison))
     models = model_changes(comparison)
     endpoints = (endpoint.sentence for endpoint in endpoint_changes(comparison, models))
     for line in (*endpoints, *notes(comparison)):
         name, _, rest = line.partition("**: ")
-        yield from (f"{name}: {it}" for it in rest.split("; ") if not _GENERAL.fullmatch(it))
-    yield from (f"{it.model} {it.state} {it.breaking}" for it in models)
-    yield from (str(it) for it in cost_changes(comparison) if it.before != it.after)
-    yield from (line for it in comparison.access for line in in_words(it.by_new))
+        yield from (f"{name}: {part}" for part in rest.split("; ") if not _GENERAL.fullmatch(part))
+    yield from (f"{model.model} {model.state} {model.breaking}" for model in models)
+    yield from (str(change) for change in cost_changes(comparison) if change.before != change.after)
+    yield from (line for each in comparison.access for line in in_words(each.by_new))

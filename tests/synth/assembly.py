@@ -46,17 +46,17 @@ class Assembly:
         return {
             f"{stack}.{name}": Resource(
                 f"{stack}.{name}",
-                it["Type"],
-                it.get("Properties", {}),
-                tuple(f"{stack}.{other}" for other in _list(it.get("DependsOn", []))),
+                each["Type"],
+                each.get("Properties", {}),
+                tuple(f"{stack}.{other}" for other in _list(each.get("DependsOn", []))),
             )
             for stack, template in self.templates.items()
-            for name, it in template["Resources"].items()
+            for name, each in template["Resources"].items()
         }
 
     def of(self, kind: str) -> Iterator[Resource]:
         """Yield the resources of a type."""
-        return (it for it in self.resources.values() if it.kind == kind)
+        return (resource for resource in self.resources.values() if resource.kind == kind)
 
     def text(self, value: Any, stack: str) -> str:
         """Return a value as text in which a reference to a resource is `<stack.LogicalId>`."""
@@ -71,52 +71,63 @@ class Assembly:
                 exporter, exported = self.exports[self.text(export, stack)]
                 return self.text(exported, exporter)
             case {"Fn::Join": [separator, parts]}:
-                return str(separator).join(self.text(it, stack) for it in parts)
+                return str(separator).join(self.text(part, stack) for part in parts)
             case {"Fn::Sub": str(text)}:
-                return re.sub(r"\$\{(AWS::\w+)\}", lambda it: self._pseudo[it[1]], text)
+                return re.sub(r"\$\{(AWS::\w+)\}", lambda each: self._pseudo[each[1]], text)
         return repr(value)
 
     def statements(self, document: Mapping[str, Any], stack: str) -> list[dict[str, Any]]:
         """Return a policy's statements with every value as text."""
-        return [self._plain(it, stack) for it in document["Statement"]]
+        return [self._plain(each, stack) for each in document["Statement"]]
 
     def granted(self, role: Resource) -> list[dict[str, Any]]:
         """Return the statements of all policies of a role."""
         documents = [
-            (it["PolicyDocument"], role.stack) for it in role.properties.get("Policies", [])
+            (policy["PolicyDocument"], role.stack) for policy in role.properties.get("Policies", [])
         ]
         documents += [
-            (it.properties["PolicyDocument"], it.stack)
+            (each.properties["PolicyDocument"], each.stack)
             for kind in ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy")
-            for it in self.of(kind)
-            if it.stack == role.stack
-            and {"Ref": role.id.partition(".")[2]} in it.properties.get("Roles", [])
+            for each in self.of(kind)
+            if each.stack == role.stack
+            and {"Ref": role.id.partition(".")[2]} in each.properties.get("Roles", [])
         ]
-        return [it for document, stack in documents for it in self.statements(document, stack)]
+        return [
+            statement
+            for document, stack in documents
+            for statement in self.statements(document, stack)
+        ]
 
     def named(self, value: Any, stack: str) -> Resource | None:
         """Return the resource that a value refers to, by reference or by the name in its ARN."""
         text = self.text(value, stack)
-        if found := re.match(r"<([^<>]+\.[A-Za-z0-9]+)>", text):
-            return self.resources[found[1]]
-        return next((it for it in self.resources.values() if text.endswith(f":{_name(it)}")), None)
+        if result := re.match(r"<([^<>]+\.[A-Za-z0-9]+)>", text):
+            return self.resources[result[1]]
+        return next(
+            (
+                resource
+                for resource in self.resources.values()
+                if text.endswith(f":{_name(resource)}")
+            ),
+            None,
+        )
 
     @cached_property
     def exports(self) -> dict[str, tuple[str, Any]]:
         """What stacks export, by its name: the stack, and the value there."""
         return {
-            it["Export"]["Name"]: (stack, it["Value"])
+            output["Export"]["Name"]: (stack, output["Value"])
             for stack, template in self.templates.items()
-            for it in template.get("Outputs", {}).values()
-            if "Export" in it
+            for output in template.get("Outputs", {}).values()
+            if "Export" in output
         }
 
     def _plain(self, value: Any, stack: str) -> Any:
         match value:
             case list():
-                return [self._plain(it, stack) for it in value]
+                return [self._plain(each, stack) for each in value]
             case dict() if not any(key == "Ref" or key.startswith("Fn::") for key in value):
-                return {key: self._plain(it, stack) for key, it in value.items()}
+                return {key: self._plain(each, stack) for key, each in value.items()}
         return self.text(value, stack)
 
 

@@ -65,14 +65,14 @@ def missing(site: Site) -> Iterator[str]:
                     if not _may(site, held, row, _example(action), resource):
                         yield f"{held.label} lacks {action} on {resource}: {row.step}"
     for role in _expected(site):
-        if role.resource not in [_bare(it) for it in site.deployed.of("AWS::IAM::Role")]:
+        if role.resource not in [_bare(each) for each in site.deployed.of("AWS::IAM::Role")]:
             yield f"there is no role {role.resource}"
 
 
 def beyond(site: Site) -> Iterator[str]:
     """What the policies of the templates allow, and no row needs."""
     rows = list(every(site))
-    by_role = {it.role.id: it for it in rows if it.role}
+    by_role = {row.role.id: row for row in rows if row.role}
     for role in site.deployed.of("AWS::IAM::Role"):
         if role.id not in by_role:
             yield f"{role.id} is in no file of the ledger"
@@ -104,32 +104,38 @@ def every(site: Site) -> Iterator[Held]:
 
 def features(site: Site, endpoint: str) -> set[Feature]:
     """Return what a stage, or an endpoint of it, has: read off its resources, not its policies."""
-    found: set[Feature] = {"preflight"}  # every delivery begins with it
-    own = [it for it in site.deployed.resources.values() if _endpoint(site, it) == endpoint]
+    result: set[Feature] = {"preflight"}  # every delivery begins with it
+    own = [
+        resource
+        for resource in site.deployed.resources.values()
+        if _endpoint(site, resource) == endpoint
+    ]
     containers = [
-        it.properties["PrimaryContainer"] for it in own if it.kind == "AWS::SageMaker::Model"
+        item.properties["PrimaryContainer"] for item in own if item.kind == "AWS::SageMaker::Model"
     ]
     if _named(site, NAMED["engines"]):
-        found.add("engine builds")
-    configs = [it.properties for it in own if it.kind == "AWS::SageMaker::EndpointConfig"]
-    captures = [it for it in configs if "DataCaptureConfig" in it]
+        result.add("engine builds")
+    configs = [item.properties for item in own if item.kind == "AWS::SageMaker::EndpointConfig"]
+    captures = [config for config in configs if "DataCaptureConfig" in config]
     if captures or (endpoint == "*" and _named(site, NAMED["capture_bucket"])):
-        found.add("data capture")
-    if any("KmsKeyId" in it for it in configs):
-        found.add("encrypted volumes")
+        result.add("data capture")
+    if any("KmsKeyId" in config for config in configs):
+        result.add("encrypted volumes")
     if any(each.kind == COMPONENT for each in own) or (
         endpoint == "*" and any(site.deployed.of(COMPONENT))
     ):
-        found.add("inference components")
+        result.add("inference components")
     if site.place.mirror != "*":
-        found.add("mirrored images")
-    if any("VpcConfig" in it.properties for it in own):
-        found.add("private network")
-    if any("SAGEMAKER_TRITON_METRIC_NAMESPACE" in it["Environment"] for it in containers):
-        found.add("Triton metrics")
+        result.add("mirrored images")
+    if any("VpcConfig" in item.properties for item in own):
+        result.add("private network")
+    if any(
+        "SAGEMAKER_TRITON_METRIC_NAMESPACE" in container["Environment"] for container in containers
+    ):
+        result.add("Triton metrics")
     if site.place.source_stage != "*":
-        found.add("promotion")
-    return found
+        result.add("promotion")
+    return result
 
 
 def _held(site: Site, principal: Principal, role: Resource | None, place: Place) -> Held:
@@ -140,10 +146,12 @@ def _held(site: Site, principal: Principal, role: Resource | None, place: Place)
         _of_each(row, components) for row in principal.rows if row.when is None or row.when in has
     ]
     resources = {
-        name: site.deployed.arn(found) for name, it in NAMED.items() if (found := _named(site, it))
+        name: site.deployed.arn(result)
+        for name, item in NAMED.items()
+        if (result := _named(site, item))
     }
     names = place.names(resources)
-    refers = not any(it.stack == "delivery" for it in principal.roles)
+    refers = not any(item.stack == "delivery" for item in principal.roles)
     return Held(principal, role, rows, names, names if refers else by_name(place))
 
 
@@ -164,7 +172,7 @@ def _of_each(row: Row, components: list[str]) -> Row:
 
 def _resources(row: Row, names: dict[str, str]) -> list[str]:
     """Return a row's resources, without those that a stage does not have."""
-    return [it for resource in row.resources if (it := filled(resource, names))]
+    return [each for resource in row.resources if (each := filled(resource, names))]
 
 
 def _may(site: Site, held: Held, row: Row, action: str, resource: str) -> bool:
@@ -192,7 +200,7 @@ def _example(pattern: str) -> str:
 
 
 def _beyond_role(site: Site, held: Held, role: Resource) -> Iterator[str]:
-    trusted = {it.trusts for it in held.principal.roles}
+    trusted = {each.trusts for each in held.principal.roles}
     if _trusted(site, role) != trusted:
         yield f"{role.id} trusts {sorted(_trusted(site, role))}, and not {sorted(trusted)}"
     for statement in site.deployed.statements(
@@ -210,7 +218,7 @@ def _beyond_role(site: Site, held: Held, role: Resource) -> Iterator[str]:
 
 def _beyond_resource(rows: list[Held], policy: Resource, statement: Statement) -> Iterator[str]:
     for named in _principals(statement):
-        known = [it for it in rows if it.named == named]
+        known = [row for row in rows if row.named == named]
         if not known:
             yield f"{policy.id} lets {named} in, which is in no file of the ledger"
         else:
@@ -224,9 +232,9 @@ def _uncovered(label: str, statement: Statement, held: list[Held]) -> Iterator[s
     for action in _texts(statement["Action"]):
         for resource in _texts(statement["Resource"]):
             if not any(
-                _covers(row, it.widest, action, resource, statement.get("Condition", {}))
-                for it in held
-                for row in it.rows
+                _covers(row, each.widest, action, resource, statement.get("Condition", {}))
+                for each in held
+                for row in each.rows
             ):
                 yield f"{label} may {action} on {resource}, and no row of the ledger needs it"
 
@@ -239,8 +247,8 @@ def _covers(
     A `*` of the statement fits only a `*` of the row: what the statement allows is part of it.
     """
     return (
-        any(_fits(action.lower(), it.lower()) for it in row.actions)
-        and any(_fits(resource, it) for it in _resources(row, names))
+        any(_fits(action.lower(), each.lower()) for each in row.actions)
+        and any(_fits(resource, each) for each in _resources(row, names))
         and _narrows(condition, filled_condition(row.condition, names))
     )
 
@@ -263,8 +271,8 @@ def _trusted(site: Site, role: Resource) -> set[str]:
     document = role.properties["AssumeRolePolicyDocument"]
     return {
         named.rpartition("/")[2]
-        for it in site.deployed.statements(document, role.stack)
-        for named in _principals(it)
+        for statement in site.deployed.statements(document, role.stack)
+        for named in _principals(statement)
     }
 
 
@@ -272,15 +280,15 @@ def _resource_policies(site: Site) -> Iterator[tuple[Resource, list[Statement], 
     """Yield what has a policy, its statements, and the ARNs of the resources that it is for."""
     stage = site.deployed
     for kind, document in RESOURCE_POLICIES.items():
-        for it in stage.of(kind):
-            statements: list[Statement] = [*stage.statements(it.properties[document], it.stack)]
-            owners = [it]
+        for each in stage.of(kind):
+            statements: list[Statement] = [*stage.statements(each.properties[document], each.stack)]
+            owners = [each]
             if kind == "AWS::KMS::Key":  # in a key's policy, * is the key
-                statements = [{**one, "Resource": stage.arn(it)} for one in statements]
+                statements = [{**one, "Resource": stage.arn(each)} for one in statements]
             else:
-                names = (it.properties.get("Bucket"), *it.properties.get("Topics", ()))
-                owners = [stage.resources[f"{it.stack}.{name['Ref']}"] for name in names if name]
-            yield it, statements, [stage.arn(owner) for owner in owners]
+                names = (each.properties.get("Bucket"), *each.properties.get("Topics", ()))
+                owners = [stage.resources[f"{each.stack}.{name['Ref']}"] for name in names if name]
+            yield each, statements, [stage.arn(owner) for owner in owners]
 
 
 def own_policy(site: Site, resource: str) -> list[Statement] | None:
@@ -310,17 +318,19 @@ def _place_of(site: Site, role: Role, resource: Resource) -> str | None:
 def _expected(site: Site) -> Iterable[Role]:
     """The roles that there must be: of what is in every stage."""
     for principal in principals():
-        always = [it for it in principal.rows if it.when is None]
-        yield from (it for it in principal.roles if always and it.stack != "delivery")
+        always = [row for row in principal.rows if row.when is None]
+        yield from (role for role in principal.roles if always and role.stack != "delivery")
 
 
 def _named(site: Site, named: Named) -> Resource | None:
     """Return a resource of a stack that stays."""
     own = f"{site.place.stage}-{named.stack}"
     fitting = (
-        it
-        for it in site.deployed.resources.values()
-        if it.stack == own and _bare(it) == named.resource and not it.kind.endswith("Policy")
+        resource
+        for resource in site.deployed.resources.values()
+        if resource.stack == own
+        and _bare(resource) == named.resource
+        and not resource.kind.endswith("Policy")
     )
     return next(fitting, None)
 
@@ -328,7 +338,7 @@ def _named(site: Site, named: Named) -> Resource | None:
 def _endpoint(site: Site, resource: Resource) -> str | None:
     """Return the short name of the endpoint whose stack a resource is in."""
     short = resource.stack.removeprefix(f"{site.place.stage}-")
-    endpoints = {it.stack for it in site.deployed.of("AWS::SageMaker::Endpoint")}
+    endpoints = {each.stack for each in site.deployed.of("AWS::SageMaker::Endpoint")}
     return short if resource.stack in endpoints else None
 
 
@@ -345,4 +355,4 @@ def _grants(kind: str) -> bool:
 
 
 def _texts(value: Any) -> list[str]:
-    return [str(it) for it in (value if isinstance(value, list) else [value])]
+    return [str(each) for each in (value if isinstance(value, list) else [value])]

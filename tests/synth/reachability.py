@@ -16,11 +16,11 @@ def unheard_alarms(stage: Assembly) -> Iterator[str]:
     An alarm that rolls updates back is heard by SageMaker.
     """
     heard = {
-        it.id
+        each.id
         for kind in ("Endpoint", "InferenceComponent")
         for updated in stage.of(f"AWS::SageMaker::{kind}")
         for name in _rollback_alarms(updated)
-        if (it := stage.named(name, updated.stack))
+        if (each := stage.named(name, updated.stack))
     }
     for alarm in stage.of("AWS::CloudWatch::Alarm"):
         actions = alarm.properties.get("AlarmActions", [])
@@ -31,24 +31,24 @@ def unheard_alarms(stage: Assembly) -> Iterator[str]:
             if topic and topic.kind == SCALING_POLICY:
                 continue
             if topic:  # another is the team's own
-                yield from (f"{alarm.id}: {it}" for it in _deaf(stage, topic))
+                yield from (f"{alarm.id}: {each}" for each in _deaf(stage, topic))
 
 
 def _rollback_alarms(updated: Resource) -> list[Any]:
     deployment = updated.properties.get("DeploymentConfig", {})
     rollback = deployment.get("AutoRollbackConfiguration", {})
-    return [it["AlarmName"] for it in rollback.get("Alarms", [])]
+    return [alarm["AlarmName"] for alarm in rollback.get("Alarms", [])]
 
 
 def _deaf(stage: Assembly, topic: Resource) -> Iterator[str]:
-    subscribed = [stage.named(it.properties["TopicArn"], it.stack)
-                  for it in stage.of("AWS::SNS::Subscription")]  # fmt: skip
+    subscribed = [stage.named(each.properties["TopicArn"], each.stack)
+                  for each in stage.of("AWS::SNS::Subscription")]  # fmt: skip
     if topic not in subscribed:
         yield f"nobody is subscribed to {topic.id}"
     policies = [
-        it
-        for it in stage.of("AWS::SNS::TopicPolicy")
-        if topic in [stage.named(name, it.stack) for name in it.properties["Topics"]]
+        each
+        for each in stage.of("AWS::SNS::TopicPolicy")
+        if topic in [stage.named(name, each.stack) for name in each.properties["Topics"]]
     ]
     # Without a policy of its own, a topic has SNS's, which lets the account's alarms publish.
     for policy in policies:
@@ -68,7 +68,7 @@ def _deaf(stage: Assembly, topic: Resource) -> Iterator[str]:
 
 def lost_logs(stage: Assembly) -> Iterator[str]:
     """Logs with a name that go with a stack that writes them, or that somebody may make again."""
-    writers = {it.stack for it in stage.of("AWS::SageMaker::Endpoint")}
+    writers = {each.stack for each in stage.of("AWS::SageMaker::Endpoint")}
     for group in stage.of("AWS::Logs::LogGroup"):
         name = group.properties.get("LogGroupName")
         if name is None:  # CloudFormation names it anew each time
@@ -92,9 +92,9 @@ def locked_volumes(stage: Assembly) -> Iterator[str]:
             continue
         root = {"AWS": f"arn:aws:iam::{stage.account}:root"}
         admitted = [
-            it
-            for it in stage.statements(key.properties["KeyPolicy"], key.stack)
-            if it["Principal"] == root
+            statement
+            for statement in stage.statements(key.properties["KeyPolicy"], key.stack)
+            if statement["Principal"] == root
         ]
         for role in _execution_roles(stage, config):
             context = {"kms:GrantIsForAWSResource": "true"}
@@ -122,11 +122,12 @@ def replaced_in_use(stage: Assembly) -> Iterator[str]:
     in the end, but only of resources without a name, and in order only along references.
     """
     for kind, name in (("Model", "ModelName"), ("EndpointConfig", "EndpointConfigName")):
-        for it in stage.of(f"AWS::SageMaker::{kind}"):
-            if name in it.properties:
-                yield f"{it.id} has a name: its replacement cannot be made while it serves"
+        for item in stage.of(f"AWS::SageMaker::{kind}"):
+            if name in item.properties:
+                yield f"{item.id} has a name: its replacement cannot be made while it serves"
     served = [
-        (it, it.properties["EndpointConfigName"]) for it in stage.of("AWS::SageMaker::Endpoint")
+        (item, item.properties["EndpointConfigName"])
+        for item in stage.of("AWS::SageMaker::Endpoint")
     ]
     for config in stage.of("AWS::SageMaker::EndpointConfig"):
         variants = config.properties["ProductionVariants"]
@@ -151,7 +152,7 @@ def _execution_roles(stage: Assembly, config: Resource) -> list[Resource]:
         for each in (*models, config)
         if each and "ExecutionRoleArn" in each.properties
     ]
-    return [it for it in roles if it]
+    return [role for role in roles if role]
 
 
 def _cloudwatch_may(

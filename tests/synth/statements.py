@@ -52,14 +52,14 @@ def lets_role(
     allow as well.
     """
     request = _request(role, action, resource, context or {})
-    found = iam_evaluator.evaluate(request, [_parsed({"Statement": list(granted)})])
+    result = iam_evaluator.evaluate(request, [_parsed({"Statement": list(granted)})])
     if own is not None:
         policy = {"Statement": list(own)}
         is_key = action.startswith("kms:")
-        found = iam_evaluator.combine_resource_policy(
-            found, request, policy, request.principal_account, required=is_key
+        result = iam_evaluator.combine_resource_policy(
+            result, request, policy, request.principal_account, required=is_key
         )
-    return _allowed(found)
+    return _allowed(result)
 
 
 def _request(caller: str, action: str, resource: str, context: Context) -> Any:

@@ -106,7 +106,9 @@ def test_no_type_of_resource_is_known_in_vain(
         for template in templates.values()
         for resource in template["Resources"].values()
     }
-    assert MADE.keys() | FURTHER.keys() == {it for it in made if not it.startswith("Custom::")}
+    assert MADE.keys() | FURTHER.keys() == {
+        each for each in made if not each.startswith("Custom::")
+    }
 
 
 def test_every_type_of_resource_becomes_requests(every_template: Templates) -> None:
@@ -115,33 +117,33 @@ def test_every_type_of_resource_becomes_requests(every_template: Templates) -> N
         "Type": "AWS::DynamoDB::Table",
         "Properties": {"TableName": "t"},
     }
-    told = refused(strange, region="us-west-1", rules=[model_violations])
-    assert told == ["plain-models.Table:  has no TableName"]
+    messages = refused(strange, region="us-west-1", rules=[model_violations])
+    assert messages == ["plain-models.Table:  has no TableName"]
 
 
 def first(resources: Resources, kind: str, name: str = "") -> dict[str, Any]:
     """The properties of the first resource of a type whose logical id holds a name."""
-    found: dict[str, Any] = next(
-        it for id_, it in resources.items() if it["Type"] == kind and name in id_
+    result: dict[str, Any] = next(
+        each for id_, each in resources.items() if each["Type"] == kind and name in id_
     )["Properties"]
-    return found
+    return result
 
 
 def every(resources: Resources, kind: str) -> list[dict[str, Any]]:
     """The properties of the resources of a type."""
-    return [it["Properties"] for it in resources.values() if it["Type"] == kind]
+    return [resource["Properties"] for resource in resources.values() if resource["Type"] == kind]
 
 
 def container(resources: Resources) -> dict[str, Any]:
-    found: dict[str, Any] = first(resources, "AWS::SageMaker::Model")["PrimaryContainer"]
-    return found
+    result: dict[str, Any] = first(resources, "AWS::SageMaker::Model")["PrimaryContainer"]
+    return result
 
 
 def variant(resources: Resources) -> dict[str, Any]:
-    found: dict[str, Any] = first(resources, "AWS::SageMaker::EndpointConfig")[
+    result: dict[str, Any] = first(resources, "AWS::SageMaker::EndpointConfig")[
         "ProductionVariants"
     ][0]
-    return found
+    return result
 
 
 def pooled(variant: dict[str, Any], *priorities: int) -> dict[str, Any]:
@@ -156,8 +158,8 @@ def pooled(variant: dict[str, Any], *priorities: int) -> dict[str, Any]:
 def policy(resources: Resources) -> dict[str, Any]:
     """The blue/green policy of an endpoint."""
     deployment = first(resources, "AWS::SageMaker::Endpoint")["DeploymentConfig"]
-    found: dict[str, Any] = deployment["BlueGreenUpdatePolicy"]
-    return found
+    result: dict[str, Any] = deployment["BlueGreenUpdatePolicy"]
+    return result
 
 
 def alarm(resources: Resources) -> dict[str, Any]:
@@ -167,14 +169,14 @@ def alarm(resources: Resources) -> dict[str, Any]:
 def statement(resources: Resources) -> dict[str, Any]:
     """The first statement of an endpoint's role."""
     document = first(resources, "AWS::IAM::Policy", "EndpointRole")["PolicyDocument"]
-    found: dict[str, Any] = document["Statement"][0]
-    return found
+    result: dict[str, Any] = document["Statement"][0]
+    return result
 
 
 def environment(resources: Resources) -> dict[str, Any]:
     """The environment of builds on a GPU."""
-    found: dict[str, Any] = first(resources, "AWS::CodeBuild::Project", "Engines")["Environment"]
-    return found
+    result: dict[str, Any] = first(resources, "AWS::CodeBuild::Project", "Engines")["Environment"]
+    return result
 
 
 def dashboard(resources: Resources, **changes: Any) -> None:
@@ -195,7 +197,7 @@ def with_actions(resources: Resources, *actions: str) -> None:
 
 Change = Callable[[Resources], object]
 MODEL, CONFIG, ENDPOINT = (
-    f"AWS::SageMaker::{it}" for it in ("Model", "EndpointConfig", "Endpoint")
+    f"AWS::SageMaker::{each}" for each in ("Model", "EndpointConfig", "Endpoint")
 )
 TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
 SCALED_BY = "AWS::ApplicationAutoScaling::ScalingPolicy"
@@ -205,31 +207,31 @@ MISTAKES: dict[str, tuple[Rule, str, Change, str]] = {
     "a parameter that the API lacks": (
         model_violations,
         "prod-text",
-        lambda it: container(it).update(Cpu=2),
+        lambda each: container(each).update(Cpu=2),
         "CreateModel has no PrimaryContainer.Cpu",
     ),
     "a text for a number": (
         model_violations,
         "prod-text",
-        lambda it: variant(it).update(InitialInstanceCount="two"),
+        lambda each: variant(each).update(InitialInstanceCount="two"),
         "Invalid type for parameter ProductionVariants[0].InitialInstanceCount",
     ),
     "a name with a blank": (
         model_violations,
         "prod-text",
-        lambda it: variant(it).update(VariantName="All Traffic"),
+        lambda each: variant(each).update(VariantName="All Traffic"),
         "failed to satisfy constraint: Member must satisfy regular expression pattern",
     ),
     "a type that there is not": (
         model_violations,
         "prod-text",
-        lambda it: variant(it).update(InstanceType="ml.g5.tiny"),
+        lambda each: variant(each).update(InstanceType="ml.g5.tiny"),
         "Member must satisfy enum value set",
     ),
     "more alarms than roll back": (
         model_violations,
         "prod-text",
-        lambda it: first(it, ENDPOINT)["DeploymentConfig"].update(
+        lambda each: first(each, ENDPOINT)["DeploymentConfig"].update(
             AutoRollbackConfiguration={"Alarms": [{"AlarmName": f"a{n}"} for n in range(11)]}
         ),
         "Member must have length less than or equal to 10",
@@ -237,69 +239,72 @@ MISTAKES: dict[str, tuple[Rule, str, Change, str]] = {
     "more topics than an alarm tells": (
         model_violations,
         "prod-text",
-        lambda it: alarm(it).update(AlarmActions=["arn:aws:sns:us-east-1:1:t"] * 6),
+        lambda each: alarm(each).update(AlarmActions=["arn:aws:sns:us-east-1:1:t"] * 6),
         "Member must have length less than or equal to 5",
     ),
     "a variable of 1025 bytes": (
         sagemaker_rules.environments,
         "prod-text",
-        lambda it: container(it)["Environment"].update(LONG="é" * 513),
+        lambda each: container(each)["Environment"].update(LONG="é" * 513),
         "a variable has more than 1024 bytes",
     ),
     "variables of 33 KB": (
         sagemaker_rules.environments,
         "prod-text",
-        lambda it: container(it)["Environment"].update({f"V{n}": "x" * 1000 for n in range(34)}),
+        lambda each: container(each)["Environment"].update(
+            {f"V{n}": "x" * 1000 for n in range(34)}
+        ),
         "the environment has more than 32 KB",
     ),
     "many models in one file": (
         sagemaker_rules.model_data,
         "prod-text",
-        lambda it: container(it).update(ModelDataUrl="s3://b/a.tar.gz"),
+        lambda each: container(each).update(ModelDataUrl="s3://b/a.tar.gz"),
         "s3://b/a.tar.gz is no prefix",
     ),
     "one model in a folder": (
         sagemaker_rules.model_data,
         "prod-search",
-        lambda it: container(it).update(ModelDataUrl="s3://b/a/"),
+        lambda each: container(each).update(ModelDataUrl="s3://b/a/"),
         "s3://b/a/ is no .tar.gz",
     ),
     "a model cache for one model": (
         sagemaker_rules.model_data,
         "prod-search",
-        lambda it: container(it).update(MultiModelConfig={"ModelCacheSetting": "Enabled"}),
+        lambda each: container(each).update(MultiModelConfig={"ModelCacheSetting": "Enabled"}),
         "MultiModelConfig without Mode MultiModel",
     ),
     "one subnet": (
         sagemaker_rules.subnets,
         "prod-text",
-        lambda it: first(it, MODEL)["VpcConfig"]["Subnets"].pop(),
+        lambda each: first(each, MODEL)["VpcConfig"]["Subnets"].pop(),
         "one subnet",
     ),
     "two subnets in one zone": (
         sagemaker_rules.subnets,
         "prod-network",
-        lambda it: [
-            subnet.update(AvailabilityZone="us-east-1a") for subnet in every(it, "AWS::EC2::Subnet")
+        lambda each: [
+            subnet.update(AvailabilityZone="us-east-1a")
+            for subnet in every(each, "AWS::EC2::Subnet")
         ],
         "subnets in one availability zone",
     ),
     "two variants of one name": (
         sagemaker_rules.variants,
         "prod-search",
-        lambda it: variant(it).update(VariantName="Large"),
+        lambda each: variant(each).update(VariantName="Large"),
         "a variant's name is given twice",
     ),
     "a variant of no model": (
         sagemaker_rules.variants,
         "prod-text",
-        lambda it: variant(it).update(ModelName="text"),
+        lambda each: variant(each).update(ModelName="text"),
         "serves text, which nobody makes",
     ),
     "many models on several GPUs": (
         sagemaker_rules.variants,
         "prod-text",
-        lambda it: variant(it).update(InstanceType="ml.g5.12xlarge"),
+        lambda each: variant(each).update(InstanceType="ml.g5.12xlarge"),
         "ml.g5.12xlarge has 4 GPUs, for a multi-model endpoint",
     ),
     "many models on instance pools": (
@@ -323,43 +328,43 @@ MISTAKES: dict[str, tuple[Rule, str, Change, str]] = {
     "a driver without a GPU": (
         sagemaker_rules.variants,
         "prod-text",
-        lambda it: variant(it).update(InstanceType="ml.m5.xlarge"),
+        lambda each: variant(each).update(InstanceType="ml.m5.xlarge"),
         "an AMI for GPUs on ml.m5.xlarge",
     ),
     "a volume beside NVMe": (
         sagemaker_rules.variants,
         "prod-text",
-        lambda it: variant(it).update(VolumeSizeInGB=30),
+        lambda each: variant(each).update(VolumeSizeInGB=30),
         "VolumeSizeInGB with the NVMe storage of ml.g5.xlarge",
     ),
     "a key beside NVMe": (
         sagemaker_rules.variants,
         "prod-text",
-        lambda it: first(it, CONFIG).update(KmsKeyId="k"),
+        lambda each: first(each, CONFIG).update(KmsKeyId="k"),
         "KmsKeyId with the NVMe storage of ml.g5.xlarge",
     ),
     "no policy of updates": (
         sagemaker_rules.updates,
         "prod-text",
-        lambda it: first(it, ENDPOINT)["DeploymentConfig"].pop("BlueGreenUpdatePolicy"),
+        lambda each: first(each, ENDPOINT)["DeploymentConfig"].pop("BlueGreenUpdatePolicy"),
         "not one policy",
     ),
     "a canary of 60 %": (
         sagemaker_rules.updates,
         "prod-text",
-        lambda it: policy(it)["TrafficRoutingConfiguration"]["CanarySize"].update(Value=60),
+        lambda each: policy(each)["TrafficRoutingConfiguration"]["CanarySize"].update(Value=60),
         "60 % is not 1 to 50 %",
     ),
     "linear steps of a canary's size": (
         sagemaker_rules.updates,
         "prod-text",
-        lambda it: policy(it)["TrafficRoutingConfiguration"].update(Type="LINEAR"),
+        lambda each: policy(each)["TrafficRoutingConfiguration"].update(Type="LINEAR"),
         "LINEAR with CanarySize",
     ),
     "linear steps of 5 %": (
         sagemaker_rules.updates,
         "prod-text",
-        lambda it: policy(it).update(
+        lambda each: policy(each).update(
             TrafficRoutingConfiguration={
                 "Type": "LINEAR",
                 "LinearStepSize": {"Type": "CAPACITY_PERCENT", "Value": 5},
@@ -371,13 +376,13 @@ MISTAKES: dict[str, tuple[Rule, str, Change, str]] = {
     "waits that are longer than the update": (
         sagemaker_rules.updates,
         "prod-text",
-        lambda it: policy(it).update(MaximumExecutionTimeoutInSeconds=900),
+        lambda each: policy(each).update(MaximumExecutionTimeoutInSeconds=900),
         "waits of 900 s in 900 s",
     ),
     "a rolling update of several variants": (
         sagemaker_rules.updates,
         "prod-search",
-        lambda it: first(it, ENDPOINT).update(
+        lambda each: first(each, ENDPOINT).update(
             DeploymentConfig={
                 "RollingUpdatePolicy": {
                     "MaximumBatchSize": {"Type": "CAPACITY_PERCENT", "Value": 50},
@@ -390,7 +395,7 @@ MISTAKES: dict[str, tuple[Rule, str, Change, str]] = {
     "a rolling update of 60 %": (
         sagemaker_rules.updates,
         "prod-text",
-        lambda it: first(it, ENDPOINT).update(
+        lambda each: first(each, ENDPOINT).update(
             DeploymentConfig={
                 "RollingUpdatePolicy": {
                     "MaximumBatchSize": {"Type": "CAPACITY_PERCENT", "Value": 60},
@@ -403,37 +408,37 @@ MISTAKES: dict[str, tuple[Rule, str, Change, str]] = {
     "a period that metrics do not have": (
         cloudwatch_rules.alarms,
         "prod-text",
-        lambda it: alarm(it).update(Period=30),
+        lambda each: alarm(each).update(Period=30),
         "a period of 30 s",
     ),
     "an alarm over two days": (
         cloudwatch_rules.alarms,
         "prod-text",
-        lambda it: alarm(it).update(EvaluationPeriods=2880),
+        lambda each: alarm(each).update(EvaluationPeriods=2880),
         "2880 periods are more than a day",
     ),
     "six bad minutes of five": (
         cloudwatch_rules.alarms,
         "prod-text",
-        lambda it: alarm(it).update(DatapointsToAlarm=6),
+        lambda each: alarm(each).update(DatapointsToAlarm=6),
         "6 of 5 datapoints",
     ),
     "two statistics": (
         cloudwatch_rules.alarms,
         "prod-text",
-        lambda it: alarm(it).update(Statistic="Sum", ExtendedStatistic="p99"),
+        lambda each: alarm(each).update(Statistic="Sum", ExtendedStatistic="p99"),
         "not one of Statistic and ExtendedStatistic",
     ),
     "a unit that a metric may not have": (
         cloudwatch_rules.alarms,
         "prod-text",
-        lambda it: alarm(it).update(Unit="Percent"),
+        lambda each: alarm(each).update(Unit="Percent"),
         "a metric without the unit Percent is not seen",
     ),
     "an expression and its metric": (
         cloudwatch_rules.alarms,
         "prod-text",
-        lambda it: first(it, "AWS::CloudWatch::Alarm", "LoadedModels")["Metrics"][1].update(
+        lambda each: first(each, "AWS::CloudWatch::Alarm", "LoadedModels")["Metrics"][1].update(
             ReturnData=True
         ),
         "not one expression is watched",
@@ -441,59 +446,59 @@ MISTAKES: dict[str, tuple[Rule, str, Change, str]] = {
     "a widget of 501 metrics": (
         cloudwatch_rules.dashboards,
         "prod-text",
-        lambda it: dashboard(it, properties={"metrics": [["N", "M"]] * 501}),
+        lambda each: dashboard(each, properties={"metrics": [["N", "M"]] * 501}),
         "501 metrics in a widget",
     ),
     "501 widgets": (
         cloudwatch_rules.dashboards,
         "prod-text",
-        lambda it: dashboard(it, times=501),
+        lambda each: dashboard(each, times=501),
         "501 widgets",
     ),
     "a widget beyond the edge": (
         cloudwatch_rules.dashboards,
         "prod-text",
-        lambda it: dashboard(it, x=17),
+        lambda each: dashboard(each, x=17),
         "a widget beyond the 24th column",
     ),
     "a search that is too long": (
         cloudwatch_rules.dashboards,
         "prod-text",
-        lambda it: dashboard(
-            it, properties={"metrics": [[{"expression": f"SEARCH('{'x' * 1024}', 'Sum', 60)"}]]}
+        lambda each: dashboard(
+            each, properties={"metrics": [[{"expression": f"SEARCH('{'x' * 1024}', 'Sum', 60)"}]]}
         ),
         "a search of 1045 characters",
     ),
     "scaling of what is not there": (
         cloudwatch_rules.scaling,
         "prod-text",
-        lambda it: first(it, TARGET).update(ResourceId="endpoint/prod-text/variant/Other"),
+        lambda each: first(each, TARGET).update(ResourceId="endpoint/prod-text/variant/Other"),
         "there is no endpoint/prod-text/variant/Other",
     ),
     "fewest instances above the most": (
         cloudwatch_rules.scaling,
         "prod-text",
-        lambda it: first(it, TARGET).update(MinCapacity=11),
+        lambda each: first(each, TARGET).update(MinCapacity=11),
         "at least 11, at most less",
     ),
     "two policies of one metric": (
         cloudwatch_rules.scaling,
         "prod-text",
-        lambda it: first(it, SCALED_BY, "Gpu").update(
-            {OPERATION: first(it, SCALED_BY, "Invocations")[OPERATION]}
+        lambda each: first(each, SCALED_BY, "Gpu").update(
+            {OPERATION: first(each, SCALED_BY, "Invocations")[OPERATION]}
         ),
         "is scaled by SageMakerVariantInvocationsPerInstance 2 times",
     ),
     "a role of too many words": (
         policy_rules.sizes,
         "prod-text",
-        lambda it: statement(it).update(Resource=["arn:aws:s3:::" + "b" * 63] * 140),
+        lambda each: statement(each).update(Resource=["arn:aws:s3:::" + "b" * 63] * 140),
         "inline policies of 13",
     ),
     "eleven managed policies": (
         policy_rules.sizes,
         "prod-text",
-        lambda it: first(it, "AWS::IAM::Role").update(
+        lambda each: first(each, "AWS::IAM::Role").update(
             ManagedPolicyArns=["arn:aws:iam::aws:policy/ReadOnlyAccess"] * 11
         ),
         "11 managed policies",
@@ -501,55 +506,59 @@ MISTAKES: dict[str, tuple[Rule, str, Change, str]] = {
     "a trust that goes on": (
         policy_rules.sizes,
         "prod-text",
-        lambda it: first(it, "AWS::IAM::Role")["AssumeRolePolicyDocument"].update(Id="x" * 2048),
+        lambda each: first(each, "AWS::IAM::Role")["AssumeRolePolicyDocument"].update(
+            Id="x" * 2048
+        ),
         "a policy of 22",
     ),
     "a Sid with a blank": (
         policy_rules.grammar,
         "prod-text",
-        lambda it: statement(it).update(Sid="Write logs"),
+        lambda each: statement(each).update(Sid="Write logs"),
         "not each Sid is of letters and digits",
     ),
     "an action of no service": (
         policy_rules.grammar,
         "prod-text",
-        lambda it: with_actions(it, "GetObject"),
+        lambda each: with_actions(each, "GetObject"),
         "GetObject is no action",
     ),
     "a key that nobody manages": (
         policy_rules.key_policies,
         "prod-models",
-        lambda it: first(it, "AWS::KMS::Key", "Models")["KeyPolicy"].update(Statement=[]),
+        lambda each: first(each, "AWS::KMS::Key", "Models")["KeyPolicy"].update(Statement=[]),
         "nobody may manage the key",
     ),
     "a topic in China": (
         policy_rules.partitions,
         "prod-text",
-        lambda it: alarm(it).update(AlarmActions=["arn:aws-cn:sns:cn-north-1:1:t"]),
+        lambda each: alarm(each).update(AlarmActions=["arn:aws-cn:sns:cn-north-1:1:t"]),
         "arn:aws-cn: in aws",
     ),
     "CodeBuild's credentials for another's image": (
         build_rules.build_projects,
         "prod-models",
-        lambda it: environment(it).update(ImagePullCredentialsType="CODEBUILD"),
+        lambda each: environment(each).update(ImagePullCredentialsType="CODEBUILD"),
         "CODEBUILD for nvcr.io/nvidia/tensorrt",
     ),
     "a GPU of a middle size": (
         build_rules.build_projects,
         "prod-models",
-        lambda it: environment(it).update(ComputeType="BUILD_GENERAL1_MEDIUM"),
+        lambda each: environment(each).update(ComputeType="BUILD_GENERAL1_MEDIUM"),
         "no BUILD_GENERAL1_MEDIUM has a GPU",
     ),
     "a source that is no archive": (
         build_rules.build_projects,
         "prod-models",
-        lambda it: first(it, "AWS::CodeBuild::Project")["Source"].update(Location="s3://b/a.zip"),
+        lambda each: first(each, "AWS::CodeBuild::Project")["Source"].update(
+            Location="s3://b/a.zip"
+        ),
         "no archive at s3://b/a.zip",
     ),
     "a function of many variables": (
         build_rules.functions,
         "prod-models",
-        lambda it: first(it, "AWS::Lambda::Function").update(
+        lambda each: first(each, "AWS::Lambda::Function").update(
             Environment={"Variables": {"V": "x" * 4096}}
         ),
         "variables of 4097 bytes",
@@ -563,57 +572,57 @@ MISTAKES: dict[str, tuple[Rule, str, Change, str]] = {
     "a stack of 501 resources": (
         stack_rules.templates,
         "prod-text",
-        lambda it: it.update({f"G{n}": {"Type": "Custom::None"} for n in range(501)}),
+        lambda each: each.update({f"G{n}": {"Type": "Custom::None"} for n in range(501)}),
         "Resources",
     ),
     "a template of more than a megabyte": (
         stack_rules.templates,
         "prod-text",
-        lambda it: alarm(it).update(AlarmDescription="x" * 1024 * 1024),
+        lambda each: alarm(each).update(AlarmDescription="x" * 1024 * 1024),
         "a template of 1",
     ),
     "a catalog entry of 4097 bytes": (
         storage_rules.parameters,
         "prod-text",
-        lambda it: first(it, "AWS::SSM::Parameter").update(Value="é" * 2048 + "x"),
+        lambda each: first(each, "AWS::SSM::Parameter").update(Value="é" * 2048 + "x"),
         "a value of 4097 bytes",
     ),
     "a parameter of AWS's": (
         storage_rules.parameters,
         "prod-text",
-        lambda it: first(it, "AWS::SSM::Parameter").update(Name="/aws/text"),
+        lambda each: first(each, "AWS::SSM::Parameter").update(Name="/aws/text"),
         "/aws/text is AWS's",
     ),
     "a parameter of many levels": (
         storage_rules.parameters,
         "prod-text",
-        lambda it: first(it, "AWS::SSM::Parameter").update(Name="/a" * 16),
+        lambda each: first(each, "AWS::SSM::Parameter").update(Name="/a" * 16),
         "is too long",
     ),
     "a parameter whose ARN is too long": (
         storage_rules.parameters,
         "prod-text",
-        lambda it: first(it, "AWS::SSM::Parameter").update(Name="/" + "a" * 969),
+        lambda each: first(each, "AWS::SSM::Parameter").update(Name="/" + "a" * 969),
         "is too long",
     ),
     "a log of AWS's": (
         storage_rules.logs,
         "prod-models",
-        lambda it: first(it, "AWS::Logs::LogGroup", "Logtext").update(LogGroupName="aws/text"),
+        lambda each: first(each, "AWS::Logs::LogGroup", "Logtext").update(LogGroupName="aws/text"),
         "a name that begins with aws/",
     ),
     "access logs that are encrypted with a key": (
         storage_rules.buckets,
         "prod-models",
-        lambda it: first(it, "AWS::S3::Bucket", "AccessLogs").update(
-            BucketEncryption=first(it, "AWS::S3::Bucket", "ModelsBucket")["BucketEncryption"]
+        lambda each: first(each, "AWS::S3::Bucket", "AccessLogs").update(
+            BucketEncryption=first(each, "AWS::S3::Bucket", "ModelsBucket")["BucketEncryption"]
         ),
         "logs to a bucket that is encrypted with aws:kms",
     ),
     "a rule that does nothing": (
         storage_rules.buckets,
         "prod-models",
-        lambda it: first(it, "AWS::S3::Bucket")["LifecycleConfiguration"]["Rules"].append(
+        lambda each: first(each, "AWS::S3::Bucket")["LifecycleConfiguration"]["Rules"].append(
             {"Status": "Enabled"}
         ),
         "a rule that does nothing",
@@ -621,25 +630,25 @@ MISTAKES: dict[str, tuple[Rule, str, Change, str]] = {
     "a subnet outside of its VPC": (
         storage_rules.networks,
         "prod-network",
-        lambda it: first(it, "AWS::EC2::Subnet").update(CidrBlock="10.1.0.0/17"),
+        lambda each: first(each, "AWS::EC2::Subnet").update(CidrBlock="10.1.0.0/17"),
         "10.1.0.0/17 is in no VPC",
     ),
     "subnets that overlap": (
         storage_rules.networks,
         "prod-network",
-        lambda it: first(it, "AWS::EC2::Subnet").update(CidrBlock="10.0.128.0/18"),
+        lambda each: first(each, "AWS::EC2::Subnet").update(CidrBlock="10.0.128.0/18"),
         "10.0.128.0/17 overlaps 10.0.128.0/18",
     ),
     "a VPC that is too large": (
         storage_rules.networks,
         "prod-network",
-        lambda it: first(it, "AWS::EC2::VPC").update(CidrBlock="10.0.0.0/8"),
+        lambda each: first(each, "AWS::EC2::VPC").update(CidrBlock="10.0.0.0/8"),
         "10.0.0.0/8 is not /16 to /28",
     ),
     "a group described with an apostrophe": (
         storage_rules.networks,
         "prod-network",
-        lambda it: first(it, "AWS::EC2::SecurityGroup").update(GroupDescription="Triton's"),
+        lambda each: first(each, "AWS::EC2::SecurityGroup").update(GroupDescription="Triton's"),
         "described with characters that EC2 does not take",
     ),
 }
@@ -647,10 +656,10 @@ MISTAKES: dict[str, tuple[Rule, str, Change, str]] = {
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_is_seen(mistake: str, templates: Templates) -> None:
-    rule, stack, change, told = MISTAKES[mistake]
+    rule, stack, change, messages = MISTAKES[mistake]
     broken = copy.deepcopy(templates("prod"))
     change(broken[stack]["Resources"])
-    assert told in "\n".join(refused(broken, region="us-east-1", rules=[rule]))
+    assert messages in "\n".join(refused(broken, region="us-east-1", rules=[rule]))
 
 
 COMPONENT = "AWS::SageMaker::InferenceComponent"
@@ -716,8 +725,8 @@ def test_every_rule_sees_a_mistake() -> None:
 
 
 def test_a_project_with_gpus_is_seen_where_codebuild_has_none(templates: Templates) -> None:
-    told = refused(templates("prod"), region="us-west-1", rules=[build_rules.build_projects])
-    assert told == ["prod-models.EnginesProject8115F258: no GPU in us-west-1"]
+    messages = refused(templates("prod"), region="us-west-1", rules=[build_rules.build_projects])
+    assert messages == ["prod-models.EnginesProject8115F258: no GPU in us-west-1"]
 
 
 def test_what_is_of_another_partition_is_seen_in_china(every_template: Templates) -> None:
@@ -726,5 +735,5 @@ def test_what_is_of_another_partition_is_seen_in_china(every_template: Templates
     text = json.dumps(of["PolicyDocument"])
     assert "s3.cn-north-1.amazonaws.com.cn" in text
     of["PolicyDocument"] = json.loads(text.replace(".amazonaws.com.cn", ".amazonaws.com"))
-    (told,) = refused(china, region="cn-north-1", rules=[policy_rules.partitions])
-    assert ".cn-north-1.amazonaws.com in aws-cn" in told
+    (messages,) = refused(china, region="cn-north-1", rules=[policy_rules.partitions])
+    assert ".cn-north-1.amazonaws.com in aws-cn" in messages

@@ -44,15 +44,17 @@ def test_what_is_recorded_is_kept_as_long_as_the_stage_says_and_outlives_the_sta
     every_template: Templates,
 ) -> None:
     resources = every_template("all")["all-capture"]["Resources"]
-    (bucket,) = (it for name, it in resources.items() if name.startswith("CapturedBucket")
-                 and it["Type"] == BUCKET)  # fmt: skip
+    (bucket,) = (each for name, each in resources.items() if name.startswith("CapturedBucket")
+                 and each["Type"] == BUCKET)  # fmt: skip
     rules = bucket["Properties"]["LifecycleConfiguration"]["Rules"]
-    assert [(it.get("Prefix"), it["ExpirationInDays"]) for it in rules] == [
+    assert [(rule.get("Prefix"), rule["ExpirationInDays"]) for rule in rules] == [
         (None, 30),  # endpoints that record no longer, too
         ("ten/", 7),
     ]
-    kept = [it for it in resources.values() if it["Type"] in (BUCKET, "AWS::KMS::Key")]
-    assert [it["DeletionPolicy"] for it in kept] == ["Retain"] * 3
+    kept = [
+        resource for resource in resources.values() if resource["Type"] in (BUCKET, "AWS::KMS::Key")
+    ]
+    assert [each["DeletionPolicy"] for each in kept] == ["Retain"] * 3
 
 
 def test_builds_cannot_read_what_is_recorded(every_template: Templates) -> None:
@@ -65,11 +67,11 @@ def test_tags_are_on_whatever_takes_them(every_template: Templates) -> None:
         {"Key": "cost-centre/EU", "Value": "4711 + 4712"},
     ]
     tagged = {
-        it["Type"]
+        resource["Type"]
         for template in every_template("all").values()
-        for it in template["Resources"].values()
-        if isinstance(given := it.get("Properties", {}).get("Tags"), list)
-        and all(tag in given for tag in tags)
+        for resource in template["Resources"].values()
+        if isinstance(values := resource.get("Properties", {}).get("Tags"), list)
+        and all(tag in values for tag in tags)
     }
     assert tagged >= {
         *("AWS::SageMaker::Model", CONFIG, "AWS::SageMaker::Endpoint", BUCKET, "AWS::KMS::Key"),
@@ -90,8 +92,8 @@ def test_logs_of_endpoints_are_kept_as_long_as_the_stage_says(
 ) -> None:
     resources = every_template(stage)[f"{stage}-models"]["Resources"].values()
     kept = {
-        it["Properties"]["LogGroupName"]: it["Properties"]["RetentionInDays"]
-        for it in resources
-        if it["Type"] == "AWS::Logs::LogGroup" and "LogGroupName" in it["Properties"]
+        resource["Properties"]["LogGroupName"]: resource["Properties"]["RetentionInDays"]
+        for resource in resources
+        if resource["Type"] == "AWS::Logs::LogGroup" and "LogGroupName" in resource["Properties"]
     }
-    assert kept == {f"/aws/sagemaker/Endpoints/{name}": it for name, it in days.items()}
+    assert kept == {f"/aws/sagemaker/Endpoints/{name}": each for name, each in days.items()}

@@ -52,8 +52,12 @@ MANIFEST = "text/cpu-24.09/minilm-0123456789ab.json"
 def entry(templates: Templates) -> dict[str, Any]:
     """The catalog entry of prod's minilm, as a deploy writes it."""
     resources = templates("prod")["prod-text"]["Resources"].values()
-    (found,) = (it["Properties"] for it in resources if it["Type"] == "AWS::SSM::Parameter")
-    return dict(found)
+    (result,) = (
+        resource["Properties"]
+        for resource in resources
+        if resource["Type"] == "AWS::SSM::Parameter"
+    )
+    return dict(result)
 
 
 def test_clients_publishers_and_deliveries_look_where_a_deploy_writes(
@@ -70,9 +74,9 @@ def test_clients_publishers_and_deliveries_look_where_a_deploy_writes(
     with Stubber(client._catalog._ssm) as ssm:
         answer = {"Parameter": {"Name": entry["Name"], "Value": entry["Value"]}}
         ssm.add_response("get_parameter", answer, {"Name": entry["Name"]})
-        found = client.resolve("minilm")
-    assert (found.model, found.endpoint) == ("minilm", "prod-text")
-    assert [it.name for it in found.inputs] == ["TEXT"]
+        result = client.resolve("minilm")
+    assert (result.model, result.endpoint) == ("minilm", "prod-text")
+    assert [each.name for each in result.inputs] == ["TEXT"]
 
 
 def test_publish_writes_the_entry_that_a_deploy_writes(entry: dict[str, Any]) -> None:
@@ -116,11 +120,11 @@ def test_builder_handler_and_delivery_take_the_same_archives_for_complete(
                 stubbed.add_response(
                     "get_object", {"Body": content}, {"Bucket": "models", "Key": MANIFEST}
                 )
-                asked = {"Bucket": "models", "Key": KEY, "ChecksumMode": "ENABLED"}
+                requests = {"Bucket": "models", "Key": KEY, "ChecksumMode": "ENABLED"}
                 if archive is None:
-                    stubbed.add_client_error("head_object", "404", expected_params=asked)
+                    stubbed.add_client_error("head_object", "404", expected_params=requests)
                 else:
-                    stubbed.add_response("head_object", archive, asked)
+                    stubbed.add_response("head_object", archive, requests)
             if complete is None:
                 with pytest.raises(Exception, match="somebody has replaced it"):
                     is_complete()
@@ -131,9 +135,9 @@ def test_builder_handler_and_delivery_take_the_same_archives_for_complete(
 
 def test_deliveries_build_again_from_the_source_that_a_manifest_names() -> None:
     source = Source(model="bert", alternative="onnx")
-    given = moving.build_properties({"digest": "d", "source": source.model_dump()})
-    assert given.keys() == set(index.VARIABLES.values()) - {"Target", "Bucket", "Key"}
-    assert given == {"Model": "bert", "Alternative": "onnx", "Digest": "d"}
+    values = moving.build_properties({"digest": "d", "source": source.model_dump()})
+    assert values.keys() == set(index.VARIABLES.values()) - {"Target", "Bucket", "Key"}
+    assert values == {"Model": "bert", "Alternative": "onnx", "Digest": "d"}
     assert archive_bucket.source_key("d") == manifests.source_key("d")
 
 
@@ -147,23 +151,23 @@ def test_the_buildspec_reads_the_variables_that_the_handler_and_the_project_set(
     read = set(re.findall(r"\$\{?([A-Z_]+)", str(BUILDSPEC["phases"])))
     resources = templates("prod")["prod-models"]["Resources"].values()
     environments = [
-        it["Properties"]["Environment"].get("EnvironmentVariables", [])
-        for it in resources
-        if it["Type"] == "AWS::CodeBuild::Project"
+        resource["Properties"]["Environment"].get("EnvironmentVariables", [])
+        for resource in resources
+        if resource["Type"] == "AWS::CodeBuild::Project"
     ]
-    given = {it["Name"] for variables in environments for it in variables}
+    values = {variable["Name"] for variables in environments for variable in variables}
     assert read - {"CODEBUILD_SRC_DIR_"} == {
         *index.VARIABLES,
         index.DEADLINE,
-        *(it for it in given if not it.startswith("PIP_")),
+        *(each for each in values if not each.startswith("PIP_")),
     }
 
 
 def test_deliveries_call_the_functions_that_cloudformation_calls(templates: Templates) -> None:
     models = templates("prod")["prod-models"]
-    named = {it: models["Outputs"][it]["Value"]["Ref"] for it in OUTPUTS}
+    named = {output: models["Outputs"][output]["Value"]["Ref"] for output in OUTPUTS}
     handlers = {
-        name: models["Resources"][it]["Properties"]["Handler"] for name, it in named.items()
+        name: models["Resources"][each]["Properties"]["Handler"] for name, each in named.items()
     }
     assert handlers == {
         building.START_FUNCTION: "index.on_event",
@@ -220,7 +224,7 @@ def test_a_gpu_build_may_read_its_job_and_write_its_result(
 def test_the_build_of_a_model_may_start_the_gpu_build_that_it_asks_for(
     gpu_build: Any, templates: Templates
 ) -> None:
-    overridden = {it.removesuffix("Override") for it in gpu_build if it.endswith("Override")}
+    overridden = {each.removesuffix("Override") for each in gpu_build if each.endswith("Override")}
     assert overridden == {"artifacts", "image", "secondarySources"}  # no others are allowed
     assert allows(
         _granted(templates, "BuilderProjectRole"),
@@ -238,7 +242,7 @@ def test_the_build_of_a_model_may_read_its_source_and_write_what_it_makes(
         "<prod-models.ModelsBucket970C6ADA>",
     )
     stage = Assembly(templates("prod"), region="us-east-1", account="111122223333")
-    (model,) = (it for it in stage.of("Custom::TritonModel") if it.stack == "prod-text")
+    (model,) = (each for each in stage.of("Custom::TritonModel") if each.stack == "prod-text")
     source = f"arn:aws:s3:::{stage.text(model.properties['Source'], model.stack)}"
     assert allows(granted, "s3:GetObject", resource=source)
     assert not allows(granted, "s3:GetObject", resource=source.replace("/prod/", "/"))
@@ -271,25 +275,25 @@ def test_publish_finds_the_gpu_project_of_a_stage(templates: Templates) -> None:
 def _granted(templates: Templates, role: str) -> list[dict[str, Any]]:
     """The statements of a role of the models' stack."""
     stage = Assembly(templates("prod"), region="us-east-1", account="111122223333")
-    (found,) = (it for it in stage.of("AWS::IAM::Role") if f".{role}" in it.id)
-    return stage.granted(found)
+    (result,) = (each for each in stage.of("AWS::IAM::Role") if f".{role}" in each.id)
+    return stage.granted(result)
 
 
 def test_a_template_without_scaling_names_nothing_that_is_not_in_it(templates: Templates) -> None:
     for stack, template in templates("prod").items():
         targets = [
-            it["Properties"]["ResourceId"].rpartition("/")[2]
-            for it in template["Resources"].values()
-            if it["Type"] == "AWS::ApplicationAutoScaling::ScalableTarget"
+            resource["Properties"]["ResourceId"].rpartition("/")[2]
+            for resource in template["Resources"].values()
+            if resource["Type"] == "AWS::ApplicationAutoScaling::ScalableTarget"
         ]
         left = scaled_variants.without_scaling(template, targets)
         there = left["Resources"].keys() | left.get("Parameters", {}).keys()
         named = {
             name
-            for it in left["Resources"].values()
-            for name in (*it.get("DependsOn", ()), *_references(it["Properties"]))
+            for resource in left["Resources"].values()
+            for name in (*resource.get("DependsOn", ()), *_references(resource["Properties"]))
         }
-        assert {it for it in named - there if not it.startswith("AWS::")} == set(), stack
+        assert {each for each in named - there if not each.startswith("AWS::")} == set(), stack
         assert bool(targets) == (left != template)
 
 

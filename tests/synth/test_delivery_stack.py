@@ -34,8 +34,8 @@ def role(template: Template, name: str) -> dict[str, Any]:
 
 
 def resource(template: Template, kind: str, name: str) -> dict[str, Any]:
-    found = template.find_resources(kind)
-    (only,) = (it for logical_id, it in found.items() if logical_id.startswith(name))
+    result = template.find_resources(kind)
+    (only,) = (each for logical_id, each in result.items() if logical_id.startswith(name))
     properties: dict[str, Any] = only["Properties"]
     return properties
 
@@ -48,9 +48,9 @@ def as_read(value: Any) -> Any:
         case {"Ref": "AWS::Partition"}:
             return "aws"
         case dict():
-            return {key: as_read(it) for key, it in value.items()}
+            return {key: as_read(each) for key, each in value.items()}
         case list():
-            return [as_read(it) for it in value]
+            return [as_read(each) for each in value]
     return value
 
 
@@ -64,12 +64,12 @@ def as_read(value: Any) -> Any:
 def test_a_role_is_for_tokens_of_this_repository_with_these_subjects_alone(
     name: str, subjects: list[str]
 ) -> None:
-    given = template()
-    (provider,) = given.find_resources(PROVIDER)
-    (statement,) = role(given, name)["AssumeRolePolicyDocument"]["Statement"]
+    values = template()
+    (provider,) = values.find_resources(PROVIDER)
+    (statement,) = role(values, name)["AssumeRolePolicyDocument"]["Statement"]
     assert statement.pop("Principal") == {"Federated": {"Ref": provider}}
-    said = statement["Condition"]["StringEquals"].pop(f"{ISSUER}:sub")
-    assert ([said] if isinstance(said, str) else said) == subjects
+    message = statement["Condition"]["StringEquals"].pop(f"{ISSUER}:sub")
+    assert ([message] if isinstance(message, str) else message) == subjects
     assert statement == {
         "Action": "sts:AssumeRoleWithWebIdentity",
         "Condition": {"StringEquals": {f"{ISSUER}:aud": "sts.amazonaws.com"}},
@@ -78,11 +78,11 @@ def test_a_role_is_for_tokens_of_this_repository_with_these_subjects_alone(
 
 
 def test_a_job_that_nobody_approves_reads_templates_alone() -> None:
-    given = template()
+    values = template()
     (policy,) = (
-        it["Properties"]
-        for it in given.find_resources("AWS::IAM::Policy").values()
-        if "Review" in json.dumps(it["Properties"]["Roles"])
+        resource["Properties"]
+        for resource in values.find_resources("AWS::IAM::Policy").values()
+        if "Review" in json.dumps(resource["Properties"]["Roles"])
     )
     (statement,) = policy["PolicyDocument"]["Statement"]
     assert statement["Action"] == ["cloudformation:DescribeStacks", "cloudformation:GetTemplate"]
@@ -92,33 +92,33 @@ def test_a_job_that_nobody_approves_reads_templates_alone() -> None:
 
 
 def test_a_repository_with_ids_is_trusted_with_them() -> None:
-    given = template(repository="octo-org@1/octo-repo@2")
-    (statement,) = role(given, "Deploy")["AssumeRolePolicyDocument"]["Statement"]
+    values = template(repository="octo-org@1/octo-repo@2")
+    (statement,) = role(values, "Deploy")["AssumeRolePolicyDocument"]["Statement"]
     subject = statement["Condition"]["StringEquals"][f"{ISSUER}:sub"]
     assert subject == ["repo:octo-org@1/octo-repo@2:environment:prod"]
 
 
 def test_there_is_no_third_role_and_a_session_ends_with_its_job() -> None:
     roles = template().find_resources("AWS::IAM::Role").values()
-    sessions = [it["Properties"]["MaxSessionDuration"] for it in roles]
+    sessions = [role["Properties"]["MaxSessionDuration"] for role in roles]
     assert sorted(sessions) == [3600, 6 * 3600]
 
 
 def test_the_provider_is_github_s_for_sts_and_needs_no_function() -> None:
-    given = template()
-    (provider,) = given.find_resources(PROVIDER).values()
+    values = template()
+    (provider,) = values.find_resources(PROVIDER).values()
     assert provider["Properties"] == {
         "ClientIdList": ["sts.amazonaws.com"],
         "Url": f"https://{ISSUER}",
     }
-    kinds = {it["Type"] for it in given.to_json()["Resources"].values()}
+    kinds = {resource["Type"] for resource in values.to_json()["Resources"].values()}
     assert kinds == {PROVIDER, "AWS::IAM::Role", "AWS::IAM::Policy"}
 
 
 def test_an_account_that_has_the_provider_gets_no_second_one() -> None:
-    given = template(provider_exists=True)
-    given.resource_count_is(PROVIDER, 0)
-    (statement,) = role(given, "Deploy")["AssumeRolePolicyDocument"]["Statement"]
+    values = template(provider_exists=True)
+    values.resource_count_is(PROVIDER, 0)
+    (statement,) = role(values, "Deploy")["AssumeRolePolicyDocument"]["Statement"]
     existing = f"arn:aws:iam::{ACCOUNT}:oidc-provider/{ISSUER}"
     assert as_read(statement["Principal"]) == {"Federated": existing}
 

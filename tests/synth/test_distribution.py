@@ -86,7 +86,7 @@ def test_an_app_of_another_repository_synthesises(constructs: Path, tmp_path: Pa
     out = tmp_path / "out"
     run(constructs, EXAMPLE.name, cwd=tmp_path, CDK_OUTDIR=str(out))
     template = json.loads((out / "vision.template.json").read_text())
-    kinds = {it["Type"] for it in template["Resources"].values()}
+    kinds = {resource["Type"] for resource in template["Resources"].values()}
     assert {
         "AWS::SageMaker::Endpoint",
         "AWS::ApplicationAutoScaling::ScalingPolicy",
@@ -102,10 +102,10 @@ def test_every_package_is_typed(wheel: Path) -> None:
 
 def test_a_users_type_checker_sees_the_types(base: Path, tmp_path: Path) -> None:
     # Where there is no CDK, whose types would take mypy a minute to read.
-    said = _type_check(base, tmp_path, TYPED)
-    assert 'Revealed type is "tuple[' in said
-    assert 'Unexpected keyword argument "endpint" for "EndpointClient"' in said
-    assert 'Argument "disk_percent" to "AlarmThresholds" has incompatible type "int"' in said
+    message = _type_check(base, tmp_path, TYPED)
+    assert 'Revealed type is "tuple[' in message
+    assert 'Unexpected keyword argument "endpint" for "EndpointClient"' in message
+    assert 'Argument "disk_percent" to "AlarmThresholds" has incompatible type "int"' in message
 
 
 def test_example_is_as_short_as_promised() -> None:

@@ -68,7 +68,7 @@ def test_every_alarm_watches_metrics_by_the_two_dimensions_that_exist(scene: Sce
     for alarm in alarms.values():
         for metric in [alarm, *_metrics(alarm)]:
             if "Dimensions" in metric:
-                names = {it["Name"] for it in metric["Dimensions"]}
+                names = {dimension["Name"] for dimension in metric["Dimensions"]}
                 assert names == {"EndpointName", "VariantName"}
 
 
@@ -81,7 +81,7 @@ def test_no_alarm_names_a_unit_that_its_metric_might_not_have(scene: Scene) -> N
 def test_models_that_nobody_asks_for_do_not_alarm_when_they_leave_memory(scene: Scene) -> None:
     # After a deploy no model is loaded until it is asked for.
     scene.endpoint().monitor()
-    (alarm,) = (it for name, it in _alarms(scene).items() if "LoadedModels" in name)
+    (alarm,) = (each for name, each in _alarms(scene).items() if "LoadedModels" in name)
     expression, *metrics = alarm["Metrics"]
     assert expression["Expression"] == "IF(measured < 1, requests, 0)"
     assert expression["ReturnData"] is not False
@@ -90,10 +90,10 @@ def test_models_that_nobody_asks_for_do_not_alarm_when_they_leave_memory(scene: 
         1,
     )
     assert {
-        it["Id"]: (it["MetricStat"]["Metric"]["MetricName"], it["MetricStat"]["Stat"])
-        for it in metrics
+        metric["Id"]: (metric["MetricStat"]["Metric"]["MetricName"], metric["MetricStat"]["Stat"])
+        for metric in metrics
     } == {"measured": ("LoadedModelCount", "Sum"), "requests": ("Invocations", "Sum")}
-    assert [it["ReturnData"] for it in metrics] == [False, False]
+    assert [metric["ReturnData"] for metric in metrics] == [False, False]
 
 
 def test_three_bad_minutes_of_five_alarm_and_silence_does_not(scene: Scene) -> None:
@@ -144,9 +144,9 @@ def test_thresholds_of_gpus_are_of_all_gpus_because_the_metric_is(scene: Scene) 
 def test_low_is_bad_for_cache_hits(scene: Scene) -> None:
     scene.endpoint().monitor()
     below = {
-        it["MetricName"]
-        for it in _alarms(scene).values()
-        if it["ComparisonOperator"] == "LessThanThreshold"
+        alarm["MetricName"]
+        for alarm in _alarms(scene).values()
+        if alarm["ComparisonOperator"] == "LessThanThreshold"
     }
     assert below == {"ModelCacheHit"}
 
@@ -170,7 +170,7 @@ def test_every_alarm_is_told_to_the_encrypted_topic(scene: Scene) -> None:
     scene.endpoint().monitor()
     (topic,) = scene.template().find_resources("AWS::SNS::Topic")
     assert "KmsMasterKeyId" in scene.properties("AWS::SNS::Topic")
-    assert all(it["AlarmActions"] == [{"Ref": topic}] for it in _alarms(scene).values())
+    assert all(alarm["AlarmActions"] == [{"Ref": topic}] for alarm in _alarms(scene).values())
 
 
 def test_alarms_are_told_to_the_topics_that_are_given_and_no_other_is_made(scene: Scene) -> None:
@@ -178,7 +178,7 @@ def test_alarms_are_told_to_the_topics_that_are_given_and_no_other_is_made(scene
     topics = [sns.Topic.from_topic_arn(scene.stack, arn, arn) for arn in arns]
     scene.endpoint().monitor(topics=topics)
     scene.template().resource_count_is("AWS::SNS::Topic", 0)
-    assert all(it["AlarmActions"] == arns for it in _alarms(scene).values())
+    assert all(alarm["AlarmActions"] == arns for alarm in _alarms(scene).values())
 
 
 def test_the_topic_is_told_by_the_alarms_of_its_account_alone(scene: Scene) -> None:
@@ -198,7 +198,7 @@ def test_the_topic_is_told_by_the_alarms_of_its_account_alone(scene: Scene) -> N
 def test_the_topic_s_key_is_used_by_alarms_and_goes_with_the_topic(scene: Scene) -> None:
     scene.endpoint().monitor()
     keys = scene.template().find_resources("AWS::KMS::Key")
-    (key,) = (it for name, it in keys.items() if "Monitoring" in name)
+    (key,) = (each for name, each in keys.items() if "Monitoring" in name)
     allowed = key["Properties"]["KeyPolicy"]["Statement"][-1]
     assert allowed["Action"] == ["kms:Decrypt", "kms:GenerateDataKey*"]
     assert allowed["Principal"] == {"Service": "cloudwatch.amazonaws.com"}
@@ -216,8 +216,8 @@ def test_thresholds_are_drawn_in_the_graph_of_their_metric(scene: Scene) -> None
     scene.endpoint().monitor()
     graphs = _graphs(scene)
     errors = graphs["Errors (share of requests)"]
-    assert {it["value"] for it in errors["annotations"]["horizontal"]} == {0.01, 0.05, 0.1, 0.2}
-    drawn = [it for graph in graphs.values() for it in graph.get("annotations", {}).get(
+    assert {each["value"] for each in errors["annotations"]["horizontal"]} == {0.01, 0.05, 0.1, 0.2}
+    drawn = [each for graph in graphs.values() for each in graph.get("annotations", {}).get(
         "horizontal", [])]  # fmt: skip
     assert len(drawn) == len(_alarms(scene))
 
@@ -225,43 +225,47 @@ def test_thresholds_are_drawn_in_the_graph_of_their_metric(scene: Scene) -> None
 def test_dashboard_shows_each_variant(scene: Scene) -> None:
     scene.endpoint(scene.variant(variant_name="A"), scene.variant(variant_name="B")).monitor()
     body = _dashboard(scene)
-    titles = [it["properties"]["markdown"] for it in body if it["type"] == "text"]
+    titles = [each["properties"]["markdown"] for each in body if each["type"] == "text"]
     assert titles == ["# A", "# B"]
 
 
 def _alarms(scene: Scene) -> dict[str, dict[str, Any]]:
     """The alarms of the monitoring, without those that roll updates back."""
-    found = scene.template().find_resources(ALARM)
-    return {name: it["Properties"] for name, it in found.items() if "Rollback" not in name}
+    result = scene.template().find_resources(ALARM)
+    return {name: each["Properties"] for name, each in result.items() if "Rollback" not in name}
 
 
 def _metrics(alarm: dict[str, Any]) -> list[dict[str, Any]]:
     """The metrics of an alarm on an expression."""
-    return [it["MetricStat"]["Metric"] for it in alarm.get("Metrics", ()) if "MetricStat" in it]
+    return [
+        metric["MetricStat"]["Metric"]
+        for metric in alarm.get("Metrics", ())
+        if "MetricStat" in metric
+    ]
 
 
 def _thresholds(scene: Scene) -> list[tuple[str, str, float]]:
     return [
         (
-            it.get("MetricName") or _metrics(it)[0]["MetricName"],
-            it["AlarmDescription"].partition(":")[0],
-            it["Threshold"],
+            alarm.get("MetricName") or _metrics(alarm)[0]["MetricName"],
+            alarm["AlarmDescription"].partition(":")[0],
+            alarm["Threshold"],
         )
-        for it in _alarms(scene).values()
+        for alarm in _alarms(scene).values()
     ]
 
 
 def _graphs(scene: Scene) -> dict[str, dict[str, Any]]:
     return {
-        it["properties"]["title"]: it["properties"]
-        for it in _dashboard(scene)
-        if it["type"] == "metric"
+        each["properties"]["title"]: each["properties"]
+        for each in _dashboard(scene)
+        if each["type"] == "metric"
     }
 
 
 def _dashboard(scene: Scene) -> list[dict[str, Any]]:
     body = scene.properties("AWS::CloudWatch::Dashboard")["DashboardBody"]
     parts = body["Fn::Join"][1] if isinstance(body, dict) else [body]
-    text = "".join(it if isinstance(it, str) else "token" for it in parts)
+    text = "".join(part if isinstance(part, str) else "token" for part in parts)
     result: list[dict[str, Any]] = json.loads(text)["widgets"]
     return result

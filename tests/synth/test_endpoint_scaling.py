@@ -45,7 +45,8 @@ def test_each_variant_is_scaled_by_itself(scene: Scene) -> None:
         on_invocations(variant.auto_scale_instance_count(max_capacity=4 + number))
     targets = scene.template().find_resources(TARGET).values()
     assert [
-        (it["Properties"]["ResourceId"], it["Properties"]["MaxCapacity"]) for it in targets
+        (target["Properties"]["ResourceId"], target["Properties"]["MaxCapacity"])
+        for target in targets
     ] == [
         ("endpoint/under-test/variant/A", 4),
         ("endpoint/under-test/variant/B", 5),
@@ -55,7 +56,7 @@ def test_each_variant_is_scaled_by_itself(scene: Scene) -> None:
 def test_target_is_made_after_the_endpoint_and_so_removed_before_it(scene: Scene) -> None:
     on_invocations(scene.scaling())
     resources = scene.template().to_json()["Resources"]
-    (target,) = (it for it in resources.values() if it["Type"] == TARGET)
+    (target,) = (resource for resource in resources.values() if resource["Type"] == TARGET)
     assert {resources[name]["Type"] for name in target["DependsOn"]} == {"AWS::SageMaker::Endpoint"}
 
 
@@ -146,7 +147,7 @@ def test_several_policies_work_together(scene: Scene) -> None:
     on_invocations(count)
     on_gpus(count)
     policies = scene.template().find_resources(POLICY).values()
-    assert sorted(it["Properties"]["PolicyName"] for it in policies) == [
+    assert sorted(policy["Properties"]["PolicyName"] for policy in policies) == [
         "endpoint-under-test-variant-AllTraffic-Gpu",
         "endpoint-under-test-variant-AllTraffic-Invocations",
     ]

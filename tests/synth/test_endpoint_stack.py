@@ -19,7 +19,7 @@ from tests.synth.conftest import Templates
 from triton_sagemaker import ServerOptions
 
 MODEL, CONFIG, ENDPOINT = (
-    f"AWS::SageMaker::{it}" for it in ("Model", "EndpointConfig", "Endpoint")
+    f"AWS::SageMaker::{each}" for each in ("Model", "EndpointConfig", "Endpoint")
 )
 TOPIC = "arn:aws:sns:us-east-1:123456789012:on-call"
 BUILD, CHECK = "Custom::TritonModel", "Custom::TritonUpdateCheck"
@@ -68,9 +68,9 @@ def waits_for(template: dict[str, Any], kind: str) -> list[list[str]]:
     """The kinds of resources that each resource of a kind waits for."""
     resources = template["Resources"]
     return [
-        [resources[name]["Type"] for name in it.get("DependsOn", ())]
-        for it in resources.values()
-        if it["Type"] == kind
+        [resources[name]["Type"] for name in resource.get("DependsOn", ())]
+        for resource in resources.values()
+        if resource["Type"] == kind
     ]
 
 
@@ -116,7 +116,7 @@ def test_an_entry_waits_for_its_own_builds_and_the_check_alone(templates: Templa
     # Clients are sent to an archive that is built, when instances serve it; a dashboard or an alarm
     # that fails must not keep them on the old one.
     resources = templates("examples")["examples-text"]["Resources"]
-    entries = [it for it in resources.values() if it["Type"] == ENTRY]
+    entries = [resource for resource in resources.values() if resource["Type"] == ENTRY]
     assert len(entries) == 2
     for entry in entries:
         needed = {resources[name]["Type"]: resources[name] for name in entry["DependsOn"]}
@@ -218,7 +218,7 @@ def test_a_canary_is_as_large_and_watched_as_long_as_the_stage_says() -> None:
 
 def test_triton_s_own_metrics_are_published_and_drawn(every_template: Templates) -> None:
     endpoint = Template.from_json(every_template("plain")["plain-volumes"])
-    said = {
+    message = {
         "SAGEMAKER_TRITON_ALLOW_METRICS": "true",
         "SAGEMAKER_TRITON_PUBLISH_METRICS_TO_CLOUDWATCH": "true",
         "SAGEMAKER_TRITON_CLOUDWATCH_LOG_GROUP": (
@@ -226,7 +226,7 @@ def test_triton_s_own_metrics_are_published_and_drawn(every_template: Templates)
         ),
         "SAGEMAKER_TRITON_METRIC_NAMESPACE": "Triton/plain-volumes",
     }
-    endpoint.has_resource_properties(MODEL, {"PrimaryContainer": {"Environment": said}})
+    endpoint.has_resource_properties(MODEL, {"PrimaryContainer": {"Environment": message}})
     (dashboard,) = endpoint.find_resources("AWS::CloudWatch::Dashboard").values()
     drawn = json.dumps(dashboard)
     for name in ("nv_inference_request_failure", "nv_inference_queue_duration_us"):
@@ -235,7 +235,7 @@ def test_triton_s_own_metrics_are_published_and_drawn(every_template: Templates)
         )
     groups = Template.from_json(every_template("plain")["plain-models"])
     groups.has_resource_properties(
-        "AWS::Logs::LogGroup", {"LogGroupName": said["SAGEMAKER_TRITON_CLOUDWATCH_LOG_GROUP"]}
+        "AWS::Logs::LogGroup", {"LogGroupName": message["SAGEMAKER_TRITON_CLOUDWATCH_LOG_GROUP"]}
     )
 
 
@@ -278,14 +278,14 @@ def test_alarms_are_told_to_the_stage_s_topic_and_to_those_that_it_names(
     templates: Templates,
 ) -> None:
     named = text_endpoint(production=True).find_resources("AWS::CloudWatch::Alarm")
-    assert [TOPIC] in [it["Properties"].get("AlarmActions") for it in named.values()]
+    assert [TOPIC] in [each["Properties"].get("AlarmActions") for each in named.values()]
     (own,) = (
-        it["Properties"]["TopicName"]
-        for it in templates("prod")["prod-models"]["Resources"].values()
-        if it["Type"] == "AWS::SNS::Topic"
+        resource["Properties"]["TopicName"]
+        for resource in templates("prod")["prod-models"]["Resources"].values()
+        if resource["Type"] == "AWS::SNS::Topic"
     )
-    told = json.dumps(templates("prod")["prod-text"])
-    assert f':{own}"' in told
+    messages = json.dumps(templates("prod")["prod-text"])
+    assert f':{own}"' in messages
 
 
 def test_every_variant_scales_by_load_and_by_gpu(templates: Templates) -> None:
@@ -293,7 +293,7 @@ def test_every_variant_scales_by_load_and_by_gpu(templates: Templates) -> None:
     policies = Template.from_json(templates("prod")["prod-search"]).find_resources(
         "AWS::ApplicationAutoScaling::ScalingPolicy"
     )
-    assert sorted(it["Properties"]["PolicyName"] for it in policies.values()) == [
+    assert sorted(policy["Properties"]["PolicyName"] for policy in policies.values()) == [
         f"endpoint-prod-search-variant-{variant}-{target}"
         for variant in ("Large", "Standard")
         for target in ("Gpu", "Invocations")
@@ -314,7 +314,7 @@ def test_one_model_s_instances_are_told_which_of_the_archive_s_models_to_serve(
 
 def test_a_trial_stage_has_nothing_that_only_production_needs(templates: Templates) -> None:
     resources = templates("dev")["dev-text"]["Resources"].values()
-    assert sorted(it["Type"] for it in resources) == [
+    assert sorted(resource["Type"] for resource in resources) == [
         "AWS::CloudWatch::Alarm",  # rolls updates back, and so does the next
         "AWS::CloudWatch::Alarm",
         "AWS::IAM::Policy",
@@ -335,8 +335,8 @@ def test_an_update_is_guarded_and_clients_are_told_of_it_when_it_is_checked(
     resources = templates("dev")["dev-text"]["Resources"]
 
     def only(kind: str) -> str:
-        (found,) = (name for name, it in resources.items() if it["Type"] == kind)
-        return str(found)
+        (result,) = (name for name, each in resources.items() if each["Type"] == kind)
+        return str(result)
 
     guard, check = only("Custom::TritonUpdateGuard"), only("Custom::TritonUpdateCheck")
     assert guard in resources[only(ENDPOINT)]["DependsOn"]
@@ -391,7 +391,7 @@ def test_the_guard_and_the_check_look_again_every_fifteen_seconds_for_less_than_
         for name, resource in templates("dev")["dev-models"]["Resources"].items()
         if resource["Type"] == "AWS::StepFunctions::StateMachine" and "UpdateChecks" in name
     )
-    (definition,) = (it for it in machine if isinstance(it, str) and "MaxAttempts" in it)
+    (definition,) = (each for each in machine if isinstance(each, str) and "MaxAttempts" in each)
     assert '"IntervalSeconds":15,"MaxAttempts":220,"BackoffRate":1' in definition
 
 
@@ -428,8 +428,8 @@ def test_production_endpoints_are_safe(templates: Templates, name: str) -> None:
 
 def variables(template: Template) -> dict[str, str]:
     (model,) = template.find_resources(MODEL).values()
-    found: dict[str, str] = model["Properties"]["PrimaryContainer"]["Environment"]
-    return found
+    result: dict[str, str] = model["Properties"]["PrimaryContainer"]["Environment"]
+    return result
 
 
 def test_a_server_s_options_are_those_of_the_stage() -> None:
@@ -448,8 +448,8 @@ def test_a_server_s_options_are_those_of_the_stage() -> None:
         "inference_type": "generate",
         "additional_args": "--exit-timeout-secs=60",
     }
-    said = variables(text_endpoint(hosting="single-model", server=server))
-    assert {name.removeprefix("SAGEMAKER_TRITON_"): it for name, it in said.items()} == {
+    message = variables(text_endpoint(hosting="single-model", server=server))
+    assert {name.removeprefix("SAGEMAKER_TRITON_"): each for name, each in message.items()} == {
         "ADDITIONAL_ARGS": "--exit-timeout-secs=60",
         "BUFFER_MANAGER_THREAD_COUNT": "2",
         "DEFAULT_MODEL_NAME": "minilm",
@@ -470,14 +470,14 @@ def test_a_server_s_options_are_those_of_the_stage() -> None:
 
 def test_a_stage_can_set_every_option_that_reaches_the_server() -> None:
     in_mib = {"python_shm_default", "python_shm_growth"}
-    options = {it.name for it in fields(ServerOptions)} - in_mib - {"publish_metrics"}
-    assert set(ServerConfig.model_fields) == options | {f"{it}_mib" for it in in_mib}
+    options = {field.name for field in fields(ServerOptions)} - in_mib - {"publish_metrics"}
+    assert set(ServerConfig.model_fields) == options | {f"{each}_mib" for each in in_mib}
 
 
 def test_variables_of_one_s_own_stand_beside_the_server_s() -> None:
-    said = variables(text_endpoint(environment={"OMP_NUM_THREADS": "4"}))
-    assert said["OMP_NUM_THREADS"] == "4"
-    assert said["SAGEMAKER_TRITON_PING_MODE"] == "live"
+    message = variables(text_endpoint(environment={"OMP_NUM_THREADS": "4"}))
+    assert message["OMP_NUM_THREADS"] == "4"
+    assert message["SAGEMAKER_TRITON_PING_MODE"] == "live"
 
 
 def test_models_need_not_stay_in_memory_and_no_alarm_says_so() -> None:
@@ -499,15 +499,15 @@ def test_scaling_follows_concurrency_with_the_stage_s_cooldowns() -> None:
     }
     template = text_endpoint(hosting="single-model", scaling=scaling)
     policies = template.find_resources("AWS::ApplicationAutoScaling::ScalingPolicy")
-    found = {
-        it["Properties"]["PolicyName"].rpartition("-")[2]: it["Properties"][
+    result = {
+        policy["Properties"]["PolicyName"].rpartition("-")[2]: policy["Properties"][
             "TargetTrackingScalingPolicyConfiguration"
         ]
-        for it in policies.values()
+        for policy in policies.values()
     }
-    assert found["Concurrency"]["TargetValue"] == 5
+    assert result["Concurrency"]["TargetValue"] == 5
     cooldowns = {
-        name: (it["ScaleOutCooldown"], it["ScaleInCooldown"]) for name, it in found.items()
+        name: (each["ScaleOutCooldown"], each["ScaleInCooldown"]) for name, each in result.items()
     }
     assert cooldowns == {"Concurrency": (0, 300), "Gpu": (0, 600)}
 

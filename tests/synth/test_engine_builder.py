@@ -28,8 +28,8 @@ def project(template: Template) -> dict[str, Any]:
 
 
 def test_engines_are_compiled_on_one_a10g_in_the_newest_image(models_template: Template) -> None:
-    given = project(models_template)
-    assert given["Environment"] == {
+    values = project(models_template)
+    assert values["Environment"] == {
         "ComputeType": "BUILD_GENERAL1_SMALL",
         "Image": "nvcr.io/nvidia/tensorrt:26.05-py3",
         "ImagePullCredentialsType": "SERVICE_ROLE",
@@ -40,9 +40,9 @@ def test_engines_are_compiled_on_one_a10g_in_the_newest_image(models_template: T
 
 def test_an_engine_may_wait_long_for_a_gpu_and_is_compiled_once(models_template: Template) -> None:
     # Eight hours are the longest that CodeBuild queues a build (API reference, CreateProject).
-    given = project(models_template)
-    assert (given["QueuedTimeoutInMinutes"], given["TimeoutInMinutes"]) == (480, 90)
-    assert given["AutoRetryLimit"] == 0
+    values = project(models_template)
+    assert (values["QueuedTimeoutInMinutes"], values["TimeoutInMinutes"]) == (480, 90)
+    assert values["AutoRetryLimit"] == 0
 
 
 def test_the_key_of_the_models_encrypts_results(models_template: Template) -> None:
@@ -56,14 +56,16 @@ def test_where_codebuild_has_no_gpu_there_is_no_project_for_one() -> None:
     (project,) = template.find_resources("AWS::CodeBuild::Project").values()
     environment = project["Properties"]["Environment"]
     assert environment["Type"] == "LINUX_CONTAINER"
-    assert [it["Name"] for it in environment["EnvironmentVariables"]] == ["PIP_FIND_LINKS"]
+    assert [variable["Name"] for variable in environment["EnvironmentVariables"]] == [
+        "PIP_FIND_LINKS"
+    ]
     assert "GpuProject" not in template.to_json()["Outputs"]
 
 
 def test_the_step_s_own_folder_is_all_that_comes_beside_the_gpu(tmp_path: Path) -> None:
     model_stack(App(outdir=str(tmp_path)), trial_stage())
     (step,) = tmp_path.glob("asset.*/gpu_step")
-    assert [it.name for it in step.parent.iterdir()] == ["gpu_step"]
+    assert [path.name for path in step.parent.iterdir()] == ["gpu_step"]
     assert (step / "__main__.py").is_file()
     assert not [*step.rglob("__pycache__")]
 
@@ -124,9 +126,9 @@ def test_builds_and_who_builds_by_hand_know_the_mirrored_image(every_template: T
     template = every_template("all")["all-models"]
     assert template["Outputs"]["GpuImages"]["Value"] == json.dumps({"25.04": MIRROR})
     (builder,) = (
-        it["Properties"]["Environment"]["EnvironmentVariables"]
-        for name, it in template["Resources"].items()
-        if name.startswith("BuilderProject") and it["Type"] == "AWS::CodeBuild::Project"
+        each["Properties"]["Environment"]["EnvironmentVariables"]
+        for name, each in template["Resources"].items()
+        if name.startswith("BuilderProject") and each["Type"] == "AWS::CodeBuild::Project"
     )
-    variables = {it["Name"]: it["Value"] for it in builder}
+    variables = {each["Name"]: each["Value"] for each in builder}
     assert json.loads(variables["GPU_IMAGES"]) == {"25.04": MIRROR}

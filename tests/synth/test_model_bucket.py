@@ -34,7 +34,7 @@ def test_key_is_rotated(models_template: Template) -> None:
 def test_buckets_and_key_outlive_the_stack(models_template: Template) -> None:
     models_template.all_resources("AWS::S3::Bucket", {"DeletionPolicy": "Retain"})
     keys = models_template.find_resources("AWS::KMS::Key")
-    (key,) = (it for name, it in keys.items() if name.startswith("Models"))
+    (key,) = (each for name, each in keys.items() if name.startswith("Models"))
     assert key["DeletionPolicy"] == "Retain"
 
 

@@ -19,8 +19,8 @@ from triton_sagemaker.build_handler import index
 
 def project(template: Template) -> dict[str, Any]:
     """The project that builds archives."""
-    found = template.find_resources("AWS::CodeBuild::Project")
-    (only,) = (it["Properties"] for name, it in found.items() if name.startswith("Builder"))
+    result = template.find_resources("AWS::CodeBuild::Project")
+    (only,) = (each["Properties"] for name, each in result.items() if name.startswith("Builder"))
     return dict(only)
 
 
@@ -38,21 +38,23 @@ def test_a_build_that_takes_too_long_is_heard_of_before_cloudformation_s_hour_is
     )
     assert polls is not None
     waited = int(polls[1]) * int(polls[2]) / 60
-    told = int(build["Properties"]["WaitMinutes"]) + index.GRACE_SECONDS / 60
-    assert told < waited <= 55
+    messages = int(build["Properties"]["WaitMinutes"]) + index.GRACE_SECONDS / 60
+    assert messages < waited <= 55
 
 
 def test_a_build_may_take_longer_than_any_delivery_waits(models_template: Template) -> None:
-    given = project(models_template)
-    told = LONGEST_BUILD_MINUTES + index.GRACE_SECONDS / 60
-    assert told < given["TimeoutInMinutes"] == given["QueuedTimeoutInMinutes"] == 240
+    values = project(models_template)
+    messages = LONGEST_BUILD_MINUTES + index.GRACE_SECONDS / 60
+    assert messages < values["TimeoutInMinutes"] == values["QueuedTimeoutInMinutes"] == 240
 
 
 def test_a_build_gets_pytorch_without_cuda_and_knows_who_compiles_engines(
     models_template: Template,
 ) -> None:
     environment = project(models_template)["Environment"]
-    variables = {it["Name"]: it["Value"] for it in environment["EnvironmentVariables"]}
+    variables = {
+        variable["Name"]: variable["Value"] for variable in environment["EnvironmentVariables"]
+    }
     assert environment["Type"] == "LINUX_CONTAINER"
     assert variables["PIP_FIND_LINKS"] == "https://download.pytorch.org/whl/cpu/torch/"
     assert variables["GPU_PROJECT"]["Ref"].startswith("EnginesProject")
@@ -74,7 +76,7 @@ def test_new_prices_do_not_change_the_builder(tmp_path: Path) -> None:
     assert (facts / "releases.toml").is_file()
     assert not (facts / "prices.toml").exists()
     assert not (facts / "rules").exists()
-    assert [it.name for it in facts.parent.glob("requirements*")] == ["requirements-build.txt"]
+    assert [path.name for path in facts.parent.glob("requirements*")] == ["requirements-build.txt"]
 
 
 def test_archive_key_is_known_before_the_build(endpoint_template: Template) -> None:
@@ -108,10 +110,10 @@ def test_builds_of_a_stack_start_in_chains_that_a_new_account_has_room_for() -> 
             key=f"text/cpu-25.09/minilm-{model}.tar.gz",
             source=source,
         )
-    found = Template.from_stack(stack).find_resources("Custom::TritonModel")
-    number = {name: int(it["Properties"]["Key"][-8]) for name, it in found.items()}
+    result = Template.from_stack(stack).find_resources("Custom::TritonModel")
+    number = {name: int(each["Properties"]["Key"][-8]) for name, each in result.items()}
     waits_for = {
-        number[name]: [number[other] for other in it.get("DependsOn", [])]
-        for name, it in found.items()
+        number[name]: [number[other] for other in each.get("DependsOn", [])]
+        for name, each in result.items()
     }
-    assert waits_for == {it: [it - 4] if it >= 4 else [] for it in range(10)}
+    assert waits_for == {each: [each - 4] if each >= 4 else [] for each in range(10)}

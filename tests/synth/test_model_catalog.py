@@ -53,5 +53,5 @@ def test_reading_is_granted_on_this_catalog_alone() -> None:
     catalog.grant_read(iam.User(scene.stack, "User"))
     (statement,) = scene.properties("AWS::IAM::Policy")["PolicyDocument"]["Statement"]
     assert statement["Action"] == ["ssm:GetParameter", "ssm:GetParametersByPath"]
-    ends = [it["Fn::Join"][1][-1] for it in statement["Resource"]]
+    ends = [each["Fn::Join"][1][-1] for each in statement["Resource"]]
     assert ends == [":parameter/triton/prod/text", ":parameter/triton/prod/text/*"]

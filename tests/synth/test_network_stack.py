@@ -14,7 +14,7 @@ def test_instances_in_every_subnet_reach_s3_without_the_internet(templates: Temp
     assert endpoint["Properties"]["VpcEndpointType"] == "Gateway"
     assert endpoint["Properties"]["ServiceName"]["Fn::Join"][1][-1] == ".s3"
     tables = network.find_resources("AWS::EC2::RouteTable")
-    assert sorted(it["Ref"] for it in endpoint["Properties"]["RouteTableIds"]) == sorted(tables)
+    assert sorted(each["Ref"] for each in endpoint["Properties"]["RouteTableIds"]) == sorted(tables)
     network.resource_count_is("AWS::EC2::InternetGateway", 0)
 
 
@@ -28,6 +28,6 @@ def test_subnets_stand_in_the_zones_of_the_stage_or_in_two(
 ) -> None:
     env = Environment(region="us-east-1")
     stack = NetworkStack(App(), "a-network", env=env, zones=zones)
-    found = Template.from_stack(stack).find_resources("AWS::EC2::Subnet").values()
-    assert [it["Properties"]["AvailabilityZone"] for it in found] == subnets
+    result = Template.from_stack(stack).find_resources("AWS::EC2::Subnet").values()
+    assert [each["Properties"]["AvailabilityZone"] for each in result] == subnets
     assert len(stack.vpc.isolated_subnets) == len(subnets)

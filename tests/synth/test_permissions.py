@@ -28,8 +28,10 @@ def site(settings: StageConfig, name: str, templates: Stacks) -> Site:
     region = platform_facts.region(settings.region)
     deployed = Deployed(templates, region=region.name, account=settings.account or ACCOUNT)
     sources = {
-        it.id.partition(".")[2][:7]: deployed.value(it.properties["Source"]["Location"], it.stack)
-        for it in deployed.of("AWS::CodeBuild::Project")
+        each.id.partition(".")[2][:7]: deployed.value(
+            each.properties["Source"]["Location"], each.stack
+        )
+        for each in deployed.of("AWS::CodeBuild::Project")
     }
     mirror = next(iter(settings.gpu_build_images.values()), "*")
     host, _, repository = mirror.partition("@")[0].partition("/")
@@ -67,16 +69,16 @@ def delivered(templates: Templates) -> tuple[StageConfig, Stacks]:
 
 
 def test_a_stage_allows_what_is_needed_and_nothing_else(stage: str, templates: Templates) -> None:
-    given = site(load_stage(stage), stage, templates(stage))
-    assert list(missing(given)) == []
-    assert list(beyond(given)) == []
+    values = site(load_stage(stage), stage, templates(stage))
+    assert list(missing(values)) == []
+    assert list(beyond(values)) == []
 
 
 @pytest.mark.parametrize("name", EVERY_STAGE)
 def test_so_does_whatever_a_stage_may_ask(name: str, every_template: Templates) -> None:
-    given = site(every_stage(name), name, every_template(name))
-    assert list(missing(given)) == []
-    assert list(beyond(given)) == []
+    values = site(every_stage(name), name, every_template(name))
+    assert list(missing(values)) == []
+    assert list(beyond(values)) == []
 
 
 def test_every_row_is_held_against_some_stage(
@@ -84,24 +86,36 @@ def test_every_row_is_held_against_some_stage(
 ) -> None:
     sites = [
         site(load_stage("local"), "local", templates("local")),
-        *(site(every_stage(it), it, every_template(it)) for it in ("all", "plain", "parts")),
+        *(
+            site(every_stage(each), each, every_template(each))
+            for each in ("all", "plain", "parts")
+        ),
     ]
-    tried = {(it.principal.name, row.step) for one in sites for it in every(one) for row in it.rows}
-    wanted = {(it.name, row.step) for it in principals() if not it.granted for row in it.rows}
-    assert wanted - tried == set()
+    tried = {
+        (each.principal.name, row.step) for one in sites for each in every(one) for row in each.rows
+    }
+    expected = {
+        (principal.name, row.step)
+        for principal in principals()
+        if not principal.granted
+        for row in principal.rows
+    }
+    assert expected - tried == set()
 
 
 def statement(policy: dict[str, Any], action: str) -> dict[str, Any]:
     """The statement of a policy, of a resource's policy, or of a key's, that has an action."""
     properties = policy["Properties"]
     document = properties.get("PolicyDocument", properties.get("KeyPolicy"))
-    found: dict[str, Any] = next(it for it in document["Statement"] if action in str(it["Action"]))
-    return found
+    result: dict[str, Any] = next(
+        each for each in document["Statement"] if action in str(each["Action"])
+    )
+    return result
 
 
 def named(resources: Resources, prefix: str, kind: str) -> dict[str, Any]:
     return next(
-        it for id_, it in resources.items() if id_.startswith(prefix) and it["Type"] == kind
+        each for id_, each in resources.items() if id_.startswith(prefix) and each["Type"] == kind
     )
 
 
@@ -111,7 +125,7 @@ def policy(resources: Resources, role: str) -> dict[str, Any]:
 
 
 def without(given: dict[str, Any], action: str) -> None:
-    given["Action"] = [it for it in given["Action"] if it != action]
+    given["Action"] = [each for each in given["Action"] if each != action]
 
 
 class Broken(NamedTuple):
@@ -130,8 +144,8 @@ BROKEN = [
     Broken(
         "an action missing",
         "prod-models",
-        lambda it: without(
-            statement(policy(it, BUILDER), "s3:AbortMultipartUpload"), "s3:AbortMultipartUpload"
+        lambda each: without(
+            statement(policy(each, BUILDER), "s3:AbortMultipartUpload"), "s3:AbortMultipartUpload"
         ),
         missing,
         "lacks s3:AbortMultipartUpload on",
@@ -139,7 +153,7 @@ BROKEN = [
     Broken(
         "an action misspelt",
         "prod-text",
-        lambda it: statement(policy(it, ENDPOINT), "ecr:GetAuth").update(
+        lambda each: statement(policy(each, ENDPOINT), "ecr:GetAuth").update(
             Action="ecr:GetAuthorisationToken"
         ),
         missing,
@@ -148,7 +162,7 @@ BROKEN = [
     Broken(
         "a resource too narrow: the bucket for its objects",
         "prod-models",
-        lambda it: statement(policy(it, WATCH), "s3:GetObject").update(
+        lambda each: statement(policy(each, WATCH), "s3:GetObject").update(
             Resource={"Fn::GetAtt": ["ModelsBucket970C6ADA", "Arn"]}
         ),
         missing,
@@ -157,7 +171,7 @@ BROKEN = [
     Broken(
         "a name where an ARN belongs",
         "prod-models",
-        lambda it: statement(policy(it, WATCH), "codebuild:BatchGetBuilds").update(
+        lambda each: statement(policy(each, WATCH), "codebuild:BatchGetBuilds").update(
             Resource={"Ref": "BuilderProject42795FEE"}
         ),
         missing,
@@ -166,7 +180,7 @@ BROKEN = [
     Broken(
         "another endpoint's prefix",
         "prod-text",
-        lambda it: statement(policy(it, ENDPOINT), "s3:ListBucket")["Condition"].update(
+        lambda each: statement(policy(each, ENDPOINT), "s3:ListBucket")["Condition"].update(
             StringLike={"s3:prefix": ["vision/*"]}
         ),
         missing,
@@ -175,7 +189,7 @@ BROKEN = [
     Broken(
         "a condition that never holds",
         "prod-models",
-        lambda it: statement(policy(it, BUILDER), "codebuild:StartBuild")["Condition"].update(
+        lambda each: statement(policy(each, BUILDER), "codebuild:StartBuild")["Condition"].update(
             StringEquals={"codebuild:environment.image": "nvcr.io/nvidia/tensorrt:*"}
         ),
         missing,
@@ -184,7 +198,7 @@ BROKEN = [
     Broken(
         "a condition on what the request does not have",
         "prod-models",
-        lambda it: statement(policy(it, WATCH), "kms:Decrypt").update(
+        lambda each: statement(policy(each, WATCH), "kms:Decrypt").update(
             Condition={"StringEquals": {"kms:ViaService": "s3.eu-west-1.amazonaws.com"}}
         ),
         missing,
@@ -193,7 +207,7 @@ BROKEN = [
     Broken(
         "a key policy without the account",
         "prod-models",
-        lambda it: statement(named(it, "ModelsKey", "AWS::KMS::Key"), "kms:*").update(
+        lambda each: statement(named(each, "ModelsKey", "AWS::KMS::Key"), "kms:*").update(
             Principal={"AWS": "arn:aws:iam::444455556666:root"}
         ),
         missing,
@@ -202,7 +216,7 @@ BROKEN = [
     Broken(
         "a key policy without CloudWatch",
         "prod-models",
-        lambda it: statement(named(it, "AlarmsKey", "AWS::KMS::Key"), "kms:Decrypt").update(
+        lambda each: statement(named(each, "AlarmsKey", "AWS::KMS::Key"), "kms:Decrypt").update(
             Principal={"Service": "events.amazonaws.com"}
         ),
         missing,
@@ -211,30 +225,32 @@ BROKEN = [
     Broken(
         "a bucket that denies everybody",
         "prod-models",
-        lambda it: statement(named(it, "ModelsBucketPolicy", "AWS::S3::BucketPolicy"), "s3:*").pop(
-            "Condition"
-        ),
+        lambda each: statement(
+            named(each, "ModelsBucketPolicy", "AWS::S3::BucketPolicy"), "s3:*"
+        ).pop("Condition"),
         missing,
         "prod-text.EndpointRoleB9AA434A lacks s3:GetObject",
     ),
     Broken(
         "a role that is gone",
         "prod-models",
-        lambda it: it.pop(next(name for name in it if name.startswith("UpdateChecksOnEventRole"))),
+        lambda each: each.pop(
+            next(name for name in each if name.startswith("UpdateChecksOnEventRole"))
+        ),
         missing,
         "there is no role UpdateChecksOnEventRole",
     ),
     Broken(
         "a wildcard too many in an action",
         "prod-text",
-        lambda it: statement(policy(it, ENDPOINT), "s3:GetObject").update(Action="s3:Get*"),
+        lambda each: statement(policy(each, ENDPOINT), "s3:GetObject").update(Action="s3:Get*"),
         beyond,
         "prod-text.EndpointRoleB9AA434A may s3:Get* on",
     ),
     Broken(
         "a wildcard too many in a resource",
         "prod-text",
-        lambda it: statement(policy(it, ENDPOINT), "logs:PutLogEvents").update(
+        lambda each: statement(policy(each, ENDPOINT), "logs:PutLogEvents").update(
             Resource="arn:aws:logs:us-east-1:111122223333:log-group:*"
         ),
         beyond,
@@ -243,16 +259,16 @@ BROKEN = [
     Broken(
         "a condition less",
         "prod-models",
-        lambda it: statement(policy(it, BUILDER), "codebuild:StartBuild")["Condition"]["Null"].pop(
-            "codebuild:serviceRole"
-        ),
+        lambda each: statement(policy(each, BUILDER), "codebuild:StartBuild")["Condition"][
+            "Null"
+        ].pop("codebuild:serviceRole"),
         beyond,
         "may codebuild:StartBuild on",
     ),
     Broken(
         "a condition with a value more",
         "prod-text",
-        lambda it: statement(policy(it, ENDPOINT), "s3:ListBucket")["Condition"].update(
+        lambda each: statement(policy(each, ENDPOINT), "s3:ListBucket")["Condition"].update(
             StringLike={"s3:prefix": ["text/*", "vision/*"]}
         ),
         beyond,
@@ -261,11 +277,11 @@ BROKEN = [
     Broken(
         "all actions but one",
         "prod-models",
-        lambda it: (
-            statement(policy(it, WATCH), "codebuild:").update(
+        lambda each: (
+            statement(policy(each, WATCH), "codebuild:").update(
                 {"Action": None, "NotAction": "iam:*", "Sid": "AlmostAll"}
             )
-            or statement(policy(it, WATCH), "None").pop("Action")
+            or statement(policy(each, WATCH), "None").pop("Action")
         ),
         beyond,
         "allows all but what it names: AlmostAll",
@@ -273,7 +289,7 @@ BROKEN = [
     Broken(
         "a policy of AWS's",
         "prod-models",
-        lambda it: named(it, WATCH, "AWS::IAM::Role")["Properties"].update(
+        lambda each: named(each, WATCH, "AWS::IAM::Role")["Properties"].update(
             ManagedPolicyArns=["arn:aws:iam::aws:policy/AdministratorAccess"]
         ),
         beyond,
@@ -282,7 +298,7 @@ BROKEN = [
     Broken(
         "a policy inside its role",
         "prod-models",
-        lambda it: named(it, WATCH, "AWS::IAM::Role")["Properties"].update(
+        lambda each: named(each, WATCH, "AWS::IAM::Role")["Properties"].update(
             Policies=[
                 {
                     "PolicyName": "More",
@@ -298,26 +314,28 @@ BROKEN = [
     Broken(
         "a role that another service may assume too",
         "prod-text",
-        lambda it: named(it, ENDPOINT, "AWS::IAM::Role")["Properties"]["AssumeRolePolicyDocument"][
-            "Statement"
-        ][0].update(Principal={"Service": ["sagemaker.amazonaws.com", "ec2.amazonaws.com"]}),
+        lambda each: named(each, ENDPOINT, "AWS::IAM::Role")["Properties"][
+            "AssumeRolePolicyDocument"
+        ]["Statement"][0].update(
+            Principal={"Service": ["sagemaker.amazonaws.com", "ec2.amazonaws.com"]}
+        ),
         beyond,
         "trusts ['ec2.amazonaws.com', 'sagemaker.amazonaws.com']",
     ),
     Broken(
         "a role that a service may assume for another account",
         "prod-text",
-        lambda it: named(it, ENDPOINT, "AWS::IAM::Role")["Properties"]["AssumeRolePolicyDocument"][
-            "Statement"
-        ][0].pop("Condition"),
+        lambda each: named(each, ENDPOINT, "AWS::IAM::Role")["Properties"][
+            "AssumeRolePolicyDocument"
+        ]["Statement"][0].pop("Condition"),
         beyond,
         "for any account: aws:SourceAccount",
     ),
     Broken(
         "interfaces of every network",
         "prod-text",
-        lambda it: statement(
-            next(value for name, value in it.items() if "VpcPolicy" in name),
+        lambda each: statement(
+            next(value for name, value in each.items() if "VpcPolicy" in name),
             "ec2:DeleteNetworkInterface",
         ).pop("Condition"),
         beyond,
@@ -326,14 +344,14 @@ BROKEN = [
     Broken(
         "a role that nobody knows",
         "prod-models",
-        lambda it: it.update(Another=named(it, WATCH, "AWS::IAM::Role")),
+        lambda each: each.update(Another=named(each, WATCH, "AWS::IAM::Role")),
         beyond,
         "prod-models.Another is in no file of the ledger",
     ),
     Broken(
         "a bucket for everybody",
         "prod-models",
-        lambda it: named(it, "ModelsBucketPolicy", "AWS::S3::BucketPolicy")["Properties"][
+        lambda each: named(each, "ModelsBucketPolicy", "AWS::S3::BucketPolicy")["Properties"][
             "PolicyDocument"
         ]["Statement"].append(
             {"Effect": "Allow", "Principal": "*", "Action": "s3:GetObject", "Resource": "*"}
@@ -344,9 +362,9 @@ BROKEN = [
     Broken(
         "a topic that any alarm of AWS may tell",
         "prod-models",
-        lambda it: (
-            statement(named(it, "AlarmsTopicPolicy", "AWS::SNS::TopicPolicy"), "sns:Publish")
-            and named(it, "AlarmsTopicPolicy", "AWS::SNS::TopicPolicy")["Properties"][
+        lambda each: (
+            statement(named(each, "AlarmsTopicPolicy", "AWS::SNS::TopicPolicy"), "sns:Publish")
+            and named(each, "AlarmsTopicPolicy", "AWS::SNS::TopicPolicy")["Properties"][
                 "PolicyDocument"
             ]["Statement"][-1].pop("Condition")
         ),
@@ -356,7 +374,7 @@ BROKEN = [
     Broken(
         "a permission that is not a policy",
         "prod-models",
-        lambda it: it.update(
+        lambda each: each.update(
             Anybody={"Type": "AWS::Lambda::Permission", "Properties": {"Principal": "*"}}
         ),
         beyond,
@@ -365,7 +383,7 @@ BROKEN = [
     Broken(
         "a deploy role that takes another stage's archives",
         "prod-delivery",
-        lambda it: statement(policy(it, "Deploy"), "s3:ListBucket").update(
+        lambda each: statement(policy(each, "Deploy"), "s3:ListBucket").update(
             Resource="arn:aws:s3:::*-models-modelsbucket*"
         ),
         beyond,
@@ -374,7 +392,7 @@ BROKEN = [
     Broken(
         "a deploy role for buckets that are called otherwise",
         "prod-delivery",
-        lambda it: statement(policy(it, "Deploy"), "s3:ListBucket").update(
+        lambda each: statement(policy(each, "Deploy"), "s3:ListBucket").update(
             Resource="arn:aws:s3:::prod-models-bucket*"
         ),
         missing,
@@ -383,12 +401,12 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize("broken", BROKEN, ids=lambda it: it.what)
+@pytest.mark.parametrize("broken", BROKEN, ids=lambda value: value.what)
 def test_a_broken_policy_is_seen(broken: Broken, delivered: tuple[StageConfig, Stacks]) -> None:
     settings, templates = delivered
-    given = copy.deepcopy(templates)
-    broken.change(given[broken.stack]["Resources"])
-    assert broken.told in "\n".join(broken.check(site(settings, "prod", given)))
+    values = copy.deepcopy(templates)
+    broken.change(values[broken.stack]["Resources"])
+    assert broken.told in "\n".join(broken.check(site(settings, "prod", values)))
 
 
 ONCE = {"s3:if-none-match": "*", "s3:ObjectCreationOperation": "true"}
@@ -427,15 +445,15 @@ def test_builders_alone_write_what_a_deploy_serves_and_only_once(
     who: str, key: str, request_has: dict[str, str], may: bool, every_template: Templates
 ) -> None:
     """Each has a role that may write everything: the bucket's own policy decides."""
-    given = site(every_stage("all"), "all", every_template("all"))
-    roles = {it.id: given.deployed.arn(it) for it in given.deployed.of("AWS::IAM::Role")}
+    values = site(every_stage("all"), "all", every_template("all"))
+    roles = {each.id: values.deployed.arn(each) for each in values.deployed.of("AWS::IAM::Role")}
     made = [arn for name, arn in roles.items() if who in name]
-    arn = made[0] if made else f"arn:aws:iam::{given.deployed.account}:role/{who}A1B2"
-    buckets = given.deployed.of("AWS::S3::Bucket")
-    (bucket,) = (given.deployed.arn(it) for it in buckets if ".ModelsBucket" in it.id)
+    arn = made[0] if made else f"arn:aws:iam::{values.deployed.account}:role/{who}A1B2"
+    buckets = values.deployed.of("AWS::S3::Bucket")
+    (bucket,) = (values.deployed.arn(each) for each in buckets if ".ModelsBucket" in each.id)
     everything = [{"Effect": "Allow", "Action": "s3:*", "Resource": "*"}]
-    own = own_policy(given, bucket)
-    found = lets_role(
+    own = own_policy(values, bucket)
+    result = lets_role(
         arn, everything, "s3:PutObject", resource=f"{bucket}/{key}", own=own, context=request_has
     )
-    assert found is may
+    assert result is may

@@ -28,7 +28,7 @@ def assembly(stage: str, templates: dict[str, dict[str, Any]]) -> Assembly:
     return Assembly(templates, region=settings.region, account=settings.account or "111122223333")
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda it: it.__name__)
+@pytest.mark.parametrize("check", CHECKS, ids=lambda value: value.__name__)
 def test_everything_reaches_what_it_needs(check: Check, stage: str, templates: Templates) -> None:
     assert list(check(assembly(stage, templates(stage)))) == []
 
@@ -99,27 +99,27 @@ def test_a_gap_of_inference_components_is_seen(
 
 def first(resources: Resources, kind: str, name: str = "") -> dict[str, Any]:
     """The first resource of a type whose logical id holds a name."""
-    return next(it for id_, it in resources.items() if it["Type"] == kind and name in id_)
+    return next(each for id_, each in resources.items() if each["Type"] == kind and name in id_)
 
 
 def drop(resources: Resources, kind: str) -> None:
     """Leave out every resource of a type."""
-    for name in [name for name, it in resources.items() if it["Type"] == kind]:
+    for name in [name for name, each in resources.items() if each["Type"] == kind]:
         del resources[name]
 
 
 def statements(resource: dict[str, Any]) -> list[dict[str, Any]]:
     """The statements of a policy, or of a key's policy."""
     properties = resource["Properties"]
-    found: list[dict[str, Any]] = properties.get("PolicyDocument", properties.get("KeyPolicy"))[
+    result: list[dict[str, Any]] = properties.get("PolicyDocument", properties.get("KeyPolicy"))[
         "Statement"
     ]
-    return found
+    return result
 
 
 def named(listed: list[dict[str, Any]], sid: str) -> dict[str, Any]:
     """The statement of a name."""
-    return next(it for it in listed if it.get("Sid") == sid)
+    return next(each for each in listed if each.get("Sid") == sid)
 
 
 GAPS: list[tuple[str, Check, str, Callable[[Resources], object], str]] = [
@@ -127,14 +127,14 @@ GAPS: list[tuple[str, Check, str, Callable[[Resources], object], str]] = [
         "a topic's policy of a Deny alone",
         unheard_alarms,
         "prod-models",
-        lambda it: statements(first(it, "AWS::SNS::TopicPolicy")).pop(),
+        lambda each: statements(first(each, "AWS::SNS::TopicPolicy")).pop(),
         "the policy of prod-models.AlarmsTopic3A2DFEBA does not let CloudWatch publish",
     ),
     (
         "a topic for the alarms of another account",
         unheard_alarms,
         "prod-models",
-        lambda it: statements(first(it, "AWS::SNS::TopicPolicy"))[-1]["Condition"].update(
+        lambda each: statements(first(each, "AWS::SNS::TopicPolicy"))[-1]["Condition"].update(
             StringEquals={"aws:SourceAccount": "444455556666"}
         ),
         "the policy of prod-models.AlarmsTopic3A2DFEBA does not let CloudWatch publish",
@@ -143,14 +143,14 @@ GAPS: list[tuple[str, Check, str, Callable[[Resources], object], str]] = [
         "a key that only people may use",
         unheard_alarms,
         "prod-models",
-        lambda it: statements(first(it, "AWS::KMS::Key", "Alarms")).pop(),
+        lambda each: statements(first(each, "AWS::KMS::Key", "Alarms")).pop(),
         "the key of prod-models.AlarmsTopic3A2DFEBA does not let CloudWatch kms:Decrypt",
     ),
     (
         "AWS's own key for SNS",
         unheard_alarms,
         "prod-models",
-        lambda it: first(it, "AWS::SNS::Topic")["Properties"].update(
+        lambda each: first(each, "AWS::SNS::Topic")["Properties"].update(
             KmsMasterKeyId="alias/aws/sns"
         ),
         "prod-models.AlarmsTopic3A2DFEBA has a key whose policy is not ours",
@@ -159,14 +159,14 @@ GAPS: list[tuple[str, Check, str, Callable[[Resources], object], str]] = [
         "a topic without subscribers",
         unheard_alarms,
         "prod-models",
-        lambda it: drop(it, "AWS::SNS::Subscription"),
+        lambda each: drop(each, "AWS::SNS::Subscription"),
         "nobody is subscribed to prod-models.AlarmsTopic3A2DFEBA",
     ),
     (
         "an alarm without actions",
         unheard_alarms,
         "prod-text",
-        lambda it: first(it, "AWS::CloudWatch::Alarm", "Monitoring")["Properties"].pop(
+        lambda each: first(each, "AWS::CloudWatch::Alarm", "Monitoring")["Properties"].pop(
             "AlarmActions"
         ),
         "tells nobody",
@@ -175,7 +175,7 @@ GAPS: list[tuple[str, Check, str, Callable[[Resources], object], str]] = [
         "an alarm that rolls nothing back",
         unheard_alarms,
         "prod-text",
-        lambda it: first(it, "AWS::SageMaker::Endpoint")["Properties"]["DeploymentConfig"].pop(
+        lambda each: first(each, "AWS::SageMaker::Endpoint")["Properties"]["DeploymentConfig"].pop(
             "AutoRollbackConfiguration"
         ),
         "tells nobody",
@@ -184,7 +184,7 @@ GAPS: list[tuple[str, Check, str, Callable[[Resources], object], str]] = [
         "a log in the stack that writes it",
         lost_logs,
         "prod-text",
-        lambda it: it.update(
+        lambda each: each.update(
             Log={"Type": "AWS::Logs::LogGroup", "Properties": {"LogGroupName": "/triton/text"}}
         ),
         "prod-text.Log goes with a first deploy that fails",
@@ -193,7 +193,7 @@ GAPS: list[tuple[str, Check, str, Callable[[Resources], object], str]] = [
         "a role that makes logs",
         lost_logs,
         "prod-text",
-        lambda it: named(statements(first(it, "AWS::IAM::Policy", "Role")), "WriteOwnLogs")[
+        lambda each: named(statements(first(each, "AWS::IAM::Policy", "Role")), "WriteOwnLogs")[
             "Action"
         ].append("logs:CreateLogGroup"),
         "may make prod-models.Logtext",
@@ -202,8 +202,8 @@ GAPS: list[tuple[str, Check, str, Callable[[Resources], object], str]] = [
         "a role that makes no grants",
         locked_volumes,
         "local-text",
-        lambda it: named(
-            statements(first(it, "AWS::IAM::Policy", "Role")), "EncryptVolumes"
+        lambda each: named(
+            statements(first(each, "AWS::IAM::Policy", "Role")), "EncryptVolumes"
         ).update(Action="kms:ListGrants"),
         "lacks kms:CreateGrant on local-models.ModelsKey",
     ),
@@ -211,21 +211,21 @@ GAPS: list[tuple[str, Check, str, Callable[[Resources], object], str]] = [
         "a volume key that keeps IAM out",
         locked_volumes,
         "local-models",
-        lambda it: statements(first(it, "AWS::KMS::Key", "Models")).clear(),
+        lambda each: statements(first(each, "AWS::KMS::Key", "Models")).clear(),
         "the policy of local-models.ModelsKey",
     ),
     (
         "a model of one name for ever",
         replaced_in_use,
         "prod-text",
-        lambda it: first(it, "AWS::SageMaker::Model")["Properties"].update(ModelName="text"),
+        lambda each: first(each, "AWS::SageMaker::Model")["Properties"].update(ModelName="text"),
         "has a name: its replacement cannot be made while it serves",
     ),
     (
         "a configuration that the endpoint does not refer to",
         replaced_in_use,
         "prod-text",
-        lambda it: first(it, "AWS::SageMaker::Endpoint")["Properties"].update(
+        lambda each: first(each, "AWS::SageMaker::Endpoint")["Properties"].update(
             EndpointConfigName="text"
         ),
         "does not refer to what it serves: text",
@@ -234,16 +234,16 @@ GAPS: list[tuple[str, Check, str, Callable[[Resources], object], str]] = [
         "a variant of a model that is not referred to",
         replaced_in_use,
         "prod-text",
-        lambda it: first(it, "AWS::SageMaker::EndpointConfig")["Properties"]["ProductionVariants"][
-            0
-        ].update(ModelName="text"),
+        lambda each: first(each, "AWS::SageMaker::EndpointConfig")["Properties"][
+            "ProductionVariants"
+        ][0].update(ModelName="text"),
         "does not refer to what it serves: text",
     ),
 ]
 
 
 @pytest.mark.parametrize(
-    ("check", "stack", "break_", "told"), [it[1:] for it in GAPS], ids=[it[0] for it in GAPS]
+    ("check", "stack", "break_", "told"), [gap[1:] for gap in GAPS], ids=[gap[0] for gap in GAPS]
 )
 def test_a_gap_is_seen(
     check: Check, stack: str, break_: Callable[[Resources], object], told: str, templates: Templates

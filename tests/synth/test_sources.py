@@ -38,8 +38,8 @@ def test_what_the_linter_allows_here_it_allows_in_a_build_on_aws(
     written.mkdir()
     case.write(written)
     _unzip(staged[case.name], unpacked)
-    names = [it.relative_to(unpacked) for it in digest.files(unpacked)]
-    assert names == [it.relative_to(written) for it in digest.files(written)]
+    names = [file.relative_to(unpacked) for file in digest.files(unpacked)]
+    assert names == [file.relative_to(written) for file in digest.files(written)]
     assert _findings(unpacked) == _findings(written)
 
 

@@ -48,8 +48,8 @@ def test_every_stack_is_deployed_to_the_account_and_region_that_its_stage_names(
     assembly: Assembly,
 ) -> None:
     # And not to those of whoever deploys, which may be another stage's.
-    places = [it.environment for it in assembly("local").stacks]
-    assert {(it.account, it.region) for it in places} == {("000000000000", "us-east-1")}
+    places = [stack.environment for stack in assembly("local").stacks]
+    assert {(place.account, place.region) for place in places} == {("000000000000", "us-east-1")}
 
 
 def test_two_synths_are_byte_identical_and_need_no_credentials(
@@ -98,7 +98,7 @@ def test_no_endpoint_can_be_called_as_another_stack_is() -> None:
     )
     app = App(context=CONTEXT)
     add_stage(app, "prod", everything)
-    made = {it.node.id for it in app.node.children if Stack.is_stack(it)}
+    made = {child.node.id for child in app.node.children if Stack.is_stack(child)}
     assert made == {f"prod-{name}" for name in (*STACKS, *everything.endpoints)}
 
 
@@ -131,7 +131,7 @@ def test_a_synth_without_a_stage_ends_with_one_line_that_names_those_there_are()
         checked_yaml.InvalidFile([checked_yaml.Problem(Path("a.yaml"), 3, "region", "none")]),
         BuildError("models/minilm: no such model"),
     ],
-    ids=lambda it: type(it).__name__,
+    ids=lambda value: type(value).__name__,
 )
 def test_a_mistake_ends_a_synth_with_its_message_alone(
     monkeypatch: pytest.MonkeyPatch, error: Exception
@@ -203,8 +203,8 @@ def mistaken(tmp_path: Path) -> Callable[[str], str]:
 def _of_models(template: dict[str, Any]) -> dict[str, Any]:
     """Leave out who hears alarms, and the logs of endpoints: those are said by each stage."""
     kept = {
-        name: it
-        for name, it in template["Resources"].items()
+        name: each
+        for name, each in template["Resources"].items()
         if not name.startswith(("Alarms", "Log"))
     }
     result: dict[str, Any] = _in_fixed_order({**template, "Resources": kept})
@@ -233,7 +233,9 @@ def normalised(template: dict[str, Any]) -> dict[str, Any]:
 
 
 def _synthesise(stage: str, to: Path, *, hash_seed: str) -> None:
-    environment = {name: it for name, it in os.environ.items() if not name.startswith("AWS_")} | {
+    environment = {
+        name: each for name, each in os.environ.items() if not name.startswith("AWS_")
+    } | {
         "CDK_OUTDIR": str(to),
         "CDK_CONTEXT_JSON": json.dumps({**CONTEXT, "stage": stage}),
         "PYTHONHASHSEED": hash_seed,

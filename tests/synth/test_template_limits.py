@@ -55,7 +55,7 @@ def synth(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Synth:
 
 def template(assembly: CloudAssembly) -> bytes:
     """The endpoint's template, as the cdk CLI uploads it."""
-    (stack,) = (it for it in assembly.stacks if it.stack_name == "many-text")
+    (stack,) = (each for each in assembly.stacks if each.stack_name == "many-text")
     return Path(stack.template_full_path).read_bytes()
 
 
@@ -97,7 +97,7 @@ app.synth()
 
 def test_the_cdk_does_not_refuse_what_is_refused_at_the_key_of_a_stage(tmp_path: Path) -> None:
     # Its own validation, which tests are spared, ends in a traceback.
-    environment = {name: it for name, it in os.environ.items() if name != "CDK_VALIDATION"}
+    environment = {name: each for name, each in os.environ.items() if name != "CDK_VALIDATION"}
     subprocess.run(
         [sys.executable, "-c", TOO_MANY, str(tmp_path)], cwd=ROOT, env=environment, check=True
     )

@@ -63,14 +63,14 @@ def read(assembly: CloudAssembly) -> tuple[Templates, DeliveryTimeBudget]:
 
 
 def resources(templates: Templates, kind: str, *, least: int = 1) -> list[dict[str, Any]]:
-    found = [
-        it["Properties"]
+    result = [
+        resource["Properties"]
         for template in templates.values()
-        for it in template["Resources"].values()
-        if it["Type"] == kind
+        for resource in template["Resources"].values()
+        if resource["Type"] == kind
     ]
-    assert len(found) >= least
-    return found
+    assert len(result) >= least
+    return result
 
 
 def update_seconds(templates: Templates, policy: str = "BlueGreenUpdatePolicy") -> list[int]:
@@ -100,16 +100,16 @@ def check(templates: Templates, budget: DeliveryTimeBudget) -> None:
     """
     updates, start = update_seconds(templates), start_seconds(templates)
     rolling = update_seconds(templates, "RollingUpdatePolicy")
-    assert all(start < it <= 28_800 for it in updates + rolling)
+    assert all(start < each <= 28_800 for each in updates + rolling)
     assert start / 60 < CREATE_MINUTES
     assert max(updates + rolling) / 60 < UPDATE_MINUTES
     assert budget.rows[UPDATE] >= max(updates, default=start) / 60
     needed = 2 * budget.rows[UPDATE] + budget.build_minutes
     assert needed < sum(budget.rows.values()) <= JOB_MINUTES
     (project,) = (
-        it
-        for it in resources(templates, "AWS::CodeBuild::Project")
-        if it["Environment"]["Type"] == "LINUX_CONTAINER"
+        resource
+        for resource in resources(templates, "AWS::CodeBuild::Project")
+        if resource["Environment"]["Type"] == "LINUX_CONTAINER"
     )
     assert budget.build_minutes + index.GRACE_SECONDS / 60 < project["TimeoutInMinutes"]
     for build in resources(templates, "Custom::TritonModel"):

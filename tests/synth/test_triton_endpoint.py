@@ -24,7 +24,7 @@ from triton_sagemaker import (
 )
 
 MODEL, CONFIG, ENDPOINT = (
-    f"AWS::SageMaker::{it}" for it in ("Model", "EndpointConfig", "Endpoint")
+    f"AWS::SageMaker::{each}" for each in ("Model", "EndpointConfig", "Endpoint")
 )
 
 
@@ -81,11 +81,11 @@ def test_variants_share_the_traffic_by_weight_and_have_a_model_each(scene: Scene
     )
     scene.template().resource_count_is(MODEL, 2)
     variants = scene.properties(CONFIG)["ProductionVariants"]
-    assert [(it["VariantName"], it["InitialVariantWeight"]) for it in variants] == [
+    assert [(variant["VariantName"], variant["InitialVariantWeight"]) for variant in variants] == [
         ("A", 9),
         ("B", 1),
     ]
-    assert len({json.dumps(it["ModelName"]) for it in variants}) == 2
+    assert len({json.dumps(variant["ModelName"]) for variant in variants}) == 2
 
 
 def test_models_and_config_have_no_names_and_the_endpoint_keeps_its_own(scene: Scene) -> None:
@@ -98,7 +98,7 @@ def test_models_and_config_have_no_names_and_the_endpoint_keeps_its_own(scene: S
 def test_models_wait_for_the_role_s_rights(scene: Scene) -> None:
     scene.endpoint()
     resources = scene.template().to_json()["Resources"]
-    (model,) = (it for it in resources.values() if it["Type"] == MODEL)
+    (model,) = (resource for resource in resources.values() if resource["Type"] == MODEL)
     assert "AWS::IAM::Policy" in {resources[name]["Type"] for name in model["DependsOn"]}
 
 
@@ -196,9 +196,9 @@ def test_the_stack_s_region_and_the_instance_type_decide_which_image_runs(
 def test_update_policies(scene: Scene, update: Any, policy: dict[str, Any]) -> None:
     scene.endpoint(update=update)
     deployment = scene.properties(ENDPOINT)["DeploymentConfig"]
-    assert {name: it for name, it in deployment.items() if name != "AutoRollbackConfiguration"} == (
-        policy
-    )
+    assert {
+        name: each for name, each in deployment.items() if name != "AutoRollbackConfiguration"
+    } == (policy)
 
 
 def test_old_instances_stay_for_a_while_in_which_an_alarm_can_give_them_the_traffic_again(
@@ -212,11 +212,15 @@ def test_old_instances_stay_for_a_while_in_which_an_alarm_can_give_them_the_traf
 def test_updates_are_rolled_back_by_the_library_s_own_alarm_on_each_variant(scene: Scene) -> None:
     scene.endpoint(scene.variant(variant_name="A"), scene.variant(variant_name="B"))
     deployment = scene.properties(ENDPOINT)["DeploymentConfig"]
-    named = [it["AlarmName"]["Ref"] for it in deployment["AutoRollbackConfiguration"]["Alarms"]]
+    named = [each["AlarmName"]["Ref"] for each in deployment["AutoRollbackConfiguration"]["Alarms"]]
     alarms = scene.template().find_resources("AWS::CloudWatch::Alarm")
     assert sorted(named) == sorted(alarms)
-    dimensions = [it for alarm in alarms.values() for it in alarm["Properties"]["Dimensions"]]
-    variants = sorted(it["Value"] for it in dimensions if it["Name"] == "VariantName")
+    dimensions = [
+        dimension for alarm in alarms.values() for dimension in alarm["Properties"]["Dimensions"]
+    ]
+    variants = sorted(
+        dimension["Value"] for dimension in dimensions if dimension["Name"] == "VariantName"
+    )
     assert variants == ["A", "A", "B", "B"]
 
 
@@ -230,7 +234,7 @@ def test_only_an_update_s_new_instances_roll_it_back(scene: Scene) -> None:
         "Value": {"Fn::GetAtt": [config, "EndpointConfigName"]},
     }
     assert len(alarms) == 2
-    assert all(new in it["Properties"]["Dimensions"] for it in alarms)
+    assert all(new in alarm["Properties"]["Dimensions"] for alarm in alarms)
 
 
 def test_every_configuration_has_rollback_alarms_of_its_own(scene: Scene) -> None:
@@ -238,14 +242,14 @@ def test_every_configuration_has_rollback_alarms_of_its_own(scene: Scene) -> Non
     scene.endpoint(scene.variant(variant_name="A"))
     (config,) = scene.template().find_resources(CONFIG)
     names = [
-        it["Properties"]["AlarmName"]["Fn::Join"][1]
-        for it in scene.template().find_resources("AWS::CloudWatch::Alarm").values()
+        resource["Properties"]["AlarmName"]["Fn::Join"][1]
+        for resource in scene.template().find_resources("AWS::CloudWatch::Alarm").values()
     ]
     assert sorted(text for text, _ in names) == [
         "under-test-A-ModelErrors-",
         "under-test-A-ServerErrors-",
     ]
-    assert all(it == {"Fn::GetAtt": [config, "EndpointConfigName"]} for _, it in names)
+    assert all(each == {"Fn::GetAtt": [config, "EndpointConfigName"]} for _, each in names)
 
 
 @pytest.mark.parametrize(("given", "threshold"), [({}, 0.2), ({"rollback_error_rate": 0.5}, 0.5)])
@@ -288,7 +292,7 @@ def test_of_many_variants_the_alarms_that_see_most_roll_back(scene: Scene) -> No
     # Two alarms of each of six variants are more than the ten that SageMaker takes.
     scene.endpoint(*(scene.variant(variant_name=f"V{n}") for n in range(6)))
     alarms = scene.template().find_resources("AWS::CloudWatch::Alarm").values()
-    assert [it["Properties"]["MetricName"] for it in alarms] == ["InvocationModelErrors"] * 6
+    assert [alarm["Properties"]["MetricName"] for alarm in alarms] == ["InvocationModelErrors"] * 6
     deployment = scene.properties(ENDPOINT)["DeploymentConfig"]
     assert len(deployment["AutoRollbackConfiguration"]["Alarms"]) == 6
 
@@ -299,7 +303,9 @@ def test_a_deploy_keeps_the_count_that_scaling_chose_and_sets_the_template_s_wei
     scene.endpoint()
     endpoint = scene.properties(ENDPOINT)
     assert endpoint["RetainAllVariantProperties"] is True
-    excluded = {it["VariantPropertyType"] for it in endpoint["ExcludeRetainedVariantProperties"]}
+    excluded = {
+        each["VariantPropertyType"] for each in endpoint["ExcludeRetainedVariantProperties"]
+    }
     assert excluded == {"DesiredWeight", "DataCaptureConfig"}
 
 
@@ -335,9 +341,11 @@ def test_instances_are_in_private_subnets_and_a_group_of_their_own_by_default(
 ) -> None:
     vpc = ec2.Vpc(scene.stack, "Vpc", max_azs=2)
     scene.endpoint(vpc=vpc)
-    given = scene.properties(MODEL)["VpcConfig"]
-    assert given["Subnets"] == scene.stack.resolve([it.subnet_id for it in vpc.private_subnets])
-    (own,) = given["SecurityGroupIds"]
+    values = scene.properties(MODEL)["VpcConfig"]
+    assert values["Subnets"] == scene.stack.resolve(
+        [subnet.subnet_id for subnet in vpc.private_subnets]
+    )
+    (own,) = values["SecurityGroupIds"]
     groups = scene.template().find_resources("AWS::EC2::SecurityGroup")
     (rule,) = groups[own["Fn::GetAtt"][0]]["Properties"]["SecurityGroupEgress"]
     assert rule["CidrIp"] == "0.0.0.0/0"
@@ -349,7 +357,7 @@ def test_an_endpoint_that_leaves_its_vpc_may_delete_its_interfaces_until_it_has(
     # CloudFormation changes a policy before what depends on it, and deletes one at the very end.
     scene.endpoint(vpc=ec2.Vpc(scene.stack, "Vpc", max_azs=2))
     policies = scene.template().find_resources("AWS::IAM::Policy")
-    (name,) = (name for name, it in policies.items() if "ec2:" in json.dumps(it))
+    (name,) = (name for name, each in policies.items() if "ec2:" in json.dumps(each))
     assert "VpcPolicy" in name
     (model,) = scene.template().find_resources(MODEL).values()
     assert name in model["DependsOn"]
@@ -369,7 +377,7 @@ def test_an_endpoint_in_another_vpc_keeps_the_policy_of_the_first_until_it_has_l
         )
         scene.endpoint(vpc=vpc)
         policies = scene.template().find_resources("AWS::IAM::Policy")
-        (name,) = (it for it in policies if "VpcPolicy" in it)
+        (name,) = (policy for policy in policies if "VpcPolicy" in policy)
         assert f":vpc/{vpc_id}" in json.dumps(policies[name])
         names.append(name)
     assert names[0] != names[1]
@@ -377,7 +385,7 @@ def test_an_endpoint_in_another_vpc_keeps_the_policy_of_the_first_until_it_has_l
 
 def test_rights_of_a_vpc_are_there_only_with_one(scene: Scene) -> None:
     scene.endpoint()
-    assert not any("ec2:" in json.dumps(it) for it in _statements(scene).values())
+    assert not any("ec2:" in json.dumps(statement) for statement in _statements(scene).values())
 
 
 def test_volumes_are_encrypted_with_the_key_that_is_given(scene: Scene) -> None:
@@ -447,7 +455,7 @@ def test_the_log_group_is_there_before_the_endpoint_writes_to_it(scene: Scene) -
     # The role may not make it: what the first instances say would be lost.
     scene.endpoint()
     resources = scene.template().to_json()["Resources"]
-    (endpoint,) = (it for it in resources.values() if it["Type"] == ENDPOINT)
+    (endpoint,) = (resource for resource in resources.values() if resource["Type"] == ENDPOINT)
     assert "AWS::Logs::LogGroup" in {resources[name]["Type"] for name in endpoint["DependsOn"]}
 
 
@@ -520,8 +528,8 @@ def test_role_writes_triton_s_metrics_into_their_log_and_namespace(scene: Scene)
     scene.endpoint(scene.with_options(publish_metrics=publish))
     statements = _statements(scene)
     assert any(
-        it["Fn::Join"][1][-1].endswith(":log-group:/triton:*")
-        for it in statements["WriteOwnLogs"]["Resource"]
+        each["Fn::Join"][1][-1].endswith(":log-group:/triton:*")
+        for each in statements["WriteOwnLogs"]["Resource"]
     )
     assert statements["PublishTritonMetrics"]["Condition"] == {
         "StringEquals": {"cloudwatch:namespace": ["Triton/under-test"]}
@@ -531,14 +539,16 @@ def test_role_writes_triton_s_metrics_into_their_log_and_namespace(scene: Scene)
 def test_role_uses_no_managed_policy_and_star_only_where_no_resource_exists(scene: Scene) -> None:
     scene.endpoint()
     assert "ManagedPolicyArns" not in scene.properties("AWS::IAM::Role")
-    everywhere = {sid for sid, it in _statements(scene).items() if it["Resource"] == "*"}
+    everywhere = {sid for sid, each in _statements(scene).items() if each["Resource"] == "*"}
     assert everywhere == {"LogInToRegistries", "PublishInstanceMetrics"}
 
 
 def test_others_grant_the_role_of_the_instances_what_they_use(scene: Scene) -> None:
     bucket = s3.Bucket(scene.stack, "Features")
     bucket.grant_read(scene.endpoint().role)
-    (objects,) = (it for it in _role_statements(scene) if "s3:GetBucket*" in it["Action"])
+    (objects,) = (
+        statement for statement in _role_statements(scene) if "s3:GetBucket*" in statement["Action"]
+    )
     assert objects["Resource"][0] == scene.stack.resolve(bucket.bucket_arn)
 
 
@@ -592,7 +602,7 @@ def test_api_gateway_takes_an_endpoint_and_may_invoke_it(scene: Scene) -> None:
     api = apigateway.RestApi(scene.stack, "Api", cloud_watch_role=False)
     api.root.add_method("POST", apigateway.SagemakerIntegration(scene.endpoint()))
     policies = scene.template().find_resources("AWS::IAM::Policy")
-    (policy,) = (it for name, it in policies.items() if name.startswith("Api"))
+    (policy,) = (each for name, each in policies.items() if name.startswith("Api"))
     (statement,) = policy["Properties"]["PolicyDocument"]["Statement"]
     assert statement["Action"] == "sagemaker:InvokeEndpoint"
     assert statement["Resource"]["Fn::Join"][1][-1] == ":endpoint/under-test"
@@ -629,13 +639,15 @@ def test_invoking_an_imported_endpoint_is_granted_by_model(scene: Scene) -> None
 
 def _statements(scene: Scene) -> dict[str, dict[str, Any]]:
     """What the role may do, by the names of its statements."""
-    return {it["Sid"]: it for it in _role_statements(scene) if "Sid" in it}
+    return {
+        statement["Sid"]: statement for statement in _role_statements(scene) if "Sid" in statement
+    }
 
 
 def _resources(scene: Scene, action: str) -> list[Any]:
     """On what the role may do one thing; `grant_*` of the CDK gives its statements no names."""
-    found = [it for it in _role_statements(scene) if action in it["Action"]]
-    return [it["Resource"] for it in found]
+    result = [statement for statement in _role_statements(scene) if action in statement["Action"]]
+    return [each["Resource"] for each in result]
 
 
 def _role_statements(scene: Scene) -> list[dict[str, Any]]:
@@ -650,7 +662,7 @@ def _role_statements(scene: Scene) -> list[dict[str, Any]]:
 
 def _user_statement(scene: Scene) -> dict[str, Any]:
     policies = scene.template().find_resources("AWS::IAM::Policy")
-    (policy,) = (it for name, it in policies.items() if name.startswith("User"))
+    (policy,) = (each for name, each in policies.items() if name.startswith("User"))
     (statement,) = policy["Properties"]["PolicyDocument"]["Statement"]
     result: dict[str, Any] = statement
     return result

@@ -86,7 +86,7 @@ class Account:
             ),
             fleet=Fleet,
             clock=lambda: self._clock,
-            alarms=lambda names: {it: _alarms()[it] for it in names if it in _alarms()},
+            alarms=lambda names: {name: _alarms()[name] for name in names if name in _alarms()},
             assumable=lambda _: True,
             quota=AccountQuotas().value,
             scaled_variants=lambda endpoint: self.scaling.variants(endpoint),
@@ -111,12 +111,12 @@ class Account:
     @property
     def last_reason(self) -> str:
         """Why its rollback failed."""
-        return [it for it in self._failures() if it.find("it is kept") < 0][-1]
+        return [failure for failure in self._failures() if failure.find("it is kept") < 0][-1]
 
     def _failures(self) -> Iterator[str]:
         """What CloudFormation's events say of resources that failed since it was begun."""
         events = ministack._stack_events[ministack._stacks[STACK]["StackId"]]
-        begun = [it["ResourceStatusReason"] for it in reversed(events)].index("User Initiated")
+        begun = [each["ResourceStatusReason"] for each in reversed(events)].index("User Initiated")
         for event in events[-begun:]:
             if event["ResourceStatus"].endswith("_FAILED") and event["LogicalResourceId"] != STACK:
                 yield str(event["ResourceStatusReason"])
@@ -139,8 +139,8 @@ class Account:
     def catalog(self) -> dict[str, str]:
         """The entries of the catalog, by model."""
         return {
-            name.rpartition("/")[2]: it["Value"]
-            for name, it in ssm._parameters.items()
+            name.rpartition("/")[2]: each["Value"]
+            for name, each in ssm._parameters.items()
             if name.startswith(f"{CATALOG}/")
         }
 
@@ -148,7 +148,9 @@ class Account:
         """The names of all models and configurations that exist."""
         models = self.hosting.list_models({"MaxResults": 100})["Models"]
         configs = self.hosting.list_endpoint_configs({"MaxResults": 100})["EndpointConfigs"]
-        return {it["ModelName"] for it in models} | {it["EndpointConfigName"] for it in configs}
+        return {model["ModelName"] for model in models} | {
+            config["EndpointConfigName"] for config in configs
+        }
 
     # What is done
 
@@ -278,11 +280,11 @@ def accounts() -> Iterator[Callable[[], Account]]:
 def _smallest_counts(template: Template) -> dict[str, int]:
     """Return the MinCapacity of each variant that is scaled."""
     targets = [
-        it["Properties"]
-        for it in template["Resources"].values()
-        if it["Type"] == "AWS::ApplicationAutoScaling::ScalableTarget"
+        resource["Properties"]
+        for resource in template["Resources"].values()
+        if resource["Type"] == "AWS::ApplicationAutoScaling::ScalableTarget"
     ]
-    return {it["ResourceId"].rpartition("/")[2]: it["MinCapacity"] for it in targets}
+    return {target["ResourceId"].rpartition("/")[2]: target["MinCapacity"] for target in targets}
 
 
 def _end(made: list[Account]) -> None:
@@ -307,7 +309,9 @@ def _resource_types(account: Account) -> dict[str, ResourceType]:
         "s3": account.s3,
         "ssm": Parameters(lambda _: list(account.catalog().values())),
     }
-    builder, updates = (load(it, clients.__getitem__) for it in ("build_handler", "update_handler"))
+    builder, updates = (
+        load(each, clients.__getitem__) for each in ("build_handler", "update_handler")
+    )
     functions = {
         "Custom::TritonModel": builder,
         "Custom::TritonUpdateGuard": updates,
@@ -317,8 +321,8 @@ def _resource_types(account: Account) -> dict[str, ResourceType]:
         **sagemaker_types.resource_types(sagemaker),
         **autoscaling_types.resource_types(account.scaling.service),
         **{
-            kind: CustomResource(kind, STACK, it, account.end_scaling)
-            for kind, it in functions.items()
+            kind: CustomResource(kind, STACK, each, account.end_scaling)
+            for kind, each in functions.items()
         },
     }
 
@@ -346,7 +350,7 @@ def _begin(
 
 
 def _alarms() -> dict[str, str]:
-    return {name: it["StateValue"] for name, it in cloudwatch._alarms.items()}
+    return {name: each["StateValue"] for name, each in cloudwatch._alarms.items()}
 
 
 def _set_alarms(state: str) -> None:
@@ -356,8 +360,8 @@ def _set_alarms(state: str) -> None:
 
 async def _done(act: Callable[[Record], Any], **parameters: Any) -> None:
     """Ask CloudFormation, and return when what it began is done."""
-    given = {name: it if isinstance(it, list) else [it] for name, it in parameters.items()}
+    values = {name: each if isinstance(each, list) else [each] for name, each in parameters.items()}
     capabilities = {"Capabilities.member.1": ["CAPABILITY_IAM"]}
-    status, _, body = act({"StackName": [STACK], **capabilities, **given})
+    status, _, body = act({"StackName": [STACK], **capabilities, **values})
     assert status == 200, body
     await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}))

@@ -80,18 +80,18 @@ class Service:
 
     def __init__(self, service: JsonService) -> None:
         self._service = service
-        self._names = {xform_name(it): it for it in service._operations}
+        self._names = {xform_name(operation): operation for operation in service._operations}
 
     def __getattr__(self, operation: str) -> Callable[..., Record]:
         def ask(**request: Any) -> Record:
             try:
                 return self._service.call(self._names[operation], request)
             except ApiError as error:
-                told = {
+                messages = {
                     "Error": {"Code": error.code, "Message": error.message},
                     "ResponseMetadata": {"HTTPStatusCode": error.status},
                 }
-                raise ClientError(told, operation) from None  # type: ignore[arg-type]
+                raise ClientError(messages, operation) from None  # type: ignore[arg-type]
 
         return ask
 
@@ -145,7 +145,7 @@ class CodeBuild:
     def start_build(self, *, environmentVariablesOverride: list[Record], **_: Any) -> Record:  # noqa: N803
         status = "FAILED" if self._fails() else "SUCCEEDED"
         if status == "SUCCEEDED":
-            values = {it["name"]: it["value"] for it in environmentVariablesOverride}
+            values = {each["name"]: each["value"] for each in environmentVariablesOverride}
             bucket, key = values["MODEL_BUCKET"], values["MODEL_KEY"]
             self._s3.objects[bucket, key] = b""
             manifest = {"digest": values["MODEL_DIGEST"], "archive": {}}

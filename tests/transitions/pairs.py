@@ -165,7 +165,7 @@ class Pair:
     @property
     def name(self) -> str:
         """Return what is changed, and of what."""
-        return f"{' and '.join(it.name for it in self.changes)} ({self.base})"
+        return f"{' and '.join(change.name for change in self.changes)} ({self.base})"
 
     @property
     def before(self) -> State:
@@ -186,7 +186,7 @@ def pairs() -> Iterator[Pair]:
     for change in CHANGES:
         for base in change.bases:
             yield Pair(base, (change,))
-    by_name = {it.name: it for it in CHANGES}
+    by_name = {each.name: each for each in CHANGES}
     for first, second in combinations(map(by_name.__getitem__, COMBINED), 2):
         if first.axis != second.axis:
             yield Pair("two variants", (first, second))

@@ -75,14 +75,14 @@ the variant is registered by then, and SageMaker does not give it its old type b
 
 def report(results: Mapping[Pair, Mapping[Way, Result]]) -> str:
     """Return the page. Raises `ValueError` for a refusal that no rule explains."""
-    single = {it: ways for it, ways in results.items() if len(it.changes) == 1}
-    double = {it: ways for it, ways in results.items() if len(it.changes) == 2}
-    cells = {it: _cell(ways) for it, ways in double.items()}
+    single = {each: ways for each, ways in results.items() if len(each.changes) == 1}
+    double = {each: ways for each, ways in results.items() if len(each.changes) == 2}
+    cells = {each: _cell(ways) for each, ways in double.items()}
     rules = {
-        _rule(it.reason): it.reason
+        _rule(each.reason): each.reason
         for ways in results.values()
-        for (_, broken), it in ways.items()
-        if it.verdict in _REFUSED and not broken
+        for (_, broken), each in ways.items()
+        if each.verdict in _REFUSED and not broken
     }
     lines = [
         HEAD.format(
@@ -107,13 +107,13 @@ _REFUSED = (Verdict.REFUSED, Verdict.NO_STAGE)
 
 
 def _row(change: Change, single: Mapping[Pair, Mapping[Way, Result]]) -> str:
-    cells = {it.base: _cell(ways) for it, ways in single.items() if it.changes == (change,)}
+    cells = {each.base: _cell(ways) for each, ways in single.items() if each.changes == (change,)}
     return f"| {change.name} | {' | '.join(cells.get(base, '') for base in BASES)} |"
 
 
 def _cell(ways: Mapping[Way, Result]) -> str:
-    told = [_told(ways[it, ""]) for it in (FORTH, BACK) if (it, "") in ways]
-    return told[0] if len(set(told)) == 1 else " / ".join(told)
+    messages = [_told(ways[each, ""]) for each in (FORTH, BACK) if (each, "") in ways]
+    return messages[0] if len(set(messages)) == 1 else " / ".join(messages)
 
 
 def _told(result: Result) -> str:
@@ -136,17 +136,17 @@ def _rule(reason: str) -> str:
 
 def _said(reason: str) -> str:
     """Return a refusal without what is the same in all, or another with every change of code."""
-    told = reason.partition("Value error, ")[2] or reason
-    return re.sub("-[0-9a-f]{12}", "-DIGEST", told.removesuffix(" Nothing was changed."))
+    messages = reason.partition("Value error, ")[2] or reason
+    return re.sub("-[0-9a-f]{12}", "-DIGEST", messages.removesuffix(" Nothing was changed."))
 
 
 def _refused(cells: Mapping[Pair, str]) -> Iterable[str]:
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     for pair, cell in cells.items():
         if "refused" in cell:
             first, second = pair.changes
-            found.setdefault(cell, []).append(f"{first.name} + {second.name}")
-    for cell, names in found.items():
+            result.setdefault(cell, []).append(f"{first.name} + {second.name}")
+    for cell, names in result.items():
         yield f"- **{cell}**: {'; '.join(names)}"
 
 
@@ -163,5 +163,5 @@ def _broken(results: Mapping[Pair, Mapping[Way, Result]]) -> Iterable[str]:
             "by hand": met[Verdict.CONTINUED],
             "the same configuration serves on": met[Verdict.DONE] + met[Verdict.UNTOUCHED],
         }
-        told = ", ".join(f"{count} {way}" for way, count in when.items() if count)
-        yield f"| {name} | {met.total()} | {met.total() - met[Verdict.LOST]} | {told} |"
+        messages = ", ".join(f"{count} {way}" for way, count in when.items() if count)
+        yield f"| {name} | {met.total()} | {met.total() - met[Verdict.LOST]} | {messages} |"

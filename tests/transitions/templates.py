@@ -29,7 +29,7 @@ Template = dict[str, Any]
 def stage_of(state: State) -> dict[str, Any]:
     """Return a state as a stage's file has it."""
     endpoint = {**state["endpoint"], "models": list(state["models"])}
-    rest = {name: it for name, it in state.items() if name not in ("endpoint", "models")}
+    rest = {name: each for name, each in state.items() if name not in ("endpoint", "models")}
     return {"account": ACCOUNT, "region": REGION, **rest, "endpoints": {ENDPOINT: endpoint}}
 
 
@@ -48,7 +48,7 @@ class Templates:
 
         What other stacks export is filled in.
         """
-        return [it if isinstance(it, str) else _imported(it) for it in self.alone(states)]
+        return [each if isinstance(each, str) else _imported(each) for each in self.alone(states)]
 
     def alone(self, states: Sequence[State]) -> list[Template | str]:
         """Return each state's template, or why it has none; the others' are in `app`."""
@@ -69,7 +69,7 @@ class Templates:
                 name = f"stack-{number}"
                 stack = self._stack(app, name, state, stage, models, network, capture, env)
             except ValidationError as error:
-                made.append("; ".join(it["msg"] for it in error.errors()))
+                made.append("; ".join(each["msg"] for each in error.errors()))
                 continue
             problems = stack.endpoint.problems
             if problems:
@@ -77,10 +77,10 @@ class Templates:
             made.append("; ".join(map(str, problems)) if problems else stack)
         assembly = app.synth()
         return [
-            it
-            if isinstance(it, str)
-            else _resources(assembly.get_stack_by_name(it.stack_name).template)
-            for it in made
+            each
+            if isinstance(each, str)
+            else _resources(assembly.get_stack_by_name(each.stack_name).template)
+            for each in made
         ]
 
     def _stack(
@@ -132,7 +132,7 @@ def _imported(value: Any) -> Any:
             arn = f"arn:aws:any:{REGION}:{ACCOUNT}:one"
             return arn if "Arn" in name else f"of-{name[-12:].lower()}"
         case dict():
-            return {name: _imported(it) for name, it in value.items()}
+            return {name: _imported(each) for name, each in value.items()}
         case list():
-            return [_imported(it) for it in value]
+            return [_imported(each) for each in value]
     return value

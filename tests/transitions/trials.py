@@ -88,25 +88,27 @@ def deploy(account: Account, template: Template, what: What = What.NOTHING) -> R
 def _not_as_deployed(account: Account, template: Template) -> Iterator[str]:
     """Yield what differs from the template, or was left behind."""
     resources: dict[str, Any] = account.resources()
-    seen = Seen.of(account)
-    (endpoint,) = (it for it in resources.values() if it["ResourceType"] == ENDPOINT_TYPE)
-    if seen.config != endpoint["Properties"]["EndpointConfigName"]:
-        yield f"{seen.config} serves"
+    observed = Seen.of(account)
+    (endpoint,) = (
+        resource for resource in resources.values() if resource["ResourceType"] == ENDPOINT_TYPE
+    )
+    if observed.config != endpoint["Properties"]["EndpointConfigName"]:
+        yield f"{observed.config} serves"
     specifications = [
         each["Properties"]["Specification"]
         for each in resources.values()
         if each["ResourceType"] == "AWS::SageMaker::InferenceComponent"
     ]
-    if sorted(map(str, specifications)) != sorted(map(str, seen.components.values())):
-        yield f"the components are {seen.components}"
-    kinds = [it["Type"] for it in template["Resources"].values()]
+    if sorted(map(str, specifications)) != sorted(map(str, observed.components.values())):
+        yield f"the components are {observed.components}"
+    kinds = [resource["Type"] for resource in template["Resources"].values()]
     hosted = kinds.count("AWS::SageMaker::Model") + kinds.count("AWS::SageMaker::EndpointConfig")
-    if len(seen.hosted) != hosted:
-        yield f"left behind: {len(seen.hosted)} models and configurations, not {hosted}"
-    if len(seen.catalog) != kinds.count("AWS::SSM::Parameter"):
-        yield f"the catalog has {', '.join(seen.catalog)}"
-    if len(seen.scaled) != kinds.count("AWS::ApplicationAutoScaling::ScalableTarget"):
-        yield f"registered for scaling: {', '.join(seen.scaled)}"
+    if len(observed.hosted) != hosted:
+        yield f"left behind: {len(observed.hosted)} models and configurations, not {hosted}"
+    if len(observed.catalog) != kinds.count("AWS::SSM::Parameter"):
+        yield f"the catalog has {', '.join(observed.catalog)}"
+    if len(observed.scaled) != kinds.count("AWS::ApplicationAutoScaling::ScalableTarget"):
+        yield f"registered for scaling: {', '.join(observed.scaled)}"
     yield from _gone(account)
 
 

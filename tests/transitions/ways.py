@@ -24,7 +24,7 @@ _DONE = (Verdict.DONE, Verdict.UNTOUCHED)
 
 def results(pairs: list[Pair], folder: Path) -> dict[Pair, dict[Way, Result]]:
     """Try every way of every pair; a `str` instead of templates is a refusal of the stage file."""
-    states = {_key(it): it for pair in pairs for it in (pair.before, pair.after)}
+    states = {_key(each): each for pair in pairs for each in (pair.before, pair.after)}
     made = Templates(folder).of(list(states.values()))
     templates = dict(zip(states, made, strict=True))
     level = logging.root.manager.disable
@@ -32,8 +32,10 @@ def results(pairs: list[Pair], folder: Path) -> dict[Pair, dict[Way, Result]]:
     try:
         with accounts() as make:
             return {
-                it: _until_lost(_ways(make, templates[_key(it.before)], templates[_key(it.after)]))
-                for it in pairs
+                each: _until_lost(
+                    _ways(make, templates[_key(each.before)], templates[_key(each.after)])
+                )
+                for each in pairs
             }
     finally:
         logging.disable(level)
@@ -99,9 +101,9 @@ def _deployed(make: Callable[[], Account], template: Template) -> Account:
 def _hosted(template: Template) -> list[Any]:
     """Return what is said of the resources of which a change is one of the endpoint."""
     return [
-        it["Properties"]
-        for it in template["Resources"].values()
-        if it["Type"].startswith("AWS::SageMaker::")
+        resource["Properties"]
+        for resource in template["Resources"].values()
+        if resource["Type"].startswith("AWS::SageMaker::")
     ]
 
 

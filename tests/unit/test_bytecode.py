@@ -52,7 +52,9 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clone:
 
 
 def test_the_attack_works_where_nothing_is_done_against_it(clone: Clone) -> None:
-    environment = {it: value for it, value in os.environ.items() if not it.startswith("PYTHON")}
+    environment = {
+        each: value for each, value in os.environ.items() if not each.startswith("PYTHON")
+    }
     program = [sys.executable, "-c", "import part; print(part.NAME)"]
     finished = subprocess.run(
         program, env=environment, cwd=clone.root, capture_output=True, text=True, check=True

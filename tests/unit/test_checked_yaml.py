@@ -160,7 +160,7 @@ def test_what_is_no_mapping_is_refused(problems_of: ProblemsOf, text: str) -> No
 
 
 def test_every_duplicate_key_is_named_at_its_second_line(problems_of: ProblemsOf) -> None:
-    found = problems_of("""\
+    result = problems_of("""\
         title: a
         label:
           text: a
@@ -171,7 +171,7 @@ def test_every_duplicate_key_is_named_at_its_second_line(problems_of: ProblemsOf
           sun: {kind: circle, radius: 1}
           sun: {kind: circle, radius: 2}
         """)
-    assert found == [
+    assert result == [
         "drawing.yaml:5: label.text: is there twice: keep one",
         "drawing.yaml:6: title: is there twice: keep one",
         "drawing.yaml:9: shapes.sun: is there twice: keep one",
@@ -181,14 +181,14 @@ def test_every_duplicate_key_is_named_at_its_second_line(problems_of: ProblemsOf
 def test_a_duplicate_key_inside_a_list_is_found_and_one_in_another_item_is_none(
     problems_of: ProblemsOf,
 ) -> None:
-    found = problems_of("""\
+    result = problems_of("""\
         title: a
         labels:
           - text: a
           - text: b
             text: c
         """)
-    assert found == ["drawing.yaml:5: labels.1.text: is there twice: keep one"]
+    assert result == ["drawing.yaml:5: labels.1.text: is there twice: keep one"]
 
 
 def test_an_unknown_key_is_met_with_the_one_that_was_meant(problems_of: ProblemsOf) -> None:
@@ -349,16 +349,16 @@ def test_a_wrong_type_is_named_with_what_stands_there(
 
 
 def test_a_validators_message_stands_alone_at_the_line_of_its_key(problems_of: ProblemsOf) -> None:
-    found = problems_of("title: a\nshapes:\n  box:\n    kind: square\n    side: -1\n")
-    assert found == ["drawing.yaml:5: shapes.box.side: write a side above 0"]
+    result = problems_of("title: a\nshapes:\n  box:\n    kind: square\n    side: -1\n")
+    assert result == ["drawing.yaml:5: shapes.box.side: write a side above 0"]
 
 
 def test_an_unknown_tag_of_a_union_is_named_with_those_there_are(problems_of: ProblemsOf) -> None:
-    found = problems_of("title: a\nshapes:\n  box: {kind: sqare, side: 1}\n")
-    assert len(found) == 1
-    assert found[0].startswith("drawing.yaml:3: shapes.box")
+    result = problems_of("title: a\nshapes:\n  box: {kind: sqare, side: 1}\n")
+    assert len(result) == 1
+    assert result[0].startswith("drawing.yaml:3: shapes.box")
     for part in ("sqare", "circle", "square"):
-        assert part in found[0]
+        assert part in result[0]
 
 
 @pytest.mark.parametrize(
@@ -431,8 +431,8 @@ def test_what_no_schema_could_judge_is_refused_at_its_line(
 
 
 def test_all_that_no_schema_could_judge_comes_at_once(problems_of: ProblemsOf) -> None:
-    found = problems_of("title: 2024-13-45\nwidth: !x 1\nwidth: 2\n3: 4\n")
-    assert [line.partition(": ")[0] for line in found] == [
+    result = problems_of("title: 2024-13-45\nwidth: !x 1\nwidth: 2\n3: 4\n")
+    assert [line.partition(": ")[0] for line in result] == [
         f"drawing.yaml:{line}" for line in (1, 2, 3, 4)
     ]
 
@@ -482,7 +482,7 @@ def test_any_bytes_are_read_or_refused(
 def test_all_problems_of_a_file_come_at_once_and_in_the_order_of_its_lines(
     problems_of: ProblemsOf,
 ) -> None:
-    found = problems_of("""\
+    result = problems_of("""\
         zoom: 3
         label:
           size: big
@@ -492,7 +492,7 @@ def test_all_problems_of_a_file_come_at_once_and_in_the_order_of_its_lines(
           box: {kind: square, side: 0}
         width: 0
         """)
-    assert found == [
+    assert result == [
         "drawing.yaml:1: title: missing: add this key",
         "drawing.yaml:1: zoom: unknown key; known keys: " + ", ".join(sorted(Drawing.model_fields)),
         "drawing.yaml:2: label.text: missing: add this key",

@@ -14,7 +14,7 @@ from stacks.model_stack import BUILDSPEC
 
 ROOT = Path(__file__).parents[2]
 LOCKS = [
-    *(ROOT / f"requirements{it}.txt" for it in ("", "-build", "-cdk", "-checkov", "-torch")),
+    *(ROOT / f"requirements{each}.txt" for each in ("", "-build", "-cdk", "-checkov", "-torch")),
     *ROOT.glob("tests/*/requirements*.txt"),
     ROOT / "docs" / "requirements.txt",
 ]
@@ -60,21 +60,25 @@ def test_another_file_of_a_locked_version_is_not_installed_by_a_build(
     assert not (tmp_path / "to" / "six.py").exists()
 
 
-@pytest.mark.parametrize("path", LOCKS, ids=lambda it: str(it.relative_to(ROOT)))
+@pytest.mark.parametrize("path", LOCKS, ids=lambda value: str(value.relative_to(ROOT)))
 def test_every_package_of_a_lock_has_hashes(path: Path) -> None:
-    lines = [it for it in path.read_text().splitlines() if not it.strip().startswith("#")]
+    lines = [line for line in path.read_text().splitlines() if not line.strip().startswith("#")]
     entries = re.split(r"(?<!\\)\n", "\n".join(lines))
     for entry in filter(None, entries):
         assert re.fullmatch(r"\S+==\S+( ; .*)?( \\\n +--hash=sha256:[0-9a-f]{64})+", entry), entry
 
 
 def test_every_installation_of_packages_is_by_hashes_and_of_wheels() -> None:
-    workflows = [yaml.safe_load(it.read_text()) for it in ROOT.glob(".github/workflows/*.yml")]
-    run = [step.get("run", "") for it in workflows for job in it["jobs"].values()
+    workflows = [yaml.safe_load(path.read_text()) for path in ROOT.glob(".github/workflows/*.yml")]
+    run = [step.get("run", "") for workflow in workflows for job in workflow["jobs"].values()
            for step in job["steps"]]  # fmt: skip
     assert not any("pip" in command for command in run)
     installations = [*re.findall(r".*-m pip install.*", MAKEFILE), INSTALL]
-    by_hash = [it for it in installations if "--require-hashes --only-binary :all:" in it]
+    by_hash = [
+        installation
+        for installation in installations
+        if "--require-hashes --only-binary :all:" in installation
+    ]
     tree, wheel = (line for line in installations if line not in by_hash)
     assert tree.endswith("--no-deps --no-build-isolation --editable .")
     assert wheel.endswith("--no-deps --no-index dist/triton_sagemaker-*.whl")
@@ -103,8 +107,10 @@ def test_pytorch_is_the_cpu_s_and_the_same_in_every_lock() -> None:
         assert block[0] in text
         assert len(re.findall(r"^torch==", text, re.MULTILINE)) == 1
         assert not re.search(r"^(nvidia-c|cuda-|triton==)", text, re.MULTILINE)
-    wanted = block[0].split()[0]
-    assert re.search(rf"^{re.escape(wanted)}\s", (ROOT / "requirements-build.in").read_text(), re.M)
+    expected = block[0].split()[0]
+    assert re.search(
+        rf"^{re.escape(expected)}\s", (ROOT / "requirements-build.in").read_text(), re.M
+    )
 
 
 def test_what_pip_is_given_beside_its_index_has_torch_alone() -> None:

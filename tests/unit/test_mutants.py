@@ -11,5 +11,5 @@ def test_every_mutant_can_still_be_tried() -> None:
 
 def test_no_two_mutants_are_the_same() -> None:
     listed = mutants()
-    assert len({it.name for it in listed}) == len(listed)
-    assert len({(it.file, it.old, it.new) for it in listed}) == len(listed)
+    assert len({each.name for each in listed}) == len(listed)
+    assert len({(each.file, each.old, each.new) for each in listed}) == len(listed)

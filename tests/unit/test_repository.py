@@ -17,7 +17,7 @@ from local_sagemaker.prerequisites import IMAGE_PYTHON
 
 ROOT = Path(__file__).parents[2]
 BUILD_SOURCES = [
-    ROOT / it for it in ("checked_yaml.py", "model_build", "platform_facts", "stage_record.py")
+    ROOT / item for item in ("checked_yaml.py", "model_build", "platform_facts", "stage_record.py")
 ]
 ELSEWHERE = {"keras", "nvidia", "tensorflow", "tensorrt", "tf2onnx"}
 """What recipes' own environments, or NVIDIA's image, bring."""
@@ -71,22 +71,24 @@ def test_synth_reviews_and_most_commands_import_what_requirements_cdk_has() -> N
 def test_builds_install_all_that_they_import_and_not_the_whole_app() -> None:
     built, known = _pins(ROOT / "requirements-build.txt"), packages_distributions()
     sources = (*BUILD_SOURCES, *ROOT.glob("models/*/*.py"))
-    imported = set().union(*(_imports(it) for root in sources for it in _python_files(root)))
-    imported -= sys.stdlib_module_names | {it.stem for it in BUILD_SOURCES}
-    missing = {it for it in imported if built.keys().isdisjoint(map(_normal, known.get(it, ())))}
+    imported = set().union(*(_imports(file) for root in sources for file in _python_files(root)))
+    imported -= sys.stdlib_module_names | {source.stem for source in BUILD_SOURCES}
+    missing = {
+        each for each in imported if built.keys().isdisjoint(map(_normal, known.get(each, ())))
+    }
     assert {"torch", "yaml"} <= imported
     assert missing <= ELSEWHERE
     assert built.keys().isdisjoint({"aws-cdk-lib", "ministack", "nvidia-pytriton", "pytest"})
 
 
 def test_a_gpu_of_one_s_own_has_the_tensorrt_of_the_release_that_the_stages_have() -> None:
-    given = {
+    values = {
         platform_facts.release(yaml.safe_load(path.read_text())["release"]).tensorrt
         for path in (ROOT / "stages" / "dev.yaml", ROOT / "stages" / "prod.yaml")
     }
     ((name, version),) = _pins(ROOT / "requirements-gpu.txt").items()
     assert name == "tensorrt-cu13"
-    assert {re.sub(r"\.post\d+$", "", version)} == given
+    assert {re.sub(r"\.post\d+$", "", version)} == values
 
 
 def test_readme_names_the_two_commands() -> None:
@@ -104,7 +106,7 @@ def test_readme_and_docs_link_to_files_that_exist() -> None:
 
 def test_no_file_in_git_names_a_machine_or_a_package_index() -> None:
     words = [f"{ROOT}/", "--index-url", "--find-links", "pypi.org/simple"]
-    found = subprocess.run(
+    findings = subprocess.run(
         [
             "git",
             "grep",
@@ -119,15 +121,15 @@ def test_no_file_in_git_names_a_machine_or_a_package_index() -> None:
         text=True,
         check=False,
     )
-    assert found.stdout == ""
+    assert findings.stdout == ""
 
 
 def _origin(package: str) -> Path:
     """Where a package would be imported from; importing these starts jsii's Node."""
-    found = find_spec(package)
-    assert found
-    assert found.origin
-    return Path(found.origin)
+    result = find_spec(package)
+    assert result
+    assert result.origin
+    return Path(result.origin)
 
 
 def _pins(path: Path) -> dict[str, str]:
@@ -150,14 +152,14 @@ def _imports(path: Path) -> set[str]:
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             node.body = []
     names = [
-        it.name for node in ast.walk(tree) if isinstance(node, ast.Import) for it in node.names
+        name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names
     ]
     names += [
         node.module
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom) and node.module and not node.level
     ]
-    return {it.partition(".")[0] for it in names}
+    return {name.partition(".")[0] for name in names}
 
 
 def test_the_local_stage_is_of_the_release_whose_python_the_local_sagemaker_prefers() -> None:

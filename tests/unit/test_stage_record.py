@@ -20,8 +20,8 @@ def test_an_event_that_did_not_end_stays_as_it_began() -> None:
     """As one that was killed does."""
     s3, begun = FakeS3(), event()
     stage_record.write(s3.client, "bucket", begun)
-    (found,) = stage_record.read(s3.client, "bucket")
-    assert (found, found.result, found.ended) == (begun, Outcome.STARTED, None)
+    (result,) = stage_record.read(s3.client, "bucket")
+    assert (result, result.result, result.ended) == (begun, Outcome.STARTED, None)
 
 
 def test_a_wrong_delivery_stays_when_the_next_one_begins() -> None:
@@ -30,8 +30,11 @@ def test_a_wrong_delivery_stays_when_the_next_one_begins() -> None:
     stage_record.write(s3.client, "bucket", wrong)
     stage_record.write(s3.client, "bucket", wrong.end("wrong", "Y differs"))
     stage_record.write(s3.client, "bucket", then)
-    found = list(stage_record.read(s3.client, "bucket"))
-    assert [(it.result, it.message) for it in found] == [("started", ""), ("wrong", "Y differs")]
+    result = list(stage_record.read(s3.client, "bucket"))
+    assert [(each.result, each.message) for each in result] == [
+        ("started", ""),
+        ("wrong", "Y differs"),
+    ]
     assert list(stage_record.read(s3.client, "bucket", latest=1)) == [then]
 
 

@@ -24,8 +24,8 @@ WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 @pytest.fixture(params=WORKFLOWS, ids=lambda path: path.stem)
 def path(request: pytest.FixtureRequest) -> Path:
-    found: Path = request.param
-    return found
+    result: Path = request.param
+    return result
 
 
 @pytest.fixture
@@ -62,8 +62,8 @@ def test_an_action_is_a_commit_with_its_version_beside_it(path: Path) -> None:
 
 
 def test_an_action_is_of_one_version_everywhere() -> None:
-    used = {it for path in WORKFLOWS for it in re.findall(r"uses: (.*)", path.read_text())}
-    names = [it.partition("@")[0] for it in used]
+    used = {each for path in WORKFLOWS for each in re.findall(r"uses: (.*)", path.read_text())}
+    names = [each.partition("@")[0] for each in used]
     assert sorted(names) == sorted(set(names))
 
 
@@ -74,14 +74,14 @@ def test_a_workflow_may_read_and_what_else_a_job_may_is_said_there(
 
 
 def test_what_each_job_may_write() -> None:
-    found = {
+    text = {
         f"{path.stem}/{name}": sorted(
-            it for it, level in job.get("permissions", {}).items() if level == "write"
+            each for each, level in job.get("permissions", {}).items() if level == "write"
         )
         for path in WORKFLOWS
         for name, job in yaml.safe_load(path.read_text())["jobs"].items()
     }
-    assert found == {
+    assert text == {
         "deploy/dev": ["id-token"],
         "deploy/prod": ["id-token"],
         "docs/build": [],
@@ -120,7 +120,7 @@ def test_a_target_that_is_made_is_one_of_the_makefile() -> None:
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
     workflows = [yaml.safe_load(path.read_text()) for path in WORKFLOWS]
     run = [command for workflow in workflows for command in commands(workflow)]
-    made = [it for command in run for it in re.findall(r"make ([\w-]+)", command)]
+    made = [each for command in run for each in re.findall(r"make ([\w-]+)", command)]
     assert made
     assert set(made) <= targets
 
@@ -140,18 +140,20 @@ def test_a_job_that_judges_runs_nothing_of_the_pull_request() -> None:
     jobs = pull_request()
     synth, review = jobs["synth"], jobs["review"]
     assert [step["run"] for step in synth["steps"] if "run" in step] == ["make assemblies"]
-    head, base = (it for it in review["steps"] if it.get("uses", "").startswith("actions/checkout"))
+    head, base = (
+        each for each in review["steps"] if each.get("uses", "").startswith("actions/checkout")
+    )
     assert head["with"]["path"] == "head"
     assert "ref" not in head["with"]
     assert (base["with"]["path"], base["with"]["ref"]) == (
         "base",
         "${{ steps.base.outputs.commit }}",
     )
-    (found,) = (step for step in review["steps"] if step.get("id") == "base")
+    (result,) = (step for step in review["steps"] if step.get("id") == "base")
     assert (
-        found["run"] == """echo "commit=$(git -C head rev-parse 'HEAD^1')" >> "$GITHUB_OUTPUT\""""
+        result["run"] == """echo "commit=$(git -C head rev-parse 'HEAD^1')" >> "$GITHUB_OUTPUT\""""
     )
-    run = [step for step in review["steps"] if "run" in step and step != found]
+    run = [step for step in review["steps"] if "run" in step and step != result]
     assert [step["run"].split()[0] for step in run] == ["make", "cat"]
     assert run[0]["working-directory"] == "base"
     assert not [step for step in review["steps"] if "cache" in step.get("with", {})]
@@ -160,8 +162,10 @@ def test_a_job_that_judges_runs_nothing_of_the_pull_request() -> None:
 def test_a_job_that_may_write_checks_nothing_out_and_runs_no_program_of_the_change() -> None:
     for name, job in pull_request().items():
         if "write" in job.get("permissions", {}).values():
-            assert not [it for it in job["steps"] if "actions/checkout" in it.get("uses", "")], name
-            ran = " ".join(it.get("run", "") for it in job["steps"])
+            assert not [
+                step for step in job["steps"] if "actions/checkout" in step.get("uses", "")
+            ], name
+            ran = " ".join(step.get("run", "") for step in job["steps"])
             assert not re.search(r"\bmake\b|\./|python|npm|cdk", ran), name
 
 
@@ -189,7 +193,7 @@ def test_an_artifact_is_taken_by_its_id_which_no_other_job_can_replace() -> None
         if step.get("uses", "").startswith("actions/download-artifact@")
     ]
     assert taken
-    assert all("artifact-ids" in it and "name" not in it for it in taken)
+    assert all("artifact-ids" in each and "name" not in each for each in taken)
 
 
 def is_owned(path: str) -> bool:
@@ -265,9 +269,9 @@ def test_a_tag_is_the_version_of_the_package_and_of_the_changelog(
     tag: str, changelog: str, wrong: bool
 ) -> None:
     check = runpy.run_path(str(ROOT / ".github/check_version.py"))["check"]
-    said = check(tag, pyproject='[project]\nversion = "0.2.0"\n', changelog=changelog)
-    assert said.startswith("error: the tag is ") is wrong
-    assert bool(said) is wrong
+    message = check(tag, pyproject='[project]\nversion = "0.2.0"\n', changelog=changelog)
+    assert message.startswith("error: the tag is ") is wrong
+    assert bool(message) is wrong
 
 
 def test_prod_follows_dev_and_neither_is_cancelled_halfway() -> None:
@@ -304,7 +308,7 @@ def test_a_comment_never_keeps_an_earlier_verdict(
 ) -> None:
     taken, *steps = pull_request()["comment"]["steps"]
     assert taken["if"] == "${{ needs.review.outputs.artifact != '' }}"
-    assert not any("if" in it for it in steps)
+    assert not any("if" in each for each in steps)
     (tmp_path / "gh").write_text(GH)
     (tmp_path / "gh").chmod(0o755)
     if review is not None:

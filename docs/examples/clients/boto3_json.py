@@ -10,8 +10,8 @@ import boto3
 
 endpoint, target_model, number = sys.argv[1:]
 
-for it in boto3.client("sagemaker").list_endpoints()["Endpoints"]:
-    print(it["EndpointName"], it["EndpointStatus"])
+for each in boto3.client("sagemaker").list_endpoints()["Endpoints"]:
+    print(each["EndpointName"], each["EndpointStatus"])
 
 tensor = {"name": "X", "datatype": "FP32", "shape": [1, 1], "data": [float(number)]}
 answer = boto3.client("sagemaker-runtime").invoke_endpoint(

@@ -10,8 +10,8 @@ from sagemaker.core.resources import Endpoint
 
 endpoint_name, target_model, number = sys.argv[1:]
 
-for it in Endpoint.get_all():
-    print(it.endpoint_name, it.endpoint_status)
+for each in Endpoint.get_all():
+    print(each.endpoint_name, each.endpoint_status)
 
 tensor = {"name": "X", "datatype": "FP32", "shape": [1, 1], "data": [float(number)]}
 answer = Endpoint.get(endpoint_name).invoke(

@@ -147,12 +147,12 @@ class CloudWatch:
 
     def kind(self, kind: str, metric: str = "InvocationsPerInstance") -> Record:
         """Return the one alarm of a kind on a metric."""
-        (found,) = (
-            it
-            for name, it in self.alarms.items()
-            if f"-{kind}-" in name and it["MetricName"] == metric
+        (result,) = (
+            each
+            for name, each in self.alarms.items()
+            if f"-{kind}-" in name and each["MetricName"] == metric
         )
-        return found
+        return result
 
 
 class Time:

@@ -65,7 +65,7 @@ def test_concurrent_requests_scale_out_by_ten_seconds_and_in_by_minutes() -> Non
     }
     high, low = requests(configuration)
     assert (high["Period"], low["Period"]) == (10, 60)
-    assert {(it["MetricName"], it["Statistic"]) for it in (high, low)} == {
+    assert {(each["MetricName"], each["Statistic"]) for each in (high, low)} == {
         ("ConcurrentRequestsPerModel", "Maximum")
     }
 
@@ -99,15 +99,15 @@ def test_states_are_read_from_every_page(data: str | None) -> None:
     cloudwatch = CloudWatch()
     reason = json.dumps({"recentDatapoints": [1.0, 2.0]})
     policy = "arn:aws:autoscaling:us-east-1:000000000000:scalingPolicy:1:resource/sagemaker/e"
-    for name, state, told, action in (
+    for name, state, messages, action in (
         ("TargetTracking-a", "ALARM", reason, policy),
         ("own", "OK", data, policy),
         ("Other", "ALARM", reason, "arn:aws:sns:us-east-1:000000000000:topic"),
     ):
         cloudwatch.put_metric_alarm(AlarmName=name, Threshold=3.0, AlarmActions=[action])
         cloudwatch.alarms[name]["StateValue"] = state
-        if told:
-            cloudwatch.alarms[name]["StateReasonData"] = told
+        if messages:
+            cloudwatch.alarms[name]["StateReasonData"] = messages
     assert alarm_states(cloudwatch) == {
         "TargetTracking-a": AlarmState(True, [1.0, 2.0], 3.0, (policy,)),
         "own": AlarmState(False, [], 3.0, (policy,)),

@@ -56,15 +56,17 @@ def test_a_target_has_the_scheduled_actions_of_its_properties(scaling: AutoScali
     def scheduled(*names: str, least: Any = 3) -> dict[str, Any]:
         own = {name: ACTION[name] for name in ("Schedule",)}
         limits = {"ScalableTargetAction": {"MinCapacity": least}}
-        named = [{**own, **limits, "ScheduledActionName": it} for it in names]
+        named = [{**own, **limits, "ScheduledActionName": each} for each in names]
         tags = [{"Key": "team", "Value": "search"}]
         return {**TARGET, "ScheduledActions": named, "Tags": tags}
 
     first, second = scheduled("morning", "noon"), scheduled("noon", "evening", least="4")
     handler.create("Logical", first, "stack")
-    assert [it["ScheduledActionName"] for it in actions(scaling)] == ["morning", "noon"]
+    assert [action["ScheduledActionName"] for action in actions(scaling)] == ["morning", "noon"]
     handler.update(PHYSICAL_ID, first, second, "stack")
-    assert {it["ScheduledActionName"]: it["ScalableTargetAction"] for it in actions(scaling)} == {
+    assert {
+        action["ScheduledActionName"]: action["ScalableTargetAction"] for action in actions(scaling)
+    } == {
         "noon": {"MinCapacity": 4},
         "evening": {"MinCapacity": 4},
     }

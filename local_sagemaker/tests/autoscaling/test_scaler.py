@@ -51,8 +51,8 @@ class Scaled:
         self.tick()
 
     def activities(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.scaling.describe_activities({})["ScalingActivities"]
-        return found
+        result: list[dict[str, Any]] = self.scaling.describe_activities({})["ScalingActivities"]
+        return result
 
 
 @pytest.fixture
@@ -181,7 +181,10 @@ def test_a_change_that_is_rolled_back_is_unfulfilled_and_tried_again(scaled: Sca
     scaled.tick()
     scaled.variants.roll_back()
     assert scaled.tick() == [4, 4]
-    assert [it["StatusCode"] for it in scaled.activities()] == ["InProgress", "Unfulfilled"]
+    assert [activity["StatusCode"] for activity in scaled.activities()] == [
+        "InProgress",
+        "Unfulfilled",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -205,12 +208,12 @@ def test_a_scheduled_action_sets_the_limits_and_scales(scaled: Scaled) -> None:
     assert scaled.tick(1) == [4]
     (target,) = scaled.scaling.describe_targets({})["ScalableTargets"]
     assert (target["MinCapacity"], target["MaxCapacity"]) == (4, 6)
-    told = {it["Cause"]: it for it in scaled.activities()}
-    assert set(told) == {
+    messages = {activity["Cause"]: activity for activity in scaled.activities()}
+    assert set(messages) == {
         "scheduled action name morning was triggered",
         "minimum capacity was set to 4",
     }
-    limits = told["scheduled action name morning was triggered"]
+    limits = messages["scheduled action name morning was triggered"]
     assert limits["Description"] == "Setting min capacity to 4 and max capacity to 6"
     assert limits["StatusMessage"] == "Successfully set min capacity to 4 and max capacity to 6"
 

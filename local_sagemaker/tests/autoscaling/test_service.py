@@ -35,13 +35,13 @@ POLICY_ARN = (
 
 
 def targets(scaling: AutoScaling) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = scaling.describe_targets({})["ScalableTargets"]
-    return found
+    result: list[dict[str, Any]] = scaling.describe_targets({})["ScalableTargets"]
+    return result
 
 
 def policies(scaling: AutoScaling) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = scaling.describe_policies({})["ScalingPolicies"]
-    return found
+    result: list[dict[str, Any]] = scaling.describe_policies({})["ScalingPolicies"]
+    return result
 
 
 # Targets
@@ -129,7 +129,7 @@ def test_two_policies_of_a_target_have_different_metrics(scaling: AutoScaling) -
     scaling.put_policy(POLICY)
     with pytest.raises(ApiError, match="Only one TargetTrackingScaling policy for a given metric"):
         scaling.put_policy(policy("again", {**CONFIGURATION, "TargetValue": 1.0}))
-    assert [it["PolicyName"] for it in policies(scaling)] == ["calls"]
+    assert [each["PolicyName"] for each in policies(scaling)] == ["calls"]
 
 
 @pytest.mark.parametrize(
@@ -185,8 +185,8 @@ def test_a_policy_that_could_never_act_is_refused(
 
 
 def actions(scaling: AutoScaling) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = scaling.describe_actions({})["ScheduledActions"]
-    return found
+    result: list[dict[str, Any]] = scaling.describe_actions({})["ScheduledActions"]
+    return result
 
 
 def test_of_an_action_that_is_put_again_members_that_are_not_named_stay(
@@ -195,9 +195,9 @@ def test_of_an_action_that_is_put_again_members_that_are_not_named_stay(
     scaling.register(TARGET)
     scaling.put_action(ACTION)
     scaling.put_action({**KEY, "ScheduledActionName": "morning", "Schedule": "cron(0 * * * ? *)"})
-    (found,) = actions(scaling)
-    assert found["Schedule"] == "cron(0 * * * ? *)"
-    assert found["ScalableTargetAction"] == {"MinCapacity": 4}
+    (result,) = actions(scaling)
+    assert result["Schedule"] == "cron(0 * * * ? *)"
+    assert result["ScalableTargetAction"] == {"MinCapacity": 4}
 
 
 @pytest.mark.parametrize(
@@ -226,6 +226,6 @@ def test_a_scheduled_action_is_deleted_alone_or_with_its_target(scaling: AutoSca
     scaling.put_action(ACTION)
     scaling.put_action({**ACTION, "ScheduledActionName": "evening"})
     scaling.delete_action({**KEY, "ScheduledActionName": "morning"})
-    assert [it["ScheduledActionName"] for it in actions(scaling)] == ["evening"]
+    assert [action["ScheduledActionName"] for action in actions(scaling)] == ["evening"]
     scaling.deregister(KEY)
     assert actions(scaling) == []

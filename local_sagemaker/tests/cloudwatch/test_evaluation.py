@@ -15,7 +15,7 @@ def condition(datapoints: int, missing: str, periods: int = 3) -> Condition:
 
 
 def points(text: str) -> list[float | None]:
-    return [VALUES[it] for it in text.split()]
+    return [VALUES[part] for part in text.split()]
 
 
 @pytest.mark.parametrize(
@@ -43,8 +43,8 @@ def points(text: str) -> list[float | None]:
     ],
 )
 def test_the_guides_tables(datapoints: int, data: str, states: tuple[str | None, ...]) -> None:
-    found = tuple(condition(datapoints, it).state(points(data)) for it in TREATMENTS)
-    assert found == states
+    result = tuple(condition(datapoints, treatment).state(points(data)) for treatment in TREATMENTS)
+    assert result == states
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_the_guides_tables(datapoints: int, data: str, states: tuple[str | None,
 )
 def test_comparisons(comparison: str, breaching: list[float]) -> None:
     made = Condition(comparison, 5.0, 1, 1)
-    assert [it for it in (4.0, 5.0, 6.0) if made.breached(it)] == breaching
+    assert [each for each in (4.0, 5.0, 6.0) if made.breached(each)] == breaching
 
 
 conditions = st.builds(
@@ -83,7 +83,7 @@ def test_enough_data_is_treated_alike_whatever_is_missing(
     evaluation: tuple[Condition, list[float | None]],
 ) -> None:
     made, data = evaluation
-    real = [it for it in data if it is not None]
+    real = [datum for datum in data if datum is not None]
     if len(real) >= made.periods:
         expected = "ALARM" if real[-made.periods :].count(9.0) >= made.datapoints else "OK"
         assert made.state(data) == expected
@@ -94,7 +94,7 @@ def test_data_that_breaches_nothing_never_alarms_unless_what_is_missing_does(
     evaluation: tuple[Condition, list[float | None]],
 ) -> None:
     made, data = evaluation
-    calm = [None if it is None else 0.0 for it in data]
+    calm = [None if datum is None else 0.0 for datum in data]
     if made.missing != "breaching":
         assert made.state(calm) != "ALARM"
 

@@ -60,8 +60,8 @@ def put(value: float, when: float, **more: Any) -> None:
 
 
 def described(name: str = "a") -> Record:
-    (found,) = ask("_describe_alarms", AlarmNames=[name])["MetricAlarms"]
-    return dict(found)
+    (result,) = ask("_describe_alarms", AlarmNames=[name])["MetricAlarms"]
+    return dict(result)
 
 
 def state(evaluator: Evaluator, when: float) -> str:
@@ -125,13 +125,13 @@ def test_the_reason_and_its_data_tell_what_was_evaluated(evaluator: Evaluator) -
     put(7, T0)
     put(8, T0 + 60)
     evaluator.evaluate(T0 + 125)
-    found = described()
-    assert found["StateReason"] == (
+    result = described()
+    assert result["StateReason"] == (
         "Threshold Crossed: 2 out of the last 2 datapoints [8.0 (15/01/27 08:01:00), 7.0 (15/01/27 "
         "08:00:00)] were greater than the threshold (5.0) (minimum 2 datapoints for OK -> ALARM "
         "transition)."
     )
-    data = json.loads(found["StateReasonData"])
+    data = json.loads(result["StateReasonData"])
     assert data["queryDate"] == "2027-01-15T08:02:05.000+0000"
     assert data["startDate"] == "2027-01-15T08:00:00.000+0000"
     assert data["recentDatapoints"] == [7.0, 8.0]
@@ -157,7 +157,7 @@ def test_a_change_is_in_the_history_once_and_reaches_a_composite(evaluator: Eval
     for _ in range(3):
         evaluator.evaluate(T0 + 120)
     history = ask("_describe_alarm_history", AlarmName="a")["AlarmHistoryItems"]
-    changes = [it["HistorySummary"] for it in history]
+    changes = [each["HistorySummary"] for each in history]
     assert changes.count("Alarm updated from OK to ALARM") == 1
     (composite,) = ask("_describe_alarms", AlarmTypes=["CompositeAlarm"])["CompositeAlarms"]
     assert composite["StateValue"] == "ALARM"

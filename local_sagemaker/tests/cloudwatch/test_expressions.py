@@ -63,7 +63,7 @@ def ask(operation: str, **request: Any) -> tuple[int, Record]:
 
 
 def put(**values: float) -> None:
-    data = [{"MetricName": it, "Value": value, "Timestamp": T0} for it, value in values.items()]
+    data = [{"MetricName": each, "Value": value, "Timestamp": T0} for each, value in values.items()]
     ask("_put_metric_data", Namespace="N", MetricData=data)
 
 

@@ -33,21 +33,24 @@ def retention(_empty: None) -> Retention:
 
 def put(name: str, *times: float) -> None:
     data = [{"MetricName": name, "Value": time, "Timestamp": time} for time in times]
-    asked = {"Namespace": "N", "MetricData": data}
-    metrics._put_metric_data({}, asked, is_cbor=False, is_json=True)
+    requests = {"Namespace": "N", "MetricData": data}
+    metrics._put_metric_data({}, requests, is_cbor=False, is_json=True)
 
 
 def kept() -> dict[str, list[float]]:
-    return {name: [it["Value"] for it in it] for (_, name, _), it in metrics._metrics.items()}
+    return {
+        name: [point["Value"] for point in points]
+        for (_, name, _), points in metrics._metrics.items()
+    }
 
 
 def alarm(**more: Any) -> None:
-    asked = {
+    requests = {
         **{"AlarmName": "a", "Namespace": "N", "MetricName": "m", "Statistic": "Sum"},
         **{"EvaluationPeriods": 1, "Threshold": 5, "ComparisonOperator": "GreaterThanThreshold"},
         **more,
     }
-    metrics._put_metric_alarm({}, asked, is_cbor=False, is_json=True)
+    metrics._put_metric_alarm({}, requests, is_cbor=False, is_json=True)
 
 
 def write(stream: str, *times: int) -> None:
@@ -61,7 +64,9 @@ def write(stream: str, *times: int) -> None:
 
 def written() -> dict[str, list[str]]:
     streams = logs._log_groups[GROUP]["streams"]
-    return {name: [it["message"] for it in it["events"]] for name, it in streams.items()}
+    return {
+        name: [event["message"] for event in stream["events"]] for name, stream in streams.items()
+    }
 
 
 def test_metrics_are_kept_for_a_day_of_aws_s_and_not_listed_afterwards(
@@ -112,7 +117,7 @@ def test_of_many_changes_of_alarms_the_latest_are_kept(
         change = {"AlarmName": "a", "StateValue": state, "StateReason": "a test says so"}
         metrics._set_alarm_state({}, change, is_cbor=False, is_json=True)
     retention.forget(T0)
-    changes = [it["HistorySummary"] for it in metrics._history_entries()]
+    changes = [entry["HistorySummary"] for entry in metrics._history_entries()]
     assert changes == ["Alarm updated from OK to ALARM", "Alarm updated from ALARM to OK"]
 
 
@@ -124,4 +129,9 @@ def test_of_many_events_of_a_log_stream_the_latest_are_kept(
     write("short", 2, 4)
     retention.forget(T0)
     assert written() == {"long": ["3", "5"], "short": ["2", "4"]}
-    assert sorted(it["@message"] for it in logs._log_records.values()) == ["2", "3", "4", "5"]
+    assert sorted(record["@message"] for record in logs._log_records.values()) == [
+        "2",
+        "3",
+        "4",
+        "5",
+    ]

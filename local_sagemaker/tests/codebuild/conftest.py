@@ -44,7 +44,7 @@ class FakeLogs:
         self.batches[logGroupName, logStreamName].append(logEvents)
 
     def messages(self, group: str, stream: str) -> list[str]:
-        return [it["message"] for batch in self.batches[group, stream] for it in batch]
+        return [each["message"] for batch in self.batches[group, stream] for each in batch]
 
 
 def failed(code: str, operation: str) -> ClientError:
@@ -138,10 +138,10 @@ def said(build: Build) -> list[str]:
 
 
 def statuses(build: Build) -> dict[str, str | None]:
-    return {it["phaseType"]: it.get("phaseStatus") for it in build.record["phases"]}
+    return {phase["phaseType"]: phase.get("phaseStatus") for phase in build.record["phases"]}
 
 
 def context(build: Build, phase: str) -> dict[str, str]:
-    (found,) = (it for it in build.record["phases"] if it["phaseType"] == phase)
-    (only,) = found["contexts"]
+    (result,) = (each for each in build.record["phases"] if each["phaseType"] == phase)
+    (only,) = result["contexts"]
     return dict(only)

@@ -43,8 +43,8 @@ def resource(codebuild: CodeBuild) -> Project:
 
 def described(codebuild: CodeBuild, name: str) -> dict[str, Any]:
     answer = codebuild.service.call("BatchGetProjects", {"names": [name]})
-    (found,) = answer["projects"]
-    return dict(found)
+    (result,) = answer["projects"]
+    return dict(result)
 
 
 def test_every_property_reaches_the_project(codebuild: CodeBuild, resource: Project) -> None:
@@ -71,10 +71,10 @@ def test_what_a_template_no_longer_says_is_as_by_default(
     name, attributes = resource.create("Builder", PROPERTIES, "dev")
     less = {key: PROPERTIES[key] for key in ("Artifacts", "Environment", "ServiceRole", "Source")}
     assert resource.update(name, PROPERTIES, less, "dev") == (name, attributes)
-    found = described(codebuild, name)
-    assert (found["timeoutInMinutes"], found["queuedTimeoutInMinutes"]) == (60, 480)
-    assert found["logsConfig"]["cloudWatchLogs"] == {"status": "ENABLED"}
-    assert found["source"]["location"] == "assets/step.zip"
+    result = described(codebuild, name)
+    assert (result["timeoutInMinutes"], result["queuedTimeoutInMinutes"]) == (60, 480)
+    assert result["logsConfig"]["cloudWatchLogs"] == {"status": "ENABLED"}
+    assert result["source"]["location"] == "assets/step.zip"
 
 
 def test_deleting_twice_is_no_error(codebuild: CodeBuild, resource: Project) -> None:

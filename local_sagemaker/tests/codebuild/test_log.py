@@ -57,10 +57,10 @@ def test_what_cloudwatch_does_not_take_stays_in_the_file(
     log: Log, logs: FakeLogs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     error = EndpointConnectionError(endpoint_url="http://127.0.0.1:1")
-    asked = []
+    requests = []
 
     def refuse(**request: Any) -> None:
-        asked.append(request)
+        requests.append(request)
         raise error
 
     monkeypatch.setattr(logs, "put_log_events", refuse)
@@ -72,7 +72,7 @@ def test_what_cloudwatch_does_not_take_stays_in_the_file(
     assert first.endswith("first")
     assert f"Cannot write to CloudWatch Logs: {error}" in trouble
     assert second.endswith("second")
-    assert len(asked) == 1
+    assert len(requests) == 1
 
 
 @pytest.mark.parametrize(

@@ -46,5 +46,5 @@ def test_never_do_more_run_than_may_and_no_place_stays_empty(
         elif not enters:
             quota.leave(build)
             inside.discard(build)
-        running = {it for it in inside if quota.may_run(it)}
+        running = {each for each in inside if quota.may_run(each)}
         assert len(running) == min(limit, len(inside))

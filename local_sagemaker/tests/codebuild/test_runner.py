@@ -58,7 +58,7 @@ def test_phases_run_in_order_and_their_times_are_kept(build: MakeBuild) -> None:
     record = made.record
     assert (record["buildStatus"], record["buildComplete"]) == ("SUCCEEDED", True)
     assert record["currentPhase"] == "COMPLETED"
-    starts = [it["startTime"] for it in record["phases"]]
+    starts = [each["startTime"] for each in record["phases"]]
     assert [*starts, record["endTime"]] == sorted([*starts, record["endTime"]])
     for phase in record["phases"][:-1]:
         assert phase["startTime"] < phase["endTime"]

@@ -257,7 +257,9 @@ def test_an_sdk_starts_reads_and_lists_builds(codebuild: CodeBuild, client_for: 
     identifier = client.start_build(projectName="builder")["build"]["id"]
     (build,) = eventually(
         lambda: [
-            it for it in client.batch_get_builds(ids=[identifier])["builds"] if it["buildComplete"]
+            each
+            for each in client.batch_get_builds(ids=[identifier])["builds"]
+            if each["buildComplete"]
         ]
     )
     assert build["buildStatus"] == "SUCCEEDED"
@@ -283,8 +285,8 @@ def test_an_sdk_makes_changes_finds_and_deletes_projects(
     client.update_project(name="third", queuedTimeoutInMinutes=20)
     answer = client.batch_get_projects(names=[arn, "none"])
     assert answer["projectsNotFound"] == ["none"]
-    (found,) = answer["projects"]
-    assert (found["timeoutInMinutes"], found["queuedTimeoutInMinutes"]) == (10, 20)
+    (result,) = answer["projects"]
+    assert (result["timeoutInMinutes"], result["queuedTimeoutInMinutes"]) == (10, 20)
     assert client.list_projects()["projects"] == ["builder", "other", "third"]
     with pytest.raises(client.exceptions.ResourceAlreadyExistsException):
         client.create_project(**project("third"))

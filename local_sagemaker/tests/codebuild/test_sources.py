@@ -25,8 +25,8 @@ def zipped(**files: str) -> bytes:
 
 
 def files_of(folder: Path) -> dict[str, str]:
-    found = (file for file in folder.rglob("*") if file.is_file())
-    return {str(file.relative_to(folder)): file.read_text() for file in found}
+    result = (file for file in folder.rglob("*") if file.is_file())
+    return {str(file.relative_to(folder)): file.read_text() for file in result}
 
 
 @pytest.mark.parametrize("bucket", ["assets", "arn:aws:s3:::assets"])

@@ -24,7 +24,7 @@ def asked(registry: str, tag: str, name: str = "sagemaker-tritonserver") -> dict
     )
 
 
-@pytest.mark.parametrize("release", platform_facts.releases(), ids=lambda it: str(it.name))
+@pytest.mark.parametrize("release", platform_facts.releases(), ids=lambda value: str(value.name))
 @pytest.mark.parametrize("processor", Processor)
 def test_the_region_has_the_releases_that_a_source_names(
     release: platform_facts.Release, processor: Processor

@@ -113,7 +113,7 @@ async def test_an_operation_does_not_hold_up_the_event_loop() -> None:
     sent = post("/", b"{}", f"X-Amz-Target: {TARGET}ListBuilds")
     async with front.port() as port:
         answers = await asyncio.gather(ask(port, sent), ask(port, sent))
-    bodies = sorted(it.partition(b"\r\n\r\n")[2] for it in answers)
+    bodies = sorted(answer.partition(b"\r\n\r\n")[2] for answer in answers)
     assert bodies == [b'{"ids": ["0"]}', b'{"ids": ["1"]}']
 
 

@@ -31,16 +31,16 @@ def scope(
 ) -> dict[str, Any]:
     """A request as uvicorn describes it."""
     signed = f"AWS4-HMAC-SHA256 Credential=test/20260101/{REGION}/{service}/aws4_request"
-    given = {
+    values = {
         "authorization": signed,
         **({"x-amz-security-token": caller} if caller else {}),
-        **{name.replace("_", "-"): it for name, it in headers.items()},
+        **{name.replace("_", "-"): each for name, each in headers.items()},
     }
     return {
         "method": method,
         "path": path,
         "query_string": query.encode(),
-        "headers": [(name.encode(), it.encode()) for name, it in given.items()],
+        "headers": [(name.encode(), each.encode()) for name, each in values.items()],
     }
 
 
@@ -179,7 +179,7 @@ async def test_a_call_is_recorded_by_what_it_needs(
 ) -> None:
     file = tmp_path / "calls"
     left = await note(file, service, **request_)
-    assert recorded(file) == [(ROLE, *it) for it in permissions]
+    assert recorded(file) == [(ROLE, *permission) for permission in permissions]
     assert left == request_.get("body", b"")
 
 

@@ -139,14 +139,14 @@ def test_more_members_than_a_model_has_are_refused(
     fetch(s3, tar_gz({"a": b"", "b": b""}), tmp_path / "two")
     with pytest.raises(ApiError, match="more than 2 members"):
         fetch(s3, tar_gz({"a": b"", "b": b"", "c": b""}), tmp_path / "three")
-    assert [it.name for it in tmp_path.iterdir()] == ["two"]
+    assert [path.name for path in tmp_path.iterdir()] == ["two"]
 
 
 def test_more_bytes_than_there_is_room_for_are_not_written(s3: Any, tmp_path: Path) -> None:
     fetch(s3, tar_gz({"zeros": bytes(1 << 20)}), tmp_path / "fits")
     with pytest.raises(ApiError, match="No space left on device: more than 1048576 bytes"):
         fetch(s3, tar_gz({"zeros": bytes((1 << 20) + 1)}), tmp_path / "does not")
-    assert [it.name for it in tmp_path.iterdir()] == ["fits"]
+    assert [path.name for path in tmp_path.iterdir()] == ["fits"]
 
 
 def test_a_bomb_is_refused_before_it_is_unpacked(
@@ -158,7 +158,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(
     with pytest.raises(ApiError, match="a bomb: it unpacks to more than 100000 bytes") as refused:
         fetch(s3, tar_gz({"zeros": bytes(60_000), "more": bytes(40_001)}), tmp_path / "bomb")
     assert refused.value.code == "ValidationError"
-    assert sorted(it.name for it in tmp_path.iterdir()) == ["packed", "small"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["packed", "small"]
 
 
 def test_two_gigabytes_of_zeros_are_refused_by_their_header(s3: Any, tmp_path: Path) -> None:
@@ -326,15 +326,15 @@ def test_an_s3_that_is_not_there_is_a_failed_download(
 
 
 def test_a_model_that_is_not_whole_yet_has_another_name(s3: Any, tmp_path: Path) -> None:
-    seen = []
+    observed = []
 
     class Body(io.BytesIO):
         def readinto(self, buffer: Any, /) -> int:
-            seen.append((tmp_path / "model").exists())
+            observed.append((tmp_path / "model").exists())
             return super().readinto(buffer)
 
     s3.get_object = lambda **_: {"Body": Body(GOOD), "ContentLength": 1, "ETag": ""}
     archives.fetch(s3, to=tmp_path / "model", **PLACE)
-    assert seen
-    assert not any(seen)
+    assert observed
+    assert not any(observed)
     assert [path.name for path in tmp_path.iterdir()] == ["model"]

@@ -52,12 +52,12 @@ def test_every_stand_in_has_its_model_and_the_python_backends_library(
     triton: TritonInstallation, tmp_path: Path, environments: list[Path]
 ) -> None:
     backends.install(triton, tmp_path / "backends")
-    found = {
+    result = {
         folder.name: {path.name for path in folder.iterdir()}
         for folder in (tmp_path / "backends").iterdir()
     }
     stand_ins = {"dali", "fil", "onnxruntime", "pytorch"}
-    assert found == {
+    assert result == {
         "python": BACKEND,
         **dict.fromkeys(stand_ins, BACKEND | {"model.py", "stand_in.py"}),
     }

@@ -35,7 +35,7 @@ class Logs:
     def put_log_events(self, *, logGroupName: str, logStreamName: str, logEvents: Any) -> None:  # noqa: N803
         if self.refusing or logGroupName not in self.groups:
             raise _error("ResourceNotFoundException")
-        self.lines[logStreamName] += [it["message"] for it in logEvents]
+        self.lines[logStreamName] += [logevent["message"] for logevent in logEvents]
 
     @property
     def all(self) -> list[str]:

@@ -123,7 +123,7 @@ def started(
 
 
 def one_each(config: dict[str, Any]) -> dict[str, int]:
-    return {it["VariantName"]: 1 for it in config["ProductionVariants"]}
+    return {variant["VariantName"]: 1 for variant in config["ProductionVariants"]}
 
 
 def running(fleet: Fleet) -> Running:
@@ -145,8 +145,8 @@ def config(*variants: dict[str, Any]) -> dict[str, Any]:
     return {
         "EndpointConfigName": "one",
         "ProductionVariants": [
-            {"VariantName": f"v{number}", "ModelName": "m", "InstanceType": "ml.m5.xlarge", **it}
-            for number, it in enumerate(variants, 1)
+            {"VariantName": f"v{number}", "ModelName": "m", "InstanceType": "ml.m5.xlarge", **each}
+            for number, each in enumerate(variants, 1)
         ],
     }
 
@@ -160,7 +160,7 @@ def test_an_invocation_is_answered_by_the_one_variant_whatever_its_weight() -> N
 
 
 def test_weights_share_the_invocations_out() -> None:
-    fleet = serving(*(FakeInstance(it) for it in ("a", "none", "b")))
+    fleet = serving(*(FakeInstance(each) for each in ("a", "none", "b")))
     names = [begin(fleet, a=1.0, b=3.0, none=0.0).variant for _ in range(400)]
     assert "none" not in names
     assert 40 < names.count("a") < 160  # 100 expected; 60 off is seven standard deviations
@@ -260,7 +260,7 @@ def test_every_variant_gets_a_server_in_a_folder_of_its_own(
 ) -> None:
     environment = {"SAGEMAKER_TRITON_THREAD_COUNT": "4", "OMP_NUM_THREADS": "1"}
     fleet = started(host, "text", config({}, {}), {"m": model(Environment=environment)})
-    assert [it.variant for it in fleet._all] == ["v1", "v2"]
+    assert [each.variant for each in fleet._all] == ["v1", "v2"]
     folders = [made.options["folder"] for made in triton.made]
     assert len(set(folders)) == 2
     for made, name in zip(triton.made, ("v1", "v2"), strict=True):
@@ -526,7 +526,7 @@ def test_a_fleet_knows_how_many_instances_there_are_whatever_has_a_process(
 ) -> None:
     fleet = started(host, "text", config({}, {}), {"m": model()}, {"v1": 5, "v2": 1})
     assert (fleet.config, fleet.counts) == ("one", {"v1": 5, "v2": 1})
-    assert {name: len(it) for name, it in fleet.serving().items()} == {"v1": 2, "v2": 1}
+    assert {name: len(each) for name, each in fleet.serving().items()} == {"v1": 2, "v2": 1}
     fleet.scale({"v1": 1, "v2": 1})
     assert fleet.counts == {"v1": 1, "v2": 1}
     assert Fleet().serving() == {}
@@ -536,11 +536,11 @@ def test_what_a_server_writes_is_followed_and_what_happens_to_its_models_told(
     triton: type[FakeTriton], host: Host
 ) -> None:
     followed: list[Any] = []
-    told: list[Any] = []
+    messages: list[Any] = []
     observed = replace(
         host,
-        follow=lambda *it: followed.append(it),
-        report=lambda *it: told.append(it),
+        follow=lambda *each: followed.append(each),
+        report=lambda *each: messages.append(each),
     )
     fleet = started(observed, "text", config({}), {"m": model()})
     made = running(fleet)
@@ -548,7 +548,7 @@ def test_what_a_server_writes_is_followed_and_what_happens_to_its_models_told(
     assert followed == [("/aws/sagemaker/Endpoints/text", f"v1/{made.id}", made.triton)]
     container: Any = made.container
     container._report("loaded")
-    assert told == [("text", "v1", made.id, "loaded")]
+    assert messages == [("text", "v1", made.id, "loaded")]
 
 
 def test_a_variant_that_is_scaled_up_serves_from_all_its_instances(
@@ -580,7 +580,7 @@ def test_of_servers_that_have_ended_the_latest_logs_stay(
     for _ in range(4):
         fleet.scale({"v1": 2})
         fleet.scale({"v1": 1})
-    serving, *ended = [it.options["folder"] for it in triton.made]
+    serving, *ended = [each.options["folder"] for each in triton.made]
     fleet.scale({"v1": 2})
     kept = [serving, *ended[-2:], triton.made[-1].options["folder"]]
     assert set(host.folder.iterdir()) == set(kept)

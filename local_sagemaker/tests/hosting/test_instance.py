@@ -210,7 +210,7 @@ def test_a_container_that_dies_at_every_start_is_started_more_and_more_seldom(
     eventually(lambda: len(servers.started) == 13)
     assert ask(instance) == "12"
     assert pauses == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 60.0, 60.0]
-    assert all(it.stopped for it in servers.started[:12])
+    assert all(each.stopped for each in servers.started[:12])
 
 
 def test_a_container_that_ran_steadily_is_started_soon_again(
@@ -240,12 +240,12 @@ def test_a_start_that_fails_altogether_is_tried_again(instance: Instance, server
 def test_it_is_told_that_a_container_is_replaced_by_an_instance_of_another_name(
     servers: Servers,
 ) -> None:
-    told: list[tuple[str, Kind]] = []
+    messages: list[tuple[str, Kind]] = []
 
     def begin() -> Running:
         made = servers.begin()
         id_ = made.folder.name
-        return replace(made, id=id_, tell=lambda kind, _: told.append((id_, kind)))
+        return replace(made, id=id_, tell=lambda kind, _: messages.append((id_, kind)))
 
     instance = Instance("only", begin)
     instance.start()
@@ -253,12 +253,12 @@ def test_it_is_told_that_a_container_is_replaced_by_an_instance_of_another_name(
     instance.wait_until_healthy(PATIENCE)
     assert instance.state == "serving"
     servers.started[0].dead.set()
-    eventually(lambda: ("1", Kind.INSTANCE_HEALTHY) in told)
+    eventually(lambda: ("1", Kind.INSTANCE_HEALTHY) in messages)
     instance.leave()
     assert instance.state == "leaving"
     instance.stop()
     assert instance.server is None
-    assert told == [
+    assert messages == [
         ("0", Kind.INSTANCE_HEALTHY),
         ("0", Kind.INSTANCE_REPLACED),
         ("0", Kind.INSTANCE_ENDED),
@@ -282,7 +282,7 @@ def test_a_first_server_that_is_not_healthy_is_not_replaced_and_said_to_be_so_in
     )
     assert "no backend" in caplog.text
     instance.stop()
-    assert [it.stopped for it in servers.started] == [True]
+    assert [each.stopped for each in servers.started] == [True]
 
 
 def test_a_stopped_instance_starts_no_more(
@@ -290,7 +290,7 @@ def test_a_stopped_instance_starts_no_more(
 ) -> None:
     instance.stop()
     eventually(lambda: pauses)
-    assert [it.stopped for it in servers.started] == [True]
+    assert [each.stopped for each in servers.started] == [True]
     with pytest.raises(ApiError, match="no healthy instance"):
         ask(instance)
     with pytest.raises(LocalSageMakerError, match="the instances were stopped while they started"):
@@ -324,10 +324,10 @@ def fail_pings(instance: Instance, servers: Servers, pings: list[bool]) -> None:
 def test_failed_pings_replace_no_server_and_each_change_is_reported_once(
     servers: Servers, caplog: pytest.LogCaptureFixture
 ) -> None:
-    told: list[tuple[Kind, str]] = []
+    messages: list[tuple[Kind, str]] = []
 
     def begin() -> Running:
-        return replace(servers.begin(), tell=lambda *it: told.append(it))
+        return replace(servers.begin(), tell=lambda *each: messages.append(each))
 
     instance = Instance("only", begin)
     servers.on_start = lambda server: setattr(server, "pings", [False] * 20 + [True, False, True])
@@ -341,7 +341,7 @@ def test_failed_pings_replace_no_server_and_each_change_is_reported_once(
         "It keeps serving.",
     )
     passes = Kind.INSTANCE_HEALTHY, "The container passes the ping health check again."
-    assert told[1:-1] == [fails, passes, fails]
+    assert messages[1:-1] == [fails, passes, fails]
     assert caplog.text.count("fails the ping health check") == 2
     assert len(servers.started) == 1
 

@@ -105,8 +105,8 @@ async def endpoint(script: Script) -> AsyncIterator[tuple[Container, int]]:
 
 
 def request(body: bytes = b"question", *headers: str, length: int | None = None) -> bytes:
-    said = [f"Content-Length: {len(body) if length is None else length}", *headers]
-    head = "\r\n".join(["POST /endpoints/text/invocations HTTP/1.1", "Host: localhost", *said])
+    messages = [f"Content-Length: {len(body) if length is None else length}", *headers]
+    head = "\r\n".join(["POST /endpoints/text/invocations HTTP/1.1", "Host: localhost", *messages])
     return f"{head}\r\n\r\n".encode() + body
 
 
@@ -171,7 +171,7 @@ async def test_headers_of_the_api_reach_the_container_and_no_others() -> None:
     assert first == "POST /invocations HTTP/1.1"
     assert sorted(lines) == sorted(
         ["Host: localhost", "Content-Length: 8"]
-        + [f"{name.lower()}: {it}" for name, _, it in (x.partition(": ") for x in passed[:-1])]
+        + [f"{name.lower()}: {each}" for name, _, each in (x.partition(": ") for x in passed[:-1])]
     )
     assert container.bodies == [b"question"]
 
@@ -319,9 +319,11 @@ async def test_an_answer_that_is_none_is_a_model_error(
     sent: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     _, answer = await asked(ending(sent))
-    told = error_of(answer)["message"]
-    assert told.startswith("The container did not answer: the container's answer is not understood")
-    assert len(told) < 300
+    messages = error_of(answer)["message"]
+    assert messages.startswith(
+        "The container did not answer: the container's answer is not understood"
+    )
+    assert len(messages) < 300
     assert caplog.text == ""
 
 
@@ -438,8 +440,8 @@ class Client:
 async def connected() -> AsyncIterator[tuple[Connection, Streams]]:
     """Give a connection, and the container's end of it."""
     ours, theirs = socket.socketpair()
-    for it in (ours, theirs):
-        it.setblocking(False)
+    for each in (ours, theirs):
+        each.setblocking(False)
     reader, writer = await asyncio.open_connection(sock=ours, limit=PART)
     container = await asyncio.open_connection(sock=theirs)
     try:

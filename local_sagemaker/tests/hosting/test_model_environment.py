@@ -36,17 +36,17 @@ def test_it_has_numpy_and_nothing_else_also_when_it_is_made_again(tmp_path: Path
 def test_another_python_gets_the_same_numpy_for_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = []
+    requests = []
 
     def install(requirements: Path, **version: Any) -> Path:
-        asked.append((requirements.read_text(), version))
+        requests.append((requirements.read_text(), version))
         return tmp_path / "installed"
 
     monkeypatch.setattr(hosting_packages, "install", install)
     # No other Python may be here: this one makes its environment under the other's name.
     other = replace(OWN, program=_program_of(tmp_path, "1.0"), version="1.0")
     hosting_packages.make_environment(_installation(other), tmp_path, cache=tmp_path / "cache")
-    assert asked == [
+    assert requests == [
         (f"numpy=={numpy.__version__}\n", {"python": "1.0", "cache": tmp_path / "cache"})
     ]
     packages = hosting_packages.environment_folder(tmp_path) / "lib" / "python1.0" / "site-packages"

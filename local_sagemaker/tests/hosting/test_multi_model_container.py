@@ -77,7 +77,7 @@ class FakeTriton:
         return len(self.in_memory) * MODEL_BYTES
 
     def count(self, method: str, end: str) -> int:
-        return sum(it[0] == method and it[1].endswith(end) for it in self.requests)
+        return sum(request[0] == method and request[1].endswith(end) for request in self.requests)
 
     @property
     def loads(self) -> int:
@@ -129,7 +129,7 @@ def container(make: Make) -> MultiModelContainer:
 
 def loaded(container: MultiModelContainer) -> list[str]:
     """Return the target models that are loaded, the least recently used first."""
-    return [it.target_model for it in container.statuses() if it.phase is Phase.LOADED]
+    return [status.target_model for status in container.statuses() if status.phase is Phase.LOADED]
 
 
 async def invoke(container: MultiModelContainer, target: str | None = TARGET) -> bytes:
@@ -190,28 +190,28 @@ async def test_the_first_invocation_downloads_and_loads_and_is_answered(
 
 
 async def test_what_happens_to_models_is_reported_and_counted(make: Make, triton: Any) -> None:
-    told: list[ModelStep] = []
-    container = make(memory=2 * MODEL_BYTES, report=told.append)
+    messages: list[ModelStep] = []
+    container = make(memory=2 * MODEL_BYTES, report=messages.append)
     assert (container.loaded_models, container.disk_bytes) == (0, 0)
     await invoke(container, "a")
-    assert [it.step for it in told] == LOADED
-    assert [(it.target_model, it.bytes) for it in told[1::2]] == [("a", 100), ("a", 100)]
+    assert [each.step for each in messages] == LOADED
+    assert [(each.target_model, each.bytes) for each in messages[1::2]] == [("a", 100), ("a", 100)]
     assert (container.loaded_models, container.disk_bytes) == (1, 100)
     await invoke(container, "b")
     await invoke(container, "c")
-    assert [it.step for it in told[4:]] == [
+    assert [each.step for each in messages[4:]] == [
         *LOADED,
         *LOADED[:3],
         *(Step.UNLOADING, Step.UNLOAD),
         Step.LOAD,
     ]
-    assert [(it.target_model, it.room_for) for it in told[11:13]] == [("a", "c")] * 2
+    assert [(each.target_model, each.room_for) for each in messages[11:13]] == [("a", "c")] * 2
     assert container.loaded_models == 2
     triton.load_answers = [(400, b"no")]
     with pytest.raises(ApiError):
         await invoke(container)
-    assert (told[-1].step, told[-1].target_model) == (Step.FAIL, TARGET)
-    assert 'with message "no"' in told[-1].why
+    assert (messages[-1].step, messages[-1].target_model) == (Step.FAIL, TARGET)
+    assert 'with message "no"' in messages[-1].why
 
 
 @pytest.mark.parametrize(
@@ -224,21 +224,21 @@ async def test_what_happens_to_models_is_reported_and_counted(make: Make, triton
 async def test_a_model_goes_with_its_server_and_fails_to_leave_one_that_hangs(
     make: Make, triton: Any, broken_off: OSError, told_of_it: list[str]
 ) -> None:
-    told: list[ModelStep] = []
-    container = make(memory=MODEL_BYTES, report=told.append)
+    messages: list[ModelStep] = []
+    container = make(memory=MODEL_BYTES, report=messages.append)
     await invoke(container, "a")
     triton.unload_breaks_off = broken_off
     await invoke(container, "b")
-    steps = [it for it in told if it.target_model == "a"][len(LOADED) :]
-    assert [it.why for it in steps if it.step is Step.FAIL] == told_of_it
-    assert {it.step for it in steps} <= {Step.UNLOADING, Step.FAIL}
+    steps = [each for each in messages if each.target_model == "a"][len(LOADED) :]
+    assert [step.why for step in steps if step.step is Step.FAIL] == told_of_it
+    assert {step.step for step in steps} <= {Step.UNLOADING, Step.FAIL}
 
 
 async def test_models_are_told_with_their_phase_and_calls(make: Make) -> None:
     phases: dict[Step, list[tuple[str, Phase]]] = {}
 
     def note(step: ModelStep) -> None:
-        phases[step.step] = [(it.target_model, it.phase) for it in made.statuses()]
+        phases[step.step] = [(status.target_model, status.phase) for status in made.statuses()]
 
     made = make(memory=MODEL_BYTES, report=note)
     await invoke(made, "a")
@@ -400,7 +400,11 @@ async def test_a_missing_archive_is_a_validation_error_and_nothing_is_loaded(
 
 
 def unloaded(triton: Any) -> list[str]:
-    return [it[3]["X-Amzn-SageMaker-Target-Model"] for it in triton.requests if it[0] == "DELETE"]
+    return [
+        request[3]["X-Amzn-SageMaker-Target-Model"]
+        for request in triton.requests
+        if request[0] == "DELETE"
+    ]
 
 
 async def test_the_least_recently_used_model_makes_room(make: Make, triton: Any) -> None:
@@ -515,7 +519,7 @@ async def test_an_archive_that_was_replaced_is_seen_at_the_next_load(
     s3.objects["models", "text/a"] = tar_gz({"minilm/config.pbtxt": b"other"})
     await invoke(container, "b")
     await invoke(container, "a")
-    configs = [it.read_bytes() for it in (tmp_path / "models").rglob("config.pbtxt")]
+    configs = [path.read_bytes() for path in (tmp_path / "models").rglob("config.pbtxt")]
     assert sorted(configs) == [bytes(100), b"other"]
 
 
@@ -535,4 +539,4 @@ async def test_an_archive_for_which_there_is_no_room_is_refused_and_leaves_nothi
 ) -> None:
     with pytest.raises(ApiError, match="No space left on device: more than 99 bytes, unpacked"):
         await invoke(make(disk=99))
-    assert not [it for it in (tmp_path / "models").rglob("*") if it.is_file()]
+    assert not [path for path in (tmp_path / "models").rglob("*") if path.is_file()]

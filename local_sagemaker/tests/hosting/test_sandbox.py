@@ -110,14 +110,14 @@ def user(tmp_path: Path) -> User:
 
 
 def test_a_server_sees_its_models_where_sagemaker_has_them(user: User) -> None:
-    seen = sandbox.MODELS / "flat" / "model" / "config.pbtxt"
-    ran = user.run("/bin/sh", "-c", f"cat {seen}; pwd; exit 7")
+    observed = sandbox.MODELS / "flat" / "model" / "config.pbtxt"
+    ran = user.run("/bin/sh", "-c", f"cat {observed}; pwd; exit 7")
     assert (ran.returncode, ran.stdout, ran.stderr) == (
         7,
         f"max_batch_size: 8{user.folder}/tmp\n",
         "",
     )
-    assert not seen.exists()
+    assert not observed.exists()
 
 
 def test_a_server_reads_neither_the_home_nor_the_project_but_its_programs(user: User) -> None:
@@ -193,8 +193,8 @@ def test_an_environment_that_is_a_link_is_whole(user: User) -> None:
     linked = user.project / ".venv"
     linked.symlink_to(user.programs)
     program = linked / "bin" / "python"
-    seen = user.attempt((program, "r"), (linked / "library", "r"), also=[linked, program])
-    assert seen == ["a program", "a library"]
+    observed = user.attempt((program, "r"), (linked / "library", "r"), also=[linked, program])
+    assert observed == ["a program", "a library"]
 
 
 def test_a_server_has_devices_that_are_nobodys(user: User) -> None:
@@ -314,5 +314,5 @@ def test_a_server_sees_them_where_they_are_on_a_machine_that_cannot_mount(
 ) -> None:
     root = tmp_path / ("." if stands else "absent") / "ml"
     monkeypatch.setattr(sandbox, "ROOT", root)
-    seen = sandbox.seen_at(tmp_path, root / "models", isolated=isolated)
-    assert seen == (root / "models" if isolated and stands else tmp_path)
+    observed = sandbox.seen_at(tmp_path, root / "models", isolated=isolated)
+    assert observed == (root / "models" if isolated and stands else tmp_path)

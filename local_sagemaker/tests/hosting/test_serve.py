@@ -65,7 +65,7 @@ def test_without_settings_the_server_starts_as_the_images_serve_script_starts_it
 def test_a_setting_replaces_its_default(
     variable: str, value: str, argument: str, instead_of: str
 ) -> None:
-    expected = [argument if it == instead_of else it for it in DEFAULTS]
+    expected = [argument if default == instead_of else default for default in DEFAULTS]
     assert arguments(**{f"SAGEMAKER_TRITON_{variable}": value}) == expected
 
 
@@ -211,7 +211,7 @@ def single(archive: Path, *, release: str = "25.09", **environment: str) -> Comm
 
 def test_a_single_model_is_loaded_from_its_own_repository(archive: Path) -> None:
     made = single(archive, SAGEMAKER_TRITON_ADDITIONAL_ARGS="--log-verbose=2")
-    expected = [it.replace("/tmp/sagemaker", "/opt/ml/model") for it in DEFAULTS]
+    expected = [default.replace("/tmp/sagemaker", "/opt/ml/model") for default in DEFAULTS]
     assert list(made.arguments) == [*expected, "--log-verbose=2", "--load-model=minilm"]
     assert (made.ping, made.invocations) == ("/ping", "/invocations")
 

@@ -89,7 +89,7 @@ def test_two_servers_do_not_disturb_each_other(start: MakeTriton, tmp_path: Path
     for server in servers:
         server.wait_until_healthy(PATIENCE)
     arguments = [json.loads(get(server, "/started-with"))[0] for server in servers]
-    assert [it[-1] for it in arguments] == ["--name=a", "--name=b"]
+    assert [argument[-1] for argument in arguments] == ["--name=a", "--name=b"]
 
 
 @pytest.mark.parametrize("path", ["/break", "/nonsense"])

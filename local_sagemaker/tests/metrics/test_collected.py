@@ -37,7 +37,7 @@ def test_a_period_is_zero_if_a_value_is_expected_and_none_comes() -> None:
             collected.expect(names.INVOCATIONS, PLACE)
         elif act == "add":
             collected.add(names.INVOCATIONS, PLACE, 1)
-    assert [it.values for it in collected.take()] == [{0: 1}, {1: 1}]
+    assert [each.values for each in collected.take()] == [{0: 1}, {1: 1}]
 
 
 def test_metrics_have_their_own_pace_and_a_faster_time_shorter_periods() -> None:
@@ -46,9 +46,9 @@ def test_metrics_have_their_own_pace_and_a_faster_time_shorter_periods() -> None
     collected.add(names.CONCURRENT_REQUESTS, PLACE, 3)
     collected.add(names.INVOCATIONS, PLACE, 1)
     time.now = 0.5
-    assert [it.metric for it in collected.take()] == [names.CONCURRENT_REQUESTS]
+    assert [each.metric for each in collected.take()] == [names.CONCURRENT_REQUESTS]
     time.now = 1
-    assert [it.metric for it in collected.take()] == [names.INVOCATIONS]
+    assert [each.metric for each in collected.take()] == [names.INVOCATIONS]
 
 
 def test_places_are_kept_apart() -> None:
@@ -58,7 +58,7 @@ def test_places_are_kept_apart() -> None:
     for place in places:
         collected.add(names.INVOCATIONS, place, 1)
     time.now = 60
-    assert {it.place for it in collected.take()} == set(places)
+    assert {each.place for each in collected.take()} == set(places)
     assert places[1].dimensions == [
         {"Name": "EndpointName", "Value": "text"},
         {"Name": "VariantName", "Value": "only"},
@@ -76,8 +76,8 @@ def test_times_are_rounded_and_nothing_else() -> None:
         collected.add(metric, PLACE, value)
     collected.add(names.MODEL_LATENCY, PLACE, 0)
     time.now = 60
-    found = {it.metric: set(it.values) for it in collected.take()}
-    assert found == {
+    result = {each.metric: set(each.values) for each in collected.take()}
+    assert result == {
         names.MODEL_LATENCY: {120_000, 0},
         names.INVOCATIONS_PER_INSTANCE: {1 / 3},
     }
@@ -90,7 +90,7 @@ def test_no_value_is_lost_or_counted_twice(values: list[tuple[float, int]]) -> N
     taken = 0.0
     for time.now, value in sorted(values):
         collected.add(names.INVOCATIONS, PLACE, value)
-        taken += sum(it * n for series in collected.take() for it, n in series.values.items())
+        taken += sum(each * n for series in collected.take() for each, n in series.values.items())
     time.now = 10_000
-    taken += sum(it * n for series in collected.take() for it, n in series.values.items())
+    taken += sum(each * n for series in collected.take() for each, n in series.values.items())
     assert taken == sum(value for _, value in values)

@@ -23,7 +23,7 @@ class Fleet:
     def __init__(self, folder: Path, *, loaded: int | None = 3) -> None:
         self.counts = {"only": 2}
         self.seconds = 0.0
-        self.instances = [self._instance(folder / str(it), loaded) for it in range(2)]
+        self.instances = [self._instance(folder / str(each), loaded) for each in range(2)]
 
     def serving(self) -> dict[str, list[Any]]:
         return {"only": list(self.instances)}

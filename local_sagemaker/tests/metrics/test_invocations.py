@@ -37,14 +37,14 @@ def test_a_call_that_is_answered() -> None:
 
 
 def test_a_call_that_waited_for_its_model() -> None:
-    found = of(model_seconds=0.5, model_was_loaded=False, loading_seconds=2.0)
-    assert (found["ModelCacheHit"], found["ModelLoadingWaitTime"]) == (0, 2_000_000)
+    result = of(model_seconds=0.5, model_was_loaded=False, loading_seconds=2.0)
+    assert (result["ModelCacheHit"], result["ModelLoadingWaitTime"]) == (0, 2_000_000)
 
 
 def test_a_call_whose_model_was_there() -> None:
-    found = of(model_seconds=0.5, model_was_loaded=True)
-    assert found["ModelCacheHit"] == 1
-    assert "ModelLoadingWaitTime" not in found
+    result = of(model_seconds=0.5, model_was_loaded=True)
+    assert result["ModelCacheHit"] == 1
+    assert "ModelLoadingWaitTime" not in result
 
 
 def test_what_no_container_was_asked_has_no_latency() -> None:
@@ -67,9 +67,9 @@ def test_what_no_container_was_asked_has_no_latency() -> None:
 def test_errors_count_as_the_containers_or_as_sagemakers(
     error: ApiError, client: int, server: int, container: int
 ) -> None:
-    found = of(error)
+    result = of(error)
     assert [
-        found["Invocation4XXErrors"],
-        found["Invocation5XXErrors"],
-        found["InvocationModelErrors"],
+        result["Invocation4XXErrors"],
+        result["Invocation5XXErrors"],
+        result["InvocationModelErrors"],
     ] == [client, server, container]

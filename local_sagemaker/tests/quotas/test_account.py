@@ -26,18 +26,18 @@ def listed(operation: str, service: str, quotas: AccountQuotas, **more: Any) -> 
 def test_a_value_is_the_account_s_and_a_default_aws_s() -> None:
     quotas = AccountQuotas({M5: 3})
     for operation, value in (("ListServiceQuotas", 3.0), ("ListAWSDefaultServiceQuotas", 0.0)):
-        found: dict[str, float] = {}
+        result: dict[str, float] = {}
         more: dict[str, Any] = {}
         while True:
             answer = listed(operation, "sagemaker", quotas, **more)
             assert len(answer["Quotas"]) <= 100
-            found |= {it["QuotaName"]: it["Value"] for it in answer["Quotas"]}
+            result |= {quota["QuotaName"]: quota["Value"] for quota in answer["Quotas"]}
             if "NextToken" not in answer:
                 break
             more = {"NextToken": answer["NextToken"]}
-        assert found[M5] == value
-        assert ALL_INSTANCES in found
-        assert len(found) > 100
+        assert result[M5] == value
+        assert ALL_INSTANCES in result
+        assert len(result) > 100
 
 
 def test_names_are_those_that_preflight_asks_for() -> None:
@@ -57,7 +57,9 @@ def test_the_queue_of_builds_is_no_quota_that_service_quotas_lists() -> None:
     quotas = AccountQuotas({QUEUED_BUILDS: 1})
     assert quotas.queued_builds == 1
     assert AccountQuotas().queued_builds is None
-    names = {it["QuotaName"] for it in listed("ListServiceQuotas", "codebuild", quotas)["Quotas"]}
+    names = {
+        quota["QuotaName"] for quota in listed("ListServiceQuotas", "codebuild", quotas)["Quotas"]
+    }
     assert QUEUED_BUILDS not in names
 
 

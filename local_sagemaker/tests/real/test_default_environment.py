@@ -47,7 +47,7 @@ class Pings:
         assert not self._replaced()
 
     def _replaced(self) -> bool:
-        return any(it.kind is Kind.INSTANCE_REPLACED for it in list(self._happened))
+        return any(each.kind is Kind.INSTANCE_REPLACED for each in list(self._happened))
 
 
 @pytest.fixture
@@ -120,8 +120,8 @@ def test_a_model_with_a_long_initialize_is_loaded_and_others_answer_meanwhile(
     assert slow.result(PATIENCE) == 21
     eventually(lambda: happened[-1].kind is Kind.INSTANCE_HEALTHY)
     assert happened[-1].message == "The container passes the ping health check again."
-    unhealthy = [it.message for it in happened if it.kind is Kind.INSTANCE_UNHEALTHY]
-    assert all(it.startswith("The container fails the ping health check:") for it in unhealthy)
+    unhealthy = [each.message for each in happened if each.kind is Kind.INSTANCE_UNHEALTHY]
+    assert all(each.startswith("The container fails the ping health check:") for each in unhealthy)
 
 
 def test_after_a_load_that_failed_other_models_are_loaded_and_answer(

@@ -56,7 +56,7 @@ def archive_of(name: str, kind: bytes = tarfile.REGTYPE, link: str = "", size: i
 
 def unpacked(aws: LocalSageMaker) -> set[str]:
     (models,) = aws.folder.instances.glob("*/models")
-    return {it.name for it in models.iterdir()}
+    return {path.name for path in models.iterdir()}
 
 
 @pytest.mark.parametrize(
@@ -186,6 +186,6 @@ def test_loads_that_do_not_end_stop_no_loaded_model(
     with meanwhile(*(lambda model=model: many.ask(model) for model in slow)) as answers:
         gate.wait_until_reached()
         assert [many.ask("twice") for _ in range(100)] == [14] * 100
-        assert not any(it.done() for it in answers)
+        assert not any(answer.done() for answer in answers)
         gate.open()
-    assert [it.result() for it in answers] == [35] * 4
+    assert [answer.result() for answer in answers] == [35] * 4

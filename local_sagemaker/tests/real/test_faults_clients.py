@@ -129,11 +129,13 @@ def test_a_size_that_is_none_is_a_bad_request(
 
 
 def test_nothing_listens_beyond_loopback(local_sagemaker: LocalSageMaker, many: Asker) -> None:
-    outside = [it for it in everything(local_sagemaker) if namespace(it) == namespace(os.getpid())]
+    outside = [
+        each for each in everything(local_sagemaker) if namespace(each) == namespace(os.getpid())
+    ]
     assert processes(local_sagemaker.folder.instances, "tritonserver")[0] not in outside
-    found = {address for pid in outside for address in listening(pid)}
-    assert len(found) >= 2  # the local SageMaker's URL, and ministack behind it
-    assert {it.partition(":")[0] for it in found} == {"0100007F"}  # 127.0.0.1
+    result = {address for pid in outside for address in listening(pid)}
+    assert len(result) >= 2  # the local SageMaker's URL, and ministack behind it
+    assert {each.partition(":")[0] for each in result} == {"0100007F"}  # 127.0.0.1
 
 
 def test_when_it_is_asked_to_end_or_killed_nothing_is_left_and_the_next_knows_nothing(
@@ -152,12 +154,12 @@ def test_when_it_is_asked_to_end_or_killed_nothing_is_left_and_the_next_knows_no
 
 def everything(aws: LocalSageMaker) -> list[int]:
     """Return the processes of a local SageMaker: its session, and what it started in its folder."""
-    found = processes(aws.folder.root)
+    result = processes(aws.folder.root)
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(ProcessLookupError):
             if os.getsid(int(process.name)) == aws.running.pid:
-                found.append(int(process.name))
-    return found
+                result.append(int(process.name))
+    return result
 
 
 def none_runs(pids: list[int]) -> bool:
@@ -171,7 +173,7 @@ def namespace(pid: int) -> Path:
 
 def listening(pid: int) -> Iterator[str]:
     """Yield the addresses at which a process takes connections or datagrams, as Linux has them."""
-    own = {it.readlink().name for it in Path(f"/proc/{pid}/fd").iterdir()}
+    own = {path.readlink().name for path in Path(f"/proc/{pid}/fd").iterdir()}
     for table, state in (("tcp", "0A"), ("tcp6", "0A"), ("udp", "07"), ("udp6", "07")):
         for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
             fields = line.split()

@@ -51,20 +51,20 @@ def many(
 @pytest.fixture
 def server(local_sagemaker: LocalSageMaker, many: Asker) -> int:
     """The one server of that instance."""
-    (found,) = processes(local_sagemaker.folder.instances, SERVER)
-    return found
+    (result,) = processes(local_sagemaker.folder.instances, SERVER)
+    return result
 
 
 def replaced(aws: LocalSageMaker, many: Asker, killed: int) -> None:
     """Return once another server answers; until then calls fail with 424."""
-    seen = []
+    observed = []
 
     def answered() -> bool:
-        seen.append(many.answer_or_failure("twice"))
-        return seen[-1] == 14
+        observed.append(many.answer_or_failure("twice"))
+        return observed[-1] == 14
 
     eventually(answered)
-    assert {it.status for it in seen if isinstance(it, Failure)} <= {424}
+    assert {each.status for each in observed if isinstance(each, Failure)} <= {424}
     (replacement,) = processes(aws.folder.instances, SERVER)
     assert replacement != killed
     description = boto3.client("sagemaker").describe_endpoint(EndpointName=many.endpoint)
@@ -73,12 +73,12 @@ def replaced(aws: LocalSageMaker, many: Asker, killed: int) -> None:
 
 def stub(aws: LocalSageMaker, model: str) -> int:
     """Return the process of a Python model."""
-    (found,) = (
-        it
-        for it in processes(aws.folder.instances, STUB)
-        if name(f"{model}.tar.gz") in Path(f"/proc/{it}/cmdline").read_text()
+    (result,) = (
+        process
+        for process in processes(aws.folder.instances, STUB)
+        if name(f"{model}.tar.gz") in Path(f"/proc/{process}/cmdline").read_text()
     )
-    return found
+    return result
 
 
 def test_a_model_whose_process_ends_fails_alone_until_the_server_is_replaced(

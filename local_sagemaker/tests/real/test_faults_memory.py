@@ -45,21 +45,21 @@ def many(
 
 def answered_at_last(many: Asker, number: int) -> tuple[float, Counter[str]]:
     """Ask until a model is ready; return what it answers, and what was said before."""
-    said = Counter[str]()
+    message = Counter[str]()
     while isinstance(answer := many.answer_or_failure(f"m{number}"), Failure):
-        said[answer.code] += 1
+        message[answer.code] += 1
         assert answer.status == 429, answer
-    return answer, said
+    return answer, message
 
 
 def test_cold_calls_for_more_models_than_the_memory_holds_are_all_answered(
     local_sagemaker: LocalSageMaker, many: Asker
 ) -> None:
-    asked = [number % MODELS for number in range(CALLS)]
-    random.Random(1).shuffle(asked)
-    with meanwhile(*(lambda it=it: answered_at_last(many, it) for it in asked)) as calls:
+    requests = [number % MODELS for number in range(CALLS)]
+    random.Random(1).shuffle(requests)
+    with meanwhile(*(lambda each=each: answered_at_last(many, each) for each in requests)) as calls:
         pass
-    assert [call.result()[0] for call in calls] == [7 * number for number in asked]
+    assert [call.result()[0] for call in calls] == [7 * number for number in requests]
     assert {code for call in calls for code in call.result()[1]} <= {"ModelNotReadyException"}
     log = next(local_sagemaker.folder.instances.glob("*/triton.log")).read_text(errors="replace")
     assert log.count("successfully unloaded") >= MODELS - 4

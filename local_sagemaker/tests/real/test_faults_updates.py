@@ -79,13 +79,13 @@ def test_a_canary_that_fails_is_rolled_back_by_its_alarm_while_clients_ask(
 
     def ended() -> bool:
         answers.append(old.answer_or_failure())
-        found = sagemaker.describe_endpoint(EndpointName=ENDPOINT)
-        return bool(found["EndpointStatus"] != "Updating")
+        result = sagemaker.describe_endpoint(EndpointName=ENDPOINT)
+        return bool(result["EndpointStatus"] != "Updating")
 
     eventually(ended)
-    failures = [it for it in answers if isinstance(it, Failure)]
-    assert [it.status for it in failures] == [424] * len(failures)
-    assert {it for it in answers if not isinstance(it, Failure)} == {14}
+    failures = [answer for answer in answers if isinstance(answer, Failure)]
+    assert [failure.status for failure in failures] == [424] * len(failures)
+    assert {answer for answer in answers if not isinstance(answer, Failure)} == {14}
     assert 0 < len(failures) < len(answers)
     description = sagemaker.describe_endpoint(EndpointName=ENDPOINT)
     assert description["EndpointStatus"] == "InService"
@@ -95,24 +95,24 @@ def test_a_canary_that_fails_is_rolled_back_by_its_alarm_while_clients_ask(
     assert len(processes(local_sagemaker.folder.instances, "tritonserver")) == INSTANCES
     cloudwatch: Any = boto3.client("cloudwatch")
     history = cloudwatch.describe_alarm_history(AlarmName=ALARM, HistoryItemType="StateUpdate")
-    changes = [it["HistorySummary"] for it in history["AlarmHistoryItems"]]
+    changes = [item["HistorySummary"] for item in history["AlarmHistoryItems"]]
     assert "Alarm updated from OK to ALARM" in changes
 
 
 def test_what_went_through_an_endpoint_is_captured_as_json_lines(old: Asker) -> None:
     answer = old.answer(InferenceId="one-of-many")
-    said = answer["Body"].read().decode()
-    lines = eventually(lambda: [it for it in captured() if "one-of-many" in it])
+    message = answer["Body"].read().decode()
+    lines = eventually(lambda: [each for each in captured() if "one-of-many" in each])
     (line,) = map(json.loads, lines)
-    given, returned = (line["captureData"][side] for side in ("endpointInput", "endpointOutput"))
-    assert json.loads(b64decode(given.pop("data")))["inputs"][0]["data"] == [7]
-    assert given == {
+    values, returned = (line["captureData"][side] for side in ("endpointInput", "endpointOutput"))
+    assert json.loads(b64decode(values.pop("data")))["inputs"][0]["data"] == [7]
+    assert values == {
         "observedContentType": "application/json",
         "mode": "INPUT",
         "encoding": "BASE64",
     }
     assert (returned["mode"], returned["encoding"]) == ("OUTPUT", "BASE64")
-    assert b64decode(returned["data"]).decode() == said
+    assert b64decode(returned["data"]).decode() == message
     assert line["eventMetadata"]["inferenceId"] == "one-of-many"
     assert line["eventMetadata"].keys() == {"eventId", "inferenceId", "inferenceTime"}
     assert line["eventVersion"] == "0"
@@ -122,6 +122,6 @@ def captured() -> list[str]:
     """Return the lines below where the developer guide says that they are."""
     s3: Any = boto3.client("s3")
     prefix = f"captured/{ENDPOINT}/AllTraffic/"
-    found = s3.list_objects_v2(Bucket=BUCKET, Prefix=prefix).get("Contents", [])
-    bodies = (s3.get_object(Bucket=BUCKET, Key=it["Key"])["Body"].read() for it in found)
+    result = s3.list_objects_v2(Bucket=BUCKET, Prefix=prefix).get("Contents", [])
+    bodies = (s3.get_object(Bucket=BUCKET, Key=each["Key"])["Body"].read() for each in result)
     return [line for body in bodies for line in body.decode().splitlines()]

@@ -110,7 +110,9 @@ class Start:
     @contextmanager
     def one(self, name: str, model: dict[str, str], **environment: str) -> Iterator[Server]:
         """Run a server of one archive with one model, as the newest image does."""
-        archive = write(self.root / name / "model", {f"{name}/{it}": model[it] for it in model})
+        archive = write(
+            self.root / name / "model", {f"{name}/{each}": model[each] for each in model}
+        )
         command = single_model(
             {**QUIET, **environment}, image="", archive=archive, repository=str(sandbox.MODEL)
         )
@@ -231,8 +233,10 @@ def test_without_a_ping_mode_a_model_that_does_not_load_is_the_servers_illness(
 
 def test_a_port_outside_the_safe_range_ends_the_server(start: Start) -> None:
     ports = {"SAGEMAKER_SAFE_PORT_RANGE": "8081-9000", "SAGEMAKER_TRITON_ALLOW_METRICS": "true"}
-    said = r"cannot listen to metrics requests at port 8002, allowed port range is \[8081, 9000\]"
-    with pytest.raises(LocalSageMakerError, match=said), start.many("outside", **ports):
+    message = (
+        r"cannot listen to metrics requests at port 8002, allowed port range is \[8081, 9000\]"
+    )
+    with pytest.raises(LocalSageMakerError, match=message), start.many("outside", **ports):
         pass
 
 
@@ -284,7 +288,9 @@ def test_a_model_generates_one_answer_or_a_stream_of_them(start: Start) -> None:
         stream = server.invoke({"PROMPT": "hello", "TIMES": 3})
         assert stream.headers[CONTENT_TYPE] == "text/event-stream; charset=utf-8"
         events = stream.body.decode().removesuffix("\n\n").split("\n\n")
-        assert [json.loads(it.removeprefix("data: "))["TEXT"] for it in events] == ["hello"] * 3
+        assert [json.loads(event.removeprefix("data: "))["TEXT"] for event in events] == [
+            "hello"
+        ] * 3
         whole = server.command.invocations.removesuffix("_stream")
         answer = server.ask("POST", whole, {"PROMPT": "hello"})
         assert (answer.status, answer.headers[CONTENT_TYPE]) == (200, JSON)

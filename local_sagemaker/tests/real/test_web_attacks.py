@@ -163,7 +163,7 @@ def _listening(pid: int) -> Iterator[int]:
     for process in Path("/proc").iterdir():
         with suppress(OSError, ValueError):
             if os.getsid(int(process.name)) == pid:
-                sockets |= {str(it.readlink()) for it in (process / "fd").iterdir()}
+                sockets |= {str(path.readlink()) for path in (process / "fd").iterdir()}
     for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
         values = line.split()
         if values[3] == "0A" and f"socket:[{values[9]}]" in sockets:

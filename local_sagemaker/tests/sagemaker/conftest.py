@@ -179,7 +179,7 @@ def fleets(clock: FakeClock) -> Iterator[Fleets]:
     made.ready.set()
     made.quiet.set()
     clock.filled.set()
-    eventually(lambda: not any(it.daemon for it in set(threading.enumerate()) - before))
+    eventually(lambda: not any(each.daemon for each in set(threading.enumerate()) - before))
 
 
 @pytest.fixture
@@ -216,7 +216,7 @@ def hosting(
         SimpleNamespace(s3=s3, tell=told.append),  # type: ignore[arg-type]
         fleet=fleets.make,
         clock=lambda: clock,
-        alarms=lambda names: {it: alarms[it] for it in names if it in alarms},
+        alarms=lambda names: {each: alarms[each] for each in names if each in alarms},
         assumable=lambda role: role.endswith("/known"),
         quota=quotas.value,
         scaled_variants=lambda name: scaled if name == "Text" else (),

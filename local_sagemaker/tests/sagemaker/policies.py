@@ -12,7 +12,7 @@ def size(value: int, kind: str = "CAPACITY_PERCENT") -> Record:
 
 def watched(*names: str) -> Record:
     """Return what has alarms roll an update back."""
-    return {"AutoRollbackConfiguration": {"Alarms": [{"AlarmName": it} for it in names]}}
+    return {"AutoRollbackConfiguration": {"Alarms": [{"AlarmName": name} for name in names]}}
 
 
 def blue_green(

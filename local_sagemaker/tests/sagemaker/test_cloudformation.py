@@ -59,7 +59,7 @@ def test_a_resource_without_a_name_gets_one_of_stack_and_logical_id(model: Model
 
 def test_tags_follow_the_template(model: Model, hosting: Hosting) -> None:
     def tags(**values: str) -> dict[str, Any]:
-        return {**ONE, "Tags": [{"Key": key, "Value": it} for key, it in values.items()]}
+        return {**ONE, "Tags": [{"Key": key, "Value": each} for key, each in values.items()]}
 
     first, second = tags(team="search", stage="dev"), tags(team="ads", cost="1")
     arn, attributes = model.create("Logical", first, "stack")
@@ -73,7 +73,7 @@ def test_a_resource_is_deleted_by_its_name_or_its_arn(model: Model, hosting: Hos
     named = {**ONE, "ModelName": "MiniLM"}
     model.delete(model.create("Logical", named, "stack")[0], named)
     model.delete(model.create("Logical", ONE, "stack")[0], {})
-    assert [it["ModelName"] for it in hosting.list_models({})["Models"]] == ["m"]
+    assert [each["ModelName"] for each in hosting.list_models({})["Models"]] == ["m"]
 
 
 def test_a_refused_deletion_is_an_error(

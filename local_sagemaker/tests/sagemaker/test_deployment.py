@@ -8,13 +8,13 @@ from local_sagemaker.tests.sagemaker.policies import blue_green, rolling, size, 
 
 
 def shares(config: dict[str, Any], count: int = 10) -> list[float]:
-    return [float(it.share) for it in deployment(config, {"only": count}).steps]
+    return [float(step.share) for step in deployment(config, {"only": count}).steps]
 
 
 def test_a_canary_bakes_before_the_rest_follows() -> None:
     config = blue_green("CANARY", CanarySize=size(30), wait=300, termination=60, timeout=1800)
-    wanted = deployment({**config, **watched("errors", "slow")}, {"only": 3})
-    assert wanted == Deployment(
+    expected = deployment({**config, **watched("errors", "slow")}, {"only": 3})
+    assert expected == Deployment(
         (
             Step(Fraction(30, 100), 300),
             Step(Fraction(1), 60),
@@ -38,7 +38,7 @@ def test_a_linear_shift_has_steps_of_one_size(step: dict[str, Any], expected: li
     config = blue_green("LINEAR", LinearStepSize=step, wait=300, termination=60)
     assert shares(config) == expected
     steps = deployment(config, {"only": 10}).steps
-    assert [it.bake for it in steps] == [300] * (len(expected) - 1) + [60]
+    assert [each.bake for each in steps] == [300] * (len(expected) - 1) + [60]
 
 
 def test_the_smallest_variant_says_what_instances_are_of_the_whole() -> None:
@@ -59,6 +59,6 @@ def test_a_rolling_batch_is_of_whole_instances(
     batch: dict[str, Any], count: int, expected: list[Fraction]
 ) -> None:
     wanted = deployment(rolling(batch, wait=120), {"only": count})
-    assert [it.share for it in wanted.steps] == expected
-    assert {it.bake for it in wanted.steps} == {120}
+    assert [step.share for step in wanted.steps] == expected
+    assert {step.bake for step in wanted.steps} == {120}
     assert wanted.rolling

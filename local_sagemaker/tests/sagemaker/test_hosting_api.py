@@ -87,8 +87,8 @@ CAPTURED = {
 def test_the_capture_of_what_serves_is_described(
     hosting: Hosting, more: dict[str, Any], enabled: bool, capture: str, key: str
 ) -> None:
-    asked = {**CAPTURED, **more}
-    hosting.create_endpoint_config({**config("three"), "DataCaptureConfig": asked})
+    requests = {**CAPTURED, **more}
+    hosting.create_endpoint_config({**config("three"), "DataCaptureConfig": requests})
     create(hosting)
     assert "DataCaptureConfig" not in in_service(hosting)
     update(hosting, "three")

@@ -53,8 +53,8 @@ def test_a_new_endpoint_is_refused_in_sagemaker_s_words(
     hosting: Hosting, sagemaker: JsonService
 ) -> None:
     create(sagemaker, "a", of(hosting, 3))
-    said = refusal(sagemaker, "CreateEndpoint", EndpointName="b", EndpointConfigName="of-3")
-    assert said == (
+    message = refusal(sagemaker, "CreateEndpoint", EndpointName="b", EndpointConfigName="of-3")
+    assert message == (
         "The account-level service limit 'ml.g5.xlarge for endpoint usage' is 5 Instances, with "
         "current utilization of 3 Instances and a request delta of 3 Instances. Please contact AWS "
         "support to request an increase for this limit."
@@ -97,11 +97,11 @@ def test_scaling_out_is_refused_and_scaling_in_is_not(
     in_service(hosting, "a")
 
     def desired(count: int) -> dict[str, Any]:
-        wanted = [{"VariantName": "only", "DesiredInstanceCount": count}]
-        return {"EndpointName": "a", "DesiredWeightsAndCapacities": wanted}
+        expected = [{"VariantName": "only", "DesiredInstanceCount": count}]
+        return {"EndpointName": "a", "DesiredWeightsAndCapacities": expected}
 
-    said = refusal(sagemaker, "UpdateEndpointWeightsAndCapacities", **desired(6))
-    assert "utilization of 4 Instances and a request delta of 2" in said
+    message = refusal(sagemaker, "UpdateEndpointWeightsAndCapacities", **desired(6))
+    assert "utilization of 4 Instances and a request delta of 2" in message
     sagemaker.call("UpdateEndpointWeightsAndCapacities", desired(5))
     in_service(hosting, "a")
     sagemaker.call("UpdateEndpointWeightsAndCapacities", desired(1))

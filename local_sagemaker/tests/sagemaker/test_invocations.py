@@ -90,12 +90,12 @@ def test_what_was_answered_is_told_with_its_time_and_whether_it_failed(
     client_for: ClientFor,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    told: list[Any] = []
+    messages: list[Any] = []
     observed = Invocations(
         hosting.by_name,
         NOT_CAPTURED,
         collected,
-        lambda *it: told.append(it),
+        lambda *each: messages.append(each),
         components=hosting.components,
     )
     client = client_for("sagemaker-runtime", observed)
@@ -105,21 +105,21 @@ def test_what_was_answered_is_told_with_its_time_and_whether_it_failed(
         client.invoke_endpoint(EndpointName="Text", Body=b"{}")
     with pytest.raises(client.exceptions.ClientError):
         client.invoke_endpoint(EndpointName="none", Body=b"{}")
-    assert [(it[0], it[1], it[3]) for it in told] == [
+    assert [(each[0], each[1], each[3]) for each in messages] == [
         ("Text", "only", False),
         ("Text", "only", True),
     ]
-    assert all(it[2] > 0 for it in told)
+    assert all(each[2] > 0 for each in messages)
 
 
 def test_an_invocation_names_its_targets_to_the_fleet(
     endpoint: Invocations, client_for: ClientFor, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[dict[str, Any]] = []
+    requests: list[dict[str, Any]] = []
     choose = fleets.started[0].choose
 
     def kept(weights: dict[str, float], **targets: Any) -> FakeInstance | None:
-        asked.append({"weights": weights, **targets})
+        requests.append({"weights": weights, **targets})
         return choose(weights)
 
     monkeypatch.setattr(fleets.started[0], "choose", kept)
@@ -129,7 +129,7 @@ def test_an_invocation_names_its_targets_to_the_fleet(
     )
     client.invoke_endpoint(EndpointName="Text", Body=b"")
     weights = {"only": 1.0}
-    assert asked == [
+    assert requests == [
         {"weights": weights, "target_model": "m-1.tar.gz", "target_variant": "only"},
         {"weights": weights, "target_model": None, "target_variant": None},
     ]
@@ -232,7 +232,9 @@ async def test_an_invocation_is_counted_as_ended_however_it_ends(
         sent.append(message)
 
     await endpoint({"path": TEXT, "headers": []}, receive, send)
-    assert [it.get("status") for it in sent] == ([424, None] if isinstance(error, ApiError) else [])
+    assert [each.get("status") for each in sent] == (
+        [424, None] if isinstance(error, ApiError) else []
+    )
 
 
 async def test_an_answer_that_breaks_off_is_not_followed_by_another(
@@ -329,12 +331,12 @@ def test_a_stream_that_has_not_begun_is_refused_as_an_invocation_is(
 
 def totals(collected: Collected) -> dict[tuple[str, str | None], float]:
     """Return the sums of what was measured, by metric and configuration or instance type."""
-    found: dict[tuple[str, str | None], float] = {}
+    result: dict[tuple[str, str | None], float] = {}
     for series in collected.take():
         assert (series.place.endpoint, series.place.variant) == ("Text", "only")
         key = (series.metric.name, series.place.config or series.place.instance_type)
-        found[key] = found.get(key, 0) + sum(it * n for it, n in series.values.items())
-    return found
+        result[key] = result.get(key, 0) + sum(each * n for each, n in series.values.items())
+    return result
 
 
 def test_calls_are_measured_of_the_variant_and_of_its_configuration(
@@ -344,11 +346,11 @@ def test_calls_are_measured_of_the_variant_and_of_its_configuration(
     client = client_for("sagemaker-runtime", endpoint)
     for _ in range(2):
         client.invoke_endpoint(EndpointName="Text", Body=b"{}")
-    found = totals(collected)
+    result = totals(collected)
     for config in (None, "one"):
-        assert found["Invocations", config] == 2
-        assert found["InvocationsPerInstance", config] == 0.5
-        assert found["InvocationModelErrors", config] == 0
+        assert result["Invocations", config] == 2
+        assert result["InvocationsPerInstance", config] == 0.5
+        assert result["InvocationModelErrors", config] == 0
 
 
 def test_calls_of_a_pool_are_measured_by_the_type_that_answers(

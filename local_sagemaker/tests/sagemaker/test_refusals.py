@@ -151,7 +151,7 @@ def test_an_endpoint_configuration_has_variants_that_can_run(
             "Variant a needs a DesiredInstanceCount of at least 1.",
         ),
         (
-            [{"VariantName": it, "DesiredInstanceCount": 2} for it in ("a", "b")],
+            [{"VariantName": each, "DesiredInstanceCount": 2} for each in ("a", "b")],
             "Give a DesiredInstanceCount to one variant at a time, and not to a, b.",
         ),
     ],

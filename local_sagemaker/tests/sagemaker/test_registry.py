@@ -11,10 +11,10 @@ from local_sagemaker.tests.sagemaker.endpoints import ARN, create, delete, in_se
 def test_a_configuration_publishes_what_it_does_not_refuse_to_publish(hosting: Hosting) -> None:
     refusing = {"EnableDetailedObservability": False}
     hosting.create_endpoint_config({**config("quiet"), "MetricsConfig": refusing})
-    described = [hosting.describe_endpoint_config({"EndpointConfigName": it})["MetricsConfig"]
-                 for it in ("one", "quiet")]  # fmt: skip
-    assert [it["EnableDetailedObservability"] for it in described] == [True, False]
-    assert [it["MetricPublishFrequencyInSeconds"] for it in described] == [60, 60]
+    described = [hosting.describe_endpoint_config({"EndpointConfigName": each})["MetricsConfig"]
+                 for each in ("one", "quiet")]  # fmt: skip
+    assert [each["EnableDetailedObservability"] for each in described] == [True, False]
+    assert [each["MetricPublishFrequencyInSeconds"] for each in described] == [60, 60]
 
 
 @pytest.mark.parametrize("written", ["as it is", "in capitals"])
@@ -79,7 +79,7 @@ def test_a_model_has_a_role_that_sagemaker_may_assume(hosting: Hosting) -> None:
 def test_every_kind_of_resource_has_tags_while_it_is_there(hosting: Hosting) -> None:
     create(hosting)
     in_service(hosting)
-    resources = [{"ResourceArn": f"{ARN}:{it}"} for it in ("model/m", "endpoint-config/one")]
+    resources = [{"ResourceArn": f"{ARN}:{each}"} for each in ("model/m", "endpoint-config/one")]
     resources.append({"ResourceArn": f"{ARN}:endpoint/text"})
     for resource in resources:
         assert hosting.tags.list_tags(resource) == {"Tags": []}

@@ -19,7 +19,7 @@ C = {**A, "EndpointName": "c", "CreationTime": 20.0, "LastModifiedTime": 40.0}
 
 def names(answer: dict[str, Any]) -> str:
     """Return the first letters of the endpoints of an answer."""
-    return "".join(it["EndpointName"][0] for it in answer["Endpoints"])
+    return "".join(endpoint["EndpointName"][0] for endpoint in answer["Endpoints"])
 
 
 def listed(**request: Any) -> str:
@@ -47,14 +47,14 @@ def test_lists_are_ordered_and_filtered_as_the_api_says(
 @pytest.mark.parametrize("order", ["Ascending", "Descending"])
 def test_pages_follow_each_other(order: str) -> None:
     request: dict[str, Any] = {"SortBy": "Status", "SortOrder": order, "MaxResults": 1}
-    found = ""
+    result = ""
     while True:
         answer = ENDPOINT.list([A, B, C], request)
-        found += names(answer)
+        result += names(answer)
         if "NextToken" not in answer:
             break
         request["NextToken"] = answer["NextToken"]
-    assert found == listed(SortBy="Status", SortOrder=order)
+    assert result == listed(SortBy="Status", SortOrder=order)
 
 
 def test_a_page_goes_on_after_its_last_record_whatever_is_created_and_deleted() -> None:

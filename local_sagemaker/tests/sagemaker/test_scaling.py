@@ -54,19 +54,19 @@ def test_instances_that_cannot_be_scaled_are_as_many_as_before(
 ) -> None:
     create(hosting)
     in_service(hosting)
-    seen: list[tuple[Any, ...]] = []
+    observed: list[tuple[Any, ...]] = []
     scale = FakeFleet.scale
 
     def watched(fleet: FakeFleet, counts: Any) -> None:
         now = variant_of(hosting, "CurrentInstanceCount", "DesiredInstanceCount", "DesiredWeight")
-        seen.append((status(hosting), *now))
+        observed.append((status(hosting), *now))
         scale(fleet, counts)
 
     monkeypatch.setattr(FakeFleet, "scale", watched)
     fleets.unscalable.append(LocalSageMakerError("no room"))
     set_by_hand(hosting, DesiredInstanceCount=4, DesiredWeight=0.5)
     assert in_service(hosting)["FailureReason"] == "no room"
-    assert seen == [("Updating", 1, 4, 0.5)]
+    assert observed == [("Updating", 1, 4, 0.5)]
     assert fleets.started[0].counts == {"only": 1}
     assert variant_of(hosting, "CurrentInstanceCount", "CurrentWeight") == (1, 1.0)
     set_by_hand(hosting, DesiredInstanceCount=2)

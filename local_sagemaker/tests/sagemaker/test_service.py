@@ -71,7 +71,7 @@ def spoilt(value: Any) -> Iterator[Any]:
         worse = [*BAD, *(spoilt(part) if isinstance(part, dict | list) else ())]
         for bad in worse:
             changed = {**dict(parts), key: bad}
-            kept = {name: it for name, it in changed.items() if it is not ABSENT}
+            kept = {name: each for name, each in changed.items() if each is not ABSENT}
             yield kept if isinstance(value, dict) else list(kept.values())
 
 

@@ -22,7 +22,7 @@ IN_TWO = rolling(size(50), wait=10)
 @pytest.fixture
 def endpoint(hosting: Hosting, monkeypatch: pytest.MonkeyPatch) -> Hosting:
     """The endpoint Text with 4 instances of `old`, to be updated to `new`; nothing is a thread."""
-    monkeypatch.setattr(hosting, "_in_background", lambda transition, *given: transition(*given))
+    monkeypatch.setattr(hosting, "_in_background", lambda transition, *values: transition(*values))
     for name in ("old", "new"):
         hosting.create_endpoint_config(config(name, InitialInstanceCount=4))
     hosting.create_endpoint({**TEXT, "EndpointConfigName": "old"})
@@ -48,8 +48,8 @@ def share(hosting: Hosting) -> float:
 
 def update(hosting: Hosting, deployment: Record | None = None, **more: Any) -> Record:
     """Update the endpoint, and return how it is described then."""
-    given = {} if deployment is None else {"DeploymentConfig": deployment}
-    answer = hosting.update_endpoint({**TEXT, "EndpointConfigName": "new", **given, **more})
+    values = {} if deployment is None else {"DeploymentConfig": deployment}
+    answer = hosting.update_endpoint({**TEXT, "EndpointConfigName": "new", **values, **more})
     assert answer == {"EndpointArn": described(hosting)["EndpointArn"]}
     return described(hosting)
 
@@ -86,24 +86,24 @@ def test_each_status_is_told_and_why_an_update_is_rolled_back(
 ) -> None:
     alarms["errors"] = "OK"
     update(endpoint, {**CANARY, **watched("errors")})
-    assert [it.message for it in told] == [
+    assert [each.message for each in told] == [
         "Text is Creating: configuration old",
         "Text is InService: configuration old",
         "Text is Updating: configuration new",
         "Text is InService: configuration new",
     ]
-    assert {(it.kind, it.endpoint) for it in told} == {(Kind.ENDPOINT_STATUS, "Text")}
+    assert {(each.kind, each.endpoint) for each in told} == {(Kind.ENDPOINT_STATUS, "Text")}
     told.clear()
     clock.then = lambda _: alarms.update(errors="ALARM")
     update(endpoint, {**CANARY, **watched("errors")})
-    assert [(it.kind, it.message) for it in told] == [
+    assert [(each.kind, each.message) for each in told] == [
         (Kind.ENDPOINT_STATUS, "Text is Updating: configuration new"),
         (Kind.ENDPOINT_ROLLED_BACK, "The update to new is rolled back: in ALARM: errors"),
         (Kind.ENDPOINT_STATUS, "Text is InService: configuration new"),
     ]
     told.clear()
     endpoint.delete_endpoint(TEXT)
-    assert [(it.kind, it.message) for it in told] == [
+    assert [(each.kind, each.message) for each in told] == [
         (Kind.ENDPOINT_STATUS, "Text is Deleting: configuration new"),
         (Kind.ENDPOINT_DELETED, "Text is deleted."),
     ]
@@ -122,7 +122,7 @@ def test_a_call_goes_to_the_new_fleet_by_its_share(
         clock,
         10,
         lambda: drawn.extend(
-            answering(endpoint, monkeypatch, it) for it in (0, 0.2499, 0.25, 0.99)
+            answering(endpoint, monkeypatch, each) for each in (0, 0.2499, 0.25, 0.99)
         ),
     )
     update(endpoint, CANARY)
@@ -136,10 +136,10 @@ def test_a_rolling_update_replaces_a_batch_at_a_time(
     counts = []
 
     def look(seconds: float) -> None:
-        old, new = (it.counts["only"] for it in fleets.started)
+        old, new = (each.counts["only"] for each in fleets.started)
         (of_old,) = described(endpoint)["ProductionVariants"]
         (of_new,) = described(endpoint)["PendingDeploymentSummary"]["ProductionVariants"]
-        assert [it["CurrentInstanceCount"] for it in (of_old, of_new)] == [old, new]
+        assert [each["CurrentInstanceCount"] for each in (of_old, of_new)] == [old, new]
         counts.append((seconds, old, new, share(endpoint)))
 
     clock.then = look
@@ -206,25 +206,25 @@ def test_an_alarm_that_is_in_alarm_already_rolls_back_before_anything_starts(
 ) -> None:
     alarms["errors"] = "ALARM"
     assert outcome(update(endpoint, {**policy, **watched("errors")})) == ("InService", "old", None)
-    assert [it.config for it in fleets.started] == ["old"]
+    assert [each.config for each in fleets.started] == ["old"]
 
 
 def test_while_it_is_rolled_back_an_endpoint_is_updating_and_the_old_fleet_answers(
     endpoint: Hosting, alarms: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alarms["errors"] = "ALARM"
-    found: list[str] = []
+    result: list[str] = []
 
     def look(_: FakeFleet) -> None:
         during = described(endpoint)
-        found.extend(
+        result.extend(
             (during["EndpointStatus"], during["PendingDeploymentSummary"]["EndpointConfigName"])
         )
-        found.append(answering(endpoint, monkeypatch, 0.0))
+        result.append(answering(endpoint, monkeypatch, 0.0))
 
     monkeypatch.setattr(FakeFleet, "stop", look)
     update(endpoint, {**CANARY, **watched("errors")})
-    assert found == ["Updating", "new", "old"]
+    assert result == ["Updating", "new", "old"]
 
 
 def test_an_update_that_takes_too_long_is_rolled_back(endpoint: Hosting, clock: FakeClock) -> None:
@@ -275,10 +275,10 @@ def test_an_update_mends_what_a_failed_rollback_left(
     mixed: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert outcome(update(mixed)) == ("InService", "new", None)
-    assert [it.events[-2:] for it in fleets.started[:2]] == [["draining", "stopped"]] * 2
+    assert [each.events[-2:] for each in fleets.started[:2]] == [["draining", "stopped"]] * 2
     assert fleets.started[2].events == []
     mixed.stop()
-    assert [it.events[-2:] for it in fleets.started[:2]] == [["draining", "stopped"]] * 2
+    assert [each.events[-2:] for each in fleets.started[:2]] == [["draining", "stopped"]] * 2
 
 
 # Everything stops

@@ -81,12 +81,12 @@ def meanwhile(*calls: Callable[[], Any]) -> Iterator[list["Future[Any]"]]:
 
 def processes(folder: Path, program: str = "") -> list[int]:
     """Return what was started in folders whose paths begin so: of one program, or all."""
-    found = []
+    result = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             place, running = (process / "cwd").readlink(), (process / "exe").readlink()
         except OSError:  # it has ended, or is not ours
             continue
         if str(place).startswith(str(folder)) and program in ("", running.name):
-            found.append(int(process.name))
-    return found
+            result.append(int(process.name))
+    return result

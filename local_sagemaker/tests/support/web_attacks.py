@@ -133,10 +133,12 @@ def state() -> dict[str, Any]:
     client: Any = boto3.client
     stacks = client("cloudformation").describe_stacks()["Stacks"]
     return {
-        "objects": [it["Key"] for it in client("s3").list_objects_v2(Bucket=BUCKET)["Contents"]],
+        "objects": [
+            content["Key"] for content in client("s3").list_objects_v2(Bucket=BUCKET)["Contents"]
+        ],
         "parameters": client("ssm").get_parameter(Name=f"/{KEY}")["Parameter"]["Value"],
-        "stacks": sorted((it["StackName"], it["StackStatus"]) for it in stacks),
-        "roles": sorted(it["RoleName"] for it in client("iam").list_roles()["Roles"]),
+        "stacks": sorted((stack["StackName"], stack["StackStatus"]) for stack in stacks),
+        "roles": sorted(role["RoleName"] for role in client("iam").list_roles()["Roles"]),
         "projects": client("codebuild").list_projects()["projects"],
         "builds": client("codebuild").list_builds()["ids"],
     }

@@ -29,14 +29,14 @@ def test_an_event_has_a_number_a_time_and_what_happened_to_what() -> None:
 def test_what_was_learnt_late_has_the_time_at_which_it_happened() -> None:
     events = Events(clock=lambda: 7.0)
     told(events, time=5.0)
-    assert [it["time"] for it in events.after(0)] == [5.0]
+    assert [each["time"] for each in events.after(0)] == [5.0]
 
 
 def test_later_ones_are_asked_for_by_number() -> None:
     events = Events()
     for message in "abc":
         told(events, message)
-    assert [it["message"] for it in events.after(1)] == ["b", "c"]
+    assert [each["message"] for each in events.after(1)] == ["b", "c"]
     assert events.after(3) == []
 
 

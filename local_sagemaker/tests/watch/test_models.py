@@ -36,9 +36,9 @@ A, B = "minilm-0123456789ab.tar.gz", "bert-0123456789ab.tar.gz"
     ],
 )
 def test_a_step_is_told_in_a_sentence(step: ModelStep, kind: Kind, message: str) -> None:
-    told: list[Happening] = []
-    model_events(told.append)("text", "only", "i-0", step)
-    assert told == [Happening(kind, message, "text", "only", "i-0", A)]
+    messages: list[Happening] = []
+    model_events(messages.append)("text", "only", "i-0", step)
+    assert messages == [Happening(kind, message, "text", "only", "i-0", A)]
 
 
 def test_the_catalog_s_name_is_read_off_an_archive_that_publishing_named() -> None:

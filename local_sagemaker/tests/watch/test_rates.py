@@ -21,8 +21,8 @@ def traffic(clock: Clock) -> Traffic:
 
 
 def add(traffic: Traffic, *seconds: float, failed: bool = False) -> None:
-    for it in seconds:
-        traffic.add("text", "only", it, failed)
+    for second in seconds:
+        traffic.add("text", "only", second, failed)
 
 
 def test_a_variant_that_was_never_called_has_no_seconds(traffic: Traffic) -> None:

@@ -28,7 +28,8 @@ MINILM = "minilm-0123456789ab.tar.gz"
 
 def plan(config: str, *variants: str) -> Plan:
     made = [
-        {"VariantName": it, "ModelName": "m", "InstanceType": "ml.g5.xlarge"} for it in variants
+        {"VariantName": variant, "ModelName": "m", "InstanceType": "ml.g5.xlarge"}
+        for variant in variants
     ]
     container = {"Mode": "MultiModel"}
     return Plan(
@@ -127,9 +128,9 @@ def test_an_instance_is_told_with_its_models(local: Local) -> None:
     loading = ModelStatus("own.tar.gz", Phase.LOADING, folder="g", **stats)  # type: ignore[arg-type]
     local.endpoint.fleet = fleet("one", instance(1, loaded, loading))
     local.found(usage={"i-1": Usage(memory=600, cpu=12.5)})
-    (told,) = local.only()["instances"]
-    first, second = told.pop("models")
-    assert told == {
+    (messages,) = local.only()["instances"]
+    first, second = messages.pop("models")
+    assert messages == {
         "id": "i-1",
         "state": "serving",
         "calls": 3,
@@ -157,12 +158,12 @@ def test_both_fleets_of_an_update_are_told_and_no_instance_that_has_ended(local:
         [described("only", 4), described("more")],
         EndpointStatus="Updating",
     )
-    (told,) = local.watch.state()["endpoints"]
-    assert (told["status"], told["configuration"]) == ("Updating", "one")
-    more, only = told["variants"]
+    (messages,) = local.watch.state()["endpoints"]
+    assert (messages["status"], messages["configuration"]) == ("Updating", "one")
+    more, only = messages["variants"]
     assert (more["name"], more["instances"], more["instance_type"]) == ("more", [], "ml.g5.xlarge")
     assert only["current_count"] == 2  # of what serves
-    assert [(it["id"], it["state"]) for it in only["instances"]] == [
+    assert [(each["id"], each["state"]) for each in only["instances"]] == [
         ("i-1", "serving"),
         ("i-2", "starting"),
     ]
@@ -179,14 +180,14 @@ def test_a_variant_says_how_it_is_scaled(local: Local) -> None:
     local.targets = [Target(KEY, record, policies={"calls": policy})]
     alarms = [{"name": "x-AlarmHigh-2", "value": 75.0}, {"name": "x-AlarmLow-1", "value": 1.0}]
     local.found(alarms=alarms)
-    told = {"name": "calls", "metric": "SomeMetric", "target": 60.0, "value": 75.0}
-    assert local.only()["scaling"] == {"min": 1, "max": 6, "policies": [told]}
+    messages = {"name": "calls", "metric": "SomeMetric", "target": 60.0, "value": 75.0}
+    assert local.only()["scaling"] == {"min": 1, "max": 6, "policies": [messages]}
     own = {"TargetValue": 6.0, "CustomizedMetricSpecification": {"MetricName": "Own"}}
     local.targets[0].policies["calls"] = {
         **policy, "Alarms": [], "TargetTrackingScalingPolicyConfiguration": own,
     }  # fmt: skip
-    (told,) = local.only()["scaling"]["policies"]
-    assert (told["metric"], told["value"]) == ("Own", None)
+    (messages,) = local.only()["scaling"]["policies"]
+    assert (messages["metric"], messages["value"]) == ("Own", None)
 
 
 @pytest.mark.parametrize(("count", "most"), [(2, None), (3, 2)])

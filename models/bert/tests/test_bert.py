@@ -36,9 +36,12 @@ def test_the_endpoint_answers_as_transformers_does(
     serve: Callable[[Path], Any], agree: Callable[..., None]
 ) -> None:
     texts = _texts()
-    found = serve(MODEL).ask(texts)
+    result = serve(MODEL).ask(texts)
     output, pooled = _expected(texts)
-    agree("bert output, Triton and transformers", found["output"], output, relative=1e-4)
+    agree("bert output, Triton and transformers", result["output"], output, relative=1e-4)
     agree(
-        "bert pooled_output, Triton and transformers", found["pooled_output"], pooled, relative=1e-4
+        "bert pooled_output, Triton and transformers",
+        result["pooled_output"],
+        pooled,
+        relative=1e-4,
     )

@@ -59,10 +59,10 @@ def test_the_endpoint_answers_as_dali_and_keras_do(
     agree: Callable[..., None],
 ) -> None:
     model = serve(MODEL)
-    found = np.concatenate(
+    result = np.concatenate(
         [model.ask({"INPUT": _bytes_of(path)})["PREDICTIONS"] for path in pictures]
     )
-    agree("inception, Triton and Keras", found, expected["predictions"], relative=1e-4)
+    agree("inception, Triton and Keras", result, expected["predictions"], relative=1e-4)
 
 
 def test_dali_decodes_and_resizes_much_as_tensorflow_does(expected: dict[str, Any]) -> None:
@@ -77,5 +77,5 @@ def test_a_broken_picture_fails_its_own_request_only(
     whole = _bytes_of(pictures[0])
     with pytest.raises(ServingError, match="pipeline"):
         model.ask({"INPUT": whole[:, :200]})
-    found = model.ask({"INPUT": whole})["PREDICTIONS"]
-    np.testing.assert_allclose(found[0], expected["predictions"][0], atol=1e-6)
+    result = model.ask({"INPUT": whole})["PREDICTIONS"]
+    np.testing.assert_allclose(result[0], expected["predictions"][0], atol=1e-6)

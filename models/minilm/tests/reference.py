@@ -34,8 +34,8 @@ def embeddings(sentences: list[str]) -> npt.NDArray[Any]:
     tokenizer.enable_truncation(128)
     tokenizer.enable_padding()
     encoded = tokenizer.encode_batch(sentences)
-    ids = torch.tensor([it.ids for it in encoded])
-    mask = torch.tensor([it.attention_mask for it in encoded])
+    ids = torch.tensor([each.ids for each in encoded])
+    mask = torch.tensor([each.attention_mask for each in encoded])
     with torch.inference_mode():
         tokens = AutoModel.from_pretrained(folder, local_files_only=True).eval()(
             input_ids=ids, attention_mask=mask

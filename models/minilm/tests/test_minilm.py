@@ -16,8 +16,8 @@ def test_the_endpoint_answers_as_transformers_does(
     serve: Callable[[Path], Any], agree: Callable[..., None]
 ) -> None:
     texts = np.array([[sentence.encode()] for sentence in SENTENCES], dtype=np.object_)
-    found = serve(MODEL).ask({"TEXT": texts})["EMBEDDING"]
-    agree("minilm, Triton and transformers", found, embeddings(SENTENCES), relative=1e-4)
+    result = serve(MODEL).ask({"TEXT": texts})["EMBEDDING"]
+    agree("minilm, Triton and transformers", result, embeddings(SENTENCES), relative=1e-4)
 
 
 def test_the_encoder_passed_its_gate_from_the_smallest_request_to_the_largest(

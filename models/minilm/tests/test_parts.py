@@ -96,7 +96,9 @@ def tokenize(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Respond:
     words.pre_tokenizer = Whitespace()
     words.save(str(tmp_path / "1" / "tokenizer.json"))
     config = model_config.read(MODEL / "tokenizer" / "config.pbtxt")
-    parameters = {key: {"string_value": it.string_value} for key, it in config.parameters.items()}
+    parameters = {
+        key: {"string_value": each.string_value} for key, each in config.parameters.items()
+    }
     model = _load("tokenizer", monkeypatch)
     model.initialize(
         {

@@ -27,5 +27,5 @@ def test_the_endpoint_answers_as_transformers_does(
 ) -> None:
     model = serve(MODELS / name)
     pictures = np.random.default_rng(1).standard_normal((3, 3, 224, 224)).astype(np.float32)
-    found = model.ask({"INPUT__0": pictures})["OUTPUT__0"]
-    agree(f"{name}, Triton and transformers", found, _expected(pictures), relative=1e-4)
+    result = model.ask({"INPUT__0": pictures})["OUTPUT__0"]
+    agree(f"{name}, Triton and transformers", result, _expected(pictures), relative=1e-4)

@@ -103,6 +103,9 @@ def scaling_policy(change: PropertyChange) -> Iterator[ChangeLine]:
         for side, endpoint in zip((change.before, change.after), endpoints, strict=True)
     )
     known = new or old
+    if not known and not (change.before and change.after):
+        kind = (change.after or change.before).get("PolicyType")
+        yield ChangeLine(f"{kind} policy {'new' if change.after else 'gone'}")
     if not known or old == new or change.change.stack not in change.comparison.before:
         return
     texts = [target.text if target else "nothing" for target in (old, new)]

@@ -44,10 +44,12 @@ def component_deployment(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield how copies of an inference component are replaced, and alarms that are gone."""
     old, new = change.before or {}, change.after or {}
     if change.change.before and change.change.after:
-        texts = in_words(old), in_words(new)
+        alarms = _alarms(old), _alarms(new)
+        texts = [f"{in_words(side)}, rolled back on {len(names)} alarms"
+                 for side, names in zip((old, new), alarms, strict=True)]  # fmt: skip
         if texts[0] != texts[1]:
             yield ChangeLine(f"later updates of copies: {texts[0]} -> {texts[1]}")
-        yield from _rollback(change, _alarms(old), _alarms(new))
+        yield from _rollback(change, *alarms)
 
 
 def component_identity(change: PropertyChange) -> Iterator[ChangeLine]:

@@ -39,7 +39,7 @@ def functions(calls: Calls) -> Iterator[str]:
     """Functions' variables."""
     for call in calls.of("CreateFunction"):
         variables = call.parameters.get("Environment", {}).get("Variables", {})
-        size = sum(len(name.encode()) + len(it.encode()) for name, it in variables.items())
+        size = sum(len(name.encode()) + len(each.encode()) for name, each in variables.items())
         if size > MOST_VARIABLES:
             yield f"{call.made_for}: variables of {size} bytes"
 
@@ -50,7 +50,7 @@ def state_machines(calls: Calls) -> Iterator[str]:
         machine = json.loads(call.parameters["definition"])
         named = {machine["StartAt"]}
         for state in machine["States"].values():
-            named |= {it["Next"] for it in [state, *state.get("Catch", ())] if "Next" in it}
+            named |= {each["Next"] for each in [state, *state.get("Catch", ())] if "Next" in each}
         if missing := named - machine["States"].keys():
             yield f"{call.made_for}: no state {', '.join(sorted(missing))}"
 

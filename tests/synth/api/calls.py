@@ -32,7 +32,7 @@ class Calls:
 
     def of(self, operation: str) -> list[Call]:
         """Return those of one operation, such as `CreateModel`."""
-        return [it for it in self.all if it.operation == operation]
+        return [each for each in self.all if each.operation == operation]
 
 
 @dataclass(frozen=True)
@@ -113,10 +113,10 @@ def _made(stage: Deployed, resource: Resource, shape: Shape) -> Iterator[Call]:
     for service, operation, parameters, used in FURTHER.get(resource.kind, _none)(
         stage.name(resource), properties
     ):
-        properties = {key: it for key, it in properties.items() if key not in used}
+        properties = {key: each for key, each in properties.items() if key not in used}
         yield Call(resource.id, service, operation, parameters)
     if how := MADE.get(resource.kind):
-        properties = {how.renamed.get(key, key): it for key, it in properties.items()}
+        properties = {how.renamed.get(key, key): each for key, each in properties.items()}
         for name in how.documents:
             properties[name] = document(properties[name])
         if how.name:
@@ -134,16 +134,16 @@ def _like(value: Properties, shape: Any) -> tuple[Properties, tuple[str, ...]]:
     def walk(value: Any, shape: Any, where: str) -> Any:
         if shape.type_name == "structure" and isinstance(value, dict):
             names = {name.lower(): name for name in shape.members}
-            found = {}
-            for key, it in value.items():
+            result = {}
+            for key, each in value.items():
                 name = names.get(key.lower())
                 if name is None:
                     unused.append(f"{where}{key}")
                 else:
-                    found[name] = walk(it, shape.members[name], f"{where}{key}.")
-            return found
+                    result[name] = walk(each, shape.members[name], f"{where}{key}.")
+            return result
         if shape.type_name == "list" and isinstance(value, list):
-            return [walk(it, shape.member, where) for it in value]
+            return [walk(each, shape.member, where) for each in value]
         return value
 
     return walk(value, shape, ""), tuple(unused)
@@ -203,15 +203,15 @@ def _bucket(name: str, properties: Properties) -> Further:
         {
             {"ServerSideEncryptionByDefault": "ApplyServerSideEncryptionByDefault"}.get(
                 key, key
-            ): it
-            for key, it in rule.items()
+            ): each
+            for key, each in rule.items()
         }
         for rule in properties[encryption]["ServerSideEncryptionConfiguration"]
     ]
     configuration = {"ServerSideEncryptionConfiguration": {"Rules": rules}}
     yield "s3", "PutBucketEncryption", {**bucket, **configuration}, {encryption}
     if "LifecycleConfiguration" in properties:
-        rules = [_lifecycle(it) for it in properties["LifecycleConfiguration"]["Rules"]]
+        rules = [_lifecycle(each) for each in properties["LifecycleConfiguration"]["Rules"]]
         yield (
             "s3",
             "PutBucketLifecycleConfiguration",
@@ -228,14 +228,14 @@ def _bucket(name: str, properties: Properties) -> Further:
 
 
 def _lifecycle(rule: Properties) -> Properties:
-    kept = {key: it for key, it in rule.items() if key not in ("ExpirationInDays", "Prefix")}
+    kept = {key: each for key, each in rule.items() if key not in ("ExpirationInDays", "Prefix")}
     if "ExpirationInDays" in rule:
         kept["Expiration"] = {"Days": rule["ExpirationInDays"]}
     return {**kept, "Filter": {"Prefix": rule.get("Prefix", "")}}
 
 
 def _topic(name: str, properties: Properties) -> Further:
-    attributes = {key: it for key, it in properties.items() if key != "TopicName"}
+    attributes = {key: each for key, each in properties.items() if key != "TopicName"}
     yield "sns", "CreateTopic", {"Attributes": attributes, "Name": name}, set(properties)
 
 
@@ -271,10 +271,10 @@ def _security_group(name: str, properties: Properties) -> Further:
     yield "ec2", "CreateSecurityGroup", parameters, {"GroupDescription", "VpcId"}
     egress = [
         {
-            "IpProtocol": it["IpProtocol"],
-            "IpRanges": [{"CidrIp": it["CidrIp"], "Description": it["Description"]}],
+            "IpProtocol": each["IpProtocol"],
+            "IpRanges": [{"CidrIp": each["CidrIp"], "Description": each["Description"]}],
         }
-        for it in properties["SecurityGroupEgress"]
+        for each in properties["SecurityGroupEgress"]
     ]
     yield (
         "ec2",
@@ -287,19 +287,19 @@ def _security_group(name: str, properties: Properties) -> Further:
 def _scaling_policy(name: str, properties: Properties) -> Further:
     resource, dimension, service = properties["ScalingTargetId"].split("|")
     of = {"ResourceId": resource, "ScalableDimension": dimension, "ServiceNamespace": service}
-    kept = {key: it for key, it in properties.items() if key != "ScalingTargetId"}
+    kept = {key: each for key, each in properties.items() if key != "ScalingTargetId"}
     yield "application-autoscaling", "PutScalingPolicy", {**kept, **of}, set(properties)
 
 
 def _scheduled(name: str, properties: Properties) -> Further:
     of = ("ResourceId", "ScalableDimension", "ServiceNamespace")
-    for it in properties.get("ScheduledActions", ()):
-        parameters = {**it, **{key: properties[key] for key in of}}
+    for action in properties.get("ScheduledActions", ()):
+        parameters = {**action, **{key: properties[key] for key in of}}
         yield "application-autoscaling", "PutScheduledAction", parameters, {"ScheduledActions"}
 
 
 def _endpoint(name: str, properties: Properties) -> Further:
-    updated = {key: it for key, it in properties.items() if key != "Tags"}
+    updated = {key: each for key, each in properties.items() if key != "Tags"}
     yield (
         "sagemaker",
         "UpdateEndpoint",
@@ -326,9 +326,9 @@ def _tag_arn(service: str, operation: str, arn: str, member: str = "ResourceArn"
 
 
 def _tag_key(name: str, tags: Tags) -> tuple[str, str, dict[str, Any]]:
-    given = [{"TagKey": it["Key"], "TagValue": it["Value"]} for it in tags]
+    values = [{"TagKey": tag["Key"], "TagValue": tag["Value"]} for tag in tags]
     key = {"KeyId": "1234abcd-12ab-34cd-56ef-1234567890ab"}
-    return "kms", "TagResource", {**key, "Tags": given}
+    return "kms", "TagResource", {**key, "Tags": values}
 
 
 def _tag_log(name: str, tags: Tags) -> tuple[str, str, dict[str, Any]]:
@@ -354,8 +354,8 @@ def _tag_bucket(name: str, tags: Tags) -> tuple[str, str, dict[str, Any]]:
 
 
 def _tag_parameter(name: str, tags: Tags) -> tuple[str, str, dict[str, Any]]:
-    given = [{"Key": key, "Value": value} for key, value in tags.items()]
-    parameters = {"ResourceType": "Parameter", "ResourceId": name, "Tags": given}
+    values = [{"Key": key, "Value": value} for key, value in tags.items()]
+    parameters = {"ResourceType": "Parameter", "ResourceId": name, "Tags": values}
     return "ssm", "AddTagsToResource", parameters
 
 
@@ -364,7 +364,7 @@ def _tag_group(name: str, tags: Tags) -> tuple[str, str, dict[str, Any]]:
 
 
 def _mapping(tags: Tags) -> dict[str, str]:
-    return {it["Key"]: it["Value"] for it in tags}
+    return {tag["Key"]: tag["Value"] for tag in tags}
 
 
 DASHBOARD = "arn:aws:cloudwatch::111122223333:dashboard/text"

@@ -27,21 +27,23 @@ def alarms(calls: Calls) -> Iterator[str]:
     EvaluationPeriods, DatapointsToAlarm are the "M out of N".
     """
     for call in calls.of("PutMetricAlarm"):
-        it, where = call.parameters, call.made_for
-        metrics = [query["MetricStat"] for query in it.get("Metrics", ()) if "MetricStat" in query]
-        for metric in metrics or [it]:
+        each, where = call.parameters, call.made_for
+        metrics = [
+            query["MetricStat"] for query in each.get("Metrics", ()) if "MetricStat" in query
+        ]
+        for metric in metrics or [each]:
             if metric["Period"] % 60:
                 yield f"{where}: a period of {metric['Period']} s"
-            if metric["Period"] * it["EvaluationPeriods"] > DAY:
-                yield f"{where}: {it['EvaluationPeriods']} periods are more than a day"
+            if metric["Period"] * each["EvaluationPeriods"] > DAY:
+                yield f"{where}: {each['EvaluationPeriods']} periods are more than a day"
             if "Unit" in metric:
                 yield f"{where}: a metric without the unit {metric['Unit']} is not seen"
-        if it.get("DatapointsToAlarm", 1) > it["EvaluationPeriods"]:
-            yield f"{where}: {it['DatapointsToAlarm']} of {it['EvaluationPeriods']} datapoints"
-        statistics = it.keys() & {"ExtendedStatistic", "Statistic"}
+        if each.get("DatapointsToAlarm", 1) > each["EvaluationPeriods"]:
+            yield f"{where}: {each['DatapointsToAlarm']} of {each['EvaluationPeriods']} datapoints"
+        statistics = each.keys() & {"ExtendedStatistic", "Statistic"}
         if len(statistics) != (0 if metrics else 1):
             yield f"{where}: not one of Statistic and ExtendedStatistic"
-        if metrics and sum(query.get("ReturnData", True) for query in it["Metrics"]) != 1:
+        if metrics and sum(query.get("ReturnData", True) for query in each["Metrics"]) != 1:
             yield f"{where}: not one expression is watched"
 
 
@@ -49,12 +51,12 @@ def dashboards(calls: Calls) -> Iterator[str]:
     """Sizes of dashboards, and the syntax of their searches."""
     for call in calls.of("PutDashboard"):
         widgets = json.loads(call.parameters["DashboardBody"])["widgets"]
-        lines = [it["properties"].get("metrics", []) for it in widgets]
+        lines = [widget["properties"].get("metrics", []) for widget in widgets]
         if len(widgets) > MOST_WIDGETS:
             yield f"{call.made_for}: {len(widgets)} widgets"
         if max(map(len, lines)) > MOST_OF_A_WIDGET or sum(map(len, lines)) > MOST_METRICS:
             yield f"{call.made_for}: {max(map(len, lines))} metrics in a widget"
-        if any(it["x"] + it["width"] > GRID for it in widgets):
+        if any(widget["x"] + widget["width"] > GRID for widget in widgets):
             yield f"{call.made_for}: a widget beyond the {GRID}th column"
         for expression in _expressions(lines):
             if expression.startswith("SEARCH(") and len(expression) > LONGEST_SEARCH:
@@ -62,8 +64,10 @@ def dashboards(calls: Calls) -> Iterator[str]:
 
 
 def _expressions(lines: list[list[list[Any]]]) -> Iterator[str]:
-    for line in (it for widget in lines for it in widget):
-        yield from (it["expression"] for it in line if isinstance(it, dict) and "expression" in it)
+    for line in (each for widget in lines for each in widget):
+        yield from (
+            each["expression"] for each in line if isinstance(each, dict) and "expression" in each
+        )
 
 
 def scaling(calls: Calls) -> Iterator[str]:
@@ -73,21 +77,25 @@ def scaling(calls: Calls) -> Iterator[str]:
     RegisterScalableTarget). Several target tracking policies of one target have different metrics
     (Application Auto Scaling user guide, target tracking; from memory: its text was not at hand).
     """
-    configs = {it.parameters["EndpointConfigName"]: it for it in calls.of("CreateEndpointConfig")}
+    configs = {
+        each.parameters["EndpointConfigName"]: each for each in calls.of("CreateEndpointConfig")
+    }
     there = {
-        f"endpoint/{it.parameters['EndpointName']}/variant/{variant['VariantName']}"
-        for it in calls.of("CreateEndpoint")
-        for variant in configs[it.parameters["EndpointConfigName"]].parameters["ProductionVariants"]
+        f"endpoint/{each.parameters['EndpointName']}/variant/{variant['VariantName']}"
+        for each in calls.of("CreateEndpoint")
+        for variant in configs[each.parameters["EndpointConfigName"]].parameters[
+            "ProductionVariants"
+        ]
     }
     there |= {
         f"inference-component/{call.parameters['InferenceComponentName']}"
         for call in calls.of("CreateInferenceComponent")
     }
     for call in calls.of("RegisterScalableTarget") + calls.of("PutScheduledAction"):
-        it = call.parameters
-        capacity = it.get("ScalableTargetAction", it)
-        if it["ResourceId"] not in there:
-            yield f"{call.made_for}: there is no {it['ResourceId']}"
+        each = call.parameters
+        capacity = each.get("ScalableTargetAction", each)
+        if each["ResourceId"] not in there:
+            yield f"{call.made_for}: there is no {each['ResourceId']}"
         if capacity.get("MinCapacity", 0) > capacity.get("MaxCapacity", float("inf")):
             yield f"{call.made_for}: at least {capacity['MinCapacity']}, at most less"
     policies = [
@@ -95,7 +103,9 @@ def scaling(calls: Calls) -> Iterator[str]:
         for call in calls.of("PutScalingPolicy")
         if call.parameters["PolicyType"] != "StepScaling"
     ]
-    metrics = Counter((it.parameters["ResourceId"], _metric(it.parameters)) for it in policies)
+    metrics = Counter(
+        (policy.parameters["ResourceId"], _metric(policy.parameters)) for policy in policies
+    )
     for (resource, metric), count in metrics.items():
         if count > 1:
             yield f"{resource} is scaled by {metric} {count} times"

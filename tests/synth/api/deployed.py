@@ -96,9 +96,9 @@ class Deployed(Assembly):
                 exporter, exported = self.exports[self.value(name, stack)]
                 return self.value(exported, exporter)
             case {"Fn::Join": [separator, parts]}:
-                return separator.join(str(self.value(it, stack)) for it in parts)
+                return separator.join(str(self.value(part, stack)) for part in parts)
             case {"Fn::Sub": str(text)}:
-                return re.sub(r"\$\{(AWS::\w+)\}", lambda it: self._pseudo_value(it[1]), text)
+                return re.sub(r"\$\{(AWS::\w+)\}", lambda each: self._pseudo_value(each[1]), text)
             case {"Fn::GetAZs": _}:
                 return [f"{self.region}{letter}" for letter in "abc"]
             case {"Fn::Select": [index, choices]}:
@@ -106,14 +106,14 @@ class Deployed(Assembly):
             case dict():
                 if strange := [key for key in value if key.startswith("Fn::")]:
                     raise AssertionError(f"{stack}: what is {strange}?")
-                return {key: self.value(it, stack) for key, it in value.items()}
+                return {key: self.value(each, stack) for key, each in value.items()}
             case list():
-                return [self.value(it, stack) for it in value]
+                return [self.value(each, stack) for each in value]
         return value
 
     def statements(self, document: Mapping[str, Any], stack: str) -> list[dict[str, Any]]:
         """Return a policy's statements as IAM gets them."""
-        return [self.value(it, stack) for it in document["Statement"]]
+        return [self.value(each, stack) for each in document["Statement"]]
 
     def arn(self, resource: Resource) -> str:
         """Return the ARN of a resource."""
@@ -138,5 +138,5 @@ class Deployed(Assembly):
             return f"arn:{self.partition}:{written}"
         if kind == "AWS::ApplicationAutoScaling::ScalableTarget":
             of = ("ResourceId", "ScalableDimension", "ServiceNamespace")
-            return "|".join(self.value(resource.properties[it], resource.stack) for it in of)
+            return "|".join(self.value(resource.properties[each], resource.stack) for each in of)
         return id_ or self.name(resource)

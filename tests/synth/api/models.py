@@ -43,4 +43,4 @@ def model_violations(calls: Calls) -> Iterator[str]:
             yield f"{where} has no {', '.join(call.unused)}"
         if call.operation:
             shape = request_shape(call.service, call.operation)
-            yield from (f"{where}: {it}" for it in _broken(call.parameters, shape))
+            yield from (f"{where}: {each}" for each in _broken(call.parameters, shape))

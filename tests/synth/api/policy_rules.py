@@ -31,7 +31,7 @@ def sizes(calls: Calls) -> Iterator[str]:
     inline: Counter[str] = Counter()
     for call in calls.of("PutRolePolicy"):
         inline[call.parameters["RoleName"]] += len(call.parameters["PolicyDocument"])
-    managed = Counter(it.parameters["RoleName"] for it in calls.of("AttachRolePolicy"))
+    managed = Counter(each.parameters["RoleName"] for each in calls.of("AttachRolePolicy"))
     for role, size in inline.items():
         if size > MOST_INLINE:
             yield f"{role}: inline policies of {size} characters"
@@ -54,11 +54,15 @@ def grammar(calls: Calls) -> Iterator[str]:
     for call in calls.all:
         for policy in _policies(call.parameters):
             statements = policy["Statement"]
-            named = [it["Sid"] for it in statements if "Sid" in it]
+            named = [statement["Sid"] for statement in statements if "Sid" in statement]
             if len(set(named)) < len(named) or not all(map(SID.fullmatch, named)):
                 yield f"{call.made_for}: not each Sid is of letters and digits, and given once"
-            for it in statements:
-                actions = [it["Action"]] if isinstance(it["Action"], str) else it["Action"]
+            for statement in statements:
+                actions = (
+                    [statement["Action"]]
+                    if isinstance(statement["Action"], str)
+                    else statement["Action"]
+                )
                 for action in actions:
                     if not ACTION.fullmatch(action):
                         yield f"{call.made_for}: {action} is no action"
@@ -71,8 +75,10 @@ def key_policies(calls: Calls) -> Iterator[str]:
     the KMS key" (KMS API reference, CreateKey: the lockout safety check).
     """
     for call in calls.of("CreateKey"):
-        for it in json.loads(call.parameters["Policy"])["Statement"]:
-            if it["Action"] == "kms:*" and str(it["Principal"].get("AWS", "")).endswith(":root"):
+        for each in json.loads(call.parameters["Policy"])["Statement"]:
+            if each["Action"] == "kms:*" and str(each["Principal"].get("AWS", "")).endswith(
+                ":root"
+            ):
                 break
         else:
             yield f"{call.made_for}: nobody may manage the key"
@@ -90,16 +96,16 @@ def partitions(calls: Calls) -> Iterator[str]:
         "aws-cn": re.compile(r"arn:aws:|\.cn-[a-z]+-1\.amazonaws\.com(?!\.cn)"),
     }[calls.partition]
     for call in calls.all:
-        if found := foreign.search(json.dumps(call.parameters)):
-            yield f"{call.made_for}: {found[0]} in {calls.partition}"
+        if result := foreign.search(json.dumps(call.parameters)):
+            yield f"{call.made_for}: {result[0]} in {calls.partition}"
 
 
 def _policies(parameters: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the policies among the parameters of a request."""
-    for name, it in parameters.items():
+    for name, each in parameters.items():
         is_policy = name in ("AssumeRolePolicyDocument", "PolicyDocument", "Policy")
         if is_policy or (parameters.get("AttributeName") == "Policy" and name == "AttributeValue"):
-            yield json.loads(it)
+            yield json.loads(each)
 
 
 RULES = (sizes, grammar, key_policies, partitions)

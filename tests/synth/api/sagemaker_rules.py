@@ -22,7 +22,7 @@ def environments(calls: Calls) -> Iterator[str]:
             for pair in call.parameters["PrimaryContainer"]["Environment"].items()
             for text in pair
         ]
-        if any(len(it) > KB for it in texts):
+        if any(len(each) > KB for each in texts):
             yield f"{call.made_for}: a variable has more than 1024 bytes"
         if sum(map(len, texts)) > 32 * KB:
             yield f"{call.made_for}: the environment has more than 32 KB"
@@ -52,7 +52,7 @@ def subnets(calls: Calls) -> Iterator[str]:
     "You must create at least two subnets in different availability zones in your private VPC, even
     if you have only one hosting instance" (developer guide, host-vpc).
     """
-    zones = [it.parameters["AvailabilityZone"] for it in calls.of("CreateSubnet")]
+    zones = [each.parameters["AvailabilityZone"] for each in calls.of("CreateSubnet")]
     for call in [*calls.of("CreateModel"), *calls.of("CreateEndpointConfig")]:
         if "VpcConfig" not in call.parameters:
             continue
@@ -72,14 +72,14 @@ def variants(calls: Calls) -> Iterator[str]:
     InstancePools replace InstanceType, with priorities from 1 to 5, for single-model endpoints
     (developer guide, realtime-endpoints-heterogeneous; API reference, InstancePool).
     """
-    models = {it.parameters["ModelName"]: it for it in calls.of("CreateModel")}
-    gpu_amis = {it.name for it in inference_amis()}
+    models = {each.parameters["ModelName"]: each for each in calls.of("CreateModel")}
+    gpu_amis = {ami.name for ami in inference_amis()}
     for call in calls.of("CreateEndpointConfig"):
-        given = call.parameters["ProductionVariants"]
-        names = [it["VariantName"] for it in given]
+        values = call.parameters["ProductionVariants"]
+        names = [each["VariantName"] for each in values]
         if len(set(names)) < len(names):
             yield f"{call.made_for}: a variant's name is given twice"
-        for variant in given:
+        for variant in values:
             where = f"{call.made_for}: {variant['VariantName']}"
             priorities = [pool["Priority"] for pool in variant.get("InstancePools", ())]
             if priorities != list(range(1, len(priorities) + 1)) or len(priorities) > 5:
@@ -90,25 +90,25 @@ def variants(calls: Calls) -> Iterator[str]:
                 yield f"{where}: ManagedInstanceScaling is of inference components"
             if "ModelName" not in variant and "ExecutionRoleArn" not in call.parameters:
                 yield f"{where}: inference components without ExecutionRoleArn"
-        with_models = [variant for variant in given if "ModelName" in variant]
+        with_models = [variant for variant in values if "ModelName" in variant]
         pools = [
             (variant, pool)
             for variant in with_models
             for pool in variant.get("InstancePools", [variant])
         ]
-        for it, pool in pools:
+        for each, pool in pools:
             kind = instance_type(pool["InstanceType"])
-            where = f"{call.made_for}: {it['VariantName']}"
-            model = pool.get("ModelNameOverride", it["ModelName"])
+            where = f"{call.made_for}: {each['VariantName']}"
+            model = pool.get("ModelNameOverride", each["ModelName"])
             if model not in models:
                 yield f"{where} serves {model}, which nobody makes"
-            elif _serves_many(models[model]) and "InstancePools" in it:
+            elif _serves_many(models[model]) and "InstancePools" in each:
                 yield f"{where}: instance pools of a multi-model endpoint"
             elif _serves_many(models[model]) and kind.gpu_count > 1:
                 yield f"{where}: {kind.name} has {kind.gpu_count} GPUs, for a multi-model endpoint"
-            if kind.gpu is None and it.get("InferenceAmiVersion") in gpu_amis:
+            if kind.gpu is None and each.get("InferenceAmiVersion") in gpu_amis:
                 yield f"{where}: an AMI for GPUs on {kind.name}"
-            if kind.local_nvme and "VolumeSizeInGB" in it:
+            if kind.local_nvme and "VolumeSizeInGB" in each:
                 yield f"{where}: VolumeSizeInGB with the NVMe storage of {kind.name}"
             if kind.local_nvme and "KmsKeyId" in call.parameters:
                 yield f"{where}: KmsKeyId with the NVMe storage of {kind.name}"
@@ -127,7 +127,9 @@ def updates(calls: Calls) -> Iterator[str]:
     TrafficRoutingConfig, RollingUpdatePolicy). Sizes belong to their type of routing (developer
     guide, deployment-guardrails-blue-green-canary and -linear).
     """
-    configs = {it.parameters["EndpointConfigName"]: it for it in calls.of("CreateEndpointConfig")}
+    configs = {
+        item.parameters["EndpointConfigName"]: item for item in calls.of("CreateEndpointConfig")
+    }
     for call in calls.of("UpdateEndpoint"):
         deployment = call.parameters.get("DeploymentConfig", {})
         config = configs[call.parameters["EndpointConfigName"]]
@@ -136,15 +138,15 @@ def updates(calls: Calls) -> Iterator[str]:
                 yield f"{call.made_for}: a DeploymentConfig of an endpoint of components"
             continue
         blue_green, rolling = (
-            deployment.get(f"{it}UpdatePolicy") for it in ("BlueGreen", "Rolling")
+            deployment.get(f"{item}UpdatePolicy") for item in ("BlueGreen", "Rolling")
         )
         if bool(blue_green) == bool(rolling):
             yield f"{call.made_for}: not one policy"
         if blue_green:
-            yield from (f"{call.made_for}: {it}" for it in _blue_green(blue_green))
+            yield from (f"{call.made_for}: {item}" for item in _blue_green(blue_green))
         if rolling:
             several = len(config.parameters["ProductionVariants"]) > 1
-            yield from (f"{call.made_for}: {it}" for it in _rolling(rolling, several=several))
+            yield from (f"{call.made_for}: {item}" for item in _rolling(rolling, several=several))
 
 
 def components(calls: Calls) -> Iterator[str]:

@@ -45,9 +45,9 @@ def buckets(calls: Calls) -> Iterator[str]:
     memory: its text was not at hand). A rule does something (API reference, LifecycleRule).
     """
     encrypted = {
-        it.parameters["Bucket"]: rule["ApplyServerSideEncryptionByDefault"]["SSEAlgorithm"]
-        for it in calls.of("PutBucketEncryption")
-        for rule in it.parameters["ServerSideEncryptionConfiguration"]["Rules"]
+        each.parameters["Bucket"]: rule["ApplyServerSideEncryptionByDefault"]["SSEAlgorithm"]
+        for each in calls.of("PutBucketEncryption")
+        for rule in each.parameters["ServerSideEncryptionConfiguration"]["Rules"]
     }
     for call in calls.of("PutBucketLogging"):
         to = call.parameters["BucketLoggingStatus"]["LoggingEnabled"]["TargetBucket"]
@@ -65,15 +65,15 @@ def networks(calls: Calls) -> Iterator[str]:
     A VPC's is /16 to /28, and subnets are parts of it that do not overlap (VPC user guide, VPC CIDR
     blocks, subnet sizing; from memory).
     """
-    vpcs = [ipaddress.IPv4Network(it.parameters["CidrBlock"]) for it in calls.of("CreateVpc")]
+    vpcs = [ipaddress.IPv4Network(each.parameters["CidrBlock"]) for each in calls.of("CreateVpc")]
     subnets = sorted(
-        ipaddress.IPv4Network(it.parameters["CidrBlock"]) for it in calls.of("CreateSubnet")
+        ipaddress.IPv4Network(each.parameters["CidrBlock"]) for each in calls.of("CreateSubnet")
     )
     for block in [*vpcs, *subnets]:
         if not 16 <= block.prefixlen <= 28:
             yield f"{block} is not /16 to /28"
     for block in subnets:
-        if not any(block.subnet_of(it) for it in vpcs):
+        if not any(block.subnet_of(vpc) for vpc in vpcs):
             yield f"{block} is in no VPC"
     for block, other in pairwise(subnets):
         if block.overlaps(other):

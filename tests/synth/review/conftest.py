@@ -132,7 +132,7 @@ class Reviewer:
         shutil.copytree(self.base.root, head.root, copy_function=os.link)
         for edit in edits:
             _apply(head, *edit)
-        known = [it for it in stages if it in head.stages()]
+        known = [each for each in stages if each in head.stages()]
         made = write(head, self.folder / "assemblies", known)
         return [review_stage(stage, self.base, made) for stage in stages]
 

@@ -91,8 +91,11 @@ def test_a_danger_ends_with_3_also_where_the_change_says_that_there_is_none(clon
     assert "  live/low_minimum/live-text.AllTraffic\n" in finished.stderr
     written = json.loads((out / "review.json").read_text())
     (stage,) = written["stages"]
-    assert [it.partition(":")[0] for it in written["findings"]["new"]] == ["model lint"]
-    assert {it.partition(":")[0] for it in stage["findings"]["still"]} == {"cfn-lint", "checkov"}
+    assert [each.partition(":")[0] for each in written["findings"]["new"]] == ["model lint"]
+    assert {each.partition(":")[0] for each in stage["findings"]["still"]} == {
+        "cfn-lint",
+        "checkov",
+    }
     dangers = {danger["subject"].rpartition(".")[0]: danger for danger in written["dangers"]}
     judges, unread = dangers["files"], dangers["models/broken/broken/config.pbtxt"]
     assert {detail.partition(" ")[0] for detail in judges["details"]} == {

@@ -50,7 +50,7 @@ def test_an_answer_that_does_not_change_is_kept_once(aws: Aws, recorder: Recorde
     for status in ("Updating", "Updating", "InService", "Updating"):
         aws.answers["sagemaker.DescribeEndpoint"] = {**ENDPOINT, "EndpointStatus": status}
         describe(recorder)
-    kept = [it.response["EndpointStatus"] for it in recorder.answers]
+    kept = [answer.response["EndpointStatus"] for answer in recorder.answers]
     assert kept == ["Updating", "InService", "Updating"]
 
 
@@ -83,5 +83,5 @@ def test_all_pages_are_one_answer(aws: Aws, recorder: Recorder) -> None:
     aws.answers["cloudwatch.ListMetrics"] = page
     recorder.ask("cloudwatch:ListMetrics", Namespace="AWS/SageMaker")
     (answer,) = recorder.answers
-    assert [it["MetricName"] for it in answer.response["Metrics"]] == ["first", "second"]
+    assert [each["MetricName"] for each in answer.response["Metrics"]] == ["first", "second"]
     assert answer.response["Metrics"][0]["Dimensions"] == ["by"]

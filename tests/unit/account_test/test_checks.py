@@ -14,7 +14,7 @@ from account_test.names import ENDPOINT_STACK, MODELS_STACK
 from tests.unit.account_test.conftest import BEGAN, Recording
 from tests.unit.test_repository import ROOT
 
-CHECKS = {it.id: it for it in checks()}
+CHECKS = {each.id: each for each in checks()}
 Make = Callable[[], Recording]
 """Makes the answers of one outcome."""
 
@@ -96,7 +96,7 @@ def updated(step: str, error: str = "") -> Recording:
 
 
 def variants(*names: str) -> Recording:
-    described = [{"VariantName": it} for it in names]
+    described = [{"VariantName": name} for name in names]
     recording = updated("another variant")
     return endpoint(
         recording, "another variant", "InService", "variants", ProductionVariants=described
@@ -117,7 +117,7 @@ def simulated(decision: str, *, control: str = "allowed") -> Recording:
         "iam:CreateUser": "implicitDeny",
         "s3:GetObject": decision,
     }
-    results = [{"EvalActionName": it, "EvalDecision": how} for it, how in decisions.items()]
+    results = [{"EvalActionName": each, "EvalDecision": how} for each, how in decisions.items()]
     return Recording()("policies", "SimulateCustomPolicy", {"EvaluationResults": results})
 
 
@@ -245,7 +245,7 @@ NOT_SHOWN: dict[str, Make] = {
     "policies": lambda: simulated("implicitDeny", control="implicitDeny"),
     "triton-metrics": lambda: listed("Triton/one", 14),
 }
-OBSERVABLE = {name for name, it in CHECKS.items() if not it.not_observable}
+OBSERVABLE = {name for name, each in CHECKS.items() if not each.not_observable}
 
 
 def decide(check: str, answers: Answers) -> Result:
@@ -289,7 +289,9 @@ def test_each_open_question_of_the_docs_has_a_check_and_each_check_a_question() 
 
 
 def test_a_question_that_cannot_be_observed_says_why() -> None:
-    hidden = {it.id: it.decide(Answers()).evidence for it in checks() if it.not_observable}
+    hidden = {
+        check.id: check.decide(Answers()).evidence for check in checks() if check.not_observable
+    }
     assert hidden["tensorrt-engines"] == (
         "not observable in this run: needs a build on CodeBuild's GPU and a GPU endpoint"
     )

@@ -111,7 +111,7 @@ def fail(error: BaseException) -> Callable[[Any], None]:
 
 def test_all_steps_are_done_in_order_then_everything_is_deleted(world: World) -> None:
     assert world.run() == 0
-    assert world.done == [it.name for it in account_test._steps(free=False)]
+    assert world.done == [step.name for step in account_test._steps(free=False)]
     assert (world.done[0], world.done[-1]) == ("quotas", "metrics")
     assert world.removals == 2, "before, for what an earlier run has left, and after"
 
@@ -222,7 +222,7 @@ def test_ctrl_c_deletes_everything_and_writes_the_report(
     monkeypatch.setattr(paid_steps, "update", fail(KeyboardInterrupt()))
     assert world.run() == 130
     assert world.removals == 2
-    assert "update" not in {it["step"] for it in world.report["steps"]}
+    assert "update" not in {step["step"] for step in world.report["steps"]}
     assert world.report["remaining"] == []
 
 
@@ -245,7 +245,7 @@ def test_a_step_that_fails_is_told_and_those_after_it_are_tried(
 ) -> None:
     monkeypatch.setattr(paid_steps, "scale", fail(StepFailed(f"no, {ACCOUNT}")))
     assert world.run() == 0
-    (problem,) = (it["problem"] for it in world.report["steps"] if it["problem"])
+    (problem,) = (step["problem"] for step in world.report["steps"] if step["problem"])
     assert problem == "StepFailed: no, <account>"
     assert world.done[-1] == "metrics"
 
@@ -317,6 +317,6 @@ def test_the_checkout_has_the_stage_in_the_region_and_both_versions_of_the_model
 def test_docs_show_the_plan_as_it_is() -> None:
     page = " ".join((ROOT / "docs" / "account-test.md").read_text().split())
     steps = account_test._steps(free=False)
-    known = [(it.instances, it.minutes) for it in steps]
-    plan = [*(it.does for it in steps), *price.lines("ml.c5.xlarge", REGION, known)]
+    known = [(step.instances, step.minutes) for step in steps]
+    plan = [*(step.does for step in steps), *price.lines("ml.c5.xlarge", REGION, known)]
     assert [line for line in plan if line not in page] == []

@@ -50,15 +50,15 @@ STACK: dict[str, Any] = {
 
 
 def test_references_become_arns_that_an_analyzer_reads() -> None:
-    found = {it.logical_id: it for it in policies_of("prod-text", template(STACK), KNOWN)}
-    assert list(found) == ["Role", "Role/Inline", "Policy", "BucketPolicy"]
-    assert found["Policy"].document["Statement"][0]["Resource"] == [
+    result = {each.logical_id: each for each in policies_of("prod-text", template(STACK), KNOWN)}
+    assert list(result) == ["Role", "Role/Inline", "Policy", "BucketPolicy"]
+    assert result["Policy"].document["Statement"][0]["Resource"] == [
         "arn:aws:s3:::bucket/*",
         "arn:aws:s3:::bucket",
         "arn:aws:kms:us-east-1:111122223333:key/exportsoutputfngetattmodelskeyc15arn48",
         "arn:aws:sns:us-east-1:111122223333:topic",
     ]
-    assert [it.guards for it in found.values()] == [
+    assert [each.guards for each in result.values()] == [
         "AWS::IAM::AssumeRolePolicyDocument",
         None,
         None,

@@ -65,7 +65,7 @@ def test_one_that_cannot_be_deleted_hinders_no_other_and_is_told(
         models.remove(request["ModelName"])
         return {}
 
-    aws.answers["sagemaker.ListModels"] = lambda _: {"Models": [model(it) for it in models]}
+    aws.answers["sagemaker.ListModels"] = lambda _: {"Models": [model(each) for each in models]}
     aws.answers["sagemaker.DeleteModel"] = delete
     (remaining,) = removal.remove_all()
     assert remaining.startswith("model triton-acctest-free: ")

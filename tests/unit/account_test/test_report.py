@@ -27,7 +27,7 @@ def test_a_check_names_the_places_of_the_answers_that_decided_it() -> None:
     recording = Recording()("invoke", "InvokeEndpoint", {"Y": 1.0}, X=7.0)
     recording("same configuration", "UpdateEndpoint", EndpointName="one")
     written = content(recording.answers)
-    check = next(it for it in written["checks"] if it["id"] == "update-to-what-serves")
+    check = next(each for each in written["checks"] if each["id"] == "update-to-what-serves")
     (answer,) = (written["answers"][place] for place in check["answers"])
     assert (check["result"], answer["operation"]) == ("confirmed", "service:UpdateEndpoint")
     assert len(written["answers"]) == 1, "an answer that no check used is left out"
@@ -57,7 +57,7 @@ def test_answers_that_nobody_expected_cost_one_check_and_not_the_report(
 
 def test_the_example_in_docs_is_of_these_checks_and_names_nobody() -> None:
     example = json.loads(EXAMPLE.read_text())
-    assert [it["id"] for it in example["checks"]] == [it.id for it in checks()]
+    assert [check["id"] for check in example["checks"]] == [check.id for check in checks()]
     assert example["format"] == report.FORMAT
     assert example["answered_by"].startswith("an emulator")
     assert scrub(example, {}) == example

@@ -21,4 +21,6 @@ def test_a_command_is_where_the_table_says_and_says_how_it_is_called(command: Co
 
 
 def test_every_command_of_model_build_is_in_the_table() -> None:
-    assert {it.__name__ for it in BUILDERS} <= {it.module for it in COMMANDS.values()}
+    assert {builder.__name__ for builder in BUILDERS} <= {
+        command.module for command in COMMANDS.values()
+    }

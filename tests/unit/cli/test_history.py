@@ -74,10 +74,10 @@ def test_json_has_every_version(
     calls: list[int | None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["history", "prod", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert [(it["action"], it["result"]) for it in found] == [
+    printed = json.loads(capsys.readouterr().out)
+    assert [(each["action"], each["result"]) for each in printed] == [
         ("rollback", "done"),
         ("deliver", "wrong"),
     ]
-    assert found[1]["versions"] == VERSIONS
-    assert (found[1]["commit"], found[1]["who"]) == (COMMIT, WHO)
+    assert printed[1]["versions"] == VERSIONS
+    assert (printed[1]["commit"], printed[1]["who"]) == (COMMIT, WHO)

@@ -49,10 +49,10 @@ def test_all_inputs_may_stand_in_a_file_and_the_bytes_of_one_be_an_input(tmp_pat
     (tmp_path / "a.json").write_text('{"X": [1, 2], "TEXT": "hello"}')
     (tmp_path / "a.jpg").write_bytes(b"\xff\xd8")
     written = [f"@{tmp_path}/a.json", f"FILE=@{tmp_path}/a.jpg"]
-    found = inputs.chosen(written, ENTRY, None)
-    assert found["FILE"].tolist() == [[255, 216]]
-    assert {key: found[key] for key in ("X", "TEXT")} == {"X": [[1, 2]], "TEXT": ["hello"]}
-    arrays_of(ENTRY, found)
+    result = inputs.chosen(written, ENTRY, None)
+    assert result["FILE"].tolist() == [[255, 216]]
+    assert {key: result[key] for key in ("X", "TEXT")} == {"X": [[1, 2]], "TEXT": ["hello"]}
+    arrays_of(ENTRY, result)
 
 
 @pytest.mark.parametrize(
@@ -85,8 +85,8 @@ def test_without_any_the_sample_beside_the_model_is_taken(tmp_path: Path) -> Non
     (tmp_path / "m" / "tests" / "golden.json").write_text(
         '{"inputs": {"X": {"datatype": "FP32", "shape": [1, 2], "data": [0.5]}}}'
     )
-    found = inputs.chosen([], ENTRY, inputs.sample(tmp_path, "m-onnx"))
-    np.testing.assert_array_equal(found["X"], np.array([[0.5, 0.5]], np.float32))
+    result = inputs.chosen([], ENTRY, inputs.sample(tmp_path, "m-onnx"))
+    np.testing.assert_array_equal(result["X"], np.array([[0.5, 0.5]], np.float32))
 
 
 def test_without_a_sample_the_line_to_write_is_shown(tmp_path: Path) -> None:

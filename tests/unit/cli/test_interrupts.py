@@ -58,5 +58,5 @@ def test_a_full_disk_is_one_line() -> None:
             text=True,
             check=False,
         )
-    said = "error: what is written does not fit: No space left on device\n"
-    assert (ended.returncode, ended.stderr) == (1, said)
+    message = "error: what is written does not fit: No space left on device\n"
+    assert (ended.returncode, ended.stderr) == (1, message)

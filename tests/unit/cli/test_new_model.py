@@ -25,20 +25,22 @@ def test_a_new_model_lints_as_it_is_and_has_what_it_can_be_asked_with(
 ) -> None:
     folder = new_model.write("my-own", kind, models=models)
     assert [*models.iterdir()] == [folder]
-    sources = [ModelSource(folder, it) for it in (None, *ModelSource(folder).recipe.alternatives)]
-    assert [finding for it in sources for finding in checks.lint(it)] == []
+    sources = [
+        ModelSource(folder, each) for each in (None, *ModelSource(folder).recipe.alternatives)
+    ]
+    assert [finding for source in sources for finding in checks.lint(source)] == []
     plan = plan_model(ModelSource(folder))
     assert plan.entry == "my-own"
     beside = golden.Golden.read(folder / golden.FILE)
-    assert [it.name for it in plan.signature.inputs] == [*beside.inputs]
-    assert [it.name for it in plan.signature.outputs] == [*beside.outputs]
+    assert [each.name for each in plan.signature.inputs] == [*beside.inputs]
+    assert [output.name for output in plan.signature.outputs] == [*beside.outputs]
 
 
 @pytest.mark.parametrize("kind", new_model.KINDS)
 def test_nothing_in_a_new_model_is_called_as_the_template(kind: str, models: Path) -> None:
     folder = new_model.write("my-own", kind, models=models)
-    written = [it for it in folder.rglob("*") if it.is_file()]
-    assert not [it for it in written if new_model.PLACEHOLDER in f"{it}{it.read_text()}"]
+    written = [path for path in folder.rglob("*") if path.is_file()]
+    assert not [each for each in written if new_model.PLACEHOLDER in f"{each}{each.read_text()}"]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +58,7 @@ def test_a_name_that_cannot_be_is_refused_before_anything_is_written(
     new_model.write("net", "pytorch", models=models)
     with pytest.raises(CommandError, match=said):
         new_model.write(name, "onnx", models=models)
-    assert [it.name for it in models.iterdir()] == ["net"]
+    assert [path.name for path in models.iterdir()] == ["net"]
 
 
 def test_networks_are_exported_where_resnet50_is_so_that_torch_is_installed_once() -> None:

@@ -30,16 +30,16 @@ def test_a_new_stage_is_the_copied_one_with_its_comments(stages: Path) -> None:
 
 
 def test_its_endpoints_may_be_others_and_the_rest_stays(stages: Path) -> None:
-    wanted = ["text=minilm,bert", "vision=resnet50-onnx"]
-    path = new_stage.write("trial", "local", wanted, stages=stages, models=MODELS)
+    expected = ["text=minilm,bert", "vision=resnet50-onnx"]
+    path = new_stage.write("trial", "local", expected, stages=stages, models=MODELS)
     before = (stages / "local.yaml").read_text().partition("endpoints:")[0]
     assert path.read_text().startswith(before)
     made, base = load_stage("trial", stages), load_stage("local", stages)
-    assert {name: it.models for name, it in made.endpoints.items()} == {
+    assert {name: each.models for name, each in made.endpoints.items()} == {
         "text": ["minilm", "bert"],
         "vision": ["resnet50-onnx"],
     }
-    assert {it.instance_type for it in made.endpoints.values()} == {"ml.m5.xlarge"}
+    assert {endpoint.instance_type for endpoint in made.endpoints.values()} == {"ml.m5.xlarge"}
     assert made.model_copy(update={"endpoints": base.endpoints}) == base
 
 

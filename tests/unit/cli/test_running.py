@@ -30,8 +30,11 @@ def test_the_overview_names_every_command_and_imports_no_room() -> None:
         "import sys; from cli.running import read; read([])(); "
         "print('imported:', *{it.partition('.')[0] for it in sys.modules})"
     )
-    said, imported = _run("-c", script).split("imported:")
-    assert all(f"  {it.name} " in said and it.summary in said for it in COMMANDS.values())
+    message, imported = _run("-c", script).split("imported:")
+    assert all(
+        f"  {command.name} " in message and command.summary in message
+        for command in COMMANDS.values()
+    )
     heavy = {"boto3", "aws_cdk", "torch", "numpy", "pydantic", "local_sagemaker", "model_build"}
     assert heavy.isdisjoint(imported.split())
 
@@ -74,9 +77,9 @@ def test_wrong_arguments_are_one_line_and_the_rooms_exit_code(
 ) -> None:
     with pytest.raises(SystemExit, match=code):
         read([name])
-    said = capsys.readouterr().err
-    assert said.startswith("error: the following arguments are required: ")
-    assert said.endswith(f"(tritonsm {name} --help)\n")
+    printed = capsys.readouterr().err
+    assert printed.startswith("error: the following arguments are required: ")
+    assert printed.endswith(f"(tritonsm {name} --help)\n")
 
 
 def test_local_points_a_command_at_the_local_sagemaker(
@@ -86,13 +89,13 @@ def test_local_points_a_command_at_the_local_sagemaker(
     command = read(["retire", "dev", "text", "m", "0", "--local"])
     assert command() == 1
     assert capsys.readouterr().err == ("error: no local SageMaker is running: run up first\n")
-    folder, seen = Folder.default(), dict[str, str]()
+    folder, observed = Folder.default(), dict[str, str]()
     folder.root.mkdir()
     running = Running(pid=1, port=4566, python="3.10")
     monkeypatch.setattr(Running, "is_alive", lambda _: True)
     folder.remember(running)
-    monkeypatch.setattr("os.environ", seen)
-    monkeypatch.setattr("boto3.client", lambda _: pytest.fail(str(seen)))
+    monkeypatch.setattr("os.environ", observed)
+    monkeypatch.setattr("boto3.client", lambda _: pytest.fail(str(observed)))
     with pytest.raises(pytest.fail.Exception, match=r"127\.0\.0\.1:4566"):
         command()
-    assert seen == client_environment(running, folder)
+    assert observed == client_environment(running, folder)

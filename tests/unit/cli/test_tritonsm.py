@@ -47,8 +47,8 @@ def test_it_runs_the_repositorys_own_python_and_keeps_interrupts_waiting(
     repository: Path, path: str
 ) -> None:
     started = _start(path, repository)
-    said, blocked = started.stdout.splitlines()
-    assert said == "['-m', 'cli', 'lint', 'a b'] None"
+    message, blocked = started.stdout.splitlines()
+    assert message == "['-m', 'cli', 'lint', 'a b'] None"
     assert blocked == str(sorted([signal.SIGINT, signal.SIGTERM]))
 
 

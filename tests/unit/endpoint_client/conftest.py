@@ -146,9 +146,15 @@ class Aws:
         return Answer(200, json.dumps({"Parameter": value}).encode())
 
     def _page(self, content: dict[str, Any]) -> Answer:
-        names = [it for it in self.parameters if it.rpartition("/")[0] == content["Path"]]
+        names = [
+            parameter
+            for parameter in self.parameters
+            if parameter.rpartition("/")[0] == content["Path"]
+        ]
         number = int(content.get("NextToken", 0))
-        page: dict[str, Any] = {"Parameters": [{"Name": it} for it in names[number : number + 1]]}
+        page: dict[str, Any] = {
+            "Parameters": [{"Name": name} for name in names[number : number + 1]]
+        }
         if number + 1 < len(names):
             page["NextToken"] = str(number + 1)
         return Answer(200, json.dumps(page).encode())

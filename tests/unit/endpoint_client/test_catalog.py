@@ -113,7 +113,7 @@ def test_processes_that_began_together_do_not_look_up_together(
 def test_each_model_is_remembered_for_itself(client: EndpointClient, aws: Any) -> None:
     aws.parameters[f"{PREFIX}/other"] = parameter("other")
     for _ in range(2):
-        assert [client.resolve(it).model for it in ("minilm", "other")] == ["minilm", "other"]
+        assert [client.resolve(each).model for each in ("minilm", "other")] == ["minilm", "other"]
     assert len(aws.look_ups) == 2
 
 

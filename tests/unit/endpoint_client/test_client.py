@@ -583,6 +583,7 @@ def test_a_call_that_is_cancelled_while_it_waits_for_a_copy_sends_nothing_more(
     aws.parameters[f"{PREFIX}/only"] = entry
 
     def pause(deadline: Deadline, _: float) -> None:
+        assert not pausing.is_set()  # after a second request
         pausing.set()
         deadline._cancelled.wait()
 

@@ -56,7 +56,10 @@ def encode(entry: CatalogEntry, inputs: dict[str, Any], **options: Any) -> tuple
 def echo(inputs: dict[str, Any], *tensors: Tensor, binary: bool) -> dict[str, Array]:
     """Send the inputs through an endpoint that answers with them."""
     entry = entry_of(
-        *tensors, outputs=tuple(Tensor(f"{it.name}_OUT", it.datatype, it.shape) for it in tensors)
+        *tensors,
+        outputs=tuple(
+            Tensor(f"{tensor.name}_OUT", tensor.datatype, tensor.shape) for tensor in tensors
+        ),
     )
     body, content_type = encode(entry, inputs, binary=binary)
     answer = answer_to(body, content_type)
@@ -118,7 +121,9 @@ def test_bytes_of_any_shape_and_content_come_back(array: Array) -> None:
 def test_several_inputs_keep_apart(
     first: tuple[str, Array], second: tuple[str, Array], text: str
 ) -> None:
-    tensors = [Tensor(name, it[0], anything(it[1])) for name, it in (("A", first), ("B", second))]
+    tensors = [
+        Tensor(name, each[0], anything(each[1])) for name, each in (("A", first), ("B", second))
+    ]
     inputs = {"B": second[1], "TEXT": [text], "A": first[1]}
     ordered = (tensors[1], Tensor("TEXT", "BYTES", (-1, 1)), tensors[0])
     answer = echo(inputs, *ordered, binary=True)
@@ -280,8 +285,8 @@ def test_a_missing_input_is_named() -> None:
 
 
 def test_an_unknown_input_is_refused_with_the_known_ones() -> None:
-    given = {"TEXT": ["a"], "IDS": np.zeros((1, 128), np.int64), "MASK": [1]}
-    assert refusal(given, TEXT_INPUT, IDS) == "no input 'MASK': write one of TEXT, IDS"
+    values = {"TEXT": ["a"], "IDS": np.zeros((1, 128), np.int64), "MASK": [1]}
+    assert refusal(values, TEXT_INPUT, IDS) == "no input 'MASK': write one of TEXT, IDS"
 
 
 @pytest.mark.parametrize(
@@ -345,8 +350,8 @@ def test_one_string_is_no_list_of_strings() -> None:
 
 
 def test_every_fault_is_named_at_once() -> None:
-    given = {"MASK": [1], "IDS": np.zeros((2, 3), np.int32)}
-    assert refusal(given, TEXT_INPUT, IDS) == (
+    values = {"MASK": [1], "IDS": np.zeros((2, 3), np.int32)}
+    assert refusal(values, TEXT_INPUT, IDS) == (
         "input 'TEXT' is missing; "
         "no input 'MASK': write one of TEXT, IDS; "
         "input 'IDS' has dtype int32, give int64; "

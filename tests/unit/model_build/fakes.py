@@ -63,9 +63,9 @@ class _Pages:
         self._key, self._of, self._xml = key, of, xml
 
     def paginate(self, **asked: Any) -> Iterator[dict[str, Any]]:
-        found = self._of(asked)
-        for start in range(0, max(len(found), 1), PAGE):
-            page = found[start : start + PAGE]
+        result = self._of(asked)
+        for start in range(0, max(len(result), 1), PAGE):
+            page = result[start : start + PAGE]
             yield {} if self._xml and not page else {self._key: page}
 
 
@@ -129,7 +129,7 @@ class FakeS3:
         bodies = [upload["Parts"][number][1] for number in numbers]
         del self.unfinished[asked["UploadId"]]
         self._store(asked["Key"], b"".join(bodies), upload)
-        digests = b"".join(hashlib.sha256(it).digest() for it in bodies)
+        digests = b"".join(hashlib.sha256(body).digest() for body in bodies)
         composite = f"{b64encode(hashlib.sha256(digests).digest()).decode()}-{len(bodies)}"
         self.objects[asked["Key"]]["ChecksumSHA256"] = composite
         return {}
@@ -172,8 +172,8 @@ class FakeS3:
 
     def list_objects_v2(self, **asked: Any) -> dict[str, Any]:
         self._begin("ListObjectsV2", asked)
-        found = self._below(asked)
-        return {"KeyCount": len(found), **({"Contents": found} if found else {})}
+        result = self._below(asked)
+        return {"KeyCount": len(result), **({"Contents": result} if result else {})}
 
     def delete_object(self, **asked: Any) -> dict[str, Any]:
         self._begin("DeleteObject", asked)

@@ -193,20 +193,20 @@ def test_a_copied_file_comes_from_the_model_folder_where_no_weights_are_fetched(
             "words.txt": "one two",
         },
     )
-    said = Lines()
-    with _built(doubled, said=said) as built:
+    message = Lines()
+    with _built(doubled, said=message) as built:
         assert (built.folder / "double/1/data/words.txt").read_bytes() == b"one two"
-    assert said == ["making double/1/data/words.txt (copy)"]
+    assert message == ["making double/1/data/words.txt (copy)"]
 
 
 def test_fetched_weights_and_the_images_python_reach_the_steps(
     doubled: Path, tmp_path: Path, write_files: "WriteFiles", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     weights = write_files(tmp_path / "weights", {"model.bin": "fetched"})
-    asked: list[Any] = []
+    requests: list[Any] = []
 
     def install(requirements: Path, *, to: Path, python: str) -> None:
-        asked.append((requirements, python))
+        requests.append((requirements, python))
         write_files(to, {"tiny/__init__.py": ""})
 
     monkeypatch.setattr("model_build.export.weights.fetch", lambda *_, **__: weights)
@@ -226,7 +226,7 @@ files:
     _, contents, _ = _build(doubled)
     assert contents["double/1/model.bin"] == b"fetched"
     assert "double/1/site-packages/tiny/__init__.py" in contents
-    assert asked == [(doubled / "double/requirements.txt", "3.10.12")]
+    assert requests == [(doubled / "double/requirements.txt", "3.10.12")]
 
 
 def test_a_broken_repository_is_refused_before_anything_is_made(

@@ -63,8 +63,8 @@ def test_what_is_no_part_of_a_model_does_not_count_at_any_depth(
 def test_what_is_like_an_ignored_name_counts(tmp_path: Path) -> None:
     for name in ("model.py", "pyc", "a.pyc.txt", "test", "testsuite", "my__pycache__"):
         (tmp_path / name).write_text("")
-    found = [path.name for path in digest.files(tmp_path)]
-    assert found == sorted(["model.py", "pyc", "a.pyc.txt", "test", "testsuite", "my__pycache__"])
+    result = [path.name for path in digest.files(tmp_path)]
+    assert result == sorted(["model.py", "pyc", "a.pyc.txt", "test", "testsuite", "my__pycache__"])
 
 
 def test_a_folder_whose_own_path_has_an_ignored_name_has_its_digest(tmp_path: Path) -> None:

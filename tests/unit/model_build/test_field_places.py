@@ -67,18 +67,18 @@ def _is_map(field: Any) -> bool:
 
 def _fields(message: Any, path: FieldPath = ()) -> list[FieldPath]:
     """Every field that a message has, as `field_places` calls it."""
-    found: list[FieldPath] = []
+    result: list[FieldPath] = []
     for field, value in message.ListFields():
-        found.append((*path, field.name))
+        result.append((*path, field.name))
         if _is_map(field):
-            found += [(*path, field.name, key) for key in value]
+            result += [(*path, field.name, key) for key in value]
             continue
         values = value if field.is_repeated else [value]
         for index, each in enumerate(values):
-            found.append((*path, field.name, index))
+            result.append((*path, field.name, index))
             if field.type == FieldDescriptor.TYPE_MESSAGE:
-                found += _fields(each, (*path, field.name, index))
-    return found
+                result += _fields(each, (*path, field.name, index))
+    return result
 
 
 def _line_from(text: str, place: tuple[int, int]) -> str:

@@ -19,8 +19,8 @@ def _told(
     write_configs: "WriteConfigs", config: str, *in_file: FileTensor, kind: str = "input"
 ) -> list[str]:
     model = write_configs(m=config).models["m"]
-    found = compare(model, kind, in_file, file="1/model.onnx")
-    return [f"{place.line}:{place.column}: {message}" for place, message in found]
+    result = compare(model, kind, in_file, file="1/model.onnx")
+    return [f"{place.line}:{place.column}: {message}" for place, message in result]
 
 
 def test_an_optional_input_of_the_file_need_not_be_declared(write_configs: "WriteConfigs") -> None:
@@ -39,5 +39,5 @@ def test_any_size_in_the_configuration_needs_one_in_the_file(
 def test_a_reshape_is_what_the_file_sees(write_configs: "WriteConfigs") -> None:
     config = BATCHING.replace("dims: [ 2 ]", "dims: [ 2 ] reshape { shape: [ ] }")
     assert _told(write_configs, config, FileTensor("x", None, [-1])) == []
-    (told,) = _told(write_configs, config, FITTING)
-    assert told.endswith('input "x" has dims [], 1/model.onnx has [2] behind the batch axis')
+    (messages,) = _told(write_configs, config, FITTING)
+    assert messages.endswith('input "x" has dims [], 1/model.onnx has [2] behind the batch axis')

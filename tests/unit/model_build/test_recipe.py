@@ -169,9 +169,9 @@ def test_a_broken_recipe_is_told_its_lines_and_what_to_write(
 def test_a_value_of_the_wrong_form_is_refused_at_its_line(
     problems: Problems, written: str, instead: str, place: str
 ) -> None:
-    found = problems(written, instead)
-    assert len(found) == 1
-    assert found[0].startswith(place)
+    result = problems(written, instead)
+    assert len(result) == 1
+    assert result[0].startswith(place)
 
 
 @pytest.mark.parametrize(
@@ -192,8 +192,8 @@ def test_a_value_of_the_wrong_form_is_refused_at_its_line(
     ],
 )
 def test_a_path_that_is_no_version_file_is_refused(problems: Problems, path: str) -> None:
-    found = problems("encoder/1/model.onnx", path)
-    assert found == [
+    result = problems("encoder/1/model.onnx", path)
+    assert result == [
         f"recipe.yaml:8: files: {path!r} is not the path of a version file: write "
         "MODEL/VERSION/FILE, for example encoder/1/model.onnx"
     ]

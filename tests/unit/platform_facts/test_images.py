@@ -41,10 +41,10 @@ from platform_facts import Processor, UnsupportedCombination, image_uri, region,
 def test_the_uri_names_account_region_suffix_and_tag(
     release_name: str, region_name: str, processor: Processor, uri: str
 ) -> None:
-    found = image_uri(
+    result = image_uri(
         release=release(release_name), region=region(region_name), processor=processor
     )
-    assert found == uri
+    assert result == uri
 
 
 def test_a_release_of_which_the_sources_say_no_region_is_let_through() -> None:

@@ -6,7 +6,9 @@ from tests.unit.platform_facts.conftest import Accepted
 
 def test_the_table_has_exactly_the_gpu_amis_of_sagemakers_api(accepted: Accepted) -> None:
     offered = accepted("ProductionVariantInferenceAmiVersion")
-    assert {row.name for row in inference_amis()} == {it for it in offered if "neuron" not in it}
+    assert {row.name for row in inference_amis()} == {
+        each for each in offered if "neuron" not in each
+    }
 
 
 def test_a_newer_ami_carries_a_newer_cuda() -> None:

@@ -14,7 +14,7 @@ def test_every_account_is_twelve_digits() -> None:
     assert {
         name: both
         for name, both in accounts.items()
-        if not all(re.fullmatch(r"\d{12}", it) for it in both)
+        if not all(re.fullmatch(r"\d{12}", each) for each in both)
     } == {}
 
 
@@ -36,13 +36,13 @@ def test_every_region_of_a_release_has_an_account_in_the_releases_set() -> None:
         of_its_time = (row.account_before_23_12, row.account_since_23_12)[image.name >= "23.12"]
         return [row.account(image), of_its_time]
 
-    found = {
+    result = {
         (row.name, image.name): accounts(row, image)
         for row in regions()
         for image in releases()
         if row.availability(image) is not Support.NO
     }
-    assert {at: it for at, it in found.items() if None in it or it[0] != it[1]} == {}
+    assert {at: each for at, each in result.items() if None in each or each[0] != each[1]} == {}
 
 
 def test_a_region_lists_only_releases_that_exist_and_none_twice() -> None:
@@ -88,12 +88,12 @@ def test_an_unknown_region_is_refused_with_the_closest_names_first() -> None:
 
 def test_a_region_lacks_what_cloudformation_does_not_have_there() -> None:
     needed = {
-        *(f"AWS::SageMaker::{it}" for it in ("Endpoint", "EndpointConfig", "Model")),
+        *(f"AWS::SageMaker::{each}" for each in ("Endpoint", "EndpointConfig", "Model")),
         *("AWS::ApplicationAutoScaling::ScalableTarget", "AWS::CodeBuild::Project"),
         *("AWS::KMS::Key", "AWS::Lambda::Function", "AWS::Logs::LogGroup", "AWS::S3::Bucket"),
         *("AWS::SNS::Topic", "AWS::SSM::Parameter", "AWS::StepFunctions::StateMachine"),
     }
-    known = {it.name: PROVIDER_SCHEMA_MANAGER.get_resource_types(it.name) for it in regions()}
+    known = {each.name: PROVIDER_SCHEMA_MANAGER.get_resource_types(each.name) for each in regions()}
     lacking = {name: needed - set(types) for name, types in known.items() if needed - set(types)}
-    assert {it.name for it in regions() if it.missing} == set(lacking)
+    assert {each.name for each in regions() if each.missing} == set(lacking)
     assert all(region(name).missing in types for name, types in lacking.items())

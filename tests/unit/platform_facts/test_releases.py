@@ -79,21 +79,25 @@ def test_a_release_pairs_with_the_builder_of_its_month() -> None:
 
 @pytest.mark.parametrize("field", ["python", "torch", "onnxruntime", "onnx_opset", "onnx_ir"])
 def test_a_newer_release_never_has_something_older(field: str) -> None:
-    found = [getattr(row, field) for row in releases() if getattr(row, field) is not None]
-    versions = [Version(str(it)).release for it in found]  # two commits of one version are equal
+    result = [getattr(row, field) for row in releases() if getattr(row, field) is not None]
+    versions = [
+        Version(str(each)).release for each in result
+    ]  # two commits of one version are equal
     assert len(versions) > 10
     assert versions == sorted(versions, reverse=True)
 
 
 @pytest.mark.parametrize("field", ["tensorrt", "torch", "dali", "tensorflow", "onnxruntime"])
 def test_every_version_is_one_that_pip_can_compare(field: str) -> None:
-    found = [getattr(row, field) for row in releases() if getattr(row, field) is not None]
-    assert [str(Version(it)) for it in found] == found
+    result = [getattr(row, field) for row in releases() if getattr(row, field) is not None]
+    assert [str(Version(each)) for each in result] == result
 
 
 def test_opset_and_ir_are_known_where_the_onnx_runtime_is() -> None:
     fields = ("onnxruntime", "onnx_opset", "onnx_ir")
-    wrong = [row for row in releases() if len({getattr(row, it) is None for it in fields}) > 1]
+    wrong = [
+        row for row in releases() if len({getattr(row, field) is None for field in fields}) > 1
+    ]
     assert [row.name for row in wrong] == []
 
 

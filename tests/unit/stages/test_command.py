@@ -59,9 +59,9 @@ def test_a_stage_that_cannot_be_listed_is_an_error_and_the_others_are_listed(
     monkeypatch.setattr(command, "stage_names", lambda: load.stage_names(tmp_path))
     monkeypatch.setattr(command, "load_stage", lambda name: load.load_stage(name, tmp_path))
     assert main([]) == 1
-    said = capsys.readouterr()
-    assert [it.split()[0] for it in said.out.splitlines()] == ["dev"]
-    name, broken = said.err.splitlines()
+    printed = capsys.readouterr()
+    assert [line.split()[0] for line in printed.out.splitlines()] == ["dev"]
+    name, broken = printed.err.splitlines()
     assert name.startswith("error: ")
     assert "a_b.yaml: a stage's name" in name
     assert "broken.yaml:1: write a mapping" in broken

@@ -208,9 +208,9 @@ def test_a_broken_stage_is_told_its_lines_and_what_to_write(
 def test_a_value_of_the_wrong_form_is_refused_at_its_line(
     problems: Problems, written: str, instead: str, place: str
 ) -> None:
-    found = problems(FITTING.replace(written, instead, 1))
-    assert len(found) == 1
-    assert found[0].startswith(place)
+    result = problems(FITTING.replace(written, instead, 1))
+    assert len(result) == 1
+    assert result[0].startswith(place)
 
 
 @pytest.mark.parametrize(
@@ -227,8 +227,8 @@ def test_a_value_of_the_wrong_form_is_refused_at_its_line(
 def test_a_type_with_several_gpus_hosts_no_multi_model_endpoint(
     problems: Problems, instance_type: str, instead: str
 ) -> None:
-    (found,) = problems(FITTING.replace("ml.g5.xlarge", instance_type))
-    assert found == (
+    (result,) = problems(FITTING.replace("ml.g5.xlarge", instance_type))
+    assert result == (
         f"prod.yaml:6: endpoints.text.instance_type: {instance_type} cannot host a GPU "
         f"multi-model endpoint, which takes one GPU: write {instead}, or host a single model"
     )
@@ -317,8 +317,8 @@ def test_hosting_scaling_update_and_variants_must_fit_together(
     problems: Problems, more: str, told: str
 ) -> None:
     text = FITTING.replace("    models: [minilm]\n", "") if "models:" in more else FITTING
-    (found,) = problems(f"{text}    {more}\n")
-    assert found.partition(": ")[2] == told
+    (result,) = problems(f"{text}    {more}\n")
+    assert result.partition(": ")[2] == told
 
 
 @pytest.mark.parametrize(
@@ -451,8 +451,8 @@ def test_hosting_scaling_update_and_variants_must_fit_together(
 def test_what_aws_or_triton_would_refuse_is_told_at_its_key(
     problems: Problems, more: str, told: str
 ) -> None:
-    (found,) = problems(f"{FITTING}    {more}\n")
-    assert found.partition(": ")[2] == told
+    (result,) = problems(f"{FITTING}    {more}\n")
+    assert result.partition(": ")[2] == told
 
 
 @pytest.mark.parametrize(
@@ -461,8 +461,8 @@ def test_what_aws_or_triton_would_refuse_is_told_at_its_key(
         ("instance_count", "instance_count: {}"),
         ("keep_days", "data_capture: {{ keep_days: {} }}"),
         *(
-            (it, f"server: {{{{ {it}: {{}} }}}}")
-            for it in (
+            (each, f"server: {{{{ {each}: {{}} }}}}")
+            for each in (
                 "log_verbose",
                 "thread_count",
                 "buffer_manager_thread_count",
@@ -471,8 +471,8 @@ def test_what_aws_or_triton_would_refuse_is_told_at_its_key(
             )
         ),
         *(
-            (it, f"scaling: {{{{ min_count: 1, max_count: 2, max_rps: 9, {it}: {{}} }}}}")
-            for it in ("scale_in_cooldown_seconds", "scale_out_cooldown_seconds")
+            (each, f"scaling: {{{{ min_count: 1, max_count: 2, max_rps: 9, {each}: {{}} }}}}")
+            for each in ("scale_in_cooldown_seconds", "scale_out_cooldown_seconds")
         ),
         ("max_count", "scaling: {{ min_count: 1, max_rps: 9, max_count: {} }}"),
     ],
@@ -481,8 +481,8 @@ def test_a_whole_number_has_32_bits(
     problems: Problems, tmp_path: Path, key: str, more: str
 ) -> None:
     assert stage(f"{FITTING}    {more.format(2**31 - 1)}\n", tmp_path)
-    (found,) = problems(f"{FITTING}    {more.format(2**31)}\n")
-    assert f".{key}: 2147483648 is out of range: write " in found
+    (result,) = problems(f"{FITTING}    {more.format(2**31)}\n")
+    assert f".{key}: 2147483648 is out of range: write " in result
 
 
 @pytest.mark.parametrize(
@@ -519,8 +519,8 @@ def test_a_whole_number_has_32_bits(
 def test_a_value_of_another_type_is_not_read_as_what_it_may_mean(
     problems: Problems, more: str, told: str
 ) -> None:
-    (found,) = problems(f"{FITTING}{more}\n")
-    assert found.partition(": ")[2] == told
+    (result,) = problems(f"{FITTING}{more}\n")
+    assert result.partition(": ")[2] == told
 
 
 def test_a_number_may_be_written_without_a_fraction(tmp_path: Path) -> None:
@@ -559,8 +559,8 @@ def test_a_number_may_be_written_without_a_fraction(tmp_path: Path) -> None:
     ],
 )
 def test_thresholds_are_ones_that_can_be_meant(problems: Problems, alarm: str, told: str) -> None:
-    (found,) = problems(f"{FITTING}    alarms: {{ {alarm} }}\n")
-    assert found.partition(": ")[2] == f"endpoints.text.alarms.{told}"
+    (result,) = problems(f"{FITTING}    alarms: {{ {alarm} }}\n")
+    assert result.partition(": ")[2] == f"endpoints.text.alarms.{told}"
 
 
 @pytest.mark.parametrize(
@@ -596,11 +596,11 @@ def test_what_a_release_does_not_have_is_told_at_its_key(
     if since is None:
         assert stage(text, tmp_path)
         return
-    (found,) = problems(text)
-    assert found.endswith(
+    (result,) = problems(text)
+    assert result.endswith(
         f": release {release} does not have it: remove it, or write release {since} or newer"
     )
-    assert found.startswith(
+    assert result.startswith(
         ("prod.yaml:7: endpoints.text.server.", "prod.yaml:7: endpoints.text.p")
     )
 
@@ -623,8 +623,8 @@ def test_no_schedule_brings_a_production_endpoint_below_two(problems: Problems) 
         "    instance_count: 2\n    scaling:\n      min_count: 2\n      max_count: 4\n"
         "      schedules:\n        night: { at: rate(1 day), min_count: 1, max_count: 4 }\n"
     )
-    (found,) = problems(PRODUCTION + FITTING + scaling)
-    assert found == (
+    (result,) = problems(PRODUCTION + FITTING + scaling)
+    assert result == (
         "prod.yaml:14: endpoints.text.scaling.schedules.night.min_count: a production endpoint "
         "needs min_count 2 or more, so that it survives the loss of an availability zone"
     )
@@ -662,8 +662,8 @@ def test_no_schedule_brings_a_production_endpoint_below_two(problems: Problems) 
 def test_tags_and_retention_are_what_every_service_takes(
     problems: Problems, more: str, told: str
 ) -> None:
-    (found,) = problems(f"{FITTING}{more}\n")
-    assert found.partition(": ")[2] == told
+    (result,) = problems(f"{FITTING}{more}\n")
+    assert result.partition(": ")[2] == told
 
 
 def test_tags_may_have_letters_of_any_language_and_spaces(tmp_path: Path) -> None:
@@ -680,8 +680,8 @@ def test_schedules_alone_scale(tmp_path: Path) -> None:
 
 def test_a_production_endpoint_scales_no_lower_than_two(problems: Problems, tmp_path: Path) -> None:
     scaling = "    instance_count: 2\n    scaling: { min_count: 1, max_count: 4, max_rps: 9 }\n"
-    (found,) = problems(PRODUCTION + FITTING + scaling)
-    assert found.endswith(
+    (result,) = problems(PRODUCTION + FITTING + scaling)
+    assert result.endswith(
         "endpoints.text.scaling.min_count: a production endpoint needs min_count 2 or more, so "
         "that it survives the loss of an availability zone"
     )
@@ -700,8 +700,8 @@ def test_a_variant_has_the_endpoints_instance_type_or_its_own(tmp_path: Path) ->
 
 def test_a_production_endpoint_needs_two_instances(problems: Problems, tmp_path: Path) -> None:
     text = PRODUCTION + FITTING
-    (found,) = problems(text)
-    assert found.endswith(
+    (result,) = problems(text)
+    assert result.endswith(
         "endpoints.text.instance_count: a production endpoint needs instance_count 2 or more, so "
         "that it survives the loss of an availability zone"
     )
@@ -762,8 +762,8 @@ def test_a_production_endpoint_needs_two_instances(problems: Problems, tmp_path:
 def test_a_production_stage_names_who_hears_its_alarms(
     problems: Problems, more: str, told: str
 ) -> None:
-    (found,) = problems(f"{FITTING}    instance_count: 2\n{more}\n")
-    assert found.partition(": ")[2] == told
+    (result,) = problems(f"{FITTING}    instance_count: 2\n{more}\n")
+    assert result.partition(": ")[2] == told
 
 
 @pytest.mark.parametrize(
@@ -786,8 +786,8 @@ def test_a_production_stage_names_who_hears_its_alarms(
 def test_zones_are_different_ones_of_the_region_for_a_private_network(
     problems: Problems, more: str, told: str
 ) -> None:
-    (found,) = problems(f"{FITTING}\n{more}\n")
-    assert found.partition(": ")[2] == told
+    (result,) = problems(f"{FITTING}\n{more}\n")
+    assert result.partition(": ")[2] == told
 
 
 MIRROR = f"123456789012.dkr.ecr.REGION.amazonaws.com/tensorrt@sha256:{'0' * 64}"
@@ -825,8 +825,8 @@ def test_a_mirrored_image_is_one_of_the_region_by_its_digest(
     problems: Problems, region: str, image: str, told: str
 ) -> None:
     text = FITTING.replace("us-east-1", region)
-    (found,) = problems(f'{text}\ngpu_build_images: {{ "25.09": "{image}" }}\n')
-    assert found.partition(": ")[2] == f"gpu_build_images.25.09: {told}"
+    (result,) = problems(f'{text}\ngpu_build_images: {{ "25.09": "{image}" }}\n')
+    assert result.partition(": ")[2] == f"gpu_build_images.25.09: {told}"
 
 
 def test_alarms_are_told_to_topics_of_the_team_s_own(tmp_path: Path) -> None:
@@ -837,17 +837,17 @@ def test_alarms_are_told_to_topics_of_the_team_s_own(tmp_path: Path) -> None:
 
 def test_every_endpoint_that_does_not_fit_is_named(problems: Problems) -> None:
     second = FITTING.partition("endpoints:\n")[2].replace("text", "image")
-    found = "\n".join(problems(PRODUCTION + FITTING + second))
-    assert "endpoints.text.instance_count: a production endpoint needs" in found
-    assert "endpoints.image.instance_count: a production endpoint needs" in found
+    result = "\n".join(problems(PRODUCTION + FITTING + second))
+    assert "endpoints.text.instance_count: a production endpoint needs" in result
+    assert "endpoints.image.instance_count: a production endpoint needs" in result
 
 
 def test_a_release_that_the_region_lacks_is_refused_with_its_newest(
     problems: Problems, tmp_path: Path
 ) -> None:
     china = FITTING.replace("us-east-1", "cn-north-1")
-    (found,) = problems(china)
-    assert found.endswith(
+    (result,) = problems(china)
+    assert result.endswith(
         "region cn-north-1 has no SageMaker Triton 25.09: the newest release it has is 25.04"
     )
     assert stage(china.replace("25.09", "25.04"), tmp_path).region == "cn-north-1"
@@ -857,8 +857,8 @@ def test_a_gpu_that_the_release_does_not_run_on_is_refused(
     problems: Problems, tmp_path: Path
 ) -> None:
     volta = FITTING.replace("ml.g5.xlarge", "ml.p3.2xlarge")
-    (found,) = problems(volta)
-    assert found.endswith(
+    (result,) = problems(volta)
+    assert result.endswith(
         "endpoints.text.instance_type: ml.p3.2xlarge has a V100 of compute capability 7.0, "
         "release 25.09 needs 7.5 or more: write another instance type or another release"
     )
@@ -873,16 +873,16 @@ def test_a_gpu_that_the_release_does_not_run_on_is_refused(
 def test_a_region_that_lacks_what_a_stage_is_made_of_is_refused(
     problems: Problems, region: str, missing: str
 ) -> None:
-    (found,) = problems(FITTING.replace("us-east-1", region))
-    assert found == (
+    (result,) = problems(FITTING.replace("us-east-1", region))
+    assert result == (
         f"prod.yaml:1: region: CloudFormation has no {missing} in {region}: write another region"
     )
 
 
 def test_a_gpu_that_is_newer_than_the_release_is_refused(problems: Problems) -> None:
     new = FITTING.replace("ml.g5.xlarge", "ml.g6e.xlarge").replace("25.09", "22.07")
-    (found,) = problems(new)
-    assert found.endswith(
+    (result,) = problems(new)
+    assert result.endswith(
         "endpoints.text.instance_type: ml.g6e.xlarge has a L40S of compute capability 8.9, "
         "release 22.07 needs 8.6 or less: write another instance type or another release"
     )
@@ -921,8 +921,8 @@ def test_a_stage_is_delivered_by_the_workflows_of_one_repository(
 def test_what_is_no_single_repository_is_refused_for_delivery(
     problems: Problems, repository: str
 ) -> None:
-    (found,) = problems(f'delivery: {{ repository: "{repository}" }}\n' + FITTING)
-    assert found == (
+    (result,) = problems(f'delivery: {{ repository: "{repository}" }}\n' + FITTING)
+    assert result == (
         f"prod.yaml:1: delivery.repository: '{repository}' is not a repository's name in "
         "GitHub's tokens: write owner/name, or, for one created after July 15, 2026, "
         "owner@OWNER-ID/name@REPOSITORY-ID"
@@ -932,7 +932,7 @@ def test_what_is_no_single_repository_is_refused_for_delivery(
 def test_all_errors_of_a_stage_come_at_once_and_in_the_order_of_its_lines(
     problems: Problems,
 ) -> None:
-    found = problems(
+    result = problems(
         "zone: a\n"
         "region: us-east1\n"
         "endpoints:\n"
@@ -941,7 +941,7 @@ def test_all_errors_of_a_stage_come_at_once_and_in_the_order_of_its_lines(
         "    instance_type: ml.g5.24xlage\n"
         "    count: 2\n"
     )
-    assert [line.split(": ")[:2] for line in found] == [
+    assert [line.split(": ")[:2] for line in result] == [
         ["prod.yaml:1", "release"],
         ["prod.yaml:1", "zone"],
         ["prod.yaml:2", "region"],

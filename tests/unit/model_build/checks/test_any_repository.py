@@ -54,7 +54,7 @@ def fill(draw: st.DrawFn, message: Any) -> None:
     fields = list(message.DESCRIPTOR.fields)
     if not fields:
         return
-    chosen = st.lists(st.sampled_from(fields), max_size=6, unique_by=lambda it: it.name)
+    chosen = st.lists(st.sampled_from(fields), max_size=6, unique_by=lambda each: each.name)
     for field in draw(chosen):
         entry = field.message_type and field.message_type.GetOptions().map_entry
         if entry:
@@ -82,7 +82,7 @@ def fill_map(draw: st.DrawFn, entries: Any, key: FieldDescriptor, value: FieldDe
 def values_of(field: FieldDescriptor) -> st.SearchStrategy[Any]:
     """Return what a field that is no message may have."""
     if field.enum_type:
-        return st.sampled_from([*(it.number for it in field.enum_type.values), 99])
+        return st.sampled_from([*(value.number for value in field.enum_type.values), 99])
     return NAMED.get(field.name, NUMBERS[field.cpp_type])
 
 

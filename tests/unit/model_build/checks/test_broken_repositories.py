@@ -37,8 +37,8 @@ def lint(case: Case, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]
     here = Path()
     if (folder / recipe.FILE).is_file():
         alternatives = (None, *ModelSource(here).recipe.alternatives)
-        found = [it for name in alternatives for it in checks.lint(ModelSource(here, name))]
-        return list(dict.fromkeys(map(str, found)))
+        findings = [each for name in alternatives for each in checks.lint(ModelSource(here, name))]
+        return list(dict.fromkeys(map(str, findings)))
     rules = checks.of_release(platform_facts.release(case.release))
     return [str(finding) for finding in checks.findings(Repository.read(here), rules)]
 
@@ -60,5 +60,5 @@ def test_a_repository_in_which_nothing_is_wrong_is_told_nothing(
 def test_every_rule_is_broken_by_some_case() -> None:
     release = platform_facts.release("25.09")
     named = {re.search(r" \[(\w+)\]$", line) for case in CASES for line in case.told}
-    rules = {it.__name__ for it in (*checks.of_release(release), *checks.FOR_RECIPE)}
-    assert {found[1] for found in named if found} == rules
+    rules = {each.__name__ for each in (*checks.of_release(release), *checks.FOR_RECIPE)}
+    assert {result[1] for result in named if result} == rules

@@ -9,7 +9,7 @@ from model_build import BuildTarget, ModelSource, all_models, checks
 from model_build.checks.environment_versions import environment_versions
 
 SHIPPED = list(all_models(Path(checks.__file__).parents[2] / "models"))
-RELEASES = [it.name for it in platform_facts.releases() if it.name >= "24.09"]
+RELEASES = [release.name for release in platform_facts.releases() if release.name >= "24.09"]
 
 GATE = "gate: { max_absolute_difference: 1 }"
 RECIPE = f"""\
@@ -42,11 +42,11 @@ PINS = {
 def told(folder: Path, target: str, alternative: str | None = None, **pins: str) -> list[str]:
     """Write the model, with other `pins` in some files; return what is told of its recipe."""
     (folder / "recipe.yaml").write_text(RECIPE)
-    for name, text in {**PINS, **{f"{key}.txt": it for key, it in pins.items()}}.items():
+    for name, text in {**PINS, **{f"{key}.txt": each for key, each in pins.items()}}.items():
         (folder / name).write_text(text)
-    found = list(environment_versions(ModelSource(folder, alternative), BuildTarget.parse(target)))
-    assert {place.path for place, _ in found} <= {folder / "recipe.yaml"}
-    return [f"{place.line}: {message}" for place, message in found]
+    result = list(environment_versions(ModelSource(folder, alternative), BuildTarget.parse(target)))
+    assert {place.path for place, _ in result} <= {folder / "recipe.yaml"}
+    return [f"{place.line}: {message}" for place, message in result]
 
 
 @pytest.mark.parametrize("target", ["cpu-24.09", "cuda-24.09-sm86", "cuda-26.05-sm86"])
@@ -83,7 +83,7 @@ def test_a_torch_newer_than_every_release_s_has_no_release_to_choose(tmp_path: P
 def test_tensorflow_counts_where_a_graphdef_is_served(
     tmp_path: Path, target: str, refused: bool
 ) -> None:
-    lines = [it for it in told(tmp_path, target) if "tensorflow" in it]
+    lines = [each for each in told(tmp_path, target) if "tensorflow" in each]
     assert bool(lines) == refused
 
 

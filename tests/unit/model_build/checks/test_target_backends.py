@@ -31,8 +31,8 @@ def told(folder: Path, target: str, config: str) -> list[str]:
     """Write a model; return what is told of it."""
     (folder / "plan" / "1").mkdir(parents=True)
     (folder / "plan" / "config.pbtxt").write_text(config + TENSORS)
-    found = target_backends(ModelSource(folder), BuildTarget.parse(target))
-    return [f"{place.path.name}:{place.line}: {message}" for place, message in found]
+    result = target_backends(ModelSource(folder), BuildTarget.parse(target))
+    return [f"{place.path.name}:{place.line}: {message}" for place, message in result]
 
 
 @pytest.mark.parametrize(

@@ -28,9 +28,9 @@ class FakeAws:
     sts: FakeSts = field(default_factory=FakeSts)
 
     def client(self, service: str) -> Any:
-        found = getattr(self, service, None)
-        assert found is not None, service
-        return found
+        result = getattr(self, service, None)
+        assert result is not None, service
+        return result
 
     def catalog(self, model: str) -> Any:
         """What clients of the endpoint resolve a model to."""
@@ -39,7 +39,7 @@ class FakeAws:
     @property
     def archives(self) -> set[str]:
         """The keys of the bucket but those of the record."""
-        return {it for it in self.s3.objects if not it.startswith(stage_record.FOLDER)}
+        return {each for each in self.s3.objects if not each.startswith(stage_record.FOLDER)}
 
     @property
     def events(self) -> list[Event]:
@@ -88,7 +88,7 @@ def succeed(capsys: pytest.CaptureFixture[str]) -> Succeed:
     """Run a command that must succeed; return what it prints."""
 
     def run(*arguments: str | Path) -> str:
-        assert main([str(it) for it in arguments]) == 0
+        assert main([str(argument) for argument in arguments]) == 0
         return capsys.readouterr().out
 
     return run
@@ -109,11 +109,11 @@ def fail(capsys: pytest.CaptureFixture[str]) -> Fail:
     """Run a command that must fail, or refuse its arguments; return the error."""
 
     def run(*arguments: str | Path, code: int = 1) -> str:
-        found = None
+        result = None
         with contextlib.suppress(SystemExit):  # argparse's, which is code 2
-            found = main([str(it) for it in arguments])
+            result = main([str(argument) for argument in arguments])
         captured = capsys.readouterr()
-        assert (2 if found is None else found, captured.out) == (code, "")
+        assert (2 if result is None else result, captured.out) == (code, "")
         return captured.err.partition("error: ")[2].rstrip("\n")
 
     return run

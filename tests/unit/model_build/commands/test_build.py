@@ -72,8 +72,8 @@ def test_a_build_into_the_bucket_publishes_once_and_then_builds_nothing(
     source = f"sources/{digest_of(doubled)}.zip"
     assert set(aws.s3.objects) == {KEY, KEY.replace(".tar.gz", ".json"), source}
     before = dict(aws.s3.objects)
-    told = f"{place} is there already: nothing to build\n"
-    assert succeed("build", doubled, *TO_BUCKET, *digest) == told
+    messages = f"{place} is there already: nothing to build\n"
+    assert succeed("build", doubled, *TO_BUCKET, *digest) == messages
     assert data_of("build", doubled, *TO_BUCKET) == {"path": place, "built": False}
     assert aws.s3.objects == before
     aws.s3.objects.clear()
@@ -94,20 +94,20 @@ def test_an_alternative_is_named_by_its_path_or_by_its_option(
     with_words: Path, tmp_path: Path, fail: "Fail", succeed: "Succeed"
 ) -> None:
     to = ("--output", tmp_path / "out")
-    told = "failed: ValueError: the alternative is made"
-    assert told in fail("build", with_words, "--alternative", "onnx", *TARGET, *to)
-    assert told in fail("build", f"{with_words}-onnx", *TARGET, *to)
+    messages = "failed: ValueError: the alternative is made"
+    assert messages in fail("build", with_words, "--alternative", "onnx", *TARGET, *to)
+    assert messages in fail("build", f"{with_words}-onnx", *TARGET, *to)
     succeed("build", with_words, *TARGET, *to)
 
 
 def test_an_alternative_that_the_recipe_has_not_is_refused_with_those_it_has(
     with_words: Path, fail: "Fail"
 ) -> None:
-    told = fail("build", with_words, "--alternative", "onx", *TARGET, "--output", "o", code=2)
-    assert told == "no alternative onx: the recipe has onnx"
+    messages = fail("build", with_words, "--alternative", "onx", *TARGET, "--output", "o", code=2)
+    assert messages == "no alternative onx: the recipe has onnx"
     (with_words / "recipe.yaml").write_text("description: x\n")
-    told = fail("build", with_words, "--alternative", "onnx", *TARGET, "--output", "o", code=2)
-    assert told == "no alternative onnx: the recipe has none"
+    messages = fail("build", with_words, "--alternative", "onnx", *TARGET, "--output", "o", code=2)
+    assert messages == "no alternative onnx: the recipe has none"
 
 
 def test_packages_for_a_release_whose_python_nobody_knows_are_refused(
@@ -117,8 +117,8 @@ def test_packages_for_a_release_whose_python_nobody_knows_are_refused(
         "description: x\nfiles:\n"
         "  double/1/site-packages: { to: python-packages, requirements: double/requirements.txt }\n"
     )
-    told = fail("build", doubled, "--target", "cpu-21.08", "--output", tmp_path)
-    assert told == "the Python version of Triton 21.08 is not known"
+    messages = fail("build", doubled, "--target", "cpu-21.08", "--output", tmp_path)
+    assert messages == "the Python version of Triton 21.08 is not known"
 
 
 # Arguments
@@ -136,8 +136,8 @@ def test_a_folder_that_is_not_a_model_is_refused_with_those_that_are(
     doubled: Path, model: str, told: str, fail: "Fail", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(doubled.parent.parent)
-    found = fail("build", model, *TARGET, "--output", ".", code=2)
-    assert found == f"argument MODEL: {told}"
+    result = fail("build", model, *TARGET, "--output", ".", code=2)
+    assert result == f"argument MODEL: {told}"
 
 
 @pytest.mark.parametrize(
@@ -155,8 +155,8 @@ def test_a_folder_that_is_not_a_model_is_refused_with_those_that_are(
 def test_a_target_that_does_not_exist_is_refused(
     doubled: Path, target: str, told: str, fail: "Fail"
 ) -> None:
-    found = fail("build", doubled, "--target", target, "--output", ".", code=2)
-    assert found.startswith(f"argument --target: {told}")
+    result = fail("build", doubled, "--target", target, "--output", ".", code=2)
+    assert result.startswith(f"argument --target: {told}")
 
 
 @pytest.mark.parametrize(
@@ -187,8 +187,8 @@ def test_a_model_is_found_in_models_by_its_name_alone(
 def test_a_gpu_project_needs_the_bucket_that_its_jobs_go_through(
     doubled: Path, tmp_path: Path, fail: "Fail"
 ) -> None:
-    told = fail("build", doubled, *TARGET, "--output", tmp_path, "--gpu-project", "gpu", code=2)
-    assert told == "--gpu-project needs --bucket: engine jobs go through it"
+    messages = fail("build", doubled, *TARGET, "--output", tmp_path, "--gpu-project", "gpu", code=2)
+    assert messages == "--gpu-project needs --bucket: engine jobs go through it"
 
 
 def test_a_model_without_an_engine_asks_for_no_gpu(

@@ -79,7 +79,7 @@ def test_one_model_that_does_not_parse_hides_no_finding_of_another(
     )
     code, data = _findings(capsys, "models")
     assert code == 1
-    assert [(it["rule"], it["path"], it["line"]) for it in data] == [
+    assert [(datum["rule"], datum["path"], datum["line"]) for datum in data] == [
         ("config_parses", "models/a/x/config.pbtxt", 1),
         ("recipe_schema", "models/b/recipe.yaml", 1),
         ("recipe_schema", "models/b/recipe.yaml", 1),
@@ -87,7 +87,7 @@ def test_one_model_that_does_not_parse_hides_no_finding_of_another(
         ("model_names", "models/doubled/double/config.pbtxt", 3),
         ("model_names", "models/doubled/doubled/config.pbtxt", 2),
     ]
-    assert [it["message"] for it in data[1:3]] == [
+    assert [datum["message"] for datum in data[1:3]] == [
         "description: missing: add this key",
         "descripton: unknown key; write description",
     ]
@@ -108,7 +108,7 @@ def test_what_several_alternatives_share_is_told_once(
     )
     code, data = _findings(capsys, "models")
     assert code == 1
-    assert [(it["rule"], it["line"]) for it in data] == [
+    assert [(datum["rule"], datum["line"]) for datum in data] == [
         ("model_names", 3),
         ("model_names", 2),
         ("recipe_meets_files", 3),

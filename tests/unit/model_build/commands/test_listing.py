@@ -18,7 +18,7 @@ ROOT = Path(model_build.__file__).parents[1]
 def test_the_shipped_models_are_listed(monkeypatch: pytest.MonkeyPatch, succeed: "Succeed") -> None:
     monkeypatch.chdir(ROOT)
     rows = [re.split("  +", line, maxsplit=2) for line in succeed("list").splitlines()]
-    assert [name for name, *_ in rows] == [it.name for it in all_models(ROOT / "models")]
+    assert [name for name, *_ in rows] == [model.name for model in all_models(ROOT / "models")]
     assert [
         "minilm",
         digest_of(ROOT / "models" / "minilm")[:12],

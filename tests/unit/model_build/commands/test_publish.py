@@ -54,8 +54,8 @@ def test_publishing_again_builds_nothing_and_changes_nothing(
     version = digest_of(doubled)[:12]
     assert data_of("publish", *ENDPOINT, doubled) == {"model": "doubled", "version": version}
     before, writes = dict(aws.s3.objects), len(aws.ssm.writes)
-    said = succeed("publish", *ENDPOINT, doubled)
-    assert said == f"doubled {version} was current already\n"
+    message = succeed("publish", *ENDPOINT, doubled)
+    assert message == f"doubled {version} was current already\n"
     assert (aws.s3.objects, len(aws.ssm.writes)) == (before, writes)
     assert aws.s3.calls.count("CreateMultipartUpload") == 1
 
@@ -65,7 +65,7 @@ def test_what_builds_have_delivered_below_every_prefix_is_taken_as_it_is(
 ) -> None:
     prefixes = ["text/cpu-24.09/", "text/cpu-25.09/"]
     name = f"doubled-{digest_of(doubled)[:12]}.tar.gz"
-    aws.sagemaker.host("dev-text", *(f"s3://bucket/{it}" for it in prefixes))
+    aws.sagemaker.host("dev-text", *(f"s3://bucket/{prefix}" for prefix in prefixes))
     deliver = ("build", doubled, "--bucket", "bucket")
     succeed(*deliver, "--target", "cpu-24.09", "--key", prefixes[0] + name)
     succeed("publish", *ENDPOINT, doubled)
@@ -81,13 +81,15 @@ def test_every_kind_of_instance_gets_the_archive_built_for_it(
     doubled: Path, aws: "FakeAws", succeed: "Succeed"
 ) -> None:
     prefixes = ["text/cpu-24.09/", "text/cuda-25.09-sm86/"]
-    aws.sagemaker.host("dev-text", *(f"s3://bucket/{it}" for it in prefixes))
+    aws.sagemaker.host("dev-text", *(f"s3://bucket/{prefix}" for prefix in prefixes))
     succeed("publish", *ENDPOINT, doubled)
     manifests = [
-        json.loads(aws.s3.objects[f"{it}published/doubled-{digest_of(doubled)[:12]}.json"]["Body"])
-        for it in prefixes
+        json.loads(
+            aws.s3.objects[f"{prefix}published/doubled-{digest_of(doubled)[:12]}.json"]["Body"]
+        )
+        for prefix in prefixes
     ]
-    assert [it["target"]["processor"] for it in manifests] == ["cpu", "cuda"]
+    assert [manifest["target"]["processor"] for manifest in manifests] == ["cpu", "cuda"]
 
 
 def test_the_catalog_is_flipped_after_every_archive_is_there(
@@ -101,8 +103,8 @@ def test_the_catalog_is_flipped_after_every_archive_is_there(
         "dev-text", "s3://bucket/text/cpu-24.09/", "s3://bucket/text/cuda-25.09-sm86/"
     )
     aws.s3.before["PutObject"] = refuse
-    told = fail("publish", *ENDPOINT, doubled)
-    assert told.startswith("AWS: An error occurred (AccessDenied)")
+    messages = fail("publish", *ENDPOINT, doubled)
+    assert messages.startswith("AWS: An error occurred (AccessDenied)")
     assert aws.ssm.writes == []
 
 
@@ -128,8 +130,8 @@ def test_who_interrupts_is_told_that_nothing_is_lost(
 def test_an_endpoint_that_is_not_there_is_told_before_anything_is_built(
     doubled: Path, aws: "FakeAws", fail: "Fail"
 ) -> None:
-    told = fail("publish", "dev", "pictures", doubled)
-    assert told == ("no endpoint dev-pictures: deploy it, or write another STAGE and ENDPOINT")
+    messages = fail("publish", "dev", "pictures", doubled)
+    assert messages == ("no endpoint dev-pictures: deploy it, or write another STAGE and ENDPOINT")
     assert aws.s3.calls == []
 
 

@@ -46,7 +46,7 @@ def test_an_engine_that_no_other_archive_has_is_deleted_with_it(
         deployed.s3.objects[f"engines/{job}/result.json"] = {"Body": b"{}"}
     deleted = data_of("retire", *ENDPOINT, "minilm", OLD)
     assert deleted[0] == "s3://bucket/engines/own/result.json"
-    assert [it.rpartition(".")[2] for it in deleted[1:]] == ["json", "gz"]
+    assert [each.rpartition(".")[2] for each in deleted[1:]] == ["json", "gz"]
     assert "engines/shared/result.json" in deployed.s3.objects
 
 
@@ -109,8 +109,8 @@ def test_while_the_endpoint_is_updated_every_archive_stays(
 ) -> None:
     before = dict(deployed.s3.objects)
     deployed.cloudformation.stacks["dev-text"] = "UPDATE_ROLLBACK_IN_PROGRESS"
-    told = fail("retire", *ENDPOINT, "minilm", OLD)
-    assert told.startswith("the stack dev-text is UPDATE_ROLLBACK_IN_PROGRESS")
+    messages = fail("retire", *ENDPOINT, "minilm", OLD)
+    assert messages.startswith("the stack dev-text is UPDATE_ROLLBACK_IN_PROGRESS")
     assert deployed.s3.objects == before
 
 
@@ -122,7 +122,7 @@ def test_a_source_goes_with_the_last_archive_of_it(deployed: "FakeAws", data_of:
             deployed.s3.objects[f"{prefix}minilm-{version}{suffix}"] = {"Body": content}
     for version in (OLD, NEW):
         deployed.s3.objects[f"sources/{version}.zip"] = {"Body": b""}
-    assert not [it for it in data_of("retire", *ENDPOINT, "minilm", OLD) if "sources" in it]
+    assert not [each for each in data_of("retire", *ENDPOINT, "minilm", OLD) if "sources" in each]
     deployed.sagemaker.host("dev-text", f"s3://bucket/{other}")
     assert f"s3://bucket/sources/{OLD}.zip" in data_of("retire", *ENDPOINT, "minilm", OLD)
     assert f"sources/{NEW}.zip" in deployed.s3.objects

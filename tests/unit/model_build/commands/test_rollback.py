@@ -19,8 +19,8 @@ def deployed(aws: "FakeAws") -> "FakeAws":
 
 
 def test_the_version_before_is_made_current(deployed: "FakeAws", succeed: "Succeed") -> None:
-    said = succeed("rollback", *ENDPOINT, "minilm")
-    assert said == f"minilm is now {TWO}, before {THREE}\n"
+    message = succeed("rollback", *ENDPOINT, "minilm")
+    assert message == f"minilm is now {TWO}, before {THREE}\n"
     assert deployed.catalog("minilm")["target_model"] == f"minilm-{TWO}.tar.gz"
 
 
@@ -33,8 +33,8 @@ def test_a_version_can_be_chosen_and_asking_again_changes_nothing(
         "before": THREE,
     }
     writes = len(deployed.ssm.writes)
-    said = succeed("rollback", *ENDPOINT, "minilm", "--to", ONE)
-    assert said == f"minilm {ONE} was current already\n"
+    message = succeed("rollback", *ENDPOINT, "minilm", "--to", ONE)
+    assert message == f"minilm {ONE} was current already\n"
     assert len(deployed.ssm.writes) == writes
 
 

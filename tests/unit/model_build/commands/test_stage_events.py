@@ -28,12 +28,12 @@ def deployed(aws: "FakeAws") -> "FakeAws":
 def delivery(aws: "FakeAws", outcome: str, *, age: timedelta = timedelta()) -> None:
     """Write the parameter as a delivery of commit `a` does."""
     time = (datetime.now(UTC) - age).isoformat(timespec="seconds")
-    found = [{"commit": "a" * 40, "time": time, "outcome": outcome}]
-    record = json.dumps({"stack": "id", "deliveries": found})
+    result = [{"commit": "a" * 40, "time": time, "outcome": outcome}]
+    record = json.dumps({"stack": "id", "deliveries": result})
     aws.ssm.history["/triton/dev/delivered"] = [record]
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda it: it[0])
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda value: value[0])
 def test_a_delivery_of_the_stage_that_is_in_progress_refuses_it(
     command: tuple[str, ...], deployed: "FakeAws", fail: "Fail"
 ) -> None:
@@ -85,12 +85,12 @@ def test_each_change_is_an_event_that_the_next_one_leaves(
 ) -> None:
     data_of("rollback", *ENDPOINT, "minilm")
     data_of("retire", *ENDPOINT, "minilm", NEW)
-    found = deployed.events
-    assert [(it.action, it.result, it.versions) for it in found] == [
+    result = deployed.events
+    assert [(each.action, each.result, each.versions) for each in result] == [
         ("retire", "done", {"text/minilm": NEW}),
         ("rollback", "done", {"text/minilm": OLD}),
     ]
-    assert {it.who for it in found} == {"arn:aws:iam::123456789012:user/ada"}
+    assert {each.who for each in result} == {"arn:aws:iam::123456789012:user/ada"}
 
 
 @pytest.mark.parametrize("outcome", ["delivered", "rolled back", "wrong"])

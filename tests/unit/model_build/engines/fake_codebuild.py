@@ -77,7 +77,7 @@ class FakeCodeBuild:
     def batch_get_builds(self, *, ids: list[str]) -> dict[str, Any]:
         if self.unanswered:
             raise self.unanswered
-        return {"builds": [self.builds[it] for it in ids if it in self.builds]}
+        return {"builds": [self.builds[each] for each in ids if each in self.builds]}
 
     def batch_get_projects(self, *, names: list[str]) -> dict[str, Any]:
         assert names == ["gpu"]

@@ -70,26 +70,26 @@ def test_a_job_is_uploaded_compiled_and_its_result_downloaded(
 ) -> None:
     def compile_it() -> None:
         folder = f"engine-jobs/{job.digest}/job"
-        assert {it for it in s3.objects if it.startswith(folder)} == {
-            f"{folder}/{it.name}" for it in job.folder.iterdir()
+        assert {each for each in s3.objects if each.startswith(folder)} == {
+            f"{folder}/{path.name}" for path in job.folder.iterdir()
         }
         build = _only(codebuild)
         codebuild.leave(build, job.digest, artifacts)
         codebuild.end(build)
 
-    said = Lines()
-    _gpu(codebuild, s3, compile_it).run(job, to=tmp_path / "raw", progress=said)
+    message = Lines()
+    _gpu(codebuild, s3, compile_it).run(job, to=tmp_path / "raw", progress=message)
     assert EngineResult.read(tmp_path / "raw", job).plan.read_bytes() == b"a plan"
     build = _only(codebuild)
-    assert said == [
+    assert message == [
         f"{build} compiles the engine on a GPU, job {job.digest[:12]}",
         f"{build}: QUEUED",
         f"{build}: COMPLETED",
     ]
-    (asked,) = codebuild.started
-    assert asked == {
+    (requests,) = codebuild.started
+    assert requests == {
         "projectName": "gpu",
-        "idempotencyToken": asked["idempotencyToken"],
+        "idempotencyToken": requests["idempotencyToken"],
         "imageOverride": "nvcr.io/nvidia/tensorrt:25.09-py3",
         "secondarySourcesOverride": [
             {
@@ -329,7 +329,7 @@ def test_a_build_that_fails_says_why_and_the_next_attempt_compiles_anew(
     assert message in str(refused.value)
 
     _gpu(codebuild, s3, succeed).run(job, to=tmp_path / "second", progress=Lines())
-    assert len({it["idempotencyToken"] for it in codebuild.started}) == 2
+    assert len({each["idempotencyToken"] for each in codebuild.started}) == 2
 
 
 def test_a_result_that_is_half_written_is_told_and_compiled_anew(
@@ -341,7 +341,7 @@ def test_a_result_that_is_half_written_is_told_and_compiled_anew(
     tmp_path: Path,
 ) -> None:
     def half() -> None:
-        left = {name: it for name, it in artifacts.items() if name != "result.json"}
+        left = {name: each for name, each in artifacts.items() if name != "result.json"}
         codebuild.leave(_only(codebuild), job.digest, left)
         codebuild.end(_only(codebuild))
 
@@ -358,14 +358,14 @@ def test_a_result_that_is_half_written_is_told_and_compiled_anew(
 def test_an_account_without_gpu_builds_is_told_which_quota_to_ask_for(
     job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, tmp_path: Path
 ) -> None:
-    said = "Cannot have more than 0 builds in queue for the account"
+    message = "Cannot have more than 0 builds in queue for the account"
     codebuild.refusal = ClientError(
-        {"Error": {"Code": "AccountLimitExceededException", "Message": said}}, "StartBuild"
+        {"Error": {"Code": "AccountLimitExceededException", "Message": message}}, "StartBuild"
     )
     with pytest.raises(BuildError) as refused:
         _gpu(codebuild, s3).run(job, to=tmp_path / "raw", progress=Lines())
     assert str(refused.value) == (
-        f"CodeBuild starts no GPU build ({said}): ask AWS for the CodeBuild quota "
+        f"CodeBuild starts no GPU build ({message}): ask AWS for the CodeBuild quota "
         '"Concurrently running builds for Linux GPU Small/environment"'
     )
     assert not any("/claims/" in key for key in s3.objects)
@@ -389,12 +389,12 @@ def test_a_full_queue_is_waited_for(
     def free() -> None:
         codebuild.refusal = None
 
-    said = Lines()
+    message = Lines()
     gpu = _gpu(codebuild, s3, still_full, free, succeed)
-    gpu.run(job, to=tmp_path / "raw", progress=said)
+    gpu.run(job, to=tmp_path / "raw", progress=message)
     assert EngineResult.read(tmp_path / "raw", job).plan.read_bytes() == b"a plan"
-    assert said[0] == f"waiting: {FULL}"
-    assert said[1].startswith(_only(codebuild))  # it is said once
+    assert message[0] == f"waiting: {FULL}"
+    assert message[1].startswith(_only(codebuild))  # it is said once
 
 
 def test_a_queue_that_stays_full_is_given_up_at_the_deadline(
@@ -436,12 +436,12 @@ def test_a_mirror_of_the_release_is_pulled_instead_of_nvidia_s(
     job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, tmp_path: Path
 ) -> None:
     older = EngineJob(job.folder, job.job, platform_facts.release("25.04"))
-    for asked in (job, older):
+    for requests in (job, older):
         s3.objects.clear()
         gpu = _gpu(codebuild, s3, _interrupt, images={"25.09": "mirror@sha256:0"})
         with pytest.raises(KeyboardInterrupt):
-            gpu.run(asked, to=tmp_path / "raw", progress=Lines())
-    assert [it["imageOverride"] for it in codebuild.started] == [
+            gpu.run(requests, to=tmp_path / "raw", progress=Lines())
+    assert [each["imageOverride"] for each in codebuild.started] == [
         "mirror@sha256:0",
         "nvcr.io/nvidia/tensorrt:25.04-py3",
     ]
@@ -478,7 +478,7 @@ def test_a_followed_build_whose_result_is_broken_is_not_followed_for_ever(
 ) -> None:
     def broken() -> None:
         content = {"missing": {}, "changed": {"model.plan": b"other"}}[damage]
-        rest = {name: it for name, it in artifacts.items() if name != "model.plan"}
+        rest = {name: each for name, each in artifacts.items() if name != "model.plan"}
         codebuild.leave(_only(codebuild), job.digest, {**rest, **content})
         codebuild.end(_only(codebuild))
 
@@ -486,10 +486,10 @@ def test_a_followed_build_whose_result_is_broken_is_not_followed_for_ever(
     with pytest.raises(BuildError, match=r"model\.plan"):
         EngineResult.read(tmp_path / "first", job)
 
-    said = Lines()
-    _gpu(codebuild, s3, succeed).run(job, to=tmp_path / "second", progress=said)
+    message = Lines()
+    _gpu(codebuild, s3, succeed).run(job, to=tmp_path / "second", progress=message)
     assert EngineResult.read(tmp_path / "second", job).plan.read_bytes() == b"a plan"
-    assert any("left no whole result: the engine is compiled anew" in it for it in said)
+    assert any("left no whole result: the engine is compiled anew" in each for each in message)
 
 
 def test_a_build_of_another_project_is_nobodys_here(
@@ -505,9 +505,9 @@ def test_another_project_or_image_is_another_request(
     job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, tmp_path: Path
 ) -> None:
     older = EngineJob(job.folder, job.job, platform_facts.release("25.04"))
-    for project, asked in (("gpu", job), ("gpu", older), ("of-prod", job)):
+    for project, requests in (("gpu", job), ("gpu", older), ("of-prod", job)):
         s3.objects.clear()
         gpu = replace(_gpu(codebuild, s3, _interrupt), project=project)
         with pytest.raises((KeyboardInterrupt, BuildError)):
-            gpu.run(asked, to=tmp_path / "raw", progress=Lines())
-    assert len({it["idempotencyToken"] for it in codebuild.started}) == 3
+            gpu.run(requests, to=tmp_path / "raw", progress=Lines())
+    assert len({each["idempotencyToken"] for each in codebuild.started}) == 3

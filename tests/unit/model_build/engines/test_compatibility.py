@@ -44,7 +44,7 @@ def test_a_refusal_names_both_and_the_ways_out() -> None:
 
 def test_codebuilds_gpu_compiles_for_every_newer_one_that_sagemaker_hosts() -> None:
     builder = ComputeCapability(8, 6)  # the A10G of CodeBuild's GPU machines
-    newer = [it for it in gpus() if it.compute_capability.major >= 8]
+    newer = [each for each in gpus() if each.compute_capability.major >= 8]
     assert newer
     for gpu in newer:
         assert compatibility_level(builder=builder, served=gpu.compute_capability, release=NOW)

@@ -146,7 +146,7 @@ def test_the_bucket_has_a_results_files_by_their_content(
     )
     digests = result.result.files().values()
     folder = f"engines/{job.digest}"
-    assert set(s3.objects) == {f"{folder}/{it}" for it in (*digests, "result.json")}
+    assert set(s3.objects) == {f"{folder}/{each}" for each in (*digests, "result.json")}
 
 
 def test_who_publishes_writes_no_engine_and_finds_one_that_a_builder_kept(

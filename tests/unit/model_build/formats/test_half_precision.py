@@ -41,7 +41,7 @@ def test_tensors_keep_their_types_and_weights_are_halved(tmp_path: Path) -> None
     _write(tmp_path / "full.onnx")
     to_half_precision(tmp_path / "full.onnx", tmp_path / "half.onnx")
     half = onnx.load(tmp_path / "half.onnx")
-    assert [it.data_type for it in half.graph.initializer] == [TensorProto.FLOAT16]
+    assert [each.data_type for each in half.graph.initializer] == [TensorProto.FLOAT16]
     for ours, theirs in zip(
         _run(tmp_path / "half.onnx"), _run(tmp_path / "full.onnx"), strict=True
     ):
@@ -55,7 +55,7 @@ def _cast(path: Path) -> None:
         helper.make_node("Cast", ["mask"], ["weight"], to=TensorProto.FLOAT),
         helper.make_node("Mul", ["x", "weight"], ["y"]),
     ]
-    x, y = (helper.make_tensor_value_info(it, TensorProto.FLOAT, ["batch", 3]) for it in "xy")
+    x, y = (helper.make_tensor_value_info(each, TensorProto.FLOAT, ["batch", 3]) for each in "xy")
     mask = helper.make_tensor_value_info("mask", TensorProto.INT32, ["batch", 3])
     graph = helper.make_graph(nodes, "masked", [x, mask], [y])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
@@ -69,8 +69,8 @@ def test_a_mask_of_integers_is_cast_to_fp16_too(tmp_path: Path) -> None:
     session = onnxruntime.InferenceSession(
         tmp_path / "half.onnx", providers=["CPUExecutionProvider"]
     )
-    given = {"x": np.full((1, 3), 0.5, np.float32), "mask": np.array([[1, 0, 1]], np.int32)}
-    assert session.run(["y"], given)[0].tolist() == [[0.5, 0.0, 0.5]]
+    values = {"x": np.full((1, 3), 0.5, np.float32), "mask": np.array([[1, 0, 1]], np.int32)}
+    assert session.run(["y"], values)[0].tolist() == [[0.5, 0.0, 0.5]]
 
 
 def test_what_no_runtime_loads_is_refused_before_a_gpu_is_asked(

@@ -28,7 +28,7 @@ def _model(
     ir: int = 10,
 ) -> onnx.ModelProto:
     graph = helper.make_graph([], "graph", inputs, outputs, weights)
-    versions = [helper.make_opsetid(*it) for it in (opsets or {"": 18}).items()]
+    versions = [helper.make_opsetid(*each) for each in (opsets or {"": 18}).items()]
     return helper.make_model(graph, opset_imports=versions, ir_version=ir)
 
 
@@ -61,7 +61,7 @@ def test_a_shape_that_the_file_does_not_say_is_unknown_and_a_scalar_has_no_axes(
     outputs = [_value("any", TensorProto.FLOAT, None), _value("scalar", TensorProto.FLOAT, [])]
     graph = read_graph(_save(tmp_path / "m.onnx", _model([], outputs)))
     assert graph is not None
-    assert [it.dims for it in graph.outputs] == [None, []]
+    assert [output.dims for output in graph.outputs] == [None, []]
 
 
 def test_weights_that_older_exporters_list_as_inputs_are_none(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_weights_that_older_exporters_list_as_inputs_are_none(tmp_path: Path) ->
     model = _model([X, listed], [X], weights=[weights])
     graph = read_graph(_save(tmp_path / "m.onnx", model))
     assert graph is not None
-    assert [it.name for it in graph.inputs] == ["x"]
+    assert [each.name for each in graph.inputs] == ["x"]
 
 
 def test_weights_beside_the_file_are_not_needed_to_read_it(tmp_path: Path) -> None:

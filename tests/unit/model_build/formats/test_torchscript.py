@@ -111,9 +111,10 @@ def exported(environment: None, tmp_path_factory: pytest.TempPathFactory) -> Exp
     folder = tmp_path_factory.mktemp("exported")
     folders = [folder / "first", folder / "some" / "where" / "else", folder / "other"]
     reports = [
-        _export(it, "two_outputs", seed=seed) for it, seed in zip(folders, (1, 1, 2), strict=True)
+        _export(each, "two_outputs", seed=seed)
+        for each, seed in zip(folders, (1, 1, 2), strict=True)
     ]
-    return Exported(reports[0], *(it / "model.pt" for it in folders))
+    return Exported(reports[0], *(each / "model.pt" for each in folders))
 
 
 def test_a_traced_file_answers_like_its_module_for_every_batch(exported: Exported) -> None:
@@ -133,7 +134,7 @@ def test_what_only_error_messages_need_is_left_out(exported: Exported) -> None:
     with zipfile.ZipFile(exported.first) as content:
         names = content.namelist()
     assert names
-    assert not [it for it in names if it.endswith((".debug_pkl", "serialization_id"))]
+    assert not [name for name in names if name.endswith((".debug_pkl", "serialization_id"))]
 
 
 def test_a_branch_that_tracing_froze_is_found_by_the_gate(tmp_path: Path) -> None:

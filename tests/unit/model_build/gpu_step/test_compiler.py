@@ -155,7 +155,7 @@ def test_why_tensorrt_makes_no_engine_is_told_in_one_line() -> None:
     trt.answers["Builder.build_serialized_network"] = fail
     with pytest.raises(StepError) as refused:
         compile_engine(trt, Path("bert.onnx"), JOB, log=log)
-    errors = "; ".join(f"IBuilder::buildSerializedNetwork: Error {it}" for it in (1, 2, 3))
+    errors = "; ".join(f"IBuilder::buildSerializedNetwork: Error {each}" for each in (1, 2, 3))
     assert str(refused.value) == f"TensorRT made no engine: {errors}"
     assert lines[-1] == "TensorRT: slow"
     assert len(lines) == 5

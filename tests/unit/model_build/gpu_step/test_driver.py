@@ -31,22 +31,22 @@ def test_the_first_gpu_is_told_with_its_driver(
         "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.183.01  Sun May 12 19:39:15 UTC 2024\n"
         "GCC version:  gcc version 12.2.0\n"
     )
-    found = Driver()
-    assert (found.gpu, found.compute_capability) == ("NVIDIA L4", "8.9")
-    assert (found.cuda, found.version) == ("12.2", "535.183.01")
+    result = Driver()
+    assert (result.gpu, result.compute_capability) == ("NVIDIA L4", "8.9")
+    assert (result.cuda, result.version) == ("12.2", "535.183.01")
 
 
 def test_memory_holds_what_was_written_until_it_is_freed(monkeypatch: pytest.MonkeyPatch) -> None:
     library = DriverStandIn()
     _use(monkeypatch, library)
-    found = Driver()
-    found.activate()
-    address, empty = found.allocate(5), found.allocate(0)
-    found.write(address, b"bytes")
-    found.write(empty, b"")
-    found.wait()
-    assert (found.read(address, 5), found.read(empty, 0)) == (b"bytes", b"")
-    found.free(address)
+    result = Driver()
+    result.activate()
+    address, empty = result.allocate(5), result.allocate(0)
+    result.write(address, b"bytes")
+    result.write(empty, b"")
+    result.wait()
+    assert (result.read(address, 5), result.read(empty, 0)) == (b"bytes", b"")
+    result.free(address)
     assert list(library.memory) == [empty]
 
 

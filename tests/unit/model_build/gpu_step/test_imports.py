@@ -15,7 +15,7 @@ def _imported(tree: ast.Module) -> set[str]:
     names = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            names |= {it.name for it in node.names}
+            names |= {name.name for name in node.names}
         if isinstance(node, ast.ImportFrom):
             names.add("." * node.level + (node.module or ""))
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "importlib.import_module":
@@ -23,7 +23,7 @@ def _imported(tree: ast.Module) -> set[str]:
     return names
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda it: it.name)
+@pytest.mark.parametrize("path", FILES, ids=lambda value: value.name)
 def test_a_file_imports_its_neighbours_the_standard_library_and_tensorrt(path: Path) -> None:
     tree = ast.parse(path.read_text(encoding="utf-8"), feature_version=OLDEST_PYTHON)
     for name in _imported(tree):
@@ -31,9 +31,9 @@ def test_a_file_imports_its_neighbours_the_standard_library_and_tensorrt(path: P
         assert own or name == "tensorrt" or name.partition(".")[0] in sys.stdlib_module_names, name
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda it: it.name)
+@pytest.mark.parametrize("path", FILES, ids=lambda value: value.name)
 def test_annotations_are_not_evaluated_where_old_pythons_cannot(path: Path) -> None:
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    annotated = any(isinstance(it, ast.AnnAssign | ast.FunctionDef) for it in ast.walk(tree))
+    annotated = any(isinstance(each, ast.AnnAssign | ast.FunctionDef) for each in ast.walk(tree))
     if annotated:
         assert "__future__" in _imported(tree)

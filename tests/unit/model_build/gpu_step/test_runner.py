@@ -61,9 +61,9 @@ def _module(version: str) -> RecordedTensorRt:
 def _run(trt: RecordedTensorRt, folder: Path, *, batch: int = 6, kind: str = "float32") -> Any:
     array = np.arange(batch * 3, dtype=kind).reshape(batch, 3)
     (folder / "input.bin").write_bytes(array.tobytes())
-    given = Tensor("x", kind, [batch, 3], "input.bin", sha256(folder / "input.bin"))
+    values = Tensor("x", kind, [batch, 3], "input.bin", sha256(folder / "input.bin"))
     runner = EngineRunner(trt, trt._make("ICudaEngine"), Driver(), TensorRtLog(trt, print))
-    return runner.run([given], ["y"], read=folder, to=folder, prefix="output-0")
+    return runner.run([values], ["y"], read=folder, to=folder, prefix="output-0")
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -74,7 +74,7 @@ def test_every_call_is_one_that_the_version_has(
     (y,) = _run(trt, tmp_path)
     assert (y.name, y.datatype, y.shape, y.file) == ("y", "float32", [6, 3], "output-0-0.bin")
     content = (tmp_path / y.file).read_bytes()
-    assert np.frombuffer(content, "float32").tolist() == [2.0 * it for it in range(18)]
+    assert np.frombuffer(content, "float32").tolist() == [2.0 * each for each in range(18)]
     assert y.sha256 == sha256(tmp_path / y.file)
     assert library.memory == {}
     assert [call for call in trt.calls if "address" not in call] == snapshot

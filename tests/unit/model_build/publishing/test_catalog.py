@@ -39,7 +39,7 @@ def test_a_flip_writes_what_clients_resolve_the_model_to_and_how_it_became_that(
     assert catalog.entries() == {"minilm": _entry("1")}
     assert json.loads(ssm.writes[0]["Value"]) == _entry("2")
     assert ssm.writes[0]["Description"] == "Current archive of minilm, published"
-    assert [(it.version, it.way) for it in catalog.history("minilm")] == [
+    assert [(each.version, each.way) for each in catalog.history("minilm")] == [
         ("1", "deployed"),
         ("2", "published"),
         ("1", "rolled back"),
@@ -77,6 +77,6 @@ def test_the_lineage_of_a_version_leaves_out_what_was_rolled_back_from(
     history: str, led_to_the_last: str
 ) -> None:
     ways: dict[str, Way] = {"": "deployed", "back": "rolled back", "published": "published"}
-    written = [it.rpartition(":") for it in history.split()]
+    written = [part.rpartition(":") for part in history.split()]
     line = lineage([Past(_entry(version), ways[way]) for way, _, version in written])
-    assert [it.version for it in line] == led_to_the_last.split()
+    assert [each.version for each in line] == led_to_the_last.split()

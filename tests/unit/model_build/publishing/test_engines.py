@@ -62,15 +62,15 @@ def test_a_laptop_without_tensorrt_compiles_in_the_stages_project(
     _machine(monkeypatch, tensorrt=False)
     gpu = engines.stage_engines("bucket", stage="dev").gpu
     assert gpu.compute_capability() == ComputeCapability(8, 6)
-    asked: list[tuple[str, dict[str, str]]] = []
+    requests: list[tuple[str, dict[str, str]]] = []
     monkeypatch.setattr(
-        CodeBuildGpu, "run", lambda it, *_, **__: asked.append((it.project, it.images))
+        CodeBuildGpu, "run", lambda each, *_, **__: requests.append((each.project, each.images))
     )
     gpu.run(write_job(tmp_path / "job"), to=tmp_path / "raw", progress=Lines())
     stacks.outputs.append({"OutputKey": "GpuImages", "OutputValue": '{"25.09": "mirror"}'})
     gpu = engines.stage_engines("bucket", stage="dev").gpu
     gpu.run(write_job(tmp_path / "same"), to=tmp_path / "raw", progress=Lines())
-    assert asked == [("gpu-of-dev", {}), ("gpu-of-dev", {"25.09": "mirror"})]
+    assert requests == [("gpu-of-dev", {}), ("gpu-of-dev", {"25.09": "mirror"})]
 
 
 def test_a_laptop_with_tensorrt_compiles_on_its_gpu(
@@ -101,7 +101,7 @@ def test_an_engine_stays_while_an_archive_has_it(s3: FakeS3, tmp_path: Path) -> 
         for name, job in {"a": shared, "b": unused}.items()
     }
     s3.objects[f"{KEY}before-engines.json"] = {"Body": b"{}"}
-    s3.objects |= {f"{KEY}{it}.tar.gz": {"Body": b""} for it in ("a", "b", "before-engines")}
+    s3.objects |= {f"{KEY}{each}.tar.gz": {"Body": b""} for each in ("a", "b", "before-engines")}
     s3.objects["somebody/else.json"] = {"Body": b"no manifest"}
     deleted = delete_unused(s3.client, "bucket", [f"{KEY}b.json"])
     assert deleted[0] == f"engines/{unused}/result.json"  # the rest is no result without it

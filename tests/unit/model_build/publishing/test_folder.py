@@ -14,7 +14,7 @@ from tests.unit.model_build.fakes import Lines
 def test_archive_and_manifest_lie_side_by_side(built: Build, tmp_path: Path, said: Lines) -> None:
     path = tmp_path / "new" / "folder" / "doubled-abc.tar.gz"
     manifest = save(built, path, progress=said)
-    assert sorted(it.name for it in path.parent.iterdir()) == [
+    assert sorted(each.name for each in path.parent.iterdir()) == [
         "doubled-abc.json",
         "doubled-abc.tar.gz",
     ]

@@ -56,4 +56,4 @@ def test_builds_of_one_digest_for_several_targets_do_not_abort_each_other(
 ) -> None:
     s3.create_multipart_upload(Bucket="bucket", Key=_key(built), ChecksumAlgorithm="SHA256")
     _keep(s3, built)
-    assert [it["Key"] for it in s3.unfinished.values()] == [_key(built)]
+    assert [each["Key"] for each in s3.unfinished.values()] == [_key(built)]

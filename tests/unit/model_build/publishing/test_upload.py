@@ -160,7 +160,7 @@ def test_what_a_killed_process_left_under_the_key_is_removed_and_nothing_else(
     for key in (KEY, f"{KEY}.other", KEY, "text/cpu-24.09/other.tar.gz", KEY):
         s3.create_multipart_upload(Bucket="bucket", Key=key, ChecksumAlgorithm="SHA256")
     _upload(s3, file)
-    assert sorted(it["Key"] for it in s3.unfinished.values()) == [
+    assert sorted(each["Key"] for each in s3.unfinished.values()) == [
         "text/cpu-24.09/minilm-abc.tar.gz.other",
         "text/cpu-24.09/other.tar.gz",
     ]

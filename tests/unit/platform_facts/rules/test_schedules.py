@@ -87,6 +87,6 @@ def test_a_time_zone_has_its_canonical_name(name: str) -> None:
     ],
 )
 def test_any_other_name_is_refused(name: str, close: str) -> None:
-    told = f"{name!r} is not a canonical IANA time zone: write UTC, or a name such as {close}"
+    messages = f"{name!r} is not a canonical IANA time zone: write UTC, or a name such as {close}"
     (problem,) = time_zone(name)
-    assert told in problem.message
+    assert messages in problem.message

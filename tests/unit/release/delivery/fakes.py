@@ -58,7 +58,7 @@ class FakeAws:
         if self.refuses:
             raise self.refuses
         status = self.statuses.pop(0) if self.statuses else "UPDATE_COMPLETE"
-        outputs = [{"OutputKey": name, "OutputValue": it} for name, it in OUTPUTS.items()]
+        outputs = [{"OutputKey": name, "OutputValue": each} for name, each in OUTPUTS.items()]
         return {"Stacks": [{"Outputs": outputs, "StackStatus": status}]}
 
     def get_template(self, **_: str) -> dict[str, Any]:

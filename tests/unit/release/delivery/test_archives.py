@@ -52,14 +52,14 @@ def test_the_first_delivery_of_a_stage_builds_everything(
     aws.has_stack = False
     build(delivered)
     assert cli.runs[1] == ("publish-assets", "prod-text", "prod-vision")
-    assert [it["Key"] for it in aws.built] == ["text/model.tar.gz", "vision/model.tar.gz"]
+    assert [each["Key"] for each in aws.built] == ["text/model.tar.gz", "vision/model.tar.gz"]
 
 
 def test_while_an_endpoint_moves_both_sides_have_what_clients_may_be_sent_to(
     aws: FakeAws, cli: FakeCdk, moving: StageDeployment, capsys: pytest.CaptureFixture[str]
 ) -> None:
     build(moving)
-    assert {it["Key"]: it["Source"].rpartition("/")[2] for it in aws.built} == {
+    assert {each["Key"]: each["Source"].rpartition("/")[2] for each in aws.built} == {
         f"{NEW}{ARCHIVE}": "source.zip",
         f"{NEW}{BEFORE}": "d.zip",
         f"{OLD}{ARCHIVE}": "source.zip",
@@ -70,15 +70,15 @@ def test_while_an_endpoint_moves_both_sides_have_what_clients_may_be_sent_to(
 def test_where_only_the_move_misses_something_that_is_built(
     aws: FakeAws, cli: FakeCdk, moving: StageDeployment
 ) -> None:
-    aws.objects |= {f"{it}model.json" for it in (OLD, NEW)}
+    aws.objects |= {f"{each}model.json" for each in (OLD, NEW)}
     build(moving)
-    assert [it["Key"] for it in aws.built] == [f"{NEW}{BEFORE}"]
+    assert [each["Key"] for each in aws.built] == [f"{NEW}{BEFORE}"]
     assert cli.runs == [("deploy", "prod-models"), ("publish-assets", "prod-text")]
 
 
 @pytest.mark.parametrize(
     "head",
-    [build, lambda it: promote_from(it, "dev", session=it.session)],
+    [build, lambda each: promote_from(each, "dev", session=each.session)],
     ids=["build", "promote"],
 )
 def test_what_serves_is_read_once_an_earlier_delivery_has_ended(
@@ -126,7 +126,7 @@ def test_an_endpoint_that_is_new_or_stays_or_is_hosted_otherwise_does_not_move(
 ) -> None:
     monkeypatch.setattr(StageDeployment, "live", lambda *_: live)
     build(moving)
-    assert [it["Key"] for it in aws.built] == [f"{NEW}{ARCHIVE}"]
+    assert [each["Key"] for each in aws.built] == [f"{NEW}{ARCHIVE}"]
 
 
 @pytest.mark.parametrize(

@@ -99,12 +99,12 @@ def test_archives_are_built_side_by_side_with_more_time_than_cloudformation_give
 ) -> None:
     functions.polls = {"text.tar.gz": [False, True], "vision.tar.gz": [False, False, True]}
     Builder(functions, "start", "poll", 143).build([TEXT, VISION])
-    assert [it["ResourceProperties"] for it in functions.started] == [
+    assert [each["ResourceProperties"] for each in functions.started] == [
         {**TEXT, "WaitMinutes": "143"},
         {**VISION, "WaitMinutes": "143"},
     ]
-    assert {it["RequestType"] for it in functions.started} == {"Create"}
-    assert len({it["RequestId"] for it in functions.started}) == 2
+    assert {each["RequestType"] for each in functions.started} == {"Create"}
+    assert len({each["RequestId"] for each in functions.started}) == 2
     assert output() == [
         "  waiting for builds: text.tar.gz (b:t), vision.tar.gz (b:v)",
         "  built text.tar.gz (0 min)",

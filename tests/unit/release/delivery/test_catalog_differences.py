@@ -17,7 +17,7 @@ class FakeSsm:
     """Parameters, and what each has been: value, description."""
 
     def __init__(self, **written: list[tuple[dict[str, Any], str]]) -> None:
-        self.written = {f"/triton/prod/text/{name}": it for name, it in written.items()}
+        self.written = {f"/triton/prod/text/{name}": each for name, each in written.items()}
         self.put: list[dict[str, Any]] = []
 
     def get_paginator(self, operation: str) -> "FakeSsm":

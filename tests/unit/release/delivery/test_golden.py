@@ -34,8 +34,8 @@ def test_every_shipped_model_has_a_golden_answer(model: str) -> None:
     content = Golden.read(ROOT / "models" / model / FILE)
     assert content.inputs
     assert content.outputs
-    for it in content.inputs.values():
-        assert list(it.array().shape) == it.shape
+    for each in content.inputs.values():
+        assert list(each.array().shape) == each.shape
 
 
 def test_an_input_s_values_are_repeated_until_its_shape_is_full() -> None:
@@ -137,7 +137,9 @@ def test_what_is_wrong_in_a_file_is_said_in_words_with_its_line(
     path.write_bytes(content)
     with pytest.raises(NotDelivered) as refused:
         Golden.read(path)
-    assert str(refused.value).splitlines() == [f"models/m/tests/golden.json:{it}" for it in message]
+    assert str(refused.value).splitlines() == [
+        f"models/m/tests/golden.json:{each}" for each in message
+    ]
 
 
 def test_a_file_that_is_a_folder_cannot_be_read(tmp_path: Path) -> None:

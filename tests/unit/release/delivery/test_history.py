@@ -56,7 +56,7 @@ def test_a_wrong_delivery_serves_until_a_later_one_has_succeeded(history: Histor
     assert live
     assert live.commit == "b"
     deliver(history, "d", "e")
-    assert [it.commit for it in history.deliveries()] == ["a", "d", "e"]
+    assert [delivery.commit for delivery in history.deliveries()] == ["a", "d", "e"]
 
 
 def test_each_rollback_goes_one_delivery_further_back(history: History) -> None:
@@ -116,7 +116,7 @@ def test_however_many_fail_the_last_that_succeeded_is_kept(history: History) -> 
 
 def test_the_last_ten_are_kept(history: History, ssm: FakeSsm) -> None:
     deliver(history, *(f"{number:040}" for number in range(KEPT + 5)))
-    assert [it["commit"] for it in json.loads(ssm.values[-1])["deliveries"]] == [
+    assert [delivery["commit"] for delivery in json.loads(ssm.values[-1])["deliveries"]] == [
         f"{number:040}" for number in range(5, KEPT + 5)
     ]
 
@@ -172,7 +172,7 @@ def test_one_delivery_at_a_time_begins(history: History, ssm: FakeSsm) -> None:
         other.begin("b")
     history.end(Outcome.UNFINISHED)  # as Ctrl-C ends it: it does not keep others waiting
     other.begin("b")
-    assert [it.commit for it in history.deliveries()] == ["a", "b"]
+    assert [delivery.commit for delivery in history.deliveries()] == ["a", "b"]
 
 
 def test_a_delivery_that_was_killed_is_continued_by_its_own_commit_or_ends_by_itself(

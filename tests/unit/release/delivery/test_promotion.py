@@ -81,8 +81,10 @@ class FakeS3:
         if (request["Bucket"], request["Key"]) in self.objects:
             raise refusal("PreconditionFailed")
         parts = self.unfinished.pop(request["UploadId"])
-        numbers = [it["PartNumber"] for it in request["MultipartUpload"]["Parts"]]
-        self.objects[request["Bucket"], request["Key"]] = b"".join(parts[it] for it in numbers)
+        numbers = [part["PartNumber"] for part in request["MultipartUpload"]["Parts"]]
+        self.objects[request["Bucket"], request["Key"]] = b"".join(
+            parts[number] for number in numbers
+        )
 
     def abort_multipart_upload(self, **request: Any) -> None:
         del self.unfinished[request["UploadId"]]

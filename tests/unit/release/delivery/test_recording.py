@@ -44,7 +44,7 @@ def history(ssm: FakeSsm) -> History:
 
 
 def ended(s3: FakeS3) -> list[tuple[str, str]]:
-    return [(it.result, it.message) for it in stage_record.read(s3.client, "bucket")]
+    return [(each.result, each.message) for each in stage_record.read(s3.client, "bucket")]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def ended(s3: FakeS3) -> list[tuple[str, str]]:
         (SystemExit("no"), "unfinished", Outcome.UNFINISHED),
         (AssertionError(), "unfinished", Outcome.UNFINISHED),
     ],
-    ids=lambda it: it if isinstance(it, str) else type(it).__name__,
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_however_a_delivery_ends_it_is_no_longer_in_progress(
     error: BaseException,

@@ -24,7 +24,7 @@ def template(*, scaled: tuple[str, ...] = (), multi_model: bool = False, **types
     """Return an endpoint of variants with these instance types."""
     reference = {"ModelName": {"Fn::GetAtt": ["Model", "ModelName"]}}
     variants = [
-        {"VariantName": it, "InstanceType": kind, **reference} for it, kind in types.items()
+        {"VariantName": each, "InstanceType": kind, **reference} for each, kind in types.items()
     ]
     config = {
         "Type": "AWS::SageMaker::EndpointConfig",

@@ -153,7 +153,7 @@ def test_where_scaling_cannot_be_brought_back_it_is_wrong_and_said(
     stack.fails = {2, 3}
     with pytest.raises(DeliveredWrong) as failed:
         deploy(delivered)
-    assert [it.strip() for it in str(failed.value).splitlines() if "scaling" in it] == [LEFT]
+    assert [line.strip() for line in str(failed.value).splitlines() if "scaling" in line] == [LEFT]
 
 
 def test_where_nobody_can_look_whether_it_is_scaled_it_is_said(

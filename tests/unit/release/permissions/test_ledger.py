@@ -41,17 +41,17 @@ def test_a_row_that_does_not_explain_itself_is_refused(
         read(tmp_path / "a.yaml", text)
 
 
-@pytest.mark.parametrize("principal", principals(), ids=lambda it: it.name)
+@pytest.mark.parametrize("principal", principals(), ids=lambda value: value.name)
 def test_every_name_in_a_row_is_known_and_every_file_is_there(principal: Principal) -> None:
     names = by_name(PLACE)
     for row in principal.rows:
-        assert all(filled(it, names) for it in row.resources), row.step
+        assert all(filled(resource, names) for resource in row.resources), row.step
         filled_condition(row.condition, names)
         if row.source and not row.source.startswith(("https://", "aws-cdk-lib")):
             first, *more = map(Path, row.source.split(", "))
-            files = [first, *(it if it.parent.name else first.parent / it for it in more)]
-            assert all((ROOT / it).is_file() for it in files), row.source
-    assert len({it.step for it in principal.rows}) == len(principal.rows)
+            files = [first, *(each if each.parent.name else first.parent / each for each in more)]
+            assert all((ROOT / file).is_file() for file in files), row.source
+    assert len({each.step for each in principal.rows}) == len(principal.rows)
 
 
 def test_a_resource_is_found_by_its_name_or_by_its_arn() -> None:

@@ -54,7 +54,7 @@ class Aws:
 
     def requests(self, name: str) -> list[dict[str, Any]]:
         """Return what was asked with one operation."""
-        return [request for asked, request in self.asked if asked == name]
+        return [request for requests, request in self.asked if requests == name]
 
 
 def error(code: str, message: str = "", operation: str = "Ask") -> ClientError:
@@ -133,7 +133,9 @@ def make(tmp_path: Path, aws: Aws) -> MakeAccount:
 
 def template(of: dict[str, Any]) -> Template:
     """Return a template of logical id -> (type, properties)."""
-    return {"Resources": {name: {"Type": it[0], "Properties": it[1]} for name, it in of.items()}}
+    return {
+        "Resources": {name: {"Type": each[0], "Properties": each[1]} for name, each in of.items()}
+    }
 
 
 def endpoint_stack(
@@ -184,7 +186,7 @@ def endpoint_stack(
 
 def runs(aws: Aws, **endpoints: tuple[str, int]) -> None:
     """Let endpoints run, each of one variant: name (with _ for -) -> (instance type, count)."""
-    of = {name.replace("_", "-"): it for name, it in endpoints.items()}
+    of = {name.replace("_", "-"): each for name, each in endpoints.items()}
     now = "2026-01-01"
 
     def arn(name: str) -> str:

@@ -219,22 +219,22 @@ def test_endpoints_that_fail_go_or_went_hold_no_instances(make: MakeAccount, aws
     def described(request: dict[str, Any]) -> dict[str, Any]:
         if request["EndpointName"] == "gone":
             raise error("ValidationException", "Could not find endpoint")
-        found: dict[str, Any] = describe(request)
+        result: dict[str, Any] = describe(request)
         failed = request["EndpointName"] == "failed"
-        return {**found, "EndpointStatus": "Failed" if failed else "InService"}
+        return {**result, "EndpointStatus": "Failed" if failed else "InService"}
 
     def configured(request: dict[str, Any]) -> dict[str, Any]:
         if request["EndpointConfigName"] == "lost":
             raise error("ValidationException", "Could not find endpoint configuration")
-        found: dict[str, Any] = config(request)
-        return found
+        result: dict[str, Any] = config(request)
+        return result
 
     aws.answers["sagemaker.DescribeEndpoint"] = described
     aws.answers["sagemaker.DescribeEndpointConfig"] = configured
     allow(aws, {G5: 9, ALL: 9})
     rows = list(needed.check_instances(make(prod_text=endpoint_stack(count=1))))
     assert "0 run" in rows[0].message
-    assert [it.subject for it in rows if it.verdict is UNKNOWN] == ["lost"]
+    assert [row.subject for row in rows if row.verdict is UNKNOWN] == ["lost"]
 
 
 @pytest.mark.parametrize("operation", ["DescribeEndpoint", "DescribeEndpointConfig"])
@@ -248,8 +248,8 @@ def test_an_endpoint_that_may_not_be_asked_is_said_and_the_others_count(
     def narrowed(request: dict[str, Any]) -> dict[str, Any]:
         if "another-team-s" in request.values():
             raise denied(f"sagemaker:{operation}")
-        found: dict[str, Any] = answer(request)
-        return found
+        result: dict[str, Any] = answer(request)
+        return result
 
     aws.answers[f"sagemaker.{operation}"] = narrowed
     allow(aws, {G5: 9, ALL: 9})
@@ -379,6 +379,6 @@ def test_archives_that_are_there_are_not_built(make: MakeAccount, aws: Aws) -> N
     aws.answers["s3.HeadObject"] = head
     account = make(prod_models=MODELS, prod_text={"A": archive("a")})
     write_plan(account, a=[])
-    assert [it.verdict for it in needed.check_builds(account)] == [OK, OK]
+    assert [build.verdict for build in needed.check_builds(account)] == [OK, OK]
     aws.answers["s3.HeadObject"] = error("404", "Not Found", "HeadObject")
-    assert [it.verdict for it in needed.check_builds(account)] == [OK, REFUSED]
+    assert [build.verdict for build in needed.check_builds(account)] == [OK, REFUSED]

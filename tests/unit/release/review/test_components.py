@@ -214,7 +214,8 @@ DANGERS: dict[str, tuple[Edit, str]] = {
             "ModelName",
             {"Fn::GetAtt": ["Model", "ModelName"]},
         ),
-        "refused before it begins: clients of the other hosting would be refused at once",
+        "refused before it begins: clients that name a TargetModel, a component, or neither, "
+        "would be refused at once",
     ),
 }
 
@@ -255,7 +256,26 @@ HARMLESS: dict[str, tuple[Edit, str]] = {
             *("Component", "DeploymentConfig", "RollingUpdatePolicy", "MaximumBatchSize"),
             {"Type": "COPY_COUNT", "Value": 1},
         ),
-        "later updates of copies: rolling 25 % every 60 s -> rolling 1 copies every 60 s",
+        "later updates of copies: rolling 25 % every 60 s, rolled back on 1 alarms -> rolling 1 "
+        "copies every 60 s, rolled back on 1 alarms",
+    ),
+    "another model": (
+        together(
+            lambda resources: resources.update(Other=copy.deepcopy(resources["Model"])),
+            put("Component", "Specification", "ModelName", {"Fn::GetAtt": ["Other", "ModelName"]}),
+        ),
+        "Specification.ModelName: Model -> Other",
+    ),
+    "one more alarm": (
+        put(
+            *("Component", "DeploymentConfig", "AutoRollbackConfiguration", "Alarms"),
+            [{"AlarmName": {"Ref": "Errors"}}, {"AlarmName": {"Ref": "WakeAlarm"}}],
+        ),
+        "rolled back on 1 alarms -> rolling 25 % every 60 s, rolled back on 2 alarms",
+    ),
+    "a second step": (
+        lambda resources: resources.update(Other=copy.deepcopy(resources["Wake"])),
+        "StepScaling policy new",
     ),
     "another count at creation": (
         put("Component", "RuntimeConfig", "CopyCount", 2),
@@ -310,6 +330,12 @@ def test_copies_count_beside_the_fewest_of_other_components_and_not_beside_the_m
         f"unplaced_copies: 4 copies of {NAME}, with the fewest of other components, reserve 5 "
         "GPUs, and the most instances have 4: the rest is not started"
     ]
+
+
+def test_copies_that_fill_a_gpu_each_cost_an_instance_each() -> None:
+    (cost,) = cost_changes(change(put("Target", "MinCapacity", 3)))
+    assert cost.after
+    assert cost.after.minimum == 1.4 * 3 * HOURS
 
 
 def test_a_new_endpoint_is_described_with_its_copies() -> None:

@@ -38,10 +38,14 @@ def remove_rollback(clone: Clone) -> None:
 def keys(clone: Clone) -> dict[str, bool]:
     """Return the dangers of the review, and whether they are acknowledged."""
     content = json.loads((clone.root / "review.out" / "review.json").read_text())
-    dangers = [*content["dangers"], *(it for stage in content["stages"] for it in stage["dangers"])]
+    dangers = [
+        *content["dangers"],
+        *(danger for stage in content["stages"] for danger in stage["dangers"]),
+    ]
     return {
-        f"{it['stage']}/{it['rule']}/{it['subject']}": it["acknowledgement"] is not None
-        for it in dangers
+        f"{danger['stage']}/{danger['rule']}/{danger['subject']}": danger["acknowledgement"]
+        is not None
+        for danger in dangers
     }
 
 
@@ -84,7 +88,7 @@ def test_a_change_cannot_acknowledge_its_own_danger(clone: Clone) -> None:
     assert tritonsm(["review", "--base", "main"]) == 3
     assert keys(clone)[DANGER] is False
     assert any(
-        it.startswith("repository/changed_judge/release/acknowledged.yaml.") for it in keys(clone)
+        key.startswith("repository/changed_judge/release/acknowledged.yaml.") for key in keys(clone)
     )
 
 
@@ -92,7 +96,7 @@ def test_a_stack_that_is_deployed_as_another_role_is_a_danger(clone: Clone) -> N
     write(clone, "app.py", APP.replace('"deploy"', '"mine"'))
     assert tritonsm(["review", "--base", "main"]) == 3
     stack = "prod/changed_stack_settings/prod-text.assumeRoleArn."
-    assert any(it.startswith(stack) for it in keys(clone))
+    assert any(key.startswith(stack) for key in keys(clone))
 
 
 def test_a_change_of_acknowledgements_alone_is_no_danger(clone: Clone) -> None:

@@ -33,7 +33,7 @@ def acknowledge(clone: Clone, *keys: str) -> date:
     """Commit a file that acknowledges dangers, and nothing else."""
     until = date.today() + timedelta(days=30)
     lines = "".join(
-        f"  - {{ danger: {it}, who: Ada, why: a trial, until: {until} }}\n" for it in keys
+        f"  - {{ danger: {key}, who: Ada, why: a trial, until: {until} }}\n" for key in keys
     )
     write(clone, "release/acknowledged.yaml", f"acknowledged:\n{lines}")
     clone.git("add", "release/acknowledged.yaml")
@@ -55,7 +55,7 @@ def test_no_change_is_said_in_every_form(clone: Clone, capsys: pytest.CaptureFix
     assert capsys.readouterr().out == "review.out/review.md\n"
     assert report(clone).startswith("# no dangers, no change to any deployed resource\n")
     assert written(clone)["summary"] == "no dangers, no change to any deployed resource"
-    assert [it["stage"] for it in written(clone)["stages"]] == ["prod"]
+    assert [stage["stage"] for stage in written(clone)["stages"]] == ["prod"]
     assert written(clone)["complete"]
 
 

@@ -28,7 +28,7 @@ def endpoint(*variants: StackVariant) -> DeclaredEndpoint:
         name="prod-text",
         release="25.09",
         rollback_alarms=0,
-        variants={it.name: it for it in variants},
+        variants={variant.name: variant for variant in variants},
     )
 
 

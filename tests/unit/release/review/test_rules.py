@@ -24,10 +24,10 @@ def dangers_of(
 ) -> list[tuple[str, str]]:
     """Return rule and sentence of every danger, of stacks with these resources."""
     sides: list[dict[str, Template]] = [
-        {STACK: {"Resources": RESOURCES}, stack: {"Resources": it}} for it in (before, after)
+        {STACK: {"Resources": RESOURCES}, stack: {"Resources": each}} for each in (before, after)
     ]
     comparison = Comparison("prod", sides[0], sides[1], was, will_be)
-    return [(it.rule, it.message) for it in dangers(comparison)]
+    return [(danger.rule, danger.message) for danger in dangers(comparison)]
 
 
 def of(rule: str, *arguments: Any, **named: Any) -> list[str]:
@@ -58,8 +58,8 @@ def test_a_stack_that_is_deployed_otherwise_is_a_danger(
 ) -> None:
     sides = {STACK: PROTECTED}, {STACK: PROTECTED, stack: settings}
     known = dangers(Comparison("prod", SAME, SAME, PROD, PROD, settings=sides))
-    assert [it.message for it in known] == [f"{stack}: {it}" for it in messages]
-    assert all(it.rule == "changed_stack_settings" for it in known)
+    assert [each.message for each in known] == [f"{stack}: {message}" for message in messages]
+    assert all(each.rule == "changed_stack_settings" for each in known)
 
 
 CATALOG = "{{resolve:ssm:/triton/prod/text/bert}}"
@@ -145,10 +145,10 @@ def test_an_alarm_for_too_little_is_weaker_when_it_waits_for_less() -> None:
     low = {**ALARM, "ComparisonOperator": "LessThanThreshold", "Threshold": 5}
     before = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **low)}
     sides = (
-        {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **{**low, "Threshold": it})}
-        for it in (1, 9)
+        {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **{**low, "Threshold": each})}
+        for each in (1, 9)
     )
-    assert [len(of("weakened_alarms", before, it)) for it in sides] == [1, 0]
+    assert [len(of("weakened_alarms", before, side)) for side in sides] == [1, 0]
 
 
 def test_a_threshold_of_more_gpus_is_for_each_of_them() -> None:
@@ -184,7 +184,7 @@ TOLD = {"AlarmActions": ["arn:aws:sns:us-east-1:1:a", "arn:aws:sns:us-east-1:1:b
 def test_an_alarm_that_tells_fewer(change: dict[str, Any], texts: list[str]) -> None:
     before = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **ALARM, **TOLD)}
     after = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **{**ALARM, **TOLD, **change})}
-    expected = [f"AWS::CloudWatch::Alarm prod-text/It: {it}" for it in texts]
+    expected = [f"AWS::CloudWatch::Alarm prod-text/It: {text}" for text in texts]
     assert of("unheard_alarms", before, after) == expected
 
 
@@ -227,7 +227,8 @@ def test_alarms_need_time_to_go_off(
     before: dict[str, Any], after: dict[str, Any], lost: bool
 ) -> None:
     sides = (
-        changed("Endpoint", "DeploymentConfig", BlueGreenUpdatePolicy=it) for it in (before, after)
+        changed("Endpoint", "DeploymentConfig", BlueGreenUpdatePolicy=each)
+        for each in (before, after)
     )
     assert bool(of("lost_rollback", *sides)) == lost
 
@@ -358,7 +359,7 @@ def test_an_export_that_is_in_use() -> None:
         (stacks(Key={"Ref": "Other"}), 1),
     ):
         known = dangers(Comparison("prod", before, after, was=PROD, will_be=PROD))
-        assert [it.rule for it in known].count("refused_exports") == count
+        assert [each.rule for each in known].count("refused_exports") == count
 
 
 IN_USE = "prod-models:Key"
@@ -370,8 +371,8 @@ def role(*statements: dict[str, Any], trusts: dict[str, Any] | None = None) -> d
     return resource(
         "AWS::IAM::Role",
         AssumeRolePolicyDocument={"Statement": [trust]},
-        Policies=[{"PolicyDocument": {"Statement": [{"Effect": "Allow", **it}]}}
-                  for it in statements],
+        Policies=[{"PolicyDocument": {"Statement": [{"Effect": "Allow", **statement}]}}
+                  for statement in statements],
     )  # fmt: skip
 
 
@@ -419,7 +420,7 @@ def role(*statements: dict[str, Any], trusts: dict[str, Any] | None = None) -> d
 )  # fmt: skip
 def test_what_is_new_is_judged_too(new: dict[str, Any], why: str | None) -> None:
     messages = of("powerful_newcomers", {}, new, stack="prod-new")
-    assert [why is not None and why in it for it in messages] == ([True] if why else [])
+    assert [why is not None and why in message for message in messages] == ([True] if why else [])
 
 
 def test_checkov_s_high_findings_count() -> None:
@@ -429,9 +430,9 @@ def test_checkov_s_high_findings_count() -> None:
     before: dict[str, Template] = {STACK: {"Resources": {}}}
     after: dict[str, Template] = {STACK: {"Resources": RESOURCES}}
     comparison = Comparison("prod", before, after, PROD, PROD, findings=findings)
-    high = [it for it in dangers(comparison) if it.rule == "high_findings"]
-    assert [it.subject for it in high] == ["prod-text.AWS::S3::Bucket.It.CKV_AWS_20"]
-    assert [it.message for it in high] == [lines[0]]
+    high = [danger for danger in dangers(comparison) if danger.rule == "high_findings"]
+    assert [each.subject for each in high] == ["prod-text.AWS::S3::Bucket.It.CKV_AWS_20"]
+    assert [each.message for each in high] == [lines[0]]
 
 
 REASON = "cdk-nag: prod-text/Role: AwsSolutions-IAM5[Resource::a/*]: Archives below a prefix."
@@ -494,7 +495,7 @@ MONTH = 1.4 * 2 * 730  # of the endpoint of RESOURCES
 def test_a_budget_is_crossed(was: float | None, will_be: float, count: int, crossed: bool) -> None:
     after = copy.deepcopy(RESOURCES)
     after["Config"]["Properties"]["ProductionVariants"][0]["InitialInstanceCount"] = count
-    sides = (PROD.model_copy(update={"max_monthly_usd": it}) for it in (was, will_be))
+    sides = (PROD.model_copy(update={"max_monthly_usd": each}) for each in (was, will_be))
     files = dict(zip(("was", "will_be"), sides, strict=True))
     assert bool(of("over_budget", RESOURCES, after, **files)) == crossed
 
@@ -516,7 +517,9 @@ def test_another_model_would_answer() -> None:
 def test_a_group_has_the_key_of_exactly_what_is_in_it() -> None:
     def alarms(*names: str) -> dict[str, Any]:
         alarm = {"Type": "AWS::CloudWatch::Alarm", "Properties": ALARM}
-        named = {it: {**alarm, "Metadata": {"aws:cdk:path": f"prod-text/{it}"}} for it in names}
+        named = {
+            name: {**alarm, "Metadata": {"aws:cdk:path": f"prod-text/{name}"}} for name in names
+        }
         return {**RESOURCES, **named}
 
     def key(after: dict[str, Any]) -> str:
@@ -531,7 +534,7 @@ def test_no_longer_production_is_one_danger_and_nothing_else_hides_in_it() -> No
     alarm = {"Type": "AWS::CloudWatch::Alarm", "Properties": ALARM}
     paged = {**alarm, "Metadata": {"aws:cdk:path": "prod-text/Endpoint/Monitoring/A-warning"}}
     before = {**RESOURCES, "Paged": paged}
-    after = {key: it for key, it in RESOURCES.items() if key != "Quota"}
+    after = {key: each for key, each in RESOURCES.items() if key != "Quota"}
     less = PROD.model_copy(update={"production": False})
     rules = [rule for rule, _ in dangers_of(before, after, will_be=less)]
     assert rules == ["left_production", "lost_alarms"]

@@ -163,16 +163,18 @@ class Lambda:
         """Answer the question for the project's builds, which is asked where no id is known."""
         self.codebuild.add_response(
             "list_builds_for_project",
-            {"ids": [it["id"] for it in builds]} if builds else {},
+            {"ids": [build["id"] for build in builds]} if builds else {},
             {"projectName": "models-Builder"},
         )
         if builds:
             self.codebuild.add_response(
-                "batch_get_builds", {"builds": list(builds)}, {"ids": [it["id"] for it in builds]}
+                "batch_get_builds",
+                {"builds": list(builds)},
+                {"ids": [build["id"] for build in builds]},
             )
 
     def has_logged(self, *messages: str) -> None:
-        events = [{"timestamp": 0, "message": it, "ingestionTime": 0} for it in messages]
+        events = [{"timestamp": 0, "message": message, "ingestionTime": 0} for message in messages]
         self.logs.add_response("get_log_events", {"events": events}, LOG)
 
 
@@ -194,7 +196,7 @@ def function(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lambda]:
     }
     monkeypatch.setattr(boto3, "client", clients.__getitem__)
     with ExitStack() as stack:
-        stubs = {name: stack.enter_context(Stubber(it)) for name, it in clients.items()}
+        stubs = {name: stack.enter_context(Stubber(each)) for name, each in clients.items()}
         function = Lambda(index, **stubs)
         function.at(NOW)
         yield function
@@ -300,13 +302,13 @@ def test_an_archive_that_is_not_there_is_built_as_the_properties_say(
 def test_an_alternative_is_named_to_the_build_where_a_source_offers_several(
     function: Lambda,
 ) -> None:
-    given = STARTED["environmentVariablesOverride"]
-    assert isinstance(given, list)
+    values = STARTED["environmentVariablesOverride"]
+    assert isinstance(values, list)
     alternative = {"name": "MODEL_ALTERNATIVE", "value": "onnx", "type": "PLAINTEXT"}
     function.has_started()
     function.has_no_archive()
     function.starts(
-        {**STARTED, "environmentVariablesOverride": [given[0], alternative, *given[1:]]}
+        {**STARTED, "environmentVariablesOverride": [values[0], alternative, *values[1:]]}
     )
     function.is_complete(build_id=None, Alternative="onnx")
 
@@ -327,20 +329,20 @@ def test_a_build_that_an_earlier_poll_started_is_followed(function: Lambda) -> N
 
 
 def test_builds_are_looked_for_in_every_page_back_to_the_event(function: Lambda) -> None:
-    for token, found in (
+    for token, result in (
         (None, build("b:3", request="request-3")),
         ("page-2", build(BUILD, buildStatus="SUCCEEDED")),
         ("page-3", build("b:1", request="request-0", at=NOW - 3600)),
     ):
-        asked = {"projectName": "models-Builder", **({"nextToken": token} if token else {})}
+        requests = {"projectName": "models-Builder", **({"nextToken": token} if token else {})}
         number = int((token or "page-1")[-1])
         function.codebuild.add_response(
             "list_builds_for_project",
-            {"ids": [found["id"]], "nextToken": f"page-{number + 1}"},
-            asked,
+            {"ids": [result["id"]], "nextToken": f"page-{number + 1}"},
+            requests,
         )
         function.codebuild.add_response(
-            "batch_get_builds", {"builds": [found]}, {"ids": [found["id"]]}
+            "batch_get_builds", {"builds": [result]}, {"ids": [result["id"]]}
         )
     assert function.is_complete(build_id=None) == {"IsComplete": True}
 

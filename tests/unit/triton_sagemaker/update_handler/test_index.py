@@ -92,24 +92,28 @@ class Account:
             case "DescribeScalableTargets":
                 assert asked["ServiceNamespace"] == "sagemaker"
                 targets = sorted(self.scaled & set(asked["ResourceIds"]))
-                return {"ScalableTargets": [{"ResourceId": it} for it in targets]}
+                return {"ScalableTargets": [{"ResourceId": target} for target in targets]}
             case "GetParametersByPath":
                 assert asked == {"Path": "/triton/prod/text"}
-                values = [json.dumps({"model": "m", "target_model": it}) for it in self.catalog]
+                values = [json.dumps({"model": "m", "target_model": each}) for each in self.catalog]
                 return {
                     "Parameters": [{"Name": "a", "Value": value} for value in values + self.others]
                 }
             case "DescribeNetworkInterfaces":
                 assert asked == {"Filters": [{"Name": "group-id", "Values": [GROUP]}]}
-                return {"NetworkInterfaces": [{"NetworkInterfaceId": it} for it in self.interfaces]}
+                return {
+                    "NetworkInterfaces": [
+                        {"NetworkInterfaceId": interface} for interface in self.interfaces
+                    ]
+                }
             case "GetObject":
                 return {"Body": BytesIO(json.dumps(self._manifest(asked["Key"])).encode())}
             case "HeadObject":
                 assert asked["ChecksumMode"] == "ENABLED"
                 return {"ChecksumSHA256": self.checksums[asked["Key"]]}
             case "ListObjectsV2":
-                found = [it for it in self.keys if it.startswith(asked["Prefix"])]
-                return {"Contents": [{"Key": it} for it in found]}
+                result = [key for key in self.keys if key.startswith(asked["Prefix"])]
+                return {"Contents": [{"Key": each} for each in result]}
         raise AssertionError(operation)
 
     def _manifest(self, key: str) -> dict[str, Any]:
@@ -335,7 +339,7 @@ def test_a_scaled_variant_may_get_another_model(ask: Event, account: Account) ->
 def test_an_endpoint_keeps_the_names_of_its_variants(
     ask: Event, account: Account, names: tuple[str, ...]
 ) -> None:
-    account.configs["new"] = config(*((it, "new-model", "g5") for it in names))
+    account.configs["new"] = config(*((name, "new-model", "g5") for name in names))
     assert refusal(ask) == (
         f"Endpoint prod-text has the variants AllTraffic, and would get other variants, "
         f"{', '.join(names)}: SageMaker cannot rename, add or remove variants in an update. Deploy "
@@ -489,8 +493,8 @@ def test_a_single_model_endpoint_serves_whatever_the_catalog_names(
 
 def test_a_model_that_was_deleted_by_hand_holds_nothing_up(ask: Event, account: Account) -> None:
     account.models["old-model"] = account.models["new-model"]
-    for it in account.configs.values():
-        it.append(*config(("Second", "gone-model", "g5")))
+    for each in account.configs.values():
+        each.append(*config(("Second", "gone-model", "g5")))
     assert ask("Guard")
 
 
@@ -658,8 +662,8 @@ def test_a_deletion_waits_until_the_endpoints_network_interfaces_are_gone(
 ) -> None:
     account.endpoint = None
     assert not ask("Guard", "Delete", SecurityGroup=GROUP, minutes=49)
-    told = refusal(ask, request_type="Delete", SecurityGroup=GROUP, minutes=51)
-    assert told == (
+    messages = refusal(ask, request_type="Delete", SecurityGroup=GROUP, minutes=51)
+    assert messages == (
         "Endpoint prod-text is deleted, and its network interfaces eni-1, eni-2 are still in "
         f"{GROUP} after 51 minutes: delete them, and then the stack again: docs/runbook.md, "
         '"A private stage is not destroyed".'

@@ -53,8 +53,8 @@ FILES = {
     'backend: "fil"': "xgboost.model",
     'backend: "fil" default_model_filename: "trees.json"': "trees.json",
     **{
-        f'backend: "fil" parameters {{ key: "model_type" value {{ string_value: "{kind}" }} }}': it
-        for kind, it in (
+        f'backend: "fil" parameters {{ key: "model_type" value {{ string_value: "{kind}"}} }}': file
+        for kind, file in (
             ("xgboost", "xgboost.model"),
             ("xgboost_json", "xgboost.json"),
             ("lightgbm", "model.txt"),

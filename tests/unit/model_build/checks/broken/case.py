@@ -50,7 +50,7 @@ def _replaced(text: Content, pieces: dict[str, str]) -> str:
     assert isinstance(text, str)
     for old in pieces:
         assert text.count(old) == 1, f"{old!r} is there {text.count(old)} times"
-    return re.sub("|".join(map(re.escape, pieces)), lambda found: pieces[found[0]], text)
+    return re.sub("|".join(map(re.escape, pieces)), lambda result: pieces[result[0]], text)
 
 
 def _write(path: Path, content: Change, *, is_folder: bool) -> None:

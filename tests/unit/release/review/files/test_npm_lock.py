@@ -13,7 +13,9 @@ ROOT = Path(__file__).parents[5]
 
 
 def messages(before: Any, after: Any) -> list[str]:
-    sides = ({"package-lock.json": json.dumps({"packages": it}).encode()} for it in (before, after))
+    sides = (
+        {"package-lock.json": json.dumps({"packages": each}).encode()} for each in (before, after)
+    )
     dangers = compare_files(*sides).dangers
     return [danger.message.removeprefix("package-lock.json: ") for danger in dangers]
 

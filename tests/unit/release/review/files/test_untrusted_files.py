@@ -42,7 +42,7 @@ HOSTILE = {
 
 
 def rules(path: str, before: bytes | None, after: bytes | None) -> set[str]:
-    base, head = ({} if it is None else {path: it} for it in (before, after))
+    base, head = ({} if each is None else {path: each} for each in (before, after))
     review = compare_files(base, head)
     assert review.dangers or review.notes
     return {danger.rule for danger in review.dangers}
@@ -53,8 +53,8 @@ def rules(path: str, before: bytes | None, after: bytes | None) -> set[str]:
 def test_a_file_that_cannot_be_read_gets_a_line_on_either_side(path: str, content: bytes) -> None:
     good = base()[path]
     for before, after in ((good, content), (content, good), (None, content)):
-        found = rules(path, before, after)
-        assert found or "requirements" in path
+        result = rules(path, before, after)
+        assert result or "requirements" in path
 
 
 @pytest.mark.parametrize("path", READ)

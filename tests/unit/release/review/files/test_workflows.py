@@ -19,7 +19,7 @@ PATH = ".github/workflows/ci.yml"
 
 
 def compared(before: str | None, after: str) -> FileReview:
-    base, head = ({} if it is None else {PATH: it.encode()} for it in (before, after))
+    base, head = ({} if each is None else {PATH: each.encode()} for each in (before, after))
     return compare_files(base, head)
 
 
@@ -84,7 +84,7 @@ def widened(before: str | None, after: str) -> list[str]:
 )
 def test_a_workflow_is_wider(old: str, new: str, expected: list[str]) -> None:
     assert old in WORKFLOW
-    texts = [it.rpartition(": ")[2] for it in expected]
+    texts = [each.rpartition(": ")[2] for each in expected]
     shown = widened(WORKFLOW, WORKFLOW.replace(old, new))
     assert bool(shown) == bool(texts)
     assert {*texts} <= {*shown}

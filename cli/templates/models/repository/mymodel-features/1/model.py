@@ -12,6 +12,6 @@ class TritonPythonModel:
 
     def respond(self, request):
         texts = pb_utils.get_input_tensor_by_name(request, "TEXT").as_numpy().reshape(-1)
-        counts = [[text.lower().count(it.encode()) for it in ascii_lowercase] for text in texts]
+        counts = [[text.lower().count(each.encode()) for each in ascii_lowercase] for text in texts]
         features = np.array(counts, np.float32).reshape(len(texts), len(ascii_lowercase))
         return pb_utils.InferenceResponse([pb_utils.Tensor("FEATURES", features)])

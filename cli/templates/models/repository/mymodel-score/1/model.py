@@ -3,7 +3,7 @@
 import numpy as np
 import triton_python_backend_utils as pb_utils
 
-VOWELS = [ord(it) - ord("a") for it in "aeiou"]
+VOWELS = [ord(each) - ord("a") for each in "aeiou"]
 
 
 class TritonPythonModel:

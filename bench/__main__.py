@@ -1,0 +1,25 @@
+"""Measure, and write bench/results/ and docs/performance.md: `make bench`."""
+
+import argparse
+import importlib
+
+from bench import page, turns
+
+
+def main() -> None:
+    """Run the benchmarks that are named, or all."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("names", metavar="NAME", nargs="*", default=list(page.BENCHMARKS))
+    parser.add_argument("--quick", action="store_true", help="smallest sizes, one turn")
+    options = parser.parse_args()
+    turns.adopt_orphans()
+    try:
+        for name in options.names:
+            with turns.written(name, quick=options.quick) as results:
+                importlib.import_module(f"bench.{name}").run(results)
+    finally:
+        page.write()
+
+
+if __name__ == "__main__":
+    main()

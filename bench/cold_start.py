@@ -1,0 +1,114 @@
+"""The first call of MiniLM on a multi-model endpoint, split into its parts.
+
+Downloading, which unpacks too, and loading are the means of SageMaker's metrics
+ModelDownloadingTime and ModelLoadingTime, which the local SageMaker keeps with two digits; the
+answer is the rest of the call. The floor: boto3 and `tar -xzf`, Triton's own load of the unpacked
+folder, and a call of it.
+"""
+
+import json
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from itertools import count
+from pathlib import Path
+from statistics import fmean
+from tempfile import TemporaryDirectory
+
+import boto3
+
+from bench.endpoint import boto3_call, load
+from bench.local_endpoint import NAME, host, local_sagemaker
+from bench.turns import Results, Turn, command, timed, total
+from local_sagemaker.serving import TritonServer, serve
+from model_build import BuildTarget
+
+TURNS = 3
+MODEL = "minilm.tar.gz"
+TENSOR = {"name": "TEXT", "shape": [1, 1], "datatype": "BYTES", "data": ["Today is a sunny day"]}
+BODY = json.dumps({"inputs": [TENSOR]}).encode()
+METRICS = {"download and unpack": "ModelDownloadingTime", "load": "ModelLoadingTime"}
+
+
+def run(results: Results) -> None:
+    """Call copies of one archive for the first time, and take the floor's steps."""
+    with TemporaryDirectory() as scratch, local_sagemaker() as (_, running):
+        target = BuildTarget.parse("cpu-24.09").run_in(running.python)
+        folder = Path(scratch, "archives")
+        program = sys.executable, "-m", "model_build", "build", "models/minilm"
+        command(*program, "--target", target, "--output", folder)
+        (archive,) = folder.glob("*.tar.gz")
+        archive.rename(folder / MODEL)
+        host({MODEL: (folder / MODEL).read_bytes()})
+        calls, call = count(), boto3_call(BODY, "application/json")
+
+        def first_call() -> Turn:
+            key = f"copy-{next(calls)}.tar.gz"
+            boto3.client("s3").upload_file(str(folder / MODEL), NAME, key)
+            return timed(partial(call, key))
+
+        with serve(folder) as triton:
+            steps = _floor(triton, load(triton, MODEL), Path(scratch, "floor"))
+            parts: list[dict[str, Turn]] = []
+
+            def floor() -> Turn:
+                parts.append({part: timed(step) for part, step in steps.items()})
+                return total(*parts[-1].values())
+
+            results.alternate("whole", {"InvokeEndpoint": first_call, "floor": floor}, TURNS)
+        whole = fmean(turn["wall s"] for turn in results.rows[0]["turns"])
+        ours = {part: _mean(metric, len(parts)) for part, metric in METRICS.items()}
+        ours["first answer"] = whole - sum(ours.values())
+        for part, seconds in ours.items():
+            results.add(part, "InvokeEndpoint", {"wall s": seconds})
+            results.add(part, "floor", {"wall s": fmean(turn[part]["wall s"] for turn in parts)})
+
+
+def _mean(metric: str, values: int) -> float:
+    """Return the mean of a metric in seconds, once it has so many values."""
+    now = datetime.now(UTC)
+    while True:
+        points = boto3.client("cloudwatch").get_metric_statistics(
+            Namespace="AWS/SageMaker",
+            MetricName=metric,
+            Dimensions=[
+                {"Name": "EndpointName", "Value": NAME},
+                {"Name": "VariantName", "Value": "AllTraffic"},
+            ],
+            StartTime=now - timedelta(hours=2),
+            EndTime=now + timedelta(hours=2),
+            Period=60,
+            Statistics=["SampleCount", "Sum"],
+        )["Datapoints"]
+        if sum(point["SampleCount"] for point in points) >= values:
+            return float(sum(point["Sum"] for point in points)) / values / 1e6
+        time.sleep(0.5)
+
+
+def _floor(triton: TritonServer, path: str, to: Path) -> dict[str, Callable[[], object]]:
+    """Return what downloads and unpacks, loads again, and answers."""
+    name = path.split("/")[2]
+    model = {"model_name": name, "url": f"/opt/ml/models/{name}/model"}
+
+    def fetch() -> None:
+        shutil.rmtree(to, ignore_errors=True)
+        to.mkdir()
+        boto3.client("s3").download_file(NAME, MODEL, str(to / MODEL))
+        command("tar", "-xzf", to / MODEL, "-C", to)
+        request("DELETE", f"/models/{name}", b"")
+
+    def request(method: str, path: str, body: bytes) -> None:
+        headers = {"Content-Type": "application/json", "X-Amzn-SageMaker-Target-Model": MODEL}
+        answer = triton.running.triton.request(
+            method, path, body=body, headers=headers, timeout=600
+        )
+        assert answer.status == 200, answer
+
+    return {
+        "download and unpack": fetch,
+        "load": partial(request, "POST", "/models", json.dumps(model).encode()),
+        "first answer": partial(triton.invoke, MODEL, BODY, "application/json"),
+    }

@@ -1,0 +1,103 @@
+"""`cdk deploy` of the stage local on a new local SageMaker, split into its parts.
+
+The floors: synth of the same templates as raw resources; a deploy of as many stacks with one SSM
+parameter each, for the CLI and for CloudFormation; the builder's own command, for the build. What
+CloudFormation and the build took are the events of stacks and the times of builds; the CLI is the
+rest of the deploy. `cdk diff` of an assembly that is written already has no synth.
+"""
+
+import sys
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import boto3
+
+from bench.local_endpoint import NAME, local_sagemaker
+from bench.synth import templates
+from bench.turns import Results, Turn, command, total
+from cli.deploy import bootstrap
+from local_sagemaker import REGION
+from model_build import BuildTarget
+
+TURNS = 2
+
+
+def run(results: Results) -> None:
+    """Deploy the stage, and as many small stacks, each time on a new local SageMaker."""
+    for _ in range(1 if results.quick else TURNS):
+        with TemporaryDirectory() as scratch, local_sagemaker() as (folder, running):
+            bootstrap(REGION, folder)
+            ours, raw, small = (Path(scratch, name) for name in ("ours", "raw", "small"))
+            synth = _synth("app.py", to=ours)
+            stacks = len(templates(ours))
+            floor = _synth(f"-m bench.synth raw {ours}", to=raw)
+            _synth(f"-m bench.deploy {stacks}", to=small)
+            build = partial(command, sys.executable, "-m", "model_build", "build", "models/minilm")
+            target = BuildTarget.parse("cpu-24.09").run_in(running.python)
+            deployed, least = _deploy(ours), _deploy(small)
+            alone = build("--target", target, "--bucket", NAME, "--key", "minilm.tar.gz")
+            _add(results, "whole deploy", total(synth, deployed), total(floor, least, alone))
+            ours_stacks, least_stacks, built = _stacks(ours), _stacks(small), _builds()
+            diff = partial(command, "cdk", "diff", "--all", "--no-validation", "--app")
+            results.add("cdk diff, unchanged", "app", diff("python app.py", "-c", "stage=local"))
+            results.add("cdk diff, unchanged", "written assembly", diff(ours))
+            _add(results, "synth", _wall(synth["wall s"]), _wall(floor["wall s"]))
+            rest = deployed["wall s"] - ours_stacks, least["wall s"] - least_stacks
+            _add(results, "CLI", *map(_wall, rest))
+            _add(results, "CloudFormation", _wall(ours_stacks - built), _wall(least_stacks))
+            _add(results, "build", _wall(built), _wall(alone["wall s"]))
+
+
+def _add(results: Results, case: str, ours: Turn, floor: Turn) -> None:
+    results.add(case, "local deploy", ours)
+    results.add(case, "floor", floor)
+
+
+def _wall(seconds: float) -> Turn:
+    return {"wall s": seconds}
+
+
+def _synth(app: str, *, to: Path) -> Turn:
+    program = "cdk", "synth", "--quiet", "--no-validation", "--app", f"{sys.executable} {app}"
+    return command(*program, "-c", "stage=local", "--output", to)
+
+
+def _deploy(assembly: Path) -> Turn:
+    return command("cdk", "deploy", "--all", "--require-approval", "never", "--app", assembly)
+
+
+def _stacks(assembly: Path) -> float:
+    """Return the seconds from the first to the last event of each stack, added up."""
+    cloudformation: Any = boto3.client("cloudformation")
+    seconds = 0.0
+    for stack in templates(assembly):
+        pages = cloudformation.get_paginator("describe_stack_events").paginate(StackName=stack)
+        times = [event["Timestamp"] for page in pages for event in page["StackEvents"]]
+        seconds += (max(times) - min(times)).total_seconds()
+    return seconds
+
+
+def _builds() -> float:
+    codebuild: Any = boto3.client("codebuild")
+    builds = codebuild.batch_get_builds(ids=codebuild.list_builds()["ids"])["builds"]
+    seconds: float = sum(
+        (build["endTime"] - build["startTime"]).total_seconds() for build in builds
+    )
+    return seconds
+
+
+def _small_app(stacks: int) -> None:
+    from aws_cdk import App, Environment, Stack
+    from aws_cdk.aws_ssm import StringParameter
+
+    app = App()
+    for number in range(stacks):
+        stack = Stack(app, f"small-{number}", env=Environment(region=REGION))
+        StringParameter(stack, "Parameter", string_value="value")
+    app.synth()
+
+
+if __name__ == "__main__":
+    _small_app(int(sys.argv[1]))

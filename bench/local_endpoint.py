@@ -1,0 +1,77 @@
+"""A local SageMaker for this process's clients, and a multi-model endpoint on it."""
+
+import io
+import os
+import shutil
+import tarfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from unittest.mock import patch
+
+import boto3
+
+from local_sagemaker import Folder, Running, client_environment, down, up
+
+NAME = "bench"
+"""Of the bucket and the endpoint."""
+ECHO = Path(__file__).with_name("echo")
+"""A model that answers with its input."""
+
+
+@contextmanager
+def local_sagemaker(**settings: str) -> Iterator[tuple[Folder, Running]]:
+    """Run a local SageMaker that this process, and what it starts, calls instead of AWS."""
+    with TemporaryDirectory() as scratch, patch.dict(os.environ, settings):
+        folder = Folder(Path(scratch, "local_sagemaker"))
+        try:
+            running = up(folder)
+            os.environ |= client_environment(running, folder)
+            boto3.client("s3").create_bucket(Bucket=NAME)
+            yield folder, running
+        finally:
+            down(folder)
+
+
+def echo(instances: int = 1) -> bytes:
+    """Return the archive of the echo with so many instances."""
+    packed = io.BytesIO()
+    with TemporaryDirectory() as scratch, tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        copy = shutil.copytree(ECHO, Path(scratch, "copy"))
+        config = copy / "echo" / "config.pbtxt"
+        config.write_text(config.read_text().replace("count: 1", f"count: {instances}"))
+        archive.add(copy, ".")
+    return packed.getvalue()
+
+
+def host(archives: Mapping[str, bytes]) -> None:
+    """Serve archives by a multi-model endpoint; return when it is in service."""
+    for key, content in archives.items():
+        boto3.client("s3").put_object(Bucket=NAME, Key=key, Body=content)
+    sagemaker = boto3.client("sagemaker")
+    quiet = {"SAGEMAKER_TRITON_LOG_VERBOSE": "false", "SAGEMAKER_TRITON_PING_MODE": "live"}
+    sagemaker.create_model(
+        ModelName=NAME,
+        PrimaryContainer={
+            "Image": "triton",
+            "Mode": "MultiModel",
+            "ModelDataUrl": f"s3://{NAME}/",
+            "Environment": quiet,
+        },
+    )
+    sagemaker.create_endpoint_config(
+        EndpointConfigName=NAME,
+        ProductionVariants=[
+            {
+                "VariantName": "AllTraffic",
+                "ModelName": NAME,
+                "InstanceType": "ml.m5.xlarge",
+                "InitialInstanceCount": 1,
+            }
+        ],
+    )
+    sagemaker.create_endpoint(EndpointName=NAME, EndpointConfigName=NAME)
+    sagemaker.get_waiter("endpoint_in_service").wait(
+        EndpointName=NAME, WaiterConfig={"Delay": 1, "MaxAttempts": 600}
+    )

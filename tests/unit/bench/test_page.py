@@ -1,0 +1,44 @@
+"""docs/performance.md is what `python -m bench.page` makes of bench/results/."""
+
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from bench import page
+
+
+def row(case: str, side: str, *seconds: float) -> dict[str, Any]:
+    return {"case": case, "side": side, "turns": [{"wall s": wall} for wall in seconds]}
+
+
+def test_the_page_and_its_plots_are_made_of_the_results() -> None:
+    files = page.files()
+    assert page.PAGE in files
+    for path, text in files.items():
+        assert path.read_text() == text, f"{path.name} is not current: python -m bench.page"
+    assert set(page.PLOTS.glob("performance-*.svg")) == files.keys() - {page.PAGE}
+
+
+def test_a_factor_is_the_median_ratio_to_the_row_below_of_the_same_case() -> None:
+    rows = [
+        row("a", "client", 9, 8, 30),
+        row("a", "boto3", 3, 4, 5),
+        row("a", "raw", 1, 1, 1),
+        row("b", "build", 2),
+    ]
+    factors = [factors for _, factors in page.with_factors(rows)]
+    assert factors == [{"wall s": 3}, {"wall s": 4}, {}, {}]
+
+
+def test_a_plot_has_a_bar_for_each_factor_to_the_left_below_one_and_to_the_right_above() -> None:
+    rows = [row("a", "ours", 4), row("a", "floor", 1), row("b", "ours", 1), row("b", "tar", 4)]
+    drawn = ElementTree.fromstring(page.plot(rows))
+    right, left = drawn.findall("{*}rect")[1:]
+    middle = drawn.find("{*}line")
+    assert middle is not None
+    assert right.get("x") == middle.get("x1")
+    assert float(left.get("x", 0)) + float(left.get("width", 0)) == pytest.approx(
+        float(middle.get("x1", 0))
+    )
+    assert right.get("width") == left.get("width")

@@ -1,0 +1,78 @@
+"""How many processes a build and a deploy start."""
+
+import argparse
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+import cdk_cli
+from cli import deploy
+from local_sagemaker import Folder
+from model_build.__main__ import main
+from tests.unit.model_build.fakes import FakeSsm
+from tests.unit.test_repository import ROOT
+
+CONFIG = 'backend: "python"\nmax_batch_size: 8\n' + "".join(
+    f'{kind} [ {{ name: "{name}" data_type: TYPE_FP32 dims: [ 1 ] }} ]\n'
+    for kind, name in (("input", "X"), ("output", "Y"))
+)
+MODEL = "class TritonPythonModel:\n    def execute(self, requests):\n        return []\n"
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The command lines of processes that were started."""
+    commands: list[list[str]] = []
+    start = subprocess.Popen.__init__
+
+    def count(self: Any, arguments: list[str], *more: Any, **options: Any) -> None:
+        commands.append(arguments)
+        start(self, arguments, *more, **options)
+
+    monkeypatch.setattr(subprocess.Popen, "__init__", count)
+    return commands
+
+
+def test_a_build_that_exports_nothing_starts_none(tmp_path: Path, started: list[list[str]]) -> None:
+    model = tmp_path / "double"
+    (model / "double" / "1").mkdir(parents=True)
+    (model / "double" / "config.pbtxt").write_text(CONFIG)
+    (model / "double" / "1" / "model.py").write_text(MODEL)
+    to = str(tmp_path / "out")
+    assert main(["build", str(model), "--target", "cpu-24.09", "--output", to]) == 0
+    assert started == []
+
+
+class CloudFormation:
+    """An account that was bootstrapped, or not."""
+
+    def __init__(self, *, bootstrapped: bool) -> None:
+        self._bootstrapped = bootstrapped
+
+    def describe_stacks(self, **_: str) -> None:
+        """Raise as CloudFormation does for a stack that does not exist."""
+        if not self._bootstrapped:
+            raise ClientError({"Error": {"Code": "ValidationError"}}, "DescribeStacks")
+
+
+@pytest.mark.parametrize("bootstrapped", [True, False])
+def test_a_deploy_runs_the_cdk_cli_once_and_once_more_to_bootstrap(
+    tmp_path: Path,
+    started: list[list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    bootstrapped: bool,
+) -> None:
+    cli = tmp_path / "cdk"
+    cli.write_text("#!/bin/sh\n")
+    cli.chmod(0o755)
+    clients = {"ssm": FakeSsm(), "cloudformation": CloudFormation(bootstrapped=bootstrapped)}
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(cdk_cli, "CLI", cli)
+    monkeypatch.setattr(Folder, "default", lambda: Folder(tmp_path))
+    monkeypatch.setattr("boto3.client", lambda service, *_: clients[service])
+    assert deploy.run(argparse.Namespace(stage="local", local=True)) == 0
+    assert [command[1] for command in started] == ["bootstrap"] * (not bootstrapped) + ["deploy"]
