@@ -14,6 +14,7 @@ from release.review.dangers.danger import Danger
 from release.review.dangers.endpoints import removed_endpoints
 from release.review.endpoint_changes import endpoint_changes
 from release.review.money import HOURS, cost_changes
+from release.tree import Template
 from tests.unit.release.review.edits import PROD, Edit, compared, drop, put, together
 from tests.unit.release.review.resources import RESOURCES
 
@@ -229,7 +230,8 @@ def test_a_dangerous_change_of_a_component_is_a_danger(kind: str) -> None:
 
 def test_the_log_of_an_endpoint_that_leaves_is_explained_by_it() -> None:
     """The log is named after the endpoint in the stage's file, without the instance type."""
-    before, after = {"prod-text": {"Resources": base()}}, {"prod-models": {"Resources": {}}}
+    before: dict[str, Template] = {"prod-text": {"Resources": base()}}
+    after: dict[str, Template] = {"prod-models": {"Resources": {}}}
     [removed] = removed_endpoints(Comparison("prod", before, after, was=PROD, will_be=PROD))
     assert removed.subject == "prod-text-g5-xlarge"
     assert removed.explains
