@@ -10,19 +10,34 @@ from stages.schema.names import STACKS
 from stages.schema.stage import StageConfig
 
 
+def endpoint_names(name: str, stage: StageConfig) -> dict[str, str]:
+    """Return SageMaker's names of a stage's endpoints, by their short names."""
+    return {
+        endpoint: MODES[config.hosting].endpoint_name(f"{name}-{endpoint}", config)
+        for endpoint, config in stage.endpoints.items()
+    }
+
+
 def wrong_names(
     name: str, stage: StageConfig, folder: Path
 ) -> Iterator[tuple[checked_yaml.Keys, str]]:
-    """Yield endpoints whose full names are too long, or another stage's stacks have.
+    """Yield endpoints whose full names are too long, or those of other endpoints or stacks.
 
-    `mine` with an endpoint `eu-text`, and `mine-eu` with one called `text`, would deploy into one
-    stack, and the last would win. Only a file whose name begins alike is read; one that is wrong
-    itself is told when it is used.
+    The name of an endpoint of components has its instance type: `text` may be called as
+    `text-g5-xlarge`. `mine` with an endpoint `eu-text`, and `mine-eu` with one called `text`, would
+    deploy into one stack, and the last would win. Only a file whose name begins alike is read; one
+    that is wrong itself is reported when it is used.
     """
+    names = endpoint_names(name, stage)
     for endpoint, config in stage.endpoints.items():
-        mode = MODES[config.hosting]
-        full = mode.endpoint_name(f"{name}-{endpoint}", config)
-        for model, component in mode.component_names(f"{name}-{endpoint}", config).items():
+        full, components = names[endpoint], MODES[config.hosting].component_names
+        first = next(other for other in names if names[other] == full)
+        if first != endpoint:
+            yield (
+                ("endpoints", endpoint),
+                f"the endpoint would be called {full}, as {first} is: write another name",
+            )
+        for model, component in components(f"{name}-{endpoint}", config).items():
             rule = component_name.at("endpoints", endpoint, "components", model)
             yield from rule(component)
         if len(full) > MAX_NAME:

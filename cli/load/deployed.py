@@ -15,6 +15,7 @@ from cli import names
 from cli.errors import CommandError
 from endpoint_client import EndpointClient
 from stages import StageConfig, load_stage, stage_names
+from stages.shared_names import endpoint_names
 
 AWS = (".amazonaws.com", ".amazonaws.com.cn")
 """How the names of AWS's own hosts end, those of interface endpoints too."""
@@ -24,7 +25,9 @@ AWS = (".amazonaws.com", ".amazonaws.com.cn")
 class DeployedEndpoint:
     """An endpoint of a stage; `instances` counts them by instance type, `variants` are names.
 
-    `is_laptop` says that the local SageMaker serves it, whatever its instance type is called.
+    `name` is of stage and endpoint, as its stack's: SageMaker's is another where it hosts inference
+    components. Those have no variants here: no metric of their requests has one. `is_laptop` says
+    that the local SageMaker serves it, whatever its instance type is called.
     """
 
     name: str
@@ -36,14 +39,18 @@ class DeployedEndpoint:
 
     @classmethod
     def read(cls, name: str, folder: Path) -> Self:
-        """Read the endpoint called `name`, and its stage's file. Raises `CommandError`."""
+        """Read the endpoint that is `name` with its stage, and the stage's file.
+
+        Raises `CommandError`.
+        """
         stage = names.stage_of(name, stage_names(folder))
         if stage is None:
             known = ", ".join(stage_names(folder))
             raise CommandError(f"endpoint {name} begins with no stage's name: stages are {known}")
         config = load_stage(stage, folder)
         sagemaker: Any = boto3.client("sagemaker", config.region)
-        endpoint = sagemaker.describe_endpoint(EndpointName=name)
+        endpoint_name = endpoint_names(stage, config).get(name.removeprefix(f"{stage}-"), name)
+        endpoint = sagemaker.describe_endpoint(EndpointName=endpoint_name)
         configured = sagemaker.describe_endpoint_config(
             EndpointConfigName=endpoint["EndpointConfigName"]
         )
@@ -62,7 +69,11 @@ class DeployedEndpoint:
             stage=stage,
             config=config,
             instances=dict(instances),
-            variants=tuple(types),
+            variants=tuple(
+                variant["VariantName"]
+                for variant in configured["ProductionVariants"]
+                if "ModelName" in variant
+            ),
             is_laptop=not host.endswith(AWS),
         )
 
@@ -71,13 +82,14 @@ class DeployedEndpoint:
         """Its name in the stage's file."""
         return self.name.removeprefix(f"{self.stage}-")
 
-    def client(self, *, max_attempts: int = 5) -> EndpointClient:
+    def client(self, *, max_attempts: int = 5, wait_until_ready: float = 0) -> EndpointClient:
         """Return a client whose catalog entries last for a whole load."""
         return EndpointClient(
             stage=self.stage,
             endpoint=self.short_name,
             catalog_ttl=24 * 3600,
             max_attempts=max_attempts,
+            wait_until_ready=wait_until_ready,
             session=boto3.Session(region_name=self.config.region),
         )
 

@@ -17,6 +17,7 @@ from cli.load.report import StepTable
 from cli.load.request_inputs import Request
 from cli.load.step import LoadStep, Send, closed_loop, open_loop
 from endpoint_client import AsyncEndpointClient
+from release.delivery.smoke import WAKE_SECONDS
 
 Level = Literal["rate", "callers"]
 """What a load grows by: an open loop at a rate, or a closed one of so many callers."""
@@ -43,12 +44,12 @@ class Generator:
     def warm_up(self) -> Iterator[Request]:
         """Invoke each model with each of its inputs, so that all are loaded; return requests.
 
-        The client retries while SageMaker loads a model. Raises `EndpointError`, for inputs too
-        that do not fit a model, and `CommandError`.
+        The client retries while SageMaker loads a model, or wakes an inference component. Raises
+        `EndpointError`, for inputs too that do not fit a model, and `CommandError`.
         """
         requests: dict[ModelTarget, list[Request]] = {}
         for endpoint in self.endpoints:
-            with endpoint.client() as client:
+            with endpoint.client(wait_until_ready=WAKE_SECONDS) as client:
                 for target in (target for target in self.mix if target.endpoint == endpoint.name):
                     entry = client.resolve(target.model)
                     requests[target] = request_inputs.requests_of(

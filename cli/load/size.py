@@ -53,6 +53,12 @@ def run(options: argparse.Namespace) -> int:
     target = mix.ModelTarget(options.endpoint, options.model)
     generator = arguments.generator(options, {target: 1.0})
     [endpoint] = generator.endpoints
+    if not endpoint.variants:
+        raise CommandError(
+            f"{endpoint.name} hosts inference components, which scale by copies, not instances: "
+            f"load one copy with tritonsm load {endpoint.name}/{options.model}, and write half of "
+            "the rate that it sustained as max_rps of its copies"
+        )
     if len(endpoint.variants) > 1 or len(endpoint.instances) > 1:
         raise CommandError(f"{endpoint.name} has several variants or types: size one of them")
     ramp = Ramp(start=options.rate, growth=2, max_steps=MAX_STEPS, precision=PRECISION)

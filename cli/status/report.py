@@ -1,6 +1,6 @@
 """What `tritonsm status` reports: its `--json` has these members, and times as ISO 8601 in UTC."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
@@ -53,7 +53,8 @@ class Endpoint:
 class Model:
     """A model of the catalog; `archive` is set on a multi-model endpoint alone.
 
-    `stack` is the endpoint's, whose name an endpoint of components only begins with.
+    `component` is the name of its inference component, if it is one. `stack` is the endpoint's,
+    whose name an endpoint of components only begins with.
     """
 
     endpoint: str
@@ -61,6 +62,19 @@ class Model:
     version: str
     archive: str | None
     stack: str
+    component: str | None = None
+
+
+@dataclass(frozen=True)
+class ComponentStatus:
+    """An inference component that the catalog names; `reason` is SageMaker's FailureReason."""
+
+    name: str
+    endpoint: str
+    status: str
+    reason: str | None = None
+    copies: int = 0
+    desired_copies: int = 0
 
 
 @dataclass(frozen=True)
@@ -80,6 +94,7 @@ class Report:
 
     endpoints: list[Endpoint]
     models: list[Model] = field(default_factory=list)
+    components: list[ComponentStatus] = field(default_factory=list)
     alarms: list[Alarm] = field(default_factory=list)
     differences: list[LiveDifference] = field(default_factory=list)
     denied: list[str] = field(default_factory=list)
@@ -106,9 +121,10 @@ def read_report(session: boto3.Session, stage: str | None, stages: list[str]) ->
 
     prefix = f"{stage}-" if stage else ""
     ssm, cloudwatch = client(session, "ssm"), client(session, "cloudwatch")
+    sagemaker = client(session, "sagemaker")
     endpoints = [
         _endpoint(record)
-        for record in _described_endpoints(client(session, "sagemaker"), prefix)
+        for record in _described_endpoints(sagemaker, prefix)
         if in_scope(record["EndpointName"])
     ]
     models = permitted("models", lambda: _catalog(ssm, stage))
@@ -118,6 +134,7 @@ def read_report(session: boto3.Session, stage: str | None, stages: list[str]) ->
     return Report(
         endpoints=endpoints,
         models=models,
+        components=permitted("components", lambda: list(_components(sagemaker, models))),
         alarms=[alarm for alarm in alarms if in_scope(alarm.name)],
         differences=permitted(
             "differences", lambda: differences(session, stage, stages, names, in_catalog)
@@ -135,8 +152,35 @@ def _described_endpoints(sagemaker: Any, prefix: str) -> Iterator[Record]:
             try:
                 yield sagemaker.describe_endpoint(EndpointName=summary["EndpointName"])
             except ClientError as error:
-                if "Could not find" not in error.response["Error"]["Message"]:
+                if not _is_absent(error):
                     raise
+
+
+def _components(sagemaker: Any, models: Iterable[Model]) -> Iterator[ComponentStatus]:
+    """Yield the components of the catalog, those too that do not exist."""
+    for model in models:
+        if model.component is None:
+            continue
+        try:
+            record = sagemaker.describe_inference_component(InferenceComponentName=model.component)
+        except ClientError as error:
+            if not _is_absent(error):
+                raise
+            yield ComponentStatus(model.component, model.endpoint, "does not exist")
+            continue
+        copies = record.get("RuntimeConfig", {})
+        yield ComponentStatus(
+            name=model.component,
+            endpoint=model.endpoint,
+            status=record["InferenceComponentStatus"],
+            reason=record.get("FailureReason"),
+            copies=copies.get("CurrentCopyCount", 0),
+            desired_copies=copies.get("DesiredCopyCount", 0),
+        )
+
+
+def _is_absent(error: ClientError) -> bool:
+    return "Could not find" in error.response["Error"]["Message"]
 
 
 def _endpoint(record: Record) -> Endpoint:
@@ -168,9 +212,15 @@ def _catalog(ssm: Any, stage: str | None) -> list[Model]:
     for parameter in (parameter for page in pages for parameter in page["Parameters"]):
         _, _, *path = parameter["Name"].split("/")  # /triton/STAGE/ENDPOINT/MODEL
         if len(path) == 3 and (entry := parse_entry(parameter["Value"])):
-            stack, archive = "-".join(path[:2]), entry["target_model"]
             models.append(
-                Model(entry["endpoint"], entry["model"], entry["version"], archive, stack)
+                Model(
+                    endpoint=entry["endpoint"],
+                    name=entry["model"],
+                    version=entry["version"],
+                    archive=entry["target_model"],
+                    stack="-".join(path[:2]),
+                    component=entry.get("inference_component"),
+                )
             )
     return sorted(models, key=lambda model: (model.endpoint, model.name))
 

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.printable import printable, whole_line
-from cli.status.report import Alarm, Endpoint, Model, Report
+from cli.status.report import Alarm, ComponentStatus, Endpoint, Model, Report
 from cli.times import on_the_clock
 
 COLOURS = {"InService": "green", "Failed": "red", "OutOfService": "red", "ALARM": "red"}
@@ -28,9 +28,10 @@ def _parts(report: Report) -> Iterator[RenderableType]:
         yield _table([row for endpoint in report.endpoints for row in _endpoint(endpoint)])
     else:
         yield Text("no endpoint is deployed")
-    for endpoint in report.endpoints:
-        if endpoint.reason:
-            yield whole_line(f"{endpoint.name} {endpoint.status}: {endpoint.reason}", "red")
+    resources: list[Endpoint | ComponentStatus] = [*report.endpoints, *report.components]
+    for each in resources:
+        if each.reason:
+            yield whole_line(f"{each.name} {each.status}: {each.reason}", "red")
     if report.differences:
         yield _title("differences from what was deployed")
     for problem in report.differences:
@@ -39,6 +40,9 @@ def _parts(report: Report) -> Iterator[RenderableType]:
     if report.models:
         yield _title("models")
         yield _table(_models(report.models))
+    if report.components:
+        yield _title("inference components")
+        yield _table([_component(component) for component in report.components])
     if report.alarms:
         yield _title("alarms that are not OK")
         yield _table([_alarm(alarm) for alarm in report.alarms])
@@ -90,6 +94,14 @@ def _models(models: Sequence[Model]) -> list[Row]:
         }
         for model, previous in zip(models, names, strict=False)
     ]
+
+
+def _component(component: ComponentStatus) -> Row:
+    return {
+        "component": component.name,
+        "status": _state(component.status),
+        "copies": f"{component.copies}/{component.desired_copies}",
+    }
 
 
 def _alarm(alarm: Alarm) -> Row:

@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from local_sagemaker.cloudformation import Created, ResourceType, Service
+from local_sagemaker.cloudformation import Created, ResourceType, Service, typed
 
 STABILIZE_SECONDS = 9 * 3600
 """More than an update may take: 8 hours, the most of MaximumExecutionTimeoutInSeconds."""
@@ -188,13 +188,13 @@ class InferenceComponent(DeployedResource):
         name = self.name(physical_id, new)
         if any(old.get(member) != new.get(member) for member in _OF_A_COMPONENT):
             before = self._in_service(name)  # updates are refused while scaling changes the copies
-            request = {member: new[member] for member in _OF_A_COMPONENT if member in new}
-            named = {"InferenceComponentName": name}
-            self.call("UpdateInferenceComponent", {**request, **named})
+            changed = {member: new[member] for member in _OF_A_COMPONENT if member in new}
+            shape = self._service.input_shape("UpdateInferenceComponent")
+            request = typed({**changed, "InferenceComponentName": name}, shape)
+            self.call("UpdateInferenceComponent", request)
             after = self._in_service(name)
             reason = after.get("FailureReason")  # which stays when a later update succeeds
-            changes = old["Specification"] != new["Specification"]
-            kept = changes and after["Specification"] == before["Specification"]
+            kept = request["Specification"] != before["Specification"] == after["Specification"]
             if reason and (kept or reason != before.get("FailureReason")):
                 raise ValueError(f"the update of {name} was rolled back: {reason}")
         return super().update(physical_id, old, new, stack)

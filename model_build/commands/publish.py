@@ -42,7 +42,8 @@ def run(options: argparse.Namespace) -> Outcome:
     for problem in responses_of_a_model(plan.name, plan.is_decoupled, inference_type=None):
         raise BuildError(problem.message)  # no single-model endpoint is published to
     refuse_during_delivery(options)
-    endpoint_name = f"{options.stage}-{options.endpoint}"
+    catalog = Catalog(boto3.client("ssm"), options.stage, options.endpoint)
+    endpoint_name = catalog.endpoint_name
     prefixes = served_prefixes(endpoint_name)
     s3 = boto3.client("s3")
     archive = file_name(plan.name, plan.version)
@@ -69,7 +70,6 @@ def run(options: argparse.Namespace) -> Outcome:
     refuse_during_delivery(options)  # again: a build takes minutes
     entry = _entry(plan, endpoint_name, archive)
     data = {"model": plan.name, "version": plan.version}
-    catalog = Catalog(boto3.client("ssm"), options.stage, options.endpoint)
     if catalog.entries().get(plan.name) == entry:
         return Outcome(text=f"{plan.name} {plan.version} was current already", data=data)
     catalog.flip(entry, "published")

@@ -42,9 +42,9 @@ def add_to(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> Outcome:
     """Delete archive and manifest below every prefix of the endpoint, and what no other needs."""
     refuse_during_delivery(options)
-    endpoint_name = f"{options.stage}-{options.endpoint}"
-    prefixes = served_prefixes(endpoint_name)
     catalog = Catalog(boto3.client("ssm"), options.stage, options.endpoint)
+    endpoint_name = catalog.endpoint_name
+    prefixes = served_prefixes(endpoint_name)
     delivered = file_name(options.model, options.version)
     archives = (delivered, PUBLISHED + delivered)
     for name, entry in catalog.entries().items():

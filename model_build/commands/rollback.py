@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> Outcome:
         )
     earlier = _earlier(history, options.to)
     refuse_during_delivery(options)
-    prefixes = served_prefixes(earlier.entry["endpoint"])
+    prefixes = served_prefixes(current.entry["endpoint"])
     _require_archives(earlier.entry, prefixes)
     # A version that was rolled back from is ahead, and may be rolled back from again.
     behind = earlier.version in {past.version for past in line}
@@ -89,6 +89,11 @@ def _listed(history: Sequence[Past]) -> str:
 
 
 def _require_archives(entry: Entry, prefixes: list[ArchivePrefix]) -> None:
+    if entry["target_model"] is None:
+        raise BuildError(
+            f"{entry['model']} {entry['version']} was deployed with another hosting mode, and is "
+            "below no prefix of a multi-model endpoint. Check the old commit out and publish it"
+        )
     s3 = boto3.client("s3")
     for prefix in prefixes:
         place = prefix.place(entry["target_model"])

@@ -56,6 +56,15 @@ class Catalog:
         }
         return {model: entry for model, entry in entries.items() if entry}
 
+    @property
+    def endpoint_name(self) -> str:
+        """SageMaker's name of the endpoint, which is in its entries.
+
+        Without an entry, the name that a multi-model endpoint has: the stack's.
+        """
+        names = (str(entry["endpoint"]) for entry in self.entries().values() if "endpoint" in entry)
+        return next(names, f"{self.stage}-{self.endpoint}")
+
     def history(self, model: str) -> list[Past]:
         """Return what a model's parameter has said, the current entry last; SSM keeps 100.
 

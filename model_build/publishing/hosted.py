@@ -53,10 +53,10 @@ def archive_prefixes(
 ) -> list[ArchivePrefix]:
     """Return the prefix of every variant of a multi-model endpoint, each once.
 
-    Raises `BuildError` when there is no such endpoint, it serves single models, or it is being
+    Raises `BuildError` when there is no such endpoint, it has another hosting mode, or it is being
     updated: then what the catalog names must be where it serves from and where it will, and the
-    update has looked at the catalog already. An update begins and ends with the stack's, which is
-    called as the endpoint; an endpoint may have none.
+    update has looked at the catalog already. An update begins and ends with the stack's, which has
+    the name of a multi-model endpoint; an endpoint may have none.
     """
     try:
         endpoint = sagemaker.describe_endpoint(EndpointName=endpoint_name)
@@ -66,18 +66,20 @@ def archive_prefixes(
         raise BuildError(
             f"no endpoint {endpoint_name}: deploy it, or write another STAGE and ENDPOINT"
         ) from None
-    _refuse_updates(endpoint, _stack_status(cloudformation, endpoint_name))
     config = sagemaker.describe_endpoint_config(EndpointConfigName=endpoint["EndpointConfigName"])
     prefixes = {}
     for variant in config["ProductionVariants"]:
-        container = sagemaker.describe_model(ModelName=variant["ModelName"])["PrimaryContainer"]
+        model = variant.get("ModelName")  # none where it hosts inference components
+        container = sagemaker.describe_model(ModelName=model)["PrimaryContainer"] if model else {}
         if container.get("Mode") != "MultiModel":
             raise BuildError(
-                f"{endpoint_name} is not a multi-model endpoint: its one archive changes with a "
-                "deploy"
+                f"{endpoint_name} is not a multi-model endpoint: its stack names each archive, and "
+                "another version takes a deploy. Commit the model and deliver the stage, or roll "
+                "the stage back: tritonsm deliver, tritonsm rollback-stage"
             )
         prefix = _parse(container["ModelDataUrl"])
         prefixes[prefix] = prefix
+    _refuse_updates(endpoint, _stack_status(cloudformation, endpoint_name))
     return list(prefixes)
 
 

@@ -1,7 +1,7 @@
 """Invoke the models of a stage and compare their answers with the golden files."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from release.delivery.golden import Golden
 from release.delivery.steps import say, step
 
 AT_ONCE = 16
-"""Endpoints that are invoked in parallel."""
+"""Endpoints, and inference components, that are invoked in parallel."""
 
 WAKE_SECONDS = 900.0
 """For an inference component that has scaled to zero: on ml.g5.xlarge, the first answer came after
@@ -38,24 +38,32 @@ def invoke_all(
     endpoints: Mapping[str, Mapping[str, str]],
     models: Path,
     *,
+    components: Collection[str] = (),
     deadline: float,
 ) -> ModelAnswers:
     """Invoke every model that has a golden file, and compare its answer.
 
     `endpoints` is short name -> model -> version. Endpoints are invoked in parallel, the models of
-    an endpoint one after the other, because it may have to load each. A model whose file has only
-    inputs must answer, and its answer is not compared. A model without a file is not invoked: a
-    generated request may do anything in production. Raise `Unfinished` if a model is left at
-    `deadline`, in `time.monotonic` seconds.
+    an endpoint one after the other, because it may have to load each; those of endpoints in
+    `components` in parallel, because each may have to wake up, which takes minutes. A model whose
+    file has only inputs must answer, and its answer is not compared. A model without a file is not
+    invoked: a generated request may do anything in production. Raise `Unfinished` if a model is
+    left at `deadline`, in `time.monotonic` seconds.
     """
     answers = ModelAnswers([], [])
 
-    def invoke(endpoint: str) -> ModelAnswers:
+    def invoke(turn: tuple[str, Mapping[str, str]]) -> ModelAnswers:
+        endpoint, versions = turn
         client = _client(session, stage, endpoint)
-        return _invoke(client, f"{stage}-{endpoint}", endpoints[endpoint], models, deadline)
+        return _invoke(client, f"{stage}-{endpoint}", versions, models, deadline)
 
+    turns = [
+        (endpoint, versions)
+        for endpoint, all_versions in endpoints.items()
+        for versions in (_apart(all_versions) if endpoint in components else [all_versions])
+    ]
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        for wrong, not_invoked in pool.map(invoke, endpoints):
+        for wrong, not_invoked in pool.map(invoke, turns):
             answers.wrong.extend(wrong)
             answers.not_invoked.extend(not_invoked)
     return answers
@@ -74,6 +82,10 @@ def write_golden(
             path.write_text(content.with_outputs(answer).written())
             return
     raise EndpointError(f"no endpoint of {stage} serves {model}: deploy it first")
+
+
+def _apart(versions: Mapping[str, str]) -> list[Mapping[str, str]]:
+    return [{model: version} for model, version in versions.items()]
 
 
 def _invoke(

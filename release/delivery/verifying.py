@@ -22,6 +22,7 @@ from release.delivery.errors import (
 from release.delivery.recording import model_versions
 from release.delivery.stack_status import not_complete, wait_for_stacks
 from release.delivery.steps import step
+from release.stage_resources import COMPONENTS
 
 VERIFY_SECONDS = 30 * 60
 """The time limit for updates to end and for all models to be invoked."""
@@ -51,7 +52,16 @@ def verify(deployment: StageDeployment, models: Path) -> list[str]:
                     for endpoint in assembly.endpoints
                 }
                 answers = smoke.invoke_all(
-                    deployment.session, assembly.stage, endpoints, models, deadline=deadline
+                    deployment.session,
+                    assembly.stage,
+                    endpoints,
+                    models,
+                    components={
+                        endpoint.short_name
+                        for endpoint in assembly.endpoints
+                        if any(variant.mode == COMPONENTS for variant in endpoint.variants)
+                    },
+                    deadline=deadline,
                 )
                 if answers.wrong:
                     raise DeliveredWrong("\n  ".join(answers.wrong))

@@ -1,21 +1,28 @@
 """A stage with inference components on the local SageMaker, served by a real Triton."""
 
 import json
-import os
-from collections.abc import Iterator
-from dataclasses import replace
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import chdir
+from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import boto3
 import numpy as np
 import pytest
-from botocore.exceptions import ClientError
 
+from endpoint_client import EndpointClient, NoCopies
 from local_sagemaker.settings import SPEED
-from local_sagemaker.tests.support.tiny_models import TIMES, write_python
+from local_sagemaker.tests.support.tiny_models import TIMES
 from local_sagemaker.tests.support.waiting import eventually
+from model_build.__main__ import main as publish
+from tests.local.commands import run_as
 from tests.local.conftest import Checkout
+from tests.local.invoking import invoked_all_the_while
+from tests.local.repository import Repository
+from tests.local.runbook import script
+from tests.local.shell import paste
+from tests.tritonsm import tritonsm
 
 STAGE = """
 account: "000000000000"
@@ -39,67 +46,106 @@ ENTRY = "/triton/parts/math/{}"
 
 
 @pytest.fixture(scope="module")
-def fast() -> Iterator[None]:
-    """AWS's minutes have a quarter of a second."""
-    with patch.dict(os.environ, {SPEED: "240"}):
+def _fast() -> Iterator[None]:
+    """AWS's minutes have a quarter of a second, and a client that waits calls as often."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(SPEED, "240")
+        patch.setattr("endpoint_client._retries.MAX_PAUSE", 0.2)
         yield
 
 
 @pytest.fixture(scope="module")
-def parts(fast: None, checkout: Checkout) -> Checkout:
-    for name, factor in (("times", "2"), ("idle", "3")):
-        write_python(checkout.path / "models" / name, TIMES.replace("FACTOR", factor))
-    (checkout.path / "stages" / "parts.yaml").write_text(STAGE)
-    parts = replace(checkout, stage="parts")
-    deployed = parts.deploy()
-    assert deployed.returncode == 0, deployed.stdout
-    return parts
+def parts(_fast: None, checkout: Checkout) -> Repository:
+    repository = Repository.of(checkout, parts=STAGE)
+    repository.write_model("times", TIMES.replace("FACTOR", "2"), answer=14)
+    repository.write_model("idle", TIMES.replace("FACTOR", "3"), answer=21)
+    repository.commit("twice")
+    repository.deliver()
+    return repository
 
 
-def entry(model: str) -> dict[str, Any]:
-    """Return a model's catalog entry."""
-    value = boto3.client("ssm").get_parameter(Name=ENTRY.format(model))["Parameter"]["Value"]
-    content: dict[str, Any] = json.loads(value)
-    return content
+@pytest.fixture
+def invoke(parts: Repository) -> Callable[[str], float]:
+    """Invoke a model without waiting for a copy."""
+    client = EndpointClient(stage="parts", endpoint="math", catalog_ttl=0)
+
+    def invoked(model: str) -> float:
+        return float(client.invoke(model, {"X": np.array([[7]], np.float32)})["Y"][0, 0])
+
+    return invoked
 
 
-def invoke(model: str) -> float:
-    """Invoke a model by what its catalog entry says."""
-    named = entry(model)
-    assert named["target_model"] is None
-    tensor = {"name": "X", "shape": [1, 1], "datatype": "FP32", "data": [7]}
-    answer = boto3.client("sagemaker-runtime").invoke_endpoint(
-        EndpointName=named["endpoint"],
-        InferenceComponentName=named["inference_component"],
-        Body=json.dumps({"inputs": [tensor]}),
-    )
-    return float(np.float32(json.loads(answer["Body"].read())["outputs"][0]["data"][0]))
+def run(parts: Repository, caller: str, *arguments: str) -> Any:
+    """Return the JSON that a command of `tritonsm` prints."""
+    with chdir(parts.path):
+        finished = run_as(caller, tritonsm, *arguments, "--json")
+    assert finished.returncode == 0, finished.stderr
+    return json.loads(finished.stdout)
 
 
-def copies(model: str) -> int:
-    name = entry(model)["inference_component"]
+def has_copies(count: int) -> bool:
+    """Return whether `idle` has so many copies, and is not scaling."""
+    name = f"{ENDPOINT}-idle"
     described = boto3.client("sagemaker").describe_inference_component(InferenceComponentName=name)
-    return int(described["RuntimeConfig"]["CurrentCopyCount"])
+    is_at_rest = described["InferenceComponentStatus"] == "InService"
+    return is_at_rest and described["RuntimeConfig"]["CurrentCopyCount"] == count
 
 
-def test_components_are_served_scaled_to_zero_woken_updated_and_deleted(parts: Checkout) -> None:
-    assert entry("times")["endpoint"] == ENDPOINT
-    assert invoke("times") == 14
+def copies_on_the_page(parts: Repository) -> dict[str, int]:
+    url = f"{parts.aws.environment['AWS_ENDPOINT_URL']}/_local_sagemaker/state"
+    with urllib.request.urlopen(url) as answer:
+        (endpoint,) = json.load(answer)["endpoints"]
+    assert endpoint["name"] == ENDPOINT
+    (variant,) = endpoint["variants"]
+    return {each["name"]: each["current_count"] for each in variant["components"]}
 
-    eventually(lambda: copies("idle") == 0)
-    with pytest.raises(ClientError, match="Inference Component has no capacity"):
-        invoke("idle")
-    eventually(lambda: copies("idle") == 1)
-    assert invoke("idle") == 21
 
-    before = entry("times")
-    write_python(parts.path / "models" / "times", TIMES.replace("FACTOR", "4"))
-    deployed = parts.deploy()
-    assert deployed.returncode == 0, deployed.stdout
-    after = entry("times")
-    assert after["inference_component"] == before["inference_component"]
-    assert after["version"] != before["version"]
+def test_a_component_scales_to_zero_and_back_while_another_is_called(
+    parts: Repository, invoke: Callable[[str], float]
+) -> None:
+    with invoked_all_the_while(lambda: invoke("times"), lambda: invoke("times")):
+        eventually(lambda: has_copies(0))
+        asleep = {f"{ENDPOINT}-idle": 0, f"{ENDPOINT}-times": 1}
+        assert copies_on_the_page(parts) == asleep
+        report = run(parts, "status", "status", "parts")
+        assert [endpoint["name"] for endpoint in report["endpoints"]] == [ENDPOINT]
+        assert {each["name"]: each["copies"] for each in report["components"]} == asleep
+        assert (report["differences"], report["denied"]) == ([], [])
+
+        with pytest.raises(NoCopies):
+            invoke("idle")
+        woken = run(parts, "application", "invoke", "parts", "math", "idle", "--wait", "3600")
+        assert woken["outputs"]["Y"]["data"] == [21]
+
+
+def test_a_copy_is_started_by_hand_as_the_runbook_says(parts: Repository, tmp_path: Path) -> None:
+    eventually(lambda: has_copies(0))
+    commands = script("An inference component has no copy ✔ local")
+    variables = {"STAGE": "parts", "COMPONENT": f"{ENDPOINT}-idle"}
+    pasted = paste(parts, tmp_path, commands, variables)
+    assert pasted.returncode == 0, pasted.stdout
+    eventually(lambda: has_copies(1))
+
+
+def test_publishing_is_refused_with_what_to_do_instead(parts: Repository) -> None:
+    model = str(parts.path / "models" / "times")
+    refused = run_as("publisher", publish, "publish", "parts", "math", model)
+    assert refused.returncode == 1
+    assert f"{ENDPOINT} is not a multi-model endpoint" in refused.stderr
+    assert "tritonsm deliver" in refused.stderr
+
+
+def test_a_delivery_wakes_what_sleeps_and_the_stage_is_rolled_back_and_destroyed(
+    parts: Repository, invoke: Callable[[str], float]
+) -> None:
+    eventually(lambda: has_copies(0))
+    parts.write_model("times", TIMES.replace("FACTOR", "4"), answer=28)
+    parts.commit("four times")
+    assert "invoked" not in parts.deliver()
     assert invoke("times") == 28
+
+    parts.deliver("rollback-stage")
+    assert invoke("times") == 14
 
     destroyed = parts.cdk("destroy", "parts-math", "--force")
     assert destroyed.returncode == 0, destroyed.stdout

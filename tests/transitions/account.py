@@ -113,11 +113,6 @@ class Account:
         """Why its rollback failed."""
         return [failure for failure in self._failures() if failure.find("it is kept") < 0][-1]
 
-    @property
-    def failed_components(self) -> bool:
-        """Whether CloudFormation itself failed to update a component, and will do it again."""
-        return any(each.startswith("the update of trial-text-") for each in self._failures())
-
     def _failures(self) -> Iterator[str]:
         """What CloudFormation's events say of resources that failed since it was begun."""
         events = ministack._stack_events[ministack._stacks[STACK]["StackId"]]

@@ -121,8 +121,7 @@ def _recover(account: Account, before: Seen) -> Iterator[str]:
     for target in account.scaling.describe_targets({})[TARGETS]:
         if target["ResourceId"] not in before.scaled:
             account.scaling.deregister(target)
-    by_hand = "aws sagemaker update-inference-component" in account.last_reason
-    if by_hand and not account.failed_components:
+    if "aws sagemaker update-inference-component" in account.last_reason:
         for name, specification in before.components.items():
             if account.components()[name]["Specification"] != specification:
                 changed = {"InferenceComponentName": name, "Specification": specification}

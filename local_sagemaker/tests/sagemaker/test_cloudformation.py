@@ -183,9 +183,20 @@ def test_an_update_of_a_component_that_was_rolled_back_fails_the_resource(
     component: InferenceComponent, fleets: Fleets
 ) -> None:
     arn, _ = component.create("Logical", REQUEST, "stack")
+    for _ in range(2):
+        fleets.fail("no room")
+        with pytest.raises(ValueError, match=r"^the update of times was rolled back: no room$"):
+            component.update(arn, REQUEST, CHANGED, "stack")
+
+
+def test_an_update_to_what_a_component_serves_already_succeeds_after_one_that_failed(
+    component: InferenceComponent, fleets: Fleets
+) -> None:
+    arn, _ = component.create("Logical", CHANGED, "stack")
     fleets.fail("no room")
-    with pytest.raises(ValueError, match=r"^the update of times was rolled back: no room$"):
-        component.update(arn, REQUEST, CHANGED, "stack")
+    with pytest.raises(ValueError, match="rolled back"):
+        component.update(arn, CHANGED, REQUEST, "stack")
+    component.update(arn, REQUEST, CHANGED, "stack")  # the stack's own rollback
 
 
 @pytest.mark.parametrize("member", ["EndpointName", "InferenceComponentName", "VariantName"])

@@ -27,13 +27,13 @@ def removed_endpoints(comparison: Comparison) -> Iterator[Danger]:
             f"updates, until somebody deletes them; after that, every invocation fails ({names})",
         )
         return
-    for pair in comparison.endpoints.values():
+    for stack, pair in comparison.endpoints.items():
         if pair.before and pair.after is None:
             yield Danger(
                 pair.name,
                 f"the endpoint {pair.name} is no longer in the app: its stack runs on, without "
                 "updates, until it is deleted; after that, every invocation fails",
-                explains=_is_log_of(comparison.stage, pair.name),
+                explains=_is_log_of(comparison.stage, stack),
             )
         elif pair.before and pair.before.name != pair.name:
             yield Danger(
@@ -43,8 +43,8 @@ def removed_endpoints(comparison: Comparison) -> Iterator[Danger]:
             )
 
 
-def _is_log_of(stage: str, endpoint: str) -> Callable[[Danger], bool]:
-    log = f"{stage}-models.Log-{endpoint.removeprefix(f'{stage}-')}/"
+def _is_log_of(stage: str, stack: str) -> Callable[[Danger], bool]:
+    log = f"{stage}-models.Log-{stack.removeprefix(f'{stage}-')}/"
     return lambda danger: danger.rule == "replaced_resources" and danger.subject.startswith(log)
 
 

@@ -298,10 +298,10 @@ class FakeSts:
 
 
 class FakeSageMaker:
-    """Endpoints by name: the container of each variant's model."""
+    """Endpoints by name: the container of each variant's model, None for components."""
 
     def __init__(self) -> None:
-        self.endpoints: dict[str, list[dict[str, Any]]] = {}
+        self.endpoints: dict[str, list[dict[str, Any] | None]] = {}
         self.status = "InService"
         self.pending: dict[str, Any] = {}
 
@@ -327,8 +327,9 @@ class FakeSageMaker:
 
     def describe_endpoint_config(self, **asked: Any) -> dict[str, Any]:
         name = asked["EndpointConfigName"].removeprefix("config of ")
-        variants = range(len(self.endpoints[name]))
-        return {"ProductionVariants": [{"ModelName": f"{name}:{variant}"} for variant in variants]}
+        containers = enumerate(self.endpoints[name])
+        variants = [{"ModelName": f"{name}:{n}"} if each else {} for n, each in containers]
+        return {"ProductionVariants": variants}
 
     def describe_model(self, **asked: Any) -> dict[str, Any]:
         name, _, variant = asked["ModelName"].rpartition(":")

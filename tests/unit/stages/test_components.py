@@ -253,3 +253,13 @@ def test_a_component_with_a_name_that_is_too_long_is_told_at_its_key(tmp_path: P
     (line,) = str(refused.value).splitlines()
     assert f"{name}.yaml:11: endpoints.text.components.minilm: " in line
     assert "of 64 characters" in line
+
+
+def test_the_name_with_the_instance_type_is_no_other_endpoints(tmp_path: Path) -> None:
+    other = "  text-g5-2xlarge: { models: [minilm], instance_type: ml.g5.xlarge }\n"
+    (tmp_path / "dev.yaml").write_text(STAGE + other)
+    with pytest.raises(
+        checked_yaml.InvalidFile,
+        match="dev-text-g5-2xlarge, as text is: write another name",
+    ):
+        load_stage("dev", tmp_path)

@@ -20,7 +20,19 @@ DESCRIBED = {
     "EndpointConfigName": "prod-text-1",
     "ProductionVariants": [{"VariantName": "AllTraffic", "CurrentInstanceCount": 2}],
 }
-CONFIGURED = {"ProductionVariants": [{"VariantName": "AllTraffic", "InstanceType": "ml.g5.xlarge"}]}
+VARIANT = {"VariantName": "AllTraffic", "InstanceType": "ml.g5.xlarge"}
+COMPONENTS = """
+region: us-east-1
+release: "24.09"
+unconfirmed: [components]
+endpoints:
+  night:
+    models: [minilm]
+    hosting: components
+    instance_type: ml.g5.xlarge
+    instances: { min: 0, max: 2 }
+    components: { minilm: { copies: { min: 1, max: 1 }, memory_mb: 1024, accelerators: 1 } }
+"""
 
 
 class FakeSageMaker:
@@ -28,13 +40,16 @@ class FakeSageMaker:
 
     def __init__(self) -> None:
         self.described: dict[str, Any] = DESCRIBED
+        self.configured: dict[str, Any] = {**VARIANT, "ModelName": "prod-text-1"}
+        self.names: list[str] = []
         self.meta = SimpleNamespace(endpoint_url="https://api.sagemaker.us-east-1.amazonaws.com")
 
-    def describe_endpoint(self, **_: str) -> dict[str, Any]:
+    def describe_endpoint(self, **request: str) -> dict[str, Any]:
+        self.names.append(request["EndpointName"])
         return self.described
 
     def describe_endpoint_config(self, **_: str) -> dict[str, Any]:
-        return CONFIGURED
+        return {"ProductionVariants": [self.configured]}
 
 
 @pytest.fixture
@@ -70,6 +85,25 @@ def test_instances_of_pools_are_counted_by_type(sagemaker: FakeSageMaker) -> Non
     sagemaker.described = DESCRIBED | {"ProductionVariants": [variant]}
     endpoint = DeployedEndpoint.read("prod-text", Path("stages"))
     assert endpoint.instances == {"ml.g5.xlarge": 1, "ml.g6.2xlarge": 3}
+
+
+def test_an_endpoint_of_components_has_another_name_at_sagemaker_and_is_not_sized(
+    sagemaker: FakeSageMaker,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "dev.yaml").write_text(COMPONENTS)
+    sagemaker.configured = VARIANT
+    endpoint = DeployedEndpoint.read("dev-night", tmp_path)
+    assert sagemaker.names == ["dev-night-g5-xlarge"]
+    assert (endpoint.short_name, endpoint.variants) == ("night", ())
+    monkeypatch.setattr(arguments, "STAGES", tmp_path)
+    monkeypatch.setattr(Generator, "measure", lambda *_: pytest.fail("it was loaded"))
+    assert read(["size", "minilm", "--endpoint", "dev-night", "--p95", "50"])() == 1
+    refused = capsys.readouterr().err
+    assert "dev-night hosts inference components, which scale by copies" in refused
+    assert "tritonsm load dev-night/minilm" in refused
 
 
 @pytest.mark.parametrize(

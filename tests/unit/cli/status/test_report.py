@@ -10,10 +10,12 @@ import pytest
 from botocore.exceptions import ClientError
 from botocore.response import StreamingBody
 
-from cli.status.report import Alarm, Endpoint, Model, Report, Variant, read_report
+from cli.status.report import Alarm, ComponentStatus, Endpoint, Model, Report, Variant, read_report
 from stage_record import Event
 from tests.unit.release.preflight.conftest import Aws, denied, error
 
+NIGHT = "prod-night-g5-xlarge"
+"""An endpoint of inference components, whose stack is prod-night."""
 NOW = datetime(2026, 11, 22, 10, 6, 30, tzinfo=UTC)
 
 
@@ -106,17 +108,60 @@ def test_alarms_that_are_ok_and_alarms_of_scaling_are_left_out(aws: Aws) -> None
 
 def test_models_are_those_of_the_catalog_and_broken_entries_do_not_end_the_report(aws: Aws) -> None:
     entry = {**ENTRY, "version": "1", "target_model": "minilm-1.tar.gz"}
-    night = {**entry, "model": "bert", "endpoint": "prod-night-g5-xlarge", "target_model": None}
+    night = {**entry, "model": "bert", "endpoint": NIGHT, "target_model": None}
     values = {"text/broken": "9999", "text/other": "{", "text/minilm": json.dumps(entry)}
-    values["night/bert"] = json.dumps({**night, "inference_component": "prod-night-g5-xlarge-bert"})
+    values["night/bert"] = json.dumps({**night, "inference_component": f"{NIGHT}-bert"})
     parameters = [
         {"Name": f"/triton/prod/{name}", "Value": value}
         for name, value in {"delivered": "[]", **values}.items()
     ]
     aws.answers["ssm.GetParametersByPath"] = {"Parameters": parameters}
+    aws.answers["sagemaker.DescribeInferenceComponent"] = denied("sagemaker:Describe")
     assert _report(aws).models == [
-        Model("prod-night-g5-xlarge", "bert", "1", None, "prod-night"),
+        Model(NIGHT, "bert", "1", None, "prod-night", f"{NIGHT}-bert"),
         Model("prod-text", "minilm", "1", "minilm-1.tar.gz", "prod-text"),
+    ]
+
+
+def _catalog_of_components(*models: str) -> dict[str, Any]:
+    entries = {
+        model: {**ENTRY, "model": model, "endpoint": NIGHT, "target_model": None, "version": "1"}
+        for model in models
+    }
+    return {
+        "Parameters": [
+            {
+                "Name": f"/triton/prod/night/{model}",
+                "Value": json.dumps({**entry, "inference_component": f"{NIGHT}-{model}"}),
+            }
+            for model, entry in entries.items()
+        ]
+    }
+
+
+def test_components_have_their_copies_and_those_that_are_gone_are_named(aws: Aws) -> None:
+    def describe(request: dict[str, str]) -> Any:
+        name = request["InferenceComponentName"]
+        if name.endswith("gone"):
+            raise error("ValidationException", f'Could not find inference component "{name}".')
+        arn = f"arn:aws:sagemaker:us-east-1:111122223333:inference-component/{name}"
+        return {
+            "InferenceComponentName": name,
+            "InferenceComponentArn": arn,
+            "EndpointName": NIGHT,
+            "EndpointArn": _summary(NIGHT)["EndpointArn"],
+            "CreationTime": NOW,
+            "LastModifiedTime": NOW,
+            "InferenceComponentStatus": "Updating",
+            "FailureReason": "no room",
+            "RuntimeConfig": {"DesiredCopyCount": 2, "CurrentCopyCount": 1},
+        }
+
+    aws.answers["ssm.GetParametersByPath"] = _catalog_of_components("bert", "gone")
+    aws.answers["sagemaker.DescribeInferenceComponent"] = describe
+    assert _report(aws).components == [
+        ComponentStatus(f"{NIGHT}-bert", NIGHT, "Updating", "no room", copies=1, desired_copies=2),
+        ComponentStatus(f"{NIGHT}-gone", NIGHT, "does not exist"),
     ]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cli import status
-from cli.status.report import Alarm, Endpoint, Model, Report, Variant
+from cli.status.report import Alarm, ComponentStatus, Endpoint, Model, Report, Variant
 from release.delivery.live_differences import LiveDifference
 from tests.unit.test_repository import ROOT
 
@@ -70,7 +70,7 @@ def test_json_has_every_member_and_times_with_their_zone(
     monkeypatch.setattr(status, "read_report", lambda *_: replace(REPORT, alarms=[alarm]))
     assert _run("prod", json=True) == 0
     report = json.loads(capsys.readouterr().out)
-    assert list(report) == ["endpoints", "models", "alarms", "differences", "denied"]
+    assert list(report) == ["endpoints", "models", "components", "alarms", "differences", "denied"]
     assert report["alarms"][0]["since"] == "2026-11-22T10:06:00+00:00"
 
 
@@ -112,6 +112,15 @@ def test_instances_are_shown_by_type_where_there_are_several(
     )
     assert "AllTraffic  2/2        0 ml.g6.xlarge" in output
     assert output.splitlines()[-1].strip() == "2 ml.g5.xlarge"
+
+
+def test_copies_of_components_are_shown_with_what_went_wrong(
+    monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    component = ComponentStatus("dev-night-minilm", "dev-night", "Failed", "No room.", 0, 2)
+    output = _printed(monkeypatch, capsys, replace(REPORT, components=[component]))
+    assert "dev-night-minilm Failed: No room." in output
+    assert "dev-night-minilm  Failed  0/2" in output
 
 
 def test_an_account_without_endpoints_says_so(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:

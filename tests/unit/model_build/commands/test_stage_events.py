@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -41,6 +42,33 @@ def test_a_delivery_of_the_stage_that_is_in_progress_refuses_it(
     assert message.startswith("a delivery of commit aaaaaaaaaaaa to dev is in progress since 20")
     assert "make deliver STAGE=dev takes it up; --during-delivery goes on" in message
     assert (deployed.ssm.writes, deployed.events) == ([], [])
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, ("publish",)], ids=lambda command: command[0])
+def test_an_endpoint_of_components_is_refused_with_what_to_do_instead(
+    command: tuple[str, ...], doubled: Path, aws: "FakeAws", fail: "Fail"
+) -> None:
+    """Such an endpoint has another name than its stack, and no prefix to publish below."""
+    name = "dev-text-g5-xlarge"
+    for version in (OLD, NEW):
+        entry = {"endpoint": name, "model": "minilm", "target_model": None, "version": version}
+        aws.ssm.put("/triton/dev/text/minilm", entry)
+    aws.sagemaker.endpoints[name] = [None]
+    message = fail(command[0], *ENDPOINT, *(command[1:] or [doubled]))
+    assert message.startswith(f"{name} is not a multi-model endpoint: its stack names each")
+    assert message.endswith("tritonsm deliver, tritonsm rollback-stage")
+    assert (aws.ssm.writes, aws.archives) == ([], set())
+
+
+def test_a_version_of_another_hosting_mode_is_not_rolled_back_to(
+    aws: "FakeAws", fail: "Fail"
+) -> None:
+    entry = {"endpoint": "dev-text-g5-xlarge", "model": "minilm", "target_model": None}
+    aws.ssm.put("/triton/dev/text/minilm", {**entry, "version": OLD})
+    aws.deploy("minilm", NEW)
+    message = fail("rollback", *ENDPOINT, "minilm")
+    assert message.startswith(f"minilm {OLD} was deployed with another hosting mode")
+    assert aws.ssm.writes == []
 
 
 def test_one_that_was_killed_is_overridden_by_an_option_and_ends_by_itself(

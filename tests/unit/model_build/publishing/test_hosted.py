@@ -35,14 +35,20 @@ def test_an_endpoint_that_is_not_there_is_told_with_what_to_write(
     )
 
 
-@pytest.mark.parametrize("mode", [{}, {"Mode": "SingleModel"}])
-def test_an_endpoint_of_one_model_is_refused(
-    sagemaker: "FakeSageMaker", mode: dict[str, str]
+URL = "s3://models/text/cpu-24.09/minilm.tar.gz"
+
+
+@pytest.mark.parametrize(
+    "container",
+    [{"ModelDataUrl": URL}, {"ModelDataUrl": URL, "Mode": "SingleModel"}, None],
+    ids=["default", "single-model", "components"],
+)
+def test_an_endpoint_whose_stack_names_the_archives_is_refused(
+    sagemaker: "FakeSageMaker", container: dict[str, str] | None
 ) -> None:
-    url = "s3://models/text/cpu-24.09/minilm.tar.gz"
-    sagemaker.endpoints["dev-text"] = [{"ModelDataUrl": url, **mode}]
+    sagemaker.endpoints["dev-text"] = [container]
     with pytest.raises(
-        BuildError, match=r"^dev-text is not a multi-model endpoint: its one archive"
+        BuildError, match=r"^dev-text is not a multi-model endpoint: .* tritonsm rollback-stage$"
     ):
         archive_prefixes(sagemaker.client, FakeCloudFormation().client, "dev-text")
 

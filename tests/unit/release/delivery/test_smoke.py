@@ -54,6 +54,25 @@ def test_endpoints_are_asked_side_by_side_and_told_in_order(
     ]
 
 
+def test_components_of_an_endpoint_are_woken_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each may take 10 minutes to wake up, and a delivery has half an hour for all models."""
+    both, client = threading.Barrier(2, timeout=60), Echo()
+
+    def invoke(*_: Any, **__: Any) -> dict[str, Any]:
+        both.wait()
+        return {"Y": np.zeros(1)}
+
+    monkeypatch.setattr(client, "invoke", invoke)
+    monkeypatch.setattr(smoke, "_client", lambda *_: client)
+    monkeypatch.setattr(golden, "path_of", lambda _, model: Path(model))
+    monkeypatch.setattr(Golden, "read", lambda _: Golden.model_validate({"inputs": GIVEN}))
+    session, asleep = cast(boto3.Session, None), {"night": {"a": "1", "b": "1"}}
+    answers = smoke.invoke_all(
+        session, "prod", asleep, Path("models"), components={"night"}, deadline=math.inf
+    )
+    assert answers == ([], [])
+
+
 @pytest.mark.parametrize(
     "code", ["ExpiredTokenException", "AccessDeniedException", "ThrottlingException"]
 )

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,12 @@ import pytest
 
 from release.review.comparison import Comparison
 from release.review.dangers import dangers
+from release.review.dangers.danger import Danger
+from release.review.dangers.endpoints import removed_endpoints
 from release.review.endpoint_changes import endpoint_changes
 from release.review.money import HOURS, cost_changes
-from tests.unit.release.review.edits import Edit, compared, drop, put, together
+from release.tree import Template
+from tests.unit.release.review.edits import PROD, Edit, compared, drop, put, together
 from tests.unit.release.review.resources import RESOURCES
 
 NAME = "prod-text-g5-xlarge-minilm"
@@ -222,6 +226,18 @@ def test_a_dangerous_change_of_a_component_is_a_danger(kind: str) -> None:
     edit, text = DANGERS[kind]
     messages = messages_of(change(edit))
     assert any(text in message for message in messages), messages
+
+
+def test_the_log_of_an_endpoint_that_leaves_is_explained_by_it() -> None:
+    """The log is named after the endpoint in the stage's file, without the instance type."""
+    before: dict[str, Template] = {"prod-text": {"Resources": base()}}
+    after: dict[str, Template] = {"prod-models": {"Resources": {}}}
+    [removed] = removed_endpoints(Comparison("prod", before, after, was=PROD, will_be=PROD))
+    assert removed.subject == "prod-text-g5-xlarge"
+    assert removed.explains
+    log = Danger("prod-models.Log-text/Resource", "", rule="replaced_resources")
+    assert removed.explains(log)
+    assert not removed.explains(replace(log, subject="prod-models.Log-texts/Resource"))
 
 
 HARMLESS: dict[str, tuple[Edit, str]] = {
