@@ -27,24 +27,24 @@ ARGUMENTS = {
 
 @dataclass(frozen=True)
 class Problem:
-    """A value that cannot be deployed: `where` is a dotted argument, `what` is problem and fix.
+    """A value that cannot be deployed: `argument` is dotted, `message` is problem and fix.
 
     `path` is the stage's key that the rule is about, () if no setting of a stage causes the
     problem.
     """
 
-    where: str
-    what: str
+    argument: str
+    message: str
     path: rules.Keys = ()
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.what}"
+        return f"{self.argument}: {self.message}"
 
 
-def prefix_problems(where: str, problems: Iterable[Problem]) -> Iterator[Problem]:
+def prefix_problems(parent: str, problems: Iterable[Problem]) -> Iterator[Problem]:
     """Prefix the argument of each problem with its parent argument."""
     for problem in problems:
-        yield replace(problem, where=f"{where}.{problem.where}")
+        yield replace(problem, argument=f"{parent}.{problem.argument}")
 
 
 def as_problems(
