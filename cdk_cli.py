@@ -1,4 +1,4 @@
-"""The pinned cdk CLI: run, shown while it runs, and ended by an interruption.
+"""Runs the pinned CDK CLI, shows its progress, and stops it when interrupted.
 
 Its lines are shown as it prints them: on a terminal the newest of each stack, elsewhere all. With
 the variable `CI` it prints errors alone on stderr, among them its diagnosis of a failed deployment.
@@ -24,35 +24,38 @@ CLI = Path(__file__).parent / "node_modules" / ".bin" / "cdk"
 _NOISE = re.compile(r"\s*(at |Source Location:|\(no user code|$)|.*: Subprocess exited with")
 """Blank lines and stack traces."""
 _COUNT = re.compile(r"(?<= \| )( *)(\d+)/(\d+)(?= \| )")
-"""Resources that are done, of all: the CLI counts those of a clean-up or a rollback, too."""
+"""Finished resources/all resources: the CLI also counts those of a clean-up or a rollback, so the
+first number can exceed the second."""
 
 
 class Result(NamedTuple):
     """The end of a run of the CLI: its errors, line by line, where it failed."""
 
     succeeded: bool
-    reasons: tuple[str, ...]
+    error_lines: tuple[str, ...]
 
 
-def run(*args: str, title: str, cwd: Path | None = None, build: Callable[[], str] = str) -> Result:
+def run(
+    *args: str, title: str, cwd: Path | None = None, build_status: Callable[[], str] = str
+) -> Result:
     """Run the CLI and show its progress below `title`.
 
-    `build` returns a line about the build in progress, for a terminal. An interruption ends the
-    CLI, which begins no other stack; CloudFormation finishes what it has begun. Raise `OSError`
+    `build_status` returns a line about the build in progress, for a terminal. An interruption ends
+    the CLI, which begins no other stack; CloudFormation finishes what it has begun. Raise `OSError`
     where the CLI cannot be started.
     """
     options = {"cwd": cwd, "env": {**os.environ, "CI": "1"}, "text": True, "errors": "replace"}
     with (
         TemporaryFile("w+", errors="replace") as errors,
         _process(args, **options, stdout=subprocess.PIPE, stderr=errors) as process,
-        _shown(title, build) as show,
+        _shown(title, build_status) as show,
     ):
         for line in process.stdout or ():
             show(line.strip())
         failed = process.wait() != 0
         errors.seek(0)
-        reasons = [line.rstrip() for line in errors if failed and not _NOISE.match(line)]
-    return Result(not failed, tuple(reasons))
+        error_lines = [line.rstrip() for line in errors if failed and not _NOISE.match(line)]
+    return Result(not failed, tuple(error_lines))
 
 
 def run_directly(*args: str) -> int:
@@ -85,13 +88,13 @@ def _within_total(count: re.Match[str]) -> str:
 
 
 @contextmanager
-def _shown(title: str, build: Callable[[], str]) -> Iterator[Callable[[str], None]]:
+def _shown(title: str, build_status: Callable[[], str]) -> Iterator[Callable[[str], None]]:
     """Return a function that shows a line of the CLI."""
     console, newest, start = Console(highlight=False), dict[str, str](), time.monotonic()
 
     def render() -> Text:
         seconds = f"{time.monotonic() - start:.0f} s"
-        rows = f"… {title} ({seconds})", *newest.values(), build() if any(newest) else ""
+        rows = f"… {title} ({seconds})", *newest.values(), build_status() if any(newest) else ""
         return Text("\n  ".join(filter(None, rows)))
 
     def show(line: str) -> None:

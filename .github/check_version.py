@@ -1,4 +1,4 @@
-"""Whether a tag names the version that pyproject.toml and the changelog have: `vVERSION`."""
+"""Check that the release tag `vVERSION` matches pyproject.toml and CHANGELOG.md."""
 
 import re
 import sys
@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def check(tag: str, *, pyproject: str, changelog: str) -> str:
-    """Return what is wrong, nothing where all say the same."""
+    """Return an error message, or an empty string if the versions match."""
     version = tomllib.loads(pyproject)["project"]["version"]
     newest = re.search(r"^## (\S+)", changelog, re.MULTILINE)
     heading = newest[1] if newest else "no heading"

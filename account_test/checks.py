@@ -7,7 +7,7 @@ from pathlib import Path
 
 from account_test import deployment_checks, setting_checks
 from account_test.answers import Answers
-from account_test.findings import Finding, undecided
+from account_test.findings import Finding, inconclusive
 
 FILE = Path(__file__).with_name("checks.toml")
 
@@ -27,13 +27,13 @@ class Check:
     def decide(self, answers: Answers) -> Finding:
         """Return what the answers show."""
         if self.not_observable:
-            return undecided(f"not observable in this run: {self.not_observable}")
+            return inconclusive(f"not observable in this run: {self.not_observable}")
         functions = {**vars(deployment_checks), **vars(setting_checks)}
         decide: Callable[[Answers], Finding] = functions[self.id.replace("-", "_")]
         try:
             return decide(answers)
         except (IndexError, KeyError, TypeError) as error:  # no reason to lose a report
-            return undecided(f"the answers are not as expected: {type(error).__name__}: {error}")
+            return inconclusive(f"the answers are not as expected: {type(error).__name__}: {error}")
 
 
 def checks() -> list[Check]:

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from account_test.answers import Answer, Answers, Record
-from account_test.findings import Finding, decided, undecided
+from account_test.findings import Finding, finding_for, inconclusive
 from account_test.names import ENDPOINT_STACK, MODELS_STACK
 from release.delivery.stack_failures import useful
 
@@ -28,13 +28,13 @@ def first_deploy(answers: Answers) -> Finding:
     failed = [stack for stack in stacks if FAILED.search(stack.response["StackStatus"])]
     if failed:
         statuses = ", ".join(stack.response["StackStatus"] for stack in failed)
-        return decided(False, f"{statuses}: {_failures(answers, 'deploy')}", *failed)
+        return finding_for(False, f"{statuses}: {_failures(answers, 'deploy')}", *failed)
     invocations = answers.of("InvokeEndpoint", "invoke")[:1]
     if len(stacks) < 2 or not invocations:
-        return undecided("not every stack was deployed, or the model was not invoked", *stacks)
+        return inconclusive("not every stack was deployed, or the model was not invoked", *stacks)
     (invocation,) = invocations
     right = invocation.response.get("Y") == 2 * invocation.request["X"]
-    return decided(right, f"the model answers {invocation.summary}", *stacks, invocation)
+    return finding_for(right, f"the model answers {invocation.summary}", *stacks, invocation)
 
 
 def cloudformation_sees_failed_update(answers: Answers) -> Finding:
@@ -57,8 +57,8 @@ def stack_rollback(answers: Answers) -> Finding:
     ]
     statuses = [stack.response["StackStatus"] for stack in stacks]
     if not stacks:
-        return undecided("the stack was not rolled back")
-    return decided({*statuses} == {"UPDATE_ROLLBACK_COMPLETE"}, ", ".join(statuses), *stacks)
+        return inconclusive("the stack was not rolled back")
+    return finding_for({*statuses} == {"UPDATE_ROLLBACK_COMPLETE"}, ", ".join(statuses), *stacks)
 
 
 def update_to_what_serves(answers: Answers) -> Finding:
@@ -76,7 +76,7 @@ def another_variant(answers: Answers) -> Finding:
     status = endpoint.response["EndpointStatus"]
     names = [variant["VariantName"] for variant in endpoint.response["ProductionVariants"]]
     evidence = f"{status} with the variants {', '.join(names)}"
-    return decided(len(names) == 2 and status == "InService", evidence, *updates, endpoint)
+    return finding_for(len(names) == 2 and status == "InService", evidence, *updates, endpoint)
 
 
 def scaling_status(answers: Answers) -> Finding:
@@ -84,7 +84,7 @@ def scaling_status(answers: Answers) -> Finding:
     endpoints = answers.of("DescribeEndpoint", "scale").successful
     changing = [answer for answer in endpoints if answer.response["EndpointStatus"] != "InService"]
     if not changing:
-        return undecided("DescribeEndpoint never said anything but InService")
+        return inconclusive("DescribeEndpoint never said anything but InService")
     statuses = {answer.response["EndpointStatus"] for answer in changing}
     configs = {answer.response["EndpointConfigName"] for answer in endpoints}
     pending = any(map(_pending, changing))
@@ -93,7 +93,7 @@ def scaling_status(answers: Answers) -> Finding:
         f"{'a' if pending else 'no'} PendingDeploymentSummary"
     )
     as_stated = statuses == {"Updating"} and len(configs) == 1 and not pending
-    return decided(as_stated, evidence, *changing[:1])
+    return finding_for(as_stated, evidence, *changing[:1])
 
 
 def durations(answers: Answers) -> Finding:
@@ -103,22 +103,22 @@ def durations(answers: Answers) -> Finding:
     for step, stack, kind, row in TIMED:
         times = [event["Timestamp"] for event in _events(answers, step, stack, kind)]
         if not times or not budgets:
-            return undecided(f"no events show how long {row} took", *used)
+            return inconclusive(f"no events show how long {row} took", *used)
         seconds, limit = (max(times) - min(times)).total_seconds(), 60 * budgets[0].response[row]
         in_time.append(seconds <= limit)
         parts.append(f"{row}: {seconds:.0f} s of {limit} s")
         used += _of_stack(answers, "DescribeStackEvents", step, stack)
-    return decided(all(in_time), "; ".join(parts), *used)
+    return finding_for(all(in_time), "; ".join(parts), *used)
 
 
 def accepted(answers: Answers) -> Finding:
     """Decide by the last answer to one request: accepted, or refused because of the request."""
     if not answers:
-        return undecided("the operation was not called")
+        return inconclusive("the operation was not called")
     last = answers[-1]
     if last.error and last.error["Code"] not in REFUSALS:
-        return undecided(last.summary, last)
-    return decided(last.error is None, last.summary, last)
+        return inconclusive(last.summary, last)
+    return finding_for(last.error is None, last.summary, last)
 
 
 def _sees_rollback(answers: Answers, step: str) -> Finding:
@@ -126,20 +126,20 @@ def _sees_rollback(answers: Answers, step: str) -> Finding:
     events = _events(answers, step, ENDPOINT_STACK, ENDPOINT)
     ends = [event for event in events if not event["ResourceStatus"].endswith("_IN_PROGRESS")]
     if not ends:
-        return undecided("CloudFormation did not say how the endpoint's update ended")
+        return inconclusive("CloudFormation did not say how the endpoint's update ended")
     used = _of_stack(answers, "DescribeStackEvents", step, ENDPOINT_STACK)
     status, reason = ends[0]["ResourceStatus"], ends[0].get("ResourceStatusReason", "")
     evidence = f"the endpoint is {status}; in the stack: {_failures(answers, step)}"
     if status == "UPDATE_FAILED":
-        return decided(None if REFUSED_CALL.search(reason) else True, evidence, *used)
+        return finding_for(None if REFUSED_CALL.search(reason) else True, evidence, *used)
     endpoints = answers.of("DescribeEndpoint", step).successful
     new = {*map(_pending, endpoints)} - {None, *map(_config, endpoints[:1])}
     deploying = [endpoint for endpoint in endpoints if _pending(endpoint) in new][:1]
     settled = [each for each in endpoints if each.response["EndpointStatus"] == "InService"]
     back = [endpoint for endpoint in settled if deploying and endpoint.date > deploying[0].date]
     if not back or any(_config(endpoint) in new for endpoint in settled):
-        return undecided("no answer shows that SageMaker rolled an update back", *used)
-    return decided(False, evidence, *deploying, back[0], *used)
+        return inconclusive("no answer shows that SageMaker rolled an update back", *used)
+    return finding_for(False, evidence, *deploying, back[0], *used)
 
 
 def _config(endpoint: Answer) -> Any:

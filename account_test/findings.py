@@ -1,4 +1,4 @@
-"""How a check comes out."""
+"""The result of a check."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,28 +7,28 @@ from account_test.answers import Answer
 
 
 class Result(StrEnum):
-    """Whether AWS's answers show a statement to be true."""
+    """Whether AWS's responses show a statement to be true."""
 
     CONFIRMED = "confirmed"
     REFUTED = "refuted"
-    NOT_REACHED = "not reached"
+    INCONCLUSIVE = "inconclusive"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A result, the reason, and the answers that show it."""
+    """A result, the reason, and the AWS responses that prove it."""
 
     result: Result
     evidence: str
     answers: tuple[Answer, ...] = ()
 
 
-def decided(is_true: bool | None, evidence: str, *answers: Answer) -> Finding:
-    """Return the finding that a statement is true or false; None where the answers do not show."""
-    results = {True: Result.CONFIRMED, False: Result.REFUTED, None: Result.NOT_REACHED}
+def finding_for(is_true: bool | None, evidence: str, *answers: Answer) -> Finding:
+    """Return the finding for a statement; `is_true` is None if the responses are inconclusive."""
+    results = {True: Result.CONFIRMED, False: Result.REFUTED, None: Result.INCONCLUSIVE}
     return Finding(results[is_true], evidence, answers)
 
 
-def undecided(evidence: str, *answers: Answer) -> Finding:
-    """Return the finding that the answers do not show whether a statement is true."""
-    return decided(None, evidence, *answers)
+def inconclusive(evidence: str, *answers: Answer) -> Finding:
+    """Return the finding that the responses are inconclusive."""
+    return finding_for(None, evidence, *answers)

@@ -1,4 +1,4 @@
-"""The report: the result of each check with the answers that decided it, to attach to an issue."""
+"""The report: the result of each check with the answers that prove it, to attach to an issue."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -58,4 +58,4 @@ def write(path: Path, report: dict[str, Any]) -> Iterator[str]:
     path.write_text(json.dumps(report, indent=1) + "\n")
     width = max(len(check["id"]) for check in report["checks"])
     for check in report["checks"]:
-        yield f"{check['result']:11}  {check['id']:{width}}  {check['evidence']}"
+        yield f"{check['result']:12}  {check['id']:{width}}  {check['evidence']}"

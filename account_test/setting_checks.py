@@ -6,7 +6,7 @@ from statistics import median
 
 from account_test.answers import Answer, Answers
 from account_test.deployment_checks import accepted
-from account_test.findings import Finding, decided, undecided
+from account_test.findings import Finding, finding_for, inconclusive
 
 ALL_APPEAR_AFTER = timedelta(minutes=15)
 """"After you create a metric, allow up to 15 minutes for the metric to appear" (CloudWatch API
@@ -28,9 +28,9 @@ def quotas(answers: Answers) -> Finding:
     names = list(chain.from_iterable(answer.request["Names"] for answer in read))
     values = {name: value for answer in read for name, value in answer.response.items()}
     if not read:
-        return undecided("Service Quotas did not answer")
+        return inconclusive("Service Quotas did not answer")
     evidence = "; ".join(f"{name}: {values.get(name, 'not listed')}" for name in names)
-    return decided({*names} == values.keys(), evidence, *read)
+    return finding_for({*names} == values.keys(), evidence, *read)
 
 
 def templates(answers: Answers) -> Finding:
@@ -49,10 +49,10 @@ def policies(answers: Answers) -> Finding:
     decisions = {result["EvalActionName"]: result["EvalDecision"] for result in results}
     controls = decisions.pop(DENIED_ACTION, ""), decisions.pop(ALLOWED_ACTION, "")
     if controls != ("implicitDeny", "allowed"):
-        return undecided("the simulation does not know conditions", *simulations)
+        return inconclusive("the simulation does not know conditions", *simulations)
     denied = [f"{action}: {how}" for action, how in decisions.items() if how != "allowed"]
     evidence = "; ".join(denied) or f"{len(decisions)} actions allowed, {DENIED_ACTION} denied"
-    return decided(not denied, evidence, *simulations)
+    return finding_for(not denied, evidence, *simulations)
 
 
 def create_model(answers: Answers) -> Finding:
@@ -83,8 +83,8 @@ def least_outstanding_requests(answers: Answers) -> Finding:
         for variant in endpoint.response.get("ProductionVariants", ()):
             if strategy := variant.get("RoutingConfig", {}).get("RoutingStrategy"):
                 as_stated = strategy == "LEAST_OUTSTANDING_REQUESTS"
-                return decided(as_stated, f"the endpoint routes by {strategy}", endpoint)
-    return undecided("no endpoint with several models said how it routes", *created.values())
+                return finding_for(as_stated, f"the endpoint routes by {strategy}", endpoint)
+    return inconclusive("no endpoint with several models said how it routes", *created.values())
 
 
 def detailed_observability(answers: Answers) -> Finding:
@@ -92,8 +92,8 @@ def detailed_observability(answers: Answers) -> Finding:
     for answer in answers.of("DescribeEndpointConfig", "configurations"):
         enabled = answer.response.get("MetricsConfig", {}).get("EnableDetailedObservability")
         if enabled is not None:
-            return decided(enabled, f"EnableDetailedObservability: {enabled}", answer)
-    return undecided("no description of a configuration has EnableDetailedObservability")
+            return finding_for(enabled, f"EnableDetailedObservability: {enabled}", answer)
+    return inconclusive("no description of a configuration has EnableDetailedObservability")
 
 
 def triton_metrics(answers: Answers) -> Finding:
@@ -101,7 +101,7 @@ def triton_metrics(answers: Answers) -> Finding:
     lists, metrics = _metrics(answers, "Triton/")
     published = [f"{name}: {by}" for name, by in metrics if name.startswith("nv_")]
     if published:
-        return decided(True, "; ".join(published), *lists)
+        return finding_for(True, "; ".join(published), *lists)
     return _absent(answers, "there is no metric nv_*", *lists)
 
 
@@ -111,9 +111,9 @@ def model_errors_dimension(answers: Answers) -> Finding:
     dimensions = [by for name, by in metrics if name == "InvocationModelErrors"]
     evidence = f"InvocationModelErrors: {'; '.join(dimensions) or 'not listed'}"
     if not dimensions:
-        return undecided(evidence, *lists)
+        return inconclusive(evidence, *lists)
     if any("EndpointConfigName" in by for by in dimensions):
-        return decided(True, evidence, *lists)
+        return finding_for(True, evidence, *lists)
     return _absent(answers, evidence, *lists)
 
 
@@ -124,17 +124,19 @@ def canary_rounding(answers: Answers) -> Finding:
         key=lambda each: len(each.request["Dimensions"]),
     )
     if len(statistics) < 2:
-        return undecided("CloudWatch was not asked for the calls of a canary")
+        return inconclusive("CloudWatch was not asked for the calls of a canary")
     every, new = (
         {point["Timestamp"]: point["SampleCount"] for point in answer.response["Datapoints"]}
         for answer in statistics
     )
     shares = [count / every[minute] for minute, count in new.items() if every.get(minute)]
     if not shares:
-        return undecided("CloudWatch has no calls of the new instances", *statistics)
+        return inconclusive("CloudWatch has no calls of the new instances", *statistics)
     share = median(shares)
     half = None if share > HIGH else share >= LOW
-    return decided(half, f"{share:.0%} of the calls, median of {len(shares)} minutes", *statistics)
+    return finding_for(
+        half, f"{share:.0%} of the calls, median of {len(shares)} minutes", *statistics
+    )
 
 
 def dali_in_cpu_images(answers: Answers) -> Finding:
@@ -142,10 +144,10 @@ def dali_in_cpu_images(answers: Answers) -> Finding:
     for answer in answers.of("InvokeEndpoint", "backend"):
         message = answer.summary
         if NO_BACKEND in message:
-            return decided(True, message, answer)
+            return finding_for(True, message, answer)
         loaded = any(error in message for error in BACKEND_ERRORS)
-        return decided(False if loaded else None, message, answer)
-    return undecided("no model of the backend was invoked")
+        return finding_for(False if loaded else None, message, answer)
+    return inconclusive("no model of the backend was invoked")
 
 
 def kms_describe_key(answers: Answers) -> Finding:
@@ -154,17 +156,17 @@ def kms_describe_key(answers: Answers) -> Finding:
     events = chain.from_iterable(answer.response["Events"] for answer in lists)
     names = sorted({event["EventName"] for event in events})
     if "DescribeKey" in names:
-        return decided(True, ", ".join(names), *lists)
+        return finding_for(True, ", ".join(names), *lists)
     if "CreateGrant" in names:
         return _absent(answers, f"only {', '.join(names)}", *lists)
-    return undecided("CloudTrail shows no call of the endpoint's role with the key", *lists)
+    return inconclusive("CloudTrail shows no call of the endpoint's role with the key", *lists)
 
 
 def _all_accepted(answers: Answers) -> Finding:
     refused = Answers(answer for answer in answers if answer.error)
     if refused or not answers:
         return accepted(refused)
-    return decided(True, f"{len(answers)} accepted", *answers)
+    return finding_for(True, f"{len(answers)} accepted", *answers)
 
 
 def _metrics(answers: Answers, namespace: str) -> tuple[list[Answer], list[tuple[str, str]]]:
@@ -180,7 +182,7 @@ def _absent(answers: Answers, evidence: str, *lists: Answer) -> Finding:
     """Return that something is absent, unless AWS was asked too early to show it."""
     invocations = answers.of("InvokeEndpoint", "invoke")
     if not invocations or not lists:
-        return undecided(evidence, *lists)
+        return inconclusive(evidence, *lists)
     passed = lists[-1].date - invocations[0].date
     evidence += f", {passed.total_seconds() / 60:.0f} minutes after the first invocation"
-    return decided(None if passed < ALL_APPEAR_AFTER else False, evidence, *lists)
+    return finding_for(None if passed < ALL_APPEAR_AFTER else False, evidence, *lists)

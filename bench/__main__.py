@@ -10,7 +10,7 @@ def main() -> None:
     """Run the benchmarks that are named, or all."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("names", metavar="NAME", nargs="*", default=list(page.BENCHMARKS))
-    parser.add_argument("--quick", action="store_true", help="smallest sizes, one turn")
+    parser.add_argument("--quick", action="store_true", help="smallest sizes, one iteration")
     options = parser.parse_args()
     turns.adopt_orphans()
     try:

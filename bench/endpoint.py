@@ -23,7 +23,7 @@ import numpy as np
 import uvloop
 from botocore.config import Config
 
-from bench.local_endpoint import NAME, echo, host, local_sagemaker
+from bench.local_endpoint import NAME, echo_archive, host, local_sagemaker
 from bench.turns import Results, Turn, cpu_seconds
 from endpoint_client import EndpointClient
 from local_sagemaker.serving import TritonServer, serve
@@ -46,7 +46,9 @@ def run(results: Results) -> None:
     """Call each model by each side."""
     seconds = 0.2 if results.quick else 1.0
     with local_sagemaker() as (_, running), TemporaryDirectory() as folder:
-        archives = {f"{name}.tar.gz": echo(instances) for name, (_, instances) in MODELS.items()}
+        archives = {
+            f"{name}.tar.gz": echo_archive(instances) for name, (_, instances) in MODELS.items()
+        }
         for archive, content in archives.items():
             Path(folder, archive).write_bytes(content)
             _publish(archive)

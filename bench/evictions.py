@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from bench.endpoint import boto3_call, on_threads
-from bench.local_endpoint import echo, host, local_sagemaker
+from bench.local_endpoint import echo_archive, host, local_sagemaker
 from bench.turns import Results, Turn
 from local_sagemaker.settings import MEMORY
 
@@ -26,7 +26,7 @@ def run(results: Results) -> None:
     models = [f"model-{number:03}.tar.gz" for number in range(MODELS)]
     seconds = 3 if results.quick else 20
     with local_sagemaker(**{MEMORY: str(MEMORY_MIB)}):
-        host(dict.fromkeys(models, echo()))
+        host(dict.fromkeys(models, echo_archive()))
         call = boto3_call(BODY, "application/json")
 
         def turn(number: int) -> Turn:

@@ -15,7 +15,7 @@ import boto3
 from local_sagemaker import Folder, Running, client_environment, down, up
 
 NAME = "bench"
-"""Of the bucket and the endpoint."""
+"""Name of the bucket and of the endpoint."""
 ECHO = Path(__file__).with_name("echo")
 """A model that answers with its input."""
 
@@ -34,13 +34,13 @@ def local_sagemaker(**settings: str) -> Iterator[tuple[Folder, Running]]:
             down(folder)
 
 
-def echo(instances: int = 1) -> bytes:
-    """Return the archive of the echo with so many instances."""
+def echo_archive(instance_count: int = 1) -> bytes:
+    """Return the archive of the echo model with this count in its instance_group."""
     packed = io.BytesIO()
     with TemporaryDirectory() as scratch, tarfile.open(fileobj=packed, mode="w:gz") as archive:
         copy = shutil.copytree(ECHO, Path(scratch, "copy"))
         config = copy / "echo" / "config.pbtxt"
-        config.write_text(config.read_text().replace("count: 1", f"count: {instances}"))
+        config.write_text(config.read_text().replace("count: 1", f"count: {instance_count}"))
         archive.add(copy, ".")
     return packed.getvalue()
 

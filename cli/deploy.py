@@ -98,11 +98,11 @@ def bootstrap(region: str, local: Folder) -> None:
 def _run(*arguments: str, title: str, local: Folder | None, cwd: Path | None = None) -> None:
     build = partial(newest_line, local.builds) if local else str
     try:
-        ended = cdk_cli.run(*arguments, title=title, cwd=cwd, build=build)
+        ended = cdk_cli.run(*arguments, title=title, cwd=cwd, build_status=build)
     except OSError as error:
         raise CommandError(f"{cdk_cli.CLI} cannot be started: {error.strerror}") from error
     if not ended.succeeded:
-        reasons = "\n  ".join(reason.removeprefix("error: ") for reason in ended.reasons)
+        reasons = "\n  ".join(reason.removeprefix("error: ") for reason in ended.error_lines)
         raise CommandError(reasons + (_logs(local) if local else ""))
 
 

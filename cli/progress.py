@@ -1,4 +1,4 @@
-"""What runs, on stderr: a line a step that is done, and a spinner where there is a terminal."""
+"""Progress on stderr: a line for each finished step, and a spinner on a terminal."""
 
 import time
 from collections.abc import Iterator
@@ -12,9 +12,9 @@ from model_build.progress import WARNING
 
 
 class Steps:
-    """Steps of one command; `seconds` has how long each that is done took, by its title.
+    """Steps of one command; `seconds` maps the title of each finished step to its duration.
 
-    It is model_build's `Progress`, too: what a build says is shown beside the step's title.
+    Also a `model_build.progress.Progress`: build messages appear next to the step's title.
     """
 
     def __init__(self) -> None:
@@ -24,9 +24,9 @@ class Steps:
         self._title = ""
 
     @contextmanager
-    def step(self, title: str, of: str) -> Iterator[None]:
-        """Show what runs; where it ends well, say how long it took."""
-        self._title = escape(f"{title} {of}")
+    def step(self, title: str, subject: str) -> Iterator[None]:
+        """Show a running step; print its duration if it succeeds."""
+        self._title = escape(f"{title} {subject}")
         start = time.perf_counter()
         with self._console.status(self._title) as self._status:
             yield
@@ -34,7 +34,7 @@ class Steps:
         self._console.print(f"[green]✓[/] {self._title} ({self.seconds[title]:.1f} s)")
 
     def __call__(self, line: str) -> None:
-        """Show what a step is doing; a warning stays."""
+        """Update the status line; print warnings permanently."""
         if line.startswith(WARNING):
             self._console.print(f"[yellow]![/] {escape(line)}")
         elif self._status:

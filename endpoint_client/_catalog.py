@@ -13,21 +13,22 @@ from typing import Any
 
 from endpoint_client._errors import EndpointError, NotSent, UnknownModel, named
 from endpoint_client._retries import Deadline, Retries
-from endpoint_client._transport import SECONDS
+from endpoint_client._transport import REQUEST_TIMEOUT
 
 NAME = re.compile(r"[A-Za-z0-9_.-]+")
 """Part of a parameter's name (Systems Manager API reference, PutParameter).
 
-GetParameter also takes `NAME:VERSION` and `NAME:LABEL`, which would be what a model was before.
+GetParameter also takes `NAME:VERSION` and `NAME:LABEL`, which would return an older version of the
+model.
 """
 
 LOOK_UP_SECONDS, LOOK_UP_ATTEMPTS = 5.0, 3
 REFRESH_SECONDS = 2.0
-"""Of a look-up that there is an older entry for, which is tried once."""
+"""Timeout of the single attempt to refresh an entry that can still be used."""
 STALE_SECONDS = 3600.0
-"""How long after its time an entry is used while the catalog cannot be read."""
+"""How long an expired entry is used while the catalog cannot be read."""
 UNKNOWN_SECONDS = RETRY_SECONDS = 5.0
-"""When a name that was unknown, and an entry that could not be refreshed, is looked up again."""
+"""How long an unknown name is cached, and the delay after a failed refresh."""
 MAX_UNKNOWN = 1000
 
 _log = logging.getLogger("endpoint_client")
@@ -46,7 +47,7 @@ class Tensor:
 class CatalogEntry:
     """The current version of a model, and how to invoke it.
 
-    `target_model` is None but on a multi-model endpoint, `inference_component` but on one that
+    `target_model` is set only for a multi-model endpoint, `inference_component` only for one that
     hosts components; `max_batch_size` is 0 without a batch axis.
     """
 
@@ -83,7 +84,7 @@ class CatalogEntry:
 
 @dataclass(slots=True)
 class _Known:
-    """What is known of a name: an entry, or `unknown`, why there is none."""
+    """The cached result for a name: an entry, or the error message `unknown`."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     entry: CatalogEntry | None = None
@@ -95,9 +96,9 @@ class _Known:
 class Catalog:
     """Resolves model names, with one look-up at a time per model.
 
-    Each answer is used for `ttl` seconds, or up to a tenth less, so that processes which began
-    together do not look up together. Who comes while another looks up an entry that is no longer
-    fresh uses that.
+    Each result is used for `ttl` seconds, or up to a tenth less, so that processes which began
+    together do not look up together. While one thread refreshes a stale entry, other threads use
+    it.
     """
 
     def __init__(self, ssm: Any, retries: Retries, prefix: str, ttl: float) -> None:
@@ -109,7 +110,7 @@ class Catalog:
 
         Raises `EndpointError`, here and in `models`, where the catalog cannot be read.
         """
-        # By process: a fork has no thread that would release a lock of its parent's.
+        # The key includes the PID: after fork(), nothing would release a lock of the parent.
         key = os.getpid(), model
         known = self._known.get(key) or self._new(key)
         if entry := self._fresh(known):
@@ -139,7 +140,7 @@ class Catalog:
         if not NAME.fullmatch(key[1]):
             raise UnknownModel(f"{key[1]!r} is no model's name: write no path and no version")
         if len(self._known) >= MAX_UNKNOWN:
-            # Of a copy: other threads go on adding names.
+            # Iterate over a copy, because other threads may insert names.
             self._known = {name: one for name, one in self._known.copy().items() if one.entry}
         return self._known.setdefault(key, _Known())
 
@@ -152,7 +153,7 @@ class Catalog:
             if not usable:
                 raise
             known.fresh_until = time.monotonic() + RETRY_SECONDS * random.uniform(1, 1.5)
-            _log.warning("%r is used on: %s", str(usable), error)
+            _log.warning("using stale catalog entry %r: %s", str(usable), error)
             return usable
         now = time.monotonic()
         if known.entry is None:
@@ -170,7 +171,7 @@ class Catalog:
         seconds, attempts = (REFRESH_SECONDS, 1) if once else (LOOK_UP_SECONDS, LOOK_UP_ATTEMPTS)
 
         def attempt() -> Any:
-            SECONDS.set(deadline.left(seconds))
+            REQUEST_TIMEOUT.set(deadline.left(seconds))
             with named(f"cannot look {model!r} up in {self._prefix}", unanswered=NotSent):
                 try:
                     return self._ssm.get_parameter(Name=name)["Parameter"]["Value"]
@@ -186,7 +187,7 @@ class Catalog:
 
     def _pages(self, deadline: Deadline) -> Iterator[list[str]]:
         """Yield the names of models, ten at a time as GetParametersByPath has them."""
-        SECONDS.set(deadline.left(LOOK_UP_SECONDS))
+        REQUEST_TIMEOUT.set(deadline.left(LOOK_UP_SECONDS))
         with named(f"cannot list the models of {self._prefix}", unanswered=NotSent):
             paginator = self._ssm.get_paginator("get_parameters_by_path")
             for page in paginator.paginate(Path=self._prefix):

@@ -15,7 +15,7 @@ from endpoint_client._errors import EndpointError, ModelFailed, named
 from endpoint_client._payload import Array, Encoded, Inputs, Parameters
 from endpoint_client._retries import Deadline, Retries
 from endpoint_client._stream import events
-from endpoint_client._transport import SECONDS, Transport
+from endpoint_client._transport import REQUEST_TIMEOUT, Transport
 
 ATTEMPT_SECONDS = 70.0
 """A container may take 60 s. Source: InvokeEndpoint's API reference, which asks for 70 s."""
@@ -207,7 +207,7 @@ class EndpointClient(AbstractContextManager["EndpointClient"]):
         members |= {"EndpointName": entry.endpoint, "ContentType": request[1]}
 
         def attempt() -> Any:
-            SECONDS.set(deadline.left(most))
+            REQUEST_TIMEOUT.set(deadline.left(most))
             with named(str(entry)):
                 return send(Body=request[0], **members)
 

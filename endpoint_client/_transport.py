@@ -26,7 +26,7 @@ CONFIG = Config(
 """botocore's standard mode would send again after a time-out: the model may have run. Its own
 user agent is put together twice a call, for a sixth of the CPU time."""
 
-SECONDS: ContextVar[float] = ContextVar("SECONDS")
+REQUEST_TIMEOUT: ContextVar[float] = ContextVar("REQUEST_TIMEOUT")
 """What the next request of this thread may take."""
 
 
@@ -61,7 +61,7 @@ class Transport:
                 manager.pools[key].close()
 
     def _send(self, request: AWSPreparedRequest, **_: Any) -> AWSResponse:
-        seconds = SECONDS.get()
+        seconds = REQUEST_TIMEOUT.get()
         answer: Any = self._manager(request.url).urlopen(
             request.method,
             request.url,

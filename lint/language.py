@@ -1,4 +1,4 @@
-"""Names that say nothing of what they hold, and public classes of one name, for `make lint`.
+"""Lint check for vague names and duplicate public class names (`make lint`).
 
 `language.txt` is the baseline: a line `count word file` for what was there before the check. Counts
 may only shrink; `python -m lint.language --update` writes the current ones.
@@ -70,12 +70,11 @@ def _bound_names(tree: ast.Module) -> Iterator[tuple[str, int]]:
 
 
 def compare(
-    baseline: Counts, present: list[Occurrence], files: Container[str]
+    baseline: Counts, current: list[Occurrence], files: Container[str]
 ) -> tuple[list[str], bool]:
-    """Return errors, a line each for a word that a file has too often, and whether some are fewer.
+    """Return an error for each occurrence of a word above its baseline, and whether it can shrink.
 
-    Files that are new may have together what the files of the baseline that are gone had: a file
-    can be renamed.
+    New files share the allowance of the baseline's deleted files, so that a rename does not fail.
     """
     known = {path for _, path in baseline if path in files}
 
@@ -86,7 +85,7 @@ def compare(
     for (word, path), count in baseline.items():
         allowed[group(word, path)] += count
     groups: dict[tuple[str, str], list[Occurrence]] = defaultdict(list)
-    for occurrence in present:
+    for occurrence in current:
         groups[group(occurrence.word, occurrence.path)].append(occurrence)
     errors = [
         f"{each.path}:{each.line}: {each.word}: {len(places)} here, {allowed[key]} allowed: "
@@ -112,10 +111,10 @@ def read(path: Path) -> Counts:
 
 def main(arguments: list[str]) -> int:
     """Check the working directory's repository, or update the baseline; return the exit code."""
-    present = list(occurrences(Path()))
-    counts = Counter((each.word, each.path) for each in present)
+    current = list(occurrences(Path()))
+    counts = Counter((each.word, each.path) for each in current)
     baseline = read(BASELINE) if BASELINE.exists() else counts
-    errors, fewer = compare(baseline, present, {str(path) for path in python_files(Path())})
+    errors, fewer = compare(baseline, current, {str(path) for path in python_files(Path())})
     for error in errors:
         print(f"error: {error}", file=sys.stderr)
     if errors:
@@ -124,7 +123,7 @@ def main(arguments: list[str]) -> int:
         rows = sorted((path, word, count) for (word, path), count in counts.items())
         BASELINE.write_text("".join(f"{count} {word} {path}\n" for path, word, count in rows))
     elif fewer:
-        print(f"error: {BASELINE.name} allows more than there is: {COMMAND}", file=sys.stderr)
+        print(f"error: {BASELINE.name} is above the current counts: run {COMMAND}", file=sys.stderr)
         return 1
     return 0
 

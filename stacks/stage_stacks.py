@@ -76,7 +76,7 @@ def add_stacks(app: App, plan: StagePlan) -> None:
         problems += ((short_name, problem) for problem in stack.endpoint.problems)
     if problems:  # once, not for each variant
         keys = (
-            (("endpoints", short_name, *each.path), each.what if each.path else str(each))
+            (("endpoints", short_name, *each.path), each.message if each.path else str(each))
             for short_name, each in problems
         )
         raise checked_yaml.LocatedErrors(list(dict.fromkeys(keys)))

@@ -1,4 +1,4 @@
-"""Planned variants as the construct library takes them."""
+"""Converts the plan of a variant to the construct library's Variant."""
 
 from collections.abc import Callable
 
@@ -22,28 +22,31 @@ from triton_sagemaker import (
 )
 
 
-def variant(planned: VariantPlan, plan: EndpointPlan, models: s3.IBucket) -> Variant:
+def variant(variant_plan: VariantPlan, endpoint_plan: EndpointPlan, models: s3.IBucket) -> Variant:
     """Return a variant of an endpoint, whose archives are in the bucket `models`."""
-    config, minutes = plan.config, plan.config.provision_timeout_minutes
-    preferred, *others = planned.pools
+    config, minutes = endpoint_plan.config, endpoint_plan.config.provision_timeout_minutes
+    preferred, *others = variant_plan.pools
     metrics = None
-    if plan.metrics_namespace:
+    if endpoint_plan.metrics_namespace:
         metrics = PublishedMetrics(
-            log_group=metrics_log_name(plan.name), namespace=plan.metrics_namespace
+            log_group=metrics_log_name(endpoint_plan.name),
+            namespace=endpoint_plan.metrics_namespace,
         )
     return Variant(
-        variant_name=planned.name,
-        initial_variant_weight=planned.weight,
+        variant_name=variant_plan.name,
+        initial_variant_weight=variant_plan.weight,
         container=TritonContainer(
-            release=plan.release,
+            release=endpoint_plan.release,
             environment=config.environment,
             options=settings.server_options(config.server, metrics),
         ),
-        hosting=HOSTINGS[config.hosting](preferred, plan, models),
+        hosting=HOSTINGS[config.hosting](preferred, endpoint_plan, models),
         instance_type=preferred.instance_type,
         initial_instance_count=config.instance_count,
         fallbacks=[
-            Fallback(instance_type=pool.instance_type, hosting=_single_model(pool, plan, models))
+            Fallback(
+                instance_type=pool.instance_type, hosting=_single_model(pool, endpoint_plan, models)
+            )
             for pool in others
         ],
         provision_timeout=Duration.minutes(minutes) if minutes else None,

@@ -20,7 +20,7 @@ from model_build import (
     find_model,
     plan_model,
 )
-from platform_facts.rules import Violation, inside
+from platform_facts.rules import Violation, prefix_violations
 from platform_facts.rules.catalog import catalog_entry
 from platform_facts.rules.server import responses_of_a_model
 from stages.hosting import MODES, StageHosting
@@ -252,7 +252,7 @@ class StagePlan:
                     problems.append(Violation((*path, "models", number), str(error)))
             if len(models) == len(endpoint.models):
                 plan = EndpointPlan.of(name, config, short_name, models, python)
-                problems += inside(path, plan.problems())
+                problems += prefix_violations(path, plan.problems())
                 endpoints[short_name] = plan
         if problems:
             raise checked_yaml.LocatedErrors(list(dict.fromkeys(problems)))

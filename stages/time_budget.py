@@ -72,9 +72,9 @@ class TimeBudget:
         if left < BUILD_WAIT_MINUTES:
             fits = update - ceil((BUILD_WAIT_MINUTES - left) / 2)
             message = (
-                f"an update may take {update} minutes, and as many to roll back, and {fits} fit "
-                f"into the {JOB_MINUTES} of a delivery's job: write a shorter wait_seconds or a "
-                "larger percent, and for a rolling update fewer instances"
+                f"an update takes up to {update} minutes, and its rollback as long; the limit is "
+                f"{fits}, because a delivery's job ends after {JOB_MINUTES}: write a shorter "
+                "wait_seconds or a larger percent, and for a rolling update fewer instances"
             )
             raise checked_yaml.LocatedErrors([(("endpoints", name, "update"), message)])
         wait = min(LONGEST_BUILD_MINUTES, left)

@@ -18,7 +18,7 @@ from triton_sagemaker.endpoint_log import component_log_name
 from triton_sagemaker.endpoint_metrics import INSTANCES, EndpointMetrics
 from triton_sagemaker.hosting_mode import HostingMode, ModelHosting, Network
 from triton_sagemaker.inference_component import ModelComponent, component_resource
-from triton_sagemaker.problems import Problem, inside, of_rules
+from triton_sagemaker.problems import Problem, as_problems, prefix_problems
 from triton_sagemaker.server_options import ServerOptions
 from triton_sagemaker.updates import UpdatePolicy
 
@@ -142,17 +142,21 @@ class ComponentHosting(HostingMode):
     def problems(self, options: ServerOptions, instance_type: InstanceType) -> Iterator[Problem]:
         """Yield what SageMaker would reject."""
         limits = self.min_instance_count, self.max_instance_count
-        yield from of_rules(rules.instances(*limits), *limits, where="hosting.max_instance_count")
+        yield from as_problems(
+            rules.instances(*limits), *limits, where="hosting.max_instance_count"
+        )
         published = options.publish_metrics is not None
-        yield from of_rules(rules.metrics_of_copies(published), where="container.options")
+        yield from as_problems(rules.metrics_of_copies(published), where="container.options")
         for model, each in self.components.items():
             where = f"hosting.components.{model}"
-            yield from of_rules(names.component_name(each.name), each.name, where=f"{where}.name")
-            yield from inside(where, each.source.problems(options, instance_type))
+            yield from as_problems(
+                names.component_name(each.name), each.name, where=f"{where}.name"
+            )
+            yield from prefix_problems(where, each.source.problems(options, instance_type))
             memory = int(each.memory.to_mebibytes())
             needs = memory, each.cpus, each.accelerators
             violations = rules.room_for_a_copy(*needs, instance_type)
-            yield from of_rules(violations, *needs, where=where)
+            yield from as_problems(violations, *needs, where=where)
             if each.initial_copy_count < 1:
                 what = "SageMaker creates a component with one copy or more: write 1"
                 yield Problem(f"{where}.initial_copy_count", what)
@@ -161,6 +165,6 @@ class ComponentHosting(HostingMode):
         self, variants: Sequence[object], update: UpdatePolicy, *, captures: bool
     ) -> Iterator[Problem]:
         """Yield what an endpoint of components does not take."""
-        yield from of_rules(rules.one_variant(len(variants)))
-        yield from of_rules(rules.update_of_copies(update.strategy))
-        yield from of_rules(rules.capture_of_copies(captures))
+        yield from as_problems(rules.one_variant(len(variants)))
+        yield from as_problems(rules.update_of_copies(update.strategy))
+        yield from as_problems(rules.capture_of_copies(captures))

@@ -7,7 +7,7 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sagemaker as sagemaker
 
 from platform_facts.rules import observed, ranges
-from triton_sagemaker.problems import Problem, of_rules
+from triton_sagemaker.problems import Problem, as_problems
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,5 +41,5 @@ class DataCapture:
 
     def problems(self) -> Iterator[Problem]:
         """Yield what SageMaker would refuse."""
-        yield from of_rules(ranges.CAPTURED_PERCENT(self.percent), self.percent)
-        yield from of_rules(observed.something_captured(self.requests, self.responses))
+        yield from as_problems(ranges.CAPTURED_PERCENT(self.percent), self.percent)
+        yield from as_problems(observed.something_captured(self.requests, self.responses))

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from platform_facts.rules import names, ranges
 from platform_facts.rules import variants as variant_rules
 from triton_sagemaker.data_capture import DataCapture
-from triton_sagemaker.problems import Problem, inside, of_rules
+from triton_sagemaker.problems import Problem, as_problems, prefix_problems
 from triton_sagemaker.updates import UpdatePolicy
 from triton_sagemaker.variant import Variant
 
@@ -20,11 +20,11 @@ def problems(
     """Return everything that is wrong with an endpoint and its parts, in the order of arguments."""
     rolling = variant_rules.rolling_of_one_variant(update.strategy, len(variants))
     return [
-        *of_rules(names.endpoint_name(endpoint_name), endpoint_name),
+        *as_problems(names.endpoint_name(endpoint_name), endpoint_name),
         *_variants(variants),
         *update.problems(),
-        *of_rules(rolling),
-        *of_rules(ranges.ROLLBACK_ERROR_RATE(rollback_error_rate), rollback_error_rate),
+        *as_problems(rolling),
+        *as_problems(ranges.ROLLBACK_ERROR_RATE(rollback_error_rate), rollback_error_rate),
         *(data_capture.problems() if data_capture else ()),
         *(
             problem
@@ -37,15 +37,15 @@ def problems(
 
 
 def _variants(variants: Sequence[Variant]) -> Iterator[Problem]:
-    yield from of_rules(variant_rules.number_of_variants(len(variants)))
+    yield from as_problems(variant_rules.number_of_variants(len(variants)))
     all_names = [variant.variant_name for variant in variants]
     for name in sorted({name for name in all_names if all_names.count(name) > 1}):
         yield Problem("variants", f'"{name}" is given twice: give each variant a name of its own')
     for variant in variants:
-        yield from inside(f"variants.{variant.variant_name}", variant.problems())
+        yield from prefix_problems(f"variants.{variant.variant_name}", variant.problems())
     if variants:
         weights = [variant.initial_variant_weight for variant in variants]
-        yield from of_rules(variant_rules.traffic(weights), *weights)
+        yield from as_problems(variant_rules.traffic(weights), *weights)
     if len(modes := sorted({type(variant.hosting).__name__ for variant in variants})) > 1:
         what = f"{' and '.join(modes)} cannot be invoked alike: make an endpoint of each"
         yield Problem("variants", what)

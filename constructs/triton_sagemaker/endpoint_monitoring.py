@@ -15,7 +15,7 @@ from triton_sagemaker.chart import AlarmedMetric, Chart
 from triton_sagemaker.charts import client_charts
 from triton_sagemaker.endpoint_component import EndpointComponent
 from triton_sagemaker.endpoint_variant import EndpointVariant
-from triton_sagemaker.problems import Problem, of_rules
+from triton_sagemaker.problems import Problem, as_problems
 
 EndpointPart = EndpointVariant | EndpointComponent
 MINUTES = 5
@@ -86,14 +86,14 @@ def monitoring_problems(
     thresholds: AlarmThresholds, topics: Sequence[sns.ITopic], region: str
 ) -> Iterator[Problem]:
     """Yield topics that CloudWatch would reject, and thresholds that no value reaches."""
-    yield from of_rules(observed.number_of_topics(len(topics)))
+    yield from as_problems(observed.number_of_topics(len(topics)))
     for topic in topics:
         arn = topic.topic_arn
         if not Token.is_unresolved(arn):
-            yield from of_rules(stage.topic_of_the_region(arn, region), where="topics")
+            yield from as_problems(stage.topic_of_the_region(arn, region), where="topics")
     measures = vars(thresholds)
     values = [level for levels in measures.values() for level in levels.values()]
-    yield from of_rules(observed.thresholds(measures), *values)
+    yield from as_problems(observed.thresholds(measures), *values)
 
 
 def _rows(variant_name: str, shown: Sequence[Chart]) -> Iterator[list[cloudwatch.IWidget]]:

@@ -21,7 +21,7 @@ def models(
     role: iam.IRole,
     network: Network | None,
 ) -> dict[str, dict[str, sagemaker.CfnModel]]:
-    """Return the Models of each variant by their sources' locations, by its name, as are `images`.
+    """Return variant name -> location of the source -> Model; `images` has the variants' images.
 
     A variant with fallbacks has one for each archive that its instances load.
     """
@@ -56,7 +56,7 @@ def endpoint_config(
     role: iam.IRole,
     network: Network | None,
 ) -> sagemaker.CfnEndpointConfig:
-    """Return the configuration; what metrics alarms rest on is not left to AWS's defaults."""
+    """Return the configuration, with explicit metrics options, because alarms depend on them."""
     members = [variant.hosting.config_members(role.role_arn, network) for variant in variants[:1]]
     return sagemaker.CfnEndpointConfig(
         scope,
@@ -89,9 +89,9 @@ def endpoint(
     deployment: Cfn.DeploymentConfigProperty | None,
     suffix: str,
 ) -> Cfn:
-    """Return the Endpoint; counts, unlike weights and capture, stay those that scaling chose.
+    """Return the Endpoint; an update keeps instance counts, but not weights and data capture.
 
-    Without a deployment it is updated in place, and has no such members.
+    If `deployment` is None, the endpoint is updated in place and has none of these properties.
     """
     resource = Cfn(
         scope,

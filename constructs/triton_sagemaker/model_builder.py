@@ -26,7 +26,7 @@ CONTENT = "Archives, engines, jobs and their results are named by their content.
 TORCH_FOR_CPUS = "https://download.pytorch.org/whl/cpu/torch/"
 """PyTorch's page of torch, and of nothing else: PyPI's torch for Linux brings CUDA, several GB.
 
-As an index (`PIP_EXTRA_INDEX_URL`), the place could offer every package that a build installs.
+As an index (`PIP_EXTRA_INDEX_URL`), this URL could supply any package (dependency confusion).
 """
 
 
@@ -36,26 +36,26 @@ class ModelBuilder(Construct):
     `source` is what CodeBuild unpacks as its primary source, `buildspec` builds one model from it,
     on 4 vCPUs with Python 3.11. The build sees the model's folder in `CODEBUILD_SRC_DIR_model`, and
     what to make of it in `MODEL_NAME`, `MODEL_ALTERNATIVE` (unless empty), `MODEL_DIGEST`,
-    `MODEL_TARGET`, `MODEL_BUCKET` and `MODEL_KEY` (the archive's key). It must write the manifest,
-    `MODEL_KEY` with `.json` for `.tar.gz`, when all else is done: the `digest`, and as
-    `checksum` of the `archive` the SHA-256 that S3 keeps of it.
-    Engines are compiled by the project `GPU_PROJECT`, in the image that `GPU_IMAGES` (JSON) has for
-    the release, or else in NVIDIA's; it waits for them until `BUILD_DEADLINE` (seconds since 1970).
-    Without `engines` there is no such project, and no model may need one.
+    `MODEL_TARGET`, `MODEL_BUCKET` and `MODEL_KEY` (the archive's key). It must write the manifest
+    last, at `MODEL_KEY` with `.json` instead of `.tar.gz`: its `digest` is the model's, its
+    `archive.checksum` the SHA-256 that S3 stores of the archive. Engines are compiled by the
+    project `GPU_PROJECT`, in the image that `GPU_IMAGES` (JSON) has for the release, or else in
+    NVIDIA's; the model's build waits for them until `BUILD_DEADLINE` (seconds since 1970). Without
+    `engines` there is no such project, and no model may need one.
 
     Builds may write to `archives`, patterns of the archives' keys, and read the models' sources
-    that fit the pattern `model_sources` in the bucket of assets, and nothing else there. But for
-    `promoters`, patterns of the ARNs of roles, nobody else may write archives.
+    that fit the pattern `model_sources` in the bucket of assets, and nothing else there. Apart from
+    builds, only `promoters` (patterns of role ARNs) may write archives.
 
-    `start_function` and `poll_function` take the provider's events from anybody else, too: give
-    them names where other stacks name them.
+    `start_function` and `poll_function` can also be invoked by other stacks, with the provider's
+    events: give them names if other stacks refer to them.
     """
 
-    QUEUE_TIMEOUT = Duration.hours(4)  # others wait in their places for GPUs
+    QUEUE_TIMEOUT = Duration.hours(4)  # other builds hold their place while they wait for a GPU
     BUILD_TIMEOUT = Duration.hours(4)
 
-    AT_ONCE = 4
-    """Builds of a stack at once: each is a custom resource, which takes two executions of Lambda
+    MAX_CONCURRENT_BUILDS = 4
+    """Of one stack: each is a custom resource, which takes two executions of Lambda
     while it is called, and a new account has ten (awslabs/landing-zone-accelerator-on-aws#556)."""
 
     def __init__(
@@ -104,15 +104,16 @@ class ModelBuilder(Construct):
         key: str,
         source: s3_assets.Asset,
     ) -> CustomResource:
-        """Return the promise that the archive `key` is there before what depends on it is deployed.
+        """Return a custom resource that builds the archive; dependent resources wait for it.
 
         CloudFormation sees a change only where a property changed, so only such a model is built;
         an archive that is there already is taken as it is, which makes a rollback free. Deleting
         the resource keeps the archive.
 
-        `key` is ENDPOINT/TARGET/MODEL-DIGEST.tar.gz, with 12 digits: no other is built.
-        `alternative` is which of the models that its source offers is meant, empty for the one.
-        It waits for an earlier one of its stack, so that no more than `AT_ONCE` are built at once.
+        `key` is ENDPOINT/TARGET/MODEL-DIGEST.tar.gz, with the digest's first 12 hex digits; other
+        keys are rejected. `alternative` names one of the recipe's alternatives, empty if it has
+        none. It waits for an earlier one of its stack, so that no more than `MAX_CONCURRENT_BUILDS`
+        are built at once.
         """
         built = CustomResource(
             Construct(scope, construct_id),
@@ -131,8 +132,8 @@ class ModelBuilder(Construct):
             },
         )
         before = self._built.setdefault(Stack.of(scope), [])
-        if len(before) >= self.AT_ONCE:
-            built.node.add_dependency(before[-self.AT_ONCE])
+        if len(before) >= self.MAX_CONCURRENT_BUILDS:
+            built.node.add_dependency(before[-self.MAX_CONCURRENT_BUILDS])
         before.append(built)
         return built
 
@@ -160,7 +161,7 @@ class ModelBuilder(Construct):
     def _allow_builds(self, archives: list[str], model_sources: str) -> None:
         """Let builds read the sources of models, and read and write what they make.
 
-        Of an engine job that is the job and its claims; the GPU's build writes the result.
+        They may write an engine job and its claims; the GPU build writes the job's result.
         """
         role, bucket = self._build.role, self.bucket
         reason = "Sources of models are assets, whose names change with their content."

@@ -12,7 +12,7 @@ from triton_sagemaker.alarm_thresholds import AlarmThresholds
 from triton_sagemaker.chart import BELOW, MICROSECONDS_PER_MS, AlarmedMetric, Chart
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.hosting_mode import ModelHosting
-from triton_sagemaker.problems import Problem, of_rules
+from triton_sagemaker.problems import Problem, as_problems
 from triton_sagemaker.server_options import ServerOptions
 
 
@@ -54,9 +54,9 @@ class MultiModelHosting(ModelHosting):
                 f'"{self.prefix}" would make every TargetModel start with a slash, or name no '
                 f'folder: write "{self.prefix.strip("/")}/"',
             )
-        yield from of_rules(server.answers_as_infer(options.inference_type))
-        yield from of_rules(server.ping_of_many_models(options.ping_mode))
-        yield from of_rules(variants.one_gpu(instance_type))
+        yield from as_problems(server.answers_as_infer(options.inference_type))
+        yield from as_problems(server.ping_of_many_models(options.ping_mode))
+        yield from as_problems(variants.one_gpu(instance_type))
 
     def cache_charts(self, metrics: EndpointMetrics, limits: AlarmThresholds) -> Iterator[Chart]:
         """Yield the charts of the models in memory."""

@@ -22,36 +22,37 @@ ARGUMENTS = {
     "instance_types": "fallbacks",
     "provision_timeout_minutes": "provision_timeout",
 }
-"""The key of a rule's path -> the argument that holds the same, where its name differs."""
+"""Key of a stage -> argument of the construct, where the names differ."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A value that cannot be deployed: `where` is a dotted argument, `what` is problem and fix.
+    """A value that cannot be deployed: `argument` is dotted, `message` is problem and fix.
 
-    `path` is that of the violated rule, () where no key of a stage can cause the problem.
+    `path` is the stage's key that the rule is about, () if no setting of a stage causes the
+    problem.
     """
 
-    where: str
-    what: str
+    argument: str
+    message: str
     path: rules.Keys = ()
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.what}"
+        return f"{self.argument}: {self.message}"
 
 
-def inside(where: str, problems: Iterable[Problem]) -> Iterator[Problem]:
-    """Yield the problems of a part as problems of the whole."""
+def prefix_problems(parent: str, problems: Iterable[Problem]) -> Iterator[Problem]:
+    """Prefix the argument of each problem with its parent argument."""
     for problem in problems:
-        yield replace(problem, where=f"{where}.{problem.where}")
+        yield replace(problem, argument=f"{parent}.{problem.argument}")
 
 
-def of_rules(
+def as_problems(
     violations: Iterable[rules.Violation], *values: object, where: str | None = None
 ) -> Iterator[Problem]:
-    """Yield violations as problems of arguments, none where only a deploy knows one of `values`.
+    """Yield violations as problems; nothing if one of `values` is an unresolved token.
 
-    `where` is the argument, which otherwise follows from the path.
+    `where` is the argument; by default it follows from the path of the violation.
     """
     for path, message in violations:
         if not any(Token.is_unresolved(value) for value in values):

@@ -7,7 +7,7 @@ from aws_cdk import Token
 import platform_facts
 from platform_facts import Processor
 from platform_facts.rules import stage, variants
-from triton_sagemaker.problems import Problem, of_rules
+from triton_sagemaker.problems import Problem, as_problems
 from triton_sagemaker.variant import Variant
 
 
@@ -27,9 +27,9 @@ def region_images(
         return {}, [Problem("region", str(error))]
     problems = list[Problem]()
     if region.missing == "AWS::SageMaker::Endpoint":
-        problems += of_rules(stage.complete_region(region))
+        problems += as_problems(stage.complete_region(region))
     for release in dict.fromkeys(variant.container.release for variant in by_name.values()):
-        problems += of_rules(variants.image(release, region))
+        problems += as_problems(variants.image(release, region))
     if problems:
         return {}, problems
     images = {}

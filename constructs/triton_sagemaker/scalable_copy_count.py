@@ -9,7 +9,7 @@ from constructs import Construct
 from platform_facts.rules import components as rules
 from triton_sagemaker.chart import ABOVE
 from triton_sagemaker.component_metrics import ComponentMetrics
-from triton_sagemaker.problems import of_rules
+from triton_sagemaker.problems import as_problems
 from triton_sagemaker.scalable_count import SAFETY_FACTOR, ScalableCount
 from triton_sagemaker.target_tracking import Cooldowns
 
@@ -49,7 +49,7 @@ class ScalableCopyCount(ScalableCount):
         violations = rules.COPIES_MIN(min_capacity) + rules.COPIES_MAX(max_capacity)
         violations = violations or rules.copies(min_capacity, max_capacity)
         limits = min_capacity, max_capacity
-        self._problems += of_rules(violations, *limits, where=self.argument)
+        self._problems += as_problems(violations, *limits, where=self.argument)
         if min_capacity == 0:
             self._wake(metrics)
 

@@ -9,7 +9,7 @@ from constructs import Construct
 
 from platform_facts.rules import Violation
 from platform_facts.rules import scaling as rules
-from triton_sagemaker.problems import Problem, inside, of_rules
+from triton_sagemaker.problems import Problem, as_problems, prefix_problems
 from triton_sagemaker.target_tracking import Configuration, Cooldowns, target_tracking
 
 SAFETY_FACTOR = 0.5
@@ -63,8 +63,8 @@ class ScalableCount(Construct):
     def problems(self) -> Iterator[Problem]:
         """Yield what Application Auto Scaling would reject, or never act on."""
         idle = rules.something_to_scale_by(self._metrics, self._actions)
-        problems = [*self._problems, *of_rules(idle, where=self.argument)]
-        yield from inside(self._where, problems)
+        problems = [*self._problems, *as_problems(idle, where=self.argument)]
+        yield from prefix_problems(self._where, problems)
 
     def _track(
         self,
@@ -76,7 +76,7 @@ class ScalableCount(Construct):
         cooldowns: Cooldowns,
     ) -> None:
         """Keep a metric at a value."""
-        self._problems += of_rules(violations, value, where=where)
+        self._problems += as_problems(violations, value, where=where)
         tracking = target_tracking(metric, value, self._dimensions, **cooldowns)
         self._add_policy(construct_id, where, metric, tracking)
 

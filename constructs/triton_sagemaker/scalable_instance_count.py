@@ -10,7 +10,7 @@ from constructs import Construct
 from platform_facts.rules import Keys, pools, ranges, schedules
 from platform_facts.rules import scaling as rules
 from triton_sagemaker.endpoint_metrics import CPU_UTILIZATION, GPU_UTILIZATION, EndpointMetrics
-from triton_sagemaker.problems import Problem, of_rules
+from triton_sagemaker.problems import Problem, as_problems
 from triton_sagemaker.scalable_count import SAFETY_FACTOR, ScalableCount
 from triton_sagemaker.target_tracking import Cooldowns, concurrency_tracking
 from triton_sagemaker.variant import Variant
@@ -49,7 +49,7 @@ class ScalableInstanceCount(ScalableCount):
         self._variant, count = variant, variant.initial_instance_count
         self._problems += _limits(self.argument, min_capacity, max_capacity, ("scaling",))
         within = rules.count_within_limits(count, min_capacity, max_capacity)
-        self._problems += of_rules(within, count)
+        self._problems += as_problems(within, count)
 
     def scale_on_invocations(
         self, construct_id: str, *, max_requests_per_second: float, **cooldowns: Unpack[Cooldowns]
@@ -83,7 +83,7 @@ class ScalableInstanceCount(ScalableCount):
         names = [each.name for each in self._variant.instance_types]
         violations = pools.concurrency_of_types(targets, names if len(names) > 1 else None)
         violations += [each for value in targets.values() for each in ranges.CONCURRENCY(value)]
-        self._problems += of_rules(violations, where=where)
+        self._problems += as_problems(violations, where=where)
         tracking = concurrency_tracking(targets, self._dimensions, **cooldowns)
         self._add_policy(construct_id, where, metric, tracking)
 
@@ -132,7 +132,7 @@ class ScalableInstanceCount(ScalableCount):
         violations = schedules.expression.at(*path, "at")(expression)
         if zone:
             violations += schedules.time_zone.at(*path, "timezone")(zone)
-        self._problems += of_rules(violations, expression, zone, where=where)
+        self._problems += as_problems(violations, expression, zone, where=where)
         self._problems += _limits(where, min_capacity, max_capacity, path)
         self._actions.append(
             scaling.CfnScalableTarget.ScheduledActionProperty(
@@ -153,5 +153,5 @@ def _limits(where: str, low: int, high: int, path: Keys) -> Iterator[Problem]:
     most = ranges.MAX_COUNT.at(*path, "max_count")(high)
     if not least and not most:
         most = rules.limits.at(*path, "max_count")(low, high)
-    yield from of_rules(least, low, where=f"{where}.min_capacity")
-    yield from of_rules(most, low, high, where=f"{where}.max_capacity")
+    yield from as_problems(least, low, where=f"{where}.min_capacity")
+    yield from as_problems(most, low, high, where=f"{where}.max_capacity")

@@ -8,7 +8,7 @@ from aws_cdk import Size
 
 from platform_facts import Release
 from platform_facts.rules import ranges, server
-from triton_sagemaker.problems import Problem, of_rules
+from triton_sagemaker.problems import Problem, as_problems
 
 InferenceType = Literal["infer", "generate", "generate_stream"]
 PingMode = Literal["live", "ready"]
@@ -109,12 +109,12 @@ class ServerOptions:
     def problems(self, release: Release) -> Iterator[Problem]:
         """Yield what Triton or the release's `serve` would refuse or ignore."""
         for name in (field.name for field in fields(self) if getattr(self, field.name) is not None):
-            yield from of_rules(server.option_of_release.at("server", name)(name, release))
+            yield from as_problems(server.option_of_release.at("server", name)(name, release))
             if name in ranges.SERVER_OPTIONS:
                 value = getattr(self, name)
                 value = value.to_mebibytes() if isinstance(value, Size) else value
                 violations = ranges.SERVER_OPTIONS[name](value)
-                yield from of_rules(violations, value, where=f"container.options.{name}")
+                yield from as_problems(violations, value, where=f"container.options.{name}")
 
 
 def _bytes(size: Size | None) -> int | None:

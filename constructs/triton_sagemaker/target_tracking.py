@@ -27,7 +27,7 @@ def target_tracking(
 
     Cooldowns of utilization are longer: new instances are busy at their own start.
     """
-    if metric.startswith("SageMaker"):  # as all of Application Auto Scaling's own do
+    if metric.startswith("SageMaker"):  # as all predefined metric types do
         own = CfnScalingPolicy.PredefinedMetricSpecificationProperty(predefined_metric_type=metric)
         return _configuration(value, 300, 60, predefined_metric_specification=own, **cooldowns)
     customized = Customized(
@@ -48,10 +48,10 @@ def concurrency_tracking(
 ) -> Configuration:
     """Return the configuration that keeps the instances of each type at its own concurrency.
 
-    `targets` are requests in progress on an instance, by instance type. The metric is their mean
-    share of the target, over the types that have instances: those have data (developer guide,
-    realtime-endpoints-heterogeneous, divides by all types, so that a fleet of one type alone could
-    never reach the target). Not tried on AWS.
+    `targets` are requests in progress on an instance, by instance type. The metric is the
+    average of concurrency / target over the instance types that have instances, which are those
+    with data. The example of the developer guide (realtime-endpoints-heterogeneous) divides by all
+    types, so that a fleet of one type alone could never reach the target. Not tried on AWS.
     """
     ids = {instance_type: f"type{number}" for number, instance_type in enumerate(targets)}
     queries = [

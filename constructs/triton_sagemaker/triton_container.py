@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from platform_facts import Release
 from platform_facts.rules import names
 from triton_sagemaker.hosting_mode import HostingMode
-from triton_sagemaker.problems import Problem, of_rules
+from triton_sagemaker.problems import Problem, as_problems
 from triton_sagemaker.server_options import ServerOptions
 
 
@@ -41,5 +41,5 @@ class TritonContainer:
         for name, value in environment.items():
             for text in (name, value):
                 rule = names.variable_text.at("environment", name)
-                yield from of_rules(rule(text), text)
-        yield from of_rules(names.environment_size(environment), *environment.values())
+                yield from as_problems(rule(text), text)
+        yield from as_problems(names.environment_size(environment), *environment.values())

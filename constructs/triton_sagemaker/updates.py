@@ -10,7 +10,7 @@ from aws_cdk import aws_sagemaker as sagemaker
 
 from platform_facts.rules import ranges, updates
 from platform_facts.rules.updates import KEEP_OLD_SECONDS, LONGEST_SECONDS, UpdateTimes
-from triton_sagemaker.problems import Problem, of_rules
+from triton_sagemaker.problems import Problem, as_problems
 
 Cfn = sagemaker.CfnEndpoint
 FIVE_MINUTES = Duration.minutes(5)
@@ -47,7 +47,7 @@ class UpdatePolicy:
         """Yield what SageMaker would reject."""
         times = self.times
         violations = ranges.WAIT_SECONDS(times.wait) or updates.update(times)
-        yield from of_rules(violations, times.wait)
+        yield from as_problems(violations, times.wait)
 
     def _longest(self) -> int:
         """Return how many seconds an update of any number of instances may take."""

@@ -10,7 +10,7 @@ from platform_facts import InstanceType
 from platform_facts.rules import names, pools, ranges, server, variants
 from platform_facts.rules.updates import CONTAINER_SECONDS
 from triton_sagemaker.hosting_mode import HostingMode, ModelHosting
-from triton_sagemaker.problems import Problem, of_rules
+from triton_sagemaker.problems import Problem, as_problems
 from triton_sagemaker.triton_container import TritonContainer
 
 Cfn = sagemaker.CfnEndpointConfig
@@ -103,25 +103,25 @@ class Variant:
         """Yield everything that is wrong with the variant and its parts."""
         count, weight = self.initial_instance_count, self.initial_variant_weight
         limit = self.container.options.model_load_gpu_limit
-        yield from of_rules(names.variant_name(self.variant_name), self.variant_name)
-        yield from of_rules(ranges.WEIGHT.at("weight")(weight), weight)
+        yield from as_problems(names.variant_name(self.variant_name), self.variant_name)
+        yield from as_problems(ranges.WEIGHT.at("weight")(weight), weight)
         for hosting in [self.hosting, *(fallback.hosting for fallback in self.fallbacks)]:
             yield from hosting.problems(self.container.options, self.instance_type)
         yield from self.container.problems(self.hosting)
-        yield from of_rules(ranges.INSTANCE_COUNT(count), count)
+        yield from as_problems(ranges.INSTANCE_COUNT(count), count)
         for instance_type in self.instance_types:
-            yield from of_rules(server.memory_of_a_gpu(limit, instance_type), limit)
-            yield from of_rules(variants.gpu_of_release(instance_type, self.container.release))
+            yield from as_problems(server.memory_of_a_gpu(limit, instance_type), limit)
+            yield from as_problems(variants.gpu_of_release(instance_type, self.container.release))
         if self.fallbacks:
             yield from self._pool_problems()
         timeout = self.provision_timeout.to_minutes() if self.provision_timeout else None
-        yield from of_rules(pools.timeout_of_a_pool(timeout, self.fallbacks))
-        yield from of_rules(ranges.PROVISION_MINUTES(timeout))
+        yield from as_problems(pools.timeout_of_a_pool(timeout, self.fallbacks))
+        yield from as_problems(ranges.PROVISION_MINUTES(timeout))
 
     def _pool_problems(self) -> Iterator[Problem]:
         types = self.instance_types
-        yield from of_rules(pools.number_of_types([each.name for each in types]))
-        yield from of_rules(pools.types_of_one_model(self.hosting.name))
-        yield from of_rules(pools.one_processor(types))
-        yield from of_rules(pools.one_storage(types))
-        yield from of_rules(pools.one_driver(types, self.container.release))
+        yield from as_problems(pools.number_of_types([each.name for each in types]))
+        yield from as_problems(pools.types_of_one_model(self.hosting.name))
+        yield from as_problems(pools.one_processor(types))
+        yield from as_problems(pools.one_storage(types))
+        yield from as_problems(pools.one_driver(types, self.container.release))

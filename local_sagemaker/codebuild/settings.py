@@ -18,7 +18,7 @@ DEFAULTS: Record = {
     "tags": [],
     "timeoutInMinutes": 60,
 }
-"""What a project has that does not say otherwise (API, CreateProject; guide, builds-working)."""
+"""Default values of CreateProject (API reference; guide, builds-working)."""
 
 _NESTED: dict[str, Record] = {
     "environment": {
@@ -54,7 +54,8 @@ def complete(project: Record) -> Record:
 
 
 def overridden(project: Record, request: Record) -> Record:
-    """Return what holds for one build. Raise `ApiError` for what CodeBuild rejects."""
+    """Return the project's settings with the overrides of StartBuild. Raise `ApiError` for what
+    CodeBuild rejects."""
     settings = copy.deepcopy(project)
     settings["artifacts"] = request.get("artifactsOverride", settings["artifacts"])
     secondary = request.get("secondarySourcesOverride", settings["secondarySources"])

@@ -37,7 +37,7 @@ class Ministack:
                 async for part in answer.content.iter_any():
                     await send({"type": "http.response.body", "body": part, "more_body": True})
         except aiohttp.ClientError:  # also where the client has gone, which hears of nothing
-            if not answering:  # else the answer breaks off, as ministack's did
+            if not answering:  # else the answer would be truncated
                 gone = ApiError("ServiceUnavailable", "The emulator has stopped.", status=503)
                 await send_answer(send, error_answer(gone))
         else:

@@ -104,7 +104,7 @@ def fetch(
             ):
                 most = max(LEAST_BOMB_BYTES, BOMB_RATIO * answer["ContentLength"])
                 size = _unpack(tar, rationed, unpacked, limit, most)
-        except Exception as error:  # tarfile's, isal's, and those of a connection that breaks off
+        except Exception as error:  # tarfile's, isal's, and those of a lost connection
             raise ApiError(
                 "ValidationError",
                 f"Failed to extract model data s3://{bucket}/{key}: {_reason(error)}",

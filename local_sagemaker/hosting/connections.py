@@ -159,7 +159,7 @@ class Connections:
 class ContainerResponse:
     """The next response on a connection, parsed as it arrives; `headers` have lower-case names.
 
-    Methods raise `ConnectionError` where the container breaks off.
+    Methods raise `ConnectionError` where the container disconnects.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -201,7 +201,7 @@ class ContainerResponse:
         """Read once; return how many bytes have arrived."""
         data = await self._reader.read(PART)
         if not data:
-            raise ConnectionError("the container broke off")
+            raise ConnectionError("the container disconnected")
         try:
             self._parser.feed_data(data)
         except HttpParserError as error:

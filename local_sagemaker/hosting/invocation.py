@@ -168,7 +168,7 @@ class Invocation:
 
         Returns whether all that was sent and answered has gone through the connection, which then
         serves the next request. Raises `ApiError` for an answer that is no success,
-        `ClientGoneError`, and `OSError` when the container breaks off.
+        `ClientGoneError`, and `OSError` when the container disconnects.
         """
         passed_on = (item for item in self._headers.items() if item[0] in _PASSED_ON)
         headers = b"".join(b"%b: %b\r\n" % item for item in passed_on)

@@ -8,12 +8,12 @@ from local_sagemaker.folder import Folder, Running
 
 @pytest.fixture(autouse=True)
 def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A shell that has no exceptions from a proxy."""
+    """Unset NO_PROXY and no_proxy."""
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
 
 
-def test_clients_are_pointed_at_the_local_sagemaker_and_the_app_is_told_its_python() -> None:
+def test_client_environment_has_endpoint_url_and_python_version() -> None:
     environment = client_environment(
         Running(pid=1, port=4566, python="3.10"), Folder(Path("/state"))
     )
@@ -35,21 +35,19 @@ def test_clients_are_pointed_at_the_local_sagemaker_and_the_app_is_told_its_pyth
     }
 
 
-def test_the_account_is_one_that_nobody_has() -> None:
+def test_account_id_is_a_dummy() -> None:
     assert (ACCOUNT, REGION) == ("000000000000", "us-east-1")
 
 
 @pytest.mark.parametrize("name", ["NO_PROXY", "no_proxy"])
-def test_loopback_is_asked_without_a_proxy_beside_the_hosts_that_are_already(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_loopback_is_added_to_existing_no_proxy(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     running, folder = Running(pid=1, port=4566, python="3.10"), Folder(Path("/state"))
     monkeypatch.setenv(name, ".example.com, 127.0.0.1")
     environment = client_environment(running, folder)
     assert environment["NO_PROXY"] == environment["no_proxy"] == ".example.com,127.0.0.1"
 
 
-def test_the_endpoint_of_a_single_service_is_the_local_sagemaker_too(
+def test_service_specific_endpoint_url_is_overridden(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "https://s3.example.com")

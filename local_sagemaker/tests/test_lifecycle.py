@@ -12,7 +12,7 @@ from local_sagemaker import lifecycle
 from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.folder import Folder, Running
 from local_sagemaker.prerequisites import IMAGE_PYTHON, Interpreter, TritonInstallation
-from local_sagemaker.tests.support.waiting import PATIENCE, runs
+from local_sagemaker.tests.support.waiting import TIMEOUT_SECONDS, runs
 
 EMULATOR = """\
 import os, sys
@@ -75,7 +75,7 @@ def stand_in(program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     script.chmod(0o755)
     replaced = SimpleNamespace(executable=str(script), stderr=sys.stderr)
     monkeypatch.setattr(lifecycle, "sys", replaced)
-    monkeypatch.setattr(lifecycle, "START_SECONDS", PATIENCE)
+    monkeypatch.setattr(lifecycle, "START_SECONDS", TIMEOUT_SECONDS)
 
 
 @pytest.fixture
@@ -171,7 +171,8 @@ def test_a_start_that_takes_too_long_is_ended(
     )
     # Its time is over once it waits.
     monkeypatch.setattr(
-        "time.monotonic", lambda: 2 * PATIENCE if "waiting" in folder.log.read_text() else 0.0
+        "time.monotonic",
+        lambda: 2 * TIMEOUT_SECONDS if "waiting" in folder.log.read_text() else 0.0,
     )
     with pytest.raises(
         LocalSageMakerError, match=r"the local SageMaker did not start; .* ends:\nwaiting$"

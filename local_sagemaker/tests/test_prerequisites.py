@@ -19,7 +19,7 @@ if [ -e "$LD_LIBRARY_PATH/libpython{version}.so.1.0" ]; then exit 1; else exit 1
 
 
 class Version(NamedTuple):
-    """What of `sys.version_info` is looked at."""
+    """The fields of sys.version_info that are used."""
 
     major: int
     minor: int
@@ -72,7 +72,7 @@ def test_an_installation_that_has_everything_is_found(python: Any, tmp_path: Pat
     assert result.isolated
 
 
-def test_models_run_in_the_images_python_where_it_is_here(python: Any) -> None:
+def test_models_use_the_image_python_version_if_installed(python: Any) -> None:
     program, libraries = python.programs / "python3.10", python.libraries
     _write_program(program, f"echo {libraries}")
     (libraries / "libpython3.10.so.1.0").touch()
@@ -80,12 +80,12 @@ def test_models_run_in_the_images_python_where_it_is_here(python: Any) -> None:
     assert find_triton().model_python == Interpreter(program, "3.10", libraries, stub)
 
 
-@pytest.mark.parametrize("says", [None, "echo /nowhere", "echo not installed >&2; exit 127"])
-def test_models_run_in_this_python_where_the_images_cannot_be_embedded(
-    python: Any, says: str | None
+@pytest.mark.parametrize("script", [None, "echo /nowhere", "echo not installed >&2; exit 127"])
+def test_models_use_this_python_if_the_image_python_cannot_be_embedded(
+    python: Any, script: str | None
 ) -> None:
-    if says:
-        _write_program(python.programs / "python3.10", says)
+    if script:
+        _write_program(python.programs / "python3.10", script)
     result = find_triton()
     assert result.model_python == result.own_python
 

@@ -37,7 +37,7 @@ class Shapes(Strict):
             raise ValueError("min, opt and max have different numbers of axes: write all axes")
         for low, best, high in zip(self.min, self.opt, self.max, strict=True):
             if not low <= best <= high:
-                raise ValueError("min, opt and max must not fall, axis by axis")
+                raise ValueError("each axis needs min <= opt <= max")
         return self
 
 
@@ -46,8 +46,8 @@ class Engine(Strict):
 
     `profiles` are TensorRT's optimization profiles: input name -> shapes; Triton chooses one by its
     index in `instance_group.profile`, the first without that. `workspace_mib` limits the scratch
-    memory that a layer may use, in MiB; None leaves TensorRT its own limit. `gate` holds the engine
-    against ONNX Runtime.
+    memory that a layer may use, in MiB; None leaves TensorRT its own limit. `gate` limits the
+    difference from the outputs of ONNX Runtime.
     """
 
     precision: Literal["fp16", "fp32"]
@@ -66,7 +66,8 @@ class EngineJob:
 
     @property
     def digest(self) -> str:
-        """What names the job, its claims and its result: 64 hex digits."""
+        """The SHA-256 of the job, 64 hex digits; it names the job, its claims and its result in
+        S3."""
         return self.job.digest
 
     def files(self) -> dict[str, str]:
@@ -80,7 +81,7 @@ def write(
     *,
     onnx_file: Path,
     engine: Engine,
-    level: Level,
+    hardware_compatibility_level: Level,
     compute_capability: platform_facts.ComputeCapability,
     release: platform_facts.Release,
     cases: list[Arrays],
@@ -102,7 +103,7 @@ def write(
         onnx_sha256=sha256(folder / step.ONNX),
         tensorrt=release.tensorrt,
         compute_capability=str(compute_capability),
-        level=level,
+        level=hardware_compatibility_level,
         precision=engine.precision,
         workspace_mib=engine.workspace_mib,
         profiles=[

@@ -26,7 +26,7 @@ class EnvironmentStep(RecipeStep):
                 "source": str((context.model_folder / self.source).absolute()),
                 "weights": str(context.weights) if context.weights else None,
                 "seed": context.seed,
-                "to": str(to),
+                "output_path": str(to),
                 **order,
             },
             progress=context.progress,

@@ -1,4 +1,4 @@
-"""Manifests in a model bucket, and what they name beside their archives."""
+"""Manifests in a model bucket, and the engines and sources that they reference."""
 
 import json
 from collections.abc import Collection
@@ -18,13 +18,13 @@ def manifest_key(archive_key: str) -> str:
 
 
 def read(s3: "S3Client", bucket: str, key: str) -> dict[str, Any]:
-    """Return what a manifest says, whatever builder wrote it."""
+    """Return a manifest; its fields depend on the version of its builder."""
     content: dict[str, Any] = json.loads(s3.get_object(Bucket=bucket, Key=key)["Body"].read())
     return content
 
 
 def read_if_there(s3: "S3Client", bucket: str, key: str) -> dict[str, Any] | None:
-    """Return what a manifest says, None where there is none."""
+    """Return a manifest, None if it does not exist."""
     try:
         return read(s3, bucket, key)
     except s3.exceptions.NoSuchKey:
@@ -39,7 +39,7 @@ def source_key(digest: str) -> str:
 def delete_unused(s3: "S3Client", bucket: str, retired: Collection[str]) -> list[str]:
     """Delete engines and sources that no manifests but `retired` name; return the deleted keys.
 
-    A manifest stands beside its archive.
+    A manifest without its archive is ignored.
     """
     parts = {part for key in retired for part in _parts(read(s3, bucket, key))}
     if not parts:
@@ -49,7 +49,7 @@ def delete_unused(s3: "S3Client", bucket: str, retired: Collection[str]) -> list
     for key in manifests.intersection(keys).difference(retired):
         parts -= _parts(read(s3, bucket, key))
     unused = sorted(key for key in keys if key.startswith(tuple(parts))) if parts else []
-    # Without result.json, what is left is no result.
+    # result.json first: without it, an interrupted deletion leaves no result that looks complete.
     unused.sort(key=lambda key: not key.endswith(".json"))
     for key in unused:
         s3.delete_object(Bucket=bucket, Key=key)

@@ -5,6 +5,6 @@ A stage's file is checked by them when it is loaded, and the construct library c
 A rule over several values is about one key, which the message tells how to mend.
 """
 
-from platform_facts.rules.rule import RULES, Keys, Rule, Violation, inside
+from platform_facts.rules.rule import RULES, Keys, Rule, Violation, prefix_violations
 
-__all__ = ["RULES", "Keys", "Rule", "Violation", "inside"]
+__all__ = ["RULES", "Keys", "Rule", "Violation", "prefix_violations"]

@@ -136,7 +136,10 @@ def one_variant(count: int) -> str | None:
     """An endpoint of components has one variant."""
     if count == 1:
         return None
-    return "components are copies on one variant: remove the others, or write another endpoint"
+    return (
+        "inference components support one variant only: remove the others, or write another "
+        "endpoint"
+    )
 
 
 @rule("update.strategy", f"{API}InferenceComponentRollingUpdatePolicy.html")
@@ -176,4 +179,4 @@ def one_type(instance_types: object) -> str | None:
 
 
 def _order(least: int, most: int) -> str | None:
-    return None if most >= least else f"{most} is less than the least, {least}: write {least}"
+    return None if most >= least else f"{most} is less than the minimum, {least}: write {least}"

@@ -56,6 +56,6 @@ def rule(key: str, source: str) -> Callable[[Callable[P, str | None]], Rule[P]]:
     return register
 
 
-def inside(keys: Keys, problems: Iterable[Violation]) -> list[Violation]:
-    """Return the problems of a part as problems of the whole."""
+def prefix_violations(keys: Keys, problems: Iterable[Violation]) -> list[Violation]:
+    """Return the violations with `keys` before the path of each."""
     return [Violation((*keys, *problem.path), problem.message) for problem in problems]

@@ -1,4 +1,4 @@
-"""Values of a whole stage, and of one endpoint, that only a stage's file says together."""
+"""Rules that combine several values of a stage's file."""
 
 import re
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from platform_facts.rules.rule import rule
 from platform_facts.rules.variants import GUIDE
 
 CACHE_ALARMS = ("cache_hit_rate_below", "unloads_per_minute", "loaded_models_below")
-"""Alarms of the cache of models: without it, every request misses it and unloads a model."""
+"""Alarms of the model cache: with cache_models: false, every request would trigger them."""
 TWO_ZONES = f"{GUIDE}create-multi-model-endpoint.html: at least two instances, in two zones"
 
 
@@ -19,19 +19,22 @@ def one_model(count: int) -> str | None:
 
 
 @rule("cache_models", f"{GUIDE}multi-model-caching.html: a setting of multi-model endpoints")
-def cache_of_many_models(cache_models: bool) -> str | None:
+def cache_models_needs_multi_model(cache_models: bool) -> str | None:
     """A single model is always cached."""
     if cache_models:
         return None
-    return "a single model always stays in memory: remove it, or write hosting: multi-model"
+    return (
+        "a single model always stays in memory: remove cache_models: false, or write "
+        "hosting: multi-model"
+    )
 
 
 @rule("alarms", f"{GUIDE}multi-model-caching.html")
-def alarm_of_the_cache(cache_models: bool) -> str | None:
-    """Alarms of the model cache take an endpoint that caches models."""
+def cache_alarms_need_cache_models(cache_models: bool) -> str | None:
+    """Alarms of the model cache require cache_models: true."""
     if cache_models:
         return None
-    return "with cache_models: false no model stays in memory to be measured: remove it"
+    return "alarms of the model cache need cache_models: true: remove this alarm"
 
 
 @rule("publish_metrics", "stacks/network_stack.py: the one way out of the network is to S3")
@@ -46,8 +49,8 @@ def metrics_of_a_private_network(publish_metrics: bool, private_network: bool) -
 
 
 @rule("production", TWO_ZONES)
-def survives_a_zone(key: str, count: int) -> str | None:
-    """A production endpoint has two instances at least, by every limit and schedule."""
+def multi_az(key: str, count: int) -> str | None:
+    """A production endpoint has at least two instances, in every limit and schedule."""
     if count >= 2:
         return None
     return (
@@ -65,15 +68,15 @@ def complete_region(region: Region) -> str | None:
 
 
 @rule("models", "our choice")
-def once(names: Sequence[str]) -> str | None:
+def no_duplicates(names: Sequence[str]) -> str | None:
     """Models, zones, addresses and topics are listed once."""
     repeated = sorted({name for name in names if names.count(name) > 1})
     return f"{', '.join(repeated)} listed twice: remove one" if repeated else None
 
 
 @rule("zones", "stacks/network_stack.py")
-def zones_of_a_network(zones: Sequence[str], private_network: bool) -> str | None:
-    """Zones are those of a private network."""
+def zones_need_private_network(zones: Sequence[str], private_network: bool) -> str | None:
+    """Zones require private_network: true."""
     if private_network or not zones:
         return None
     return "only a private network has subnets: write private_network: true"
@@ -87,9 +90,7 @@ def zone_of_the_region(zone: str, region: str) -> str | None:
     return f"{zone!r} is no zone of {region}: write {region}a, for example"
 
 
-@rule(
-    "gpu_build_images", "platform_facts/regions.toml; no page says that CodeBuild pulls elsewhere"
-)
+@rule("gpu_build_images", "platform_facts/regions.toml; AWS documents no cross-region pull")
 def image_of_the_region(image: str, region: Region) -> str | None:
     """Copies of NVIDIA's images are in the region, where CodeBuild has GPUs."""
     if not region.codebuild_gpu:
@@ -100,7 +101,7 @@ def image_of_the_region(image: str, region: Region) -> str | None:
 
 
 @rule("production", "our choice: an alarm that notifies nobody is of no use")
-def notified(production: bool, targets: Sequence[str]) -> str | None:
+def production_needs_notify(production: bool, targets: Sequence[str]) -> str | None:
     """A production stage notifies somebody of its alarms."""
     if targets or not production:
         return None
@@ -111,7 +112,7 @@ def notified(production: bool, targets: Sequence[str]) -> str | None:
 
 
 @rule("notify", "our choice: only production stages have alarms")
-def notified_of_alarms(production: bool, targets: Sequence[str]) -> str | None:
+def notify_needs_production(production: bool, targets: Sequence[str]) -> str | None:
     """Only production stages notify."""
     if production or not targets:
         return None

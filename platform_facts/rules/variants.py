@@ -37,7 +37,7 @@ def traffic(weights: Sequence[float]) -> str | None:
 
 @rule("update.strategy", f"{GUIDE}deployment-guardrails-exclusions.html")
 def rolling_of_one_variant(strategy: str, variants: int) -> str | None:
-    """A rolling update takes an endpoint of one variant."""
+    """Rolling updates support endpoints with one variant only."""
     if strategy == "rolling" and variants > 1:
         return "a rolling update takes one variant: choose canary, linear or all-at-once"
     return None

@@ -58,7 +58,7 @@ def build(deployment: StageDeployment) -> None:
     with step("publish what the archives are built from"):
         published = cdk.publish_assets(assembly.folder, *sorted(stacks))
         if not published.succeeded:
-            raise NotDelivered("\n  ".join(published.reasons))
+            raise NotDelivered("\n  ".join(published.error_lines))
     outputs = stack_outputs(deployment.session.client("cloudformation"), stage=assembly.stage)
     builds = _builds(deployment, _own_bucket(deployment))
     with step(f"build {len(missing) + len(moved)} of {len(builds) + len(moved)} archives"):

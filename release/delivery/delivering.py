@@ -10,7 +10,7 @@ from release.delivery.catalog_checks import check_before
 from release.delivery.deploying import deploy
 from release.delivery.deployment import StageDeployment
 from release.delivery.errors import DeliveryError, NotDelivered
-from release.delivery.first_step import ask_the_account
+from release.delivery.first_step import run_preflight
 from release.delivery.history import History
 from release.delivery.order import refuse_older, require_delivered
 from release.delivery.recording import recorded
@@ -55,7 +55,7 @@ def deliver(
         require_delivered(_history(clone, from_stage), commit)
     with synthesised(clone, stage) as assembly:
         session = _session(clone, stage)
-        ask_the_account(clone, assembly, session, anyway=ignore_preflight)
+        run_preflight(clone, assembly, session, ignore_findings=ignore_preflight)
         deployment = StageDeployment(assembly, session)
         deployment.wait_until_at_rest()  # before anything is recorded or copied
         for line in deployment.time_budget.lines():
@@ -74,10 +74,10 @@ def roll_back(
 ) -> tuple[str, list[str]]:
     """Deploy an earlier commit of `stage`; return it, and the models that were not invoked.
 
-    By default it is the last successful delivery of another commit than the live one. Its app runs
-    in a worktree, with the packages that are installed now. Its archives are in the bucket; if an
-    endpoint moves back, archives of models that were delivered in between are built first, and a
-    model that was published by hand is refused. Raise `DeliveryError`.
+    Without `to`, it is the last successful delivery of a different commit. Its app runs in a
+    worktree, with the packages that are installed now. Its archives are in the bucket; if the
+    rollback gives an endpoint its earlier name, archives of models that were delivered since are
+    built first, and a model that was published by hand is rejected. Raise `DeliveryError`.
     """
     history = _history(clone, stage)
     target = history.target(to)

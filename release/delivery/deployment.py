@@ -103,8 +103,8 @@ class StageDeployment:
                     f"{', '.join(operations)}"
                 )
             if stuck:
-                raise RollbackFailed("\n  ".join([*result.reasons, *self._stuck(stuck)]))
-            raise NotDelivered("\n  ".join(result.reasons))
+                raise RollbackFailed("\n  ".join([*result.error_lines, *self._stuck(stuck)]))
+            raise NotDelivered("\n  ".join(result.error_lines))
 
     def _stuck(self, stacks: list[str]) -> list[str]:
         cloudformation = self.session.client("cloudformation")

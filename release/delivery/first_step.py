@@ -11,12 +11,12 @@ from release.preflight.findings import Verdict, table
 from release.tree import Tree
 
 
-def ask_the_account(
-    tree: Tree, assembly: Assembly, session: boto3.Session, *, anyway: bool = False
+def run_preflight(
+    tree: Tree, assembly: Assembly, session: boto3.Session, *, ignore_findings: bool = False
 ) -> None:
     """Run the preflight of `assembly`. Raise `NotDelivered` with its refusals.
 
-    With `anyway`, refusals are printed and do not end the delivery.
+    With `ignore_findings`, refusals are printed and do not end the delivery.
     """
     with step("check the account (make preflight)"):
         try:
@@ -25,7 +25,7 @@ def ask_the_account(
             raise NotDelivered(f"no credentials: {error}") from None
         findings = list(run_checks(account))
         refused = [finding for finding in findings if finding.verdict is Verdict.REFUSED]
-        if refused and not anyway:
+        if refused and not ignore_findings:
             raise NotDelivered(
                 f"the account refuses:\n{table(refused)}\n  Nothing was changed. Where preflight "
                 "is wrong: make deliver ... IGNORE_PREFLIGHT=1"

@@ -6,7 +6,7 @@ from release.delivery.history import History
 from release.tree import CheckoutError
 from stage_record import Delivery, Outcome
 
-ANYWAY = "ALLOW_OLDER=1"
+ALLOW_OLDER_OPTION = "ALLOW_OLDER=1"
 """The option that lets a delivery undo the live commit."""
 
 
@@ -19,13 +19,13 @@ def refuse_older(clone: Clone, stage: str, live: Delivery | None) -> None:
             return
     except CheckoutError as error:
         raise NotDelivered(
-            f"{stage} serves commit {live.commit[:12]}, and {error}. {ANYWAY} delivers "
-            "without knowing"
+            f"{stage} serves commit {live.commit[:12]}, and {error}. {ALLOW_OLDER_OPTION} skips "
+            "this check"
         ) from None
     raise NotDelivered(
-        f"{stage} serves commit {live.commit[:12]}, delivered {live.time}, which what is "
-        "checked out does not contain: this delivery would undo it. Merge it and deliver that. To "
-        f"go back: make rollback STAGE={stage}. To undo it all the same: {ANYWAY}"
+        f"{stage} serves commit {live.commit[:12]}, delivered {live.time}, which HEAD does "
+        "not contain: this delivery would revert it. Merge it and deliver the merge. To go back: "
+        f"make rollback STAGE={stage}. To revert it anyway: {ALLOW_OLDER_OPTION}"
     )
 
 

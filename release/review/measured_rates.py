@@ -13,8 +13,7 @@ from release.review.money import HOURS
 
 LAPTOP = "laptop"
 FOLDER = Path("tests", "sizing")
-"""Of a model's folder: what is in `tests` is no part of the model (model_build/digest.py), and so
-keeping a result does not make a new version of it."""
+"""Below the model's folder. Files in `tests` do not change the digest (model_build/digest.py)."""
 SCALING_AIM = 0.5
 """Part of max_rps that scaling keeps each instance at: stages/schema/scaling.py."""
 
@@ -31,10 +30,10 @@ class Measurement(BaseModel):
 
 
 def measurements(models: Path, model: str) -> list[Measurement]:
-    """Return what was measured of a model on instance types, the newest first.
+    """Return the measurements of a model on instance types, the newest first.
 
-    A laptop's results say nothing of an instance type and are left out, as is a file that is no
-    result. The model's folder has its name, or the model is an alternative of a recipe.
+    Results of a laptop and invalid files are left out. All folders are searched, because an
+    alternative of a recipe has another name than its folder.
     """
     results = []
     for path in models.glob(f"*/{FOLDER}/*.json"):

@@ -33,7 +33,7 @@ class ModelChange:
 
 
 def model_changes(comparison: Comparison) -> list[ModelChange]:
-    """Return a line for every model of every endpoint, by name."""
+    """Return the change of each model of each endpoint, sorted by name."""
     changes = []
     for pair in comparison.endpoints.values():
         earlier = (
@@ -76,11 +76,11 @@ def _causes(model: str, before: Path | None, after: Path | None) -> tuple[str, .
     files = tuple(
         path for path in sorted(old.keys() | new.keys()) if old.get(path) != new.get(path)
     )
-    return files or ("the builder makes different archives",)
+    return files or ("the build format changed",)
 
 
 def folder_of(models: Path, model: str) -> Path:
-    """Return the folder of a model: of its name, or of the beginning of its name."""
+    """Return the folder of a model; an alternative (NAME-SUFFIX) is in the folder of its recipe."""
     folder = models / model
     while not folder.is_dir() and "-" in folder.name:
         folder = models / folder.name.rpartition("-")[0]  # an alternative of a recipe

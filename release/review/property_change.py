@@ -1,4 +1,4 @@
-"""The input and the output of a describer."""
+"""Types of the functions that describe a changed resource property."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

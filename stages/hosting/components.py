@@ -29,7 +29,7 @@ class InferenceComponents(StageHosting):
         yield from rules.update_of_copies(endpoint.update.strategy)
         yield from rules.capture_of_copies(endpoint.data_capture is not None)
         yield from rules.metrics_of_copies(endpoint.publish_metrics)
-        yield from stage.cache_of_many_models(endpoint.cache_models)
+        yield from stage.cache_models_needs_multi_model(endpoint.cache_models)
         if instances:
             least = max(1, instances.min)
             yield from scaling.count_within_limits(endpoint.instance_count, least, instances.max)

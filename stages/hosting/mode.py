@@ -17,12 +17,12 @@ class StageHosting(ABC):
 
     @abstractmethod
     def problems(self, endpoint: "EndpointConfig") -> Iterator[Violation]:
-        """Yield what this mode does not take."""
+        """Yield settings that this mode does not support."""
 
     def problems_of_place(
         self, endpoint: "EndpointConfig", region: Region, unconfirmed: Collection[str]
     ) -> Iterator[Violation]:
-        """Yield what this mode does not take in a region, or unconfirmed."""
+        """Yield settings that this mode does not support in a region, or unconfirmed."""
         yield from ()
 
     def smallest_counts(self, endpoint: "EndpointConfig") -> dict[tuple[str, ...], int]:

@@ -14,10 +14,10 @@ class SingleModel(StageHosting):
     """An archive, alone on its instances."""
 
     def problems(self, endpoint: "EndpointConfig") -> Iterator[Violation]:
-        """Yield what single-model hosting does not take."""
+        """Yield settings that single-model hosting does not support."""
         yield from keys_of_other_modes(endpoint)
         yield from stage.one_model(len(endpoint.models))
-        yield from stage.cache_of_many_models(endpoint.cache_models)
+        yield from stage.cache_models_needs_multi_model(endpoint.cache_models)
 
     def catalog_members(
         self, model: str, archive: str, full_name: str, endpoint: "EndpointConfig"

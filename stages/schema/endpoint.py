@@ -40,7 +40,7 @@ class VariantConfig(Part):
 class EndpointConfig(Part):
     """One endpoint of a stage."""
 
-    models: Annotated[list[Name], Field(min_length=1), obeying(stage.once)]
+    models: Annotated[list[Name], Field(min_length=1), obeying(stage.no_duplicates)]
     """Folders in models/ that the endpoint serves, each as an archive of its own."""
     hosting: Literal["multi-model", "single-model", "components"] = "multi-model"
     """multi-model loads models when they are asked for; single-model loads one at the start;

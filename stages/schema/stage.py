@@ -6,7 +6,15 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import BeforeValidator, Field, FiniteFloat, model_validator
 
 import platform_facts
-from platform_facts.rules import Violation, inside, observed, pools, server, stage, variants
+from platform_facts.rules import (
+    Violation,
+    observed,
+    pools,
+    prefix_violations,
+    server,
+    stage,
+    variants,
+)
 from stages.hosting import MODES
 from stages.schema.alarms import NotifyConfig
 from stages.schema.delivery import DeliveryConfig
@@ -96,19 +104,21 @@ class StageConfig(Part):
         self, region: platform_facts.Region, release: platform_facts.Release
     ) -> Iterator[Violation]:
         for name, endpoint in self.endpoints.items():
-            yield from inside(("endpoints", name), self._of_endpoint(endpoint, region, release))
+            yield from prefix_violations(
+                ("endpoints", name), self._of_endpoint(endpoint, region, release)
+            )
         yield from stage.complete_region(region)
         zones, private = self.zones or [], self.private_network
-        yield from stage.zones_of_a_network(zones, private)
-        yield from stage.once.at("zones")(zones)
+        yield from stage.zones_need_private_network(zones, private)
+        yield from stage.no_duplicates.at("zones")(zones)
         for zone in zones:
             yield from stage.zone_of_the_region(zone, self.region)
         for name, image in self.gpu_build_images.items():
             yield from stage.image_of_the_region.at("gpu_build_images", name)(image, region)
         topics, emails = self.notify.topics, self.notify.email
-        yield from stage.notified(self.production, [*emails, *topics])
-        yield from stage.notified_of_alarms(self.production, [*emails, *topics])
-        yield from stage.once.at("notify")([*emails, *topics])
+        yield from stage.production_needs_notify(self.production, [*emails, *topics])
+        yield from stage.notify_needs_production(self.production, [*emails, *topics])
+        yield from stage.no_duplicates.at("notify")([*emails, *topics])
         yield from observed.number_of_topics(len(topics) + bool(emails))
         for topic in topics:
             yield from stage.topic_of_the_region(topic, self.region)
@@ -120,7 +130,7 @@ class StageConfig(Part):
         release: platform_facts.Release,
     ) -> Iterator[Violation]:
         for keys, instance_type in endpoint.placed_types:
-            yield from inside(keys, variants.gpu_of_release(instance_type, release))
+            yield from prefix_violations(keys, variants.gpu_of_release(instance_type, release))
         if endpoint.instance_types:
             types = list(map(platform_facts.instance_type, endpoint.instance_types))
             yield from pools.one_driver(types, release)
@@ -137,4 +147,4 @@ class StageConfig(Part):
         yield from mode.problems_of_place(endpoint, region, self.unconfirmed)
         if self.production:
             for keys, count in mode.smallest_counts(endpoint).items():
-                yield from stage.survives_a_zone.at(*keys)(keys[-1], count)
+                yield from stage.multi_az.at(*keys)(keys[-1], count)

@@ -16,7 +16,7 @@ WIDTH, HEIGHT = 1200, 960
 RECORDED_WIDTH, RECORDED_HEIGHT = 1000, 800
 
 EVERY_SECONDS, FRAME_MS = 5.0, 250
-"""Between two frames of the recording, and how long each is shown: 20 times as fast."""
+"""Recording interval in seconds, and display time of a frame in milliseconds: 20x playback."""
 
 COLOURS = 32
 SCRIPT = (
@@ -27,13 +27,13 @@ SCRIPT = (
     (200, {"minilm": 12.0, "clip": 5.0}, 3.0),
     (225, {"minilm": 3.0, "clip": 1.0}, 0.0),
 )
-"""From which second on, how often which model is asked, and how often wrongly."""
+"""(start second, requests a second by model, invalid requests a second)."""
 
 PICTURED, RECORDED = 215.0, 285.0
-"""Seconds after which the picture is taken, and the recording ends."""
+"""Seconds after which the screenshot is taken, and the recording ends."""
 
 
-def local_page() -> None:
+def record_dashboard_images() -> None:
     """Write page.png and page.gif, of a real load that comes and goes within five minutes."""
     frames: list[Image.Image] = []
     with (
@@ -53,7 +53,7 @@ def local_page() -> None:
                 pictured.screenshot(path=PAGE_IMAGES / "page.png")
             next_frame = begun + len(frames) * EVERY_SECONDS
             shown.wait_for_timeout(max(0.0, next_frame - time.monotonic()) * 1000)
-    # One palette for all frames, of one in which much is to be seen: then only differences count.
+    # One palette for all frames, taken from a busy one: keeps the GIF small.
     palette = frames[len(frames) * 3 // 4].quantize(COLOURS, dither=Image.Dither.NONE)
     drawn = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
     drawn[0].save(
@@ -67,4 +67,4 @@ def local_page() -> None:
 
 
 if __name__ == "__main__":
-    local_page()
+    record_dashboard_images()

@@ -114,7 +114,7 @@ def test_a_page_of_another_origin_neither_reads_deploys_builds_deletes_nor_reset
     template = json.dumps({"Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}})
     fields = {"Action": "CreateStack", "StackName": "planted", "TemplateBody": template}
     evil.evaluate(SUBMIT, {"url": f"{origin}/", "fields": fields})
-    evil.evaluate(SHOW, f"{origin}{attacks(written)['create a role by an address alone'].path}")
+    evil.evaluate(SHOW, f"{origin}{attacks(written)['create a role by a GET query string'].path}")
     assert state() == before
     assert not written.exists()
 

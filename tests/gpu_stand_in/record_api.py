@@ -26,7 +26,7 @@ CLASSES = (
 
 
 def main(module_name: str) -> None:
-    """Print the surface as JSON."""
+    """Print the public API as JSON."""
     sys.setdlopenflags(os.RTLD_LAZY | os.RTLD_GLOBAL)  # not every symbol is there
     module = importlib.import_module(module_name)
     result = {name: _members(getattr(module, name)) for name in CLASSES if hasattr(module, name)}

@@ -1,4 +1,4 @@
-"""A client that never stops asking."""
+"""A client that calls repeatedly."""
 
 import threading
 import time
@@ -7,11 +7,11 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def invoked_all_the_while(*invocations: Callable[[], object]) -> Iterator[None]:
+def call_repeatedly(*invocations: Callable[[], object]) -> Iterator[None]:
     """Make these calls in a loop on a thread; fail if a single one failed.
 
-    There are two at least. Whoever is asked is left the machine, for nine times as long as a call
-    took, but for a second at most: a variant that nobody asks is scaled in.
+    At least two calls are made. The pause after each is nine times the duration of a call, at most
+    a second, because a variant without calls is scaled in.
     """
     stop, failures, calls = threading.Event(), list[BaseException](), 0
 

@@ -20,7 +20,7 @@ from release.delivery.deployment import StageDeployment
 from release.tree import Tree
 from tests.local.commands import run_as
 from tests.local.conftest import Checkout
-from tests.local.invoking import invoked_all_the_while
+from tests.local.invoking import call_repeatedly
 from tests.local.permissions import callers
 from tests.local.repository import Repository
 
@@ -64,7 +64,7 @@ def asked_all_the_while() -> AbstractContextManager[None]:
     """Ask both endpoints of the stage live in a loop; fail if a single call failed."""
     math = EndpointClient(stage="live", endpoint="math", catalog_ttl=0)
     solo = EndpointClient(stage="live", endpoint="solo", catalog_ttl=0)
-    return invoked_all_the_while(lambda: _answer(math), lambda: _answer(solo, "plus"))
+    return call_repeatedly(lambda: _answer(math), lambda: _answer(solo, "plus"))
 
 
 def _answer(client: EndpointClient, model: str = "times") -> float:

@@ -222,7 +222,7 @@ def test_nothing_is_changed_or_delivered_during_a_delivery(
     assert "to live is in progress since" in refused.stderr
     assert "to live is in progress since" in second
     assert "If it was killed: TAKE_OVER=1" in second
-    assert "this delivery would undo it" in older
+    assert "this delivery would revert it" in older
     assert delivery.returncode == 0, message
     assert _answer() == 35
 

@@ -15,11 +15,11 @@ from local_sagemaker.tests.support.endpoints import in_service
 from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES, write_python
 from local_sagemaker.tests.support.waiting import eventually
 from model_build.__main__ import main as publish
-from tests.local.alarming import errors_published
 from tests.local.commands import run_as
 from tests.local.conftest import Checkout, target_in
-from tests.local.invoking import invoked_all_the_while
+from tests.local.invoking import call_repeatedly
 from tests.local.repository import Repository
+from tests.local.rollback_alarms import errors_published
 
 STAGE = Path("stages", "live.yaml")
 LIVE = """
@@ -83,7 +83,7 @@ def _asked_all_the_while(*archives: str) -> AbstractContextManager[None]:
         asker.ask(str(client.resolve("times").target_model).removesuffix(".tar.gz"))
 
     named = [archive.removesuffix(".tar.gz") for archive in archives]
-    return invoked_all_the_while(every_model, *(_asking(asker, each) for each in named))
+    return call_repeatedly(every_model, *(_asking(asker, each) for each in named))
 
 
 def _asking(asker: Asker, model: str) -> Callable[[], float]:

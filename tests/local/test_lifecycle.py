@@ -22,7 +22,7 @@ from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import times, write_python
 from tests.local.builds import log_of_the_last_build
 from tests.local.conftest import BUILD_REQUIREMENTS, ROOT, Checkout, target_in
-from tests.local.invoking import invoked_all_the_while
+from tests.local.invoking import call_repeatedly
 from tests.local.line_model import write_line
 
 TWICE, CODE = "models/twice", "models/twice/twice/1/model.py"
@@ -198,7 +198,7 @@ def test_one_word_in_a_model_rebuilds_that_model_alone(
     assert changed == ["Custom::TritonModel", *named]
     assert f"-] {_prefix(deployed)}{before.target_model}" in diff.stdout
 
-    with invoked_all_the_while(lambda: ask_twice(client)):
+    with call_repeatedly(lambda: ask_twice(client)):
         changed_now = deployed.again("deploy", "--all", "--require-approval", "never")
     assert changed_now.returncode == 0, changed_now.stdout
     after = client.resolve("twice")
@@ -215,7 +215,7 @@ def test_build_that_fails_its_gate_leaves_everything_as_it_was(
     shutil.rmtree(deployed.path / TWICE)
     write_line(deployed.path / TWICE)
     deployed.edit(f"{TWICE}/export.py", "Linear(1, 1)", "Dropout(0.5)")
-    with invoked_all_the_while(lambda: ask_twice(client)):
+    with call_repeatedly(lambda: ask_twice(client)):
         failed = deployed.deploy()
     assert failed.returncode == 1
     printed = " ".join(failed.stdout.split())

@@ -14,7 +14,7 @@ import pytest
 from endpoint_client import EndpointClient
 from local_sagemaker.tests.support.tiny_models import TIMES, write_ensemble, write_python
 from tests.local.conftest import Checkout
-from tests.local.invoking import invoked_all_the_while
+from tests.local.invoking import call_repeatedly
 
 STAGE_FILE = Path(__file__).with_name("prodlike.yaml")
 SEARCH, MATH = "prodlike-search", "prodlike-math"
@@ -92,7 +92,7 @@ def test_update_in_place_keeps_counts_and_loses_no_call(
     production.edit("stages/prodlike.yaml", "ml.m5.2xlarge", "ml.m5.4xlarge")
     production.edit("stages/prodlike.yaml", "critical: 0.05", "critical: 0.2")
 
-    with invoked_all_the_while(lambda: _answer(client)):
+    with call_repeatedly(lambda: _answer(client)):
         deployed = production.deploy()
     assert deployed.returncode == 0, deployed.stdout
 

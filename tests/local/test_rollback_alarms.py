@@ -11,8 +11,8 @@ import pytest
 from local_sagemaker.settings import SPEED
 from local_sagemaker.tests.support.tiny_models import TIMES, write_python
 from local_sagemaker.tests.support.waiting import eventually
-from tests.local.alarming import errors_of_present_instances, rollback_alarms
 from tests.local.conftest import Checkout
+from tests.local.rollback_alarms import errors_of_present_instances, rollback_alarms
 
 STAGE, ENDPOINT = Path("stages", "mended.yaml"), "mended-math"
 CONTENT = """

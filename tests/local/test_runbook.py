@@ -15,7 +15,7 @@ from local_sagemaker.settings import SPEED
 from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES
 from local_sagemaker.tests.support.waiting import eventually
 from tests.local.conftest import Checkout
-from tests.local.invoking import invoked_all_the_while
+from tests.local.invoking import call_repeatedly
 from tests.local.repository import Repository
 from tests.local.runbook import script
 from tests.local.shell import paste
@@ -104,7 +104,7 @@ def instances(endpoint: str) -> int:
 
 
 def test_a_slow_model_is_seen_and_gets_more_instances(on_call: OnCall) -> None:
-    with invoked_all_the_while(lambda: ask("slow")):
+    with call_repeatedly(lambda: ask("slow")):
         eventually(lambda: alarm_goes_off("p99 model latency"))
         printed = on_call.follow("LatencyP50, LatencyP99", "math")
     assert "critical: p99 model latency of live-math" in printed
@@ -123,7 +123,7 @@ def test_a_full_disk_is_seen_and_gets_new_instances(on_call: OnCall) -> None:
     def fill() -> None:
         cloudwatch.put_metric_data(Namespace="/aws/sagemaker/Endpoints", MetricData=[datum] * 20)
 
-    with invoked_all_the_while(fill):
+    with call_repeatedly(fill):
         eventually(lambda: alarm_goes_off("critical: storage in use"))
         printed = on_call.follow("Disk", "math")
     assert "critical: storage in use of live-math" in printed
@@ -150,7 +150,7 @@ def test_an_archive_that_was_deleted_is_built_again(on_call: OnCall) -> None:
         if content["Key"].endswith(f"/{archive}")
     )
     before = s3.head_object(Bucket=bucket, Key=key, ChecksumMode="ENABLED")["ChecksumSHA256"]
-    with invoked_all_the_while(lambda: ask("times")):
+    with call_repeatedly(lambda: ask("times")):
         s3.delete_object(Bucket=bucket, Key=key)
         printed = on_call.follow("An archive is missing ✔ local", "math")
     assert f"s3://{bucket}/{key} is not there" in printed
@@ -186,7 +186,7 @@ def test_a_canary_that_fails_leaves_its_alarm_and_its_errors(
         except EndpointError as error:
             lost.append(error)
 
-    with invoked_all_the_while(ask_solo):
+    with call_repeatedly(ask_solo):
         failed = repository.delivery("deliver", "live")
     assert failed.returncode == 1, failed.stdout
     messages = on_call.follow("An update was rolled back by an alarm ✔ local", "solo")

@@ -12,10 +12,10 @@ import pytest
 
 from endpoint_client import EndpointClient
 from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES
-from tests.local.alarming import errors_of_present_instances
 from tests.local.conftest import Checkout
-from tests.local.invoking import invoked_all_the_while
+from tests.local.invoking import call_repeatedly
 from tests.local.repository import Repository
+from tests.local.rollback_alarms import errors_of_present_instances
 from tests.local.runbook import script
 from tests.local.shell import paste
 
@@ -71,7 +71,7 @@ def get_stuck(repository: Repository, *, by_hand: str) -> str:
     entry = ssm.get_parameter(Name="/triton/stuck/math/times")["Parameter"]["Value"]
     name = f"/triton/stuck/math/{by_hand}"
     ssm.put_parameter(Name=name, Value=entry, Type="String")
-    with errors_of_present_instances(NAME), invoked_all_the_while(ask):
+    with errors_of_present_instances(NAME), call_repeatedly(ask):
         output = repository.deliver("deliver", "--ignore-preflight", code=2)
     ssm.delete_parameter(Name=name)
     assert status() == "UPDATE_ROLLBACK_FAILED"
@@ -112,7 +112,7 @@ def test_the_commands_of_the_runbook_that_the_message_names_make_the_stack_work_
     heading = "CloudFormation could not roll an update back"
     assert f'docs/runbook.md, "{heading}", with NAME={NAME}' in message
     runbook = script(heading)
-    with invoked_all_the_while(ask):
+    with call_repeatedly(ask):
         pasted = paste(repository, bin_folder, runbook, {"NAME": NAME})
         assert pasted.returncode == 0, pasted.stdout
         assert status() == "UPDATE_ROLLBACK_COMPLETE"
@@ -132,7 +132,7 @@ def test_an_endpoint_whose_configuration_went_with_a_skipped_rollback_is_mended_
     message = way_on(get_stuck(repository, by_hand="minus"))
     (skip,) = re.findall(r"--resources-to-skip [\w ]+", message)
     *_, retry, wait = script("CloudFormation could not roll an update back").splitlines()
-    with invoked_all_the_while(ask):
+    with call_repeatedly(ask):
         pasted = paste(repository, bin_folder, f"{retry} {skip}\n{wait}", {"NAME": NAME})
         assert pasted.returncode == 0, pasted.stdout
         refused = " ".join(repository.deliver(code=1).split())

@@ -14,7 +14,7 @@ from local_sagemaker.settings import INSTANCES, SPEED
 from local_sagemaker.tests.support.asking import ONCE
 from local_sagemaker.tests.support.tiny_models import pack
 from tests.local.conftest import Checkout
-from tests.local.invoking import invoked_all_the_while
+from tests.local.invoking import call_repeatedly
 from tests.transitions.pairs import BASES, CHANGES, Change, Pair, State
 from tests.transitions.report import PAGE
 from tests.transitions.templates import ENDPOINT, STAGE, Template, Templates
@@ -141,7 +141,7 @@ def test_no_call_fails_in_what_the_page_says_of_changes(trial: Trial, base: str)
     caller = Caller()
     result, message = {}, {}
     assert trial.deploy(BASES[base]) == "CREATE_COMPLETE"
-    with invoked_all_the_while(caller.ask):
+    with call_repeatedly(caller.ask):
         for pair in tried(base):
             forth = _told(trial, pair.after)
             # What was refused one way is not there to be left the other way.

@@ -1,4 +1,4 @@
-"""Stages that between them ask for all that a stage can, beside those that are shipped."""
+"""Test stages that together use every setting of a stage."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ EVERY_STAGE: dict[str, dict[str, Any]] = {
             "topics": [f"{TOPIC}{number}" for number in range(4)],
         },
         "endpoints": {
-            "ten": _with(
+            "ten-variants": _with(
                 models=["minilm", "bert"],
                 instance_count=2,
                 scaling={
@@ -135,7 +135,7 @@ EVERY_STAGE: dict[str, dict[str, Any]] = {
             }
         },
     },
-    "parts": {
+    "components": {
         "region": "us-east-1",
         "release": "25.09",
         "production": True,
@@ -210,5 +210,5 @@ EVERY_STAGE: dict[str, dict[str, Any]] = {
 
 
 def every_stage(name: str) -> StageConfig:
-    """Return one of them."""
+    """Return the test stage `name`."""
     return StageConfig.model_validate(EVERY_STAGE[name])

@@ -714,8 +714,8 @@ MISTAKES_OF_COMPONENTS: dict[str, tuple[Rule, Change, str]] = {
 @pytest.mark.parametrize("mistake", MISTAKES_OF_COMPONENTS)
 def test_a_mistake_of_inference_components_is_seen(mistake: str, every_template: Templates) -> None:
     rule, change, message = MISTAKES_OF_COMPONENTS[mistake]
-    broken = copy.deepcopy(every_template("parts"))
-    change(broken["parts-text"]["Resources"])
+    broken = copy.deepcopy(every_template("components"))
+    change(broken["components-text"]["Resources"])
     assert message in "\n".join(refused(broken, region="us-east-1", rules=[rule]))
 
 

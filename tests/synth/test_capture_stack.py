@@ -21,14 +21,14 @@ def test_each_endpoint_records_below_its_own_name_with_the_bucket_s_key(
     every_template: Templates,
 ) -> None:
     stacks = every_template("all")
-    ten = Template.from_json(stacks["all-ten"])
+    ten = Template.from_json(stacks["all-ten-variants"])
     imported = {"Fn::ImportValue": Match.string_like_regexp("^all-capture:")}
     ten.has_resource_properties(
         CONFIG,
         {
             "DataCaptureConfig": {
                 "CaptureOptions": [{"CaptureMode": "Input"}],
-                "DestinationS3Uri": {"Fn::Join": ["", ["s3://", imported, "/ten"]]},
+                "DestinationS3Uri": {"Fn::Join": ["", ["s3://", imported, "/ten-variants"]]},
                 "EnableCapture": True,
                 "InitialSamplingPercentage": 10,
                 "KmsKeyId": imported,
@@ -49,7 +49,7 @@ def test_what_is_recorded_is_kept_as_long_as_the_stage_says_and_outlives_the_sta
     rules = bucket["Properties"]["LifecycleConfiguration"]["Rules"]
     assert [(rule.get("Prefix"), rule["ExpirationInDays"]) for rule in rules] == [
         (None, 30),  # endpoints that record no longer, too
-        ("ten/", 7),
+        ("ten-variants/", 7),
     ]
     kept = [
         resource for resource in resources.values() if resource["Type"] in (BUCKET, "AWS::KMS::Key")
@@ -83,7 +83,7 @@ def test_tags_are_on_whatever_takes_them(every_template: Templates) -> None:
 @pytest.mark.parametrize(
     ("stage", "days"),
     [
-        ("all", {"all-ten": 731, "all-rolling": 731}),
+        ("all", {"all-ten-variants": 731, "all-rolling": 731}),
         ("plain", {"plain-volumes": 90, "plain-volumes/triton-metrics": 7}),
     ],
 )

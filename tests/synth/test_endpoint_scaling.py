@@ -53,15 +53,15 @@ def test_each_variant_is_scaled_by_itself(scene: Scene) -> None:
     ]
 
 
-def test_target_is_made_after_the_endpoint_and_so_removed_before_it(scene: Scene) -> None:
+def test_target_depends_on_the_endpoint(scene: Scene) -> None:
     on_invocations(scene.scaling())
     resources = scene.template().to_json()["Resources"]
     (target,) = (resource for resource in resources.values() if resource["Type"] == TARGET)
     assert {resources[name]["Type"] for name in target["DependsOn"]} == {"AWS::SageMaker::Endpoint"}
 
 
-def test_ids_of_deployed_policies_stay(scene: Scene) -> None:
-    # A policy under another ID is refused beside the old one, whose metric it tracks.
+def test_logical_ids_of_policies_do_not_change(scene: Scene) -> None:
+    # Application Auto Scaling rejects a second policy on the same metric.
     count = scene.scaling()
     on_invocations(count)
     on_gpus(count)
@@ -71,8 +71,8 @@ def test_ids_of_deployed_policies_stay(scene: Scene) -> None:
     ]
 
 
-def test_invocations_follow_from_half_of_what_an_instance_sustains(scene: Scene) -> None:
-    # New instances take minutes: the others must serve what comes until then.
+def test_invocation_target_is_half_of_max_requests(scene: Scene) -> None:
+    # New instances take minutes to start: until then the others serve the load.
     assert _tracking(scene, on_invocations) == {
         "PredefinedMetricSpecification": {
             "PredefinedMetricType": "SageMakerVariantInvocationsPerInstance"
@@ -83,7 +83,7 @@ def test_invocations_follow_from_half_of_what_an_instance_sustains(scene: Scene)
     }
 
 
-def test_gpu_metric_has_the_dimensions_that_exist(scene: Scene) -> None:
+def test_gpu_metric_dimensions(scene: Scene) -> None:
     assert _tracking(scene, on_gpus) == {
         "CustomizedMetricSpecification": {
             "Dimensions": [
@@ -101,12 +101,12 @@ def test_gpu_metric_has_the_dimensions_that_exist(scene: Scene) -> None:
     }
 
 
-def test_gpu_target_is_of_all_gpus_because_the_metric_is(scene: Scene) -> None:
+def test_gpu_target_is_multiplied_by_gpu_count(scene: Scene) -> None:
     variant = scene.variant("ml.g5.12xlarge", hosting=scene.single_model())
     assert _tracking(scene, on_gpus, variant)["TargetValue"] == 280
 
 
-def test_cpu_target_is_of_all_vcpus_because_the_metric_is(scene: Scene) -> None:
+def test_cpu_target_is_multiplied_by_vcpu_count(scene: Scene) -> None:
     # "if there are four CPUs, the CPUUtilization range is 0%-400%": the developer guide.
     def scale(count: ScalableInstanceCount) -> None:
         count.scale_on_cpu_utilization("Cpu", target_utilization_percent=70)

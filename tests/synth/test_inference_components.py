@@ -56,8 +56,8 @@ def variant(
     return scene.variant(type_name, hosting=hosting)
 
 
-def named(scene: Scene, kind: str, text: str) -> dict[str, Any]:
-    """The resource of a type whose logical id has a text."""
+def resource_by_id(scene: Scene, kind: str, text: str) -> dict[str, Any]:
+    """Return the only resource of a type whose logical ID contains `text`."""
     resources = scene.template().find_resources(kind)
     (name,) = (name for name in resources if text in name)
     return dict(resources[name])
@@ -86,7 +86,7 @@ def test_the_endpoint_is_updated_in_place(scene: Scene) -> None:
 
 def test_each_model_is_a_component_of_its_own_archive(scene: Scene) -> None:
     scene.endpoint(variant(scene, "one", "two"), update=Rolling(percent=25))
-    made = named(scene, COMPONENT, "two")["Properties"]
+    made = resource_by_id(scene, COMPONENT, "two")["Properties"]
     assert made["InferenceComponentName"] == "under-test-two"
     assert made["VariantName"] == "AllTraffic"
     assert made["RuntimeConfig"] == {"CopyCount": 1}
@@ -116,13 +116,13 @@ def test_components_are_updated_in_batches_and_rolled_back_by_their_own_alarms(
         properties = alarms[name]["Properties"]
         dimension = {"Name": "InferenceComponentName", "Value": "under-test-one"}
         assert properties["Dimensions"] == [dimension]
-        # One that is changed keeps its state: each version of the model has its own.
+        # An updated alarm keeps its state, so each version of the model gets a new alarm.
         assert {"Fn::GetAtt": ["EndpointModelAllTrafficone", "ModelName"]}.keys() <= (
             properties["AlarmName"]["Fn::Join"][1][-1].keys()
         )
 
 
-def test_all_at_once_are_as_many_copies_as_sagemaker_takes(scene: Scene) -> None:
+def test_all_at_once_uses_the_maximum_batch_size(scene: Scene) -> None:
     scene.endpoint(variant(scene))
     policy = scene.properties(COMPONENT)["DeploymentConfig"]["RollingUpdatePolicy"]
     assert policy["MaximumBatchSize"]["Value"] == 50
@@ -144,7 +144,7 @@ def test_another_instance_type_replaces_the_endpoint_and_its_components() -> Non
     assert ids("ml.g5.2xlarge") == ids("ml.g5.2xlarge")
 
 
-def test_a_component_that_may_have_no_copy_is_woken_by_one_call(scene: Scene) -> None:
+def test_component_scales_from_zero_on_the_first_invocation(scene: Scene) -> None:
     endpoint = scene.endpoint(variant(scene))
     scaling = endpoint.components[0].auto_scale_copy_count(min_capacity=0, max_capacity=4)
     scaling.scale_on_invocations("Invocations", max_requests_per_second=60)
@@ -152,15 +152,15 @@ def test_a_component_that_may_have_no_copy_is_woken_by_one_call(scene: Scene) ->
     assert target["ResourceId"] == "inference-component/under-test-one"
     assert target["ScalableDimension"] == "sagemaker:inference-component:DesiredCopyCount"
     assert (target["MinCapacity"], target["MaxCapacity"]) == (0, 4)
-    step = named(scene, POLICY, "Wake")["Properties"]["StepScalingPolicyConfiguration"]
+    step = resource_by_id(scene, POLICY, "Wake")["Properties"]["StepScalingPolicyConfiguration"]
     assert step["StepAdjustments"] == [{"MetricIntervalLowerBound": 0, "ScalingAdjustment": 1}]
     assert step["Cooldown"] == 60
-    alarm = named(scene, ALARM, "Wake")["Properties"]
+    alarm = resource_by_id(scene, ALARM, "Wake")["Properties"]
     assert alarm["MetricName"] == "NoCapacityInvocationFailures"
     assert (alarm["Statistic"], alarm["Threshold"]) == ("Sum", 1)
     (action,) = alarm["AlarmActions"]
     assert "Wake" in action["Ref"]
-    tracking = named(scene, POLICY, "Invocations")["Properties"]
+    tracking = resource_by_id(scene, POLICY, "Invocations")["Properties"]
     specification = tracking["TargetTrackingScalingPolicyConfiguration"]
     assert specification["TargetValue"] == 1800
     assert specification["PredefinedMetricSpecification"] == {
@@ -169,7 +169,7 @@ def test_a_component_that_may_have_no_copy_is_woken_by_one_call(scene: Scene) ->
     assert endpoint.problems == []
 
 
-def test_a_component_that_always_has_a_copy_needs_no_waking(scene: Scene) -> None:
+def test_component_with_a_minimum_copy_has_no_scale_from_zero_policy(scene: Scene) -> None:
     endpoint = scene.endpoint(variant(scene))
     scaling = endpoint.components[0].auto_scale_copy_count(min_capacity=1, max_capacity=4)
     scaling.scale_on_concurrency("Concurrency", requests_per_copy=4)
@@ -193,7 +193,7 @@ def test_callers_may_invoke_the_endpoint_and_its_components(scene: Scene) -> Non
     endpoint = scene.endpoint(variant(scene, "one", "two"))
     user = iam.User(scene.stack, "User")
     endpoint.grant_invoke(user, models=["two"])
-    policy = json.dumps(named(scene, "AWS::IAM::Policy", "User"))
+    policy = json.dumps(resource_by_id(scene, "AWS::IAM::Policy", "User"))
     assert ":endpoint/under-test" in policy
     assert ":inference-component/under-test-two" in policy
     assert "under-test-one" not in policy
@@ -201,7 +201,7 @@ def test_callers_may_invoke_the_endpoint_and_its_components(scene: Scene) -> Non
 
 def test_each_component_has_its_alarms_and_its_row(scene: Scene) -> None:
     scene.endpoint(variant(scene, "one", "two")).monitor()
-    alarm = named(scene, ALARM, "twoServerErrorswarning")["Properties"]
+    alarm = resource_by_id(scene, ALARM, "twoServerErrorswarning")["Properties"]
     assert alarm["AlarmDescription"].endswith("of under-test, component two")
     body = json.dumps(scene.properties(DASHBOARD)["DashboardBody"])
     for text in ("# one", "# two", "NoCapacityInvocationFailures", "GPUUtilizationNormalized"):
@@ -238,7 +238,10 @@ def never_scaled(scene: Scene) -> TritonEndpoint:
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
-        (two_variants, "variants: components are copies on one variant: remove the others"),
+        (
+            two_variants,
+            "variants: inference components support one variant only: remove the others",
+        ),
         (
             lambda scene: scene.endpoint(variant(scene), update=Canary()),
             "update: components have no canary updates: write rolling",
@@ -272,10 +275,10 @@ def never_scaled(scene: Scene) -> TritonEndpoint:
             lambda scene: scene.endpoint(variant(scene, initial_copy_count=0)),
             "variants.AllTraffic.hosting.components.one.initial_copy_count: SageMaker creates",
         ),
-        (never_scaled, "components.one.auto_scale_copy_count: 2 is less than the least, 4"),
+        (never_scaled, "components.one.auto_scale_copy_count: 2 is less than the minimum, 4"),
         (never_scaled, "components.one.auto_scale_copy_count: nothing to scale by"),
     ],
 )
-def test_what_components_do_not_take_is_a_problem(scene: Scene, make, problem: str) -> None:  # type: ignore[no-untyped-def]
+def test_unsupported_settings_are_problems(scene: Scene, make, problem: str) -> None:  # type: ignore[no-untyped-def]
     problems = make(scene).validate()
     assert any(each.startswith(problem) for each in problems), problems

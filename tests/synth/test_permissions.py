@@ -88,7 +88,7 @@ def test_every_row_is_held_against_some_stage(
         site(load_stage("local"), "local", templates("local")),
         *(
             site(every_stage(each), each, every_template(each))
-            for each in ("all", "plain", "parts")
+            for each in ("all", "plain", "components")
         ),
     ]
     tried = {

@@ -35,7 +35,7 @@ def test_everything_reaches_what_it_needs(check: Check, stage: str, templates: T
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_so_it_does_with_inference_components(check: Check, every_template: Templates) -> None:
-    stage = Assembly(every_template("parts"), region="us-east-1", account="111122223333")
+    stage = Assembly(every_template("components"), region="us-east-1", account="111122223333")
     assert list(check(stage)) == []
 
 
@@ -43,7 +43,7 @@ GAPS_OF_COMPONENTS: list[tuple[str, Check, str, Callable[[Resources], object], s
     (
         "a component without a log group",
         missing_logs,
-        "parts-models",
+        "components-models",
         lambda resources: resources.pop(
             next(name for name in resources if "Componentminilm" in name)
         ),
@@ -52,7 +52,7 @@ GAPS_OF_COMPONENTS: list[tuple[str, Check, str, Callable[[Resources], object], s
     (
         "a component whose alarms roll nothing back",
         unheard_alarms,
-        "parts-text",
+        "components-text",
         lambda resources: first(resources, COMPONENT)["Properties"]["DeploymentConfig"].pop(
             "AutoRollbackConfiguration"
         ),
@@ -61,7 +61,7 @@ GAPS_OF_COMPONENTS: list[tuple[str, Check, str, Callable[[Resources], object], s
     (
         "a component of a Model that it does not refer to",
         replaced_in_use,
-        "parts-text",
+        "components-text",
         lambda resources: first(resources, COMPONENT)["Properties"]["Specification"].update(
             ModelName="minilm"
         ),
@@ -70,11 +70,11 @@ GAPS_OF_COMPONENTS: list[tuple[str, Check, str, Callable[[Resources], object], s
     (
         "volumes of components that their role may not encrypt",
         locked_volumes,
-        "parts-volumes",
+        "components-volumes",
         lambda resources: named(
             statements(first(resources, "AWS::IAM::Policy", "Role")), "EncryptVolumes"
         ).update(Action="kms:ListGrants"),
-        "lacks kms:CreateGrant on parts-models.ModelsKey",
+        "lacks kms:CreateGrant on components-models.ModelsKey",
     ),
 ]
 
@@ -91,7 +91,7 @@ def test_a_gap_of_inference_components_is_seen(
     message: str,
     every_template: Templates,
 ) -> None:
-    broken = copy.deepcopy(every_template("parts"))
+    broken = copy.deepcopy(every_template("components"))
     break_(broken[stack]["Resources"])
     stage = Assembly(broken, region="us-east-1", account="111122223333")
     assert message in "\n".join(check(stage))

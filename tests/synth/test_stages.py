@@ -1,4 +1,4 @@
-"""Whole stages: what a pull request's template diff rests on."""
+"""Snapshot and consistency tests of whole stages."""
 
 import json
 import os
@@ -39,19 +39,17 @@ def test_templates_are_as_reviewed(
 
 
 @pytest.mark.parametrize(("stage", "other"), [("dev", "prod"), ("local", "examples")])
-def test_what_stays_is_the_same_in_every_stage(
-    stage: str, other: str, templates: Templates
-) -> None:
+def test_models_stack_is_equal_in_all_stages(stage: str, other: str, templates: Templates) -> None:
     models = json.dumps(templates(stage)[f"{stage}-models"])
     assert _of_models(json.loads(models.replace(stage, other))) == _of_models(
         templates(other)[f"{other}-models"]
     )
 
 
-def test_every_stack_is_deployed_to_the_account_and_region_that_its_stage_names(
+def test_stacks_have_the_account_and_region_of_their_stage(
     assembly: Assembly,
 ) -> None:
-    # And not to those of whoever deploys, which may be another stage's.
+    # Not the account and region of the caller's credentials.
     places = [stack.environment for stack in assembly("local").stacks]
     assert {(place.account, place.region) for place in places} == {("000000000000", "us-east-1")}
 
@@ -59,7 +57,7 @@ def test_every_stack_is_deployed_to_the_account_and_region_that_its_stage_names(
 def test_two_synths_are_byte_identical_and_need_no_credentials(
     assembly: Assembly, tmp_path: Path
 ) -> None:
-    # Another process, because a hash seed is of a process; the stage that has most of everything.
+    # A subprocess, because PYTHONHASHSEED is per process; prod is the largest stage.
     _synthesise("prod", tmp_path / "other", hash_seed="1")
     assert _files(tmp_path / "other") == _files(Path(assembly("prod").directory))
 
@@ -91,7 +89,7 @@ def test_model_stack_knows_no_model(stage: str, templates: Templates) -> None:
     assert "minilm" not in json.dumps(templates(stage)[f"{stage}-models"])
 
 
-def test_no_endpoint_can_be_called_as_another_stack_is() -> None:
+def test_endpoint_names_cannot_collide_with_stack_names() -> None:
     prod = load_stage("prod")
     recorded = prod.endpoints["text"].model_copy(update={"data_capture": DataCaptureConfig()})
     everything = prod.model_copy(
@@ -113,7 +111,7 @@ def test_a_stage_with_a_hyphen_in_its_name_has_no_finding_of_cdk_nag(tmp_path: P
 
 
 def test_a_stage_in_china_has_no_finding_of_cdk_nag(tmp_path: Path) -> None:
-    # What is acknowledged names ARNs, which begin otherwise there.
+    # cdk-nag suppressions contain ARNs, which begin with arn:aws-cn in China.
     china = load_stage("dev").model_copy(update={"region": "cn-north-1", "release": "25.04"})
     app = App(context=CONTEXT, outdir=str(tmp_path))
     add_stage(app, "dev", china)
@@ -163,35 +161,35 @@ endpoints:
 MODELS = "bert, inception, minilm, resnet50, resnet50-onnx, resnet50-tensorrt"
 
 
-def test_what_only_a_stack_sees_is_said_at_the_line_and_key_of_the_stage(
-    mistaken: Callable[[str], str],
+def test_stack_errors_name_line_and_key_of_the_stage_file(
+    synth_error: Callable[[str], str],
 ) -> None:
-    assert mistaken(MISTAKEN) == (
+    assert synth_error(MISTAKEN) == (
         "stages/wrong.yaml:7: endpoints.text.models.1: no model 'mimilm' in models: did you mean "
         f"minilm? models are {MODELS}\n"
         "stages/wrong.yaml:8: endpoints.text.models.2: no model 'resnet' in models: did you mean "
         f"resnet50? models are {MODELS}"
     )
     known = MISTAKEN.replace("      - mimilm\n      - resnet\n", "")
-    assert mistaken(known).startswith(
+    assert synth_error(known).startswith(
         "stages/wrong.yaml:6: endpoints.text.models.0: models/minilm/recipe.yaml: "
         "encoder/1/model.plan: an engine for compute capability 7.5 cannot be compiled"
     )
 
 
-def test_what_a_construct_refuses_is_said_at_the_line_and_key_of_the_stage(
-    mistaken: Callable[[str], str],
+def test_construct_errors_name_line_and_key_of_the_stage_file(
+    synth_error: Callable[[str], str],
 ) -> None:
     good = MISTAKEN.replace("      - mimilm\n      - resnet\n", "").replace("g4dn", "g5")
     slow = "    update: { strategy: linear, percent: 10, wait_seconds: 3600 }\n"
-    assert mistaken(good + slow).startswith(
+    assert synth_error(good + slow).startswith(
         "stages/wrong.yaml:8: endpoints.text.update.wait_seconds: up to 9 waits of 3600 s"
     )
 
 
 @pytest.fixture
-def mistaken(tmp_path: Path) -> Callable[[str], str]:
-    """Return what a synth says of the stage `wrong`, whose file has this content."""
+def synth_error(tmp_path: Path) -> Callable[[str], str]:
+    """Return the error of a synth of a stage file with this content."""
     folder = tmp_path / "stages"
     folder.mkdir()
 
@@ -205,7 +203,7 @@ def mistaken(tmp_path: Path) -> Callable[[str], str]:
 
 
 def _of_models(template: dict[str, Any]) -> dict[str, Any]:
-    """Leave out who hears alarms, and the logs of endpoints: those are said by each stage."""
+    """Drop alarm topics and log groups, which differ by stage."""
     kept = {
         name: each
         for name, each in template["Resources"].items()
@@ -216,7 +214,7 @@ def _of_models(template: dict[str, Any]) -> dict[str, Any]:
 
 
 def _in_fixed_order(value: Any) -> Any:
-    """Sort what policies allow: the CDK sorts it by text, in which hashes and stages' names are."""
+    """Sort policy resources without hashes: the CDK sorts by text, with hashes and stage names."""
     if isinstance(value, list):
         return [_in_fixed_order(item) for item in value]
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""The time of a delivery, as templates, workflow and code have it, against each limit."""
+"""The time budget of a delivery against the timeouts of templates, workflow and code."""
 
 from inspect import signature
 from pathlib import Path
@@ -40,8 +40,8 @@ CUSTOM_RESOURCE_MINUTES = 60
 Templates = dict[str, dict[str, Any]]
 
 
-def generated(scaling: dict[str, Any] | None = None, **update: Any) -> StageConfig:
-    """Return prod with endpoints of one variant, which are all updated and scaled so."""
+def prod_with(scaling: dict[str, Any] | None = None, **update: Any) -> StageConfig:
+    """Return prod with endpoints of one variant and these update and scaling settings."""
     content = load_stage("prod").model_dump(exclude_none=True)
     for endpoint in content["endpoints"].values():
         endpoint.update(update=update, scaling=scaling, variants={"AllTraffic": {}})
@@ -74,7 +74,7 @@ def resources(templates: Templates, kind: str, *, least: int = 1) -> list[dict[s
 
 
 def update_seconds(templates: Templates, policy: str = "BlueGreenUpdatePolicy") -> list[int]:
-    """The limit of the updates of each endpoint with such a policy."""
+    """The timeout of the update of each endpoint with this policy."""
     return [
         each["DeploymentConfig"][policy]["MaximumExecutionTimeoutInSeconds"]
         for kind in ("Endpoint", "InferenceComponent")
@@ -84,7 +84,7 @@ def update_seconds(templates: Templates, policy: str = "BlueGreenUpdatePolicy") 
 
 
 def start_seconds(templates: Templates) -> int:
-    """What the slowest fleet may take to start, by the limits in its configuration."""
+    """The longest start of a fleet, by the timeouts in its configuration."""
     return PROVISIONING_SECONDS + max(
         int(variant["ContainerStartupHealthCheckTimeoutInSeconds"])
         + int(variant["ModelDataDownloadTimeoutInSeconds"])
@@ -94,9 +94,9 @@ def start_seconds(templates: Templates) -> int:
 
 
 def check(templates: Templates, budget: DeliveryTimeBudget) -> None:
-    """Assert that every part ends within each limit that it meets.
+    """Assert that each step ends before its timeouts.
 
-    SageMaker's limit of a rolling update is that of any number of instances.
+    The timeout of a rolling update does not depend on the instance count.
     """
     updates, start = update_seconds(templates), start_seconds(templates)
     rolling = update_seconds(templates, "RollingUpdatePolicy")
@@ -117,24 +117,20 @@ def check(templates: Templates, budget: DeliveryTimeBudget) -> None:
         assert int(build["WaitMinutes"]) + index.GRACE_SECONDS / 60 < CUSTOM_RESOURCE_MINUTES
 
 
-def test_a_delivery_of_each_shipped_stage_ends_within_its_job(
-    stage: str, assembly: Assembly
-) -> None:
+def test_shipped_stage_fits_the_job_timeout(stage: str, assembly: Assembly) -> None:
     check(*read(assembly(stage)))
 
 
 @pytest.mark.parametrize("name", EVERY_STAGE)
-def test_a_delivery_of_a_stage_that_asks_for_all_ends_within_its_job(
-    name: str, every_assembly: Assembly
-) -> None:
+def test_stage_with_all_settings_fits_the_job_timeout(name: str, every_assembly: Assembly) -> None:
     check(*read(every_assembly(name)))
 
 
 @pytest.mark.parametrize("update", UPDATES)
-def test_a_delivery_ends_within_its_job_however_endpoints_are_updated(
+def test_each_update_strategy_fits_the_job_timeout(
     update: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    check(*synthesised(generated(**UPDATES[update]), tmp_path, monkeypatch))
+    check(*synthesised(prod_with(**UPDATES[update]), tmp_path, monkeypatch))
 
 
 @pytest.mark.parametrize(
@@ -149,7 +145,7 @@ def test_a_delivery_ends_within_its_job_however_endpoints_are_updated(
     ],
     ids=["linear", "rolling"],
 )
-def test_a_stage_whose_delivery_cannot_end_is_refused(
+def test_update_longer_than_the_job_timeout_is_rejected(
     update: dict[str, Any],
     scaling: dict[str, Any] | None,
     minutes: int,
@@ -157,37 +153,39 @@ def test_a_stage_whose_delivery_cannot_end_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with pytest.raises(checked_yaml.InvalidFile) as refused:
-        synthesised(generated(scaling, **update), tmp_path, monkeypatch)
+        synthesised(prod_with(scaling, **update), tmp_path, monkeypatch)
     line = checked_yaml.line_of(ROOT / "stages/prod.yaml", "endpoints", "text", "update")
     assert str(refused.value) == (
-        f"stages/prod.yaml:{line}: endpoints.text.update: an update may take {minutes} minutes, "
-        "and as many to roll back, and 106 fit into the 360 of a delivery's job: write a shorter "
-        "wait_seconds or a larger percent, and for a rolling update fewer instances"
+        f"stages/prod.yaml:{line}: endpoints.text.update: an update takes up to {minutes} minutes, "
+        "and its rollback as long; the limit is 106, because a delivery's job ends after 360: "
+        "write a shorter wait_seconds or a larger percent, and for a rolling update fewer instances"
     )
 
 
-def test_what_is_said_to_fit_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_longest_allowed_update_fits_the_job_timeout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # 40 minutes to start, twice 30.5 to wait, 5 for the old instances.
     update: dict[str, Any] = {"strategy": "linear", "percent": 40, "wait_seconds": 1830}
-    templates, budget = synthesised(generated(**update), tmp_path, monkeypatch)
+    templates, budget = synthesised(prod_with(**update), tmp_path, monkeypatch)
     check(templates, budget)
     assert update_seconds(templates) == 3 * [106 * 60]
     assert budget.build_minutes == 51
 
 
-def test_a_rolling_update_is_summed_up_over_all_batches_that_scaling_allows(
+def test_rolling_update_time_uses_max_instance_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     update: dict[str, Any] = {"strategy": "rolling", "percent": 50, "wait_seconds": 60}
-    _, budget = synthesised(generated(**update), tmp_path / "two", monkeypatch)
+    _, budget = synthesised(prod_with(**update), tmp_path / "two", monkeypatch)
     assert budget.rows[UPDATE] == 2 * (40 + 1)
     # Half of three instances is one: three batches, as many as of four at the most.
     scaling = {"min_count": 2, "max_count": 4, "gpu_percent": 70}
-    with pytest.raises(checked_yaml.InvalidFile, match="an update may take 123 minutes"):
-        synthesised(generated(scaling, **update), tmp_path / "four", monkeypatch)
+    with pytest.raises(checked_yaml.InvalidFile, match="an update takes up to 123 minutes"):
+        synthesised(prod_with(scaling, **update), tmp_path / "four", monkeypatch)
 
 
-def test_session_and_workflow_last_as_long_as_a_job() -> None:
+def test_role_session_and_job_timeout_are_equal() -> None:
     jobs = yaml.safe_load((ROOT / ".github/workflows/deploy.yml").read_text())["jobs"]
     for job in jobs.values():
         (session,) = (
@@ -198,7 +196,7 @@ def test_session_and_workflow_last_as_long_as_a_job() -> None:
         assert job["timeout-minutes"] == session / 60 == JOB_MINUTES
 
 
-def test_what_a_delivery_waits_for_is_what_was_summed_up() -> None:
+def test_client_timeouts_match_the_time_budget() -> None:
     assert PLAN == stage_stacks.PLAN
     assert verifying.VERIFY_SECONDS / 60 == time_budget.VERIFY_MINUTES
     attempts = signature(EndpointClient).parameters["max_attempts"].default
@@ -208,7 +206,7 @@ def test_what_a_delivery_waits_for_is_what_was_summed_up() -> None:
     assert index.GRACE_SECONDS / 60 < time_budget.BUILD_END_MINUTES
 
 
-def test_the_table_in_the_documents_is_that_of_prod(assembly: Assembly) -> None:
+def test_table_in_the_docs_is_the_budget_of_prod(assembly: Assembly) -> None:
     page = (ROOT / "docs" / "delivery.md").read_text()
     _, budget = read(assembly("prod"))
     assert "\n".join(budget.lines()) in page

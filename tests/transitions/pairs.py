@@ -1,4 +1,4 @@
-"""Which two states of a stage are deployed one after the other, as changes of its settings."""
+"""Pairs of stage configurations for the update tests."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -6,8 +6,8 @@ from itertools import combinations
 from typing import Any
 
 State = dict[str, Any]
-"""The members of a stage's file, of which `endpoint` is the one that it has, and `models` the
-versions of the models that it serves: a number that stands in their code."""
+"""Settings of a stage: `endpoint` is its only endpoint, `models` maps the name of a model to a
+version, a number in the model's code."""
 
 CANARY = {"strategy": "canary", "percent": 50, "wait_seconds": 60}
 SCALING = {"min_count": 2, "max_count": 4, "max_rps": 60}
@@ -53,7 +53,7 @@ ONE_TYPE = ("multi-model", "multi-model, scaled", "two variants", "single-model"
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """One setting, changed; None takes a member away. It is tried where `bases` name a state."""
+    """One changed setting (None removes the key), applied to each state in `bases`."""
 
     axis: str
     name: str
@@ -112,7 +112,7 @@ CHANGES = (
     _of_endpoint("scaling", "other limits", "multi-model, scaled", scaling={"max_count": 8}),
     _of_endpoint("scaling", "a higher minimum", "multi-model, scaled",
                  instance_count=3, scaling={"min_count": 3}),
-    _of_endpoint("scaling", "another measure", "multi-model, scaled",
+    _of_endpoint("scaling", "another scaling metric", "multi-model, scaled",
                  scaling={"max_rps": None, "cpu_percent": 50}),
     _of_endpoint("scaling", "schedules", "multi-model, scaled", scaling={"schedules": {
         "night": {"at": "rate(1 day)", "min_count": 2, "max_count": 3}}}),
@@ -134,7 +134,7 @@ CHANGES = (
                 "endpoint": {"components": {"times": {"memory_mb": 2048}}}
             },
             "more copies": {"endpoint": {"components": {"times": {"copies": {"max": 4}}}}},
-            "no instance without copies": {"endpoint": {"instances": {"min": 0}}},
+            "scale in to zero instances": {"endpoint": {"instances": {"min": 0}}},
             "another release of components": {"release": "25.09"},
             "a private network of components": {"private_network": True},
             "multi-model instead of components": {
@@ -177,12 +177,12 @@ class Pair:
         """Return the state that follows."""
         after = self.before
         for change in self.changes:
-            after = changed(after, change.settings)
+            after = merge(after, change.settings)
         return after
 
 
 def pairs() -> Iterator[Pair]:
-    """Yield each change of each state, and two changes at once of one of them."""
+    """Yield each change of each base, and pairs of changes of `two variants`."""
     for change in CHANGES:
         for base in change.bases:
             yield Pair(base, (change,))
@@ -192,14 +192,14 @@ def pairs() -> Iterator[Pair]:
             yield Pair("two variants", (first, second))
 
 
-def changed(before: Mapping[str, Any], settings: Mapping[str, Any]) -> State:
-    """Return a state with some members other than before, at any depth."""
+def merge(before: Mapping[str, Any], settings: Mapping[str, Any]) -> State:
+    """Return `before` with `settings` merged in, at any depth; None removes a key."""
     after = {**before}
     for name, value in settings.items():
         if value is None:
             after.pop(name, None)
         elif isinstance(value, Mapping) and isinstance(before.get(name), Mapping):
-            after[name] = changed(before[name], value)
+            after[name] = merge(before[name], value)
         else:
             after[name] = value
     return after

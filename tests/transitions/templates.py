@@ -17,7 +17,7 @@ from stacks.endpoint_stack import EndpointStack
 from stacks.model_stack import ModelStack
 from stacks.network_stack import NetworkStack
 from stages import StageConfig, plan
-from tests.transitions.pairs import State, changed
+from tests.transitions.pairs import State, merge
 
 ROOT = Path(__file__).parents[2]
 CONTEXT = json.loads((ROOT / "cdk.json").read_text())["context"]
@@ -58,7 +58,7 @@ class Templates:
         any_stage = StageConfig.model_validate(stage_of(states[0]))
         models = ModelStack(app, f"{STAGE}-models", stage_name=STAGE, stage=any_stage, env=env)
         network = NetworkStack(app, f"{STAGE}-network", env=env)
-        records = changed(stage_of(states[0]), {"endpoints": {ENDPOINT: {"data_capture": {}}}})
+        records = merge(stage_of(states[0]), {"endpoints": {ENDPOINT: {"data_capture": {}}}})
         capture = CaptureStack(
             app, f"{STAGE}-capture", stage=StageConfig.model_validate(records), env=env
         )

@@ -69,7 +69,7 @@ def test_a_run_has_its_arguments_and_folder_and_prints_errors_apart(cli: Path) -
     folder = cli / "elsewhere"
     folder.mkdir()
     run = cdk_cli.run("deploy", "--all", title="t", cwd=folder)
-    assert run == cdk_cli.Result(succeeded=True, reasons=())
+    assert run == cdk_cli.Result(succeeded=True, error_lines=())
     assert json.loads((cli / "started").read_text()) == [["deploy", "--all"], "1", str(folder)]
 
 
@@ -98,7 +98,7 @@ def test_a_failure_has_the_diagnosis_of_the_cli_without_stack_traces(
     (cli / "fails").touch()
     (cli / "errors").write_text(DIAGNOSIS)
     run = cdk_cli.run("deploy", title="t")
-    assert run == cdk_cli.Result(succeeded=False, reasons=tuple(DIAGNOSIS.splitlines()[:4]))
+    assert run == cdk_cli.Result(succeeded=False, error_lines=tuple(DIAGNOSIS.splitlines()[:4]))
     assert capsys.readouterr().out == ""
 
 
@@ -106,7 +106,7 @@ def test_a_synth_that_fails_has_the_error_of_the_app(cli: Path) -> None:
     (cli / "fails").touch()
     error = "error: stages/dev.yaml:6: endpoints.text.models.0: no model 'mimilm'"
     (cli / "errors").write_text(f"{error}\npython3 app.py: Subprocess exited with error 1\n")
-    assert cdk_cli.run("deploy", title="t").reasons == (error,)
+    assert cdk_cli.run("deploy", title="t").error_lines == (error,)
 
 
 def test_a_terminal_shows_the_newest_line_of_each_stack_and_of_its_build(
@@ -135,7 +135,7 @@ def displayed(monkeypatch: pytest.MonkeyPatch, output: str) -> str:
     terminal = io.StringIO()
     console = Console(file=terminal, force_terminal=True, color_system=None, width=200)
     monkeypatch.setattr(cdk_cli, "Console", lambda **_: console)
-    cdk_cli.run("deploy", title="cdk deploy", build=lambda: "exporting encoder")
+    cdk_cli.run("deploy", title="cdk deploy", build_status=lambda: "exporting encoder")
     return terminal.getvalue()
 
 

@@ -9,7 +9,7 @@ from local_sagemaker.codebuild.service import CodeBuild
 from local_sagemaker.errors import ApiError
 from local_sagemaker.tests.codebuild.conftest import Clock, FakeLogs
 from local_sagemaker.tests.conftest import ClientFor
-from local_sagemaker.tests.support.waiting import PATIENCE, eventually
+from local_sagemaker.tests.support.waiting import TIMEOUT_SECONDS, eventually
 
 MakeCodeBuild = Callable[..., CodeBuild]
 GPU_KIND = ("LINUX_GPU_CONTAINER", "BUILD_GENERAL1_SMALL")
@@ -56,7 +56,7 @@ def make(
     s3: Any, logs: FakeLogs, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[MakeCodeBuild]:
     """Make the service with two projects; at the end, nothing of it runs."""
-    monkeypatch.setattr("local_sagemaker.codebuild.service.STOP_SECONDS", PATIENCE)
+    monkeypatch.setattr("local_sagemaker.codebuild.service.STOP_SECONDS", TIMEOUT_SECONDS)
     services = []
 
     def make(quotas: dict[tuple[str, str], int] | None = None) -> CodeBuild:

@@ -309,7 +309,7 @@ def test_an_archive_of_nothing_is_an_empty_folder(s3: Any, tmp_path: Path) -> No
 
 
 class BreakingOff(io.BytesIO):
-    """A body whose connection breaks off, or whose gzip data is beyond repair."""
+    """A body whose connection is lost, or whose gzip data is beyond repair."""
 
     def __init__(self, content: bytes, error: Exception) -> None:
         super().__init__(content)

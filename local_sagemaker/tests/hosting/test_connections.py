@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from local_sagemaker.hosting.connections import PING, Connection, Connections, in_thread
-from local_sagemaker.tests.support.waiting import PATIENCE
+from local_sagemaker.tests.support.waiting import TIMEOUT_SECONDS
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 
@@ -57,7 +57,9 @@ def connections(server: Server) -> Connections:
     return Connections(server.connect)
 
 
-def load(connections: Connections, timeout: float = PATIENCE) -> "asyncio.Task[tuple[int, bytes]]":
+def load(
+    connections: Connections, timeout: float = TIMEOUT_SECONDS
+) -> "asyncio.Task[tuple[int, bytes]]":
     """Begin a load."""
     headers = {"A": "b"}
     managing = connections.manage("POST", "/models", headers=headers, body=b"x", timeout=timeout)

@@ -19,7 +19,7 @@ from local_sagemaker.hosting.multi_model_container import MultiModelContainer
 from local_sagemaker.hosting.pools import Capacities, NoCapacityError
 from local_sagemaker.hosting.single_model_container import SingleModelContainer
 from local_sagemaker.tests.hosting.conftest import tar_gz
-from local_sagemaker.tests.support.waiting import PATIENCE, eventually
+from local_sagemaker.tests.support.waiting import TIMEOUT_SECONDS, eventually
 
 
 class FakeTriton:
@@ -230,7 +230,7 @@ def test_a_healthy_instance_answers_while_there_is_one() -> None:
 
 
 def draining(fleet: Fleet) -> threading.Thread:
-    thread = threading.Thread(target=fleet.drain, args=(PATIENCE,), daemon=True)
+    thread = threading.Thread(target=fleet.drain, args=(TIMEOUT_SECONDS,), daemon=True)
     thread.start()
     return thread
 

@@ -18,14 +18,14 @@ from local_sagemaker.hosting.container import Call
 from local_sagemaker.hosting.instance import Instance, Running
 from local_sagemaker.hosting.invocation import Invocation, model_error
 from local_sagemaker.hosting.triton import UnhealthyError
-from local_sagemaker.tests.support.waiting import PATIENCE, eventually
+from local_sagemaker.tests.support.waiting import TIMEOUT_SECONDS, eventually
 
 
 class FakeServer:
-    """A Triton and the container around it: answers with its number as long as it lives.
+    """A Triton and the container around it; answers with its number while its process runs.
 
-    `load` is what its container lets calls wait for. `pings` are the answers to pings, the last one
-    again and again; the process runs until it is `dead`.
+    `load` is a future that calls await while the model loads. `pings` are the answers to pings, the
+    last one repeatedly; the process runs until `dead` is set.
     """
 
     def __init__(self, number: int) -> None:
@@ -40,7 +40,7 @@ class FakeServer:
         self.connections: Any = self
 
     def wait_until_healthy(self, timeout: float) -> None:
-        assert timeout == PATIENCE
+        assert timeout == TIMEOUT_SECONDS
         self.healthy.wait()
         if self.dead.is_set():
             raise UnhealthyError("Log: /home/me/triton.log\nno backend")
@@ -68,7 +68,7 @@ class FakeServer:
 
     async def take(self) -> "FakeConnection":
         if self.dead.is_set():
-            raise ConnectionError("the container broke off")
+            raise ConnectionError("the container disconnected")
         return FakeConnection()
 
     def give_back(self, connection: "FakeConnection") -> None:
@@ -76,7 +76,7 @@ class FakeServer:
 
 
 class FakeConnection:
-    """What becomes of it after an invocation; stands for its own writer."""
+    """A fake connection that records whether it was returned or closed; also its own writer."""
 
     made: ClassVar[list["FakeConnection"]] = []
 
@@ -90,11 +90,11 @@ class FakeConnection:
 
 
 class FakeInvocation(Invocation):
-    """Is answered with the path to which it is forwarded, unless with an error."""
+    """A fake invocation: stores the forwarded path as the answer, or raises `outcome`."""
 
     def __init__(self, outcome: bool | Exception = True) -> None:
-        nobody: Any = None
-        super().__init__({b"x-amzn-sagemaker-target-model": b"m"}, nobody, nobody)
+        unused: Any = None
+        super().__init__({b"x-amzn-sagemaker-target-model": b"m"}, unused, unused)
         self.outcome, self.answer = outcome, ""
 
     async def forward(self, connection: Any, path: str) -> bool:
@@ -106,7 +106,7 @@ class FakeInvocation(Invocation):
 
 
 class Servers:
-    """Starts servers, each told what to be, and keeps them."""
+    """Starts fake servers, configured by `on_start`, and records them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -136,12 +136,12 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     wait = threading.Event.wait
 
     def recorded(self: threading.Event, timeout: float | None = None) -> bool:
-        if timeout and timeout < PATIENCE and threading.current_thread() not in before:
+        if timeout and timeout < TIMEOUT_SECONDS and threading.current_thread() not in before:
             waited.append(timeout)
             timeout = 0
         return wait(self, timeout)
 
-    monkeypatch.setattr(invocation_module, "INVOKE_SECONDS", PATIENCE)
+    monkeypatch.setattr(invocation_module, "INVOKE_SECONDS", TIMEOUT_SECONDS)
     monkeypatch.setattr(threading.Event, "wait", recorded)
     return waited
 
@@ -151,7 +151,7 @@ def instance(servers: Servers) -> Iterator[Instance]:
     """An instance in service."""
     made = Instance("only", servers.begin)
     made.start()
-    made.wait_until_healthy(PATIENCE)
+    made.wait_until_healthy(TIMEOUT_SECONDS)
     yield made
     made.stop()
 
@@ -168,7 +168,7 @@ def refusal(instance: Instance, outcome: bool | Exception = True) -> tuple[str, 
     return refused.value.code, refused.value.status, refused.value.message
 
 
-def test_a_server_that_dies_is_replaced_without_anybody_asking(
+def test_a_server_that_dies_is_replaced_without_an_invocation(
     instance: Instance, servers: Servers, tmp_path: Path
 ) -> None:
     assert ask(instance) == "0"
@@ -180,7 +180,7 @@ def test_a_server_that_dies_is_replaced_without_anybody_asking(
     assert (tmp_path / "0" / "triton.log").exists()
 
 
-def test_a_call_waits_for_the_server_that_starts(instance: Instance, servers: Servers) -> None:
+def test_invocation_waits_for_a_starting_server(instance: Instance, servers: Servers) -> None:
     servers.on_start = lambda server: server.healthy.clear()
     servers.started[0].dead.set()
     eventually(lambda: len(servers.started) == 2)
@@ -202,7 +202,7 @@ def test_without_a_healthy_server_the_service_is_unavailable(
     assert (refused.value.code, refused.value.status) == ("ServiceUnavailable", 503)
 
 
-def test_a_container_that_dies_at_every_start_is_started_more_and_more_seldom(
+def test_restarts_use_exponential_backoff(
     instance: Instance, servers: Servers, pauses: list[float]
 ) -> None:
     servers.on_start = lambda server: server.dead.set() if server.number < 12 else None
@@ -213,7 +213,7 @@ def test_a_container_that_dies_at_every_start_is_started_more_and_more_seldom(
     assert all(each.stopped for each in servers.started[:12])
 
 
-def test_a_container_that_ran_steadily_is_started_soon_again(
+def test_backoff_is_reset_after_a_steady_run(
     instance: Instance, servers: Servers, pauses: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     servers.on_start = lambda server: server.dead.set() if server.number < 3 else None
@@ -226,7 +226,7 @@ def test_a_container_that_ran_steadily_is_started_soon_again(
     assert pauses == [0.1, 0.2, 0.4, 0.1]
 
 
-def test_a_start_that_fails_altogether_is_tried_again(instance: Instance, servers: Servers) -> None:
+def test_failed_start_is_retried(instance: Instance, servers: Servers) -> None:
     def no_archive(server: FakeServer) -> None:
         if server.number == 1:
             raise LocalSageMakerError("Failed to download model data")
@@ -237,7 +237,7 @@ def test_a_start_that_fails_altogether_is_tried_again(instance: Instance, server
     assert ask(instance) == "2"
 
 
-def test_it_is_told_that_a_container_is_replaced_by_an_instance_of_another_name(
+def test_events_of_a_replacement_have_a_new_instance_id(
     servers: Servers,
 ) -> None:
     messages: list[tuple[str, Kind]] = []
@@ -250,7 +250,7 @@ def test_it_is_told_that_a_container_is_replaced_by_an_instance_of_another_name(
     instance = Instance("only", begin)
     instance.start()
     assert (instance.state, instance.server and instance.server.id) == ("starting", "0")
-    instance.wait_until_healthy(PATIENCE)
+    instance.wait_until_healthy(TIMEOUT_SECONDS)
     assert instance.state == "serving"
     servers.started[0].dead.set()
     eventually(lambda: ("1", Kind.INSTANCE_HEALTHY) in messages)
@@ -268,14 +268,14 @@ def test_it_is_told_that_a_container_is_replaced_by_an_instance_of_another_name(
     ]
 
 
-def test_a_first_server_that_is_not_healthy_is_not_replaced_and_said_to_be_so_in_aws_s_words(
+def test_unhealthy_first_server_fails_with_the_sagemaker_message(
     servers: Servers, caplog: pytest.LogCaptureFixture
 ) -> None:
     servers.on_start = lambda server: server.dead.set()
     instance = Instance("only", servers.begin)
     instance.start()
     with pytest.raises(LocalSageMakerError) as raised:
-        instance.wait_until_healthy(PATIENCE)
+        instance.wait_until_healthy(TIMEOUT_SECONDS)
     assert str(raised.value) == (
         "The primary container for production variant only did not pass the ping health check. "
         "Please check CloudWatch logs for this endpoint."
@@ -285,7 +285,7 @@ def test_a_first_server_that_is_not_healthy_is_not_replaced_and_said_to_be_so_in
     assert [each.stopped for each in servers.started] == [True]
 
 
-def test_a_stopped_instance_starts_no_more(
+def test_stopped_instance_is_not_restarted(
     instance: Instance, servers: Servers, pauses: list[float]
 ) -> None:
     instance.stop()
@@ -298,7 +298,7 @@ def test_a_stopped_instance_starts_no_more(
     assert servers.started[1].stopped
 
 
-def test_a_call_that_waits_when_the_instance_is_stopped_is_refused_at_once(
+def test_waiting_invocation_fails_when_the_instance_is_stopped(
     instance: Instance, servers: Servers
 ) -> None:
     servers.on_start = lambda server: server.healthy.clear()
@@ -314,14 +314,14 @@ def test_a_call_that_waits_when_the_instance_is_stopped_is_refused_at_once(
 
 
 def fail_pings(instance: Instance, servers: Servers, pings: list[bool]) -> None:
-    """Let the next server answer its pings so."""
+    """Let the next server answer pings with `pings`."""
     servers.on_start = lambda server: (
         setattr(server, "pings", pings) if server.number == 1 else None
     )
     servers.started[0].dead.set()
 
 
-def test_failed_pings_replace_no_server_and_each_change_is_reported_once(
+def test_failed_pings_are_reported_once_and_do_not_replace_the_server(
     servers: Servers, caplog: pytest.LogCaptureFixture
 ) -> None:
     messages: list[tuple[Kind, str]] = []
@@ -332,7 +332,7 @@ def test_failed_pings_replace_no_server_and_each_change_is_reported_once(
     instance = Instance("only", begin)
     servers.on_start = lambda server: setattr(server, "pings", [False] * 20 + [True, False, True])
     instance.start()
-    instance.wait_until_healthy(PATIENCE)
+    instance.wait_until_healthy(TIMEOUT_SECONDS)
     eventually(lambda: servers.started[0].pings == [True])
     instance.stop()
     fails = (
@@ -360,7 +360,7 @@ def test_a_server_that_dies_is_replaced_although_failed_pings_replace_none(
 
 
 @pytest.mark.parametrize("kept", [True, False])
-def test_a_connection_is_kept_when_all_has_gone_through_it(
+def test_connection_is_reused_after_a_complete_exchange(
     instance: Instance, servers: Servers, kept: bool
 ) -> None:
     assert ask(instance, outcome=kept) == "0"
@@ -372,11 +372,11 @@ def test_a_connection_is_kept_when_all_has_gone_through_it(
 @pytest.mark.parametrize(
     ("error", "why"),
     [
-        (ConnectionError("the container broke off"), "the container broke off"),
+        (ConnectionError("the container disconnected"), "the container disconnected"),
         (FileNotFoundError(2, "No such file", "/home/me/socket"), "No such file"),
     ],
 )
-def test_a_container_that_breaks_off_is_a_model_error_and_its_connection_is_closed(
+def test_dropped_container_connection_is_a_model_error(
     instance: Instance, servers: Servers, error: Exception, why: str
 ) -> None:
     message = f"The container did not answer: {why}"
@@ -385,7 +385,7 @@ def test_a_container_that_breaks_off_is_a_model_error_and_its_connection_is_clos
     assert servers.started[0].calls == 0
 
 
-def test_an_answer_has_a_time(
+def test_invocation_timeout(
     instance: Instance, servers: Servers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def never(*_: Any) -> bool:
@@ -403,9 +403,7 @@ def test_an_answer_has_a_time(
 # Loads
 
 
-async def test_the_time_of_a_call_is_kept_apart_from_that_of_its_load(
-    instance: Instance, servers: Servers
-) -> None:
+async def test_model_latency_excludes_loading_time(instance: Instance, servers: Servers) -> None:
     servers.started[0].load = load = asyncio.get_running_loop().create_future()
     waiting = FakeInvocation()
     called = asyncio.ensure_future(waiting.answer_by(instance))
@@ -421,7 +419,7 @@ async def test_the_time_of_a_call_is_kept_apart_from_that_of_its_load(
     assert (at_once.model_was_loaded, at_once.loading_seconds) == (True, None)
 
 
-async def test_a_call_that_fails_has_taken_its_time_too(instance: Instance) -> None:
+async def test_failed_invocation_records_latency(instance: Instance) -> None:
     failing = FakeInvocation(model_error(400, b"no"))
     with pytest.raises(ApiError):
         await failing.answer_by(instance)
@@ -435,7 +433,7 @@ async def test_a_call_that_fails_has_taken_its_time_too(instance: Instance) -> N
         (ConnectionError("broken off"), "The container did not answer: broken off"),
     ],
 )
-async def test_a_load_that_failed_is_the_calls_error(
+async def test_failed_load_fails_the_invocation(
     instance: Instance, servers: Servers, error: Exception, expected: str
 ) -> None:
     servers.started[0].load = load = asyncio.get_running_loop().create_future()
@@ -446,7 +444,7 @@ async def test_a_load_that_failed_is_the_calls_error(
     assert servers.started[0].calls == 0
 
 
-async def test_a_load_that_takes_too_long_goes_on_and_the_caller_shall_retry(
+async def test_slow_load_continues_and_the_client_is_asked_to_retry(
     instance: Instance, servers: Servers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     servers.started[0].load = load = asyncio.get_running_loop().create_future()
@@ -460,12 +458,12 @@ async def test_a_load_that_takes_too_long_goes_on_and_the_caller_shall_retry(
     assert not load.cancelled()
 
 
-def test_a_server_that_is_healthy_while_the_instance_is_stopped_serves_nobody(
+def test_server_that_gets_healthy_during_stop_is_not_used(
     servers: Servers,
 ) -> None:
     made = Instance("only", servers.begin)
     made.start()
     server: Any = servers.started[0]
     server.wait_until_healthy = lambda _: made.stop()
-    made.wait_until_healthy(PATIENCE)
+    made.wait_until_healthy(TIMEOUT_SECONDS)
     assert made.running is None

@@ -23,8 +23,8 @@ from local_sagemaker.tests.conftest import Streams, client, served
 Script = Callable[["Container", asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-TURNS = 2000
-"""Of an event loop, after which nothing happens any more unless somebody else does something."""
+LOOP_ITERATIONS = 2000
+"""Event-loop iterations after which all tasks are blocked on I/O."""
 
 
 class Container:
@@ -35,7 +35,9 @@ class Container:
         self.connections = 0
         self.heads: list[bytes] = []
         self.bodies: list[bytes] = []
-        self.gone = asyncio.Event()  # once a connection has been closed by the other side
+        self.client_disconnected = (
+            asyncio.Event()
+        )  # set when the client of a connection disconnects
 
     async def request(self, reader: asyncio.StreamReader) -> None:
         """Read a request, or raise `IncompleteReadError`."""
@@ -49,12 +51,12 @@ class Container:
             while True:
                 await self._script(self, reader, writer)
         except (EOFError, OSError):
-            self.gone.set()
+            self.client_disconnected.set()
         finally:
             writer.close()
 
 
-def answering(answer: bytes = OK) -> Script:
+def respond_always(answer: bytes = OK) -> Script:
     """Read each request and answer it."""
 
     async def script(
@@ -66,8 +68,8 @@ def answering(answer: bytes = OK) -> Script:
     return script
 
 
-def ending(answer: bytes) -> Script:
-    """Read a request, answer it and break off."""
+def respond_and_close(answer: bytes) -> Script:
+    """Read a request, answer it and disconnect."""
 
     async def script(
         container: Container, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -135,8 +137,8 @@ async def ask(streams: Streams, sent: bytes | None = None) -> Answer:
     return await read_answer(reader)
 
 
-async def asked(script: Script, sent: bytes | None = None) -> tuple[Container, Answer]:
-    """Return the answer to one request, and the container that was asked."""
+async def invoke_once(script: Script, sent: bytes | None = None) -> tuple[Container, Answer]:
+    """Return the container and its answer to one request."""
     async with endpoint(script) as (container, port), client(port) as streams:
         return container, await ask(streams, sent)
 
@@ -149,10 +151,10 @@ def error_of(answer: Answer) -> dict[str, Any]:
     return content
 
 
-# What passes
+# Forwarded headers and bodies
 
 
-async def test_headers_of_the_api_reach_the_container_and_no_others() -> None:
+async def test_only_headers_of_the_api_reach_the_container() -> None:
     passed = [
         "Content-Type: application/json; charset=utf-8",
         "Accept: application/json",
@@ -166,7 +168,7 @@ async def test_headers_of_the_api_reach_the_container_and_no_others() -> None:
         "X-Forwarded-For: 10.0.0.1",
         "Cookie: a=b",
     ]
-    container, _ = await asked(answering(), request(b"question", *passed, *stripped))
+    container, _ = await invoke_once(respond_always(), request(b"question", *passed, *stripped))
     first, *lines = container.heads[0].decode().split("\r\n")[:-2]
     assert first == "POST /invocations HTTP/1.1"
     assert sorted(lines) == sorted(
@@ -180,19 +182,21 @@ async def test_headers_of_the_api_reach_the_container_and_no_others() -> None:
     "kind",
     ["application/json", "application/vnd.sagemaker-triton.binary+json;json-header-size=9"],
 )
-async def test_types_pass_both_ways_untouched(kind: str) -> None:
+async def test_content_types_are_forwarded_unchanged(kind: str) -> None:
     head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: 2\r\n\r\nok"
-    container, answer = await asked(answering(head.encode()), request(b"", f"Content-Type: {kind}"))
+    container, answer = await invoke_once(
+        respond_always(head.encode()), request(b"", f"Content-Type: {kind}")
+    )
     assert f"content-type: {kind}\r\n".encode() in container.heads[0]
     assert (answer[1]["content-type"], answer[2]) == (kind, b"ok")
 
 
-async def test_of_the_answers_headers_custom_attributes_are_returned_and_others_not() -> None:
+async def test_only_custom_attributes_response_header_is_returned() -> None:
     head = (
         b"HTTP/1.1 200 OK\r\nServer: triton\r\nX-Amzn-SageMaker-Custom-Attributes: trace=2\r\n"
         b"Content-Length: 2\r\n\r\nok"
     )
-    _, (status, headers, body) = await asked(answering(head))
+    _, (status, headers, body) = await invoke_once(respond_always(head))
     assert (status, body) == (200, b"ok")
     assert headers.pop("x-amzn-requestid")
     assert headers == {
@@ -202,19 +206,19 @@ async def test_of_the_answers_headers_custom_attributes_are_returned_and_others_
     }
 
 
-async def test_a_body_of_unknown_length_reaches_the_container_with_its_length() -> None:
+async def test_chunked_request_reaches_the_container_with_content_length() -> None:
     sent = (
         b"POST /endpoints/text/invocations HTTP/1.1\r\nHost: localhost\r\n"
         b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n"
     )
-    container, answer = await asked(answering(), sent)
+    container, answer = await invoke_once(respond_always(), sent)
     assert (container.bodies, answer[0]) == ([b"abcdefg"], 200)
 
 
-async def test_bodies_of_6_mib_pass_whole_both_ways() -> None:
+async def test_bodies_of_6_mib_are_forwarded() -> None:
     body = bytes(range(256)) * (MAX_BODY_BYTES // 256)
     head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n".encode()
-    container, answer = await asked(answering(head + body), request(body))
+    container, answer = await invoke_once(respond_always(head + body), request(body))
     assert container.bodies == [body]
     assert answer[2] == body
 
@@ -222,52 +226,52 @@ async def test_bodies_of_6_mib_pass_whole_both_ways() -> None:
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
-async def test_an_answer_in_chunks_is_passed_on() -> None:
+async def test_chunked_response_is_forwarded() -> None:
     answer = CHUNKED + b"3\r\nabc\r\nA\r\n0123456789\r\n0\r\n\r\n"
-    async with endpoint(answering(answer)) as (container, port), client(port) as streams:
+    async with endpoint(respond_always(answer)) as (container, port), client(port) as streams:
         for _ in range(2):
             assert (await ask(streams))[2] == b"abc0123456789"
     assert container.connections == 1
 
 
-async def test_an_answer_may_be_empty() -> None:
-    _, answer = await asked(answering(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
+async def test_empty_response_is_forwarded() -> None:
+    _, answer = await invoke_once(respond_always(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
     assert (answer[0], answer[2]) == (200, b"")
 
 
 # Connections to the container
 
 
-async def test_invocations_one_after_another_share_a_connection() -> None:
-    async with endpoint(answering()) as (container, port), client(port) as streams:
+async def test_consecutive_invocations_share_a_connection() -> None:
+    async with endpoint(respond_always()) as (container, port), client(port) as streams:
         for _ in range(3):
             assert (await ask(streams))[2] == b"ok"
     assert container.connections == 1
 
 
-async def test_a_connection_that_the_container_closes_is_not_used_again() -> None:
+async def test_connection_closed_by_the_container_is_not_reused() -> None:
     closing = OK.replace(b"\r\n\r\n", b"\r\nConnection: Close\r\n\r\n")
-    async with endpoint(answering(closing)) as (container, port), client(port) as streams:
+    async with endpoint(respond_always(closing)) as (container, port), client(port) as streams:
         for _ in range(2):
             assert (await ask(streams))[2] == b"ok"
     assert container.connections == 2
 
 
-# What fails
+# Errors
 
 
 @pytest.mark.parametrize(("status", "kind"), [(400, "client"), (404, "client"), (507, "server")])
-async def test_an_answer_other_than_200_is_a_model_error(status: int, kind: str) -> None:
+async def test_response_other_than_200_is_a_model_error(status: int, kind: str) -> None:
     refusal = f"HTTP/1.1 {status} No\r\nContent-Length: 4\r\n\r\nnope".encode()
-    _, answer = await asked(answering(refusal))
+    _, answer = await invoke_once(respond_always(refusal))
     error = error_of(answer)
     assert error["message"] == f'Received {kind} error ({status}) from primary with message "nope"'
     assert (error["OriginalStatusCode"], error["OriginalMessage"]) == (status, "nope")
 
 
 @pytest.mark.parametrize("sent", [b"", b"HTTP/1.1 200 OK\r\nContent-"])
-async def test_a_container_that_breaks_off_before_its_answer_is_a_model_error(sent: bytes) -> None:
-    _, answer = await asked(ending(sent))
+async def test_connection_closed_before_response_is_a_model_error(sent: bytes) -> None:
+    _, answer = await invoke_once(respond_and_close(sent))
     assert error_of(answer)["message"].startswith("The container did not answer: ")
 
 
@@ -278,10 +282,10 @@ async def test_a_container_that_breaks_off_before_its_answer_is_a_model_error(se
         CHUNKED + b"4\r\npart\r\n9\r\n",
     ],
 )
-async def test_an_answer_that_the_container_breaks_off_is_broken_off(
+async def test_truncated_container_response_aborts_client_response(
     sent: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with endpoint(ending(sent)) as (_, port), client(port) as (reader, writer):
+    async with endpoint(respond_and_close(sent)) as (_, port), client(port) as (reader, writer):
         writer.write(request())
         assert (await read_head(reader))[0] == 200
         rest = await reader.read()
@@ -290,10 +294,10 @@ async def test_an_answer_that_the_container_breaks_off_is_broken_off(
     assert "Traceback" not in caplog.text
 
 
-async def test_an_answer_in_chunks_is_broken_off_where_it_has_more_than_6_mib() -> None:
+async def test_chunked_response_over_6_mib_is_aborted() -> None:
     chunk = f"{MAX_BODY_BYTES:x}\r\n".encode() + LARGE + b"\r\n"
     answer = CHUNKED + chunk + b"1\r\nx\r\n0\r\n\r\n"
-    async with endpoint(answering(answer)) as (_, port), client(port) as (reader, writer):
+    async with endpoint(respond_always(answer)) as (_, port), client(port) as (reader, writer):
         writer.write(request())
         assert (await read_head(reader))[0] == 200
         assert not (await reader.read()).endswith(b"0\r\n\r\n")
@@ -315,10 +319,10 @@ async def test_an_answer_in_chunks_is_broken_off_where_it_has_more_than_6_mib() 
         b"HTTP/1.1 200 OK\r\nX: " + bytes(3 * PART),
     ],
 )
-async def test_an_answer_that_is_none_is_a_model_error(
+async def test_invalid_http_response_is_a_model_error(
     sent: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    _, answer = await asked(ending(sent))
+    _, answer = await invoke_once(respond_and_close(sent))
     messages = error_of(answer)["message"]
     assert messages.startswith(
         "The container did not answer: the container's answer is not understood"
@@ -329,15 +333,15 @@ async def test_an_answer_that_is_none_is_a_model_error(
 
 @pytest.mark.parametrize("status", ["200 OK", "400 No"])
 @pytest.mark.parametrize("size", [MAX_BODY_BYTES + 1, 10**18])
-async def test_an_answer_of_more_than_6_mib_is_a_model_error(status: str, size: int) -> None:
+async def test_response_over_6_mib_is_a_model_error(status: str, size: int) -> None:
     head = f"HTTP/1.1 {status}\r\nContent-Length: {size}\r\n\r\nbegin".encode()
-    _, answer = await asked(ending(head))
+    _, answer = await invoke_once(respond_and_close(head))
     error = error_of(answer)
     assert error["OriginalMessage"] == f"the answer has {size} bytes, more than {MAX_BODY_BYTES}"
     assert error["OriginalStatusCode"] == 500
 
 
-# While the client sends
+# Responses and disconnects during a request
 
 
 async def refuse_at_once(
@@ -346,19 +350,19 @@ async def refuse_at_once(
     """Answer when the head is there, and read no body."""
     container.heads.append(await reader.readuntil(b"\r\n\r\n"))
     writer.write(b"HTTP/1.1 400 No\r\nContent-Length: 4\r\n\r\nnope")
-    await container.gone.wait()
+    await container.client_disconnected.wait()
     raise EOFError
 
 
-async def test_a_container_may_answer_before_all_is_sent() -> None:
+async def test_response_before_the_end_of_the_request_is_returned() -> None:
     async with endpoint(refuse_at_once) as (container, port), client(port) as (reader, writer):
         writer.write(request(b"the beginning", length=1000))
         answer = await read_answer(reader)
-        container.gone.set()
+        container.client_disconnected.set()
     assert error_of(answer)["OriginalMessage"] == "nope"
 
 
-async def test_an_early_answer_leaves_no_half_request_on_a_connection() -> None:
+async def test_early_response_closes_the_connection_of_a_partial_request() -> None:
     async def early(
         container: Container, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
@@ -374,24 +378,24 @@ async def test_an_early_answer_leaves_no_half_request_on_a_connection() -> None:
         assert container.connections == 2
 
 
-async def test_a_client_that_goes_in_the_middle_of_its_body_is_not_answered(
+async def test_client_disconnect_during_request_body(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async with endpoint(answering()) as (container, port):
+    async with endpoint(respond_always()) as (container, port):
         async with client(port) as (_, writer):
             writer.write(request(b"the beginning", length=1000))
             await writer.drain()
-        await container.gone.wait()
-        async with client(port) as streams:  # the next has a connection of its own
+        await container.client_disconnected.wait()
+        async with client(port) as streams:  # the next client has a new connection
             assert (await ask(streams))[2] == b"ok"
     assert container.bodies == [b"question"]
     assert caplog.text == ""
 
 
-async def test_a_client_that_goes_before_its_body_disturbs_nobody(
+async def test_client_disconnect_does_not_affect_other_requests(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async with endpoint(answering()) as (container, port):
+    async with endpoint(respond_always()) as (container, port):
         for sent in (request(b"", length=1000), request(b"")[:-20]):
             async with client(port) as (_, writer):
                 writer.write(sent)
@@ -402,11 +406,11 @@ async def test_a_client_that_goes_before_its_body_disturbs_nobody(
     assert caplog.text == ""
 
 
-# How fast
+# Backpressure
 
 
 class Client:
-    """ASGI's side of a client that sends `parts`, and takes answers while it `reads`."""
+    """A fake ASGI client: sends `parts`; `send` blocks until `reads` is set."""
 
     def __init__(self, parts: list[bytes], *, reads: bool = True) -> None:
         self._parts = list(parts)
@@ -429,7 +433,7 @@ class Client:
             self.taken.append(len(message["body"]))
             await self.reads.wait()
 
-    async def begun(self) -> Invocation:
+    async def start_invocation(self) -> Invocation:
         headers = {b"content-length": str(self.size).encode()}
         made = Invocation(headers, self.receive, self.send)
         await made.receive()
@@ -452,8 +456,8 @@ async def connected() -> AsyncIterator[tuple[Connection, Streams]]:
         await asyncio.sleep(0)
 
 
-async def settled() -> None:
-    for _ in range(TURNS):
+async def run_loop_until_idle() -> None:
+    for _ in range(LOOP_ITERATIONS):
         await asyncio.sleep(0)
 
 
@@ -465,15 +469,15 @@ HEADS = {
 
 
 @pytest.mark.parametrize("kind", HEADS)
-async def test_an_answer_is_passed_on_in_parts_as_the_client_takes_them(kind: str) -> None:
+async def test_response_backpressure(kind: str) -> None:
     client = Client([b""], reads=False)
-    invocation = await client.begun()
+    invocation = await client.start_invocation()
     async with connected() as (connection, (_, container)):
         container.write(HEADS[kind] + LARGE + (b"\r\n0\r\n\r\n" if "chunk" in kind else b""))
         forwarding = asyncio.ensure_future(invocation.forward(connection, "/invocations"))
-        await settled()
+        await run_loop_until_idle()
         assert len(client.taken) == 1
-        # What has left the container waits in the sockets and in the reader, which holds two parts.
+        # Sent bytes are buffered in the sockets and in the StreamReader (two parts).
         assert container.transport.get_write_buffer_size() > len(LARGE) - 8 * PART
         client.reads.set()
         assert await forwarding
@@ -481,13 +485,13 @@ async def test_an_answer_is_passed_on_in_parts_as_the_client_takes_them(kind: st
     assert max(client.taken) <= PART
 
 
-async def test_a_request_is_taken_from_the_client_as_the_container_takes_it() -> None:
+async def test_request_body_backpressure() -> None:
     client = Client([bytes(1 << 16)] * 96)
-    invocation = await client.begun()
+    invocation = await client.start_invocation()
     async with connected() as (connection, (reader, container)):
         container.transport.pause_reading()  # type: ignore[attr-defined]
         forwarding = asyncio.ensure_future(invocation.forward(connection, "/invocations"))
-        await settled()
+        await run_loop_until_idle()
         assert client.unsent > 48
         container.transport.resume_reading()  # type: ignore[attr-defined]
         await reader.readuntil(b"\r\n\r\n")
@@ -497,7 +501,7 @@ async def test_a_request_is_taken_from_the_client_as_the_container_takes_it() ->
     assert client.unsent == 0
 
 
-async def test_an_answer_counts_though_the_container_reads_no_further() -> None:
+async def test_response_is_returned_although_request_write_fails() -> None:
     class Broken:
         transport = None
 
@@ -509,11 +513,11 @@ async def test_an_answer_counts_though_the_container_reads_no_further() -> None:
 
     reader = asyncio.StreamReader()
     writer: Any = Broken()
-    invocation = await Client([b"a", b"b", b"c"]).begun()
+    invocation = await Client([b"a", b"b", b"c"]).start_invocation()
     forwarding = asyncio.ensure_future(
         invocation.forward(Connection(reader, writer), "/invocations")
     )
-    await settled()
+    await run_loop_until_idle()
     reader.feed_data(OK)
     assert await forwarding is False
 
@@ -543,9 +547,7 @@ async def test_an_answer_counts_though_the_container_reads_no_further() -> None:
         ),
     ],
 )
-def test_a_containers_refusal_is_worded_as_sagemaker_words_it(
-    status: int, body: bytes, message: str
-) -> None:
+def test_model_error_has_the_message_of_sagemaker(status: int, body: bytes, message: str) -> None:
     error = model_error(status, body)
     assert error.message == message
     assert error.fields["OriginalStatusCode"] == status

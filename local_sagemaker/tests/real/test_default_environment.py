@@ -19,7 +19,7 @@ from local_sagemaker.hosting.triton import Response, Triton
 from local_sagemaker.prerequisites import find_triton
 from local_sagemaker.tests.real.test_faults_hangs import BUCKET, Bucket, Caller
 from local_sagemaker.tests.support.tiny_models import CANNOT_LOAD, Gate, pack_python, times
-from local_sagemaker.tests.support.waiting import PATIENCE, eventually
+from local_sagemaker.tests.support.waiting import TIMEOUT_SECONDS, eventually
 
 PINGS = 10
 """More than the three in a row after which a container was replaced."""
@@ -94,7 +94,7 @@ def caller(
     variant = {"VariantName": "AllTraffic", "InstanceType": "ml.m5.xlarge"}
     instance = Instance("AllTraffic", partial(launch.begin, host, "many", variant, model))
     instance.start()
-    instance.wait_until_healthy(PATIENCE)
+    instance.wait_until_healthy(TIMEOUT_SECONDS)
     caller = Caller(instance)
     yield caller
     instance.stop()
@@ -117,7 +117,7 @@ def test_a_model_with_a_long_initialize_is_loaded_and_others_answer_meanwhile(
     pings.fail()
     assert caller.ask("twice") == 14
     gate.open()
-    assert slow.result(PATIENCE) == 21
+    assert slow.result(TIMEOUT_SECONDS) == 21
     eventually(lambda: happened[-1].kind is Kind.INSTANCE_HEALTHY)
     assert happened[-1].message == "The container passes the ping health check again."
     unhealthy = [each.message for each in happened if each.kind is Kind.INSTANCE_UNHEALTHY]
@@ -140,9 +140,11 @@ def test_after_a_load_that_failed_other_models_are_loaded_and_answer(
 def test_sixty_cold_calls_for_twenty_models_are_all_answered(
     caller: Caller, upload: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(invocation, "INVOKE_SECONDS", PATIENCE)  # a busy machine takes a minute
+    monkeypatch.setattr(
+        invocation, "INVOKE_SECONDS", TIMEOUT_SECONDS
+    )  # a busy machine takes a minute
     for number in range(20):
         upload(f"m{number}", times(number))
     calls = [caller.begin(f"m{number}") for _ in range(3) for number in range(20)]
-    answers = [call.result(PATIENCE) for call in calls]
+    answers = [call.result(TIMEOUT_SECONDS) for call in calls]
     assert answers == [7.0 * number for _ in range(3) for number in range(20)]

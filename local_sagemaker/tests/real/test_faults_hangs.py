@@ -25,7 +25,7 @@ from local_sagemaker.hosting.launch import Host
 from local_sagemaker.prerequisites import find_triton
 from local_sagemaker.tests.support.fake_s3 import FakeS3
 from local_sagemaker.tests.support.tiny_models import Gate, pack_python, times
-from local_sagemaker.tests.support.waiting import PATIENCE
+from local_sagemaker.tests.support.waiting import TIMEOUT_SECONDS
 
 BUCKET = "shop-models"
 SOON = 0.5  # seconds, after which a call that hangs is given up
@@ -50,7 +50,7 @@ class _Broken(io.BytesIO):
     def read(self, size: int | None = -1, /) -> bytes:
         part = super().read(size)
         if not part:
-            raise ConnectionResetError("the connection broke off")
+            raise ConnectionResetError("the connection was reset")
         return part
 
 
@@ -67,7 +67,7 @@ class Caller:
         return asyncio.run_coroutine_threadsafe(self._ask(model), self._loop)
 
     def ask(self, model: str) -> float:
-        return self.begin(model).result(PATIENCE)
+        return self.begin(model).result(TIMEOUT_SECONDS)
 
     def failure(self, model: str) -> tuple[int, str, str]:
         """Return status, code and message of what a model must not answer."""
@@ -137,7 +137,7 @@ def caller(
     variant = {"VariantName": "AllTraffic", "InstanceType": "ml.m5.xlarge"}
     started = Instance("AllTraffic", partial(launch.begin, host, "many", variant, model))
     started.start()
-    started.wait_until_healthy(PATIENCE)
+    started.wait_until_healthy(TIMEOUT_SECONDS)
     caller = Caller(started)
     upload("twice", times(2))
     assert caller.ask("twice") == 14
@@ -171,7 +171,7 @@ def test_a_model_that_hangs_when_it_is_asked_fails_alone_and_answers_again(
     assert message == f'Received server error (0) from primary with message "{TIMED_OUT.decode()}"'
     assert caller.ask("twice") == 14
     gate.open()
-    assert first.result(PATIENCE) == 21
+    assert first.result(TIMEOUT_SECONDS) == 21
     assert caller.ask("hangs") == 21
 
 
@@ -191,7 +191,7 @@ def test_a_model_that_hangs_when_it_is_loaded_is_not_ready_and_others_are(
     assert caller.ask("twice") == 14
     again = caller.begin("loads")
     gate.open()
-    assert again.result(PATIENCE) == 28
+    assert again.result(TIMEOUT_SECONDS) == 28
 
 
 def test_while_the_bucket_is_away_what_is_loaded_answers(

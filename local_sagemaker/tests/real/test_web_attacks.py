@@ -62,7 +62,7 @@ def test_no_request_of_a_web_page_reads_or_changes_anything(
 ) -> None:
     before = state()
     for name, attack in attacks(tmp_path / "written").items():
-        sent = attack.sent(**{"host": f"127.0.0.1:{port}", **BROWSERS[page]})
+        sent = attack.to_bytes(**{"host": f"127.0.0.1:{port}", **BROWSERS[page]})
         status, answer = ask(port, sent)
         assert status == 403, name
         assert SECRET not in answer, name
@@ -78,8 +78,10 @@ def test_an_address_that_a_page_has_a_browser_fetch_by_itself_changes_nothing(
 ) -> None:
     """By speculation rules, or as the issuer of a certificate, which leaves no trace."""
     before = state()
-    attack = attacks(tmp_path / "written")["create a role by an address alone"]
-    sent = attack.sent(f"127.0.0.1:{port}", **headers).replace(b"GET /?", f"GET {path}?".encode())
+    attack = attacks(tmp_path / "written")["create a role by a GET query string"]
+    sent = attack.to_bytes(f"127.0.0.1:{port}", **headers).replace(
+        b"GET /?", f"GET {path}?".encode()
+    )
     ask(port, sent)
     assert state() == before
 
@@ -139,13 +141,13 @@ def test_each_of_these_requests_does_harm_when_a_program_sends_it(
 ) -> None:
     port, written = victim.running.port, tmp_path / "written"
     answers = {
-        name: ask(port, attack.sent(f"127.0.0.1:{port}"))
+        name: ask(port, attack.to_bytes(f"127.0.0.1:{port}"))
         for name, attack in attacks(written).items()
     }
     closed = {
         "reset everything",
         "change the emulator's settings",
-        "create a role by an address alone",
+        "create a role by a GET query string",
     }
     assert {name for name, (status, _) in answers.items() if status == 403} == closed
     secrets = {name for name, (_, answer) in answers.items() if SECRET in answer}

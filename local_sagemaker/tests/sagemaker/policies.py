@@ -10,8 +10,8 @@ def size(value: int, kind: str = "CAPACITY_PERCENT") -> Record:
     return {"Type": kind, "Value": value}
 
 
-def watched(*names: str) -> Record:
-    """Return what has alarms roll an update back."""
+def auto_rollback(*names: str) -> Record:
+    """Return an AutoRollbackConfiguration with these alarms."""
     return {"AutoRollbackConfiguration": {"Alarms": [{"AlarmName": name} for name in names]}}
 
 

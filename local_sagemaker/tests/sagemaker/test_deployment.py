@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from local_sagemaker.sagemaker.deployment import Deployment, Step, deployment
-from local_sagemaker.tests.sagemaker.policies import blue_green, rolling, size, watched
+from local_sagemaker.tests.sagemaker.policies import auto_rollback, blue_green, rolling, size
 
 
 def shares(config: dict[str, Any], count: int = 10) -> list[float]:
@@ -13,7 +13,7 @@ def shares(config: dict[str, Any], count: int = 10) -> list[float]:
 
 def test_a_canary_bakes_before_the_rest_follows() -> None:
     config = blue_green("CANARY", CanarySize=size(30), wait=300, termination=60, timeout=1800)
-    expected = deployment({**config, **watched("errors", "slow")}, {"only": 3})
+    expected = deployment({**config, **auto_rollback("errors", "slow")}, {"only": 3})
     assert expected == Deployment(
         (
             Step(Fraction(30, 100), 300),

@@ -10,7 +10,7 @@ from local_sagemaker.happenings import Happening, Kind
 from local_sagemaker.sagemaker.hosting_api import Hosting
 from local_sagemaker.tests.sagemaker.conftest import FakeClock, FakeFleet, Fleets, config
 from local_sagemaker.tests.sagemaker.endpoints import TEXT
-from local_sagemaker.tests.sagemaker.policies import blue_green, rolling, size, watched
+from local_sagemaker.tests.sagemaker.policies import auto_rollback, blue_green, rolling, size
 
 Record = dict[str, Any]
 Seen = tuple[float, float]
@@ -85,7 +85,7 @@ def test_each_status_is_told_and_why_an_update_is_rolled_back(
     endpoint: Hosting, clock: FakeClock, alarms: dict[str, str], told: list[Happening]
 ) -> None:
     alarms["errors"] = "OK"
-    update(endpoint, {**CANARY, **watched("errors")})
+    update(endpoint, {**CANARY, **auto_rollback("errors")})
     assert [each.message for each in told] == [
         "Text is Creating: configuration old",
         "Text is InService: configuration old",
@@ -95,7 +95,7 @@ def test_each_status_is_told_and_why_an_update_is_rolled_back(
     assert {(each.kind, each.endpoint) for each in told} == {(Kind.ENDPOINT_STATUS, "Text")}
     told.clear()
     clock.then = lambda _: alarms.update(errors="ALARM")
-    update(endpoint, {**CANARY, **watched("errors")})
+    update(endpoint, {**CANARY, **auto_rollback("errors")})
     assert [(each.kind, each.message) for each in told] == [
         (Kind.ENDPOINT_STATUS, "Text is Updating: configuration new"),
         (Kind.ENDPOINT_ROLLED_BACK, "The update to new is rolled back: in ALARM: errors"),
@@ -189,7 +189,7 @@ def test_an_alarm_takes_all_calls_back_and_leaves_no_reason(
     alarms.update(errors="OK", slow="INSUFFICIENT_DATA")
     at(clock, second, lambda: alarms.update(slow="ALARM"))
     before = described(endpoint)
-    ended = update(endpoint, {**CANARY, **watched("errors", "slow")})
+    ended = update(endpoint, {**CANARY, **auto_rollback("errors", "slow")})
     assert outcome(ended) == ("InService", "old", None)
     assert ended["ProductionVariants"] == before["ProductionVariants"]
     assert "PendingDeploymentSummary" not in ended
@@ -205,7 +205,11 @@ def test_an_alarm_that_is_in_alarm_already_rolls_back_before_anything_starts(
     endpoint: Hosting, fleets: Fleets, alarms: dict[str, str], policy: Record
 ) -> None:
     alarms["errors"] = "ALARM"
-    assert outcome(update(endpoint, {**policy, **watched("errors")})) == ("InService", "old", None)
+    assert outcome(update(endpoint, {**policy, **auto_rollback("errors")})) == (
+        "InService",
+        "old",
+        None,
+    )
     assert [each.config for each in fleets.started] == ["old"]
 
 
@@ -223,7 +227,7 @@ def test_while_it_is_rolled_back_an_endpoint_is_updating_and_the_old_fleet_answe
         result.append(answering(endpoint, monkeypatch, 0.0))
 
     monkeypatch.setattr(FakeFleet, "stop", look)
-    update(endpoint, {**CANARY, **watched("errors")})
+    update(endpoint, {**CANARY, **auto_rollback("errors")})
     assert result == ["Updating", "new", "old"]
 
 
@@ -240,7 +244,7 @@ def test_a_rolling_update_comes_back_at_once(
 ) -> None:
     alarms["errors"] = "OK"
     at(clock, 40, lambda: alarms.update(errors="ALARM"))
-    update(endpoint, {**rolling(size(25), wait=10), **watched("errors")})
+    update(endpoint, {**rolling(size(25), wait=10), **auto_rollback("errors")})
     old, new = fleets.started
     assert old.events == [f"scaling to {count}" for count in (3, 2, 1, 4)]
     assert new.events == [*(f"scaling to {count}" for count in (2, 3, 4)), "draining", "stopped"]
@@ -256,7 +260,7 @@ def mixed(endpoint: Hosting, fleets: Fleets, clock: FakeClock, alarms: dict[str,
         fleets.unscalable.append(LocalSageMakerError("no room"))
 
     at(clock, 20, break_down)
-    update(endpoint, {**IN_TWO, **watched("errors")})
+    update(endpoint, {**IN_TWO, **auto_rollback("errors")})
     return endpoint
 
 
@@ -291,7 +295,7 @@ def test_nothing_changes_after_everything_stopped(
     alarms["errors"] = alarm
     state = endpoint.by_name["Text"]
     monkeypatch.setattr(FakeFleet, "drain", lambda *_: endpoint.stop())
-    request = {**TEXT, "EndpointConfigName": "new", "DeploymentConfig": watched("errors")}
+    request = {**TEXT, "EndpointConfigName": "new", "DeploymentConfig": auto_rollback("errors")}
     endpoint.update_endpoint(request)
     assert (state.status, state.fleet) == ("Updating", None)
 
@@ -305,7 +309,7 @@ def test_what_aws_refuses_is_refused_before_anything_changes(
     before = described(endpoint)
     for refused, why in (
         (blue_green("CANARY", CanarySize=size(51)), "CanarySize is 51"),
-        (watched("none"), "Could not find the CloudWatch alarm none"),
+        (auto_rollback("none"), "Could not find the CloudWatch alarm none"),
     ):
         with pytest.raises(ApiError, match=why):
             update(endpoint, refused)

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-PATIENCE = 3600.0
-"""Seconds for what must be given a time: more than a busy machine takes."""
+TIMEOUT_SECONDS = 3600.0
+"""A timeout that no test reaches, for calls that need one."""
 
 T = TypeVar("T")
 

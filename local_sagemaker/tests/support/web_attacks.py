@@ -14,7 +14,7 @@ ENDPOINT = "victims-endpoint"
 JSON = {"X-Amz-Target": "", "Content-Type": "application/x-amz-json-1.1"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 TEXT = {"Content-Type": "text/plain"}
-"""The types of body that a page may send to another origin without asking by OPTIONS first."""
+"""Content types that need no CORS preflight."""
 
 _PART = (
     '--x\r\nContent-Disposition: form-data; name="key"\r\n\r\nplanted.txt\r\n'
@@ -34,8 +34,8 @@ class Attack:
     body: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
 
-    def sent(self, host: str, **more: str) -> bytes:
-        """Return it as bytes of HTTP/1.1, with these headers instead of its own."""
+    def to_bytes(self, host: str, **more: str) -> bytes:
+        """Return the raw HTTP/1.1 request; `more` overrides its headers."""
         headers = {"Host": host, "Connection": "close", **self.headers}
         headers |= {name.replace("_", "-"): value for name, value in more.items()}
         if self.body:
@@ -78,14 +78,14 @@ def attacks(victim: Path) -> dict[str, Attack]:
         "create a role": _form(
             Action="CreateRole", RoleName="planted", AssumeRolePolicyDocument=json.dumps(_TRUST)
         ),
-        "create a role by an address alone": Attack(
+        "create a role by a GET query string": Attack(
             "GET",
             "/?"
             + urlencode(
                 {
                     "Action": "CreateRole",
                     "Version": "2010-05-08",
-                    "RoleName": "planted-by-an-address",
+                    "RoleName": "planted-by-a-query",
                     "AssumeRolePolicyDocument": json.dumps(_TRUST),
                 }
             ),

@@ -47,7 +47,10 @@ def fil_settings(model: Model) -> Problems:
     default must be there.
     """
     if model.config.max_batch_size < 1:
-        yield model.at("max_batch_size"), "FIL runs batches: write 1 or more, such as 32768"
+        yield (
+            model.at("max_batch_size"),
+            "FIL needs 1 or more: write 32768, for example",
+        )
     for kind, name in (("input", "input__0"), ("output", "output__0")):
         for index, tensor in enumerate(getattr(model.config, kind)[:1]):
             if tensor.name != name:

@@ -1,8 +1,8 @@
 """Freezes a Keras model into a GraphDef or an ONNX file, in an environment that has TensorFlow.
 
-It is run as a script, knows nothing of the package around it, and reads its order from standard
-input: `source` (FILE.py:FUNCTION), `weights` (a folder or null), `seed`, `onnx` (or a GraphDef),
-`opset`, `to`, and `answers`: a .npz for what the model answers to seeded inputs of `batches` sizes,
+It is run as a script, knows nothing of the package around it, and reads a JSON request from stdin:
+`source` (FILE.py:FUNCTION), `weights` (a folder or null), `seed`, `onnx` (or a GraphDef), `opset`,
+`output_path`, and `answers`: a .npz for what the model answers to seeded inputs of `batches` sizes,
 so that the builder can compare.
 """
 
@@ -23,18 +23,18 @@ import tensorflow as tf
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
 
-def main(order: dict[str, Any]) -> None:
-    keras.utils.set_random_seed(order["seed"])
-    model = load(order["source"])(order["weights"] and Path(order["weights"]))
+def main(request: dict[str, Any]) -> None:
+    keras.utils.set_random_seed(request["seed"])
+    model = load(request["source"])(request["weights"] and Path(request["weights"]))
     names = ([tensor.name for tensor in model.inputs], list(model.output_names))
     graph = freeze(model, *names)
-    if order["onnx"]:
-        write_onnx(graph, *names, opset=order["opset"], to=order["to"])
+    if request["onnx"]:
+        write_onnx(graph, *names, opset=request["opset"], to=request["output_path"])
         frozen = None
     else:
-        Path(order["to"]).write_bytes(graph.SerializeToString(deterministic=True))
+        Path(request["output_path"]).write_bytes(graph.SerializeToString(deterministic=True))
         frozen = runnable(graph, *names)
-    write_answers(model, frozen, *names, batches=order["batches"], to=order["answers"])
+    write_answers(model, frozen, *names, batches=request["batches"], to=request["answers"])
 
 
 def load(source: str) -> Callable[[Path | None], Any]:

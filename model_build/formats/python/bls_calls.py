@@ -21,8 +21,8 @@ def bls_calls(model: Model) -> Problems:
         for line, column, name in _calls(path.read_bytes()):
             yield (
                 Place(model.file(model.inner(path)).path, line, column),
-                f'calls model "{name}" by a fixed name, which is not loaded, or not the only '
-                "one of that name on a multi-model endpoint: load it in initialize under a "
+                f'calls model "{name}" by a fixed name: it is not loaded, or its name is '
+                "not unique on a multi-model endpoint: load it in initialize under a "
                 "name of its own (docs/models.md, Models that call models), or make it a step "
                 "of an ensemble",
             )

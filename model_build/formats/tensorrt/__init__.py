@@ -83,7 +83,7 @@ class TensorRt(RecipeStep):
             folder / "job",
             onnx_file=compiled_from,
             engine=self.engine,
-            level=level,
+            hardware_compatibility_level=level,
             compute_capability=builder,
             release=context.release,
             cases=cases,

@@ -104,8 +104,8 @@ def torchscript_versions(release: platform_facts.Release, model: Model, path: Pa
             yield (
                 model.file(model.inner(path)),
                 f"was written by PyTorch {_ADDED[record]} or newer, Triton {release.name} has "
-                f"{release.torch}, which need not read it: write it with that or an older one, or "
-                "choose a newer release",
+                f"{release.torch}, which may not load it: export it with that or an older version, "
+                "or choose a newer release",
             )
 
 

@@ -1,10 +1,10 @@
 """Traces a PyTorch module into TorchScript, in an environment that has the torch to write it.
 
-It is run as a script, knows nothing of the package around it, and reads its order from standard
-input: `source` (FILE.py:FUNCTION), `torch_model` (the file that says what a source returns),
-`weights` (a folder or null), `seed`, `input_seed`, `fractions` (which sizes are compared), `to`,
-and `answers`: a .npz for what the module and the file answer to seeded inputs, so that the builder
-can compare.
+It is run as a script, knows nothing of the package around it, and reads a JSON request from stdin:
+`source` (FILE.py:FUNCTION), `torch_model` (the file that defines TorchModel, the return type of a
+source), `weights` (a folder or null), `seed`, `input_seed`, `fractions` (the sizes to compare: 0 is
+the smallest, 1 the largest), `output_path`, and `answers`: a .npz for what the module and the file
+answer to seeded inputs, so that the builder can compare.
 """
 
 import io
@@ -27,20 +27,20 @@ _OF_THIS_MACHINE = (".debug_pkl", "serialization_id")
 """Members of a TorchScript file that hold paths of the exporting machine, or follow from them."""
 
 
-def main(order: dict[str, Any]) -> None:
-    # What a source sees of the builder.
-    builder = load(order["torch_model"], "model_build")
-    file, _, function = order["source"].rpartition(":")
-    # torch writes the module's name into TorchScript: a fixed one makes equal bytes.
+def main(request: dict[str, Any]) -> None:
+    # Sources import this module as `model_build`.
+    builder = load(request["torch_model"], "model_build")
+    file, _, function = request["source"].rpartition(":")
+    # torch writes the module's name into TorchScript: a fixed name makes the output reproducible.
     make = getattr(load(file, "model_source"), function)
-    torch.manual_seed(order["seed"])
-    model = make(order["weights"] and Path(order["weights"]))
+    torch.manual_seed(request["seed"])
+    model = make(request["weights"] and Path(request["weights"]))
     if not isinstance(model, builder.TorchModel):
         sys.exit("return a model_build.TorchModel")
-    warnings.simplefilter("ignore")  # torch.jit is deprecated, and what Triton's platform takes
-    content = without_paths(trace(model, input_seed=order["input_seed"]))
-    Path(order["to"]).write_bytes(content)
-    write_answers(model, order)
+    warnings.simplefilter("ignore")  # torch.jit is deprecated, but Triton needs it
+    content = without_paths(trace(model, input_seed=request["input_seed"]))
+    Path(request["output_path"]).write_bytes(content)
+    write_answers(model, request)
 
 
 def load(file: str, name: str) -> ModuleType:
@@ -75,13 +75,13 @@ def without_paths(content: bytes) -> bytes:
     return stripped.getvalue()
 
 
-def write_answers(model: Any, order: dict[str, Any]) -> None:
+def write_answers(model: Any, request: dict[str, Any]) -> None:
     forms = {
         "origin": model.module,
-        "converted": torch.jit.load(order["to"], map_location="cpu"),  # type: ignore[no-untyped-call]
+        "converted": torch.jit.load(request["output_path"], map_location="cpu"),  # type: ignore[no-untyped-call]
     }
-    generator = torch.Generator().manual_seed(order["input_seed"])
-    shapes = [model.sizes_at(fraction) for fraction in order["fractions"]]
+    generator = torch.Generator().manual_seed(request["input_seed"])
+    shapes = [model.sizes_at(fraction) for fraction in request["fractions"]]
     arrays = {"shapes": np.array(json.dumps(shapes))}
     for case, sizes in enumerate(shapes):
         inputs = model.sample(sizes, generator)
@@ -91,7 +91,7 @@ def write_answers(model: Any, order: dict[str, Any]) -> None:
             answers = answers if isinstance(answers, tuple) else (answers,)
             for name, tensor in zip(model.outputs, answers, strict=True):
                 arrays[f"{case}/{form}/{name}"] = tensor.numpy()
-    np.savez(order["answers"], **arrays)
+    np.savez(request["answers"], **arrays)
 
 
 main(json.load(sys.stdin))

@@ -21,14 +21,14 @@ MOST = 3
 class AccessChange:
     """The changed permissions of a stack.
 
-    New grants are `by_known` if their role or resource existed before, else `by_new`. `lost` are
+    New grants are `by_existing` if their role or resource existed before, else `by_new`. `lost` are
     removed grants, `lost_services` those after which an AWS service cannot do the action at all,
     `lost_denials` and `new_denials` removed and new Deny statements; these four are of resources
     that stay.
     """
 
     stack: str
-    by_known: set[Grant]
+    by_existing: set[Grant]
     by_new: set[Grant]
     lost_denials: set[Grant]
     lost: set[Grant]
@@ -70,7 +70,7 @@ def access_changes(
         new_denials = _without_conditions(_beyond(forbids, forbidden), lost_denials)
         yield AccessChange(
             stack,
-            by_known=known,
+            by_existing=known,
             by_new=gained - known,
             lost_denials=lost_denials,
             lost={

@@ -52,11 +52,11 @@ def widened_access(comparison: Comparison) -> Iterator[Danger]:
     """Existing principals or resources get new permissions, or lose a denial.
 
     Such as a role that may do more, a bucket or key that admits more principals, or a new role that
-    may do more than the one it replaces. `powerful_newcomers` has new principals, and
+    may do more than the one it replaces. `privileged_new_principals` has new principals, and
     `public_exposure` access for anyone.
     """
     for access in comparison.access:
-        somebody = {grant for grant in access.by_known if grant.who != ANYONE}
+        somebody = {grant for grant in access.by_existing if grant.who != ANYONE}
         for grants, verb in (
             (somebody, "may now"),
             (access.lost_denials, "is no longer forbidden to"),
@@ -75,12 +75,12 @@ def lost_service_access(comparison: Comparison) -> Iterator[Danger]:
 def public_exposure(comparison: Comparison) -> Iterator[Danger]:
     """A policy gives access to anyone."""
     for access in comparison.access:
-        public = {grant for grant in access.by_known | access.by_new if grant.who == ANYONE}
+        public = {grant for grant in access.by_existing | access.by_new if grant.who == ANYONE}
         for sentence in in_words(public):
             yield _danger(access.stack, sentence, "may")
 
 
-def powerful_newcomers(comparison: Comparison) -> Iterator[Danger]:
+def privileged_new_principals(comparison: Comparison) -> Iterator[Danger]:
     """A new role or resource has administrator rights, reaches all data, or admits outsiders.
 
     Lesser new permissions are listed in the report. Conditions are ignored, except one that
@@ -128,8 +128,8 @@ def _guarded(grant: Grant, own: _Own) -> str | None:
     if not grant.guarded:
         return None
     if str(grant.action) in _FEDERATED:
-        return "lets in whoever has such a token of an identity provider"
-    return None if own.has(grant.who) else "lets in somebody of no account or stack of this stage"
+        return "trusts any identity of a federated identity provider"
+    return None if own.has(grant.who) else "admits a principal outside this stage's account"
 
 
 def _power(grant: Grant) -> str | None:
@@ -138,7 +138,9 @@ def _power(grant: Grant) -> str | None:
     if grant.guarded:
         return None
     if action.pattern == "act":
-        return "has a policy for all" if _MANAGED.search(resource.pattern) else None
+        return (
+            "has a full-access policy managed by AWS" if _MANAGED.search(resource.pattern) else None
+        )
     if action.pattern == "*":
         return "may do everything"
     if _WHOLE_SERVICE.fullmatch(action.pattern):
@@ -147,7 +149,7 @@ def _power(grant: Grant) -> str | None:
     if through or not _EVERY.fullmatch(_UNKNOWN.sub("x", resource.pattern)):
         return None
     if _matches_any(action.pattern, ESCALATING):
-        return "may give itself more"
+        return "allows privilege escalation"
     return "reaches all data" if _matches_any(action.pattern, DATA) else None
 
 

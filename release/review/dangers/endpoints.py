@@ -1,4 +1,4 @@
-"""Endpoints that are gone, refused, or less than before."""
+"""Dangers: an endpoint removed, its update rejected, its capacity reduced."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,7 +17,8 @@ def removed_endpoints(comparison: Comparison) -> Iterator[Danger]:
     """An endpoint leaves the app, or gets another name.
 
     `cdk deploy` leaves stacks alone that are no longer in the app: they run, and cost, until
-    somebody deletes them. The endpoint's logs are of a stack that stays, and go at once.
+    somebody deletes them. The endpoint's log group is deleted by this deployment, because it
+    belongs to the models stack, which remains.
     """
     if not comparison.after:
         names = ", ".join(value.name for value in comparison.endpoints.values())
@@ -49,7 +50,7 @@ def _is_log_of(stage: str, stack: str) -> Callable[[Danger], bool]:
 
 
 def refused_updates(comparison: Comparison) -> Iterator[Danger]:
-    """An endpoint cannot be updated to what the change says, and everything after it waits.
+    """SageMaker rejects the update of an endpoint, and later stacks are not deployed.
 
     A client may name a variant, too (API reference, InvokeEndpoint, TargetVariant).
     """
@@ -66,8 +67,8 @@ def refused_updates(comparison: Comparison) -> Iterator[Danger]:
             )
 
 
-def unscaled_meanwhile(comparison: Comparison) -> Iterator[Danger]:
-    """A variant that is scaled gets other instances, which takes two deploys (docs/delivery.md)."""
+def scaling_suspended_during_update(comparison: Comparison) -> Iterator[Danger]:
+    """The instances of a scaled variant change, which takes two deploys (docs/delivery.md)."""
     if comparison.moves:
         return
     for before, after in comparison.kept:
@@ -77,9 +78,9 @@ def unscaled_meanwhile(comparison: Comparison) -> Iterator[Danger]:
             most = max(before.variants[name].maximum for name in names)
             yield Danger(
                 f"{after.name}.{','.join(names)}",
-                f"{', '.join(names)} of {after.name} is not scaled until its new instances serve: "
-                f"it keeps the number that it has, and does not grow to {most}; cdk deploy is "
-                "refused, make deliver does it in two deploys",
+                f"{', '.join(names)} of {after.name} is not scaled until its update ends: the "
+                f"instance count stays the same and does not grow to {most}; cdk deploy is "
+                "rejected, make deliver does it in two deploys",
             )
 
 
@@ -95,7 +96,7 @@ def dropped_models(comparison: Comparison) -> Iterator[Danger]:
 
 
 def broken_clients(comparison: Comparison) -> Iterator[Danger]:
-    """Requests or answers of a model have another form: clients of today fail."""
+    """The inputs or outputs of a model change so that existing clients fail."""
     for model in model_changes(comparison):
         for line in model.breaking:
             yield Danger(
@@ -147,7 +148,7 @@ def _split_models(
 def low_minimum(comparison: Comparison) -> Iterator[Danger]:
     """A variant in production may have fewer than two instances, or none, and could not before.
 
-    The minutes of others: docs/hosting-modes.md, which has their sources.
+    Times of a cold start are third-party measurements (sources in docs/hosting-modes.md).
     """
     if not comparison.production:
         return
@@ -158,15 +159,15 @@ def low_minimum(comparison: Comparison) -> Iterator[Danger]:
                 text = f"{pair.name} may run on 1 instance: when it fails, nothing answers"
                 if variant.minimum == 0:
                     text = (
-                        f"{pair.name} may have no instance, at night say{_saved(comparison, pair)}:"
-                        " calls are refused then, and the first answer comes minutes later (5 and "
-                        "9 where others measured it: docs/hosting-modes.md)"
+                        f"{pair.name} can scale in to zero{_saved(comparison, pair)}: invocations "
+                        "then fail, and a cold start takes minutes (published measurements: 5 and "
+                        "9, docs/hosting-modes.md)"
                     )
                 yield Danger(f"{pair.name}.{name}", text)
 
 
 def _saved(comparison: Comparison, pair: Pair) -> str:
-    """Return what no instance saves of a month without calls, empty where nothing is known."""
+    """Return the monthly saving of zero instances, empty if a price is unknown."""
     costs = [
         cost_of(side, file.region).minimum if side else None
         for side, file in ((pair.before, comparison.was), (pair.after, comparison.will_be))

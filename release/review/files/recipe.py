@@ -17,7 +17,8 @@ Plain = dict[str, Any]
 
 
 def describe(change: FileChange) -> Iterator[FileLine]:
-    """Yield other origins of weights, removed hashes, larger gates, and every other field."""
+    """Yield changed sources of weights, removed hashes, larger tolerances, and all other
+    changes."""
     old, new = _read(change, change.before), _read(change, change.after)
     if change.before is None:
         yield FileLine(f"new, weights: {_origin(new['weights'] or {})}")
@@ -74,7 +75,7 @@ def _gates(old: Plain, new: Plain) -> Iterator[FileLine]:
     for folder, gate in dict.fromkeys((*before, *after)):
         was, now = (side.get((folder, gate)) for side in (before, after))
         if now is not None and now != was:
-            is_larger = was is not None and not now <= was  # nor NaN
+            is_larger = was is not None and not now <= was  # `not <=`, so that NaN counts as larger
             text = f"{folder}: {gate}: {text_of(was)} -> {text_of(now)}"
             yield FileLine(text, "larger_tolerances" if is_larger else "")
         elif now is None and gate == "gate" and folder in kept:

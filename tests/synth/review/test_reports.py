@@ -17,7 +17,8 @@ from release.review.report import ChangeReport
 from release.tree import Tree
 from tests.synth.review.conftest import Reviewer, copy_tree
 
-PRICES_OF_THE_TABLE = platform_facts.prices
+REAL_PRICES = platform_facts.prices
+"""A fixture of the conftest replaces them."""
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,7 @@ def base(prod: Tree) -> Synthesised:
 def test_a_report_in_the_documents_is_what_the_review_renders(
     base: Synthesised, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(platform_facts, "prices", PRICES_OF_THE_TABLE)
+    monkeypatch.setattr(platform_facts, "prices", REAL_PRICES)
     edits = [(path, old, new) for path, (old, new) in CHANGES[name].items()]
     stages = Reviewer(base, tmp_path).review(*edits, stages=["prod"])
     before, after = (

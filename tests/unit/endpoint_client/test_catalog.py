@@ -63,7 +63,7 @@ def test_a_bad_parameter_does_not_end_the_use_of_a_good_one(
     for _ in range(5):
         assert client.resolve("minilm").version == "0123456789ab"
     assert len(aws.look_ups) == 2
-    assert "is used on: " in caplog.text
+    assert "using stale catalog entry " in caplog.text
 
 
 def test_a_parameter_may_say_more_than_is_read() -> None:
@@ -265,8 +265,8 @@ def test_an_entry_is_used_on_while_the_catalog_cannot_be_read_with_a_warning_and
         assert len(aws.look_ups) == 2 + number  # not once a call
     assert [record.levelname for record in caplog.records] == ["WARNING"] * 3
     assert caplog.messages[0] == (
-        "minilm 0123456789ab is used on: cannot look 'minilm' up in /triton/prod/text: Rate "
-        "exceeded"
+        "using stale catalog entry minilm 0123456789ab: cannot look 'minilm' up in "
+        "/triton/prod/text: Rate exceeded"
     )
     aws.catalog_answers = [Answer.error("ThrottlingException", "Rate exceeded")] * 3
     clock(STALE_SECONDS)

@@ -73,9 +73,7 @@ def test_an_archive_says_its_sizes_and_its_sha256(repository: Path, tmp_path: Pa
     )
 
 
-def test_entries_are_sorted_below_no_folder_and_without_owner_and_time(
-    repository: Path, tmp_path: Path
-) -> None:
+def test_entries_have_no_top_folder_owner_or_mtime(repository: Path, tmp_path: Path) -> None:
     packed = _pack(repository, tmp_path / "packed.tar.gz")
     with tarfile.open(packed) as tar:
         entries = tar.getmembers()
@@ -90,7 +88,7 @@ def test_an_empty_folder_is_kept(repository: Path, tmp_path: Path) -> None:
         assert tar.getmember("ensemble/1").isdir()
 
 
-def test_of_a_mode_only_whether_a_file_can_be_run_is_kept(repository: Path, tmp_path: Path) -> None:
+def test_only_the_executable_bit_is_kept(repository: Path, tmp_path: Path) -> None:
     (repository / "a.txt").chmod(0o600)
     (repository / "b" / "1" / "model.py").chmod(0o700)
     packed = _pack(repository, tmp_path / "packed.tar.gz")

@@ -32,7 +32,7 @@ def test_every_folder_with_a_configuration_is_a_model(
     assert (model.name, model.directory, model.backend) == ("b", tmp_path / "b", "python")
 
 
-def test_every_configuration_that_does_not_parse_is_told_at_its_place(
+def test_parse_errors_have_file_line_and_column(
     write_configs: "WriteConfigs", tmp_path: Path
 ) -> None:
     with pytest.raises(RepositoryInvalid) as refused:
@@ -71,7 +71,7 @@ parameters {
         ((), None, None),
     ],
 )
-def test_a_field_stands_where_it_is_written_or_where_the_nearest_around_it_is(
+def test_position_of_a_missing_field_is_that_of_its_parent(
     write_configs: "WriteConfigs", path: tuple[str | int, ...], line: int, column: int
 ) -> None:
     model = write_configs(a=PLACED).models["a"]
@@ -102,7 +102,7 @@ ensemble_scheduling {
         (("ensemble_scheduling", "step", 1, "model_version"), 7, 5),
     ],
 )
-def test_a_field_of_a_message_that_stands_once_is_found_without_an_index(
+def test_singular_message_needs_no_index(
     write_configs: "WriteConfigs", path: tuple[str | int, ...], line: int, column: int
 ) -> None:
     model = write_configs(a=NESTED).models["a"]
@@ -131,7 +131,7 @@ def test_versions_are_the_folders_with_a_number(tmp_path: Path, write_files: "Wr
         ({"a": PYTHON, "b": ENSEMBLE, "c": PYTHON}, "b"),
     ],
 )
-def test_the_entry_is_the_one_ensemble_or_the_only_model(
+def test_entry_is_the_only_ensemble_or_the_only_model(
     write_configs: "WriteConfigs", configs: dict[str, str], entry: str
 ) -> None:
     assert write_configs(**configs).entry.name == entry
@@ -140,7 +140,7 @@ def test_the_entry_is_the_one_ensemble_or_the_only_model(
 @pytest.mark.parametrize(
     "configs", [{}, {"a": PYTHON, "b": PYTHON}, {"a": ENSEMBLE, "b": ENSEMBLE, "c": PYTHON}]
 )
-def test_without_one_choice_there_is_no_entry(
+def test_ambiguous_entry_model_raises(
     write_configs: "WriteConfigs", configs: dict[str, str]
 ) -> None:
     with pytest.raises(KeyError, match="has no one entry model"):
@@ -148,15 +148,15 @@ def test_without_one_choice_there_is_no_entry(
 
 
 @pytest.mark.parametrize(
-    ("config", "found"),
+    ("config", "expected"),
     [
         (ENSEMBLE, True),
-        ('backend: "ensemble"', False),  # SageMaker's front end does not see it
+        ('backend: "ensemble"', False),  # SageMaker's front end reads only `platform`
         ('platform: "Ensemble"', False),
         (PYTHON, False),
     ],
 )
-def test_an_ensemble_is_one_in_the_spelling_that_sagemaker_sees(
-    write_configs: "WriteConfigs", config: str, found: bool
+def test_only_platform_ensemble_is_an_ensemble(
+    write_configs: "WriteConfigs", config: str, expected: bool
 ) -> None:
-    assert write_configs(a=config).models["a"].is_ensemble is found
+    assert write_configs(a=config).models["a"].is_ensemble is expected

@@ -1,4 +1,4 @@
-"""Laws that every row of every table keeps; a failure lists the rows that break one."""
+"""Invariants of every table row; a failure lists the rows that violate one."""
 
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, fields
@@ -34,59 +34,59 @@ FILES = {
 }
 
 
-def breaking(law: Callable[[Any], bool], rows: tuple[Any, ...] = ROWS) -> list[str]:
-    """Return the rows that a law does not hold for."""
-    return [f"{type(row).__name__} {row.name}" for row in rows if not law(row)]
+def violations(invariant: Callable[[Any], bool], rows: tuple[Any, ...] = ROWS) -> list[str]:
+    """Return the rows that violate an invariant."""
+    return [f"{type(row).__name__} {row.name}" for row in rows if not invariant(row)]
 
 
 def test_every_row_has_a_source() -> None:
-    assert breaking(lambda row: bool(row.source.strip())) == []
+    assert violations(lambda row: bool(row.source.strip())) == []
 
 
-def test_a_source_is_one_that_the_heading_of_its_file_explains() -> None:
+def test_sources_are_defined_in_the_heading_of_the_file() -> None:
     folder = Path(platform_facts.__file__).parent
     headings = {kind: (folder / name).read_text() for kind, name in FILES.items()}
 
     def explained(row: Any) -> bool:
         if isinstance(row, Backend) or row.source == "none read":
-            return True  # these say it in full
+            return True  # rows of backends contain the full citation
         heading = headings[type(row)]
         return all(f"#   {short_name} " in heading for short_name in row.source.split("; "))
 
-    assert breaking(explained) == []
+    assert violations(explained) == []
 
 
-def test_no_row_can_be_changed() -> None:
+def test_rows_are_immutable() -> None:
     one_of_each: list[Any] = list({type(row): row for row in ROWS}.values())
     for row in one_of_each:
         with pytest.raises(FrozenInstanceError):
             row.name = "other"
 
 
-def test_everything_named_as_unsourced_is_a_field_and_named_once() -> None:
+def test_unsourced_names_are_distinct_fields() -> None:
     def named_well(row: Any) -> bool:
         names = {field.name for field in fields(row)}
         return set(row.unsourced) <= names and len(row.unsourced) == len(set(row.unsourced))
 
-    assert breaking(named_well, WITH_UNSOURCED) == []
+    assert violations(named_well, WITH_UNSOURCED) == []
 
 
-def test_what_is_unknown_is_named_as_unsourced() -> None:
+def test_fields_without_value_are_marked_unsourced() -> None:
     def unknown(row: Any) -> set[str]:
         return {field.name for field in fields(row) if getattr(row, field.name) is None} - {
-            "maximum_compute_capability"  # there is none
+            "maximum_compute_capability"  # None: no upper limit, not unknown
         }
 
-    assert breaking(lambda row: unknown(row) <= set(row.unsourced), releases()) == []
+    assert violations(lambda row: unknown(row) <= set(row.unsourced), releases()) == []
 
 
-def test_what_nobody_read_is_marked_so() -> None:
+def test_rows_without_source_are_marked_unsourced() -> None:
     unread = tuple(row for row in gpus() if row.source == "none read")
-    assert breaking(lambda row: "compute_capability" in row.unsourced, unread) == []
+    assert violations(lambda row: "compute_capability" in row.unsourced, unread) == []
 
 
 @pytest.mark.parametrize(
-    ("file_name", "key", "row_type", "besides"),
+    ("file_name", "key", "row_type", "extra_keys"),
     [
         ("releases.toml", "release", Release, set()),
         ("releases.toml", "backend", Backend, set()),
@@ -95,11 +95,11 @@ def test_what_nobody_read_is_marked_so() -> None:
     ],
 )
 def test_a_misspelt_key_is_noticed(
-    file_name: str, key: str, row_type: type[Any], besides: set[str]
+    file_name: str, key: str, row_type: type[Any], extra_keys: set[str]
 ) -> None:
     rows = read_table(file_name)[key]
     sizes = [size for row in rows for size in row.get("sizes", ())]
-    known = {field.name for field in fields(row_type)} | besides
+    known = {field.name for field in fields(row_type)} | extra_keys
     assert [row["name"] for row in (*rows, *sizes) if not set(row) <= known] == []
 
 
@@ -112,7 +112,7 @@ def test_every_key_of_a_region_is_read() -> None:
     assert [name for name, row in rows.items() if not set(row) <= {"since", "before"}] == []
 
 
-def test_no_name_stands_twice_in_a_table() -> None:
+def test_names_are_unique_in_a_table() -> None:
     instances = read_table("instances.toml")
     assert len(releases()) == len(read_table("releases.toml")["release"])
     assert len(backends()) == len(read_table("releases.toml")["backend"])

@@ -183,7 +183,7 @@ PRODUCTION = "production: true\nnotify: { email: [team@company.com] }\nendpoints
         (
             "    components:",
             "    variants: { A: {}, B: {} }\n    components:",
-            r"prod\.yaml:10: endpoints\.text\.variants: components are copies on one variant",
+            r"prod\.yaml:10: endpoints\.text\.variants: inference components support one variant",
         ),
         (
             "instance_type: ml.g5.2xlarge",

@@ -80,7 +80,7 @@ def fill_map(draw: st.DrawFn, entries: Any, key: FieldDescriptor, value: FieldDe
 
 
 def values_of(field: FieldDescriptor) -> st.SearchStrategy[Any]:
-    """Return what a field that is no message may have."""
+    """Return a strategy for the values of a scalar or enum field."""
     if field.enum_type:
         return st.sampled_from([*(value.number for value in field.enum_type.values), 99])
     return NAMED.get(field.name, NUMBERS[field.cpp_type])
@@ -138,7 +138,7 @@ def lint(texts: dict[str, str], others: dict[str, bytes]) -> list[Finding]:
 
 @settings(max_examples=100)
 @given(st.dictionaries(st.sampled_from(["both", "first"]), configs(), min_size=1), FILES)
-def test_any_configuration_has_findings_or_none(
+def test_linter_does_not_crash_on_any_config(
     texts: dict[str, str], others: dict[str, bytes]
 ) -> None:
     for finding in lint(texts, others):
@@ -156,7 +156,7 @@ WORDS = st.sampled_from(
 
 
 @given(st.lists(WORDS, max_size=12).map("".join) | st.text(st.characters(codec="utf-8")))
-def test_any_text_is_read_or_refused_with_its_place(text: str) -> None:
+def test_any_text_parses_or_fails_with_a_location(text: str) -> None:
     try:
         lint({"X": text}, {})
     except RepositoryInvalid as error:
@@ -187,5 +187,5 @@ output { name: "Y" data_type: TYPE_FP32 dims: 2 }
         ('backend: "python"', "0/model.py", MODEL.encode()),
     ],
 )
-def test_what_no_tool_writes_is_told_all_the_same(config: str, path: str, content: bytes) -> None:
+def test_malformed_files_are_reported(config: str, path: str, content: bytes) -> None:
     assert lint({"X": config + TENSORS}, {path: content})

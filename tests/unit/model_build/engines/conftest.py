@@ -31,7 +31,7 @@ def write_job(folder: Path, *, release: str = "25.09", engine: Engine = ENGINE) 
         folder / "job",
         onnx_file=folder / "exported.onnx",
         engine=engine,
-        level="ampere-plus",
+        hardware_compatibility_level="ampere-plus",
         compute_capability=platform_facts.codebuild_gpu().compute_capability,
         release=platform_facts.release(release),
         cases=[{"X": INPUT}],

@@ -1,4 +1,4 @@
-"""An engine is compiled once, judged by everybody, and kept only when its judge is content."""
+"""An engine is compiled once, validated by each build, and stored only if it is valid."""
 
 import json
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ from tests.unit.model_build.fakes import FakeS3, Lines
 
 @dataclass
 class _Gpu:
-    """Compiles a plan of its own; `runs` counts how often."""
+    """Compiles `plan`; `runs` has the digest of each compiled job."""
 
     plan: bytes = b"a plan"
     runs: list[str] = field(default_factory=list)
@@ -38,7 +38,7 @@ class _Gpu:
 
 @pytest.fixture(params=["folder", "bucket"])
 def kept(request: pytest.FixtureRequest, tmp_path: Path, s3: FakeS3) -> AcceptedResults:
-    """Both places where accepted results are kept."""
+    """Both stores of accepted results."""
     if request.param == "bucket":
         return BucketResults(s3.client, "bucket", is_builder=True)
     return FolderResults(tmp_path / "kept")
@@ -57,7 +57,7 @@ def _provide(
     return result
 
 
-def test_who_asks_second_finds_the_engine_and_judges_it_too(
+def test_second_build_reuses_and_validates_the_engine(
     kept: AcceptedResults, job: EngineJob, tmp_path: Path
 ) -> None:
     gpu, judged = _Gpu(), list[bytes]()
@@ -69,7 +69,7 @@ def test_who_asks_second_finds_the_engine_and_judges_it_too(
     assert judged == [b"a plan", b"a plan"]
 
 
-def test_an_engine_that_fails_its_gate_is_not_kept(
+def test_engine_that_fails_its_gate_is_not_stored(
     kept: AcceptedResults, job: EngineJob, tmp_path: Path
 ) -> None:
     def refuse(_: EngineResult) -> None:
@@ -83,35 +83,33 @@ def test_an_engine_that_fails_its_gate_is_not_kept(
     assert len(gpu.runs) == 2
 
 
-def test_who_is_accepted_second_takes_the_engine_that_was_first(
+def test_in_a_race_the_first_accepted_engine_is_used(
     kept: AcceptedResults, job: EngineJob, tmp_path: Path
 ) -> None:
     assert kept.accept(write_result(tmp_path / "theirs", job, plan=b"theirs"))
 
-    class Late:
-        """Says first that nothing is there, as while somebody else is about to be accepted."""
+    class RacingResults:
+        """The first fetch misses, as in a race with another build."""
 
         def __init__(self) -> None:
-            self.asked = 0
+            self.fetches = 0
 
         def fetch(self, digest: str, *, to: Path) -> bool:
-            self.asked += 1
-            return self.asked > 1 and kept.fetch(digest, to=to)
+            self.fetches += 1
+            return self.fetches > 1 and kept.fetch(digest, to=to)
 
         def accept(self, result: EngineResult) -> bool:
             return kept.accept(result)
 
     judged: list[bytes] = []
-    result = _provide(Engines(Late(), _Gpu(plan=b"ours")), job, tmp_path / "ours", judged)
+    result = _provide(Engines(RacingResults(), _Gpu(plan=b"ours")), job, tmp_path / "ours", judged)
     assert result.plan.read_bytes() == b"theirs"
     assert judged == [b"ours", b"theirs"]
 
 
-def test_what_a_killed_build_left_in_the_bucket_is_no_result(
-    s3: FakeS3, job: EngineJob, tmp_path: Path
-) -> None:
-    def killed(asked: dict[str, object]) -> None:
-        if str(asked["Key"]).endswith("result.json"):
+def test_partial_upload_is_not_a_result(s3: FakeS3, job: EngineJob, tmp_path: Path) -> None:
+    def killed(request: dict[str, object]) -> None:
+        if str(request["Key"]).endswith("result.json"):
             raise KeyboardInterrupt
 
     s3.before["PutObject"] = killed
@@ -126,7 +124,7 @@ def test_what_a_killed_build_left_in_the_bucket_is_no_result(
     assert result.plan.read_bytes() == b"of another compilation"
 
 
-def test_a_kept_result_that_was_changed_is_refused(
+def test_stored_result_that_was_changed_is_rejected(
     s3: FakeS3, job: EngineJob, tmp_path: Path
 ) -> None:
     engines = Engines(BucketResults(s3.client, "bucket", is_builder=True), _Gpu())
@@ -136,9 +134,7 @@ def test_a_kept_result_that_was_changed_is_refused(
         _provide(engines, job, tmp_path / "second")
 
 
-def test_the_bucket_has_a_results_files_by_their_content(
-    s3: FakeS3, job: EngineJob, tmp_path: Path
-) -> None:
+def test_result_files_are_stored_by_sha256(s3: FakeS3, job: EngineJob, tmp_path: Path) -> None:
     result = _provide(
         Engines(BucketResults(s3.client, "bucket", is_builder=True), _Gpu()),
         job,
@@ -149,9 +145,7 @@ def test_the_bucket_has_a_results_files_by_their_content(
     assert set(s3.objects) == {f"{folder}/{each}" for each in (*digests, "result.json")}
 
 
-def test_who_publishes_writes_no_engine_and_finds_one_that_a_builder_kept(
-    job: EngineJob, s3: FakeS3, tmp_path: Path
-) -> None:
+def test_only_builders_store_engines(job: EngineJob, s3: FakeS3, tmp_path: Path) -> None:
     results = BucketResults(s3.client, "bucket", is_builder=False)
     _provide(Engines(results, _Gpu()), job, tmp_path / "published")
     assert s3.objects == {}
@@ -164,7 +158,7 @@ def test_who_publishes_writes_no_engine_and_finds_one_that_a_builder_kept(
 @pytest.mark.parametrize(
     "path", ["/absolute", "../beside", "lib/evil.pth", "..", ".", "", "a\\b", ".pth", 5, ["x"]]
 )
-def test_a_result_or_job_that_names_a_path_writes_and_reads_nothing(
+def test_result_or_job_with_a_path_as_file_name_is_rejected(
     path: object, job: EngineJob, s3: FakeS3, tmp_path: Path
 ) -> None:
     content = write_result(tmp_path / "made", job).result.json_bytes()

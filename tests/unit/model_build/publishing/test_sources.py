@@ -41,7 +41,7 @@ def test_a_source_is_kept_once(s3: "FakeS3", built: Build) -> None:
     assert s3.calls.count("CreateMultipartUpload") == 1
 
 
-def test_of_two_builds_at_once_either_keeps_it(s3: "FakeS3", built: Build) -> None:
+def test_concurrent_uploads_both_succeed(s3: "FakeS3", built: Build) -> None:
     def other(_: object) -> None:
         s3.objects[f"sources/{built.digest}.zip"] = {"Body": b"the same"}
 

@@ -78,7 +78,7 @@ def test_a_stage_that_is_not_there_is_said_before_what_is_not_committed(
 
 
 @pytest.mark.parametrize(
-    ("options", "reason"), [((), "would undo it"), (("--allow-older",), "no synthesis")]
+    ("options", "reason"), [((), "would revert it"), (("--allow-older",), "no synthesis")]
 )
 def test_a_commit_that_would_undo_the_live_one_is_delivered_on_request_alone(
     monkeypatch: pytest.MonkeyPatch,
@@ -91,7 +91,7 @@ def test_a_commit_that_would_undo_the_live_one_is_delivered_on_request_alone(
     monkeypatch.setattr(Clone, "stage", lambda *_: None)
     monkeypatch.setattr(Clone, "committed", lambda _: "a" * 40)
     monkeypatch.setattr(delivering, "_history", lambda *_: Kept())
-    monkeypatch.setattr(delivering, "refuse_older", _raises(NotDelivered("would undo it")))
+    monkeypatch.setattr(delivering, "refuse_older", _raises(NotDelivered("would revert it")))
     monkeypatch.setattr(delivering, "synthesised", _raises(NotDelivered("no synthesis")))
     assert tritonsm(["deliver", "prod", *options]) == 1
     assert reason in capsys.readouterr().err

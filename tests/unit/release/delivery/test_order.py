@@ -42,7 +42,7 @@ def test_a_clone_that_cannot_know_says_what_fetches_the_rest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     message = refused(CheckoutError("git fetch --unshallow"), monkeypatch)
-    assert "git fetch --unshallow. ALLOW_OLDER=1 delivers without knowing" in message
+    assert "git fetch --unshallow. ALLOW_OLDER=1 skips this check" in message
 
 
 def test_a_stage_without_a_delivery_takes_any_commit() -> None:

@@ -5,7 +5,7 @@ from release.delivery.time_budget import DeliveryTimeBudget
 from release.plan import PLAN
 
 
-def test_it_is_read_from_the_plan_in_the_assembly(tmp_path: Path) -> None:
+def test_time_budget_is_read_from_the_plan(tmp_path: Path) -> None:
     budget = {"rows": {"builds": 150, "the rest": 20}, "build_minutes": 145}
     (tmp_path / PLAN).write_text(json.dumps({"stage": "prod", "time_budget": budget}))
     read = DeliveryTimeBudget.read(tmp_path)

@@ -147,14 +147,18 @@ def test_credentials_that_aws_does_not_know_are_none(aws: Aws) -> None:
 
 
 def check_in_a_delivery(
-    aws: Aws, monkeypatch: pytest.MonkeyPatch, findings: list[CheckFinding], *, anyway: bool = False
+    aws: Aws,
+    monkeypatch: pytest.MonkeyPatch,
+    findings: list[CheckFinding],
+    *,
+    ignore_findings: bool = False,
 ) -> None:
     arn = "arn:aws:iam::111122223333:root"
     aws.answers["sts.GetCallerIdentity"] = {"Account": "111122223333", "Arn": arn}
     monkeypatch.setattr(first_step, "run_checks", lambda _: iter(findings))
     assembly: Any = SimpleNamespace(stage="prod", folder=Path("nowhere"))
     tree: Any = None
-    first_step.ask_the_account(tree, assembly, aws.session, anyway=anyway)
+    first_step.run_preflight(tree, assembly, aws.session, ignore_findings=ignore_findings)
 
 
 def test_a_delivery_ends_before_anything_changed_where_the_account_refuses(
@@ -170,7 +174,7 @@ def test_a_delivery_ends_before_anything_changed_where_the_account_refuses(
 def test_a_delivery_goes_on_where_it_is_told_to_and_where_nothing_is_known(
     aws: Aws, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    check_in_a_delivery(aws, monkeypatch, FINDINGS, anyway=True)
+    check_in_a_delivery(aws, monkeypatch, FINDINGS, ignore_findings=True)
     check_in_a_delivery(aws, monkeypatch, [FINDINGS[2]])
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line.startswith("!")] == ["! b: does not exist"]

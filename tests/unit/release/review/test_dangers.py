@@ -31,22 +31,22 @@ RENAMED = (
 )
 
 
-def retain(value: str) -> Edit:
+def deletion_policy(value: str) -> Edit:
     return lambda resources: resources["Kept"].update(DeletionPolicy=value)
 
 
 CASES: dict[str, tuple[Edit, list[str]]] = {
     "nothing": (put("Role", "Description", "a role"), []),
-    "an action more": (
+    "an additional action": (
         put(*STATEMENT, "Action", ["s3:GetObject", "s3:ListBucket", "s3:PutObject"]),
         [f"Role may now s3:PutObject on Bucket {PREFIX}"],
     ),
-    "an action less": (put(*STATEMENT, "Action", ["s3:GetObject"]), []),
+    "a removed action": (put(*STATEMENT, "Action", ["s3:GetObject"]), []),
     "a role without a policy becomes an administrator": (
         put("Unused", "ManagedPolicyArns", [ADMINISTRATOR]),
         [f"Unused may now act on everything that {ADMINISTRATOR} allows"],
     ),
-    "another account may take the role on": (
+    "another account may assume the role": (
         put(*TRUST, {"AWS": ANOTHER}),
         [
             f"{ANOTHER} may now sts:AssumeRole on Role",
@@ -60,7 +60,7 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
             f"anyone may s3:* on Bucket {INSECURE}",
         ],
     ),
-    "what was forbidden is not any more": (
+    "a Deny statement is removed": (
         put(*STATEMENTS, []),
         [f"anyone is no longer forbidden to s3:* on Bucket {INSECURE}"],
     ),
@@ -68,16 +68,16 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
         add(Permission={"Type": "AWS::Lambda::Permission", "Properties": INVOCATION}),
         ["anyone may lambda:InvokeFunction on f"],
     ),
-    "another key's place is taken by S3's own": (
+    "SSE-KMS is replaced by SSE-S3": (
         put(*ENCRYPTED, "ServerSideEncryptionByDefault", {"SSEAlgorithm": "AES256"}),
         [f"AWS::S3::Bucket prod-text/Bucket: {LOSES}: {DEFAULT}.KMSMasterKeyID: {TEXT} -> none"],
     ),
-    "a bucket goes with its stack": (
-        retain("Delete"),
+    "DeletionPolicy changes to Delete": (
+        deletion_policy("Delete"),
         ["AWS::S3::Bucket prod-text/Kept: no longer outlives its stack: "
          "DeletionPolicy: Retain -> Delete"],
     ),
-    "a network of the VPC is let in": (
+    "ingress from the VPC CIDR": (
         put("Group", "SecurityGroupIngress", {
             "Fn::If": ["A", {"CidrIp": {"Fn::GetAtt": ["Vpc", "CidrBlock"]}}, []]}),
         [],
@@ -86,12 +86,12 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
         put(*STATEMENT, "Resource", "*"),
         [f"Role may now s3:GetObject, s3:ListBucket on * {PREFIX}"],
     ),
-    "anyone may take the role on": (put(*TRUST, "*"), ["anyone may sts:AssumeRole on Role"]),
-    "encryption of a bucket goes": (
+    "anyone may assume the role": (put(*TRUST, "*"), ["anyone may sts:AssumeRole on Role"]),
+    "the encryption of a bucket is removed": (
         drop("Bucket", "BucketEncryption"),
         [f"AWS::S3::Bucket prod-text/Bucket: {LOSES}: {DEFAULT}.KMSMasterKeyID: {TEXT} -> none"],
     ),
-    "the key of a topic goes": (
+    "the key of a topic is removed": (
         drop("Topic", "KmsMasterKeyId"),
         [f"AWS::SNS::Topic prod-text/Topic: {LOSES}: KmsMasterKeyId: {TEXT} -> none"],
     ),
@@ -100,7 +100,7 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
         ["AWS::S3::Bucket prod-text/Bucket: no longer blocks public access: "
          "PublicAccessBlockConfiguration.BlockPublicPolicy: true -> false"],
     ),
-    "the internet is let in": (
+    "ingress from the internet": (
         put("Group", "SecurityGroupIngress", [{"CidrIp": "0.0.0.0/0", "IpProtocol": "tcp"}]),
         ["AWS::EC2::SecurityGroup prod-text/Group: the security group lets the whole internet in"],
     ),
@@ -113,11 +113,11 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
         drop("Endpoint", "DeploymentConfig"),
         ["prod-text: updates are no longer rolled back by errors: 0 of 1 alarms are left"],
     ),
-    "an alarm goes": (
+    "an alarm is removed": (
         drop("AllTrafficErrors"),
         ["AWS::CloudWatch::Alarm prod-text/Alarm-AllTraffic: the alarm is deleted"],
     ),
-    "an alarm of no variant goes": (
+    "an alarm of no variant is removed": (
         drop("Quota"),
         ["AWS::CloudWatch::Alarm prod-text/Quota: the alarm is deleted"],
     ),
@@ -148,7 +148,7 @@ def _dangers(edit: Edit, *, production: bool = True) -> list[Danger]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_danger_is_told_in_words(case: str) -> None:
+def test_danger_messages(case: str) -> None:
     edit, expected = CASES[case]
     assert [danger.message for danger in _dangers(edit)] == expected
 
@@ -168,7 +168,7 @@ acknowledged:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """Where a tree, `tmp_path`, has its acknowledgements."""
+    """The path of release/acknowledged.yaml below tmp_path."""
     (tmp_path / "release").mkdir()
     return tmp_path / "release" / "acknowledged.yaml"
 

@@ -37,7 +37,7 @@ ATTACKS = [
 
 
 class Elements(HTMLParser):
-    """The elements of a page, and what their attributes lead to."""
+    """The tags of an HTML page, and the URLs and event handlers in their attributes."""
 
     def __init__(self, content: str) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class Elements(HTMLParser):
 
 
 def hostile(text: str) -> ChangeReport:
-    """Return a report in which everything that a change may name is a text."""
+    """Return a report whose string fields are all `text`."""
     danger = Danger(text, text, rule="rule", stage=text, details=(text,))
     by = Acknowledgement(danger="a/b/c", who=text, why=text, until=date(2026, 12, 1))
     model = ModelChange(
@@ -96,7 +96,7 @@ def test_a_comment_has_no_links_and_mentions(text: str) -> None:
     assert not re.search(r"@octocat|://|www\.", code)
 
 
-def test_no_text_is_shown_in_another_order_than_it_stands() -> None:
+def test_bidi_control_characters_are_escaped() -> None:
     shown = markdown.render(hostile("may now \u202e*:3s\u202c on \u2066x\u2069 \u200f"))
     assert not re.search("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]", shown)
     assert "may now U+202E" in shown
@@ -114,7 +114,9 @@ def test_a_review_that_is_longer_than_a_comment_says_so_and_keeps_what_comes_fir
     assert text.startswith("# not everything was reviewed (prod), 101 dangers, 1 acknowledged, ")
     assert "the reason" in text
     assert "- 62 more in review.json\n" in text
-    assert text.endswith("**More than a comment holds is left out here: it is in review.json.**\n")
+    assert text.endswith(
+        "**Truncated to the limit of a comment: the full review is in review.json.**\n"
+    )
     assert text.count("<details>") == text.count("</details>")
 
 

@@ -66,7 +66,7 @@ def test_a_stage_that_moves_costs_what_each_region_asks(clone: Clone, review: Re
     ("changed", "because"),
     [
         ("minilm/1/model.py", ("models/minilm/1/model.py",)),
-        ("minilm/tests/test_model.py", ("the builder makes different archives",)),
+        ("minilm/tests/test_model.py", ("the build format changed",)),
     ],
 )
 def test_a_model_is_rebuilt_because_of_its_files(

@@ -419,7 +419,7 @@ def role(*statements: dict[str, Any], trusts: dict[str, Any] | None = None) -> d
     ],
 )  # fmt: skip
 def test_what_is_new_is_judged_too(new: dict[str, Any], why: str | None) -> None:
-    messages = of("powerful_newcomers", {}, new, stack="prod-new")
+    messages = of("privileged_new_principals", {}, new, stack="prod-new")
     assert [why is not None and why in message for message in messages] == ([True] if why else [])
 
 

@@ -1,4 +1,4 @@
-"""Model files, and parameters, that a backend cannot do with."""
+"""Invalid model files and parameters, by backend."""
 
 from functools import partial
 
@@ -11,7 +11,7 @@ CONFIG = "twice/config.pbtxt"
 CASES = [
     # python_imports
     Case(
-        "a Python model imports what nobody packed",
+        "a Python model imports a missing package",
         PYTHON,
         {
             "twice/1/model.py": "import numpy\n\ntry:\n    import cupy\nfinally:\n    import os\n"
@@ -44,7 +44,7 @@ CASES = [
         ],
     ),
     Case(
-        "a Python model's class is called otherwise",
+        "a Python model's class has another name",
         PYTHON,
         {"twice/1/model.py": {"TritonPythonModel": "TritonModel"}},
         [
@@ -72,15 +72,15 @@ CASES = [
             + "    return utils.InferenceRequest(\n        model_name='inner', inputs=[])\n",
         },
         [
-            'twice/1/model.py:10:12: calls model "inner" by a fixed name, which is not loaded, or '
-            "not the only one of that name on a multi-model endpoint: load it in initialize under "
+            'twice/1/model.py:10:12: calls model "inner" by a fixed name: it is not loaded, or its '
+            "name is not unique on a multi-model endpoint: load it in initialize under "
             "a name of its own (docs/models.md, Models that call models), or make it a step of an "
             "ensemble [bls_calls]",
         ],
     ),
     # onnx_tensors
     Case(
-        "an ONNX file is a pointer to one",
+        "model.onnx is a Git LFS pointer",
         ONNX,
         {"twice/1/model.onnx": "version https://git-lfs.github.com/spec/v1\n"},
         [
@@ -88,7 +88,7 @@ CASES = [
         ],
     ),
     Case(
-        "an ONNX file calls an input otherwise",
+        "an input of an ONNX file has another name",
         ONNX,
         {"twice/1/model.onnx": partial(files.onnx, {"X": ["n", 2]}, {"y": ["n", 2]})},
         [
@@ -105,7 +105,7 @@ CASES = [
         ],
     ),
     Case(
-        "an ONNX file takes another type",
+        "a tensor of an ONNX file has another type",
         ONNX,
         {
             "twice/1/model.onnx": partial(
@@ -121,7 +121,7 @@ CASES = [
         ],
     ),
     Case(
-        "an ONNX file takes another size",
+        "a tensor of an ONNX file has another size",
         ONNX,
         {"twice/1/model.onnx": partial(files.onnx, {"x": ["n", 3]}, {"y": ["n", "m"]})},
         [
@@ -145,7 +145,7 @@ CASES = [
         ],
     ),
     Case(
-        "an ONNX file takes one batch size",
+        "an ONNX file has a fixed batch size",
         ONNX,
         {"twice/1/model.onnx": partial(files.onnx, {"x": [1, 2]}, {"y": ["n", 2]})},
         [
@@ -166,7 +166,7 @@ CASES = [
         ],
     ),
     Case(
-        "the second version's ONNX file takes other dims",
+        "the second version's ONNX file has other dims",
         ONNX,
         {"twice/2/model.onnx": partial(files.onnx, {"x": ["n", 2, 2]}, {"y": ["n", 2]})},
         [
@@ -199,7 +199,7 @@ CASES = [
     ),
     # torchscript_files
     Case(
-        "a TorchScript file is none",
+        "model.pt is not a TorchScript file",
         TORCHSCRIPT,
         {"twice/1/model.pt": "PK"},
         [
@@ -214,14 +214,14 @@ CASES = [
         {},
         [
             "twice/1/model.pt: was written by PyTorch 2.1 or newer, Triton 23.03 has "
-            "2.0.0a0+1767026, which need not read it: write it with that or an older one, or "
+            "2.0.0a0+1767026, which may not load it: export it with that or an older version, or "
             "choose a newer release [torchscript_versions]",
         ],
         release="23.03",
     ),
     # fil_settings
     Case(
-        "a tree model has tensors that FIL does not have",
+        "a tree model has invalid tensors and parameters",
         FIL,
         {
             CONFIG: {
@@ -234,7 +234,7 @@ CASES = [
             "twice/1/xgboost.model": "",
         },
         [
-            "twice/config.pbtxt: FIL runs batches: write 1 or more, such as 32768 [fil_settings]",
+            "twice/config.pbtxt: FIL needs 1 or more: write 32768, for example [fil_settings]",
             'twice/config.pbtxt:2:11: FIL calls its input "input__0": write that [fil_settings]',
             "twice/config.pbtxt:2:21: FIL computes in FP32: write TYPE_FP32 [fil_settings]",
             'twice/config.pbtxt:4:1: model_type is "xgboost_yaml": write xgboost, xgboost_json, '
@@ -320,7 +320,7 @@ CASES = [
     ),
     # dali_tensors
     Case(
-        "a DALI pipeline is none",
+        "model.dali is not a DALI pipeline",
         DALI,
         {"pictures/1/model.dali": "pipeline"},
         [

@@ -1,4 +1,4 @@
-"""Alarms that roll updates back, and go off by the data that they watch."""
+"""Publish metric data that triggers the rollback alarms."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,18 +6,17 @@ from typing import Any
 
 import boto3
 
-from tests.local.invoking import invoked_all_the_while
+from tests.local.invoking import call_repeatedly
 
 
 @contextmanager
 def errors_published(endpoint: str) -> Iterator[None]:
-    """Publish errors of an update's new instances, as SageMaker would, all the while.
+    """Publish errors of an update's new instances, as SageMaker would, while the context is active.
 
-    The alarm watches those of the configuration that is deployed last: its dimensions are looked up
-    each time.
+    The alarm's dimensions name the newest endpoint configuration, so they are looked up each time.
     """
-    cloudwatch: Any = boto3.client("cloudwatch")  # of this test, whoever it lets work meanwhile
-    with invoked_all_the_while(lambda: _publish(cloudwatch, rollback_alarms(cloudwatch, endpoint))):
+    cloudwatch: Any = boto3.client("cloudwatch")  # before the environment is patched
+    with call_repeatedly(lambda: _publish(cloudwatch, rollback_alarms(cloudwatch, endpoint))):
         yield
 
 
@@ -26,7 +25,7 @@ def errors_of_present_instances(endpoint: str) -> Iterator[None]:
     """Publish errors of the instances that serve now, before, during and after an update."""
     cloudwatch: Any = boto3.client("cloudwatch")
     alarms = rollback_alarms(cloudwatch, endpoint)
-    with invoked_all_the_while(lambda: _publish(cloudwatch, alarms)):
+    with call_repeatedly(lambda: _publish(cloudwatch, alarms)):
         yield
 
 
