@@ -12,8 +12,8 @@ import pytest
 
 from endpoint_client import AsyncEndpointClient, EndpointClient, NoCopies
 from local_sagemaker.settings import SPEED
-from local_sagemaker.tests.real.test_scale_to_zero import NAME, TEMPLATE
 from local_sagemaker.tests.support.running import LocalSageMaker
+from local_sagemaker.tests.support.sleeping_component import NAME, TEMPLATE
 from local_sagemaker.tests.support.tiny_models import Gate, pack_python, times
 from local_sagemaker.tests.support.waiting import eventually
 

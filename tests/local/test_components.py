@@ -18,7 +18,7 @@ from local_sagemaker.tests.support.waiting import eventually
 from model_build.__main__ import main as publish
 from tests.local.commands import run_as
 from tests.local.conftest import Checkout
-from tests.local.invoking import invoked_all_the_while
+from tests.local.invoking import call_repeatedly
 from tests.local.repository import Repository
 from tests.local.runbook import script
 from tests.local.shell import paste
@@ -103,7 +103,7 @@ def copies_on_the_page(parts: Repository) -> dict[str, int]:
 def test_a_component_scales_to_zero_and_back_while_another_is_called(
     parts: Repository, invoke: Callable[[str], float]
 ) -> None:
-    with invoked_all_the_while(lambda: invoke("times"), lambda: invoke("times")):
+    with call_repeatedly(lambda: invoke("times"), lambda: invoke("times")):
         eventually(lambda: has_copies(0))
         asleep = {f"{ENDPOINT}-idle": 0, f"{ENDPOINT}-times": 1}
         assert copies_on_the_page(parts) == asleep

@@ -29,7 +29,6 @@ from endpoint_client import (
 )
 from endpoint_client._payload import MAX_BODY_BYTES
 from endpoint_client._retries import CAPACITY, MAX_PAUSE, RETRY_COST, Deadline
-from local_sagemaker.sagemaker.component import NO_CAPACITY
 from tests.unit.endpoint_client.conftest import BINARY, PREFIX, Answer, New, echo, parameter
 
 ONE = {"TEXT": ["one"]}
@@ -42,6 +41,15 @@ SQUARE = {
 
 def not_ready() -> Answer:
     return Answer.error("ModelNotReadyException", "still loading", 429)
+
+
+NO_CAPACITY = (
+    "Inference Component has no capacity to process this request. ApplicationAutoScaling may be "
+    "in-progress (if configured) or try to increase the capacity by invoking "
+    "UpdateInferenceComponentRuntimeConfig API."
+)
+"""Source: AWS machine learning blog, "Unlock cost savings with the new scale down to zero feature
+in SageMaker Inference"."""
 
 
 def no_copies() -> Answer:
