@@ -27,14 +27,16 @@ _COUNT = re.compile(r"(?<= \| )( *)(\d+)/(\d+)(?= \| )")
 """Resources that are done, of all: the CLI counts those of a clean-up or a rollback, too."""
 
 
-class Result(NamedTuple):
+class CdkResult(NamedTuple):
     """The end of a run of the CLI: its errors, line by line, where it failed."""
 
     succeeded: bool
     reasons: tuple[str, ...]
 
 
-def run(*args: str, title: str, cwd: Path | None = None, build: Callable[[], str] = str) -> Result:
+def run(
+    *args: str, title: str, cwd: Path | None = None, build: Callable[[], str] = str
+) -> CdkResult:
     """Run the CLI and show its progress below `title`.
 
     `build` returns a line about the build in progress, for a terminal. An interruption ends the
@@ -52,7 +54,7 @@ def run(*args: str, title: str, cwd: Path | None = None, build: Callable[[], str
         failed = process.wait() != 0
         errors.seek(0)
         reasons = [line.rstrip() for line in errors if failed and not _NOISE.match(line)]
-    return Result(not failed, tuple(reasons))
+    return CdkResult(not failed, tuple(reasons))
 
 
 def run_directly(*args: str) -> int:

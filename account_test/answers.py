@@ -58,7 +58,7 @@ class Answers(tuple[Answer, ...]):
         return Answers(answer for answer in self if answer.error is None)
 
 
-class Recorder:
+class AnswerRecorder:
     """Calls AWS, and keeps what it answers."""
 
     def __init__(self, session: boto3.Session) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from account_test import deployment_checks, setting_checks
 from account_test.answers import Answers
-from account_test.findings import Finding, undecided
+from account_test.findings import StatementFinding, undecided
 
 FILE = Path(__file__).with_name("checks.toml")
 
@@ -24,12 +24,12 @@ class Check:
     step: str = ""
     not_observable: str = ""
 
-    def decide(self, answers: Answers) -> Finding:
+    def decide(self, answers: Answers) -> StatementFinding:
         """Return what the answers show."""
         if self.not_observable:
             return undecided(f"not observable in this run: {self.not_observable}")
         functions = {**vars(deployment_checks), **vars(setting_checks)}
-        decide: Callable[[Answers], Finding] = functions[self.id.replace("-", "_")]
+        decide: Callable[[Answers], StatementFinding] = functions[self.id.replace("-", "_")]
         try:
             return decide(answers)
         except (IndexError, KeyError, TypeError) as error:  # no reason to lose a report

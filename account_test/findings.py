@@ -6,7 +6,7 @@ from enum import StrEnum
 from account_test.answers import Answer
 
 
-class Result(StrEnum):
+class StatementResult(StrEnum):
     """Whether AWS's answers show a statement to be true."""
 
     CONFIRMED = "confirmed"
@@ -15,20 +15,24 @@ class Result(StrEnum):
 
 
 @dataclass(frozen=True)
-class Finding:
+class StatementFinding:
     """A result, the reason, and the answers that show it."""
 
-    result: Result
+    result: StatementResult
     evidence: str
     answers: tuple[Answer, ...] = ()
 
 
-def decided(is_true: bool | None, evidence: str, *answers: Answer) -> Finding:
+def decided(is_true: bool | None, evidence: str, *answers: Answer) -> StatementFinding:
     """Return the finding that a statement is true or false; None where the answers do not show."""
-    results = {True: Result.CONFIRMED, False: Result.REFUTED, None: Result.NOT_REACHED}
-    return Finding(results[is_true], evidence, answers)
+    results = {
+        True: StatementResult.CONFIRMED,
+        False: StatementResult.REFUTED,
+        None: StatementResult.NOT_REACHED,
+    }
+    return StatementFinding(results[is_true], evidence, answers)
 
 
-def undecided(evidence: str, *answers: Answer) -> Finding:
+def undecided(evidence: str, *answers: Answer) -> StatementFinding:
     """Return the finding that the answers do not show whether a statement is true."""
     return decided(None, evidence, *answers)

@@ -15,7 +15,7 @@ FORMAT = 1
 
 
 @dataclass(frozen=True)
-class Outcome:
+class StepOutcome:
     """How a step ended; `problem` is empty where it was done."""
 
     step: str
@@ -26,7 +26,7 @@ class Outcome:
 def content(
     about: Mapping[str, Any],
     answers: Answers,
-    outcomes: Sequence[Outcome],
+    outcomes: Sequence[StepOutcome],
     remaining: Sequence[str],
     secrets: Mapping[str, str],
 ) -> dict[str, Any]:

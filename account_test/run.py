@@ -9,7 +9,7 @@ from functools import cached_property
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from account_test.answers import Record, Recorder, kept
+from account_test.answers import AnswerRecorder, Record, kept
 from account_test.checkout import Checkout
 from account_test.names import ENDPOINT, ENDPOINT_NAME, ENDPOINT_STACK, MODEL, MODELS_STACK, STAGE
 from account_test.waiting import wait, wait_for_stack
@@ -32,7 +32,7 @@ class StepFailed(Exception):
 class Run:
     """What the steps work with."""
 
-    recorder: Recorder
+    recorder: AnswerRecorder
     checkout: Checkout
     account: Account
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 
 import local_sagemaker
-from local_sagemaker import Folder, LocalSageMakerError, Running, client_environment
+from local_sagemaker import Folder, LocalSageMakerError, RunningSageMaker, client_environment
 
 
 def add_option(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +28,7 @@ def run(command: Callable[[], int]) -> int:
         return 1
 
 
-def enter() -> Running:
+def enter() -> RunningSageMaker:
     """Point this process, and what it starts, at the local SageMaker; return it.
 
     Raises `LocalSageMakerError` where none runs.

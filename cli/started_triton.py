@@ -62,11 +62,11 @@ class StartedTriton:
                 return Response(answer.status, dict(answer.headers), answer.read())
         except HTTPError as error:
             text = error.read().decode(errors="replace")
-            raise CommandError(f"{method} {path} is answered {error.code}: {text}") from None
+            raise CommandError(f"{method} {path}: Triton answered {error.code}: {text}") from None
         except (URLError, OSError, ValueError) as error:
             raise CommandError(
-                f"no Triton answers at {self.url} ({error}): start one in multi-model mode, as "
-                "docs/models.md says"
+                f"no Triton answers at {self.url} ({error}): start one in multi-model mode "
+                "(docs/models.md)"
             ) from None
 
 

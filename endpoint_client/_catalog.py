@@ -92,7 +92,7 @@ class _Known:
     stale_until: float = 0.0
 
 
-class Catalog:
+class CachedCatalog:
     """Resolves model names, with one look-up at a time per model.
 
     Each answer is used for `ttl` seconds, or up to a tenth less, so that processes which began

@@ -3,7 +3,7 @@
 import os
 import re
 
-from local_sagemaker.folder import Folder, Running
+from local_sagemaker.folder import Folder, RunningSageMaker
 
 ACCOUNT = "000000000000"
 REGION = "us-east-1"
@@ -14,7 +14,7 @@ SERVICE_ENDPOINT = re.compile("AWS_ENDPOINT_URL_[A-Z0-9_]+")
 feature-ss-endpoints)."""
 
 
-def client_environment(running: Running, folder: Folder) -> dict[str, str]:
+def client_environment(running: RunningSageMaker, folder: Folder) -> dict[str, str]:
     """Return the variables that point any AWS SDK and the cdk CLI at a running local SageMaker.
 
     The last tells the app for which Python its builds pack. Those before it undo what a shell may

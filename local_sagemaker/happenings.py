@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Kind(StrEnum):
+class HappeningKind(StrEnum):
     """What happened, and to what."""
 
     INSTANCE_STARTED = "instance started"
@@ -42,7 +42,7 @@ class Happening:
     clock, in Unix seconds, where it is not the one at which it is told.
     """
 
-    kind: Kind
+    kind: HappeningKind
     message: str
     endpoint: str | None = None
     variant: str | None = None

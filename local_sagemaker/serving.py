@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 from local_sagemaker.errors import ApiError, LocalSageMakerError
 from local_sagemaker.hosting import backends, launch
 from local_sagemaker.hosting.connections import in_thread
-from local_sagemaker.hosting.instance import Running
+from local_sagemaker.hosting.instance import RunningServer
 from local_sagemaker.hosting.invocation import INVOKE_SECONDS
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.hosting.multi_model_container import LOAD_SECONDS, TARGET_MODEL
@@ -60,7 +60,7 @@ class TritonServer:
     `loop` runs on a thread of its own.
     """
 
-    running: Running
+    running: RunningServer
     loop: asyncio.AbstractEventLoop
 
     def load(self, model: str) -> None:

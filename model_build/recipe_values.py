@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 def _leads_inside(path: str) -> str:
     parts = PurePosixPath(path).parts
     if not parts or parts[0] == "/" or ".." in parts:
-        raise ValueError(f"{path!r} leads out of its folder: write a path below it, without ..")
+        raise ValueError(f"{path!r} leads out of its folder: write a path below it, without '..'")
     return path
 
 

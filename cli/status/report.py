@@ -26,7 +26,7 @@ Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Variant:
+class VariantStatus:
     """A production variant; `weight` is its share of the calls.
 
     `instance_types` has the instances of each type of a variant with several, in their order.
@@ -40,17 +40,17 @@ class Variant:
 
 
 @dataclass(frozen=True)
-class Endpoint:
+class EndpointStatus:
     """An endpoint; `reason` is SageMaker's FailureReason."""
 
     name: str
     status: str
     reason: str | None
-    variants: list[Variant]
+    variants: list[VariantStatus]
 
 
 @dataclass(frozen=True)
-class Model:
+class CatalogModel:
     """A model of the catalog; `archive` is set on a multi-model endpoint alone.
 
     `stack` is the endpoint's, whose name an endpoint of components only begins with.
@@ -78,8 +78,8 @@ class Alarm:
 class Report:
     """`denied` names what the caller has no permission for; the rest is complete."""
 
-    endpoints: list[Endpoint]
-    models: list[Model] = field(default_factory=list)
+    endpoints: list[EndpointStatus]
+    models: list[CatalogModel] = field(default_factory=list)
     alarms: list[Alarm] = field(default_factory=list)
     differences: list[LiveDifference] = field(default_factory=list)
     denied: list[str] = field(default_factory=list)
@@ -139,13 +139,13 @@ def _described_endpoints(sagemaker: Any, prefix: str) -> Iterator[Record]:
                     raise
 
 
-def _endpoint(record: Record) -> Endpoint:
-    return Endpoint(
+def _endpoint(record: Record) -> EndpointStatus:
+    return EndpointStatus(
         name=record["EndpointName"],
         status=record["EndpointStatus"],
         reason=record.get("FailureReason"),
         variants=[
-            Variant(
+            VariantStatus(
                 name=variant["VariantName"],
                 weight=variant.get("CurrentWeight"),
                 instances=variant.get("CurrentInstanceCount", 0),
@@ -160,7 +160,7 @@ def _endpoint(record: Record) -> Endpoint:
     )
 
 
-def _catalog(ssm: Any, stage: str | None) -> list[Model]:
+def _catalog(ssm: Any, stage: str | None) -> list[CatalogModel]:
     """Return the models of valid catalog entries; broken entries are reported as differences."""
     root = f"{parameters.ROOT}{stage}/" if stage else parameters.ROOT
     pages = ssm.get_paginator("get_parameters_by_path").paginate(Path=root, Recursive=True)
@@ -170,7 +170,7 @@ def _catalog(ssm: Any, stage: str | None) -> list[Model]:
         if len(path) == 3 and (entry := parse_entry(parameter["Value"])):
             stack, archive = "-".join(path[:2]), entry["target_model"]
             models.append(
-                Model(entry["endpoint"], entry["model"], entry["version"], archive, stack)
+                CatalogModel(entry["endpoint"], entry["model"], entry["version"], archive, stack)
             )
     return sorted(models, key=lambda model: (model.endpoint, model.name))
 

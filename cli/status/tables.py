@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.printable import printable, whole_line
-from cli.status.report import Alarm, Endpoint, Model, Report
+from cli.status.report import Alarm, CatalogModel, EndpointStatus, Report
 from cli.times import on_the_clock
 
 COLOURS = {"InService": "green", "Failed": "red", "OutOfService": "red", "ALARM": "red"}
@@ -61,7 +61,7 @@ def _table(rows: Sequence[Row]) -> Table:
     return table
 
 
-def _endpoint(endpoint: Endpoint) -> Iterator[Row]:
+def _endpoint(endpoint: EndpointStatus) -> Iterator[Row]:
     """Yield a row for each variant; the first one has the endpoint's name and status."""
     name, status = endpoint.name, _state(endpoint.status)
     several = len(endpoint.variants) > 1
@@ -79,7 +79,7 @@ def _endpoint(endpoint: Endpoint) -> Iterator[Row]:
         name, status = "", Text()
 
 
-def _models(models: Sequence[Model]) -> list[Row]:
+def _models(models: Sequence[CatalogModel]) -> list[Row]:
     names = ["", *(model.endpoint for model in models)]
     return [
         {

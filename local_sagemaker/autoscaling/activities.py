@@ -11,13 +11,13 @@ from collections.abc import Callable
 
 from local_sagemaker.autoscaling.targets import Record, TargetKey
 from local_sagemaker.errors import ApiError
-from local_sagemaker.happenings import Happening, Kind, Tell, untold
+from local_sagemaker.happenings import Happening, HappeningKind, Tell, untold
 
 _KINDS = {
-    "InProgress": Kind.SCALING,
-    "Successful": Kind.SCALING_ENDED,
-    "Unfulfilled": Kind.SCALING_FAILED,
-    "Failed": Kind.SCALING_FAILED,
+    "InProgress": HappeningKind.SCALING,
+    "Successful": HappeningKind.SCALING_ENDED,
+    "Unfulfilled": HappeningKind.SCALING_FAILED,
+    "Failed": HappeningKind.SCALING_FAILED,
 }
 
 MOST = 1000

@@ -3,7 +3,7 @@
 from typing import Any
 
 from local_sagemaker.autoscaling.step_scaling import STEP_SCALING, refuse_steps
-from local_sagemaker.autoscaling.store import Target
+from local_sagemaker.autoscaling.store import RegisteredTarget
 from local_sagemaker.autoscaling.targets import Record
 from local_sagemaker.errors import invalid
 
@@ -16,7 +16,7 @@ def refuse_limits(target: Record) -> None:
     _refuse_order(target)
 
 
-def refuse_policy(target: Target, policy: Record) -> None:
+def refuse_policy(target: RegisteredTarget, policy: Record) -> None:
     """Policies of other types, and a second one that tracks the metric of another.
 
     The words of the latter: gravitational/teleport, lib/backend/dynamo.

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 
 @dataclass(frozen=True)
-class Policy:
+class PolicyState:
     """One policy at a moment: which of its alarms are in ALARM, and the data that they evaluated.
 
     `high` and `low` are the metric's data points of AlarmHigh and of AlarmLow, the oldest first, or
@@ -46,7 +46,7 @@ def capacity_for(base: int, metric: float, target: float) -> int:
 
 
 def decide(
-    policies: Sequence[Policy], *, current: int, smallest: int, largest: int
+    policies: Sequence[PolicyState], *, current: int, smallest: int, largest: int
 ) -> Decision | None:
     """Return the change that the policies of one target need together, None if there is none.
 

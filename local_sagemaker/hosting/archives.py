@@ -60,7 +60,7 @@ class TooLargeError(Exception):
 
 
 @dataclass(frozen=True)
-class Archive:
+class UnpackedArchive:
     """An archive that was unpacked: which one of those that stood under its key, and its size."""
 
     etag: str
@@ -68,8 +68,14 @@ class Archive:
 
 
 def fetch(
-    s3: "S3Client", *, bucket: str, key: str, to: Path, limit: int, known: Archive | None = None
-) -> Archive:
+    s3: "S3Client",
+    *,
+    bucket: str,
+    key: str,
+    to: Path,
+    limit: int,
+    known: UnpackedArchive | None = None,
+) -> UnpackedArchive:
     """Download `s3://bucket/key` and unpack it into the folder `to`, while it arrives.
 
     It is unpacked beside `to` and then renamed, so that a folder of that name is a whole model.
@@ -109,7 +115,7 @@ def fetch(
             ) from error
         shutil.rmtree(to, ignore_errors=True)
         unpacked.rename(to)
-    return Archive(answer["ETag"], size)
+    return UnpackedArchive(answer["ETag"], size)
 
 
 class _Rationed(io.BufferedIOBase):

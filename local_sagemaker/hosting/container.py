@@ -7,7 +7,7 @@ from enum import Enum, StrEnum, auto
 from typing import Any, Protocol
 
 
-class Step(Enum):
+class ModelStepKind(Enum):
     """What happens to a model of a multi-model container: it begins, it has succeeded, or failed.
 
     A model that is deleted had been unloaded, and its files leave the volume.
@@ -31,7 +31,7 @@ class ModelStep:
     `why` says what failed.
     """
 
-    step: Step
+    step: ModelStepKind
     target_model: str
     seconds: float = 0.0
     bytes: int = 0

@@ -19,7 +19,7 @@ from local_sagemaker.hosting.pools import Pool
 if TYPE_CHECKING:
     from local_sagemaker.hosting.container import ModelStatus
     from local_sagemaker.hosting.fleet import Fleet
-    from local_sagemaker.hosting.instance import Instance, Running
+    from local_sagemaker.hosting.instance import Instance, RunningServer
 
 NO_ROOM = (
     "There is not enough hardware resources on the instances for this endpoint to create a copy of "
@@ -131,7 +131,7 @@ class CopyHost:
     def _copies(self) -> "Iterator[Instance]":
         return (copy for slot in list(self.slots) for copy in slot.held_by)
 
-    def _servers(self) -> "Iterator[Running]":
+    def _servers(self) -> "Iterator[RunningServer]":
         return (server for copy in self._copies() if (server := copy.running))
 
 

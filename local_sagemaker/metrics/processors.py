@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable
 
-from local_sagemaker.hosting.instance import Running
+from local_sagemaker.hosting.instance import RunningServer
 
 
 class Processors:
@@ -13,7 +13,7 @@ class Processors:
         self._clock = clock
         self._before: dict[str, tuple[float, float]] = {}
 
-    def percentages(self, servers: Iterable[Running]) -> dict[str, float]:
+    def percentages(self, servers: Iterable[RunningServer]) -> dict[str, float]:
         """Return percent of one processor since the last look by id; new servers have none yet."""
         now = {server.id: (self._clock(), server.triton.cpu_seconds()) for server in servers}
         before, self._before = self._before, now

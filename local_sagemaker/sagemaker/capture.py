@@ -59,7 +59,7 @@ class Captured(Invocation):
         await super().send_part(part, more=more)
 
 
-class Recorder:
+class CaptureWriter:
     """Writes what was captured on a thread of its own, a file for each invocation."""
 
     def __init__(self, s3: "S3Client") -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from local_sagemaker.clock import Clock
 from local_sagemaker.errors import invalid
-from local_sagemaker.happenings import Kind
+from local_sagemaker.happenings import HappeningKind
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.hosting.pools import NoCapacityError
@@ -17,7 +17,14 @@ from local_sagemaker.sagemaker.deployment_checks import (
     check_deployment,
     check_variants,
 )
-from local_sagemaker.sagemaker.endpoint import LEAST_SECONDS, Endpoint, Site, end, log, reason
+from local_sagemaker.sagemaker.endpoint import (
+    LEAST_SECONDS,
+    Endpoint,
+    EndpointContext,
+    end,
+    log,
+    reason,
+)
 from local_sagemaker.sagemaker.instance_quotas import Limit, check_quotas
 from local_sagemaker.sagemaker.refusals import check_desired
 from local_sagemaker.sagemaker.registry import Plan, Registry
@@ -47,7 +54,7 @@ class Hosting(Registry):
         deregister: Callable[[str], None],
     ) -> None:
         super().__init__(host.s3, assumable=assumable)
-        self._site = Site(host, fleet, clock, alarms, threading.Event())
+        self._site = EndpointContext(host, fleet, clock, alarms, threading.Event())
         self._scaled_variants, self._deregister = scaled_variants, deregister
         self._quota = quota
         self.by_name: dict[str, Endpoint] = {}
@@ -267,7 +274,7 @@ class Hosting(Registry):
             with self._lock:
                 if named.get(endpoint.key) is endpoint:  # else everything was stopped
                     self._delete(endpoint.kind, named, endpoint.key)
-                    endpoint.happened(Kind.ENDPOINT_DELETED, f"{endpoint.key} is deleted.")
+                    endpoint.happened(HappeningKind.ENDPOINT_DELETED, f"{endpoint.key} is deleted.")
 
     def _update_in_place(self, request: Record) -> Record:
         """Give an endpoint of inference components another configuration.

@@ -17,7 +17,7 @@ for the other lists no source was found, and a caller that reads every page sees
 
 
 @dataclass(frozen=True)
-class Kind:
+class ResourceKind:
     """One kind: as the API's members begin, in words, and as in an ARN.
 
     `more` are further members of a summary.
@@ -81,10 +81,10 @@ class Kind:
         return {f"{self.name}s": listed, **more}
 
 
-MODEL = Kind("Model", "model", "model")
-ENDPOINT_CONFIG = Kind("EndpointConfig", "endpoint configuration", "endpoint-config")
-ENDPOINT = Kind("Endpoint", "endpoint", "endpoint")
-COMPONENT = Kind(
+MODEL = ResourceKind("Model", "model", "model")
+ENDPOINT_CONFIG = ResourceKind("EndpointConfig", "endpoint configuration", "endpoint-config")
+ENDPOINT = ResourceKind("Endpoint", "endpoint", "endpoint")
+COMPONENT = ResourceKind(
     "InferenceComponent",
     "inference component",
     "inference-component",

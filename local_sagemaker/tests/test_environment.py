@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from local_sagemaker.environment import ACCOUNT, REGION, client_environment
-from local_sagemaker.folder import Folder, Running
+from local_sagemaker.folder import Folder, RunningSageMaker
 
 
 @pytest.fixture(autouse=True)
@@ -15,7 +15,7 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_clients_are_pointed_at_the_local_sagemaker_and_the_app_is_told_its_python() -> None:
     environment = client_environment(
-        Running(pid=1, port=4566, python="3.10"), Folder(Path("/state"))
+        RunningSageMaker(pid=1, port=4566, python="3.10"), Folder(Path("/state"))
     )
     assert environment == {
         "AWS_ENDPOINT_URL": "http://127.0.0.1:4566",
@@ -43,7 +43,7 @@ def test_the_account_is_one_that_nobody_has() -> None:
 def test_loopback_is_asked_without_a_proxy_beside_the_hosts_that_are_already(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    running, folder = Running(pid=1, port=4566, python="3.10"), Folder(Path("/state"))
+    running, folder = RunningSageMaker(pid=1, port=4566, python="3.10"), Folder(Path("/state"))
     monkeypatch.setenv(name, ".example.com, 127.0.0.1")
     environment = client_environment(running, folder)
     assert environment["NO_PROXY"] == environment["no_proxy"] == ".example.com,127.0.0.1"
@@ -54,6 +54,6 @@ def test_the_endpoint_of_a_single_service_is_the_local_sagemaker_too(
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "https://s3.example.com")
     environment = client_environment(
-        Running(pid=1, port=4566, python="3.10"), Folder(Path("/state"))
+        RunningSageMaker(pid=1, port=4566, python="3.10"), Folder(Path("/state"))
     )
     assert environment["AWS_ENDPOINT_URL_S3"] == "http://127.0.0.1:4566"

@@ -7,10 +7,10 @@ import pytest
 from local_sagemaker import lifecycle
 from local_sagemaker.__main__ import main
 from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.folder import Folder, Running
+from local_sagemaker.folder import Folder, RunningSageMaker
 from local_sagemaker.settings import INSTANCES, SPEED
 
-RUNNING = Running(pid=os.getpid(), port=4566, python="3.10")
+RUNNING = RunningSageMaker(pid=os.getpid(), port=4566, python="3.10")
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_up_passes_the_port_on_and_says_where_it_listens(
 ) -> None:
     ports: list[int | None] = []
 
-    def up(folder: Folder, *, port: int | None) -> Running:
+    def up(folder: Folder, *, port: int | None) -> RunningSageMaker:
         ports.append(port)
         return RUNNING
 
@@ -89,7 +89,7 @@ def test_what_is_no_number_starts_nothing(
 def test_an_error_is_one_line_and_a_status(
     folder: Folder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def up(folder: Folder, *, port: int | None) -> Running:
+    def up(folder: Folder, *, port: int | None) -> RunningSageMaker:
         raise LocalSageMakerError("port 4566 is taken")
 
     monkeypatch.setattr(lifecycle, "up", up)

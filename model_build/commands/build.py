@@ -79,9 +79,9 @@ def run(options: argparse.Namespace) -> Outcome:
         options.usage_error("--gpu-project needs --bucket: engine jobs go through it")
     if options.digest and options.digest != model.digest:
         raise BuildError(
-            f"{model.folder} has digest {model.digest}, asked for is {options.digest}: the source "
-            "is not the one that was planned, or BUILD_FORMAT was another then. Deploy again from "
-            "a clean checkout"
+            f"{model.folder} has digest {model.digest}, not {options.digest}: the source differs "
+            "from the one that the deploy planned, or was planned with another BUILD_FORMAT. "
+            "Deploy again from a clean checkout"
         )
     progress = Printer(name)
     if not options.bucket:

@@ -13,7 +13,7 @@ import platform_facts
 from model_build.engines.compatibility import Level
 from model_build.errors import BuildError
 from model_build.gpu_step import job as step
-from model_build.gpu_step.files import Tensor, sha256
+from model_build.gpu_step.files import RawTensor, sha256
 from model_build.recipe_values import Gate, Strict
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -116,10 +116,12 @@ def write(
     return EngineJob(folder, job, release)
 
 
-def _write_case(folder: Path, case: int, arrays: Arrays) -> list[Tensor]:
+def _write_case(folder: Path, case: int, arrays: Arrays) -> list[RawTensor]:
     tensors = []
     for index, (name, array) in enumerate(arrays.items()):
         path = folder / f"input-{case}-{index}.bin"
         path.write_bytes(np.ascontiguousarray(array).tobytes())
-        tensors.append(Tensor(name, str(array.dtype), list(array.shape), path.name, sha256(path)))
+        tensors.append(
+            RawTensor(name, str(array.dtype), list(array.shape), path.name, sha256(path))
+        )
     return tensors

@@ -9,7 +9,7 @@ import platform_facts
 from model_build.engines.provider import Engines
 from model_build.errors import BuildError
 from model_build.export.gate import GateReport
-from model_build.gpu_step.result import Result
+from model_build.gpu_step.result import JobResult
 from model_build.progress import Progress
 from model_build.recipe_values import Strict
 from model_build.repository import Model
@@ -23,7 +23,7 @@ class Made(NamedTuple):
     """How a file was made: its gates, and for a TensorRT plan the result of the GPU step."""
 
     gates: Gates
-    engine: Result | None = None
+    engine: JobResult | None = None
 
 
 class Writer(NamedTuple):

@@ -13,7 +13,7 @@ import pytest
 
 from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.connections import PART, Connection, Connections
-from local_sagemaker.hosting.instance import Instance, Running
+from local_sagemaker.hosting.instance import Instance, RunningServer
 from local_sagemaker.hosting.invocation import MAX_BODY_BYTES, Invocation, model_error
 from local_sagemaker.hosting.single_model_container import SingleModelContainer
 from local_sagemaker.metrics.collected import Collected
@@ -88,7 +88,7 @@ async def endpoint(script: Script) -> AsyncIterator[tuple[Container, int]]:
     connections = Connections(lambda: socket.create_connection(address))
     instance = Instance("only", lambda: running)
     triton: Any = SimpleNamespace(connections=connections)
-    running = Running(triton, SingleModelContainer(), Path(), Capacity(memory=1, disk=1))
+    running = RunningServer(triton, SingleModelContainer(), Path(), Capacity(memory=1, disk=1))
     instance.running = running
     fleet = SimpleNamespace(release=lambda _: None, counts={}, config="one")
     text: Any = SimpleNamespace(
@@ -135,7 +135,7 @@ async def ask(streams: Streams, sent: bytes | None = None) -> Answer:
     return await read_answer(reader)
 
 
-async def asked(script: Script, sent: bytes | None = None) -> tuple[Container, Answer]:
+async def invoke(script: Script, sent: bytes | None = None) -> tuple[Container, Answer]:
     """Return the answer to one request, and the container that was asked."""
     async with endpoint(script) as (container, port), client(port) as streams:
         return container, await ask(streams, sent)
@@ -166,7 +166,7 @@ async def test_headers_of_the_api_reach_the_container_and_no_others() -> None:
         "X-Forwarded-For: 10.0.0.1",
         "Cookie: a=b",
     ]
-    container, _ = await asked(answering(), request(b"question", *passed, *stripped))
+    container, _ = await invoke(answering(), request(b"question", *passed, *stripped))
     first, *lines = container.heads[0].decode().split("\r\n")[:-2]
     assert first == "POST /invocations HTTP/1.1"
     assert sorted(lines) == sorted(
@@ -182,7 +182,9 @@ async def test_headers_of_the_api_reach_the_container_and_no_others() -> None:
 )
 async def test_types_pass_both_ways_untouched(kind: str) -> None:
     head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: 2\r\n\r\nok"
-    container, answer = await asked(answering(head.encode()), request(b"", f"Content-Type: {kind}"))
+    container, answer = await invoke(
+        answering(head.encode()), request(b"", f"Content-Type: {kind}")
+    )
     assert f"content-type: {kind}\r\n".encode() in container.heads[0]
     assert (answer[1]["content-type"], answer[2]) == (kind, b"ok")
 
@@ -192,7 +194,7 @@ async def test_of_the_answers_headers_custom_attributes_are_returned_and_others_
         b"HTTP/1.1 200 OK\r\nServer: triton\r\nX-Amzn-SageMaker-Custom-Attributes: trace=2\r\n"
         b"Content-Length: 2\r\n\r\nok"
     )
-    _, (status, headers, body) = await asked(answering(head))
+    _, (status, headers, body) = await invoke(answering(head))
     assert (status, body) == (200, b"ok")
     assert headers.pop("x-amzn-requestid")
     assert headers == {
@@ -207,14 +209,14 @@ async def test_a_body_of_unknown_length_reaches_the_container_with_its_length() 
         b"POST /endpoints/text/invocations HTTP/1.1\r\nHost: localhost\r\n"
         b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n"
     )
-    container, answer = await asked(answering(), sent)
+    container, answer = await invoke(answering(), sent)
     assert (container.bodies, answer[0]) == ([b"abcdefg"], 200)
 
 
 async def test_bodies_of_6_mib_pass_whole_both_ways() -> None:
     body = bytes(range(256)) * (MAX_BODY_BYTES // 256)
     head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n".encode()
-    container, answer = await asked(answering(head + body), request(body))
+    container, answer = await invoke(answering(head + body), request(body))
     assert container.bodies == [body]
     assert answer[2] == body
 
@@ -231,7 +233,7 @@ async def test_an_answer_in_chunks_is_passed_on() -> None:
 
 
 async def test_an_answer_may_be_empty() -> None:
-    _, answer = await asked(answering(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
+    _, answer = await invoke(answering(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
     assert (answer[0], answer[2]) == (200, b"")
 
 
@@ -259,7 +261,7 @@ async def test_a_connection_that_the_container_closes_is_not_used_again() -> Non
 @pytest.mark.parametrize(("status", "kind"), [(400, "client"), (404, "client"), (507, "server")])
 async def test_an_answer_other_than_200_is_a_model_error(status: int, kind: str) -> None:
     refusal = f"HTTP/1.1 {status} No\r\nContent-Length: 4\r\n\r\nnope".encode()
-    _, answer = await asked(answering(refusal))
+    _, answer = await invoke(answering(refusal))
     error = error_of(answer)
     assert error["message"] == f'Received {kind} error ({status}) from primary with message "nope"'
     assert (error["OriginalStatusCode"], error["OriginalMessage"]) == (status, "nope")
@@ -267,7 +269,7 @@ async def test_an_answer_other_than_200_is_a_model_error(status: int, kind: str)
 
 @pytest.mark.parametrize("sent", [b"", b"HTTP/1.1 200 OK\r\nContent-"])
 async def test_a_container_that_breaks_off_before_its_answer_is_a_model_error(sent: bytes) -> None:
-    _, answer = await asked(ending(sent))
+    _, answer = await invoke(ending(sent))
     assert error_of(answer)["message"].startswith("The container did not answer: ")
 
 
@@ -318,7 +320,7 @@ async def test_an_answer_in_chunks_is_broken_off_where_it_has_more_than_6_mib() 
 async def test_an_answer_that_is_none_is_a_model_error(
     sent: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    _, answer = await asked(ending(sent))
+    _, answer = await invoke(ending(sent))
     messages = error_of(answer)["message"]
     assert messages.startswith(
         "The container did not answer: the container's answer is not understood"
@@ -331,7 +333,7 @@ async def test_an_answer_that_is_none_is_a_model_error(
 @pytest.mark.parametrize("size", [MAX_BODY_BYTES + 1, 10**18])
 async def test_an_answer_of_more_than_6_mib_is_a_model_error(status: str, size: int) -> None:
     head = f"HTTP/1.1 {status}\r\nContent-Length: {size}\r\n\r\nbegin".encode()
-    _, answer = await asked(ending(head))
+    _, answer = await invoke(ending(head))
     error = error_of(answer)
     assert error["OriginalMessage"] == f"the answer has {size} bytes, more than {MAX_BODY_BYTES}"
     assert error["OriginalStatusCode"] == 500

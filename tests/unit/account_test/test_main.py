@@ -76,7 +76,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
         answers=Answers(), client=lambda _: None, session=boto3.Session(region_name=REGION), step=""
     )
     monkeypatch.setattr(Checkout, "create", lambda *_: checkout)
-    monkeypatch.setattr(account_test, "Recorder", lambda _: recorder)
+    monkeypatch.setattr(account_test, "AnswerRecorder", lambda _: recorder)
 
     def removal(recorder: Any, state: State) -> World:
         world.state = state

@@ -148,7 +148,7 @@ def test_without_one_choice_there_is_no_entry(
 
 
 @pytest.mark.parametrize(
-    ("config", "found"),
+    ("config", "is_ensemble"),
     [
         (ENSEMBLE, True),
         ('backend: "ensemble"', False),  # SageMaker's front end does not see it
@@ -157,6 +157,6 @@ def test_without_one_choice_there_is_no_entry(
     ],
 )
 def test_an_ensemble_is_one_in_the_spelling_that_sagemaker_sees(
-    write_configs: "WriteConfigs", config: str, found: bool
+    write_configs: "WriteConfigs", config: str, is_ensemble: bool
 ) -> None:
-    assert write_configs(a=config).models["a"].is_ensemble is found
+    assert write_configs(a=config).models["a"].is_ensemble is is_ensemble

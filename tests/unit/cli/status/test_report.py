@@ -10,7 +10,14 @@ import pytest
 from botocore.exceptions import ClientError
 from botocore.response import StreamingBody
 
-from cli.status.report import Alarm, Endpoint, Model, Report, Variant, read_report
+from cli.status.report import (
+    Alarm,
+    CatalogModel,
+    EndpointStatus,
+    Report,
+    VariantStatus,
+    read_report,
+)
 from stage_record import Event
 from tests.unit.release.preflight.conftest import Aws, denied, error
 
@@ -66,8 +73,8 @@ def _report(aws: Aws, stage: str | None = "prod") -> Report:
 
 
 def test_endpoints_have_their_variants(aws: Aws) -> None:
-    variant = Variant("AllTraffic", 1.0, instances=2, desired_instances=3)
-    assert _report(aws).endpoints == [Endpoint("prod-text", "InService", None, [variant])]
+    variant = VariantStatus("AllTraffic", 1.0, instances=2, desired_instances=3)
+    assert _report(aws).endpoints == [EndpointStatus("prod-text", "InService", None, [variant])]
 
 
 def test_a_variant_with_several_types_has_the_instances_of_each(aws: Aws) -> None:
@@ -115,8 +122,8 @@ def test_models_are_those_of_the_catalog_and_broken_entries_do_not_end_the_repor
     ]
     aws.answers["ssm.GetParametersByPath"] = {"Parameters": parameters}
     assert _report(aws).models == [
-        Model("prod-night-g5-xlarge", "bert", "1", None, "prod-night"),
-        Model("prod-text", "minilm", "1", "minilm-1.tar.gz", "prod-text"),
+        CatalogModel("prod-night-g5-xlarge", "bert", "1", None, "prod-night"),
+        CatalogModel("prod-text", "minilm", "1", "minilm-1.tar.gz", "prod-text"),
     ]
 
 

@@ -31,12 +31,12 @@ def test_a_release_adds_its_rules_to_those_for_all() -> None:
 def test_one_error_lists_every_finding_of_every_rule_in_order(tmp_path: Path) -> None:
     repository = Repository(tmp_path, Path("shown"))
 
-    def two(asked: Repository) -> Iterator[tuple[Place, str]]:
-        assert asked is repository
-        yield asked.file("a", "b.txt"), "is first"
+    def two(checked: Repository) -> Iterator[tuple[Place, str]]:
+        assert checked is repository
+        yield checked.file("a", "b.txt"), "is first"
         yield Place(Path("c"), 3, 4), "is second"
 
-    def one(asked: Repository) -> Iterator[tuple[Place, str]]:
+    def one(checked: Repository) -> Iterator[tuple[Place, str]]:
         yield Place(Path("d"), 5), "is third"
 
     with pytest.raises(RepositoryInvalid) as refused:

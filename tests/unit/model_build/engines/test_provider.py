@@ -13,7 +13,7 @@ from model_build.engines.engine_result import EngineResult
 from model_build.engines.provider import AcceptedResults, Engines
 from model_build.gpu_step import job as gpu_job
 from model_build.gpu_step.errors import StepError
-from model_build.gpu_step.result import Result
+from model_build.gpu_step.result import JobResult
 from model_build.progress import Progress
 from platform_facts import ComputeCapability
 from tests.unit.model_build.engines.conftest import write_result
@@ -92,11 +92,11 @@ def test_who_is_accepted_second_takes_the_engine_that_was_first(
         """Says first that nothing is there, as while somebody else is about to be accepted."""
 
         def __init__(self) -> None:
-            self.asked = 0
+            self.calls = 0
 
         def fetch(self, digest: str, *, to: Path) -> bool:
-            self.asked += 1
-            return self.asked > 1 and kept.fetch(digest, to=to)
+            self.calls += 1
+            return self.calls > 1 and kept.fetch(digest, to=to)
 
         def accept(self, result: EngineResult) -> bool:
             return kept.accept(result)
@@ -110,8 +110,8 @@ def test_who_is_accepted_second_takes_the_engine_that_was_first(
 def test_what_a_killed_build_left_in_the_bucket_is_no_result(
     s3: FakeS3, job: EngineJob, tmp_path: Path
 ) -> None:
-    def killed(asked: dict[str, object]) -> None:
-        if str(asked["Key"]).endswith("result.json"):
+    def killed(calls: dict[str, object]) -> None:
+        if str(calls["Key"]).endswith("result.json"):
             raise KeyboardInterrupt
 
     s3.before["PutObject"] = killed
@@ -132,7 +132,7 @@ def test_a_kept_result_that_was_changed_is_refused(
     engines = Engines(BucketResults(s3.client, "bucket", is_builder=True), _Gpu())
     plan = _provide(engines, job, tmp_path / "first").result.plan_sha256
     s3.objects[f"engines/{job.digest}/{plan}"]["Body"] = b"tampered"
-    with pytest.raises(BuildError, match=r"model\.plan has other content than its SHA-256 says"):
+    with pytest.raises(BuildError, match=r"model\.plan does not match its SHA-256"):
         _provide(engines, job, tmp_path / "second")
 
 
@@ -172,7 +172,7 @@ def test_a_result_or_job_that_names_a_path_writes_and_reads_nothing(
     named = json.loads(content)
     named["outputs"][0][0]["file"] = attack
     s3.objects[f"engines/{job.digest}/result.json"] = {"Body": json.dumps(named).encode()}
-    for sha256 in Result(**named | {"outputs": []}).files().values():
+    for sha256 in JobResult(**named | {"outputs": []}).files().values():
         s3.objects[f"engines/{job.digest}/{sha256}"] = {"Body": b"a plan"}
     s3.objects[f"engines/{job.digest}/{named['outputs'][0][0]['sha256']}"] = {"Body": b"evil"}
     before = sorted(tmp_path.rglob("*"))
