@@ -1,7 +1,7 @@
-"""Answer the open questions of docs/aws.md in an AWS account: `make account-test`.
+"""Test the open assumptions of docs/aws.md in an AWS account: `make account-test`.
 
 Deploys a stage of its own, changes it, makes it fail, and deletes everything again, also after
-Ctrl-C. What an earlier run has left is deleted first. docs/account-test.md says more.
+Ctrl-C. Remains of an earlier run are deleted first. Details: docs/account-test.md.
 """
 
 import argparse
@@ -74,7 +74,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser.add_argument("--region", help="default: that of account_test/stage.yaml")
     parser.add_argument("--free", action="store_true", help="only the steps that cost nothing")
     parser.add_argument(
-        "--clean-up", action="store_true", help="only delete what an earlier run has left"
+        "--clean-up", action="store_true", help="only delete the remains of an earlier run"
     )
     parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     parser.add_argument(

@@ -17,7 +17,7 @@ def add_to(commands: Commands) -> None:
     description += "archives, its key and logs stay."
     parser = add_command(commands, "destroy", run, description)
     parser.add_argument("stage", metavar="STAGE", help=STAGE)
-    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""How the commands of this room end."""
+"""Exit codes and error messages of the commands."""
 
 import argparse
 import sys

@@ -1,4 +1,4 @@
-"""Write a model's folder from a template; what a person must write there says `yours`."""
+"""Write a model's folder from a template; the lines to change are marked `yours`."""
 
 import argparse
 import shutil

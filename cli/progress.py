@@ -1,4 +1,4 @@
-"""What runs, on stderr: a line a step that is done, and a spinner where there is a terminal."""
+"""Progress on stderr: a line for each step done, and a spinner on a terminal."""
 
 import time
 from collections.abc import Iterator

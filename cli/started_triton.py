@@ -1,7 +1,8 @@
-"""A Triton that somebody else has started, in SageMaker's multi-model mode: `try --server URL`.
+"""A Triton server that is already running, in SageMaker's multi-model mode: `try --server URL`.
 
-It is spoken to as SageMaker does (developer guide, "Custom container contract for multi-model
-endpoints"): POST /models loads what is unpacked below /opt/ml/models, DELETE /models/NAME unloads.
+The requests are SageMaker's (developer guide, "Custom container contract for multi-model
+endpoints"): POST /models loads an archive unpacked below /opt/ml/models, DELETE /models/NAME
+unloads it.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Deploy MiniLM on the local SageMaker, ask it, compare it, and clean up."""
+"""Deploy MiniLM on the local SageMaker, invoke it, compare its answer, and clean up."""
 
 import argparse
 import json

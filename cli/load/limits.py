@@ -1,4 +1,4 @@
-"""What limited a step, by its metrics. The thresholds are this module's own."""
+"""The bottleneck of a step, by its metrics. The thresholds are our choice."""
 
 from cli.load.report import SATURATED
 from cli.load.step import LoadStep

@@ -1,4 +1,4 @@
-"""Which models a load invokes, and how often each."""
+"""The mix of models that a load test invokes."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

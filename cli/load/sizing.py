@@ -1,4 +1,4 @@
-"""What a measured rate means for a stage: max_rps, counts, money; and the file that keeps it."""
+"""Instance counts and cost of a stage from a measured rate, and the file that records it."""
 
 import json
 import math

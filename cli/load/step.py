@@ -1,4 +1,4 @@
-"""One step of a load: requests at a rate, or by a number of callers, and what came of them."""
+"""One step of a load: requests at a rate, or by a number of callers, and their results."""
 
 import asyncio
 import time

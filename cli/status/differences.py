@@ -1,4 +1,4 @@
-"""How stages differ from what was deployed to them."""
+"""Differences between stages and their last deliveries."""
 
 from collections.abc import Iterable
 from typing import Any

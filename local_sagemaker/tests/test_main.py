@@ -55,7 +55,7 @@ def test_up_passes_the_port_on_and_says_where_it_listens(
     assert ports == [None, 4566]
     message = (
         f"local SageMaker at http://127.0.0.1:4566, log {folder.log}\n"
-        "a page that shows what it does: http://127.0.0.1:4566/_local_sagemaker/\n"
+        "dashboard: http://127.0.0.1:4566/_local_sagemaker/\n"
         "at most 2 processes stand for the instances of a variant\n"
     )
     assert capsys.readouterr().out == message * 2

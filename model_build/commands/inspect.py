@@ -29,10 +29,10 @@ def add_to(commands: Commands) -> None:
         commands,
         "inspect",
         run,
-        summary="what an archive holds, how it was proven, and what is wrong with it",
+        summary="show an archive's contents, how it was tested, and its problems",
         examples=["inspect minilm-0123456789ab.tar.gz", "inspect model.tar.gz --json"],
     )
-    parser.add_argument("archive", type=Path, metavar="ARCHIVE", help="a .tar.gz of this machine")
+    parser.add_argument("archive", type=Path, metavar="ARCHIVE", help="a local .tar.gz")
 
 
 def run(options: argparse.Namespace) -> Outcome:

@@ -1,4 +1,4 @@
-"""`lint`: everything that Triton on SageMaker would refuse or misread."""
+"""`lint`: problems that Triton on SageMaker would reject or misread."""
 
 import argparse
 from pathlib import Path
@@ -19,7 +19,7 @@ def add_to(commands: Commands) -> None:
         commands,
         "lint",
         run,
-        summary="check what people wrote: recipes, configurations, layouts, Python models",
+        summary="check recipes, configurations, folder layouts and Python models",
         examples=["lint models/", "lint models/minilm"],
     )
     parser.add_argument(
