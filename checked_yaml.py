@@ -20,7 +20,7 @@ MAX_DEPTH = 50
 
 @dataclass(frozen=True)
 class FileProblem:
-    """One thing wrong in a file: `line` counts from 1, `key` is dotted (`endpoints.text`)."""
+    """A problem in a file: `line` counts from 1, `key` is dotted (`endpoints.text`)."""
 
     path: Path
     line: int

@@ -1,4 +1,4 @@
-"""The record of a stage: which commits it has, and who changed what, when, and how that ended.
+"""The record of a stage: its deliveries and model changes, by whom, when, and their results.
 
 `/triton/STAGE/delivered`, an SSM parameter, has the latest deliveries: what a rollback goes back
 to, and whether one is in progress. It is overwritten.
@@ -50,7 +50,7 @@ class DeliveryOutcome(StrEnum):
 
 @dataclass(frozen=True)
 class Delivery:
-    """One commit on its way to the stage, at a time in UTC."""
+    """A commit's delivery to the stage, at a time in UTC."""
 
     commit: str
     time: str

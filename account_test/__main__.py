@@ -44,7 +44,7 @@ class NotBegun(Exception):
 
 @dataclass(frozen=True)
 class PlannedStep:
-    """One step. `instances` are the most that run, `minutes` how long it takes by our estimate."""
+    """A step, with its most `instances` and its estimated `minutes`."""
 
     name: str
     does: str

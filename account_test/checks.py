@@ -14,7 +14,7 @@ FILE = Path(__file__).with_name("checks.toml")
 
 @dataclass(frozen=True)
 class Check:
-    """One question. `statement` is what `confirmed` says; `step` is where it is observed.
+    """A question. `statement` holds if the check is `confirmed`; `step` observes it.
 
     `not_observable` says why this run cannot observe it, empty where it can.
     """

@@ -1,4 +1,4 @@
-"""How a check comes out."""
+"""Results of checks."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,7 +7,7 @@ from account_test.answers import Answer
 
 
 class StatementResult(StrEnum):
-    """Whether AWS's answers show a statement to be true."""
+    """Whether AWS's answers confirm or refute a statement."""
 
     CONFIRMED = "confirmed"
     REFUTED = "refuted"

@@ -22,7 +22,7 @@ IDENTITY_POLICIES = ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy")
 
 @dataclass(frozen=True)
 class IamPolicy:
-    """One policy of a template. `guards` is None for a policy of an identity."""
+    """A policy of a template. `guards` is None for an identity's policy."""
 
     stack: str
     logical_id: str

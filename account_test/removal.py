@@ -1,4 +1,4 @@
-"""Deletes everything that a run creates: what it finds by names, tags and the state file."""
+"""Delete everything that a run created, found by names, tags and the state file."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

@@ -16,7 +16,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class StepOutcome:
-    """How a step ended; `problem` is empty where it was done."""
+    """The result of a step; `problem` is empty if it succeeded."""
 
     step: str
     seconds: float

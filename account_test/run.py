@@ -1,4 +1,4 @@
-"""One run: the endpoint that its steps deploy, invoke and describe."""
+"""A run: the endpoint that its steps deploy, invoke and describe."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ class StepFailed(Exception):
 
 @dataclass(frozen=True)
 class Run:
-    """What the steps work with."""
+    """State that the steps share."""
 
     recorder: AnswerRecorder
     checkout: Checkout

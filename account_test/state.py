@@ -1,4 +1,4 @@
-"""What a run leaves on this machine for the run after it, and the lock of the one in progress."""
+"""The state file that a run leaves on this machine for the next, and the lock of a run."""
 
 import fcntl
 import json

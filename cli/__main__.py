@@ -15,7 +15,7 @@ FULL = errno.ENOSPC, errno.EDQUOT, errno.EFBIG
 
 
 class Interruption:
-    """What an interrupt does: it ends the program at once until a command runs, and raises then.
+    """Signal handling: end the program at once, or raise while a command runs.
 
     While modules are imported, nothing is begun that would have to be undone, and some, such as
     numpy's, turn a KeyboardInterrupt into an ImportError.

@@ -16,7 +16,7 @@ from stages import UnknownStage
 
 
 class CommandError(Exception):
-    """What was asked for cannot be done; says what to write instead."""
+    """A command cannot do its work; the message has the fix."""
 
 
 PRINTED = (

@@ -1,4 +1,4 @@
-"""Which archive of a model is current: SSM parameters `/triton/<stage>/<endpoint>/<model>`."""
+"""The current archive of each model: SSM parameters `/triton/<stage>/<endpoint>/<model>`."""
 
 import json
 import logging
@@ -83,7 +83,7 @@ class CatalogEntry:
 
 @dataclass(slots=True)
 class _Known:
-    """What is known of a name: an entry, or `unknown`, why there is none."""
+    """The cached result of a look-up: an entry, or `unknown`, the reason why there is none."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     entry: CatalogEntry | None = None

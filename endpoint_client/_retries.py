@@ -1,4 +1,4 @@
-"""How long a call may take, and when a request is sent again."""
+"""Deadlines and retries of a call."""
 
 import random
 import threading

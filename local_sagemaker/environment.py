@@ -1,4 +1,4 @@
-"""The environment in which AWS clients, and the cdk CLI, speak to the local SageMaker."""
+"""Environment variables that point AWS clients and the cdk CLI to the local SageMaker."""
 
 import os
 import re

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class HappeningKind(StrEnum):
-    """What happened, and to what."""
+    """The kind of an event."""
 
     INSTANCE_STARTED = "instance started"
     INSTANCE_HEALTHY = "instance healthy"
@@ -36,7 +36,7 @@ class HappeningKind(StrEnum):
 
 @dataclass(frozen=True)
 class Happening:
-    """One of them, with a sentence that says what and why.
+    """An event, with a sentence for people.
 
     `model` is a target model; what a kind has nothing to do with is None. `time` is that of the
     clock, in Unix seconds, where it is not the one at which it is told.

@@ -1,4 +1,4 @@
-"""A file that goes on being written, and what is new in it to CloudWatch Logs."""
+"""A growing file whose new lines are sent to CloudWatch Logs."""
 
 import time
 from collections.abc import Callable, Iterable

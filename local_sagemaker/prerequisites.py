@@ -1,4 +1,4 @@
-"""What this machine must have for Triton to run, checked before anything is started."""
+"""Requirements of Triton on this machine, checked before anything is started."""
 
 import importlib.metadata
 import importlib.util

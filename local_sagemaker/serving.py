@@ -1,4 +1,4 @@
-"""One real Triton that loads archives of a folder, as a multi-model endpoint's instance does."""
+"""A Triton server that loads archives of a folder, as a multi-model endpoint's instance does."""
 
 import asyncio
 import io

@@ -32,7 +32,7 @@ _NOT_SERVED = ("requirements.txt",)
 
 @dataclass(frozen=True, kw_only=True)
 class Build:
-    """A finished build: `folder` is what the archive will hold."""
+    """A finished build: `folder` has the content of the archive."""
 
     source: ModelSource
     folder: Path

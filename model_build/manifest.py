@@ -56,7 +56,7 @@ class EngineOrigin(BaseModel):
 
 
 class Source(BaseModel):
-    """Which model of its source an archive has.
+    """The model, of those of its source, in an archive.
 
     The source is in the archive's bucket, under a key that follows from the digest: the archive can
     be built from it again, for any target.

@@ -1,4 +1,4 @@
-"""The schema of `recipe.yaml`: how the files of a repository that nobody writes come to be."""
+"""The schema of `recipe.yaml`: the steps that make a repository's generated files."""
 
 import re
 import shutil

@@ -33,6 +33,6 @@ class Strict(BaseModel):
 
 
 class Gate(Strict):
-    """How far a converted model's outputs may be from its origin's, on seeded inputs."""
+    """The tolerance between the outputs of a converted model and its origin, on seeded inputs."""
 
     max_absolute_difference: Annotated[float, Field(gt=0)]

@@ -9,7 +9,7 @@ from platform_facts._tables import find, read_table
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceType:
-    """One SageMaker hosting instance type. Source: instances.toml, and `source` of the row.
+    """A SageMaker hosting instance type. Source: instances.toml, and `source` of the row.
 
     `gpu` is None and `gpu_count` 0 on a CPU type. `multi_model` is whether multi-model endpoints
     can be hosted on it. With `local_nvme` SageMaker refuses VolumeSizeInGB. `unsourced` names the

@@ -1,4 +1,4 @@
-"""What stays: where a stage keeps its models and what builds them."""
+"""The persistent stack of a stage's model archives and their builders."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What a stage makes of its endpoints and their models: variants, archives, catalog entries.
+"""The plan of a stage's endpoints and models: variants, archives, catalog entries.
 
 Nothing here is infrastructure: a plan is computed from files alone.
 """

@@ -1,4 +1,4 @@
-"""The arguments that `load` and `size` have in common, and what they mean."""
+"""The arguments that `load` and `size` share."""
 
 import argparse
 from pathlib import Path

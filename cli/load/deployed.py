@@ -1,4 +1,4 @@
-"""The endpoint to load, as it is deployed, and what it costs."""
+"""The deployed endpoint to load, and its cost."""
 
 import sys
 from collections import Counter

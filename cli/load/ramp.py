@@ -12,7 +12,7 @@ MAX_SHRINKS = 4
 
 @dataclass(frozen=True, kw_only=True)
 class Objective:
-    """What a step must hold: latencies in ms, and the share of calls that may fail."""
+    """The objective of a step: latencies in ms, and the share of calls that may fail."""
 
     p95: float | None = None
     p99: float | None = None

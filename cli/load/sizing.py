@@ -16,7 +16,7 @@ from release.review.money import HOURS
 
 @dataclass(frozen=True, kw_only=True)
 class Sizing:
-    """What one instance sustained; `measured_on` is its type, or `laptop`."""
+    """The load that one instance sustained; `measured_on` is its type, or `laptop`."""
 
     model: str
     version: str

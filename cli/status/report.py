@@ -1,4 +1,4 @@
-"""What `tritonsm status` reports: its `--json` has these members, and times as ISO 8601 in UTC."""
+"""The report of `tritonsm status`: the members of its `--json`, with times as ISO 8601 in UTC."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -76,7 +76,7 @@ class Alarm:
 
 @dataclass(frozen=True)
 class Report:
-    """`denied` names what the caller has no permission for; the rest is complete."""
+    """`denied` names the sections that the caller may not read; the others are complete."""
 
     endpoints: list[EndpointStatus]
     models: list[CatalogModel] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Where the instances of an endpoint write."""
+"""The log group of an endpoint's instances."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

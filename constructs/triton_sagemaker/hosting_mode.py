@@ -1,4 +1,4 @@
-"""How models get into the containers of a variant."""
+"""Hosting modes: how models get into the containers of a variant."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence

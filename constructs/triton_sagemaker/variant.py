@@ -1,4 +1,4 @@
-"""One production variant."""
+"""A production variant."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

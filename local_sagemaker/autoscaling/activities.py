@@ -1,4 +1,4 @@
-"""What Application Auto Scaling has done, as DescribeScalingActivities tells it.
+"""The scaling activities that DescribeScalingActivities returns.
 
 The texts: the API reference of DescribeScalingActivities, the user guide's "Scaling activities",
 and of SageMaker's variants the developer guide, endpoint-scaling-query-history.
@@ -25,7 +25,7 @@ MOST = 1000
 
 
 class Activities:
-    """What was done, the latest last. `tell` is told each status of an activity.
+    """Scaling activities, the latest last. `tell` is called with each status of an activity.
 
     Only one thread at a time adds and ends activities.
     """

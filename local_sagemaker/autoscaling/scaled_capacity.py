@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class ScaledCapacity(NamedTuple):
-    """What is desired of a target, the status of its endpoint or component, and what failed."""
+    """The desired capacity of a target, the status of its endpoint or component, and failures."""
 
     desired: int
     status: str

@@ -1,4 +1,4 @@
-"""Application Auto Scaling of variants and components: what is registered, and who scales by it."""
+"""Application Auto Scaling of variants and components: its API, and the scaler behind it."""
 
 import copy
 import time

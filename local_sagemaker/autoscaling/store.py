@@ -1,4 +1,4 @@
-"""What is registered: scalable targets, their policies and their scheduled actions."""
+"""Registered scalable targets, their policies and their scheduled actions."""
 
 import threading
 from dataclasses import dataclass, field

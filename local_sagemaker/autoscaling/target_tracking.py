@@ -1,4 +1,4 @@
-"""How many instances target tracking asks for: arithmetic, and nothing else.
+"""The capacity that target tracking computes: pure arithmetic.
 
 Source, unless it says otherwise: the Application Auto Scaling user guide, "Target tracking scaling
 policies" and "How target tracking scaling works" ("the guide").

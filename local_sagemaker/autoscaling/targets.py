@@ -1,4 +1,4 @@
-"""What is scaled: a variant's instances or an inference component's copies, by the API's names."""
+"""Scalable targets: a variant's instances or a component's copies, by the API's names."""
 
 import re
 from typing import Any, NamedTuple

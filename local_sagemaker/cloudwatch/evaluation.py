@@ -1,4 +1,4 @@
-"""Which state an alarm is in, by the data of its last periods.
+"""The state of an alarm, by the data of its last periods.
 
 Source of every rule, unless it says otherwise: the CloudWatch user guide, "Alarm evaluation" and
 "Configuring how CloudWatch alarms treat missing data" (alarms-and-missing-data), with its tables.
@@ -27,7 +27,7 @@ _BREACHES: dict[str, tuple[Callable[[float, float], bool], str]] = {
 
 @dataclass(frozen=True)
 class Condition:
-    """When an alarm is in ALARM: `datapoints` of the last `periods` breach the threshold.
+    """The condition of ALARM: `datapoints` of the last `periods` breach the threshold.
 
     `missing` is how missing data is treated: breaching, notBreaching, ignore or missing.
     """

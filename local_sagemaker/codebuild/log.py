@@ -1,4 +1,4 @@
-"""A build's log: a file here, and from time to time what is new in it to CloudWatch Logs."""
+"""A build's log: a file, whose new lines are sent to CloudWatch Logs periodically."""
 
 import time
 from collections.abc import Callable

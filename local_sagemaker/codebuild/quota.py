@@ -1,4 +1,4 @@
-"""How many builds of one kind of environment run at once, and how many wait for that."""
+"""Quotas on running and queued builds, by the kind of environment."""
 
 import threading
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""One build: wait for a place, fetch the sources, run the phases, upload the artifacts."""
+"""A build: wait in the queue, fetch the sources, run the phases, upload the artifacts."""
 
 import threading
 import time

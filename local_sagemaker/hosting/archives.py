@@ -52,7 +52,7 @@ class S3Prefix:
 
 
 class TooLargeError(Exception):
-    """An archive that unpacks to more than there is room for: to `size` bytes at least."""
+    """An archive does not fit the volume: it unpacks to `size` bytes at least."""
 
     def __init__(self, size: int, limit: int) -> None:
         super().__init__(f"No space left on device: more than {limit} bytes, unpacked")

@@ -1,4 +1,4 @@
-"""What an instance has for its models, memory and a volume, and how much memory it uses."""
+"""Memory and volume of an instance, and its memory in use."""
 
 import operator
 import os

@@ -1,4 +1,4 @@
-"""What SageMaker's two modes of a container have in common."""
+"""The interface of SageMaker's two container modes, single-model and multi-model."""
 
 import asyncio
 from collections.abc import Callable
@@ -43,7 +43,7 @@ Report = Callable[[ModelStep], None]
 
 
 class Phase(StrEnum):
-    """Where a model is between being asked for and being unloaded."""
+    """The phase of a model's life in a container."""
 
     DOWNLOADING = "downloading"
     LOADING = "loading"
@@ -82,7 +82,7 @@ class Call:
 
 
 class Container(Protocol):
-    """What knows where invocations are answered, in one of SageMaker's modes."""
+    """The Triton of an instance, in one of SageMaker's modes."""
 
     def acquire(self, target_model: str | None) -> Call:
         """Count an invocation as in progress, until `release`. Raise `ApiError`."""

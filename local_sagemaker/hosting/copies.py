@@ -1,4 +1,4 @@
-"""Where the copies of inference components run: on instances that have room for what they reserve.
+"""Placement of inference component copies, on instances with room for their reservations.
 
 Only reservations count: "a scheduling reservation, not a cap" (huggingface/skills,
 hf-cloud-sagemaker-production-defaults, measured on AWS). On ml.g5.xlarge, of 16 GiB, 1024 MB were
@@ -31,7 +31,7 @@ REJECTED_MIB = {"ml.g5.xlarge": 4096}
 
 
 class NoRoomError(LocalSageMakerError):
-    """No instance has room for a copy, and no other one may be added."""
+    """No instance has room for a copy, and none may be added."""
 
     def __init__(self) -> None:
         super().__init__(NO_ROOM)

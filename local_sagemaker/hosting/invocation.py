@@ -1,4 +1,4 @@
-"""One invocation: a request that is streamed to a container, and the answer streamed back."""
+"""An invocation: the request is streamed to a container, the answer streamed back."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""How an instance begins: a variant and its Model, as the API describes them, become a server."""
+"""Start of an instance: a server from a variant and its Model, as the API describes them."""
 
 import itertools
 import shutil
@@ -33,7 +33,7 @@ KEPT_LOGS = 50
 
 @dataclass(frozen=True)
 class Host:
-    """What instances are made of, the same for every endpoint; `instances` is a variant's most.
+    """Parts of instances that all endpoints share; `instances` is a variant's most.
 
     A model may load for `load_seconds`. `capacities` says how many instances AWS has.
     `report` is told by endpoint, variant and instance what happens to models, `follow` gets the log

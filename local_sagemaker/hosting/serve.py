@@ -1,4 +1,4 @@
-"""What the image's `serve` script does: a container's environment to tritonserver's command.
+"""The image's `serve` script: tritonserver's command from a container's environment.
 
 Source: triton-inference-server/server, docker/sagemaker/serve, and src/command_line_parser.cc for
 the options of tritonserver; a release's scripts and options were read at its tag.
@@ -71,7 +71,7 @@ _GENERATES = ("generate", "generate_stream")
 
 @dataclass(frozen=True)
 class ServeCommand:
-    """How `serve` starts tritonserver: its arguments and variables, and the first lines of its log.
+    """The command of tritonserver: its arguments and variables, and the first lines of its log.
 
     `ping` and `invocations` are the paths at which the server answers SageMaker's requests.
     """

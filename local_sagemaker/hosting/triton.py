@@ -1,4 +1,4 @@
-"""One tritonserver process in SageMaker mode, reached over sockets of its own namespace."""
+"""A tritonserver process in SageMaker mode, reached over sockets of its own namespace."""
 
 import http.client
 import os
@@ -26,7 +26,7 @@ BROKER_SECONDS = 60  # it answers at once: only a busy machine takes long
 
 @dataclass(frozen=True)
 class Response:
-    """What the container answered."""
+    """An answer of the container."""
 
     status: int
     headers: dict[str, str]

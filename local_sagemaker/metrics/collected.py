@@ -48,7 +48,7 @@ class Series(NamedTuple):
 
 
 class Collected:
-    """Takes values from any thread. At a `speed`, periods last so much less."""
+    """Values from any thread, by period. A `speed` shortens the periods."""
 
     def __init__(self, speed: float, *, clock: Callable[[], float] = time.time) -> None:
         self._speed, self._clock = speed, clock

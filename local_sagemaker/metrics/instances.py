@@ -1,4 +1,4 @@
-"""What is measured of instances: calls, processors, memory, volume, models."""
+"""Metrics of instances: calls, processors, memory, volume, models."""
 
 import time
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""What is measured of the models of multi-model containers, when something happens to them."""
+"""Metrics of the models of multi-model containers: load, unload and download times."""
 
 from collections.abc import Callable
 

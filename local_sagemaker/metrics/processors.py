@@ -1,4 +1,4 @@
-"""How much of a processor instances use."""
+"""The processor use of instances."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -7,7 +7,7 @@ from local_sagemaker.hosting.instance import RunningServer
 
 
 class Processors:
-    """Remembers what the processes of instances had used at the last look."""
+    """The processor time of instances' processes since the last measurement."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -49,7 +49,7 @@ INSTANCES_OF_A_TYPE, INSTANCES = 20, 100
 
 
 class Quota(NamedTuple):
-    """One quota: `default` is AWS's, `value` the account's."""
+    """A quota: `default` is AWS's, `value` the account's."""
 
     service: str
     code: str

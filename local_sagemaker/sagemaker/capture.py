@@ -60,7 +60,7 @@ class Captured(Invocation):
 
 
 class CaptureWriter:
-    """Writes what was captured on a thread of its own, a file for each invocation."""
+    """Writes captured invocations on a thread of its own, a file for each."""
 
     def __init__(self, s3: "S3Client") -> None:
         self._s3 = s3

@@ -1,4 +1,4 @@
-"""Endpoints, as SageMaker's API has them: what is asked of them, and which fleet answers a call."""
+"""SageMaker's endpoint operations, and the routing of a call to a fleet."""
 
 import threading
 from collections.abc import Callable, Collection, Mapping
@@ -33,7 +33,7 @@ from local_sagemaker.sagemaker.update import Update
 
 
 class Hosting(Registry):
-    """What exists, by name. Every method is safe to call from any thread.
+    """All endpoints, by name. Every method is safe to call from any thread.
 
     `fleet` makes the fleets, `clock` the time of each update, `alarms` returns the states of the
     CloudWatch alarms that exist by name. `scaled_variants` returns the variants of an endpoint that

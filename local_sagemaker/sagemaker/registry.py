@@ -1,4 +1,4 @@
-"""What endpoints are made from, by name: models and endpoint configurations; and all tags."""
+"""Models and endpoint configurations by name, and all tags."""
 
 import threading
 from collections.abc import Callable
@@ -32,7 +32,7 @@ MODEL_DEFAULTS = {"EnableNetworkIsolation": False}
 
 @dataclass(frozen=True)
 class Plan:
-    """What a fleet is started from; what is deleted meanwhile does not change it."""
+    """The configuration of a fleet; later deletions of its resources do not change it."""
 
     config: Record
     models: dict[str, Record]

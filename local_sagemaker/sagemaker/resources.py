@@ -1,4 +1,4 @@
-"""What SageMaker's kinds of hosting resources have in common: names, ARNs, lists."""
+"""Names, ARNs and lists of SageMaker's hosting resources."""
 
 import time
 from collections.abc import Iterable, Mapping

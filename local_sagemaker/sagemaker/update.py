@@ -1,4 +1,4 @@
-"""One UpdateEndpoint under way: step by step to the new fleet, or all the way back."""
+"""An UpdateEndpoint in progress: step by step to the new fleet, or back."""
 
 import logging
 from fractions import Fraction

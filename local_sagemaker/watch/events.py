@@ -1,4 +1,4 @@
-"""The latest that happened, in the order in which it was told."""
+"""The latest events, in the order of their reports."""
 
 import itertools
 import threading

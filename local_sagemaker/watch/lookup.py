@@ -1,4 +1,4 @@
-"""What takes too long to be looked up for each that asks."""
+"""Cached results of slow look-ups."""
 
 import logging
 import threading
@@ -14,7 +14,7 @@ _log = logging.getLogger(__name__)
 
 
 class Lookup(Generic[T]):
-    """Looks on a thread of its own, when somebody asks and the last look is `seconds` old.
+    """A cached look-up: it runs on a thread of its own if the result is `seconds` old when read.
 
     While nobody asks nothing is done. A look that takes long is made more rarely.
     """

@@ -25,7 +25,7 @@ Record = dict[str, Any]
 
 
 class Usage(NamedTuple):
-    """What an instance's processes use: bytes, and percent of one processor since the last look."""
+    """Resources that an instance uses: bytes, and percent of one processor since the last look."""
 
     memory: int | None = None
     cpu: float | None = None

@@ -42,7 +42,7 @@ class Shapes(Strict):
 
 
 class Engine(Strict):
-    """How TensorRT compiles an ONNX file.
+    """The options with which TensorRT compiles an ONNX file.
 
     `profiles` are TensorRT's optimization profiles: input name -> shapes; Triton chooses one by its
     index in `instance_group.profile`, the first without that. `workspace_mib` limits the scratch

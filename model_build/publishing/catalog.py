@@ -18,7 +18,7 @@ Way = Literal["deployed", "published", "rolled back"]
 
 @dataclass(frozen=True)
 class Past:
-    """What a parameter said once, and how that became current."""
+    """An earlier value of a parameter, and how it became current."""
 
     entry: Entry
     way: Way

@@ -1,4 +1,4 @@
-"""Manifests in a model bucket, and what they name beside their archives."""
+"""Manifests in a model bucket, and the objects that they name beside their archives."""
 
 import json
 from collections.abc import Collection

@@ -1,4 +1,4 @@
-"""How long an endpoint takes to move to a new configuration, in seconds."""
+"""The duration of an endpoint's update, in seconds."""
 
 from dataclasses import dataclass
 from functools import cached_property

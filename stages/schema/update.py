@@ -1,4 +1,4 @@
-"""How an endpoint moves to a new configuration."""
+"""The update of an endpoint to a new configuration."""
 
 from typing import Annotated, Literal
 
