@@ -52,8 +52,7 @@ class PlannedStep:
     minutes: int = 0
 
     def do(self, run: Run) -> StepOutcome:
-        """Do the step; whatever it fails with is its outcome: later steps, and the deletion of
-        everything, follow."""
+        """Run a step and record its outcome; later steps, and the deletion, follow a failure."""
         say(f"{self.name}: {self.does}")
         run.recorder.step, start, problem = self.name, time.monotonic(), ""
         functions = {**vars(free_steps), **vars(paid_steps)}

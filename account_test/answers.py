@@ -68,7 +68,7 @@ class AnswerRecorder:
 
     @property
     def answers(self) -> Answers:
-        """What was answered until now."""
+        """The recorded answers, in their order."""
         return Answers(self._answers)
 
     def client(self, service: str) -> Any:

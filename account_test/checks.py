@@ -25,7 +25,7 @@ class Check:
     not_observable: str = ""
 
     def decide(self, answers: Answers) -> StatementFinding:
-        """Return what the answers show."""
+        """Return the result of a check by the recorded answers."""
         if self.not_observable:
             return undecided(f"not observable in this run: {self.not_observable}")
         functions = {**vars(deployment_checks), **vars(setting_checks)}

@@ -147,7 +147,7 @@ def _config(endpoint: Answer) -> Any:
 
 
 def _pending(endpoint: Answer) -> Any:
-    """Return the configuration that is being deployed, None where there is none."""
+    """Return the configuration that is being deployed, or None."""
     return endpoint.response.get("PendingDeploymentSummary", {}).get("EndpointConfigName")
 
 
@@ -165,7 +165,7 @@ def _events(answers: Answers, step: str, stack: str, kind: str) -> list[Record]:
 
 
 def _failures(answers: Answers, step: str) -> str:
-    """Return what failed in a step, in CloudFormation's words."""
+    """Return the failures of a step, in CloudFormation's words."""
     described = answers.of("DescribeStackEvents", step).successful
     events = [event for answer in described for event in answer.response["StackEvents"]]
     reasons = (

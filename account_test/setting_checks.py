@@ -177,7 +177,7 @@ def _metrics(answers: Answers, namespace: str) -> tuple[list[Answer], list[tuple
 
 
 def _absent(answers: Answers, evidence: str, *lists: Answer) -> StatementFinding:
-    """Return that something is absent, unless AWS was asked too early to show it."""
+    """Return that something is absent, unless the request came too early to show it."""
     invocations = answers.of("InvokeEndpoint", "invoke")
     if not invocations or not lists:
         return undecided(evidence, *lists)

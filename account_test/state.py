@@ -23,7 +23,7 @@ class State:
 
     @property
     def content(self) -> dict[str, Any]:
-        """What is remembered; empty where no run is unfinished."""
+        """The recorded state; empty if no run is unfinished."""
         content: dict[str, Any] = json.loads(self.path.read_text()) if self.path.exists() else {}
         return content
 

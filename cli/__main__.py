@@ -51,7 +51,7 @@ def _drop_output() -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Run one command; return its exit code, as its room says it."""
+    """Run one command; return its exit code."""
     interruption = Interruption()
     interruption.listen()
     from cli.running import read

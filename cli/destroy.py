@@ -21,7 +21,7 @@ def add_to(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Ask, and destroy; return the exit code."""
+    """Ask for confirmation, and destroy; return the exit code."""
     stage = options.stage
     Tree(Path.cwd()).stage(stage)  # raises where there is none
     if not (options.yes or _agreed(stage)):

@@ -49,7 +49,7 @@ class StartedTriton:
             shutil.rmtree(FOLDER / name, ignore_errors=True)
 
     def invoke(self, target_model: str, body: bytes, content_type: str) -> Response:
-        """Ask a model that is loaded. Raise `CommandError` with Triton's message."""
+        """Invoke a loaded model. Raise `CommandError` with Triton's message."""
         path = f"/models/{_name(target_model)}/invoke"
         return self._request("POST", path, target_model, body, content_type)
 

@@ -140,7 +140,7 @@ def _undeclared(
 
 
 def _entry(plan: ModelPlan) -> CatalogEntry:
-    """Return what the catalog would say of the model."""
+    """Return the model's catalog entry, as a deploy would write it."""
     inputs, outputs = (
         tuple(Tensor(tensor.name, tensor.datatype, tuple(tensor.shape)) for tensor in tensors)
         for tensors in (plan.signature.inputs, plan.signature.outputs)

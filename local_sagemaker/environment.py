@@ -40,7 +40,7 @@ def client_environment(running: RunningSageMaker, folder: Folder) -> dict[str, s
 
 
 def _without_proxy() -> str:
-    """Return the hosts that are asked without a proxy: those of the environment, and loopback."""
+    """Return the hosts that are reached without a proxy: those of the environment, and loopback."""
     known = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
     hosts = [host for host in known.split(",") if host.strip() not in ("", LOOPBACK)]
     return ",".join([*hosts, LOOPBACK])

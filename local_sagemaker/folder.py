@@ -25,12 +25,12 @@ class RunningSageMaker:
 
     @property
     def url(self) -> str:
-        """What AWS clients take as `AWS_ENDPOINT_URL`."""
+        """The value of `AWS_ENDPOINT_URL` for AWS clients."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
     def page(self) -> str:
-        """Where a browser sees what it does."""
+        """The URL of the dashboard."""
         return f"{self.url}/_local_sagemaker/"
 
     def is_alive(self) -> bool:
@@ -69,12 +69,12 @@ class Folder:
 
     @property
     def log(self) -> Path:
-        """What the emulator says."""
+        """The log of the emulator."""
         return self.root / "emulator.log"
 
     @property
     def calls(self) -> Path:
-        """Who called what, of those who say who they are."""
+        """The recorded calls of callers that identify themselves."""
         return self.root / "calls.jsonl"
 
     @property

@@ -55,4 +55,4 @@ Tell = Callable[[Happening], None]
 
 
 def untold(_: Happening) -> None:
-    """Tell nobody."""
+    """Discard an event."""

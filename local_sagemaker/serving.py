@@ -89,7 +89,7 @@ class TritonServer:
         return response
 
     def _call(self, model: str, work: Callable[[str], T]) -> T:
-        """Return what `work` returns, called with the path of a model once that is loaded."""
+        """Return the result of `work`, called with the path of a model once that is loaded."""
         log_size = self._log_size()
 
         async def call() -> T:

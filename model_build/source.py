@@ -44,7 +44,7 @@ class ModelSource:
 
     @property
     def files(self) -> Files:
-        """How the files that nobody wrote are made."""
+        """The steps that make the generated files."""
         return self.recipe.files_of(self.alternative)
 
     @cached_property

@@ -27,7 +27,7 @@ class InstanceType:
 
     @property
     def vcpus(self) -> int:
-        """How many vCPUs it has, by its size: EC2 gives 4 to an xlarge and 2 to a large.
+        """The number of vCPUs, by its size: EC2 gives 4 to an xlarge and 2 to a large.
 
         General knowledge of EC2, which holds for each row of the table; no source was read.
         """

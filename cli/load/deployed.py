@@ -114,7 +114,7 @@ class DeployedEndpoint:
 
 
 def may_be_loaded(endpoints: Sequence[DeployedEndpoint], *, yes: bool) -> bool:
-    """Return whether nothing is production, or somebody has said yes, now or by `--yes`."""
+    """Return whether no endpoint is production, or the user confirmed, now or by `--yes`."""
     production = [endpoint.name for endpoint in endpoints if endpoint.is_production]
     if yes or not production:
         return True

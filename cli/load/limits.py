@@ -15,7 +15,7 @@ SLOWED = 2
 
 
 def limited_by(step: LoadStep, lightest: LoadStep) -> tuple[str, str]:
-    """Return what limited a step of an endpoint with one variant, and by which figures.
+    """Return the bottleneck of a step of an endpoint with one variant, and its figures.
 
     Raise `ValueError` for steps of several variants.
     """

@@ -20,7 +20,7 @@ class Objective:
 
     @property
     def has_latency(self) -> bool:
-        """Whether a latency is asked for."""
+        """Whether the objective has a latency."""
         return self.p95 is not None or self.p99 is not None
 
     def broken_by(self, step: LoadStep) -> str:

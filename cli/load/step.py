@@ -126,7 +126,7 @@ async def _measured(
     level: float,
     offer: Callable[[_Calls, asyncio.TaskGroup], Awaitable[object]],
 ) -> LoadStep:
-    """Return what was measured from the first request to the last answer."""
+    """Return the measurements from the first request to the last answer."""
     calls, loop = _Calls(send, max_errors), asyncio.get_running_loop()
     begun, start, cpu = datetime.now(UTC), loop.time(), time.process_time()
     async with asyncio.TaskGroup() as group:

@@ -52,7 +52,7 @@ class Variant:
 
     @property
     def sources(self) -> dict[str, ModelHosting]:
-        """What its Models load, each once, by the suffixes of the Models' construct ids."""
+        """The archives of its Models, each once, by the suffixes of the Models' construct ids."""
         sources = dict(self.hosting.sources)
         for fallback in self.fallbacks:
             if fallback.hosting.location not in {source.location for source in sources.values()}:

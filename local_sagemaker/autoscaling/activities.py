@@ -35,7 +35,7 @@ class Activities:
         self._known: deque[Record] = deque(maxlen=MOST)
 
     def begin(self, key: TargetKey, capacity: int, cause: str) -> Record:
-        """Write down that the target service was asked for a capacity."""
+        """Record that a capacity was set at the target service."""
         return self._add(
             key,
             f"Setting desired {key.unit} count to {capacity}.",
@@ -110,7 +110,7 @@ class Activities:
 
 
 def _happening(activity: Record) -> Happening:
-    """Return what is told of an activity: what it does, its status, and why."""
+    """Return the event of an activity: its action, status and cause."""
     key = TargetKey.of(activity)
     status = activity["StatusCode"]
     message = f"{activity['Description'].rstrip('.')} ({status}): {activity['Cause']}"

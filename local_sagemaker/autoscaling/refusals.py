@@ -41,7 +41,7 @@ def _metric(policy: Record) -> tuple[Any, ...]:
 
 
 def refuse_action(action: Record) -> None:
-    """What a new scheduled action needs; no source was found for the words."""
+    """Raise for missing members of a new scheduled action; AWS's wording has no source."""
     for member in ("Schedule", "ScalableTargetAction"):
         if member not in action:
             raise invalid(f"A new scheduled action needs {member}.")

@@ -48,7 +48,7 @@ def capacity_for(base: int, metric: float, target: float) -> int:
 def decide(
     policies: Sequence[PolicyState], *, current: int, smallest: int, largest: int
 ) -> Decision | None:
-    """Return the change that the policies of one target need together, None if there is none.
+    """Return the change that the policies of one target need together, or None.
 
     It is scaled out "if any of the target tracking policies are ready for scale out", and in "only
     if all of the target tracking policies (with the scale-in portion enabled) are ready"; by "the

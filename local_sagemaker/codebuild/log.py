@@ -25,7 +25,7 @@ def stream(config: Record, project: str, build: str) -> tuple[str, str] | None:
 
 
 def location(config: Record, stream: tuple[str, str] | None) -> Record:
-    """Return what a build's record says of its log.
+    """Return the `logs` member of a build's record.
 
     Before the stream is made it says null, without members of their own (the AWS CLI's example of
     retry-build has the one, that of stop-build the other).

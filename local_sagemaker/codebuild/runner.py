@@ -68,7 +68,7 @@ class RunningBuild:
             self._finished.set()
 
     def stop(self) -> None:
-        """Ask the build to end, as StopBuild does: no further command runs."""
+        """Request the end of the build, as StopBuild does: no further command runs."""
         self._stopped.set()
 
     def wait(self, timeout: float) -> None:

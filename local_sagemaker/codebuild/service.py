@@ -143,7 +143,7 @@ class CodeBuild:
         return build
 
     def _new(self, settings: Record) -> RunningBuild:
-        """Return a build that has its place in the queue. Raise `ApiError` where there is none."""
+        """Return a build with a place in the queue. Raise `ApiError` if the queue is full."""
         project, environment = settings["name"], settings["environment"]
         uuid = str(uuid4())
         name = f"{project}:{uuid}"

@@ -54,7 +54,7 @@ def complete(project: Record) -> Record:
 
 
 def overridden(project: Record, request: Record) -> Record:
-    """Return what holds for one build. Raise `ApiError` for what CodeBuild rejects."""
+    """Return the settings of one build. Raise `ApiError` for those that CodeBuild rejects."""
     settings = copy.deepcopy(project)
     settings["artifacts"] = request.get("artifactsOverride", settings["artifacts"])
     secondary = request.get("secondarySourcesOverride", settings["secondarySources"])

@@ -77,7 +77,7 @@ class Calls:
         return receive
 
     def watch(self, client: Any, caller: str) -> None:
-        """Record what boto3's `client` calls, which asks somebody else than this server."""
+        """Record the calls of boto3's `client` to another server than this one."""
 
         def sent(request: Any, **_: Any) -> None:
             url = urlsplit(request.url)
@@ -166,7 +166,7 @@ def _arn(service: str, resource: str) -> str:
 
 
 def _giving(body: bytes, receive: Receive) -> Receive:
-    """Return what gives a body that was read already, and then what `receive` gives."""
+    """Return a `receive` that returns a body read before, and then the original's messages."""
     left = [{"type": "http.request", "body": body}]
 
     async def give() -> Any:

@@ -163,7 +163,7 @@ def _unpack(tar: tarfile.TarFile, rationed: _Rationed, to: Path, limit: int, mos
 
 
 def _reason(error: Exception) -> str:
-    """Return what is wrong, without the folder on this machine that tarfile may name."""
+    """Return the reason of an error, without the local folder that tarfile may name."""
     if member := getattr(error, "tarinfo", None):  # of tarfile's own filter
         return f"{member.name!r} leads out, or has no place in an archive"
     return plain_message(error)

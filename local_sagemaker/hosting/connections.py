@@ -231,7 +231,7 @@ class ContainerResponse:
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """Return what `work` returns, on a thread that does not keep the process alive."""
+    """Return the result of `work`, run on a thread that does not keep the process alive."""
     result = Future[T]()
     result.set_running_or_notify_cancel()  # nobody can cancel it any more
 

@@ -95,11 +95,11 @@ class Container(Protocol):
 
     @property
     def loaded_models(self) -> int | None:
-        """How many models are in memory; None in mode SingleModel, where nobody counts them."""
+        """The number of models in memory; None in mode SingleModel."""
 
     @property
     def disk_bytes(self) -> int:
-        """What its models take of the volume."""
+        """The bytes of its models on the volume."""
 
     def statuses(self) -> list[ModelStatus]:
         """Return the models that were called and have not been unloaded."""

@@ -104,7 +104,7 @@ class CopyHost:
 
     @property
     def disk_bytes(self) -> int:
-        """Return what the models of its copies take of the volume."""
+        """Return the bytes of its copies' models on the volume."""
         return sum(server.container.disk_bytes for server in self._servers())
 
     def statuses(self) -> "list[ModelStatus]":
@@ -118,7 +118,7 @@ class CopyHost:
         ]
 
     def reserved(self) -> list[Resources]:
-        """Return what its copies have reserved."""
+        """Return the resources that its copies reserved."""
         return [slot.needs for slot in list(self.slots)]
 
     def reservations(self) -> Resources:
@@ -155,7 +155,7 @@ class Placement:
         self._lock = threading.RLock()
 
     def take(self, variant: Mapping[str, Any]) -> Slot:
-        """Reserve room for a copy, on another instance if need be. Raise `NoRoomError`."""
+        """Reserve room for a copy, on a new instance if necessary. Raise `NoRoomError`."""
         declared = variant["ComputeResourceRequirements"]
         needs = Resources(
             declared["MinMemoryRequiredInMb"],

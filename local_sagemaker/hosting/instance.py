@@ -99,7 +99,7 @@ class Instance:
 
     @property
     def state(self) -> InstanceState:
-        """What it does now."""
+        """The current state."""
         if self.stopped or self._leaving:
             return InstanceState.LEAVING
         return InstanceState.SERVING if self.running else InstanceState.STARTING

@@ -133,7 +133,7 @@ class MultiModelContainer:
 
     @property
     def loaded_models(self) -> int:
-        """How many models are in memory."""
+        """The number of models in memory."""
         return sum(model.phase is Phase.LOADED for model in list(self._models.values()))
 
     @property
@@ -226,7 +226,7 @@ class MultiModelContainer:
                 return
 
     async def _try_load(self, target_model: str) -> tuple[int, bytes]:
-        """Load a model into memory, after making room for what its files say it takes.
+        """Load a model into memory, after making room for the size of its files.
 
         One that takes more than there is is unloaded and answered as Triton answers what does not
         fit: how much a model takes is known only once it is loaded.
@@ -272,7 +272,7 @@ class MultiModelContainer:
         return await self._unload_unused(room_for)
 
     async def _unload_unused(self, room_for: str) -> bool:
-        """Unload the least recently used model without a call; return False if there is none.
+        """Unload the least recently used idle model; return False if all are in use.
 
         Its files stay on disk if models are cached, until the volume is full.
         """
@@ -304,7 +304,7 @@ class MultiModelContainer:
             self._leave(target_model)
 
     async def _delete_unused(self, room_for: str) -> bool:
-        """Delete the least recently used archive without a model; return False if there is none."""
+        """Delete the least recently used archive without a loaded model; return False if none."""
         used = {*self._models, *self._leaving}
         target = next((stored for stored in self._store.sizes() if stored not in used), None)
         if target is None:

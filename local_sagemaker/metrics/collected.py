@@ -77,7 +77,7 @@ class Collected:
             self._values(metric, place, now)
 
     def take(self) -> list[Series]:
-        """Return what periods that have ended have brought, the oldest first, and forget it.
+        """Return and forget the values of periods that have ended, the oldest first.
 
         Its time is the middle of its period: that of the values is in no other.
         """

@@ -15,7 +15,7 @@ _OF_STEPS = {
 
 
 def model_report(collected: Collected) -> Callable[[str, str, ModelStep], None]:
-    """Return what takes in how many seconds the steps of an endpoint's variant took."""
+    """Return a function that records the seconds of model steps of an endpoint's variant."""
 
     def report(endpoint: str, variant: str, step: ModelStep) -> None:
         if metric := _OF_STEPS.get(step.step):

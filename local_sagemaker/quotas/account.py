@@ -94,7 +94,7 @@ def instances_name(instance_type: str) -> str:
 
 
 def quotas_here() -> dict[str, int]:
-    """Return what the variable says. Raises `LocalSageMakerError` for what is no such object."""
+    """Return the quotas of the variable. Raise `LocalSageMakerError` if it is invalid."""
     text = os.environ.get(QUOTAS) or "{}"
     try:
         values = json.loads(text)

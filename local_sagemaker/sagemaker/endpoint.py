@@ -122,7 +122,7 @@ class Endpoint:
         return pending
 
     def described(self) -> Record:
-        """Return what DescribeEndpoint answers."""
+        """Return the answer of DescribeEndpoint."""
         with self.lock:
             described = copy.deepcopy({**self.description, **self._capture(), **self._pools()})
         if self.hosts_components:
@@ -166,7 +166,7 @@ class Endpoint:
         self.set(PendingDeploymentSummary=summary, FailureReason=None, **changes)
 
     def count_pending(self, now: Mapping[str, int]) -> None:
-        """Say how many instances the pending variants have now."""
+        """Set the instance counts of the pending variants."""
         with self.lock:
             summary = self.description["PendingDeploymentSummary"]
             counted = variants.counted(self.pending, now)
@@ -216,7 +216,7 @@ class Endpoint:
 
     @property
     def fleets(self) -> list[Fleet]:
-        """Return what serves, what starts, and what a rollback has left."""
+        """Return the fleets that serve, start, or remain from a rollback."""
         return [fleet for fleet in (self.fleet, self.new, self.stray) if fleet]
 
     def _status_message(self) -> str:

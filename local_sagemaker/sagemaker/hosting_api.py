@@ -211,7 +211,7 @@ class Hosting(Registry):
     # What the others ask
 
     def fleets(self) -> list[tuple[str, Fleet]]:
-        """Return what serves or starts, each with its endpoint's name."""
+        """Return the fleets that serve or start, each with its endpoint's name."""
         with self._lock:
             return [
                 (endpoint.name, fleet)
@@ -221,7 +221,7 @@ class Hosting(Registry):
             ]
 
     def endpoints(self) -> list[Endpoint]:
-        """Return what there is; whoever reads more than one thing of one holds its lock."""
+        """Return the endpoints; a reader of several attributes of one holds its lock."""
         with self._lock:
             return list(self.by_name.values())
 

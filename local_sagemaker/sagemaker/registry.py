@@ -69,7 +69,7 @@ class Registry:
             return dict(MODEL.find(self._models, request["ModelName"]))
 
     def delete_model(self, request: Record) -> Record:
-        """DeleteModel: whoever uses it. Source: the API reference, which deletes the entry only."""
+        """DeleteModel, which deletes the entry only (API reference), also of a model in use."""
         with self._lock:
             self._delete(MODEL, self._models, request["ModelName"])
             return {}

@@ -52,7 +52,7 @@ class ResourceKind:
             )
 
     def list(self, descriptions: Iterable[Record], request: Record) -> Record:
-        """Return what the List operation answers.
+        """Return the answer of the List operation.
 
         Source of filters, order and defaults: the API reference of ListModels, ListEndpointConfigs
         and ListEndpoints, which is botocore's model: by CreationTime, the newest first.

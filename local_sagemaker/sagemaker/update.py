@@ -118,7 +118,7 @@ class Update:
                     self._endpoint.switch(self._plan)
 
     def _check(self) -> None:
-        """Raise what ends the deployment: an alarm, the time limit, or that everything stops."""
+        """Raise if the deployment must end: an alarm, the time limit, or shutdown."""
         if self._site.stopping.is_set():
             raise LocalSageMakerError("everything was stopped")
         names = self._deployment.alarms

@@ -40,7 +40,7 @@ class Events:
             self._latest.append(event)
 
     def after(self, sequence: int) -> list[Record]:
-        """Return those that were told after one, the oldest first."""
+        """Return the events after one, the oldest first."""
         with self._lock:
             return [each for each in self._latest if each["sequence"] > sequence]
 

@@ -32,7 +32,7 @@ class Lookup(Generic[T]):
         self._looking = threading.Lock()
 
     def latest(self) -> T:
-        """Return what was found last, and look again if it is time."""
+        """Return the last result, and look again if it is due."""
         if self._clock() >= self._due and self._looking.acquire(blocking=False):
             threading.Thread(target=self._run, daemon=True).start()
         return self._latest

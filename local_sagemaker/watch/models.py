@@ -33,7 +33,7 @@ _ARCHIVE = re.compile(r"(?:.*/)?([^/]+)-[0-9a-f]{12}\.tar\.gz")
 
 
 def model_events(tell: Tell) -> Callable[[str, str, str, ModelStep], None]:
-    """Return what takes in the steps of an instance's models, by endpoint, variant and instance."""
+    """Return a function that reports model steps, by endpoint, variant and instance."""
 
     def report(endpoint: str, variant: str, instance: str, step: ModelStep) -> None:
         kind, sentence = _STEPS[step.step]

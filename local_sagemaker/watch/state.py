@@ -78,7 +78,7 @@ class Watch:
         }
 
     def _usages(self) -> dict[str, Usage]:
-        """Return what instances use, by their ids."""
+        """Return the usage of instances, by their ids."""
         fleets = (fleet for endpoint in self._endpoints() for fleet in endpoint.fleets)
         instances = (instance for fleet in fleets for instance in fleet.instances())
         servers = [server for instance in instances if (server := instance.server)]

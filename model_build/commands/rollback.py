@@ -70,7 +70,7 @@ def _unchanged(current: Past, text: str) -> Outcome:
 
 
 def _earlier(history: Sequence[Past], version: str | None) -> Past:
-    """Return what is wanted, by default what the current version followed."""
+    """Return the requested version, by default the predecessor of the current one."""
     *before, current = lineage(history)
     earlier = before if version is None else [past for past in history if past.version == version]
     if not earlier:

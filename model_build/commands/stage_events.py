@@ -20,7 +20,7 @@ def served_prefixes(endpoint_name: str) -> list[ArchivePrefix]:
 
 
 def refuse_during_delivery(options: argparse.Namespace) -> None:
-    """Raise `BuildError` while a delivery of the stage is in progress, unless told otherwise.
+    """Raise `BuildError` while a delivery of the stage is in progress, unless overridden.
 
     It compares the catalog with its commit when it begins and when it ends, whatever endpoint it
     is updating in between.

@@ -66,7 +66,7 @@ class EngineJob:
 
     @property
     def digest(self) -> str:
-        """What names the job, its claims and its result: 64 hex digits."""
+        """The digest that names the job, its claims and its result: 64 hex digits."""
         return self.job.digest
 
     def files(self) -> dict[str, str]:

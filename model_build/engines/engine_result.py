@@ -48,7 +48,7 @@ class EngineResult:
         return self.folder / step.PLAN
 
     def answers(self) -> list[Arrays]:
-        """Return what the engine gave for each case of the job."""
+        """Return the engine's outputs for each case of the job."""
         return [
             {
                 tensor.name: np.frombuffer(

@@ -58,7 +58,7 @@ class GateReport:
     answers: list[list[Answered]]
 
     def figures(self) -> dict[str, Any]:
-        """Return what a manifest has of it."""
+        """Return the gate's figures for a manifest."""
         figures = asdict(self)
         del figures["answers"]
         return figures

@@ -18,13 +18,13 @@ def manifest_key(archive_key: str) -> str:
 
 
 def read(s3: "S3Client", bucket: str, key: str) -> dict[str, Any]:
-    """Return what a manifest says, whatever builder wrote it."""
+    """Return a manifest, of any version of the builder."""
     content: dict[str, Any] = json.loads(s3.get_object(Bucket=bucket, Key=key)["Body"].read())
     return content
 
 
 def read_if_there(s3: "S3Client", bucket: str, key: str) -> dict[str, Any] | None:
-    """Return what a manifest says, None where there is none."""
+    """Return a manifest, or None if it does not exist."""
     try:
         return read(s3, bucket, key)
     except s3.exceptions.NoSuchKey:

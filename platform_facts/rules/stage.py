@@ -101,7 +101,7 @@ def image_of_the_region(image: str, region: Region) -> str | None:
 
 @rule("production", "our choice: an alarm that notifies nobody is of no use")
 def notified(production: bool, targets: Sequence[str]) -> str | None:
-    """A production stage notifies somebody of its alarms."""
+    """A production stage has a notification target for its alarms."""
     if targets or not production:
         return None
     return (
