@@ -160,7 +160,7 @@ def _plan(run: Run, steps: Sequence[PlannedStep], left: dict[str, list[str]]) ->
 
 def _confirmed() -> bool:
     if not sys.stdin.isatty():
-        raise NotBegun("there is no terminal to confirm on: add --yes")
+        raise NotBegun("no terminal for the confirmation: add --yes")
     return input("Write yes to go on: ").strip() == "yes"
 
 

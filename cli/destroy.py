@@ -33,5 +33,5 @@ def run(options: argparse.Namespace) -> int:
 
 def _agreed(stage: str) -> bool:
     if not sys.stdin.isatty():
-        raise CommandError("there is no terminal to confirm on: add --yes")
+        raise CommandError("no terminal for the confirmation: add --yes")
     return input(f"Delete the stacks of {stage}? Write its name: ") == stage

@@ -137,7 +137,7 @@ class CachedCatalog:
 
     def _new(self, key: tuple[int, str]) -> _Known:
         if not NAME.fullmatch(key[1]):
-            raise UnknownModel(f"{key[1]!r} is no model's name: write no path and no version")
+            raise UnknownModel(f"{key[1]!r} is not a model name: write it without path and version")
         if len(self._known) >= MAX_UNKNOWN:
             # Of a copy: other threads go on adding names.
             self._known = {name: one for name, one in self._known.copy().items() if one.entry}

@@ -186,7 +186,7 @@ class EndpointClient(AbstractContextManager["EndpointClient"]):
             try:
                 return _payload.decode(*answer)
             except Exception as error:  # of json, numpy or tritonclient
-                raise ModelFailed(f"{entry}: not an answer of Triton's: {error!r}") from error
+                raise ModelFailed(f"{entry}: invalid answer of Triton: {error!r}") from error
 
     def _send(
         self,

@@ -21,7 +21,7 @@ def events(subject: str, parts: Iterable[bytes]) -> Iterator[dict[str, Any]]:
             try:
                 content = json.loads(event.removeprefix(b"data:"))
             except ValueError as error:
-                raise ModelFailed(f"{subject}: not a stream of Triton's: {error!r}") from error
+                raise ModelFailed(f"{subject}: invalid stream of Triton: {error!r}") from error
             if "error" in content:
                 raise ModelFailed(f"{subject}: {content['error']}")
             yield content

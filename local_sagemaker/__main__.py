@@ -104,7 +104,7 @@ def _up(options: argparse.Namespace) -> None:
     running = lifecycle.up(folder, port=options.port)
     print(f"local SageMaker at {running.url}, log {folder.log}")
     print(f"dashboard: {running.page}")
-    print(f"at most {most} processes stand for the instances of a variant")
+    print(f"at most {most} processes per variant stand for its instances")
 
 
 def _number(option: str, text: str) -> tuple[str, int]:

@@ -40,7 +40,9 @@ class DeployedEndpoint:
         stage = names.stage_of(name, stage_names(folder))
         if stage is None:
             known = ", ".join(stage_names(folder))
-            raise CommandError(f"endpoint {name} begins with no stage's name: stages are {known}")
+            raise CommandError(
+                f"endpoint {name} does not begin with the name of a stage: stages are {known}"
+            )
         config = load_stage(stage, folder)
         sagemaker: Any = boto3.client("sagemaker", config.region)
         endpoint = sagemaker.describe_endpoint(EndpointName=name)

@@ -63,8 +63,8 @@ def run(options: argparse.Namespace) -> int:
     after = DeployedEndpoint.read(endpoint.name, arguments.STAGES)
     if after.instances != endpoint.instances:
         raise CommandError(
-            f"{endpoint.name} scaled meanwhile from {endpoint.instances} to {after.instances}: "
-            "give it scaling limits that are equal, and size again"
+            f"{endpoint.name} scaled during the test from {endpoint.instances} to "
+            f"{after.instances}: give it scaling limits that are equal, and size again"
         )
     steps = with_metrics(generator.endpoints, steps)
     report.write(options, generator.result("rate", steps))

@@ -40,7 +40,7 @@ class Sizing:
         while name and not (models / name).is_dir():
             name = name.rpartition("-")[0]
         if not name:
-            raise CommandError(f"{models}/{self.model}: no such folder: the result is not kept")
+            raise CommandError(f"{models}/{self.model}: no such folder: the result is not saved")
         path = models / name / FOLDER / f"{self.date}-{self.model}-{self.measured_on}.json"
         path.parent.mkdir(exist_ok=True, parents=True)
         path.write_text(json.dumps(asdict(self), indent=2, default=as_json) + "\n")

@@ -174,13 +174,15 @@ def _check_member(member: tarfile.TarInfo, to: Path) -> None:
     _check_path(member.name)
     folder = posixpath.dirname(member.name)
     if not _is_inside(folder, to):
-        raise ValueError(f"{member.name!r} is below a link that leads out")
+        raise ValueError(f"{member.name!r} is below a link that leads outside the archive")
     if member.issym() or member.islnk():
         target = posixpath.join(folder if member.issym() else "", member.linkname)
         if not _is_inside(target, to):
-            raise ValueError(f"{member.name!r} is a link to {member.linkname!r}, which leads out")
+            raise ValueError(
+                f"{member.name!r} is a link to {member.linkname!r}, which leads outside the archive"
+            )
     elif not (member.isreg() or member.isdir()):
-        raise ValueError(f"{member.name!r} is no file, folder or link")
+        raise ValueError(f"{member.name!r} is not a file, folder or link")
 
 
 def _is_inside(path: str, folder: Path) -> bool:

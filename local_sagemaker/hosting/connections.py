@@ -176,7 +176,7 @@ class ContainerResponse:
                 return
             if await self._read() >= PART and not self._in_body:
                 break
-        raise ConnectionError("the container's answer is not understood: its head has no end")
+        raise ConnectionError("invalid answer of the container: its header has no end")
 
     async def body(self) -> AsyncIterator[tuple[bytes, bool]]:
         """Yield the parts, each with whether more follow."""
@@ -201,11 +201,11 @@ class ContainerResponse:
         """Read once; return how many bytes have arrived."""
         data = await self._reader.read(PART)
         if not data:
-            raise ConnectionError("the container broke off")
+            raise ConnectionError("the container closed the connection")
         try:
             self._parser.feed_data(data)
         except HttpParserError as error:
-            message = f"the container's answer is not understood: {error!r}"
+            message = f"invalid answer of the container: {error!r}"
             raise ConnectionError(message) from None
         return len(data)
 

@@ -151,7 +151,7 @@ class Triton:
                 answer = connection.getresponse()
                 content = answer.read(MOST_BYTES + 1)
             except http.client.HTTPException as error:
-                raise ConnectionError(f"the container broke off: {error!r}") from error
+                raise ConnectionError(f"the container closed the connection: {error!r}") from error
         if len(content) > MOST_BYTES:
             raise ConnectionError(f"the container answered with more than {MOST_BYTES} bytes")
         return Response(answer.status, dict(answer.getheaders()), content)

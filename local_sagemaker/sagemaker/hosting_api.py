@@ -243,7 +243,7 @@ class Hosting(Registry):
     def _bring_up(self, endpoint: Endpoint, plan: Plan) -> None:
         clock = self._site.clock()
         fleet, counts = endpoint.new, variants.counts(endpoint.variants)
-        if fleet is None:  # everything was stopped
+        if fleet is None:  # the local SageMaker is stopping
             return
         try:
             fleet.start(self._site.host, endpoint.name, plan.config, plan.models, counts)
@@ -272,7 +272,7 @@ class Hosting(Registry):
                     end(fleet)
         finally:
             with self._lock:
-                if named.get(endpoint.key) is endpoint:  # else everything was stopped
+                if named.get(endpoint.key) is endpoint:  # else the local SageMaker is stopping
                     self._delete(endpoint.kind, named, endpoint.key)
                     endpoint.happened(HappeningKind.ENDPOINT_DELETED, f"{endpoint.key} is deleted.")
 

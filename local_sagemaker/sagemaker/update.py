@@ -120,7 +120,7 @@ class Update:
     def _check(self) -> None:
         """Raise if the deployment must end: an alarm, the time limit, or shutdown."""
         if self._site.stopping.is_set():
-            raise LocalSageMakerError("everything was stopped")
+            raise LocalSageMakerError("the local SageMaker is stopping")
         names = self._deployment.alarms
         states = self._site.alarms(names) if names else {}
         if tripped := [name for name, state in states.items() if state == "ALARM"]:

@@ -56,7 +56,7 @@ def test_up_passes_the_port_on_and_says_where_it_listens(
     message = (
         f"local SageMaker at http://127.0.0.1:4566, log {folder.log}\n"
         "dashboard: http://127.0.0.1:4566/_local_sagemaker/\n"
-        "at most 2 processes stand for the instances of a variant\n"
+        "at most 2 processes per variant stand for its instances\n"
     )
     assert capsys.readouterr().out == message * 2
 
@@ -69,7 +69,7 @@ def test_up_passes_on_how_many_processes_a_variant_has_and_how_fast_time_passes(
     monkeypatch.setattr(lifecycle, "up", lambda *_, **__: RUNNING)
     assert main(["up", "--instances", "3", "--speed", "10"]) == 0
     assert [os.environ[each] for each in (INSTANCES, SPEED)] == ["3", "10"]
-    assert "at most 3 processes stand" in capsys.readouterr().out
+    assert "at most 3 processes per variant stand" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("option", ["--instances", "--speed"])

@@ -8,7 +8,7 @@ from local_sagemaker.hosting.capacity import MIB
 from local_sagemaker.hosting.container import ModelStep, ModelStepKind
 
 _STEPS = {
-    ModelStepKind.DOWNLOADING: (HappeningKind.MODEL_DOWNLOADING, "{name} was asked for."),
+    ModelStepKind.DOWNLOADING: (HappeningKind.MODEL_DOWNLOADING, "{name} was requested."),
     ModelStepKind.DOWNLOAD: (
         HappeningKind.MODEL_DOWNLOADED,
         "{name} was downloaded in {seconds:.1f} s: {size:.1f} MiB unpacked.",

@@ -79,7 +79,7 @@ def _refuse_what_leads_out(path: Path, tar: tarfile.TarFile) -> None:
     for entry in tar:
         inside = not entry.name.startswith("/") and ".." not in entry.name.split("/")
         if not (inside and (entry.isreg() or entry.isdir())):
-            raise BuildError(f"{path}: {entry.name} is no file or folder inside of the archive")
+            raise BuildError(f"{path}: {entry.name} is not a file or folder in the archive")
 
 
 def _packages(model: Path) -> dict[str, str]:

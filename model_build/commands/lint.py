@@ -30,9 +30,7 @@ def add_to(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> Outcome:
     """Lint every model below the given folders. Raise `BuildError` for a path without a folder."""
     if missing := [str(path) for path in options.paths if not path.is_dir()]:
-        raise BuildError(
-            f"{', '.join(missing)}: there is no such folder: write a model's, or models/"
-        )
+        raise BuildError(f"{', '.join(missing)}: no such folder: write a model's, or models/")
     folders = sorted({folder for path in options.paths for folder in _folders(path)})
     if not folders:
         raise BuildError(

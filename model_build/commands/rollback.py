@@ -94,6 +94,6 @@ def _require_archives(entry: Entry, prefixes: list[ArchivePrefix]) -> None:
         place = prefix.place(entry["target_model"])
         if not is_published(s3, **place):
             raise BuildError(
-                f"s3://{place['bucket']}/{place['key']} is not there: it was retired, or never "
+                f"s3://{place['bucket']}/{place['key']} does not exist: it was retired, or never "
                 f"built for {prefix.target}. Check the old commit out and publish or deploy it"
             )

@@ -168,14 +168,14 @@ def busy() -> Watched:
         ("bert", second, 50, None),
     ):
         place = text, only, where, f"{name}-{DIGEST}.tar.gz"
-        run.tell(HappeningKind.MODEL_DOWNLOADING, f"{name} was asked for.", *place, ago=ago)
+        run.tell(HappeningKind.MODEL_DOWNLOADING, f"{name} was requested.", *place, ago=ago)
         run.tell(HappeningKind.MODEL_LOADING, f"{name} is being loaded.", *place, ago=ago - 5)
         run.tell(HappeningKind.MODEL_LOADED, f"{name} was loaded in 9.0 s.", *place, ago=ago - 14)
         if gone:
             why = f"{name} was unloaded in 0.2 s to make room for clip."
             run.tell(HappeningKind.MODEL_EVICTED, why, *place, ago=gone)
     place = text, only, first, f"clip-{DIGEST}.tar.gz"
-    run.tell(HappeningKind.MODEL_DOWNLOADING, "clip was asked for.", *place, ago=66)
+    run.tell(HappeningKind.MODEL_DOWNLOADING, "clip was requested.", *place, ago=66)
     run.tell(HappeningKind.MODEL_LOADING, "clip is being loaded.", *place, ago=60)
     why = "monitor alarm TargetTracking in state ALARM triggered policy calls"
     messages = f"Setting desired instance count to 2 (InProgress): {why}"

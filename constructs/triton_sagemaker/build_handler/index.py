@@ -155,7 +155,7 @@ def _refuse_other_places(properties: dict[str, str]) -> None:
     sources = (os.environ["MODEL_SOURCES"], f"{bucket}/sources/{digest}.zip")
     if not any(fnmatchcase(properties["Source"], pattern) for pattern in sources):
         raise RuntimeError(
-            f"{properties['Source']} is no source of {properties['Model']}: nothing is built. "
+            f"{properties['Source']} is not a source of {properties['Model']}: nothing is built. "
             f"Sources are {' and '.join(sources)}"
         )
 

@@ -68,7 +68,7 @@ class FakeServer:
 
     async def take(self) -> "FakeConnection":
         if self.dead.is_set():
-            raise ConnectionError("the container broke off")
+            raise ConnectionError("the container closed the connection")
         return FakeConnection()
 
     def give_back(self, connection: "FakeConnection") -> None:
@@ -372,7 +372,10 @@ def test_a_connection_is_kept_when_all_has_gone_through_it(
 @pytest.mark.parametrize(
     ("error", "why"),
     [
-        (ConnectionError("the container broke off"), "the container broke off"),
+        (
+            ConnectionError("the container closed the connection"),
+            "the container closed the connection",
+        ),
         (FileNotFoundError(2, "No such file", "/home/me/socket"), "No such file"),
     ],
 )

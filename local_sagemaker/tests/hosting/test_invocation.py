@@ -322,9 +322,7 @@ async def test_an_answer_that_is_none_is_a_model_error(
 ) -> None:
     _, answer = await invoke(ending(sent))
     messages = error_of(answer)["message"]
-    assert messages.startswith(
-        "The container did not answer: the container's answer is not understood"
-    )
+    assert messages.startswith("The container did not answer: invalid answer of the container")
     assert len(messages) < 300
     assert caplog.text == ""
 

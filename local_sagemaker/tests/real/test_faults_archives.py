@@ -69,9 +69,13 @@ def unpacked(aws: LocalSageMaker) -> set[str]:
         pytest.param(archive_of("/tmp/outside"), "absolute path", id="absolute"),
         pytest.param(archive_of("link", tarfile.SYMTYPE, "/etc/passwd"), "a link to", id="link"),
         pytest.param(
-            archive_of("link", tarfile.LNKTYPE, "../../../triton.log"), "leads out", id="hard-link"
+            archive_of("link", tarfile.LNKTYPE, "../../../triton.log"),
+            "leads outside",
+            id="hard-link",
         ),
-        pytest.param(archive_of("device", tarfile.CHRTYPE), "no file, folder or link", id="device"),
+        pytest.param(
+            archive_of("device", tarfile.CHRTYPE), "not a file, folder or link", id="device"
+        ),
         pytest.param(
             archive_of("many", tarfile.XHDTYPE, size=8 << 20), "a header", id="header-bomb"
         ),

@@ -202,7 +202,7 @@ def test_without_a_terminal_a_run_wants_yes(
 ) -> None:
     monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: False))
     assert world.run(yes=False) == 1
-    assert "there is no terminal to confirm on: add --yes" in capsys.readouterr().err
+    assert "no terminal for the confirmation: add --yes" in capsys.readouterr().err
     assert (world.done, world.removals) == ([], 0)
 
 
