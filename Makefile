@@ -106,7 +106,7 @@ $(SBOM)/.installed: tests/distribution/requirements-sbom.txt
 	@touch $@
 
 .PHONY: demo
-demo: install ## deploy MiniLM to the local SageMaker, ask it, compare, clean up; KEEP=1 leaves it running
+demo: install ## deploy MiniLM to the local SageMaker, invoke it, compare, clean up; KEEP=1 leaves it running
 	@./tritonsm demo $(if $(KEEP),--keep)
 
 .PHONY: test

@@ -28,7 +28,7 @@ _COUNT = re.compile(r"(?<= \| )( *)(\d+)/(\d+)(?= \| )")
 first number can exceed the second."""
 
 
-class Result(NamedTuple):
+class CdkResult(NamedTuple):
     """The end of a run of the CLI: its errors, line by line, where it failed."""
 
     succeeded: bool

@@ -19,8 +19,8 @@ MAX_DEPTH = 50
 
 
 @dataclass(frozen=True)
-class Problem:
-    """One thing wrong in a file: `line` counts from 1, `key` is dotted (`endpoints.text`)."""
+class FileProblem:
+    """A problem in a file: `line` counts from 1, `key` is dotted (`endpoints.text`)."""
 
     path: Path
     line: int
@@ -36,7 +36,7 @@ class Problem:
 class InvalidFile(ValueError):
     """A file does not fit its schema; `problems` has every reason, in the order of lines."""
 
-    def __init__(self, problems: Iterable[Problem]) -> None:
+    def __init__(self, problems: Iterable[FileProblem]) -> None:
         self.problems = sorted(problems, key=lambda problem: problem.line)
         super().__init__("\n".join(map(str, self.problems)))
 
@@ -68,7 +68,7 @@ def parse(path: Path, content: bytes, schema: type[Model]) -> Model:
         return schema.model_validate(value)
     except ValidationError as error:
         raise InvalidFile(
-            Problem(path, *_locate(node, (*detail["loc"], *keys)), message)
+            FileProblem(path, *_locate(node, (*detail["loc"], *keys)), message)
             for detail in error.errors()
             for keys, message in _messages(detail, schema)
         ) from None
@@ -81,7 +81,7 @@ def at_lines_of(path: Path) -> Iterator[None]:
         yield
     except LocatedErrors as error:
         raise InvalidFile(
-            Problem(path, line_of(path, *keys), ".".join(map(str, keys)), message)
+            FileProblem(path, line_of(path, *keys), ".".join(map(str, keys)), message)
             for keys, message in error.errors
         ) from None
 
@@ -98,7 +98,7 @@ class _Loader(yaml.SafeLoader):
     """A loader that notes what is YAML, and has no value that a schema could judge."""
 
     def __init__(self, path: Path, content: str) -> None:
-        self.problems: list[Problem] = []
+        self.problems: list[FileProblem] = []
         self._path, self._trail = path, list[str]()
         super().__init__(content)
 
@@ -113,7 +113,7 @@ class _Loader(yaml.SafeLoader):
         self._trail += [node.value] if is_key and isinstance(node, yaml.ScalarNode) else []
         if reason := _wrong_key(node, parent) if is_key else self._wrong_value(node):
             line = event.start_mark.line + 1
-            self.problems.append(Problem(self._path, line, ".".join(self._trail), reason))
+            self.problems.append(FileProblem(self._path, line, ".".join(self._trail), reason))
         del self._trail[depth:]
         return node
 
@@ -158,7 +158,7 @@ def _read(path: Path, content: bytes) -> tuple[yaml.MappingNode, Any]:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         reason = f"not YAML: {error.problem}"
-    raise InvalidFile([Problem(path, line, "", reason)])
+    raise InvalidFile([FileProblem(path, line, "", reason)])
 
 
 def _locate(root: yaml.Node, keys: Keys) -> tuple[int, str]:

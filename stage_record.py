@@ -1,4 +1,4 @@
-"""The record of a stage: which commits it has, and who changed what, when, and how that ended.
+"""The record of a stage: its deliveries and model changes, by whom, when, and their results.
 
 `/triton/STAGE/delivered`, an SSM parameter, has the latest deliveries: what a rollback goes back
 to, and whether one is in progress. It is overwritten.
@@ -34,7 +34,7 @@ class BrokenRecord(Exception):
     """The parameter has something else than deliveries."""
 
 
-class Outcome(StrEnum):
+class DeliveryOutcome(StrEnum):
     """How a delivery ended. `STARTED`: it is in progress, or was killed.
 
     `UNFINISHED`: it ended while AWS was still changing the stage, or where nobody knows.
@@ -50,11 +50,11 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Delivery:
-    """One commit on its way to the stage, at a time in UTC."""
+    """A commit's delivery to the stage, at a time in UTC."""
 
     commit: str
     time: str
-    outcome: Outcome
+    outcome: DeliveryOutcome
 
     def is_same(self, other: "Delivery") -> bool:
         """Whether the other one is this delivery, perhaps with another outcome."""
@@ -69,7 +69,7 @@ class Deliveries:
 
     def in_progress(self) -> Delivery | None:
         """Return the delivery that is in progress, or was killed within the last hours."""
-        if not self.entries or self.entries[-1].outcome is not Outcome.STARTED:
+        if not self.entries or self.entries[-1].outcome is not DeliveryOutcome.STARTED:
             return None
         age = datetime.now(UTC) - datetime.fromisoformat(self.entries[-1].time)
         return self.entries[-1] if age < LONGEST else None
@@ -105,7 +105,7 @@ def _delivery(name: str, number: int, content: Any) -> Delivery | None:
     try:
         commit, time = content["commit"], content["time"]
         datetime.now(UTC) - datetime.fromisoformat(time)  # a time without its zone is none
-        return Delivery(str(commit), time, Outcome(content["outcome"]))
+        return Delivery(str(commit), time, DeliveryOutcome(content["outcome"]))
     except (ValueError, KeyError, TypeError) as error:
         _warn(f"{name}: delivery {number} is broken ({error!r}): left out")
         return None
@@ -125,7 +125,7 @@ class Event:
     who: str
     versions: dict[str, str]
     commit: str | None = None
-    result: str = Outcome.STARTED
+    result: str = DeliveryOutcome.STARTED
     message: str = ""
     begun: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="milliseconds"))
     ended: str | None = None

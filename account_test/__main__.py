@@ -1,7 +1,7 @@
-"""Answer the open questions of docs/aws.md in an AWS account: `make account-test`.
+"""Test the open assumptions of docs/aws.md in an AWS account: `make account-test`.
 
 Deploys a stage of its own, changes it, makes it fail, and deletes everything again, also after
-Ctrl-C. What an earlier run has left is deleted first. docs/account-test.md says more.
+Ctrl-C. Remains of an earlier run are deleted first. Details: docs/account-test.md.
 """
 
 import argparse
@@ -19,11 +19,11 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 import platform_facts
 from account_test import free_steps, paid_steps, price, report
-from account_test.answers import Recorder
+from account_test.answers import AnswerRecorder
 from account_test.checkout import Checkout
 from account_test.names import STAGE
 from account_test.removal import STACKS, Removal
-from account_test.report import Outcome
+from account_test.report import StepOutcome
 from account_test.run import Run
 from account_test.state import FOLDER, InProgress, only_run
 from release.delivery.stack_status import in_progress
@@ -43,17 +43,16 @@ class NotBegun(Exception):
 
 
 @dataclass(frozen=True)
-class Step:
-    """One step. `instances` are the most that run, `minutes` how long it takes by our estimate."""
+class PlannedStep:
+    """A step, with its most `instances` and its estimated `minutes`."""
 
     name: str
     does: str
     instances: int = 0
     minutes: int = 0
 
-    def do(self, run: Run) -> Outcome:
-        """Do the step; whatever it fails with is its outcome: later steps, and the deletion of
-        everything, follow."""
+    def do(self, run: Run) -> StepOutcome:
+        """Run a step and record its outcome; later steps, and the deletion, follow a failure."""
         say(f"{self.name}: {self.does}")
         run.recorder.step, start, problem = self.name, time.monotonic(), ""
         functions = {**vars(free_steps), **vars(paid_steps)}
@@ -63,7 +62,7 @@ class Step:
         except Exception as error:
             problem = f"{type(error).__name__}: {error}"
             say(f"  {problem}")
-        return Outcome(self.name, round(time.monotonic() - start, 1), problem)
+        return StepOutcome(self.name, round(time.monotonic() - start, 1), problem)
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -74,7 +73,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser.add_argument("--region", help="default: that of account_test/stage.yaml")
     parser.add_argument("--free", action="store_true", help="only the steps that cost nothing")
     parser.add_argument(
-        "--clean-up", action="store_true", help="only delete what an earlier run has left"
+        "--clean-up", action="store_true", help="only delete the remains of an earlier run"
     )
     parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     parser.add_argument(
@@ -94,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
             who = caller(session)
             checkout.synthesise()
             account = Account(session, who, checkout.tree, STAGE, checkout.assembly)
-            recorder = Recorder(session)
+            recorder = AnswerRecorder(session)
             return _run(Run(recorder, checkout, account), Removal(recorder, state), options)
     except NoCredentials as error:
         print(f"error: no credentials: {error}", file=sys.stderr)
@@ -124,9 +123,9 @@ def _run(run: Run, removal: Removal, options: argparse.Namespace) -> int:
     return _observe(run, removal, steps, options)
 
 
-def _steps(*, free: bool) -> list[Step]:
+def _steps(*, free: bool) -> list[PlannedStep]:
     tables = tomllib.loads(STEPS.read_text())
-    return [Step(**step) for kind in ("free", "paid")[: 2 - free] for step in tables[kind]]
+    return [PlannedStep(**step) for kind in ("free", "paid")[: 2 - free] for step in tables[kind]]
 
 
 def _refuse_another_run(removal: Removal, account: str, region: str) -> None:
@@ -145,7 +144,7 @@ def _refuse_another_run(removal: Removal, account: str, region: str) -> None:
         )
 
 
-def _plan(run: Run, steps: Sequence[Step], left: dict[str, list[str]]) -> Iterator[str]:
+def _plan(run: Run, steps: Sequence[PlannedStep], left: dict[str, list[str]]) -> Iterator[str]:
     yield f"In account {run.account.caller.account}, {run.account.region}, this run"
     for kind, names in left.items():
         yield from (f"  deletes {kind} {name}, which an earlier run has left" for name in names)
@@ -161,7 +160,7 @@ def _plan(run: Run, steps: Sequence[Step], left: dict[str, list[str]]) -> Iterat
 
 def _confirmed() -> bool:
     if not sys.stdin.isatty():
-        raise NotBegun("there is no terminal to confirm on: add --yes")
+        raise NotBegun("no terminal for the confirmation: add --yes")
     return input("Write yes to go on: ").strip() == "yes"
 
 
@@ -172,9 +171,11 @@ def _refuse_what_preflight_refuses(run: Run) -> None:
         raise NotBegun("the account is not ready:\n  " + "\n  ".join(lines))
 
 
-def _observe(run: Run, removal: Removal, steps: Sequence[Step], options: argparse.Namespace) -> int:
+def _observe(
+    run: Run, removal: Removal, steps: Sequence[PlannedStep], options: argparse.Namespace
+) -> int:
     """Do the steps, delete everything, and write the report, also after Ctrl-C."""
-    outcomes, code = list[Outcome](), 0
+    outcomes, code = list[StepOutcome](), 0
     remaining = ["unknown: the deletion was interrupted, and the next run goes on with it"]
     try:
         for step in steps:

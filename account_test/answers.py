@@ -1,4 +1,4 @@
-"""What AWS answered, kept as a recording: operation, relevant members, date."""
+"""Recorded answers of AWS: operation, relevant members, date."""
 
 import re
 import tomllib
@@ -24,7 +24,7 @@ NOT_EMULATED = re.compile("the local SageMaker has no", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer; `error` has Code and Message where the operation was refused.
+    """An answer; `error` has Code and Message of an error response.
 
     Operations of "app" are what the product itself says, to be compared with answers of AWS.
     """
@@ -58,8 +58,8 @@ class Answers(tuple[Answer, ...]):
         return Answers(answer for answer in self if answer.error is None)
 
 
-class Recorder:
-    """Calls AWS, and keeps what it answers."""
+class AnswerRecorder:
+    """A caller of AWS that records the answers."""
 
     def __init__(self, session: boto3.Session) -> None:
         self.session, self.step = session, ""
@@ -68,7 +68,7 @@ class Recorder:
 
     @property
     def answers(self) -> Answers:
-        """What was answered until now."""
+        """The recorded answers, in their order."""
         return Answers(self._answers)
 
     def client(self, service: str) -> Any:

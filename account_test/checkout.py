@@ -55,7 +55,7 @@ class Checkout:
 
     @property
     def assembly(self) -> Path:
-        """Where `synthesise` writes."""
+        """The folder to which `synthesise` writes."""
         return self.path / "cdk.out"
 
     @property

@@ -14,7 +14,7 @@ FILE = Path(__file__).with_name("checks.toml")
 
 @dataclass(frozen=True)
 class Check:
-    """One question. `statement` is what `confirmed` says; `step` is where it is observed.
+    """A question. `statement` holds if the check is `confirmed`; `step` observes it.
 
     `not_observable` says why this run cannot observe it, empty where it can.
     """
@@ -24,12 +24,12 @@ class Check:
     step: str = ""
     not_observable: str = ""
 
-    def decide(self, answers: Answers) -> Finding:
-        """Return what the answers show."""
+    def decide(self, answers: Answers) -> StatementFinding:
+        """Return the result of a check by the recorded answers."""
         if self.not_observable:
             return inconclusive(f"not observable in this run: {self.not_observable}")
         functions = {**vars(deployment_checks), **vars(setting_checks)}
-        decide: Callable[[Answers], Finding] = functions[self.id.replace("-", "_")]
+        decide: Callable[[Answers], StatementFinding] = functions[self.id.replace("-", "_")]
         try:
             return decide(answers)
         except (IndexError, KeyError, TypeError) as error:  # no reason to lose a report

@@ -22,7 +22,7 @@ TIMED = (
 """Step, stack and type of the resources that are timed, and the row of the time budget."""
 
 
-def first_deploy(answers: Answers) -> Finding:
+def first_deploy(answers: Answers) -> StatementFinding:
     """Decide by the statuses of the stacks, and by the answer of the model."""
     stacks = answers.of("DescribeStacks", "deploy").successful
     failed = [stack for stack in stacks if FAILED.search(stack.response["StackStatus"])]
@@ -37,17 +37,17 @@ def first_deploy(answers: Answers) -> Finding:
     return finding_for(right, f"the model answers {invocation.summary}", *stacks, invocation)
 
 
-def cloudformation_sees_failed_update(answers: Answers) -> Finding:
+def cloudformation_sees_failed_update(answers: Answers) -> StatementFinding:
     """Decide by the endpoint's events, where new containers did not start."""
     return _sees_rollback(answers, "failed update")
 
 
-def cloudformation_sees_alarm_rollback(answers: Answers) -> Finding:
+def cloudformation_sees_alarm_rollback(answers: Answers) -> StatementFinding:
     """Decide by the endpoint's events, where an alarm went off."""
     return _sees_rollback(answers, "alarm")
 
 
-def stack_rollback(answers: Answers) -> Finding:
+def stack_rollback(answers: Answers) -> StatementFinding:
     """Decide by the stack's first status after each deploy that was to be rolled back."""
     stacks = [
         stack
@@ -61,12 +61,12 @@ def stack_rollback(answers: Answers) -> Finding:
     return finding_for({*statuses} == {"UPDATE_ROLLBACK_COMPLETE"}, ", ".join(statuses), *stacks)
 
 
-def update_to_what_serves(answers: Answers) -> Finding:
+def update_to_what_serves(answers: Answers) -> StatementFinding:
     """Decide by UpdateEndpoint's answer to the configuration that serves."""
     return accepted(answers.of("UpdateEndpoint", "same configuration"))
 
 
-def another_variant(answers: Answers) -> Finding:
+def another_variant(answers: Answers) -> StatementFinding:
     """Decide by UpdateEndpoint's answer, and by the variants that serve afterwards."""
     updates = answers.of("UpdateEndpoint", "another variant")
     endpoints = answers.of("DescribeEndpoint", "another variant").successful[-1:]
@@ -79,7 +79,7 @@ def another_variant(answers: Answers) -> Finding:
     return finding_for(len(names) == 2 and status == "InService", evidence, *updates, endpoint)
 
 
-def scaling_status(answers: Answers) -> Finding:
+def scaling_status(answers: Answers) -> StatementFinding:
     """Decide by what DescribeEndpoint says while the number of instances changes."""
     endpoints = answers.of("DescribeEndpoint", "scale").successful
     changing = [answer for answer in endpoints if answer.response["EndpointStatus"] != "InService"]
@@ -96,7 +96,7 @@ def scaling_status(answers: Answers) -> Finding:
     return finding_for(as_stated, evidence, *changing[:1])
 
 
-def durations(answers: Answers) -> Finding:
+def durations(answers: Answers) -> StatementFinding:
     """Decide by the times of CloudFormation's events, against the budget of a delivery."""
     budgets = answers.of("TimeBudget")[:1]
     in_time, parts, used = [], [], list(budgets)
@@ -111,7 +111,7 @@ def durations(answers: Answers) -> Finding:
     return finding_for(all(in_time), "; ".join(parts), *used)
 
 
-def accepted(answers: Answers) -> Finding:
+def accepted(answers: Answers) -> StatementFinding:
     """Decide by the last answer to one request: accepted, or refused because of the request."""
     if not answers:
         return inconclusive("the operation was not called")
@@ -121,7 +121,7 @@ def accepted(answers: Answers) -> Finding:
     return finding_for(last.error is None, last.summary, last)
 
 
-def _sees_rollback(answers: Answers, step: str) -> Finding:
+def _sees_rollback(answers: Answers, step: str) -> StatementFinding:
     """Decide whether CloudFormation fails the endpoint whose update SageMaker has rolled back."""
     events = _events(answers, step, ENDPOINT_STACK, ENDPOINT)
     ends = [event for event in events if not event["ResourceStatus"].endswith("_IN_PROGRESS")]
@@ -147,7 +147,7 @@ def _config(endpoint: Answer) -> Any:
 
 
 def _pending(endpoint: Answer) -> Any:
-    """Return the configuration that is being deployed, None where there is none."""
+    """Return the configuration that is being deployed, or None."""
     return endpoint.response.get("PendingDeploymentSummary", {}).get("EndpointConfigName")
 
 
@@ -165,7 +165,7 @@ def _events(answers: Answers, step: str, stack: str, kind: str) -> list[Record]:
 
 
 def _failures(answers: Answers, step: str) -> str:
-    """Return what failed in a step, in CloudFormation's words."""
+    """Return the failures of a step, in CloudFormation's words."""
     described = answers.of("DescribeStackEvents", step).successful
     events = [event for answer in described for event in answer.response["StackEvents"]]
     reasons = (

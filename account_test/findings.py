@@ -18,7 +18,7 @@ class Result(StrEnum):
 class Finding:
     """A result, the reason, and the AWS responses that prove it."""
 
-    result: Result
+    result: StatementResult
     evidence: str
     answers: tuple[Answer, ...] = ()
 

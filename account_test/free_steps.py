@@ -144,7 +144,7 @@ def _create_config(run: Run, name: str, variant: Record, **more: Any) -> None:
 
 
 def _simulate(run: Run, policy: str, statement: Record) -> None:
-    """Ask whether a policy allows the actions of a statement, in a context that fulfils it."""
+    """Simulate whether a policy allows the actions of a statement, in a context that fulfils it."""
     run.recorder.ask(
         "iam:SimulateCustomPolicy",
         PolicyInputList=[policy],

@@ -124,7 +124,7 @@ def another_variant(run: Run) -> None:
 
 
 def metrics(run: Run) -> None:
-    """Ask CloudWatch and CloudTrail for what the other steps have caused."""
+    """Read the metrics and events that the other steps caused, from CloudWatch and CloudTrail."""
     of_endpoint = [{"Name": "EndpointName", "Value": ENDPOINT_NAME}]
     ask = run.recorder.ask
     ask("cloudwatch:ListMetrics", Namespace=f"Triton/{ENDPOINT_NAME}")
@@ -150,7 +150,7 @@ def _update_endpoint(run: Run, config: str, **more: Any) -> None:
 
 
 def _deployments(run: Run) -> list[Record]:
-    """Return what DescribeEndpoint said in this step of deployments in progress."""
+    """Return the deployments in progress that DescribeEndpoint returned in this step."""
     described = run.recorder.answers.of("DescribeEndpoint", run.recorder.step)
     name = "PendingDeploymentSummary"
     return [
@@ -173,7 +173,7 @@ def _watch_alarms(run: Run) -> None:
 
 
 def _invoke_archive(run: Run, archive: str) -> None:
-    """Invoke an archive by its name, whatever the catalog has."""
+    """Invoke an archive by its name, without the catalog."""
     tensor = {"name": "X", "shape": [1, 1], "datatype": "FP32", "data": [NUMBER]}
     request = {"EndpointName": ENDPOINT_NAME, "TargetModel": archive}
     body = json.dumps({"inputs": [tensor]})

@@ -21,8 +21,8 @@ IDENTITY_POLICIES = ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy")
 
 
 @dataclass(frozen=True)
-class Policy:
-    """One policy of a template. `guards` is None for a policy of an identity."""
+class IamPolicy:
+    """A policy of a template. `guards` is None for an identity's policy."""
 
     stack: str
     logical_id: str
@@ -36,7 +36,7 @@ class Policy:
         return f"{self.stack}: {what}{self.logical_id}"
 
 
-def policies_of(stack: str, template: Template, known: Mapping[str, str]) -> Iterator[Policy]:
+def policies_of(stack: str, template: Template, known: Mapping[str, str]) -> Iterator[IamPolicy]:
     """Yield every policy of a template, with all references replaced."""
     resources = template["Resources"]
     for name, resource in resources.items():
@@ -44,12 +44,12 @@ def policies_of(stack: str, template: Template, known: Mapping[str, str]) -> Ite
         if kind in RESOURCE_POLICIES:
             key, guards = RESOURCE_POLICIES[kind]
             if key in properties:
-                yield Policy(stack, name, _replaced(properties[key], resources, known), guards)
+                yield IamPolicy(stack, name, _replaced(properties[key], resources, known), guards)
         if kind in IDENTITY_POLICIES:
-            yield Policy(stack, name, _replaced(properties["PolicyDocument"], resources, known))
+            yield IamPolicy(stack, name, _replaced(properties["PolicyDocument"], resources, known))
         for inline in properties.get("Policies", ()) if kind == "AWS::IAM::Role" else ():
             document = _replaced(inline["PolicyDocument"], resources, known)
-            yield Policy(stack, f"{name}/{inline['PolicyName']}", document)
+            yield IamPolicy(stack, f"{name}/{inline['PolicyName']}", document)
 
 
 _ARNS = {

@@ -1,4 +1,4 @@
-"""What a run costs, as far as the repository knows prices."""
+"""The cost of a run, by the prices that the repository knows."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""Deletes everything that a run creates: what it finds by names, tags and the state file."""
+"""Delete everything that a run created, found by names, tags and the state file."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from account_test.answers import Recorder
+from account_test.answers import AnswerRecorder
 from account_test.names import ENDPOINT_STACK, FREE, MODELS_STACK, STAGE, TAG
 from account_test.state import State
 from account_test.waiting import wait, wait_for_stack
@@ -32,7 +32,7 @@ class NotDeleted(Exception):
 class Removal:
     """Finds and deletes what runs have left."""
 
-    recorder: Recorder
+    recorder: AnswerRecorder
     state: State
 
     def find(self) -> dict[str, list[str]]:

@@ -15,8 +15,8 @@ FORMAT = 1
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """How a step ended; `problem` is empty where it was done."""
+class StepOutcome:
+    """The result of a step; `problem` is empty if it succeeded."""
 
     step: str
     seconds: float
@@ -26,7 +26,7 @@ class Outcome:
 def content(
     about: Mapping[str, Any],
     answers: Answers,
-    outcomes: Sequence[Outcome],
+    outcomes: Sequence[StepOutcome],
     remaining: Sequence[str],
     secrets: Mapping[str, str],
 ) -> dict[str, Any]:

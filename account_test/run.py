@@ -1,4 +1,4 @@
-"""One run: the endpoint that its steps deploy, invoke and describe."""
+"""A run: the endpoint that its steps deploy, invoke and describe."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -9,7 +9,7 @@ from functools import cached_property
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from account_test.answers import Record, Recorder, kept
+from account_test.answers import AnswerRecorder, Record, kept
 from account_test.checkout import Checkout
 from account_test.names import ENDPOINT, ENDPOINT_NAME, ENDPOINT_STACK, MODEL, MODELS_STACK, STAGE
 from account_test.waiting import wait, wait_for_stack
@@ -30,9 +30,9 @@ class StepFailed(Exception):
 
 @dataclass(frozen=True)
 class Run:
-    """What the steps work with."""
+    """State that the steps share."""
 
-    recorder: Recorder
+    recorder: AnswerRecorder
     checkout: Checkout
     account: Account
 

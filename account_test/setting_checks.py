@@ -22,7 +22,7 @@ LOW, HIGH = 0.35, 0.65
 """Bounds of the share of calls that one of two instances answers: our choice."""
 
 
-def quotas(answers: Answers) -> Finding:
+def quotas(answers: Answers) -> StatementFinding:
     """Decide by the names that Service Quotas lists."""
     read = answers.of("Quotas")
     names = list(chain.from_iterable(answer.request["Names"] for answer in read))
@@ -33,12 +33,12 @@ def quotas(answers: Answers) -> Finding:
     return finding_for({*names} == values.keys(), evidence, *read)
 
 
-def templates(answers: Answers) -> Finding:
+def templates(answers: Answers) -> StatementFinding:
     """Decide by ValidateTemplate."""
     return _all_accepted(answers.of("ValidateTemplate"))
 
 
-def policies(answers: Answers) -> Finding:
+def policies(answers: Answers) -> StatementFinding:
     """Decide by IAM's simulation of each statement, and of two actions as a control."""
     simulations = answers.of("SimulateCustomPolicy")
     if any(answer.error for answer in simulations):
@@ -55,22 +55,22 @@ def policies(answers: Answers) -> Finding:
     return finding_for(not denied, evidence, *simulations)
 
 
-def create_model(answers: Answers) -> Finding:
+def create_model(answers: Answers) -> StatementFinding:
     """Decide by CreateModel's last answer: a new role is not known at once."""
     return accepted(answers.of("CreateModel"))
 
 
-def multi_model_pools(answers: Answers) -> Finding:
+def multi_model_pools(answers: Answers) -> StatementFinding:
     """Decide by CreateEndpointConfig's answer to instance pools with a multi-model Model."""
     return accepted(answers.of("CreateEndpointConfig", "pools"))
 
 
-def zero_instances(answers: Answers) -> Finding:
+def zero_instances(answers: Answers) -> StatementFinding:
     """Decide by CreateEndpointConfig's answer to managed instance scaling from 0."""
     return accepted(answers.of("CreateEndpointConfig", "components"))
 
 
-def least_outstanding_requests(answers: Answers) -> Finding:
+def least_outstanding_requests(answers: Answers) -> StatementFinding:
     """Decide by a configuration with the strategy, one without, and the endpoint's description."""
     created = {
         answer.request["EndpointConfigName"].rpartition("-")[2]: answer
@@ -87,7 +87,7 @@ def least_outstanding_requests(answers: Answers) -> Finding:
     return inconclusive("no endpoint with several models said how it routes", *created.values())
 
 
-def detailed_observability(answers: Answers) -> Finding:
+def detailed_observability(answers: Answers) -> StatementFinding:
     """Decide by the description of a configuration that was created without MetricsConfig."""
     for answer in answers.of("DescribeEndpointConfig", "configurations"):
         enabled = answer.response.get("MetricsConfig", {}).get("EnableDetailedObservability")
@@ -96,7 +96,7 @@ def detailed_observability(answers: Answers) -> Finding:
     return inconclusive("no description of a configuration has EnableDetailedObservability")
 
 
-def triton_metrics(answers: Answers) -> Finding:
+def triton_metrics(answers: Answers) -> StatementFinding:
     """Decide by the metrics in the endpoint's own namespace."""
     lists, metrics = _metrics(answers, "Triton/")
     published = [f"{name}: {by}" for name, by in metrics if name.startswith("nv_")]
@@ -105,7 +105,7 @@ def triton_metrics(answers: Answers) -> Finding:
     return _absent(answers, "there is no metric nv_*", *lists)
 
 
-def model_errors_dimension(answers: Answers) -> Finding:
+def model_errors_dimension(answers: Answers) -> StatementFinding:
     """Decide by the dimensions of InvocationModelErrors, once requests failed in an update."""
     lists, metrics = _metrics(answers, "AWS/SageMaker")
     dimensions = [by for name, by in metrics if name == "InvocationModelErrors"]
@@ -117,7 +117,7 @@ def model_errors_dimension(answers: Answers) -> Finding:
     return _absent(answers, evidence, *lists)
 
 
-def canary_rounding(answers: Answers) -> Finding:
+def canary_rounding(answers: Answers) -> StatementFinding:
     """Decide by the new instances' share of the calls, minute by minute of a canary."""
     statistics = sorted(
         answers.of("GetMetricStatistics").successful,
@@ -139,7 +139,7 @@ def canary_rounding(answers: Answers) -> Finding:
     )
 
 
-def dali_in_cpu_images(answers: Answers) -> Finding:
+def dali_in_cpu_images(answers: Answers) -> StatementFinding:
     """Decide by Triton's answer for a model of the backend."""
     for answer in answers.of("InvokeEndpoint", "backend"):
         message = answer.summary
@@ -150,7 +150,7 @@ def dali_in_cpu_images(answers: Answers) -> Finding:
     return inconclusive("no model of the backend was invoked")
 
 
-def kms_describe_key(answers: Answers) -> Finding:
+def kms_describe_key(answers: Answers) -> StatementFinding:
     """Decide by CloudTrail's events of the volumes' key that the endpoint's role caused."""
     lists = answers.of("LookupEvents").successful[-1:]
     events = chain.from_iterable(answer.response["Events"] for answer in lists)
@@ -162,7 +162,7 @@ def kms_describe_key(answers: Answers) -> Finding:
     return inconclusive("CloudTrail shows no call of the endpoint's role with the key", *lists)
 
 
-def _all_accepted(answers: Answers) -> Finding:
+def _all_accepted(answers: Answers) -> StatementFinding:
     refused = Answers(answer for answer in answers if answer.error)
     if refused or not answers:
         return accepted(refused)
@@ -178,8 +178,8 @@ def _metrics(answers: Answers, namespace: str) -> tuple[list[Answer], list[tuple
     return lists, sorted(names)
 
 
-def _absent(answers: Answers, evidence: str, *lists: Answer) -> Finding:
-    """Return that something is absent, unless AWS was asked too early to show it."""
+def _absent(answers: Answers, evidence: str, *lists: Answer) -> StatementFinding:
+    """Return that something is absent, unless the request came too early to show it."""
     invocations = answers.of("InvokeEndpoint", "invoke")
     if not invocations or not lists:
         return inconclusive(evidence, *lists)

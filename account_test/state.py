@@ -1,4 +1,4 @@
-"""What a run leaves on this machine for the run after it, and the lock of the one in progress."""
+"""The state file that a run leaves on this machine for the next, and the lock of a run."""
 
 import fcntl
 import json
@@ -23,7 +23,7 @@ class State:
 
     @property
     def content(self) -> dict[str, Any]:
-        """What is remembered; empty where no run is unfinished."""
+        """The recorded state; empty if no run is unfinished."""
         content: dict[str, Any] = json.loads(self.path.read_text()) if self.path.exists() else {}
         return content
 

@@ -108,7 +108,7 @@ def on_threads(call: Callable[[], object], *, callers: int, seconds: float) -> T
 
 @dataclass(frozen=True)
 class RawHttp:
-    """One HTTP request, sent again and again on kept connections."""
+    """An HTTP request that is sent repeatedly on kept connections."""
 
     connect: Callable[[], socket.socket]
     request: bytes

@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 import boto3
 
-from local_sagemaker import Folder, Running, client_environment, down, up
+from local_sagemaker import Folder, RunningSageMaker, client_environment, down, up
 
 NAME = "bench"
 """Name of the bucket and of the endpoint."""
@@ -21,7 +21,7 @@ ECHO = Path(__file__).with_name("echo")
 
 
 @contextmanager
-def local_sagemaker(**settings: str) -> Iterator[tuple[Folder, Running]]:
+def local_sagemaker(**settings: str) -> Iterator[tuple[Folder, RunningSageMaker]]:
     """Run a local SageMaker that this process, and what it starts, calls instead of AWS."""
     with TemporaryDirectory() as scratch, patch.dict(os.environ, settings):
         folder = Folder(Path(scratch, "local_sagemaker"))

@@ -58,12 +58,12 @@ def timed(action: Callable[[], object]) -> Turn:
 
 
 def total(*turns: Turn) -> Turn:
-    """Return what several steps cost together."""
+    """Return the cost of several steps together."""
     return {measure: sum(turn[measure] for turn in turns) for measure in turns[0]}
 
 
 def command(*arguments: object, cwd: Path = ROOT, codes: tuple[int, ...] = (0,)) -> Turn:
-    """Return what a command costs. Raise `RuntimeError` with its output for another exit code."""
+    """Return the cost of a command. Raise `RuntimeError` with its output for another exit code."""
     environment = {**os.environ, "PYTHONPATH": f"{cwd}{os.pathsep}{cwd / 'constructs'}"}
 
     def run() -> None:

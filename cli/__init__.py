@@ -1,1 +1,1 @@
-"""`tritonsm`: what a person does here, as one command over the rooms' own."""
+"""`tritonsm`: one command over the commands of all packages."""

@@ -15,7 +15,7 @@ FULL = errno.ENOSPC, errno.EDQUOT, errno.EFBIG
 
 
 class Interruption:
-    """What an interrupt does: it ends the program at once until a command runs, and raises then.
+    """Signal handling: end the program at once, or raise while a command runs.
 
     While modules are imported, nothing is begun that would have to be undone, and some, such as
     numpy's, turn a KeyboardInterrupt into an ImportError.
@@ -51,7 +51,7 @@ def _drop_output() -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Run one command; return its exit code, as its room says it."""
+    """Run one command; return its exit code."""
     interruption = Interruption()
     interruption.listen()
     from cli.running import read

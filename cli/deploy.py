@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _restore_catalog(plan: StagePlan, region: str) -> list[str]:
-    """Write the catalog entries that somebody deleted, and return their names.
+    """Restore deleted catalog entries, and return their names.
 
     CloudFormation does not: it compares templates, not what is there (user guide, "Detect
     unmanaged configuration changes to stacks and resources with drift detection").

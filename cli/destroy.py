@@ -17,11 +17,11 @@ def add_to(commands: Commands) -> None:
     description += "archives, its key and logs stay."
     parser = add_command(commands, "destroy", run, description)
     parser.add_argument("stage", metavar="STAGE", help=STAGE)
-    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Ask, and destroy; return the exit code."""
+    """Ask for confirmation, and destroy; return the exit code."""
     stage = options.stage
     Tree(Path.cwd()).stage(stage)  # raises where there is none
     if not (options.yes or _agreed(stage)):
@@ -33,5 +33,5 @@ def run(options: argparse.Namespace) -> int:
 
 def _agreed(stage: str) -> bool:
     if not sys.stdin.isatty():
-        raise CommandError("there is no terminal to confirm on: add --yes")
+        raise CommandError("no terminal for the confirmation: add --yes")
     return input(f"Delete the stacks of {stage}? Write its name: ") == stage

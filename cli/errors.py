@@ -1,4 +1,4 @@
-"""How the commands of this room end."""
+"""Exit codes and error messages of the commands."""
 
 import argparse
 import sys
@@ -15,7 +15,7 @@ from stages import UnknownStage
 
 
 class CommandError(Exception):
-    """What was asked for cannot be done; says what to write instead."""
+    """A command cannot do its work; the message has the fix."""
 
 
 PRINTED = (

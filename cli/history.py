@@ -1,4 +1,4 @@
-"""Who delivered, rolled back, published and retired what in a stage, when, and how it ended."""
+"""List the deliveries, rollbacks, publications and retirements of a stage, with their results."""
 
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""What a model is asked: `--input` of a person, or the sample beside the model."""
+"""Inputs of a request: `--input`, or the sample file beside the model."""
 
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""Invoke a model of a deployed endpoint as an application does, by endpoint_client."""
+"""Invoke a model of a deployed endpoint with endpoint_client, as applications do."""
 
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""`--local`: a command that speaks to AWS speaks to the local SageMaker."""
+"""`--local`: send the AWS calls of a command to the local SageMaker."""
 
 import argparse
 import os
@@ -15,7 +15,7 @@ def add_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--local",
         action="store_true",
-        help="speak to the local SageMaker (tritonsm up) instead of AWS",
+        help="call the local SageMaker (tritonsm up) instead of AWS",
     )
 
 

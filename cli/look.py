@@ -1,4 +1,4 @@
-"""How helps and errors look, of every room's commands.
+"""Formatting of the help and errors of all commands.
 
 Colours are rich's: none where the output is no terminal, or NO_COLOR is set (no-color.org).
 """
@@ -35,7 +35,7 @@ class Parser(argparse.ArgumentParser):
 def overview(groups: Mapping[str, Sequence[Command]]) -> int:
     """Print all commands, by what they are for; return the exit code."""
     console = Console(highlight=False)
-    console.print("usage: tritonsm COMMAND ...   [dim](tritonsm COMMAND --help says more)[/]")
+    console.print("usage: tritonsm COMMAND ...   [dim](tritonsm COMMAND --help for details)[/]")
     width = max(len(each.name) for group in groups.values() for each in group)
     for title, commands in groups.items():
         console.print(f"\n[bold]{title}[/]")

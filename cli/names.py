@@ -1,8 +1,8 @@
-"""Names: those of a stage's endpoints, stacks and alarms begin with the stage's."""
+"""Names of endpoints, stacks and alarms, which begin with their stage's name."""
 
 from collections.abc import Iterable
 
 
 def stage_of(name: str, stages: Iterable[str]) -> str | None:
-    """Return the stage that a name is of: dev-eu-text is of dev-eu, though there be a dev."""
+    """Return the stage of a name: dev-eu for dev-eu-text, even if there is a stage dev."""
     return max((stage for stage in stages if name.startswith(f"{stage}-")), key=len, default=None)

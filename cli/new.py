@@ -1,4 +1,4 @@
-"""Write what works as it is, for a person to change: a model's folder, or a stage's file."""
+"""Write a working model folder or stage file, as a start for your own."""
 
 from cli import new_model, new_stage
 from cli.parsers import add_command
@@ -16,7 +16,7 @@ def add_to(commands: Commands) -> None:
         new_model.run,
         new_model.__doc__,
         examples=("new model flowers --kind python", "new model ranker --kind onnx"),
-        summary="a folder in models/ that lints, builds and serves",
+        summary="write a folder in models/ that lints, builds and serves",
     )
     model.add_argument("name", metavar="NAME", help="the model's name, and its folder's")
     shown = "; ".join(f"{name}: {what}" for name, what in new_model.KINDS.items())
@@ -51,5 +51,5 @@ def add_to(commands: Commands) -> None:
         type=int,
         default=0,
         metavar="COUNT",
-        help="so many endpoints instead, to which all models of models/ are dealt in turn",
+        help="number of endpoints instead, over which all models of models/ are spread",
     )

@@ -1,4 +1,4 @@
-"""Write a model's folder from a template; what a person must write there says `yours`."""
+"""Write a model's folder from a template; the lines to change are marked `yours`."""
 
 import argparse
 import shutil
@@ -47,7 +47,7 @@ def write(name: str, kind: str, *, models: Path) -> Path:
     if folder.exists():
         raise CommandError(f"{folder} already exists")
     if name in [model.name for model in all_models(models)]:
-        raise CommandError(f"{name} is an alternative of a model already: choose another name")
+        raise CommandError(f"{name} is already an alternative of a model: choose another name")
     with TemporaryDirectory(prefix=".new-", dir=models) as beside:
         made = Path(beside, name)
         for path in sorted((TEMPLATES / kind).rglob("*")):

@@ -1,4 +1,4 @@
-"""Write a stage's file: a copy of another stage's, with endpoints of its own if they are given."""
+"""Write a stage's file: a copy of another stage, optionally with other endpoints."""
 
 import argparse
 import os

@@ -1,4 +1,4 @@
-"""What others have written, on a terminal or in a pipe."""
+"""Text from untrusted sources, made safe for a terminal or a pipe."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""From arguments to a command that can be run: one command's module is imported."""
+"""Command dispatch: parse the arguments and import the module of one command."""
 
 import difflib
 import importlib
@@ -46,8 +46,8 @@ def _command(command: Command, arguments: list[str]) -> Callable[[], int]:
     parser = look.Parser(prog="tritonsm")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=look.Parser)
     importlib.import_module(command.module).add_to(commands)
-    if command.speaks_to_aws:
+    if command.calls_aws:
         local.add_option(commands.choices[command.name])
     options = parser.parse_args(arguments)
     run: Callable[[], int] = partial(options.run, options)
-    return partial(local.run, run) if command.speaks_to_aws and options.local else run
+    return partial(local.run, run) if command.calls_aws and options.local else run

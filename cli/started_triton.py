@@ -1,7 +1,8 @@
-"""A Triton that somebody else has started, in SageMaker's multi-model mode: `try --server URL`.
+"""A Triton server that is already running, in SageMaker's multi-model mode: `try --server URL`.
 
-It is spoken to as SageMaker does (developer guide, "Custom container contract for multi-model
-endpoints"): POST /models loads what is unpacked below /opt/ml/models, DELETE /models/NAME unloads.
+The requests are SageMaker's (developer guide, "Custom container contract for multi-model
+endpoints"): POST /models loads an archive unpacked below /opt/ml/models, DELETE /models/NAME
+unloads it.
 """
 
 import hashlib
@@ -48,7 +49,7 @@ class StartedTriton:
             shutil.rmtree(FOLDER / name, ignore_errors=True)
 
     def invoke(self, target_model: str, body: bytes, content_type: str) -> Response:
-        """Ask a model that is loaded. Raise `CommandError` with Triton's message."""
+        """Invoke a loaded model. Raise `CommandError` with Triton's message."""
         path = f"/models/{_name(target_model)}/invoke"
         return self._request("POST", path, target_model, body, content_type)
 
@@ -62,11 +63,11 @@ class StartedTriton:
                 return Response(answer.status, dict(answer.headers), answer.read())
         except HTTPError as error:
             text = error.read().decode(errors="replace")
-            raise CommandError(f"{method} {path} is answered {error.code}: {text}") from None
+            raise CommandError(f"{method} {path}: Triton answered {error.code}: {text}") from None
         except (URLError, OSError, ValueError) as error:
             raise CommandError(
-                f"no Triton answers at {self.url} ({error}): start one in multi-model mode, as "
-                "docs/models.md says"
+                f"no Triton answers at {self.url} ({error}): start one in multi-model mode "
+                "(docs/models.md)"
             ) from None
 
 

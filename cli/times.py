@@ -1,4 +1,4 @@
-"""Times, as a person at this machine reads them."""
+"""Times in the time zone of this machine."""
 
 from datetime import datetime
 

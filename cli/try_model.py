@@ -1,8 +1,7 @@
-"""Build a model for this machine's CPU, load it into a Triton of its own, and ask it.
+"""Build a model for this machine's CPU, load it into a Triton server, and invoke it.
 
-The archive is kept in the cache by the model's digest: nothing that did not change is built twice.
-Exit code 1 where it fails, where an output is not as config.pbtxt declares it, or where the answer
-is not that of the model's golden.json.
+Archives are cached by the model's digest: an unchanged model is built once. Exit code 1: the model
+failed, an output differs from its declaration in config.pbtxt, or from the model's golden.json.
 """
 
 import argparse
@@ -141,7 +140,7 @@ def _undeclared(
 
 
 def _entry(plan: ModelPlan) -> CatalogEntry:
-    """Return what the catalog would say of the model."""
+    """Return the model's catalog entry, as a deploy would write it."""
     inputs, outputs = (
         tuple(Tensor(tensor.name, tensor.datatype, tuple(tensor.shape)) for tensor in tensors)
         for tensors in (plan.signature.inputs, plan.signature.outputs)

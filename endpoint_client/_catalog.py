@@ -1,4 +1,4 @@
-"""Which archive of a model is current: SSM parameters `/triton/<stage>/<endpoint>/<model>`."""
+"""The current archive of each model: SSM parameters `/triton/<stage>/<endpoint>/<model>`."""
 
 import json
 import logging
@@ -93,7 +93,7 @@ class _Known:
     stale_until: float = 0.0
 
 
-class Catalog:
+class CachedCatalog:
     """Resolves model names, with one look-up at a time per model.
 
     Each result is used for `ttl` seconds, or up to a tenth less, so that processes which began
@@ -138,7 +138,7 @@ class Catalog:
 
     def _new(self, key: tuple[int, str]) -> _Known:
         if not NAME.fullmatch(key[1]):
-            raise UnknownModel(f"{key[1]!r} is no model's name: write no path and no version")
+            raise UnknownModel(f"{key[1]!r} is not a model name: write it without path and version")
         if len(self._known) >= MAX_UNKNOWN:
             # Iterate over a copy, because other threads may insert names.
             self._known = {name: one for name, one in self._known.copy().items() if one.entry}

@@ -10,7 +10,7 @@ from typing import Any
 import boto3
 
 from endpoint_client import _batches, _payload
-from endpoint_client._catalog import Catalog, CatalogEntry
+from endpoint_client._catalog import CachedCatalog, CatalogEntry
 from endpoint_client._errors import EndpointError, ModelFailed, named
 from endpoint_client._payload import Array, Encoded, Inputs, Parameters
 from endpoint_client._retries import Deadline, Retries
@@ -66,7 +66,7 @@ class EndpointClient(AbstractContextManager["EndpointClient"]):
         self._transport, self._retries = Transport(session), Retries(wait_until_ready)
         self._runtime = self._transport.client("sagemaker-runtime")
         ssm, prefix = self._transport.client("ssm"), f"/triton/{stage}/{endpoint}"
-        self._catalog = Catalog(ssm, self._retries, prefix, catalog_ttl)
+        self._catalog = CachedCatalog(ssm, self._retries, prefix, catalog_ttl)
 
     def models(self, *, timeout: float | None = None) -> list[str]:
         """Return the names of the endpoint's models, sorted."""
@@ -186,7 +186,7 @@ class EndpointClient(AbstractContextManager["EndpointClient"]):
             try:
                 return _payload.decode(*answer)
             except Exception as error:  # of json, numpy or tritonclient
-                raise ModelFailed(f"{entry}: not an answer of Triton's: {error!r}") from error
+                raise ModelFailed(f"{entry}: invalid answer of Triton: {error!r}") from error
 
     def _send(
         self,

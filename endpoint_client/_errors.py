@@ -110,7 +110,7 @@ _LASTING = (
 
 @contextmanager
 def named(subject: str, *, unanswered: type[EndpointError] = NoResponse) -> Iterator[None]:
-    """Raise what a request to AWS fails with as an `EndpointError` about `subject`.
+    """Raise errors of an AWS request as an `EndpointError` about `subject`.
 
     `unanswered` is the kind for a request that was sent and not answered.
     """

@@ -143,7 +143,7 @@ def _raw(array: Array) -> bytes:
 
 
 def _array(tensor: Tensor, value: Array | Sequence[Any]) -> Array:
-    """Return an input as an array. Raises `TypeError` or `ValueError` for what is none.
+    """Return an input as an array. Raise `TypeError` or `ValueError` if that is impossible.
 
     Lists of numbers become the model's dtype where that loses nothing; strings become one column of
     UTF-8 bytes where the model takes one string a row.

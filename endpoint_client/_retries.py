@@ -1,4 +1,4 @@
-"""How long a call may take, and when a request is sent again."""
+"""Deadlines and retries of a call."""
 
 import random
 import threading
@@ -36,7 +36,7 @@ class Deadline(AbstractContextManager["Deadline"]):
         """Return the seconds that are left, `most` at most. Raises `NotSent` for none."""
         left = self._end - time.monotonic()
         if left <= 0 or self._cancelled.is_set():
-            raise NotSent("the time of the call is over before it was sent")
+            raise NotSent("the call timed out before it was sent")
         return min(left, most)
 
     def allows(self, pause: float) -> bool:

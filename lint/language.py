@@ -6,8 +6,8 @@ may only shrink; `python -m lint.language --update` writes the current ones.
 
 import ast
 import sys
-from collections import Counter, defaultdict
-from collections.abc import Container, Iterator
+from collections import defaultdict
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -17,11 +17,6 @@ from lint.lines import is_test, python_files
 BANNED = {"asked", "found", "given", "it", "said", "seen", "told", "wanted"}
 INTERFACES = {"TritonPythonModel"}
 """Classes whose name is not ours: Triton's Python backend looks for this one in each model.py."""
-BASELINE = Path(__file__).with_name("language.txt")
-COMMAND = "python -m lint.language --update"
-
-Counts = Counter[tuple[str, str]]
-"""How often a (word, file) occurs."""
 
 
 class Occurrence(NamedTuple):
@@ -100,7 +95,7 @@ def compare(
 def _fix(word: str) -> str:
     if word.startswith("class:"):
         return "another public class has this name: choose one that tells them apart"
-    return "name the thing: a noun for data, a verb for a function"
+    return "no name for a value or function: write a noun for data, a verb for a function"
 
 
 def read(path: Path) -> Counts:
@@ -129,4 +124,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

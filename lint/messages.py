@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from lint.lines import is_test, python_files
 
-MESSAGE_CALLS = {"Danger", "Finding", "Problem", "Violation"}
+MESSAGE_CALLS = {"Danger", "FileProblem", "Finding", "Problem", "Violation"}
 """Classes whose texts are shown, beside exceptions."""
 VAGUE = re.compile(r"\b(?:asked|asks|said|says|tells|told|whoever)\b")
 

@@ -5,7 +5,7 @@ This module, `prerequisites`, `serving` and `settings` are the package's API.
 
 from local_sagemaker.environment import ACCOUNT, PYTHON_VARIABLE, REGION, client_environment
 from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.folder import Folder, Running
+from local_sagemaker.folder import Folder, RunningSageMaker
 from local_sagemaker.lifecycle import LOOPBACK, down, up, while_running
 
 __all__ = [
@@ -15,7 +15,7 @@ __all__ = [
     "REGION",
     "Folder",
     "LocalSageMakerError",
-    "Running",
+    "RunningSageMaker",
     "client_environment",
     "down",
     "up",

@@ -1,4 +1,4 @@
-"""Start the local SageMaker, point a shell at it, and stop it."""
+"""Start and stop the local SageMaker, and print its environment variables."""
 
 import argparse
 import json
@@ -33,18 +33,20 @@ def add_to(commands: Commands) -> None:
     """Add the commands for people; the `run` of each returns the exit code."""
     up = commands.add_parser(
         "up",
-        help="start it on loopback, with nothing deployed",
+        help="start the local SageMaker, empty",
         description="Start the local SageMaker on loopback, with nothing deployed.",
-        epilog=f"Variables {settings.MEMORY} and {settings.DISK} set what every instance has.",
+        epilog=f"{settings.MEMORY} and {settings.DISK} set the memory and disk of every instance.",
     )
     up.add_argument("--port", type=int, help="default: a free one")
     up.add_argument(
-        "--instances", metavar="N", help="processes for a variant's instances at most; default: 2"
+        "--instances",
+        metavar="N",
+        help="most processes that stand for a variant's instances; default: 2",
     )
     up.add_argument(
         "--speed",
         metavar="X",
-        help="seconds of AWS's waits and periods in one second; default: 60",
+        help="how many times faster than AWS waits and periods pass; default: 60",
     )
     up.add_argument(
         "--quota",
@@ -56,17 +58,19 @@ def add_to(commands: Commands) -> None:
         "--capacity",
         metavar="TYPE=N",
         action="append",
-        help="instances of a type that AWS has for you, such as ml.g6.xlarge=0; repeatable",
+        help="available instances of a type, such as ml.g6.xlarge=0; repeatable",
     )
     up.set_defaults(run=partial(_code, _up))
     down = commands.add_parser(
         "down",
-        help="stop it and all that it started",
-        description="Stop the local SageMaker and all that it started.",
+        help="stop the local SageMaker and all its processes",
+        description="Stop the local SageMaker and all its processes.",
     )
     down.set_defaults(run=partial(_code, _down))
     env = commands.add_parser(
-        "env", help="shell exports", description="Shell exports, to be evaluated."
+        "env",
+        help="print the environment variables for the local SageMaker",
+        description='Print shell exports for the local SageMaker: eval "$(tritonsm env)".',
     )
     env.set_defaults(run=partial(_code, _env))
 
@@ -99,8 +103,8 @@ def _up(options: argparse.Namespace) -> None:
     settings.speed()  # errors come before anything starts
     running = lifecycle.up(folder, port=options.port)
     print(f"local SageMaker at {running.url}, log {folder.log}")
-    print(f"a page that shows what it does: {running.page}")
-    print(f"at most {most} processes stand for the instances of a variant")
+    print(f"dashboard: {running.page}")
+    print(f"at most {most} processes per variant stand for its instances")
 
 
 def _number(option: str, text: str) -> tuple[str, int]:

@@ -34,7 +34,7 @@ class JsonService:
 
     @property
     def target_prefix(self) -> str:
-        """What `X-Amz-Target` begins with, up to the full stop."""
+        """The prefix of `X-Amz-Target`, up to the full stop."""
         return str(self._model.metadata["targetPrefix"])
 
     def is_for(self, operation: str) -> bool:

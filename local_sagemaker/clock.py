@@ -1,4 +1,4 @@
-"""How AWS's time passes here: waits and periods are shortened, the rest takes the time it takes."""
+"""Simulated time of AWS: waits and periods are shortened, computation is not."""
 
 import logging
 import threading

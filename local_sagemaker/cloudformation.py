@@ -16,7 +16,7 @@ Created = tuple[str, dict[str, Any]]
 
 
 class Service(Protocol):
-    """What a resource type asks."""
+    """The operations that a resource type calls."""
 
     def input_shape(self, name: str) -> Any:
         """Return botocore's shape of an operation's requests."""
@@ -26,7 +26,7 @@ class Service(Protocol):
 
 
 class Client:
-    """A service that is asked as any client asks it; `client` is boto3's."""
+    """A service that is called as any client calls it; `client` is boto3's."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -48,7 +48,7 @@ class Client:
 
 
 class ResourceType(ABC):
-    """One CloudFormation type. A change of a property in `replacing` makes a new resource."""
+    """A CloudFormation type. A change of a property in `replacing` makes a new resource."""
 
     replacing: tuple[str, ...] = ()
 
@@ -139,7 +139,7 @@ def _after_rollback(delete: Callable[..., None]) -> Callable[..., None]:
 
     def deleted(kind: str, physical_id: str, properties: Any, stack: str, logical_id: str) -> None:
         if _rollback_fails(_stacks[stack]):
-            raise RuntimeError("it is kept, since the rollback has failed")
+            raise RuntimeError("it is kept because the rollback failed")
         delete(kind, physical_id, properties, stack, logical_id)
 
     return deleted

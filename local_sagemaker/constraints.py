@@ -1,4 +1,4 @@
-"""What a service's model demands of values, beyond what botocore checks before it sends them.
+"""Constraints of a service's model on values that botocore does not check before sending.
 
 AWS names every violation in one message (seen in aws/amazon-sagemaker-examples#2236 and
 aws-samples/sagemaker-ml-workflow-with-apache-airflow#3): `1 validation error detected: Value 'a b'

@@ -1,9 +1,9 @@
-"""The environment in which AWS clients, and the cdk CLI, speak to the local SageMaker."""
+"""Environment variables that point AWS clients and the cdk CLI to the local SageMaker."""
 
 import os
 import re
 
-from local_sagemaker.folder import Folder, Running
+from local_sagemaker.folder import Folder, RunningSageMaker
 
 ACCOUNT = "000000000000"
 REGION = "us-east-1"
@@ -14,7 +14,7 @@ SERVICE_ENDPOINT = re.compile("AWS_ENDPOINT_URL_[A-Z0-9_]+")
 feature-ss-endpoints)."""
 
 
-def client_environment(running: Running, folder: Folder) -> dict[str, str]:
+def client_environment(running: RunningSageMaker, folder: Folder) -> dict[str, str]:
     """Return the variables that point any AWS SDK and the cdk CLI at a running local SageMaker.
 
     The last tells the app for which Python its builds pack. Those before it undo what a shell may
@@ -40,7 +40,7 @@ def client_environment(running: Running, folder: Folder) -> dict[str, str]:
 
 
 def _without_proxy() -> str:
-    """Return the hosts that are asked without a proxy: those of the environment, and loopback."""
+    """Return the hosts that are reached without a proxy: those of the environment, and loopback."""
     known = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
     hosts = [host for host in known.split(",") if host.strip() not in ("", LOOPBACK)]
     return ",".join([*hosts, LOOPBACK])

@@ -1,10 +1,10 @@
-"""What can go wrong in the local SageMaker."""
+"""Errors of the local SageMaker."""
 
 from typing import Any
 
 
 class LocalSageMakerError(Exception):
-    """The local SageMaker cannot do what was asked; says what to do."""
+    """The local SageMaker cannot do something; the message has the fix."""
 
 
 class ApiError(Exception):

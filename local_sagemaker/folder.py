@@ -13,7 +13,7 @@ _CLOCK_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
-class Running:
+class RunningSageMaker:
     """A running local SageMaker: its process, where it listens, and the Python of its models.
 
     `python` is a version such as 3.10.
@@ -25,12 +25,12 @@ class Running:
 
     @property
     def url(self) -> str:
-        """What AWS clients take as `AWS_ENDPOINT_URL`."""
+        """The value of `AWS_ENDPOINT_URL` for AWS clients."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
     def page(self) -> str:
-        """Where a browser sees what it does."""
+        """The URL of the dashboard."""
         return f"{self.url}/_local_sagemaker/"
 
     def is_alive(self) -> bool:
@@ -69,12 +69,12 @@ class Folder:
 
     @property
     def log(self) -> Path:
-        """What the emulator says."""
+        """The log of the emulator."""
         return self.root / "emulator.log"
 
     @property
     def calls(self) -> Path:
-        """Who called what, of those who say who they are."""
+        """The recorded calls of callers that identify themselves."""
         return self.root / "calls.jsonl"
 
     @property
@@ -111,28 +111,28 @@ class Folder:
     def _state(self) -> Path:
         return self.root / "running.json"
 
-    def running(self) -> Running | None:
+    def running(self) -> RunningSageMaker | None:
         """Return the local SageMaker that runs on this folder, if one does.
 
         A process that is younger than what was written down of it is another one, which has its
         number since it was killed, or since the machine was started again.
         """
         try:
-            running = Running(**json.loads(self._state.read_text()))
+            running = RunningSageMaker(**json.loads(self._state.read_text()))
             written = self._state.stat().st_mtime
             ours = running.is_alive() and running.began() <= written + _CLOCK_SECONDS
         except (OSError, ValueError, TypeError):  # there is none, or half a one
             return None
         return running if ours else None
 
-    def found_running(self) -> Running:
+    def found_running(self) -> RunningSageMaker:
         """Return the local SageMaker on this folder. Raises `LocalSageMakerError` if none runs."""
         running = self.running()
         if running is None:
             raise LocalSageMakerError("no local SageMaker is running: run up first")
         return running
 
-    def remember(self, running: Running) -> None:
+    def remember(self, running: RunningSageMaker) -> None:
         """Write down what was started; who reads meanwhile finds all of it, or what was before."""
         written = self._state.with_suffix(".new")
         written.write_text(json.dumps(asdict(running)))

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Kind(StrEnum):
-    """What happened, and to what."""
+class HappeningKind(StrEnum):
+    """The kind of an event."""
 
     INSTANCE_STARTED = "instance started"
     INSTANCE_HEALTHY = "instance healthy"
@@ -36,13 +36,13 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Happening:
-    """One of them, with a sentence that says what and why.
+    """An event, with a sentence for people.
 
     `model` is a target model; what a kind has nothing to do with is None. `time` is that of the
     clock, in Unix seconds, where it is not the one at which it is told.
     """
 
-    kind: Kind
+    kind: HappeningKind
     message: str
     endpoint: str | None = None
     variant: str | None = None
@@ -55,4 +55,4 @@ Tell = Callable[[Happening], None]
 
 
 def untold(_: Happening) -> None:
-    """Tell nobody."""
+    """Discard an event."""

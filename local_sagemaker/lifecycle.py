@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 
 from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.folder import Folder, Running
+from local_sagemaker.folder import Folder, RunningSageMaker
 from local_sagemaker.prerequisites import find_triton
 
 START_SECONDS = 300  # where it fails to start, its process ends: only a busy machine takes long
@@ -30,7 +30,7 @@ LOOPBACK = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 """Opens URLs of this machine, which a proxy named in the environment cannot reach."""
 
 
-def up(folder: Folder, *, port: int | None = None) -> Running:
+def up(folder: Folder, *, port: int | None = None) -> RunningSageMaker:
     """Start the local SageMaker on loopback and return it when it answers.
 
     `port` is free to choose; without one, a free port is taken. Raises `LocalSageMakerError` when
@@ -41,7 +41,7 @@ def up(folder: Folder, *, port: int | None = None) -> Running:
         return _up(folder, port)
 
 
-def _up(folder: Folder, port: int | None) -> Running:
+def _up(folder: Folder, port: int | None) -> RunningSageMaker:
     running = folder.running()
     if running:
         raise LocalSageMakerError(
@@ -61,7 +61,7 @@ def _up(folder: Folder, port: int | None) -> Running:
         path.mkdir(parents=True)
     port = port or _free_port()
     python = installation.model_python.version
-    running = Running(pid=_spawn(folder, port), port=port, python=python)
+    running = RunningSageMaker(pid=_spawn(folder, port), port=port, python=python)
     folder.remember(running)
     try:
         _wait_until_healthy(running, folder)
@@ -90,7 +90,7 @@ def down(folder: Folder) -> bool:
 
 
 @contextmanager
-def while_running(folder: Folder, running: Running) -> Iterator[None]:
+def while_running(folder: Folder, running: RunningSageMaker) -> Iterator[None]:
     """Interrupt the block, as Ctrl-C does, and raise `LocalSageMakerError` when the process ends.
 
     Without it, the cdk CLI would retry for minutes without output. Call it on the main thread.
@@ -127,8 +127,8 @@ def while_running(folder: Folder, running: Running) -> Iterator[None]:
         signal.signal(signal.SIGINT, handler)
     if gone.is_set():
         raise LocalSageMakerError(
-            f"the local SageMaker has ended: {folder.log} says why, and up starts a new "
-            "one, with nothing deployed"
+            f"the local SageMaker has ended: read {folder.log}; `up` starts a new one, with "
+            "nothing deployed"
         )
 
 
@@ -146,7 +146,7 @@ def _alone(folder: Folder) -> Iterator[None]:
         yield
 
 
-def _still_runs(running: Running) -> bool:
+def _still_runs(running: RunningSageMaker) -> bool:
     with suppress(ChildProcessError):
         os.waitpid(running.pid, os.WNOHANG)  # where it is our own child, it must be reaped
     return running.is_alive()
@@ -173,7 +173,7 @@ def _spawn(folder: Folder, port: int) -> int:
         )
 
 
-def _wait_until_healthy(running: Running, folder: Folder) -> None:
+def _wait_until_healthy(running: RunningSageMaker, folder: Folder) -> None:
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and _still_runs(running):
         try:

@@ -1,4 +1,4 @@
-"""A file that goes on being written, and what is new in it to CloudWatch Logs."""
+"""A growing file whose new lines are sent to CloudWatch Logs."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -25,7 +25,7 @@ class LogStream:
         self._sent = 0
 
     def open(self, group: str, stream: str) -> None:
-        """Make the stream, and the group where there is none; from now on `send` sends.
+        """Create the stream, and its group if missing; from now on `send` sends.
 
         Raises `ClientError` and `BotoCoreError`.
         """

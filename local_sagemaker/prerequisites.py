@@ -1,4 +1,4 @@
-"""What this machine must have for Triton to run, checked before anything is started."""
+"""Requirements of Triton on this machine, checked before anything is started."""
 
 import importlib.metadata
 import importlib.util
@@ -35,7 +35,7 @@ class Interpreter:
     stub: Path
 
     def can_be_embedded(self) -> bool:
-        """Say whether the stub finds libpython; Triton would wait for ever for one that does not.
+        """Return whether the stub finds libpython; Triton would wait for ever otherwise.
 
         Without arguments, a stub that starts exits with 1. Source: python_backend, src/pb_stub.cc.
         """

@@ -1,4 +1,4 @@
-"""One real Triton that loads archives of a folder, as a multi-model endpoint's instance does."""
+"""A Triton server that loads archives of a folder, as a multi-model endpoint's instance does."""
 
 import asyncio
 import io
@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 from local_sagemaker.errors import ApiError, LocalSageMakerError
 from local_sagemaker.hosting import backends, launch
 from local_sagemaker.hosting.connections import in_thread
-from local_sagemaker.hosting.instance import Running
+from local_sagemaker.hosting.instance import RunningServer
 from local_sagemaker.hosting.invocation import INVOKE_SECONDS
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.hosting.multi_model_container import LOAD_SECONDS, TARGET_MODEL
@@ -60,7 +60,7 @@ class TritonServer:
     `loop` runs on a thread of its own.
     """
 
-    running: Running
+    running: RunningServer
     loop: asyncio.AbstractEventLoop
 
     def load(self, model: str) -> None:
@@ -89,7 +89,7 @@ class TritonServer:
         return response
 
     def _call(self, model: str, work: Callable[[str], T]) -> T:
-        """Return what `work` returns, called with the path of a model once that is loaded."""
+        """Return the result of `work`, called with the path of a model once that is loaded."""
         log_size = self._log_size()
 
         async def call() -> T:

@@ -24,7 +24,7 @@ def whole_number(variable: str) -> int | None:
 
 
 def instances_at_most() -> int:
-    """Return how many processes stand for the instances of a variant at most."""
+    """Return the most processes that stand for the instances of a variant."""
     return whole_number(INSTANCES) or 2
 
 

@@ -19,7 +19,7 @@ from model_build.export.gate import GateReport
 from model_build.export.step import Made, RecipeStep, StepContext
 from model_build.export.steps import make
 from model_build.findings import RepositoryInvalid
-from model_build.gpu_step.result import Result
+from model_build.gpu_step.result import JobResult
 from model_build.manifest import BUILT_WITH, EngineOrigin, Manifest, Signature, Source
 from model_build.progress import Progress
 from model_build.repository import CONFIG, Repository
@@ -32,7 +32,7 @@ _NOT_SERVED = ("requirements.txt",)
 
 @dataclass(frozen=True, kw_only=True)
 class Build:
-    """A finished build: `folder` is what the archive will hold."""
+    """A finished build: `folder` has the content of the archive."""
 
     source: ModelSource
     folder: Path
@@ -41,7 +41,7 @@ class Build:
     digest: str
     target: BuildTarget
     gates: dict[str, GateReport]
-    engines: dict[str, Result]
+    engines: dict[str, JobResult]
 
     def manifest(
         self,
@@ -102,7 +102,7 @@ def build(
             engines=engines,
         )
         gates: dict[str, GateReport] = {}
-        compiled: dict[str, Result] = {}
+        compiled: dict[str, JobResult] = {}
         for path, step in made.items():
             progress(f"making {path} ({step.to})")
             to = folder / path

@@ -6,7 +6,7 @@ class BuildError(Exception):
 
 
 class ModelNotFound(BuildError):
-    """No folder offers a model of the name asked for."""
+    """No folder offers a model of this name."""
 
 
 class GateFailed(BuildError):

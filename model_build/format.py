@@ -1,4 +1,4 @@
-"""One format of model files, for the builder and the linter."""
+"""A format of model files, for the builder and the linter."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

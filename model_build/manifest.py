@@ -11,7 +11,7 @@ BUILT_WITH = ("torch", "transformers", "onnx", "onnxscript", "onnxruntime", "isa
 """Packages whose versions a manifest has."""
 
 
-class Tensor(BaseModel):
+class ManifestTensor(BaseModel):
     """An input or output as a client sees it: `shape` includes the batch axis as -1."""
 
     model_config = ConfigDict(frozen=True)
@@ -26,8 +26,8 @@ class Signature(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    inputs: list[Tensor]
-    outputs: list[Tensor]
+    inputs: list[ManifestTensor]
+    outputs: list[ManifestTensor]
     max_batch_size: int
 
     @classmethod
@@ -36,7 +36,9 @@ class Signature(BaseModel):
         batch = [-1] if config.max_batch_size else []
         inputs, outputs = (
             [
-                Tensor(name=t.name, datatype=data_type(t.data_type), shape=[*batch, *t.dims])
+                ManifestTensor(
+                    name=t.name, datatype=data_type(t.data_type), shape=[*batch, *t.dims]
+                )
                 for t in tensors
             ]
             for tensors in (config.input, config.output)
@@ -54,7 +56,7 @@ class EngineOrigin(BaseModel):
 
 
 class Source(BaseModel):
-    """Which model of its source an archive has.
+    """The model, of those of its source, in an archive.
 
     The source is in the archive's bucket, under a key that follows from the digest: the archive can
     be built from it again, for any target.

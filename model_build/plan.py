@@ -40,7 +40,7 @@ class ModelPlan:
     """Whether it answers a request with any number of responses."""
 
     def instance_warning(self, *, most_instances: int) -> str | None:
-        """Return what is wrong with serving the model on up to so many instances, if anything.
+        """Return a warning about serving the model on that many instances, or None.
 
         SageMaker sends requests to any instance. Its stateful sessions (`SessionId`) keep one, but
         the container must make the session's id (developer guide, "Stateful sessions with Amazon

@@ -1,4 +1,4 @@
-"""The schema of `recipe.yaml`: how the files of a repository that nobody writes come to be."""
+"""The schema of `recipe.yaml`: the steps that make a repository's generated files."""
 
 import re
 import shutil
@@ -80,7 +80,7 @@ class Recipe(Strict):
 
     @property
     def seed(self) -> int:
-        """What random weights are seeded with."""
+        """The seed of random weights."""
         return self.weights.seed if isinstance(self.weights, RandomWeights) else 0
 
     def files_of(self, alternative: str | None) -> Files:

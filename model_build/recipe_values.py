@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 def _leads_inside(path: str) -> str:
     parts = PurePosixPath(path).parts
     if not parts or parts[0] == "/" or ".." in parts:
-        raise ValueError(f"{path!r} leads out of its folder: write a path below it, without ..")
+        raise ValueError(f"{path!r} leads out of its folder: write a path below it, without '..'")
     return path
 
 
@@ -33,6 +33,6 @@ class Strict(BaseModel):
 
 
 class Gate(Strict):
-    """How far a converted model's outputs may be from its origin's, on seeded inputs."""
+    """The tolerance between the outputs of a converted model and its origin, on seeded inputs."""
 
     max_absolute_difference: Annotated[float, Field(gt=0)]

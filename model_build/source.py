@@ -20,7 +20,7 @@ _NAMED = 8
 
 @dataclass(frozen=True)
 class ModelSource:
-    """One model that a folder offers: the folder's own, or one of its recipe's alternatives.
+    """A model that a folder offers: the folder's own, or one of its recipe's alternatives.
 
     A Triton model repository without a recipe is a model too: it is packed as it is.
     """
@@ -44,7 +44,7 @@ class ModelSource:
 
     @property
     def files(self) -> Files:
-        """How the files that nobody wrote are made."""
+        """The steps that make the generated files."""
         return self.recipe.files_of(self.alternative)
 
     @cached_property

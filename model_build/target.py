@@ -22,7 +22,7 @@ _PYTHON = re.compile(r"3\.(0|[1-9][0-9]?)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildTarget:
-    """One kind of hosting instance, as far as a model's files depend on it.
+    """A kind of hosting instance, as far as a model's files depend on it.
 
     `release` is a Triton container release (`25.09`). `compute_capability` is the GPU's (`8.6`),
     and None for CPU instances. `python` is the version that Python models run in (`3.11`) and their

@@ -97,9 +97,9 @@ def serve(archives: Path, server: TritonServer) -> Callable[[Path], ServedModel]
 def agree(capsys: pytest.CaptureFixture[str]) -> Callable[..., None]:
     """Assert that answers differ by no more than a part of the largest expected value."""
 
-    def check(what: str, found: Array, expected: Array, *, relative: float) -> None:
-        assert found.shape == expected.shape
-        difference = np.max(np.abs(found - expected)) / np.max(np.abs(expected))
+    def check(what: str, actual: Array, expected: Array, *, relative: float) -> None:
+        assert actual.shape == expected.shape
+        difference = np.max(np.abs(actual - expected)) / np.max(np.abs(expected))
         with capsys.disabled():
             print(
                 f"\n  {what}: relative difference {difference:.1e} ({relative:.0e} allowed)",

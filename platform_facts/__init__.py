@@ -1,4 +1,4 @@
-"""What AWS and NVIDIA support, and what it costs.
+"""Capabilities and prices of AWS and NVIDIA.
 
 Triton releases, regions, instance types, GPUs, inference AMIs, prices.
 

@@ -1,4 +1,4 @@
-"""What a look-up in the tables can refuse."""
+"""Errors of look-ups in the tables."""
 
 
 class UnknownFact(LookupError):

@@ -7,7 +7,7 @@ from platform_facts._tables import find, read_table
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gpu:
-    """One model of NVIDIA's data-centre GPUs. Source: instances.toml, and `source` of the row."""
+    """A model of NVIDIA's data-centre GPUs. Source: instances.toml, and `source` of the row."""
 
     name: str
     compute_capability: ComputeCapability

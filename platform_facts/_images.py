@@ -7,7 +7,7 @@ from platform_facts._support import Support
 
 
 class Processor(StrEnum):
-    """What an image runs on."""
+    """The processor for which an image is made."""
 
     GPU = "gpu"
     CPU = "cpu"

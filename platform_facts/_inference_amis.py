@@ -6,7 +6,7 @@ from platform_facts._tables import find, read_table
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InferenceAmi:
-    """One value of InferenceAmiVersion with a GPU driver. Source: inference_amis.toml.
+    """A value of InferenceAmiVersion with a GPU driver. Source: inference_amis.toml.
 
     `cuda` is the CUDA that the driver carries ("13.0").
     """

@@ -12,7 +12,7 @@ GIB_PER_VCPU = {"c": 2, "m": 4, "r": 8}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceType:
-    """One SageMaker hosting instance type. Source: instances.toml, and `source` of the row.
+    """A SageMaker hosting instance type. Source: instances.toml, and `source` of the row.
 
     `gpu` is None and `gpu_count` 0 on a CPU type. `multi_model` is whether multi-model endpoints
     can be hosted on it. With `local_nvme` SageMaker refuses VolumeSizeInGB. `unsourced` names the
@@ -30,7 +30,7 @@ class InstanceType:
 
     @property
     def vcpus(self) -> int:
-        """How many vCPUs it has, by its size: EC2 gives 4 to an xlarge and 2 to a large.
+        """The number of vCPUs, by its size: EC2 gives 4 to an xlarge and 2 to a large.
 
         General knowledge of EC2, which holds for each row of the table; no source was read.
         """

@@ -25,7 +25,7 @@ _MAY_BE_UNKNOWN = (
 
 
 class AccountSet(StrEnum):
-    """Which of the two sets of AWS accounts holds a release's images."""
+    """The set of AWS accounts that holds a release's images."""
 
     BEFORE_23_12 = "before-23.12"
     SINCE_23_12 = "since-23.12"
@@ -33,7 +33,7 @@ class AccountSet(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """One release of the SageMaker Triton image. Source: releases.toml, and `source` of the row.
+    """A release of the SageMaker Triton image. Source: releases.toml, and `source` of the row.
 
     `name` is the release as its tag says it ("25.09"); `cuda`, `tensorrt`, `python`, `torch`,
     `dali`, `treelite`, `tensorflow` and `onnxruntime` are the versions inside, as PEP 440 writes

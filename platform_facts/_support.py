@@ -2,7 +2,7 @@ from enum import StrEnum
 
 
 class Support(StrEnum):
-    """What the sources say about a capability: they confirm it, rule it out, or are silent."""
+    """Whether the sources confirm a capability, rule it out, or do not mention it."""
 
     YES = "yes"
     NO = "no"

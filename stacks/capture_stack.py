@@ -1,4 +1,4 @@
-"""What stays of requests: where a stage records them."""
+"""The persistent stack of a stage's recorded requests."""
 
 from aws_cdk import Duration, Environment, Stack
 from constructs import Construct

@@ -1,4 +1,4 @@
-"""One endpoint with the models that it serves."""
+"""The stack of an endpoint and its models."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What stays: where a stage keeps its models and what builds them."""
+"""The persistent stack of a stage's model archives and their builders."""
 
 import json
 from collections.abc import Mapping
@@ -123,7 +123,7 @@ def build_functions(stage_name: str) -> tuple[str, str]:
 
 
 def alarm_topic_name(stage_name: str) -> str:
-    """Return what the topic is called that tells a stage's alarms by e-mail."""
+    """Return the name of the topic that sends a stage's alarms by e-mail."""
     return f"{stage_name}-alarms"
 
 

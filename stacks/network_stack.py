@@ -47,5 +47,5 @@ class NetworkStack(Stack):
 
     @property
     def availability_zones(self) -> list[str]:
-        """Where subnets stand."""
+        """The availability zones of the subnets."""
         return self._zones

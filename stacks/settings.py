@@ -105,7 +105,7 @@ def update(settings: UpdateConfig) -> AllAtOnce | Canary | Linear | Rolling:
 def data_capture(
     config: EndpointConfig, captured: CaptureBucket | None, *, prefix: str
 ) -> DataCapture | None:
-    """Return what is recorded of requests, below `prefix` of the stage's bucket."""
+    """Return the data capture settings, below `prefix` of the stage's bucket."""
     settings = config.data_capture
     if settings is None or captured is None:
         return None

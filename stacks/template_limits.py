@@ -1,4 +1,4 @@
-"""What CloudFormation takes of a template."""
+"""CloudFormation's limits on a template."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""List the stages; with --schema, print the JSON Schema for editors."""
+"""List the stages and their endpoints; with --schema, print the JSON Schema of a stage."""
 
 import argparse
 import json

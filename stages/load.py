@@ -56,7 +56,7 @@ def load_stage(name: str, folder: Path = FOLDER) -> StageConfig:
 
 
 def at_lines_of_stage(name: str, folder: Path = FOLDER) -> AbstractContextManager[None]:
-    """Raise what a stage's values lead to, and only its stacks see, at the lines of its file.
+    """Raise errors that only the stacks detect, at the lines of the stage's file.
 
     They are raised as `checked_yaml.LocatedErrors`; they become `checked_yaml.InvalidFile`.
     """

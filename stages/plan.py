@@ -1,4 +1,4 @@
-"""What a stage makes of its endpoints and their models: variants, archives, catalog entries.
+"""The plan of a stage's endpoints and models: variants, archives, catalog entries.
 
 Nothing here is infrastructure: a plan is computed from files alone.
 """
@@ -146,7 +146,7 @@ class EndpointPlan:
 
     @property
     def catalog(self) -> list[dict[str, Any]]:
-        """What clients must know of each model, as its catalog entry says it."""
+        """The catalog entries of the models, for clients."""
         mode = self.mode
         return [
             {
@@ -161,7 +161,7 @@ class EndpointPlan:
 
     @property
     def metrics_namespace(self) -> str | None:
-        """Where Triton's own metrics are published, if they are."""
+        """The namespace of Triton's own metrics, if they are published."""
         return f"Triton/{self.name}" if self.config.publish_metrics else None
 
     @property

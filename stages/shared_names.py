@@ -1,4 +1,4 @@
-"""What a stage and its endpoints are called together: `prod-text`, once in an account."""
+"""Names of a stage's resources that must be unique in an account: `prod-text`."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Deploy MiniLM on the local SageMaker, ask it, compare it, and clean up."""
+"""Deploy MiniLM on the local SageMaker, invoke it, compare its answer, and clean up."""
 
 import argparse
 import json
@@ -94,7 +94,7 @@ warm {embeddings.warm * 1e3:.1f} ms (median of {WARM_CALLS})
   Triton against PyTorch  {difference:.1e} largest difference ({ALLOWED_DIFFERENCE:.0e} allowed)
 """)
     if not difference <= ALLOWED_DIFFERENCE:
-        raise CommandError("the endpoint's answers are too far from those of transformers")
+        raise CommandError("the endpoint's answers differ too much from those of transformers")
 
 
 KEPT = """

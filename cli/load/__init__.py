@@ -1,7 +1,7 @@
-"""Load models of deployed endpoints, in steps that grow until a latency objective breaks.
+"""Load-test models of deployed endpoints, in growing steps, until a latency objective is missed.
 
-With --rate, requests arrive as a Poisson process of that rate, and latency counts from when a
-request was due. With --callers, each caller sends its next request when it has the last answer.
+With --rate, requests arrive as a Poisson process of that rate, and latency counts from the time
+at which a request was due. With --callers, each caller sends a request after each answer.
 """
 
 import argparse
@@ -37,7 +37,7 @@ def add_to(commands: Commands) -> None:
         "--growth",
         type=arguments.positive,
         default=1.5,
-        help="each step has so many times the rate or callers of the one before, by default 1.5",
+        help="factor between the rates (or callers) of two steps, by default 1.5",
     )
     add("--steps", type=int, help=f"at most; default: {MAX_STEPS}, or 1 without --p95 and --p99")
     add(

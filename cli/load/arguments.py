@@ -1,4 +1,4 @@
-"""The arguments that `load` and `size` have in common, and what they mean."""
+"""The arguments that `load` and `size` share."""
 
 import argparse
 from pathlib import Path
@@ -32,7 +32,7 @@ def add_common(parser: argparse.ArgumentParser, *, seconds: float) -> None:
 
 
 def generator(options: argparse.Namespace, mix: Mix) -> Generator:
-    """Return what sends the requests of a mix; end the program where production is not loaded."""
+    """Return the generator of a mix; end the program if production must not be loaded."""
     names = dict.fromkeys(target.endpoint for target in mix)
     endpoints = [DeployedEndpoint.read(name, STAGES) for name in names]
     for endpoint in endpoints:

@@ -1,4 +1,4 @@
-"""When requests are due: a Poisson process."""
+"""Arrival times of requests: a Poisson process."""
 
 import numpy as np
 import numpy.typing as npt

@@ -1,4 +1,4 @@
-"""The endpoint to load, as it is deployed, and what it costs."""
+"""The deployed endpoint to load, and its cost."""
 
 import sys
 from collections import Counter
@@ -46,7 +46,9 @@ class DeployedEndpoint:
         stage = names.stage_of(name, stage_names(folder))
         if stage is None:
             known = ", ".join(stage_names(folder))
-            raise CommandError(f"endpoint {name} begins with no stage's name: stages are {known}")
+            raise CommandError(
+                f"endpoint {name} does not begin with the name of a stage: stages are {known}"
+            )
         config = load_stage(stage, folder)
         sagemaker: Any = boto3.client("sagemaker", config.region)
         endpoint_name = endpoint_names(stage, config).get(name.removeprefix(f"{stage}-"), name)
@@ -126,7 +128,7 @@ class DeployedEndpoint:
 
 
 def may_be_loaded(endpoints: Sequence[DeployedEndpoint], *, yes: bool) -> bool:
-    """Return whether nothing is production, or somebody has said yes, now or by `--yes`."""
+    """Return whether no endpoint is production, or the user confirmed, now or by `--yes`."""
     production = [endpoint.name for endpoint in endpoints if endpoint.is_production]
     if yes or not production:
         return True

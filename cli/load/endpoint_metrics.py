@@ -133,7 +133,7 @@ def _of_step(step: LoadStep, points: Points, endpoint: DeployedEndpoint) -> dict
 
 
 def _divisors(endpoint: DeployedEndpoint) -> dict[str, float]:
-    """Return what values are divided by; all instance types are taken for the first one."""
+    """Return the divisors of values; all instance types count as the first one."""
     facts = platform_facts.instance_type(next(iter(endpoint.instances)))
     cpus = (endpoint.is_laptop and os.cpu_count()) or facts.vcpus
     gpus = dict.fromkeys(("GPUUtilization", "GPUMemoryUtilization"), max(1, facts.gpu_count))

@@ -38,7 +38,7 @@ ASSUMPTIONS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Demand:
-    """What is asked of the fleet; `hits` is the least rate of cache hits."""
+    """The demand on a fleet; `hits` is the least rate of cache hits."""
 
     models: int
     exponent: float

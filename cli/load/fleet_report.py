@@ -1,4 +1,4 @@
-"""`tritonsm size --models`: a fleet for many models as a table, with what it rests on."""
+"""`tritonsm size --models`: a fleet for many models as a table, with its assumptions."""
 
 import argparse
 import json
@@ -18,7 +18,7 @@ HEADER = "type", "endpoints", "instances", "in memory", "hits", "loads/s", "rps 
 def add_options(group: argparse._ArgumentGroup) -> None:
     """Add the options of the fleet."""
     add = group.add_argument
-    add("--models", type=int, metavar="COUNT", help="how many models; nothing is loaded then")
+    add("--models", type=int, metavar="COUNT", help="number of models; no load is sent")
     add("--traffic", default="zipf:1.0", metavar="zipf:EXPONENT", help="by default %(default)s")
     add("--rps", type=positive, help="requests a second to all models together")
     add("--model-mib", type=positive, default=400, help="memory of one, by default %(default)s")

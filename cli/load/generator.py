@@ -78,7 +78,7 @@ class Generator:
             return await ramp.run(run_step, self.objective, table.show)
 
     def result(self, level_name: Level, steps: Sequence[LoadStep]) -> dict[str, Any]:
-        """Return what was measured, as `--json` and `--html` have it."""
+        """Return the measurements, as `--json` and `--html` contain them."""
         return {
             "level": level_name,
             "mix": {"/".join(target): share for target, share in self.mix.items()},

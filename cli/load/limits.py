@@ -1,4 +1,4 @@
-"""What limited a step, by its metrics. The thresholds are this module's own."""
+"""The bottleneck of a step, by its metrics. The thresholds are our choice."""
 
 from cli.load.report import SATURATED
 from cli.load.step import LoadStep
@@ -15,7 +15,7 @@ SLOWED = 2
 
 
 def limited_by(step: LoadStep, lightest: LoadStep) -> tuple[str, str]:
-    """Return what limited a step of an endpoint with one variant, and by which figures.
+    """Return the bottleneck of a step of an endpoint with one variant, and its figures.
 
     Raise `ValueError` for steps of several variants.
     """

@@ -1,4 +1,4 @@
-"""Which models a load invokes, and how often each."""
+"""The mix of models that a load test invokes."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,7 +24,7 @@ class ModelTarget(NamedTuple):
         """Return the target that ENDPOINT/MODEL names. Raises `ValueError`."""
         endpoint, _, model = text.partition("/")
         if not endpoint or not model:
-            raise ValueError(f"{text!r} names no model of an endpoint: write {EXAMPLE}")
+            raise ValueError(f"{text!r} is not a model of an endpoint: write {EXAMPLE}")
         return cls(endpoint, model)
 
 

@@ -12,7 +12,7 @@ MAX_SHRINKS = 4
 
 @dataclass(frozen=True, kw_only=True)
 class Objective:
-    """What a step must hold: latencies in ms, and the share of calls that may fail."""
+    """The objective of a step: latencies in ms, and the share of calls that may fail."""
 
     p95: float | None = None
     p99: float | None = None
@@ -20,7 +20,7 @@ class Objective:
 
     @property
     def has_latency(self) -> bool:
-        """Whether a latency is asked for."""
+        """Whether the objective has a latency."""
         return self.p95 is not None or self.p99 is not None
 
     def broken_by(self, step: LoadStep) -> str:

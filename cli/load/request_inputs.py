@@ -1,4 +1,4 @@
-"""What a load sends: expected outputs' inputs, JSON files of a folder, or generated values."""
+"""Inputs that a load test sends: those of golden.json, JSON files of a folder, or generated."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
-"""Find the rate that one instance sustains, what limits it, and what a stage needs for its traffic.
+"""Find the rate that one instance sustains, its bottleneck, and the instances for your traffic.
 
-Rates double until one breaks the objective; steps between the last two then narrow it to 10 %. The
-result is kept beside the model. With --models, nothing is loaded: the endpoints, instances and
-money of a fleet for so many models are computed, with every assumption.
+Rates double until one misses the objective; steps between the last two then narrow it to 10 %. The
+result is saved beside the model. With --models, no load is sent: the endpoints, instances and cost
+of a fleet for that many models are computed, with every assumption.
 """
 
 import argparse
@@ -69,8 +69,8 @@ def run(options: argparse.Namespace) -> int:
     after = DeployedEndpoint.read(endpoint.name, arguments.STAGES)
     if after.instances != endpoint.instances:
         raise CommandError(
-            f"{endpoint.name} scaled meanwhile from {endpoint.instances} to {after.instances}: "
-            "give it scaling limits that are equal, and size again"
+            f"{endpoint.name} scaled during the test from {endpoint.instances} to "
+            f"{after.instances}: give it scaling limits that are equal, and size again"
         )
     steps = with_metrics(generator.endpoints, steps)
     report.write(options, generator.result("rate", steps))

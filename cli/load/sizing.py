@@ -1,4 +1,4 @@
-"""What a measured rate means for a stage: max_rps, counts, money; and the file that keeps it."""
+"""Instance counts and cost of a stage from a measured rate, and the file that records it."""
 
 import json
 import math
@@ -16,7 +16,7 @@ from release.review.money import HOURS
 
 @dataclass(frozen=True, kw_only=True)
 class Sizing:
-    """What one instance sustained; `measured_on` is its type, or `laptop`."""
+    """The load that one instance sustained; `measured_on` is its type, or `laptop`."""
 
     model: str
     version: str
@@ -40,7 +40,7 @@ class Sizing:
         while name and not (models / name).is_dir():
             name = name.rpartition("-")[0]
         if not name:
-            raise CommandError(f"{models}/{self.model}: no such folder: the result is not kept")
+            raise CommandError(f"{models}/{self.model}: no such folder: the result is not saved")
         path = models / name / FOLDER / f"{self.date}-{self.model}-{self.measured_on}.json"
         path.parent.mkdir(exist_ok=True, parents=True)
         path.write_text(json.dumps(asdict(self), indent=2, default=as_json) + "\n")

@@ -1,4 +1,4 @@
-"""One step of a load: requests at a rate, or by a number of callers, and what came of them."""
+"""A step of a load: requests at a rate, or by a number of callers, and their results."""
 
 import asyncio
 import time
@@ -20,7 +20,7 @@ FEWEST = 50
 
 @dataclass(frozen=True, kw_only=True)
 class LoadStep:
-    """What a step measured.
+    """The measurements of a step.
 
     `level` is the rate, or the number of callers. `latency_ms` has `PERCENTILES` and the mean of
     the calls that succeeded, and nothing where none did. `generator_cpu` is the part of one core
@@ -126,7 +126,7 @@ async def _measured(
     level: float,
     offer: Callable[[_Calls, asyncio.TaskGroup], Awaitable[object]],
 ) -> LoadStep:
-    """Return what was measured from the first request to the last answer."""
+    """Return the measurements from the first request to the last answer."""
     calls, loop = _Calls(send, max_errors), asyncio.get_running_loop()
     begun, start, cpu = datetime.now(UTC), loop.time(), time.process_time()
     async with asyncio.TaskGroup() as group:

@@ -1,7 +1,7 @@
-"""What is deployed and what is wrong with it: endpoints, models, alarms, differences.
+"""Show endpoints, models and alarms, and differences from what was delivered.
 
-Without a stage, those of all stages in the region that is configured for AWS. Load and latency are
-on the CloudWatch dashboard of each endpoint.
+Without a stage, show all stages in the configured AWS region. Load and latency are on the
+CloudWatch dashboard of each endpoint.
 """
 
 import argparse

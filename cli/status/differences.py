@@ -1,4 +1,4 @@
-"""How stages differ from what was deployed to them."""
+"""Differences between stages and their last deliveries."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,7 +10,7 @@ from cli.names import stage_of
 from release.delivery.archive_bucket import model_bucket
 from release.delivery.live_differences import LiveDifference, live_differences
 from release.preflight.clients import client
-from stage_record import Outcome
+from stage_record import DeliveryOutcome
 
 
 def differences(
@@ -43,6 +43,6 @@ def _delivered_endpoints(s3: Any, bucket: str, stage: str) -> set[str]:
     """Return the endpoints of the newest successful delivery that have models."""
     deliveries = (event for event in stage_record.read(s3, bucket) if event.commit)
     for event in deliveries:
-        if event.result == Outcome.DELIVERED:
+        if event.result == DeliveryOutcome.DELIVERED:
             return {f"{stage}-{model.partition('/')[0]}" for model in event.versions}
     return set()

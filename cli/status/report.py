@@ -1,4 +1,4 @@
-"""What `tritonsm status` reports: its `--json` has these members, and times as ISO 8601 in UTC."""
+"""The report of `tritonsm status`: the members of its `--json`, with times as ISO 8601 in UTC."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Variant:
+class VariantStatus:
     """A production variant; `weight` is its share of the calls.
 
     `instance_types` has the instances of each type of a variant with several, in their order.
@@ -40,17 +40,17 @@ class Variant:
 
 
 @dataclass(frozen=True)
-class Endpoint:
+class EndpointStatus:
     """An endpoint; `reason` is SageMaker's FailureReason."""
 
     name: str
     status: str
     reason: str | None
-    variants: list[Variant]
+    variants: list[VariantStatus]
 
 
 @dataclass(frozen=True)
-class Model:
+class CatalogModel:
     """A model of the catalog; `archive` is set on a multi-model endpoint alone.
 
     `component` is the name of its inference component, if it is one. `stack` is the endpoint's,
@@ -90,7 +90,7 @@ class Alarm:
 
 @dataclass(frozen=True)
 class Report:
-    """`denied` names what the caller has no permission for; the rest is complete."""
+    """`denied` names the sections that the caller may not read; the others are complete."""
 
     endpoints: list[Endpoint]
     models: list[Model] = field(default_factory=list)
@@ -189,7 +189,7 @@ def _endpoint(record: Record) -> Endpoint:
         status=record["EndpointStatus"],
         reason=record.get("FailureReason"),
         variants=[
-            Variant(
+            VariantStatus(
                 name=variant["VariantName"],
                 weight=variant.get("CurrentWeight"),
                 instances=variant.get("CurrentInstanceCount", 0),
@@ -204,7 +204,7 @@ def _endpoint(record: Record) -> Endpoint:
     )
 
 
-def _catalog(ssm: Any, stage: str | None) -> list[Model]:
+def _catalog(ssm: Any, stage: str | None) -> list[CatalogModel]:
     """Return the models of valid catalog entries; broken entries are reported as differences."""
     root = f"{parameters.ROOT}{stage}/" if stage else parameters.ROOT
     pages = ssm.get_paginator("get_parameters_by_path").paginate(Path=root, Recursive=True)

@@ -65,7 +65,7 @@ def _table(rows: Sequence[Row]) -> Table:
     return table
 
 
-def _endpoint(endpoint: Endpoint) -> Iterator[Row]:
+def _endpoint(endpoint: EndpointStatus) -> Iterator[Row]:
     """Yield a row for each variant; the first one has the endpoint's name and status."""
     name, status = endpoint.name, _state(endpoint.status)
     several = len(endpoint.variants) > 1
@@ -83,7 +83,7 @@ def _endpoint(endpoint: Endpoint) -> Iterator[Row]:
         name, status = "", Text()
 
 
-def _models(models: Sequence[Model]) -> list[Row]:
+def _models(models: Sequence[CatalogModel]) -> list[Row]:
     names = ["", *(model.endpoint for model in models)]
     return [
         {

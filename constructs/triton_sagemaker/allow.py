@@ -1,4 +1,4 @@
-"""One statement of a role's policy, with the reason of its wildcards."""
+"""A statement of a role's policy, with the reason of its wildcards."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""A CodeBuild project that may do what it is given, and nothing that the CDK adds by itself."""
+"""A CodeBuild project with only the permissions that are passed, and none that the CDK adds."""
 
 from collections.abc import Mapping
 

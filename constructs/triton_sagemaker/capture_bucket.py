@@ -1,4 +1,4 @@
-"""Where recorded requests are kept."""
+"""The bucket of recorded requests."""
 
 from collections.abc import Mapping
 

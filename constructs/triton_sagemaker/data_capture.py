@@ -1,4 +1,4 @@
-"""What an endpoint records of its requests and responses."""
+"""Recording of an endpoint's requests and responses."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

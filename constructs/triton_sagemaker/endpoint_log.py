@@ -1,4 +1,4 @@
-"""Where the instances of an endpoint write."""
+"""The log group of an endpoint's instances."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -12,7 +12,7 @@ METRICS_RETENTION = logs.RetentionDays.ONE_WEEK
 
 
 def metrics_log_name(endpoint_name: str) -> str:
-    """Return what the log group is called that an endpoint's metrics of Triton go through."""
+    """Return the name of the log group of an endpoint's Triton metrics."""
     return f"/aws/sagemaker/Endpoints/{endpoint_name}/triton-metrics"
 
 

@@ -1,4 +1,4 @@
-"""Alarms and a dashboard for whoever is on call."""
+"""Alarms and a dashboard for the engineer on call."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""Lambda functions of custom resources, which may write their own logs and what they are given."""
+"""Lambda functions of custom resources, with permission for their own logs and what is passed."""
 
 from collections.abc import Mapping
 from pathlib import Path

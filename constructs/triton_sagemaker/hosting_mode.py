@@ -1,4 +1,4 @@
-"""How models get into the containers of a variant."""
+"""Hosting modes: how models get into the containers of a variant."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -61,7 +61,7 @@ class HostingMode(ABC):
         """Yield what SageMaker or Triton would reject in this mode, by the variant's arguments."""
 
     def id_suffix(self, instance_type: InstanceType) -> str:
-        """Return what the endpoint's construct id ends with, where a change of it replaces it."""
+        """Return the suffix of the endpoint's construct id, whose change replaces the endpoint."""
         return ""
 
     def model_members(self, network: Network | None) -> dict[str, Any]:

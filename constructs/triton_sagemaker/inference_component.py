@@ -1,4 +1,4 @@
-"""An inference component: what it serves, what its copies reserve, and how it is updated."""
+"""An inference component: its model, the resources that a copy reserves, and its updates."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ Cfn = sagemaker.CfnInferenceComponent
 
 @dataclass(frozen=True, kw_only=True)
 class ModelComponent:
-    """One archive, and what each copy of it reserves of an instance.
+    """An archive, and the resources that each copy of it reserves.
 
     `name` is the InferenceComponentName, once in an account and region: have the instance type in
     it, and in the endpoint's name, since SageMaker updates neither to another type. `cpus` are

@@ -1,4 +1,4 @@
-"""Where model archives are kept."""
+"""The bucket of model archives."""
 
 from collections.abc import Sequence
 from typing import Any

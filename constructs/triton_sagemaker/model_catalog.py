@@ -1,4 +1,4 @@
-"""Which archive of a model clients shall invoke."""
+"""The catalog: the current archive of each model, for clients."""
 
 import json
 from collections.abc import Mapping

@@ -9,7 +9,7 @@ from constructs import Construct
 
 
 class PrivateBucket(s3.Bucket):
-    """A bucket encrypted with a `key` of its own; `encrypts` says what the key is for.
+    """A bucket encrypted with a `key` of its own; `encrypts` is the purpose of the key.
 
     Access logs go to a bucket of their own, and are kept for 90 days. Bucket, key and logs are
     children of one construct, `construct_id`. They outlive the stack, as the CDK's own do.

@@ -1,4 +1,4 @@
-"""Options of the Triton server in a SageMaker container, by what they do."""
+"""Options of the Triton server in a SageMaker container, named after their effect."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -40,7 +40,7 @@ class PublishedMetrics:
 
 @dataclass(frozen=True, kw_only=True)
 class ServerOptions:
-    """What the container's environment says to `serve`; None leaves its default.
+    """Settings of `serve` in the container's environment; None leaves its default.
 
     Source: triton-inference-server/server, docker/sagemaker/serve.
     """

@@ -1,4 +1,4 @@
-"""One archive, alone on its instances."""
+"""Hosting of one archive, alone on its instances."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

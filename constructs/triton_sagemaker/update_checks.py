@@ -1,4 +1,4 @@
-"""What holds an endpoint's update and deletion: a guard before it, a check after it."""
+"""Checks around an endpoint's update and deletion: a guard before it, a check after it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from triton_sagemaker.handler_function import handler_function, polled_provider
 
 @dataclass(frozen=True, kw_only=True)
 class CheckedUpdates:
-    """The checks of an endpoint's updates, and what they read.
+    """The checks of an endpoint's updates, and the resources that they read.
 
     `catalog` is the path of the endpoint's entries, such as `/triton/prod/text`; `archives` are the
     values of `TargetModel` that they name when the update is done.
@@ -27,7 +27,7 @@ class CheckedUpdates:
 
 
 class UpdateChecks(Construct):
-    """One read-only function for all endpoints whose archives are in `bucket`.
+    """A read-only function for all endpoints whose archives are in `bucket`.
 
     Before an update it refuses what SageMaker would refuse half-way, or what clients would notice:
     a variant that is registered for scaling removed or of another instance type; where the endpoint

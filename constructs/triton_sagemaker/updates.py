@@ -1,4 +1,4 @@
-"""How an endpoint moves to a new configuration."""
+"""Updates of an endpoint: blue/green or rolling, with alarms."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

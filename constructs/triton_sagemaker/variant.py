@@ -1,4 +1,4 @@
-"""One production variant."""
+"""A production variant."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ class Variant:
 
     @property
     def sources(self) -> dict[str, ModelHosting]:
-        """What its Models load, each once, by the suffixes of the Models' construct ids."""
+        """The archives of its Models, each once, by the suffixes of the Models' construct ids."""
         sources = dict(self.hosting.sources)
         for fallback in self.fallbacks:
             if fallback.hosting.location not in {source.location for source in sources.values()}:

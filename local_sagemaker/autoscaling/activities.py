@@ -1,4 +1,4 @@
-"""What Application Auto Scaling has done, as DescribeScalingActivities tells it.
+"""The scaling activities that DescribeScalingActivities returns.
 
 The texts: the API reference of DescribeScalingActivities, the user guide's "Scaling activities",
 and of SageMaker's variants the developer guide, endpoint-scaling-query-history.
@@ -11,13 +11,13 @@ from collections.abc import Callable
 
 from local_sagemaker.autoscaling.targets import Record, TargetKey
 from local_sagemaker.errors import ApiError
-from local_sagemaker.happenings import Happening, Kind, Tell, untold
+from local_sagemaker.happenings import Happening, HappeningKind, Tell, untold
 
 _KINDS = {
-    "InProgress": Kind.SCALING,
-    "Successful": Kind.SCALING_ENDED,
-    "Unfulfilled": Kind.SCALING_FAILED,
-    "Failed": Kind.SCALING_FAILED,
+    "InProgress": HappeningKind.SCALING,
+    "Successful": HappeningKind.SCALING_ENDED,
+    "Unfulfilled": HappeningKind.SCALING_FAILED,
+    "Failed": HappeningKind.SCALING_FAILED,
 }
 
 MOST = 1000
@@ -25,7 +25,7 @@ MOST = 1000
 
 
 class Activities:
-    """What was done, the latest last. `tell` is told each status of an activity.
+    """Scaling activities, the latest last. `tell` is called with each status of an activity.
 
     Only one thread at a time adds and ends activities.
     """
@@ -35,7 +35,7 @@ class Activities:
         self._known: deque[Record] = deque(maxlen=MOST)
 
     def begin(self, key: TargetKey, capacity: int, cause: str) -> Record:
-        """Write down that the target service was asked for a capacity."""
+        """Record that a capacity was set at the target service."""
         return self._add(
             key,
             f"Setting desired {key.unit} count to {capacity}.",
@@ -110,7 +110,7 @@ class Activities:
 
 
 def _happening(activity: Record) -> Happening:
-    """Return what is told of an activity: what it does, its status, and why."""
+    """Return the event of an activity: its action, status and cause."""
     key = TargetKey.of(activity)
     status = activity["StatusCode"]
     message = f"{activity['Description'].rstrip('.')} ({status}): {activity['Cause']}"

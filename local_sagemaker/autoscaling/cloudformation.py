@@ -1,4 +1,4 @@
-"""How CloudFormation makes, changes and deletes scalable targets and their policies."""
+"""CloudFormation's create, update and delete of scalable targets and their policies."""
 
 from local_sagemaker.autoscaling.targets import MEMBERS, Record
 from local_sagemaker.cloudformation import Created, ResourceType, Service

@@ -3,7 +3,7 @@
 from typing import Any
 
 from local_sagemaker.autoscaling.step_scaling import STEP_SCALING, refuse_steps
-from local_sagemaker.autoscaling.store import Target
+from local_sagemaker.autoscaling.store import RegisteredTarget
 from local_sagemaker.autoscaling.targets import Record
 from local_sagemaker.errors import invalid
 
@@ -16,7 +16,7 @@ def refuse_limits(target: Record) -> None:
     _refuse_order(target)
 
 
-def refuse_policy(target: Target, policy: Record) -> None:
+def refuse_policy(target: RegisteredTarget, policy: Record) -> None:
     """Policies of other types, and a second one that tracks the metric of another.
 
     The words of the latter: gravitational/teleport, lib/backend/dynamo.
@@ -41,7 +41,7 @@ def _metric(policy: Record) -> tuple[Any, ...]:
 
 
 def refuse_action(action: Record) -> None:
-    """What a new scheduled action needs; no source was found for the words."""
+    """Raise for missing members of a new scheduled action; AWS's wording has no source."""
     for member in ("Schedule", "ScalableTargetAction"):
         if member not in action:
             raise invalid(f"A new scheduled action needs {member}.")

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class ScaledCapacity(NamedTuple):
-    """What is desired of a target, the status of its endpoint or component, and what failed."""
+    """The desired capacity of a target, the status of its endpoint or component, and failures."""
 
     desired: int
     status: str
@@ -34,7 +34,7 @@ def scaled_capacity(hosting: "Components", key: TargetKey) -> ScaledCapacity:
 
 
 def set_capacity(hosting: "Components", key: TargetKey, desired: int) -> None:
-    """Ask for a capacity. Raise `ApiError`."""
+    """Set a capacity. Raise `ApiError`."""
     if key.component:
         change = {"DesiredRuntimeConfig": {"CopyCount": desired}}
         hosting.update_inference_component_runtime_config({**key.names, **change})

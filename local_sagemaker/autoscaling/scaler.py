@@ -13,8 +13,8 @@ from local_sagemaker.autoscaling.scaled_capacity import (
     set_capacity,
 )
 from local_sagemaker.autoscaling.step_scaling import CONFIGURATION, STEP_SCALING, adjustment
-from local_sagemaker.autoscaling.store import ScalingStep, Store, Target
-from local_sagemaker.autoscaling.target_tracking import Policy, decide
+from local_sagemaker.autoscaling.store import RegisteredTarget, ScalingStep, Store
+from local_sagemaker.autoscaling.target_tracking import PolicyState, decide
 from local_sagemaker.autoscaling.targets import Record, TargetKey
 from local_sagemaker.errors import ApiError
 
@@ -66,7 +66,7 @@ class Scaler:
                     self._set_limits(target, action)
                 self._follow(target, states)
 
-    def into_limits(self, target: Target) -> None:
+    def into_limits(self, target: RegisteredTarget) -> None:
         """Scale a target that is outside its limits, at once.
 
         Unless the endpoint is updating: "if the specified resource is not active in the target
@@ -85,7 +85,7 @@ class Scaler:
                 cause = f"{name} capacity was set to {desired}"
                 self._scale(target, ScalingStep(now.desired, desired), cause)
 
-    def _set_limits(self, target: Target, action: Record) -> None:
+    def _set_limits(self, target: RegisteredTarget, action: Record) -> None:
         """Act on a scheduled action: "sets the MinCapacity and MaxCapacity" (user guide).
 
         It fails with a minimum above the maximum that is in force, so that "you must include both
@@ -115,7 +115,7 @@ class Scaler:
             return None
         return f"Resource Id [{key.resource}] is not scalable. Reason: {_words(key)} is {status}"
 
-    def _follow(self, target: Target, states: Mapping[str, AlarmState]) -> None:
+    def _follow(self, target: RegisteredTarget, states: Mapping[str, AlarmState]) -> None:
         """Scale a target as its policies need together."""
         now = self._now(target.key)
         if now is None or now.status != "InService" or target.step:
@@ -144,7 +144,9 @@ class Scaler:
         before = bases[decision.policy] if decision.scales_out else current
         self._scale(target, ScalingStep(before, decision.capacity, decision.policy), cause)
 
-    def _step(self, target: Target, states: Mapping[str, AlarmState]) -> tuple[int, str, str]:
+    def _step(
+        self, target: RegisteredTarget, states: Mapping[str, AlarmState]
+    ) -> tuple[int, str, str]:
         """Return the most that a step scaling policy adds, the policy, and its alarm.
 
         "Application Auto Scaling scales based on the policy that provides the largest capacity"
@@ -160,8 +162,12 @@ class Scaler:
         return max(changes, default=(0, "", ""))
 
     def _policy(
-        self, record: Record, states: Mapping[str, AlarmState], target: Target, current: int
-    ) -> Policy:
+        self,
+        record: Record,
+        states: Mapping[str, AlarmState],
+        target: RegisteredTarget,
+        current: int,
+    ) -> PolicyState:
         """Return a policy as it is now.
 
         "While the scale-out cooldown period is in effect, the capacity added by the initiating
@@ -172,7 +178,7 @@ class Scaler:
         alarms = alarms_of(record)
         high, low = (states.get(alarms.get(kind, "")) for kind in (HIGH, LOW))
         cooling = self._cools(target.out, record, "ScaleOutCooldown")
-        return Policy(
+        return PolicyState(
             name=record["PolicyName"],
             target=configuration["TargetValue"],
             high=high.points if high and high.in_alarm else None,
@@ -188,7 +194,7 @@ class Scaler:
         cooldown = float(configuration.get(member, COOLDOWN_SECONDS))
         return (self._clock() - step.ended) * self._speed < cooldown
 
-    def _scale(self, target: Target, step: ScalingStep, cause: str) -> None:
+    def _scale(self, target: RegisteredTarget, step: ScalingStep, cause: str) -> None:
         key = target.key
         try:
             set_capacity(self._hosting, key, step.capacity)
@@ -197,7 +203,7 @@ class Scaler:
             return
         target.step = replace(step, activity=self._activities.begin(key, step.capacity, cause))
 
-    def _finish(self, target: Target) -> None:
+    def _finish(self, target: RegisteredTarget) -> None:
         """End the step in progress if it has been made; a policy's cooldown begins then."""
         step, now = target.step, self._now(target.key)
         if step is None or (now and now.status in ("Updating", "RollingBack")):
@@ -225,7 +231,7 @@ def _words(key: TargetKey) -> str:
     return "the inference component" if key.component else "the endpoint"
 
 
-def _due(target: Target, after: float, until: float) -> Iterator[Record]:
+def _due(target: RegisteredTarget, after: float, until: float) -> Iterator[Record]:
     """Yield the scheduled actions that are due."""
     for name, action in target.actions.items():
         if target.schedules[name](after, until):

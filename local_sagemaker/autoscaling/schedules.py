@@ -1,4 +1,4 @@
-"""When scheduled actions are due: `at(...)`, `rate(...)` and `cron(...)`.
+"""Due times of scheduled actions: `at(...)`, `rate(...)` and `cron(...)`.
 
 Sources: the API reference of PutScheduledAction, and the user guide, "Scheduled scaling" and
 "Schedule recurring scaling actions using cron expressions"; of what a field may have, EventBridge's

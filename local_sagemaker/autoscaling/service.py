@@ -1,4 +1,4 @@
-"""Application Auto Scaling of variants and components: what is registered, and who scales by it."""
+"""Application Auto Scaling of variants and components: its API, and the scaler behind it."""
 
 import copy
 import time
@@ -15,7 +15,7 @@ from local_sagemaker.autoscaling.scaled_capacity import scaled_capacity
 from local_sagemaker.autoscaling.scaler import EVERY_SECONDS, Scaler
 from local_sagemaker.autoscaling.schedules import parse
 from local_sagemaker.autoscaling.step_scaling import CONFIGURATION
-from local_sagemaker.autoscaling.store import Store, Target
+from local_sagemaker.autoscaling.store import RegisteredTarget, Store
 from local_sagemaker.autoscaling.targets import Record, TargetKey, arn, autoscaling_arn
 from local_sagemaker.clock import Ticker
 from local_sagemaker.environment import ACCOUNT
@@ -105,12 +105,12 @@ class AutoScaling:
                 **{name: value for name, value in request.items() if name != "Tags"},
             }
             refuse_limits(record)
-            target = self._store.targets.setdefault(key, Target(key, record))
+            target = self._store.targets.setdefault(key, RegisteredTarget(key, record))
             target.record = record
             self.scaler.into_limits(target)
         return {"ScalableTargetARN": record["ScalableTargetARN"]}
 
-    def targets(self) -> list[Target]:
+    def targets(self) -> list[RegisteredTarget]:
         """Return copies of the targets."""
         with self._store.lock:
             return copy.deepcopy(list(self._store.targets.values()))
@@ -132,7 +132,7 @@ class AutoScaling:
             if target.key.endpoint == endpoint:
                 self._remove(target)
 
-    def _remove(self, target: Target) -> None:
+    def _remove(self, target: RegisteredTarget) -> None:
         with self._store.lock:
             self._store.targets.pop(target.key, None)
         for policy in target.policies.values():

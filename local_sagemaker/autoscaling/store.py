@@ -1,4 +1,4 @@
-"""What is registered: scalable targets, their policies and their scheduled actions."""
+"""Registered scalable targets, their policies and their scheduled actions."""
 
 import threading
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ class ScalingStep:
 
 
 @dataclass
-class Target:
+class RegisteredTarget:
     """A scalable target; policies and scheduled actions by their names.
 
     `step` is in progress. `out` and `into` are the last scale-out and scale-in of a policy.
@@ -50,9 +50,9 @@ class Store:
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        self.targets: dict[TargetKey, Target] = {}
+        self.targets: dict[TargetKey, RegisteredTarget] = {}
 
-    def find(self, request: Record) -> Target:
+    def find(self, request: Record) -> RegisteredTarget:
         """Return the target that a request names. Raise `ApiError`."""
         key = TargetKey.of(request)
         with self.lock:

@@ -1,4 +1,4 @@
-"""How many instances target tracking asks for: arithmetic, and nothing else.
+"""The capacity that target tracking computes: pure arithmetic.
 
 Source, unless it says otherwise: the Application Auto Scaling user guide, "Target tracking scaling
 policies" and "How target tracking scaling works" ("the guide").
@@ -11,7 +11,7 @@ from fractions import Fraction
 
 
 @dataclass(frozen=True)
-class Policy:
+class PolicyState:
     """One policy at a moment: which of its alarms are in ALARM, and the data that they evaluated.
 
     `high` and `low` are the metric's data points of AlarmHigh and of AlarmLow, the oldest first, or
@@ -46,9 +46,9 @@ def capacity_for(base: int, metric: float, target: float) -> int:
 
 
 def decide(
-    policies: Sequence[Policy], *, current: int, smallest: int, largest: int
+    policies: Sequence[PolicyState], *, current: int, smallest: int, largest: int
 ) -> Decision | None:
-    """Return the change that the policies of one target need together, None if there is none.
+    """Return the change that the policies of one target need together, or None.
 
     It is scaled out "if any of the target tracking policies are ready for scale out", and in "only
     if all of the target tracking policies (with the scale-in portion enabled) are ready"; by "the

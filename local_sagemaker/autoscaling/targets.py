@@ -1,4 +1,4 @@
-"""What is scaled: a variant's instances or an inference component's copies, by the API's names."""
+"""Scalable targets: a variant's instances or a component's copies, by the API's names."""
 
 import re
 from typing import Any, NamedTuple
@@ -61,7 +61,7 @@ class TargetKey(NamedTuple):
 
     @property
     def names(self) -> dict[str, str]:
-        """What the resource id names, by the dimensions of its metrics. Raise `ApiError`."""
+        """The names in the resource id, by the dimensions of its metrics. Raise `ApiError`."""
         pattern = _RESOURCES.get(self.dimension)
         if pattern is None:
             raise invalid(f"The local SageMaker does not scale {self.dimension}.")

@@ -50,7 +50,7 @@ MODELS = {"trivial": ("0", 1), "of-5-ms": ("0.005", 8)}
 """Seconds that an answer takes, and the model's instances."""
 
 
-class Target(NamedTuple):
+class BenchTarget(NamedTuple):
     """A model behind one of the two servers."""
 
     connect: Callable[[], socket.socket]
@@ -97,17 +97,17 @@ def main(seconds: float) -> None:
                     _compare(direct[model], endpoint[model], connections, seconds)
 
 
-def _direct(triton: TritonServer, model: str) -> Target:
+def _direct(triton: TritonServer, model: str) -> BenchTarget:
     archive = f"{model}.tar.gz"
     triton.load(archive)
-    return Target(triton.running.triton.connect, f"/models/{name(archive)}/invoke", archive)
+    return BenchTarget(triton.running.triton.connect, f"/models/{name(archive)}/invoke", archive)
 
 
-def _invocation(port: int, model: str) -> Target:
+def _invocation(port: int, model: str) -> BenchTarget:
     def connect() -> socket.socket:
         return socket.create_connection(("127.0.0.1", port))
 
-    target = Target(connect, "/endpoints/bench/invocations", f"{model}.tar.gz")
+    target = BenchTarget(connect, "/endpoints/bench/invocations", f"{model}.tar.gz")
     _load(target, 1, 0.1)
     return target
 
@@ -124,7 +124,7 @@ def _endpoint(archives: Path, scratch: Path) -> Iterator[int]:
         yield local.running.port
 
 
-def _compare(direct: Target, endpoint: Target, connections: int, seconds: float) -> None:
+def _compare(direct: BenchTarget, endpoint: BenchTarget, connections: int, seconds: float) -> None:
     """Print the medians of turns."""
     turns = [
         [_load(target, connections, seconds / TURNS) for target in (direct, endpoint)]
@@ -139,7 +139,7 @@ def _compare(direct: Target, endpoint: Target, connections: int, seconds: float)
     print(f"{model:9} {connections:7}  {ours}  {theirs}  {ratio:.2f}")
 
 
-def _load(target: Target, connections: int, seconds: float) -> Throughput:
+def _load(target: BenchTarget, connections: int, seconds: float) -> Throughput:
     """Send one request after the other on each of so many connections."""
     durations: list[float] = []
 
@@ -153,7 +153,7 @@ def _load(target: Target, connections: int, seconds: float) -> Throughput:
     return Throughput(len(durations) / seconds, statistics.median(durations))
 
 
-async def _on_connections(target: Target, connections: int, send: Any) -> None:
+async def _on_connections(target: BenchTarget, connections: int, send: Any) -> None:
     async def one() -> None:
         connected = target.connect()
         connected.setblocking(False)

@@ -1,4 +1,4 @@
-"""What DescribeAlarms and DescribeAlarmHistory answer on AWS, and ministack does not keep.
+"""Fields of DescribeAlarms and DescribeAlarmHistory that ministack does not keep.
 
 Recorded by localstack/localstack, tests/aws/services/cloudwatch/test_cloudwatch.snapshot.json:
 members that were not given are not described, StateTransitionedTimestamp, the old state's reason

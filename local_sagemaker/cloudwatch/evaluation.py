@@ -1,4 +1,4 @@
-"""Which state an alarm is in, by the data of its last periods.
+"""The state of an alarm, by the data of its last periods.
 
 Source of every rule, unless it says otherwise: the CloudWatch user guide, "Alarm evaluation" and
 "Configuring how CloudWatch alarms treat missing data" (alarms-and-missing-data), with its tables.
@@ -27,7 +27,7 @@ _BREACHES: dict[str, tuple[Callable[[float, float], bool], str]] = {
 
 @dataclass(frozen=True)
 class Condition:
-    """When an alarm is in ALARM: `datapoints` of the last `periods` breach the threshold.
+    """The condition of ALARM: `datapoints` of the last `periods` breach the threshold.
 
     `missing` is how missing data is treated: breaching, notBreaching, ignore or missing.
     """
@@ -40,7 +40,7 @@ class Condition:
 
     @property
     def range(self) -> int:
-        """How many periods are looked at: the evaluation range."""
+        """The number of periods that are evaluated: the evaluation range."""
         return self.periods + EXTRA_PERIODS
 
     def breached(self, value: float) -> bool:
@@ -88,7 +88,7 @@ class Condition:
         return None if self.missing == "ignore" else INSUFFICIENT_DATA
 
     def reason(self, state: str, points: Sequence[tuple[str, float]]) -> str:
-        """Say why an alarm has come into a state: by what was evaluated, the newest first.
+        """Return why an alarm is in a state, by the evaluated data, the newest first.
 
         Each is a time, as "08/11/22 11:25:00", and a value. The words: the guide's example of an
         event, and notifications that users have shown; the numbers of missing data are ours.

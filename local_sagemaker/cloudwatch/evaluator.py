@@ -125,7 +125,7 @@ def _without_none(**members: Any) -> Record:
 
 
 def condition_of(alarm: Record) -> Condition:
-    """Return what an alarm asks for; all of its data points where it does not say how many."""
+    """Return an alarm's condition; all data points, unless it has a number of them."""
     periods = alarm["EvaluationPeriods"]
     return Condition(
         comparison=alarm["ComparisonOperator"],

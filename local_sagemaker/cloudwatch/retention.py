@@ -1,4 +1,4 @@
-"""How long CloudWatch keeps what it was told: all of it is in memory here, of which there is less.
+"""Retention of CloudWatch's data, shorter than AWS's because it is in memory.
 
 AWS keeps the metrics of minutes for 15 days (API reference of GetMetricData), and logs for as long
 as their group's retention says, for ever where it says nothing. These are private names of the
@@ -34,7 +34,7 @@ MOST_EVENTS = 10_000
 
 
 class Retention:
-    """Forgets what is old in ministack's modules `cloudwatch` and `cloudwatch_logs`.
+    """Deletes old data of ministack's modules `cloudwatch` and `cloudwatch_logs`.
 
     At a `speed` other than 1, a day lasts so much less.
     """

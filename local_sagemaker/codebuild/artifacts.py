@@ -1,4 +1,4 @@
-"""What a build puts out: files that match the buildspec's patterns, uploaded to a bucket."""
+"""Artifacts of a build: files that match the buildspec's patterns, uploaded to a bucket."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,7 +44,7 @@ def _invalid(reason: str) -> ApiError:
 
 @dataclass(frozen=True)
 class Output:
-    """Where the artifacts of one build go; `described` has passed `check`."""
+    """The destination of one build's artifacts; `described` has passed `check`."""
 
     described: Record
     build_arn: str

@@ -34,7 +34,7 @@ _BUILDSPEC: Any = ShapeResolver(_SHAPES).get_shape_by_name("Buildspec")
 
 @dataclass(frozen=True)
 class Artifacts:
-    """Which files are the build's output: patterns below a folder of the primary source."""
+    """The output files of a build: patterns below a folder of the primary source."""
 
     files: tuple[str, ...]
     base_directory: str
@@ -42,7 +42,7 @@ class Artifacts:
 
 @dataclass(frozen=True)
 class Buildspec:
-    """The commands by phase, and what the build puts out."""
+    """The commands by phase, and the artifacts."""
 
     commands: dict[str, str]
     artifacts: Artifacts | None

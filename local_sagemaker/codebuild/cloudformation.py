@@ -1,4 +1,4 @@
-"""How CloudFormation makes, changes and deletes CodeBuild's projects."""
+"""CloudFormation's create, update and delete of CodeBuild projects."""
 
 import uuid
 from typing import Any

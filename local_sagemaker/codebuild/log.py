@@ -1,4 +1,4 @@
-"""A build's log: a file here, and from time to time what is new in it to CloudWatch Logs."""
+"""A build's log: a file, whose new lines are sent to CloudWatch Logs periodically."""
 
 import time
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def stream(config: Record, project: str, build: str) -> tuple[str, str] | None:
 
 
 def location(config: Record, stream: tuple[str, str] | None) -> Record:
-    """Return what a build's record says of its log.
+    """Return the `logs` member of a build's record.
 
     Before the stream is made it says null, without members of their own (the AWS CLI's example of
     retry-build has the one, that of stop-build the other).

@@ -30,7 +30,7 @@ class Projects:
         }
 
     def get(self, name: str) -> Record:
-        """Return a project's settings. Raise `ApiError` where there is none."""
+        """Return a project's settings. Raise `ApiError` if it does not exist."""
         with self._lock:
             if name not in self._projects:
                 raise ApiError("ResourceNotFoundException", f"Project cannot be found: {name}")

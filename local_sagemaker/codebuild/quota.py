@@ -1,4 +1,4 @@
-"""How many builds of one kind of environment run at once, and how many wait for that."""
+"""Quotas on running and queued builds, by the kind of environment."""
 
 import threading
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ WAITING_FOR_EACH_RUNNING = 5
 
 
 @dataclass
-class Quota:
+class BuildQuota:
     """One of the account's quotas on "concurrently running builds" (guide, limits).
 
     Builds over the limit wait in a queue of five times the limit (guide, builds-working), or of

@@ -1,4 +1,4 @@
-"""One build: wait for a place, fetch the sources, run the phases, upload the artifacts."""
+"""A build: wait in the queue, fetch the sources, run the phases, upload the artifacts."""
 
 import threading
 import time
@@ -18,7 +18,7 @@ from local_sagemaker.codebuild.phases import (
     stopped,
     timed_out,
 )
-from local_sagemaker.codebuild.quota import Quota
+from local_sagemaker.codebuild.quota import BuildQuota
 from local_sagemaker.codebuild.shell import host_environment, run
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ POLL_SECONDS = 0.01
 
 
 @dataclass
-class Build:
+class RunningBuild:
     """A build in progress. `record` is what BatchGetBuilds answers, and changes as it goes on.
 
     `logs` is what the record says of its log from PROVISIONING on.
@@ -41,7 +41,7 @@ class Build:
     log: Log
     logs: Record
     output: Output
-    quota: Quota
+    quota: BuildQuota
     s3: "S3Client"
     environment: dict[str, str]
     clock: Callable[[], float] = time.time
@@ -68,7 +68,7 @@ class Build:
             self._finished.set()
 
     def stop(self) -> None:
-        """Ask the build to end, as StopBuild does: no further command runs."""
+        """Request the end of the build, as StopBuild does: no further command runs."""
         self._stopped.set()
 
     def wait(self, timeout: float) -> None:

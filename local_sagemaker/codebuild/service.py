@@ -13,8 +13,8 @@ from local_sagemaker.api import JsonService
 from local_sagemaker.codebuild import log, settings
 from local_sagemaker.codebuild.artifacts import Output
 from local_sagemaker.codebuild.projects import Projects
-from local_sagemaker.codebuild.quota import Quota
-from local_sagemaker.codebuild.runner import Build
+from local_sagemaker.codebuild.quota import BuildQuota
+from local_sagemaker.codebuild.runner import RunningBuild
 from local_sagemaker.codebuild.sources import invalid_input
 from local_sagemaker.environment import ACCOUNT, REGION
 from local_sagemaker.errors import ApiError
@@ -57,10 +57,12 @@ class CodeBuild:
     ) -> None:
         self._clients = cache(clients)  # builds are remembered, and a client takes 0.3 MB
         self._folder, self._environment, self._clock = folder, environment, clock
-        self._quotas = {kind: Quota(limit, queued) for kind, limit in (quotas or {}).items()}
+        self._quotas = {kind: BuildQuota(limit, queued) for kind, limit in (quotas or {}).items()}
         self._lock = threading.Lock()
-        self._builds: dict[str, Build] = {}
-        self._tokens: dict[str, tuple[Build, Record, float]] = {}  # with the request, and when
+        self._builds: dict[str, RunningBuild] = {}
+        self._tokens: dict[
+            str, tuple[RunningBuild, Record, float]
+        ] = {}  # with the request, and when
         self._numbers: Counter[str] = Counter()
         self._projects = Projects(clock)
         self.service = JsonService(
@@ -127,7 +129,7 @@ class CodeBuild:
         for build in builds:
             build.wait(STOP_SECONDS)
 
-    def _started_with(self, token: str, request: Record) -> Build | None:
+    def _started_with(self, token: str, request: Record) -> RunningBuild | None:
         """Return the build that this very request has started, if the token still holds."""
         if len(token) > TOKEN_LENGTH:
             raise invalid_input(
@@ -140,14 +142,14 @@ class CodeBuild:
             raise invalid_input(f"Request parameter mismatch for idempotency token {token}")
         return build
 
-    def _new(self, settings: Record) -> Build:
-        """Return a build that has its place in the queue. Raise `ApiError` where there is none."""
+    def _new(self, settings: Record) -> RunningBuild:
+        """Return a build with a place in the queue. Raise `ApiError` if the queue is full."""
         project, environment = settings["name"], settings["environment"]
         uuid = str(uuid4())
         name = f"{project}:{uuid}"
         arn = f"arn:aws:codebuild:{REGION}:{ACCOUNT}:build/{name}"
         kind = environment["type"], environment["computeType"]
-        quota = self._quotas.setdefault(kind, Quota(BUILDS_AT_ONCE))
+        quota = self._quotas.setdefault(kind, BuildQuota(BUILDS_AT_ONCE))
         quota.enter(name)
         self._numbers[project] += 1
         folder, config = self._folder / uuid, settings["logsConfig"]
@@ -179,4 +181,4 @@ class CodeBuild:
         }
         file = log.Log(folder / "build.log", logs, self._clock)
         logged = log.location(config, log.stream(config, project, uuid))
-        return Build(record, folder, file, logged, output, quota, s3, variables, self._clock)
+        return RunningBuild(record, folder, file, logged, output, quota, s3, variables, self._clock)

@@ -1,4 +1,4 @@
-"""A project's settings with their defaults, what StartBuild overrides, and what is rejected."""
+"""A project's settings with their defaults, StartBuild's overrides, and rejected settings."""
 
 import copy
 from typing import Any

@@ -41,7 +41,7 @@ def run(
 
 
 def host_environment() -> dict[str, str]:
-    """What a command sees of this machine: pip's and the locale's settings, and this Python."""
+    """Variables of this machine that a command gets: pip's and the locale's, and this Python."""
     kept = {
         name: value
         for name, value in os.environ.items()

@@ -1,4 +1,4 @@
-"""Where a build's sources come from: a ZIP file or a folder of a bucket."""
+"""The sources of a build: a ZIP file or a folder of a bucket."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""What answers a request: a service of our own by `X-Amz-Target` or path, else ministack."""
+"""Routing of requests: to a service of our own by `X-Amz-Target` or path, else to ministack."""
 
 import asyncio
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Who calls what: a record of permissions that are really used."""
+"""A record of callers and the permissions that they use."""
 
 import json
 import re
@@ -31,7 +31,7 @@ PREFIXES = {"monitoring": "cloudwatch"}
 
 
 class RecordedCall(NamedTuple):
-    """An action of IAM on the ARN of a resource, or on `*`, and who asked for it."""
+    """An IAM action on the ARN of a resource, or on `*`, and its caller."""
 
     caller: str
     action: str
@@ -39,7 +39,7 @@ class RecordedCall(NamedTuple):
 
 
 class Calls:
-    """The calls of those who say who they are, each kind once, as JSON lines in `file`.
+    """The calls of callers that identify themselves, each kind once, as JSON lines in `file`.
 
     Who calls is the session token, which this AWS does not verify: functions and builds run with
     the ARN of their role, and whoever sets `AWS_SESSION_TOKEN` to a name has what is called by that
@@ -77,7 +77,7 @@ class Calls:
         return receive
 
     def watch(self, client: Any, caller: str) -> None:
-        """Record what boto3's `client` calls, which asks somebody else than this server."""
+        """Record the calls of boto3's `client` to another server than this one."""
 
         def sent(request: Any, **_: Any) -> None:
             url = urlsplit(request.url)
@@ -166,7 +166,7 @@ def _arn(service: str, resource: str) -> str:
 
 
 def _giving(body: bytes, receive: Receive) -> Receive:
-    """Return what gives a body that was read already, and then what `receive` gives."""
+    """Return a `receive` that returns a body read before, and then the original's messages."""
     left = [{"type": "http.request", "body": body}]
 
     async def give() -> Any:

@@ -15,7 +15,7 @@ import uvicorn
 import uvloop
 
 from local_sagemaker.environment import client_environment
-from local_sagemaker.folder import Folder, Running
+from local_sagemaker.folder import Folder, RunningSageMaker
 from local_sagemaker.front.application import Application
 from local_sagemaker.front.calls import Calls
 from local_sagemaker.front.http_server import RequestGuard, http_server
@@ -30,7 +30,7 @@ STOP_SECONDS = 10
 def run(folder: Folder, port: int) -> None:
     """Serve on loopback until SIGTERM, then end everything that was started."""
     triton = find_triton()
-    running = Running(pid=os.getpid(), port=port, python=triton.model_python.version)
+    running = RunningSageMaker(pid=os.getpid(), port=port, python=triton.model_python.version)
     os.environ.update(client_environment(running, folder))
     server = http_server(None, port=port)
 

@@ -29,7 +29,7 @@ from local_sagemaker.prerequisites import TritonInstallation
 from local_sagemaker.quotas.account import AccountQuotas, quotas_here
 from local_sagemaker.quotas.service import service_quotas
 from local_sagemaker.sagemaker.alarms import alarm_states
-from local_sagemaker.sagemaker.capture import Recorder
+from local_sagemaker.sagemaker.capture import CaptureWriter
 from local_sagemaker.sagemaker.components import SCALE_SECONDS, Components
 from local_sagemaker.sagemaker.invocations import Invocations
 from local_sagemaker.sagemaker.roles import assumable
@@ -114,7 +114,7 @@ class Services:
         publisher = Publisher(collected, cloudwatch)
         self._measuring = Ticker(instances.measure, seconds=EVERY_SECONDS, speed=speed)
         self._publishing = Ticker(publisher.publish, seconds=EVERY_SECONDS, speed=speed)
-        self._recorder = Recorder(client("s3"))
+        self._recorder = CaptureWriter(client("s3"))
         self.runtime = Invocations(
             self._hosting.by_name,
             self._recorder,

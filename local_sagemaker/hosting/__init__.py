@@ -1,1 +1,1 @@
-"""What stands behind an endpoint: Triton processes in SageMaker mode."""
+"""The instances behind an endpoint: Triton processes in SageMaker mode."""

@@ -54,7 +54,7 @@ class S3Prefix:
 
 
 class TooLargeError(Exception):
-    """An archive that unpacks to more than there is room for: to `size` bytes at least."""
+    """An archive does not fit the volume: it unpacks to `size` bytes at least."""
 
     def __init__(self, size: int, limit: int) -> None:
         super().__init__(f"No space left on device: more than {limit} bytes, unpacked")
@@ -62,7 +62,7 @@ class TooLargeError(Exception):
 
 
 @dataclass(frozen=True)
-class Archive:
+class UnpackedArchive:
     """An archive that was unpacked: which one of those that stood under its key, and its size."""
 
     etag: str
@@ -70,8 +70,14 @@ class Archive:
 
 
 def fetch(
-    s3: "S3Client", *, bucket: str, key: str, to: Path, limit: int, known: Archive | None = None
-) -> Archive:
+    s3: "S3Client",
+    *,
+    bucket: str,
+    key: str,
+    to: Path,
+    limit: int,
+    known: UnpackedArchive | None = None,
+) -> UnpackedArchive:
     """Download `s3://bucket/key` and unpack it into the folder `to`, while it arrives.
 
     It is unpacked beside `to` and then renamed, so that a folder of that name is a whole model.
@@ -111,7 +117,7 @@ def fetch(
             ) from error
         shutil.rmtree(to, ignore_errors=True)
         unpacked.rename(to)
-    return Archive(answer["ETag"], size)
+    return UnpackedArchive(answer["ETag"], size)
 
 
 class _Rationed(io.BufferedIOBase):
@@ -159,7 +165,7 @@ def _unpack(tar: tarfile.TarFile, rationed: _Rationed, to: Path, limit: int, mos
 
 
 def _reason(error: Exception) -> str:
-    """Return what is wrong, without the folder on this machine that tarfile may name."""
+    """Return the reason of an error, without the local folder that tarfile may name."""
     if member := getattr(error, "tarinfo", None):  # of tarfile's own filter
         return f"{member.name!r} leads out, or has no place in an archive"
     return plain_message(error)
@@ -170,13 +176,15 @@ def _check_member(member: tarfile.TarInfo, to: Path) -> None:
     _check_path(member.name)
     folder = posixpath.dirname(member.name)
     if not _is_inside(folder, to):
-        raise ValueError(f"{member.name!r} is below a link that leads out")
+        raise ValueError(f"{member.name!r} is below a link that leads outside the archive")
     if member.issym() or member.islnk():
         target = posixpath.join(folder if member.issym() else "", member.linkname)
         if not _is_inside(target, to):
-            raise ValueError(f"{member.name!r} is a link to {member.linkname!r}, which leads out")
+            raise ValueError(
+                f"{member.name!r} is a link to {member.linkname!r}, which leads outside the archive"
+            )
     elif not (member.isreg() or member.isdir()):
-        raise ValueError(f"{member.name!r} is no file, folder or link")
+        raise ValueError(f"{member.name!r} is not a file, folder or link")
 
 
 def _is_inside(path: str, folder: Path) -> bool:

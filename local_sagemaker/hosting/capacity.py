@@ -1,4 +1,4 @@
-"""What an instance has for its models, memory and a volume, and how much memory it uses."""
+"""Memory and volume of an instance, and its memory in use."""
 
 import operator
 import os
@@ -73,7 +73,7 @@ def _sum(session: int, number: Callable[[Path], float]) -> float:
 
 
 def processor_seconds(process: Path) -> float:
-    """Return what a process, by its folder of /proc, and what it reaped have used.
+    """Return the processor time of a process and its reaped children, by its folder of /proc.
 
     Source: proc(5), /proc/[pid]/stat: utime, stime, cutime and cstime are the fields 14 to 17. The
     second one, a name in brackets, may have spaces.

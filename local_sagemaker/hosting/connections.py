@@ -176,7 +176,7 @@ class ContainerResponse:
                 return
             if await self._read() >= PART and not self._in_body:
                 break
-        raise ConnectionError("the container's answer is not understood: its head has no end")
+        raise ConnectionError("invalid answer of the container: its header has no end")
 
     async def body(self) -> AsyncIterator[tuple[bytes, bool]]:
         """Yield the parts, each with whether more follow."""
@@ -205,7 +205,7 @@ class ContainerResponse:
         try:
             self._parser.feed_data(data)
         except HttpParserError as error:
-            message = f"the container's answer is not understood: {error!r}"
+            message = f"invalid answer of the container: {error!r}"
             raise ConnectionError(message) from None
         return len(data)
 
@@ -231,7 +231,7 @@ class ContainerResponse:
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """Return what `work` returns, on a thread that does not keep the process alive."""
+    """Return the result of `work`, run on a thread that does not keep the process alive."""
     result = Future[T]()
     result.set_running_or_notify_cancel()  # nobody can cancel it any more
 

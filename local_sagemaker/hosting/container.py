@@ -1,4 +1,4 @@
-"""What SageMaker's two modes of a container have in common."""
+"""The interface of SageMaker's two container modes, single-model and multi-model."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from enum import Enum, StrEnum, auto
 from typing import Any, Protocol
 
 
-class Step(Enum):
+class ModelStepKind(Enum):
     """What happens to a model of a multi-model container: it begins, it has succeeded, or failed.
 
     A model that is deleted had been unloaded, and its files leave the volume.
@@ -31,7 +31,7 @@ class ModelStep:
     `why` says what failed.
     """
 
-    step: Step
+    step: ModelStepKind
     target_model: str
     seconds: float = 0.0
     bytes: int = 0
@@ -43,7 +43,7 @@ Report = Callable[[ModelStep], None]
 
 
 class Phase(StrEnum):
-    """Where a model is between being asked for and being unloaded."""
+    """The phase of a model's life in a container."""
 
     DOWNLOADING = "downloading"
     LOADING = "loading"
@@ -82,7 +82,7 @@ class Call:
 
 
 class Container(Protocol):
-    """What knows where invocations are answered, in one of SageMaker's modes."""
+    """The Triton of an instance, in one of SageMaker's modes."""
 
     def acquire(self, target_model: str | None) -> Call:
         """Count an invocation as in progress, until `release`. Raise `ApiError`."""
@@ -95,11 +95,11 @@ class Container(Protocol):
 
     @property
     def loaded_models(self) -> int | None:
-        """How many models are in memory; None in mode SingleModel, where nobody counts them."""
+        """The number of models in memory; None in mode SingleModel."""
 
     @property
     def disk_bytes(self) -> int:
-        """What its models take of the volume."""
+        """The bytes of its models on the volume."""
 
     def statuses(self) -> list[ModelStatus]:
         """Return the models that were called and have not been unloaded."""

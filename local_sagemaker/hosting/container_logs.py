@@ -1,4 +1,4 @@
-"""What containers write, in CloudWatch Logs."""
+"""The containers' output, in CloudWatch Logs."""
 
 import logging
 import threading

@@ -1,4 +1,4 @@
-"""Where the copies of inference components run: on instances that have room for what they reserve.
+"""Placement of inference component copies, on instances with room for their reservations.
 
 Only reservations count: "a scheduling reservation, not a cap" (huggingface/skills,
 hf-cloud-sagemaker-production-defaults, measured on AWS). On ml.g5.xlarge, of 16 GiB, 1024 MB were
@@ -19,7 +19,7 @@ from local_sagemaker.hosting.pools import Pool
 if TYPE_CHECKING:
     from local_sagemaker.hosting.container import ModelStatus
     from local_sagemaker.hosting.fleet import Fleet
-    from local_sagemaker.hosting.instance import Instance, Running
+    from local_sagemaker.hosting.instance import Instance, RunningServer
 
 NO_ROOM = (
     "There is not enough hardware resources on the instances for this endpoint to create a copy of "
@@ -31,7 +31,7 @@ REJECTED_MIB = {"ml.g5.xlarge": 4096}
 
 
 class NoRoomError(LocalSageMakerError):
-    """No instance has room for a copy, and no other one may be added."""
+    """No instance has room for a copy, and none may be added."""
 
     def __init__(self) -> None:
         super().__init__(NO_ROOM)
@@ -104,7 +104,7 @@ class CopyHost:
 
     @property
     def disk_bytes(self) -> int:
-        """Return what the models of its copies take of the volume."""
+        """Return the bytes of its copies' models on the volume."""
         return sum(server.container.disk_bytes for server in self._servers())
 
     def statuses(self) -> "list[ModelStatus]":
@@ -118,7 +118,7 @@ class CopyHost:
         ]
 
     def reserved(self) -> list[Resources]:
-        """Return what its copies have reserved."""
+        """Return the resources that its copies reserved."""
         return [slot.needs for slot in list(self.slots)]
 
     def reservations(self) -> Resources:
@@ -131,7 +131,7 @@ class CopyHost:
     def _copies(self) -> "Iterator[Instance]":
         return (copy for slot in list(self.slots) for copy in slot.held_by)
 
-    def _servers(self) -> "Iterator[Running]":
+    def _servers(self) -> "Iterator[RunningServer]":
         return (server for copy in self._copies() if (server := copy.running))
 
 
@@ -155,7 +155,7 @@ class Placement:
         self._lock = threading.RLock()
 
     def take(self, variant: Mapping[str, Any]) -> Slot:
-        """Reserve room for a copy, on another instance if need be. Raise `NoRoomError`."""
+        """Reserve room for a copy, on a new instance if necessary. Raise `NoRoomError`."""
         declared = variant["ComputeResourceRequirements"]
         needs = Resources(
             declared["MinMemoryRequiredInMb"],

@@ -13,21 +13,23 @@ load. So failures are reported, and no container is replaced for them.
 
 from collections.abc import Callable
 
-from local_sagemaker.happenings import Kind
+from local_sagemaker.happenings import HappeningKind
 from local_sagemaker.hosting.triton import Triton
 
 PING_SECONDS = 5.0
 PING_TIMEOUT_SECONDS = 30.0
 
 
-def wait_for_end(triton: Triton, report: Callable[[Kind, str], None]) -> None:
+def wait_for_end(triton: Triton, report: Callable[[HappeningKind, str], None]) -> None:
     """Ping a server until it ends; report the first failure, and the first success after one."""
     failed = False
     while not triton.wait(PING_SECONDS):
         problem = triton.failed_ping(PING_TIMEOUT_SECONDS)
         if problem is None and failed:
-            report(Kind.INSTANCE_HEALTHY, "The container passes the ping health check again.")
+            report(
+                HappeningKind.INSTANCE_HEALTHY, "The container passes the ping health check again."
+            )
         if problem is not None and not failed:
             message = f"The container fails the ping health check: {problem}. It keeps serving."
-            report(Kind.INSTANCE_UNHEALTHY, message)
+            report(HappeningKind.INSTANCE_UNHEALTHY, message)
         failed = problem is not None

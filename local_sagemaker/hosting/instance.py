@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.happenings import Kind
+from local_sagemaker.happenings import HappeningKind
 from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.container import Container
 from local_sagemaker.hosting.health import wait_for_end
@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Running:
+class RunningServer:
     """A server, what speaks to it, the folder that holds its log and its models, and its size.
 
     `id` is that of an instance of EC2, as in the name of its log stream. `tell` is told what
@@ -46,14 +46,14 @@ class Running:
     folder: Path
     capacity: Capacity
     id: str = ""
-    tell: Callable[[Kind, str], None] = lambda *_: None
+    tell: Callable[[HappeningKind, str], None] = lambda *_: None
 
     def end(self) -> None:
         """End the server and delete what it downloaded; its log stays."""
         self.triton.stop()
         for name in DOWNLOADED:
             shutil.rmtree(self.folder / name, ignore_errors=True)
-        self.tell(Kind.INSTANCE_ENDED, "It has ended.")
+        self.tell(HappeningKind.INSTANCE_ENDED, "It has ended.")
 
 
 class InstanceState(StrEnum):
@@ -77,7 +77,7 @@ class Instance:
     def __init__(
         self,
         variant: str,
-        begin: Callable[[], Running],
+        begin: Callable[[], RunningServer],
         *,
         pool: Pool | None = None,
         ended: Callable[[], None] = lambda: None,
@@ -86,8 +86,8 @@ class Instance:
         self._ended = ended
         self.calls = 0  # in progress, or chosen for; its fleet counts them
         self.most_calls = 0  # at once, since they were measured last
-        self.server: Running | None = None
-        self.running: Running | None = None
+        self.server: RunningServer | None = None
+        self.running: RunningServer | None = None
         self._begin = begin
         self._lock, self._stopping = threading.Lock(), threading.Event()
         self._leaving = False
@@ -99,7 +99,7 @@ class Instance:
 
     @property
     def state(self) -> InstanceState:
-        """What it does now."""
+        """The current state."""
         if self.stopped or self._leaving:
             return InstanceState.LEAVING
         return InstanceState.SERVING if self.running else InstanceState.STARTING
@@ -137,7 +137,7 @@ class Instance:
         self._leaving = True
         if server := self.server:
             message = f"It is drained: {self.calls} calls are under way."
-            server.tell(Kind.INSTANCE_LEAVING, message)
+            server.tell(HappeningKind.INSTANCE_LEAVING, message)
 
     def stop(self) -> None:
         """End the server, also one that is starting, and start no more."""
@@ -159,7 +159,7 @@ class Instance:
             self.running = server
         took = time.monotonic() - started
         message = f"It is healthy after {took:.1f} s."
-        server.tell(Kind.INSTANCE_HEALTHY, message)
+        server.tell(HappeningKind.INSTANCE_HEALTHY, message)
 
     def _replace_the_failed(self, seconds: float) -> None:
         pause = FIRST_PAUSE_SECONDS
@@ -182,10 +182,10 @@ class Instance:
         if server:
             report = partial(self._report, server)
             wait_for_end(server.triton, report)
-            report(Kind.INSTANCE_REPLACED, "The container has ended and is replaced.")
+            report(HappeningKind.INSTANCE_REPLACED, "The container has ended and is replaced.")
         return time.monotonic() - started
 
-    def _report(self, server: Running, kind: Kind, message: str) -> None:
+    def _report(self, server: RunningServer, kind: HappeningKind, message: str) -> None:
         """Log and tell what happens to a server, unless it was stopped."""
         if not self.stopped:
             _log.warning("variant %s, instance %s: %s", self.variant, server.id, message)

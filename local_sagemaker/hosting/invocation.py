@@ -1,4 +1,4 @@
-"""One invocation: a request that is streamed to a container, and the answer streamed back."""
+"""An invocation: the request is streamed to a container, the answer streamed back."""
 
 import asyncio
 import re
@@ -11,7 +11,7 @@ from local_sagemaker.errors import ApiError, plain_message
 from local_sagemaker.hosting.connections import Connection, Connections, ContainerResponse
 
 if TYPE_CHECKING:
-    from local_sagemaker.hosting.instance import Instance, Running
+    from local_sagemaker.hosting.instance import Instance, RunningServer
 
 INVOKE_SECONDS = 60
 """How long a container may take to answer; source: InvokeEndpoint's API reference."""
@@ -260,7 +260,7 @@ def _refuse_large_response(size: int) -> None:
         raise model_error(500, message.encode())
 
 
-async def _in_service(instance: "Instance") -> "Running":
+async def _in_service(instance: "Instance") -> "RunningServer":
     """Return an instance's server once it is healthy.
 
     While there is none, SageMaker answers 503 (ServiceUnavailable of InvokeEndpoint's API
@@ -272,7 +272,7 @@ async def _in_service(instance: "Instance") -> "Running":
             raise ApiError(
                 "ServiceUnavailable",
                 f"Variant {instance.variant} has no healthy instance: its container has ended, and "
-                "no new one has passed the ping health check. Its log says why.",
+                "no new one has passed the ping health check. Read its log.",
                 status=503,
             )
         await asyncio.sleep(LOOK_SECONDS)

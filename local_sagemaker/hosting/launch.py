@@ -1,4 +1,4 @@
-"""How an instance begins: a variant and its Model, as the API describes them, become a server."""
+"""Start of an instance: a server from a variant and its Model, as the API describes them."""
 
 import itertools
 import shutil
@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from local_sagemaker.errors import ApiError, LocalSageMakerError
-from local_sagemaker.happenings import Happening, Kind, Tell, untold
+from local_sagemaker.happenings import Happening, HappeningKind, Tell, untold
 from local_sagemaker.hosting import archives, packages, sandbox, serve
 from local_sagemaker.hosting.archives import S3Prefix
 from local_sagemaker.hosting.capacity import MIB, Capacity
 from local_sagemaker.hosting.container import ModelStep, Report
 from local_sagemaker.hosting.copies import CopyHost, Slot
-from local_sagemaker.hosting.instance import DOWNLOADED, Running
+from local_sagemaker.hosting.instance import DOWNLOADED, RunningServer
 from local_sagemaker.hosting.model_store import ModelStore
 from local_sagemaker.hosting.multi_model_container import LOAD_SECONDS, MultiModelContainer
 from local_sagemaker.hosting.pools import Capacities
@@ -33,7 +33,7 @@ KEPT_LOGS = 50
 
 @dataclass(frozen=True)
 class Host:
-    """What instances are made of, the same for every endpoint; `instances` is a variant's most.
+    """Parts of instances that all endpoints share; `instances` is a variant's most.
 
     A model may load for `load_seconds`. `capacities` says how many instances AWS has.
     `report` is told by endpoint, variant and instance what happens to models, `follow` gets the log
@@ -55,12 +55,12 @@ class Host:
 _numbers = itertools.count(1)
 
 _OF_COPIES = {
-    Kind.INSTANCE_STARTED: Kind.MODEL_LOADING,
-    Kind.INSTANCE_HEALTHY: Kind.MODEL_LOADED,
-    Kind.INSTANCE_UNHEALTHY: Kind.MODEL_UNHEALTHY,
-    Kind.INSTANCE_REPLACED: Kind.MODEL_FAILED,
-    Kind.INSTANCE_LEAVING: Kind.MODEL_UNLOADING,
-    Kind.INSTANCE_ENDED: Kind.MODEL_UNLOADED,
+    HappeningKind.INSTANCE_STARTED: HappeningKind.MODEL_LOADING,
+    HappeningKind.INSTANCE_HEALTHY: HappeningKind.MODEL_LOADED,
+    HappeningKind.INSTANCE_UNHEALTHY: HappeningKind.MODEL_UNHEALTHY,
+    HappeningKind.INSTANCE_REPLACED: HappeningKind.MODEL_FAILED,
+    HappeningKind.INSTANCE_LEAVING: HappeningKind.MODEL_UNLOADING,
+    HappeningKind.INSTANCE_ENDED: HappeningKind.MODEL_UNLOADED,
 }
 """A copy of an inference component comes and goes on its instance as a model does."""
 
@@ -71,7 +71,7 @@ def begin(
     variant: dict[str, Any],
     model: dict[str, Any] | None,
     slot: Slot | None = None,
-) -> Running:
+) -> RunningServer:
     """Begin an instance of an endpoint's variant. Raises `LocalSageMakerError` if it cannot.
 
     One without a model has room for copies. With a slot, the instance is a copy, and the variant
@@ -89,7 +89,7 @@ def begin(
         group = f"/aws/sagemaker/InferenceComponents/{name}"
         stream = f"{slot.host.variant}/{slot.host.id}-{slot.number}"
 
-    def tell(kind: Kind, message: str) -> None:
+    def tell(kind: HappeningKind, message: str) -> None:
         if slot:
             kind, message = _OF_COPIES[kind], f"{slot.name}: {message}"
         host.tell(Happening(kind, message, *place, model=slot.name if slot else None))
@@ -102,19 +102,19 @@ def begin(
         host.follow(group, stream, running.triton)
     started = variant.get("InstanceType", "an instance")
     what = "The container of " if model else ""
-    tell(Kind.INSTANCE_STARTED, f"{what}{started} was started.")
+    tell(HappeningKind.INSTANCE_STARTED, f"{what}{started} was started.")
     server_id = f"{place[2]}/{slot.name}" if slot else place[2]
     return replace(running, id=server_id, tell=tell)
 
 
 def _begin(
     host: Host, place: tuple[str, str, str], variant: dict[str, Any], model: dict[str, Any] | None
-) -> Running:
+) -> RunningServer:
     capacity = Capacity.of(variant)
     folder = host.folder / f"{place[0]}-{variant['VariantName']}-{next(_numbers)}"
     if model is None:
         copies: Any = CopyHost(place[2], variant)  # calls go to its copies, and never to it
-        return Running(copies, copies, folder, capacity)
+        return RunningServer(copies, copies, folder, capacity)
     shutil.rmtree(folder, ignore_errors=True)
     _forget_old_logs(host.folder)
     folder.mkdir(parents=True, exist_ok=True)  # a model may leave what cannot be deleted
@@ -137,7 +137,7 @@ def _forget_old_logs(instances: Path) -> None:
 
 def _begin_multi_model(
     host: Host, folder: Path, described: dict[str, Any], capacity: Capacity, report: Report
-) -> Running:
+) -> RunningServer:
     prefix = S3Prefix.parse(described["ModelDataUrl"])
     empty = folder / "empty"
     empty.mkdir()
@@ -161,12 +161,12 @@ def _begin_multi_model(
         load_seconds=host.load_seconds,
         report=report,
     )
-    return Running(triton, container, folder, capacity)
+    return RunningServer(triton, container, folder, capacity)
 
 
 def _begin_single_model(
     host: Host, folder: Path, described: dict[str, Any], capacity: Capacity
-) -> Running:
+) -> RunningServer:
     archive, repository = S3Prefix.parse(described["ModelDataUrl"]), folder / "model"
     try:
         fetched = archives.fetch(
@@ -186,10 +186,12 @@ def _begin_single_model(
     container = SingleModelContainer(
         command.invocations, disk_bytes=fetched.size, archive=archive.key.rpartition("/")[2]
     )
-    return Running(triton, container, folder, capacity)
+    return RunningServer(triton, container, folder, capacity)
 
 
-def _triton(host: Host, folder: Path, command: serve.Command, models: tuple[Path, Path]) -> Triton:
+def _triton(
+    host: Host, folder: Path, command: serve.ServeCommand, models: tuple[Path, Path]
+) -> Triton:
     return Triton(
         host.triton,
         arguments=command.arguments,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from local_sagemaker.hosting import archives, packages
-from local_sagemaker.hosting.archives import Archive, S3Prefix
+from local_sagemaker.hosting.archives import S3Prefix, UnpackedArchive
 from local_sagemaker.hosting.connections import in_thread
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class ModelStore:
     ) -> None:
         self._s3, self._prefix = s3, prefix
         self._folder, self._backends, self.limit = folder, backends, limit
-        self._archives: dict[str, Archive] = {}  # the least recently used first
+        self._archives: dict[str, UnpackedArchive] = {}  # the least recently used first
 
     async def fetch(self, target_model: str) -> bool:
         """Bring an archive to disk unless it is there already, and still the bucket's.

@@ -13,7 +13,14 @@ from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.archives import TooLargeError
 from local_sagemaker.hosting.capacity import MIB
 from local_sagemaker.hosting.connections import in_thread
-from local_sagemaker.hosting.container import Call, ModelStatus, ModelStep, Phase, Report, Step
+from local_sagemaker.hosting.container import (
+    Call,
+    ModelStatus,
+    ModelStep,
+    ModelStepKind,
+    Phase,
+    Report,
+)
 from local_sagemaker.hosting.invocation import model_error
 from local_sagemaker.hosting.model_store import ModelStore, name
 from local_sagemaker.hosting.triton import Triton
@@ -126,7 +133,7 @@ class MultiModelContainer:
 
     @property
     def loaded_models(self) -> int:
-        """How many models are in memory."""
+        """The number of models in memory."""
         return sum(model.phase is Phase.LOADED for model in list(self._models.values()))
 
     @property
@@ -166,7 +173,7 @@ class MultiModelContainer:
             await self._until(lambda: target_model not in self._leaving)
             await self._load(target_model, model)
         except Exception as error:
-            self._report(ModelStep(Step.FAIL, target_model, why=str(error)))
+            self._report(ModelStep(ModelStepKind.FAIL, target_model, why=str(error)))
             del self._models[target_model]  # the next invocation tries again
             raise
         else:
@@ -178,7 +185,7 @@ class MultiModelContainer:
         async with self._turn():
             await self._download(target_model)
             model.enter(Phase.LOADING)
-            self._report(ModelStep(Step.LOADING, target_model))
+            self._report(ModelStep(ModelStepKind.LOADING, target_model))
             status, body = await self._try_load(target_model)
         if status == 507:
             async with self._turn(alone=True):  # what is loaded beside it takes memory too
@@ -202,7 +209,7 @@ class MultiModelContainer:
             self._changed.set()
 
     async def _download(self, target_model: str) -> None:
-        self._report(ModelStep(Step.DOWNLOADING, target_model))
+        self._report(ModelStep(ModelStepKind.DOWNLOADING, target_model))
         while True:
             started = time.monotonic()
             try:
@@ -215,11 +222,11 @@ class MultiModelContainer:
                     raise
             else:
                 if downloaded:
-                    self._finished(Step.DOWNLOAD, target_model, started)
+                    self._finished(ModelStepKind.DOWNLOAD, target_model, started)
                 return
 
     async def _try_load(self, target_model: str) -> tuple[int, bytes]:
-        """Load a model into memory, after making room for what its files say it takes.
+        """Load a model into memory, after making room for the size of its files.
 
         One that takes more than there is is unloaded and answered as Triton answers what does not
         fit: how much a model takes is known only once it is loaded.
@@ -235,13 +242,15 @@ class MultiModelContainer:
             timeout=self._load_seconds,
         )
         if status == 200:
-            self._finished(Step.LOAD, target_model, started)
+            self._finished(ModelStepKind.LOAD, target_model, started)
             if beyond := await self._make_room(0, target_model):
                 await self._delete(target_model)
                 return 507, beyond.encode()
         return status, body
 
-    def _finished(self, step: Step, target_model: str, started: float, **more: Any) -> None:
+    def _finished(
+        self, step: ModelStepKind, target_model: str, started: float, **more: Any
+    ) -> None:
         """Report a step that has succeeded."""
         seconds, size = time.monotonic() - started, self._store.sizes().get(target_model, 0)
         self._report(ModelStep(step, target_model, seconds, bytes=size, **more))
@@ -263,7 +272,7 @@ class MultiModelContainer:
         return await self._unload_unused(room_for)
 
     async def _unload_unused(self, room_for: str) -> bool:
-        """Unload the least recently used model without a call; return False if there is none.
+        """Unload the least recently used idle model; return False if all are in use.
 
         Its files stay on disk if models are cached, until the volume is full.
         """
@@ -295,7 +304,7 @@ class MultiModelContainer:
             self._leave(target_model)
 
     async def _delete_unused(self, room_for: str) -> bool:
-        """Delete the least recently used archive without a model; return False if there is none."""
+        """Delete the least recently used archive without a loaded model; return False if none."""
         used = {*self._models, *self._leaving}
         target = next((stored for stored in self._store.sizes() if stored not in used), None)
         if target is None:
@@ -303,7 +312,7 @@ class MultiModelContainer:
         self._leaving[target] = None
         await self._store.forget(target)
         self._leave(target)
-        self._report(ModelStep(Step.DELETE, target, room_for=room_for))
+        self._report(ModelStep(ModelStepKind.DELETE, target, room_for=room_for))
         return True
 
     def _leave(self, target_model: str) -> None:
@@ -313,7 +322,7 @@ class MultiModelContainer:
 
     async def _delete(self, target_model: str, room_for: str | None = None) -> None:
         started = time.monotonic()
-        self._report(ModelStep(Step.UNLOADING, target_model, room_for=room_for))
+        self._report(ModelStep(ModelStepKind.UNLOADING, target_model, room_for=room_for))
         try:
             await self._triton.connections.manage(
                 "DELETE",
@@ -323,11 +332,11 @@ class MultiModelContainer:
             )
         except TimeoutError:
             why = f"its server did not unload it within {UNLOAD_SECONDS} s"
-            self._report(ModelStep(Step.FAIL, target_model, why=why))
+            self._report(ModelStep(ModelStepKind.FAIL, target_model, why=why))
         except OSError:
             pass  # it went with its server, whose end is told
         else:
-            self._finished(Step.UNLOAD, target_model, started, room_for=room_for)
+            self._finished(ModelStepKind.UNLOAD, target_model, started, room_for=room_for)
 
 
 def _take_note(load: "asyncio.Task[None]") -> None:

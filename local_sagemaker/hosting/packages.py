@@ -103,6 +103,6 @@ def provide_for(repository: Path, backend_directory: Path, *, cache: Path = CACH
 
 
 def _beginning(config: Path) -> str:
-    """Return what a configuration begins with: it is an archive's, and may be of any size."""
+    """Return the beginning of a configuration file, which may have any size."""
     with config.open(errors="replace") as file:
         return file.read(MOST_CHARACTERS)

@@ -61,7 +61,7 @@ def pools(variant: Mapping[str, Any]) -> list[Pool]:
 
 
 class Capacities:
-    """How many instances of each type there are; a type without a `limit` has as many as asked."""
+    """The available instances of each type; a type without a `limit` has any number."""
 
     def __init__(self, limits: Mapping[str, int] | None = None) -> None:
         self._limits = dict(limits or {})

@@ -1,4 +1,4 @@
-"""What the image's `serve` script does: a container's environment to tritonserver's command.
+"""The image's `serve` script: tritonserver's command from a container's environment.
 
 Source: triton-inference-server/server, docker/sagemaker/serve, and src/command_line_parser.cc for
 the options of tritonserver; a release's scripts and options were read at its tag.
@@ -70,8 +70,8 @@ _GENERATES = ("generate", "generate_stream")
 
 
 @dataclass(frozen=True)
-class Command:
-    """How `serve` starts tritonserver: its arguments and variables, and the first lines of its log.
+class ServeCommand:
+    """The command of tritonserver: its arguments and variables, and the first lines of its log.
 
     `ping` and `invocations` are the paths at which the server answers SageMaker's requests.
     """
@@ -83,7 +83,7 @@ class Command:
     invocations: str = "/invocations"
 
 
-def multi_model(environment: dict[str, str], *, image: str, repository: str) -> Command:
+def multi_model(environment: dict[str, str], *, image: str, repository: str) -> ServeCommand:
     """Return the command of a container in mode MultiModel.
 
     `repository` is the empty model repository that `serve` makes: models are loaded one by one.
@@ -96,7 +96,7 @@ def multi_model(environment: dict[str, str], *, image: str, repository: str) -> 
     arguments = _arguments(known, repository)
     _refuse_unknown_type(known)
     mode = f'Triton is running in SageMaker MME mode. Using Triton ping mode: "{ping_mode}"'
-    return Command(
+    return ServeCommand(
         (*_SAGEMAKER, *arguments),
         _passed_on(environment, ping_mode),
         (*_notes(environment, release), mode),
@@ -105,7 +105,7 @@ def multi_model(environment: dict[str, str], *, image: str, repository: str) -> 
 
 def single_model(
     environment: dict[str, str], *, image: str, archive: Path, repository: str
-) -> Command:
+) -> ServeCommand:
     """Return the command of a container in mode SingleModel.
 
     `archive` is the folder of the unpacked archive, and `repository` the path under which the
@@ -124,7 +124,7 @@ def single_model(
     _refuse_unknown_type(known)
     model, chosen = _default_model(known, archive)
     passed_on = {**_passed_on(environment, ping_mode), DEFAULT_MODEL: model}
-    command = Command(
+    command = ServeCommand(
         (*_SAGEMAKER, *arguments, f"--load-model={model}"),
         passed_on,
         (*_notes(environment, release), *chosen),
@@ -141,7 +141,7 @@ _SAGEMAKER = (
 )
 
 
-def _generating(command: Command, model: str, inference_type: str) -> Command:
+def _generating(command: ServeCommand, model: str, inference_type: str) -> ServeCommand:
     """Return a command whose server answers /invocations with what Triton generates.
 
     The local Triton's SageMaker routes cannot, but its own routes are the same code. Source:
@@ -212,8 +212,8 @@ def _arguments(known: dict[str, str], repository: str) -> Iterable[str]:
         # listens on port 8080) and "Troubleshoot multi-container endpoints" (on the port of the
         # variable, which SageMaker sets itself, where there are several containers).
         raise LocalSageMakerError(
-            f"{_PORT} is {values[_PORT]}: SageMaker asks the only container of an endpoint at "
-            f"port {SAGEMAKER_PORT}, and would find nothing there: leave it out"
+            f"{_PORT} is {values[_PORT]}: SageMaker calls the only container of an endpoint at "
+            f"port {SAGEMAKER_PORT}, where nothing would listen: leave it out"
         )
     flags = (flag.format(values[name]) for name, flag in _FLAGS.items() if name in values)
     # $SAGEMAKER_ARGS stands without quotes in the script: a value with spaces is several words.

@@ -1,4 +1,4 @@
-"""One tritonserver process in SageMaker mode, reached over sockets of its own namespace."""
+"""A tritonserver process in SageMaker mode, reached over sockets of its own namespace."""
 
 import http.client
 import os
@@ -26,7 +26,7 @@ BROKER_SECONDS = 60  # it answers at once: only a busy machine takes long
 
 @dataclass(frozen=True)
 class Response:
-    """What the container answered."""
+    """An answer of the container."""
 
     status: int
     headers: dict[str, str]
@@ -104,7 +104,7 @@ class Triton:
         )
 
     def failed_ping(self, timeout: float) -> str | None:
-        """Return what is wrong with the answer to a ping; None if it is 200 within `timeout` s."""
+        """Return the problem of the answer to a ping; None if it is 200 within `timeout` s."""
         try:
             status = self.request("GET", self._ping, timeout=timeout).status
         except OSError as error:
@@ -129,7 +129,7 @@ class Triton:
         return capacity.resident_bytes(self.session)
 
     def cpu_seconds(self) -> float:
-        """Return what the server and all that it started have used of the processors."""
+        """Return the processor time of the server and its child processes."""
         return capacity.cpu_seconds(self.session)
 
     def request(

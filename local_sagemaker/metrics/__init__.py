@@ -1,1 +1,1 @@
-"""What SageMaker publishes of endpoints into CloudWatch."""
+"""The metrics of endpoints that SageMaker publishes to CloudWatch."""

@@ -13,7 +13,7 @@ DIGITS = 2
 """Of a time, that are kept, so that a minute's percentiles are made of few different values."""
 
 
-class Place(NamedTuple):
+class MetricDimensions(NamedTuple):
     """Where a value was measured; with `config` or `instance_type` only if it is known of one.
 
     Of an inference component, its name alone is a dimension.
@@ -42,24 +42,26 @@ class Series(NamedTuple):
     """The values of one metric in one place, each with how often it was, at a time."""
 
     metric: Metric
-    place: Place
+    place: MetricDimensions
     time: float
     values: Counter[float]
 
 
 class Collected:
-    """Takes values from any thread. At a `speed`, periods last so much less."""
+    """Values from any thread, by period. A `speed` shortens the periods."""
 
     def __init__(self, speed: float, *, clock: Callable[[], float] = time.time) -> None:
         self._speed, self._clock = speed, clock
         self._lock = threading.Lock()
-        self._waiting: dict[tuple[Metric, Place, int], Counter[float]] = {}
+        self._waiting: dict[tuple[Metric, MetricDimensions, int], Counter[float]] = {}
 
-    def add(self, metric: Metric, place: Place, value: float) -> None:
+    def add(self, metric: Metric, place: MetricDimensions, value: float) -> None:
         """Take a value that was measured now."""
         self.add_all([(metric, value)], [place])
 
-    def add_all(self, measured: Iterable[tuple[Metric, float]], places: Sequence[Place]) -> None:
+    def add_all(
+        self, measured: Iterable[tuple[Metric, float]], places: Sequence[MetricDimensions]
+    ) -> None:
         """Take values that were measured now, each in each of some places."""
         now = self._clock()
         with self._lock:
@@ -68,14 +70,14 @@ class Collected:
                 for place in places:
                     self._values(metric, place, now)[rounded] += 1
 
-    def expect(self, metric: Metric, place: Place) -> None:
+    def expect(self, metric: Metric, place: MetricDimensions) -> None:
         """Have the period be zero if it brings no value."""
         now = self._clock()
         with self._lock:
             self._values(metric, place, now)
 
     def take(self) -> list[Series]:
-        """Return what periods that have ended have brought, the oldest first, and forget it.
+        """Return and forget the values of periods that have ended, the oldest first.
 
         Its time is the middle of its period: that of the values is in no other.
         """
@@ -88,7 +90,7 @@ class Collected:
                     taken.append(Series(metric, place, (period + 0.5) * width, values))
         return sorted(taken, key=lambda series: series.time)
 
-    def _values(self, metric: Metric, place: Place, now: float) -> Counter[float]:
+    def _values(self, metric: Metric, place: MetricDimensions, now: float) -> Counter[float]:
         """Return those of the period that is now."""
         period = math.floor(now / self._width(metric))
         return self._waiting.setdefault((metric, place, period), Counter())

@@ -1,4 +1,4 @@
-"""What is measured of instances: calls, processors, memory, volume, models."""
+"""Metrics of instances: calls, processors, memory, volume, models."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -7,7 +7,7 @@ from local_sagemaker.hosting.copies import CopyHost
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.instance import Instance
 from local_sagemaker.metrics import names
-from local_sagemaker.metrics.collected import Collected, Place
+from local_sagemaker.metrics.collected import Collected, MetricDimensions
 from local_sagemaker.metrics.processors import Processors
 
 EVERY_SECONDS = 10
@@ -37,10 +37,12 @@ class InstanceMetrics:
         """Measure the calls in progress, and once a minute everything else."""
         minute = int(self._clock() * self._speed / names.MINUTE)
         is_new, self._minute = minute != self._minute, minute
-        serving: dict[Place, list[Instance]] = {}
+        serving: dict[MetricDimensions, list[Instance]] = {}
         for endpoint, fleet in self._fleets():
             for variant, instances in fleet.serving().items():
-                place = Place(endpoint, variant, component=variant if fleet.of_copies else None)
+                place = MetricDimensions(
+                    endpoint, variant, component=variant if fleet.of_copies else None
+                )
                 if not any(map(CopyHost.of, instances)):  # calls go to copies
                     self._requests(place, instances, fleet.counts.get(variant, len(instances)))
                 if instances:
@@ -48,7 +50,7 @@ class InstanceMetrics:
         if is_new:
             self._each_minute(serving)
 
-    def _each_minute(self, serving: dict[Place, list[Instance]]) -> None:
+    def _each_minute(self, serving: dict[MetricDimensions, list[Instance]]) -> None:
         """The volume is full of models alone, and memory is used by the container's processes."""
         every = [instance.running for instances in serving.values() for instance in instances]
         used = self._processors.percentages(server for server in every if server)
@@ -74,7 +76,7 @@ class InstanceMetrics:
                 measured = [(name, value) for name, value in values.items() if value is not None]
                 self._collected.add_all(measured, places_of(instance, place))
 
-    def _requests(self, place: Place, instances: list[Instance], count: int) -> None:
+    def _requests(self, place: MetricDimensions, instances: list[Instance], count: int) -> None:
         """The most calls at once of each container, also where one process stands for several.
 
         The metric's statistics are Min and Max of ten seconds (names.CONCURRENT_REQUESTS), and AWS
@@ -93,11 +95,11 @@ class InstanceMetrics:
                 self._collected.add_all(concurrency, places_of(instance, place))
 
 
-def _family(place: Place) -> names.Family:
+def _family(place: MetricDimensions) -> names.Family:
     return names.OF_INSTANCES if place.component is None else names.OF_COPIES
 
 
-def places_of(instance: Instance, place: Place) -> list[Place]:
+def places_of(instance: Instance, place: MetricDimensions) -> list[MetricDimensions]:
     """Return where a value of an instance counts: at its variant, and at its type of several."""
     pool = instance.pool
     if pool is None or not pool.metrics_by_type:

@@ -1,4 +1,4 @@
-"""What is measured of one invocation."""
+"""Metrics of an invocation."""
 
 from collections.abc import Iterator
 

@@ -1,24 +1,24 @@
-"""What is measured of the models of multi-model containers, when something happens to them."""
+"""Metrics of the models of multi-model containers: load, unload and download times."""
 
 from collections.abc import Callable
 
-from local_sagemaker.hosting.container import ModelStep, Step
+from local_sagemaker.hosting.container import ModelStep, ModelStepKind
 from local_sagemaker.metrics import names
-from local_sagemaker.metrics.collected import Collected, Place
+from local_sagemaker.metrics.collected import Collected, MetricDimensions
 
 _MICRO = 1e6
 _OF_STEPS = {
-    Step.DOWNLOAD: names.DOWNLOADING_TIME,
-    Step.LOAD: names.LOADING_TIME,
-    Step.UNLOAD: names.UNLOADING_TIME,
+    ModelStepKind.DOWNLOAD: names.DOWNLOADING_TIME,
+    ModelStepKind.LOAD: names.LOADING_TIME,
+    ModelStepKind.UNLOAD: names.UNLOADING_TIME,
 }
 
 
 def model_report(collected: Collected) -> Callable[[str, str, ModelStep], None]:
-    """Return what takes in how many seconds the steps of an endpoint's variant took."""
+    """Return a function that records the seconds of model steps of an endpoint's variant."""
 
-    def report(endpoint: str, variant: str, told: ModelStep) -> None:
-        if metric := _OF_STEPS.get(told.step):
-            collected.add(metric, Place(endpoint, variant), told.seconds * _MICRO)
+    def report(endpoint: str, variant: str, step: ModelStep) -> None:
+        if metric := _OF_STEPS.get(step.step):
+            collected.add(metric, MetricDimensions(endpoint, variant), step.seconds * _MICRO)
 
     return report

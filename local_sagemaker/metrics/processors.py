@@ -1,19 +1,19 @@
-"""How much of a processor instances use."""
+"""The processor use of instances."""
 
 import time
 from collections.abc import Callable, Iterable
 
-from local_sagemaker.hosting.instance import Running
+from local_sagemaker.hosting.instance import RunningServer
 
 
 class Processors:
-    """Remembers what the processes of instances had used at the last look."""
+    """The processor time of instances' processes since the last measurement."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._before: dict[str, tuple[float, float]] = {}
 
-    def percentages(self, servers: Iterable[Running]) -> dict[str, float]:
+    def percentages(self, servers: Iterable[RunningServer]) -> dict[str, float]:
         """Return percent of one processor since the last look by id; new servers have none yet."""
         now = {server.id: (self._clock(), server.triton.cpu_seconds()) for server in servers}
         before, self._before = self._before, now

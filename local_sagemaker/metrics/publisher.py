@@ -12,7 +12,7 @@ _log = logging.getLogger(__name__)
 
 
 class Publisher:
-    """Puts what was collected, by the ordinary API. `cloudwatch` is boto3's client.
+    """Sends collected values by CloudWatch's API. `cloudwatch` is boto3's client.
 
     What CloudWatch does not take is lost, as on AWS: nothing is kept for later.
     """

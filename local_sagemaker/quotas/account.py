@@ -49,7 +49,7 @@ INSTANCES_OF_A_TYPE, INSTANCES = 20, 100
 
 
 class Quota(NamedTuple):
-    """One quota: `default` is AWS's, `value` the account's."""
+    """A quota: `default` is AWS's, `value` the account's."""
 
     service: str
     code: str
@@ -94,7 +94,7 @@ def instances_name(instance_type: str) -> str:
 
 
 def quotas_here() -> dict[str, int]:
-    """Return what the variable says. Raises `LocalSageMakerError` for what is no such object."""
+    """Return the quotas of the variable. Raise `LocalSageMakerError` if it is invalid."""
     text = os.environ.get(QUOTAS) or "{}"
     try:
         values = json.loads(text)

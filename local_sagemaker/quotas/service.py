@@ -1,4 +1,4 @@
-"""Service Quotas' operations: what is read; nothing is requested here."""
+"""Read operations of Service Quotas; no increase can be requested."""
 
 from collections.abc import Callable
 from typing import Any

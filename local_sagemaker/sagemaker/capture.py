@@ -59,8 +59,8 @@ class Captured(Invocation):
         await super().send_part(part, more=more)
 
 
-class Recorder:
-    """Writes what was captured on a thread of its own, a file for each invocation."""
+class CaptureWriter:
+    """Writes captured invocations on a thread of its own, a file for each."""
 
     def __init__(self, s3: "S3Client") -> None:
         self._s3 = s3

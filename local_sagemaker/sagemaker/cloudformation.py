@@ -53,7 +53,7 @@ class HostingResource(ResourceType):
         return {f"{self.kind}Name": name}
 
 
-class Model(HostingResource):
+class ModelResource(HostingResource):
     """AWS::SageMaker::Model: every property but tags replaces it."""
 
     kind = "Model"
@@ -130,7 +130,7 @@ class DeployedResource(HostingResource):
         raise TimeoutError(f"{self.kind} {name} did not stabilize within {STABILIZE_SECONDS} s")
 
 
-class Endpoint(DeployedResource):
+class EndpointResource(DeployedResource):
     """AWS::SageMaker::Endpoint: changed in place, unless it gets another name."""
 
     kind = "Endpoint"
@@ -229,9 +229,9 @@ class InferenceComponent(DeployedResource):
 def resource_types(sagemaker: Service) -> dict[str, ResourceType]:
     """Return CloudFormation's type names with what handles them."""
     return {
-        "AWS::SageMaker::Model": Model(sagemaker),
+        "AWS::SageMaker::Model": ModelResource(sagemaker),
         "AWS::SageMaker::EndpointConfig": EndpointConfigResource(sagemaker),
-        "AWS::SageMaker::Endpoint": Endpoint(sagemaker),
+        "AWS::SageMaker::Endpoint": EndpointResource(sagemaker),
         "AWS::SageMaker::InferenceComponent": InferenceComponent(sagemaker),
     }
 

@@ -62,7 +62,7 @@ class Component(Endpoint):
         super().set(**changes)
 
     def described(self) -> Record:
-        """Return what DescribeInferenceComponent answers."""
+        """Return the answer of DescribeInferenceComponent."""
         with self.lock:
             named = (
                 "InferenceComponentName", "InferenceComponentArn", "EndpointName", "EndpointArn",
@@ -92,7 +92,7 @@ class Component(Endpoint):
 
 
 def component_plan(name: str, instance_type: str, specification: Record, model: Record) -> Plan:
-    """Return what copies are started from: the component as the variant of a configuration."""
+    """Return the plan of a component's copies: the component as a variant of a configuration."""
     variant: dict[str, Any] = {
         "VariantName": name,
         "ModelName": specification["ModelName"],

@@ -15,7 +15,7 @@ steps of 33 % are three (developer guide, deployment-guardrails-blue-green-linea
 
 
 @dataclass(frozen=True)
-class Step:
+class TrafficStep:
     """From now on `share` of the calls goes to the new fleet, watched for `bake` seconds."""
 
     share: Fraction
@@ -30,7 +30,7 @@ class Deployment:
     both fleets have their full size.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[TrafficStep, ...]
     rolling: bool = False
     alarms: tuple[str, ...] = ()
     timeout: float | None = None
@@ -48,7 +48,7 @@ def deployment(config: Record, counts: Mapping[str, int]) -> Deployment:
     (API reference of DeploymentConfig).
     """
     count, is_rolling = min(counts.values()), False
-    steps: tuple[Step, ...] = (Step(ALL),)
+    steps: tuple[TrafficStep, ...] = (TrafficStep(ALL),)
     if policy := config.get("RollingUpdatePolicy", {}):
         steps, is_rolling = _rolling(policy, count), True
     elif policy := config.get("BlueGreenUpdatePolicy", {}):
@@ -78,7 +78,7 @@ def share_of(size: Record, count: int) -> Fraction:
     return Fraction(size["Value"], 100 if size["Type"] == "CAPACITY_PERCENT" else count)
 
 
-def _blue_green(policy: Record, count: int) -> tuple[Step, ...]:
+def _blue_green(policy: Record, count: int) -> tuple[TrafficStep, ...]:
     """Source of the waits: developer guide, deployment-guardrails-blue-green-* and -canary.
 
     WaitIntervalInSeconds passes between two steps, TerminationWaitInSeconds is the final baking
@@ -91,11 +91,11 @@ def _blue_green(policy: Record, count: int) -> tuple[Step, ...]:
     elif routing["Type"] == "LINEAR":
         linear = _cumulative(share_of(routing["LinearStepSize"], count))
         shares = [share for share in linear if ALL - share >= LEAST_LINEAR_STEP]
-    between = [Step(share, routing["WaitIntervalInSeconds"]) for share in shares]
-    return (*between, Step(ALL, policy.get("TerminationWaitInSeconds", 0)))
+    between = [TrafficStep(share, routing["WaitIntervalInSeconds"]) for share in shares]
+    return (*between, TrafficStep(ALL, policy.get("TerminationWaitInSeconds", 0)))
 
 
-def _rolling(policy: Record, count: int) -> tuple[Step, ...]:
+def _rolling(policy: Record, count: int) -> tuple[TrafficStep, ...]:
     """Each batch bakes, and then as much of the old fleet is ended: deployment-guardrails-rolling.
 
     Of a percentage whole instances, at least one: 33 % of 3 is 1 in AWS's notebook (aws/
@@ -103,7 +103,7 @@ def _rolling(policy: Record, count: int) -> tuple[Step, ...]:
     """
     batch = max(1, int(share_of(policy["MaximumBatchSize"], count) * count))
     shares = _cumulative(Fraction(batch, count))
-    return tuple(Step(share, policy["WaitIntervalInSeconds"]) for share in shares)
+    return tuple(TrafficStep(share, policy["WaitIntervalInSeconds"]) for share in shares)
 
 
 def _cumulative(step: Fraction) -> list[Fraction]:

@@ -1,4 +1,4 @@
-"""What is refused of a DeploymentConfig, before anything changes.
+"""Checks of a DeploymentConfig, before anything changes.
 
 The forms of the values were checked before, by the service's model. AWS refuses these requests in
 words that were not found. Rules without a source are marked.

@@ -13,7 +13,7 @@ from typing import Any
 from local_sagemaker.clock import Clock
 from local_sagemaker.environment import ACCOUNT
 from local_sagemaker.errors import ApiError, LocalSageMakerError, plain_message
-from local_sagemaker.happenings import Happening, Kind, Tell, untold
+from local_sagemaker.happenings import Happening, HappeningKind, Tell, untold
 from local_sagemaker.hosting import pools
 from local_sagemaker.hosting.copies import Placement
 from local_sagemaker.hosting.fleet import Fleet
@@ -38,7 +38,7 @@ Route = tuple[Fleet, Instance] | None
 
 
 @dataclass(frozen=True)
-class Site:
+class EndpointContext:
     """What every endpoint runs on. `alarms` gives the states of those that exist, by name.
 
     `stopping` is set when everything ends: who waits or works for an endpoint does nothing more.
@@ -122,7 +122,7 @@ class Endpoint:
         return pending
 
     def described(self) -> Record:
-        """Return what DescribeEndpoint answers."""
+        """Return the answer of DescribeEndpoint."""
         with self.lock:
             described = copy.deepcopy({**self.description, **self._capture(), **self._pools()})
         if self.hosts_components:
@@ -144,9 +144,9 @@ class Endpoint:
             for name in [name for name, value in changes.items() if value is None]:
                 del self.description[name]
             if self.status != before:
-                self.happened(Kind.ENDPOINT_STATUS, self._status_message())
+                self.happened(HappeningKind.ENDPOINT_STATUS, self._status_message())
 
-    def happened(self, kind: Kind, message: str) -> None:
+    def happened(self, kind: HappeningKind, message: str) -> None:
         """Report what has happened to it."""
         self._report(Happening(kind, message, endpoint=self.name))
 
@@ -166,7 +166,7 @@ class Endpoint:
         self.set(PendingDeploymentSummary=summary, FailureReason=None, **changes)
 
     def count_pending(self, now: Mapping[str, int]) -> None:
-        """Say how many instances the pending variants have now."""
+        """Set the instance counts of the pending variants."""
         with self.lock:
             summary = self.description["PendingDeploymentSummary"]
             counted = variants.counted(self.pending, now)
@@ -216,7 +216,7 @@ class Endpoint:
 
     @property
     def fleets(self) -> list[Fleet]:
-        """Return what serves, what starts, and what a rollback has left."""
+        """Return the fleets that serve, start, or remain from a rollback."""
         return [fleet for fleet in (self.fleet, self.new, self.stray) if fleet]
 
     def _status_message(self) -> str:

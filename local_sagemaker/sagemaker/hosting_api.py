@@ -1,4 +1,4 @@
-"""Endpoints, as SageMaker's API has them: what is asked of them, and which fleet answers a call."""
+"""SageMaker's endpoint operations, and the routing of a call to a fleet."""
 
 import threading
 from collections.abc import Callable, Collection, Mapping
@@ -6,7 +6,7 @@ from typing import Any
 
 from local_sagemaker.clock import Clock
 from local_sagemaker.errors import invalid
-from local_sagemaker.happenings import Kind
+from local_sagemaker.happenings import HappeningKind
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.hosting.pools import NoCapacityError
@@ -17,7 +17,14 @@ from local_sagemaker.sagemaker.deployment_checks import (
     check_deployment,
     check_variants,
 )
-from local_sagemaker.sagemaker.endpoint import LEAST_SECONDS, Endpoint, Site, end, log, reason
+from local_sagemaker.sagemaker.endpoint import (
+    LEAST_SECONDS,
+    Endpoint,
+    EndpointContext,
+    end,
+    log,
+    reason,
+)
 from local_sagemaker.sagemaker.instance_quotas import Limit, check_quotas
 from local_sagemaker.sagemaker.refusals import check_desired
 from local_sagemaker.sagemaker.registry import Plan, Registry
@@ -26,7 +33,7 @@ from local_sagemaker.sagemaker.update import Update
 
 
 class Hosting(Registry):
-    """What exists, by name. Every method is safe to call from any thread.
+    """All endpoints, by name. Every method is safe to call from any thread.
 
     `fleet` makes the fleets, `clock` the time of each update, `alarms` returns the states of the
     CloudWatch alarms that exist by name. `scaled_variants` returns the variants of an endpoint that
@@ -47,7 +54,7 @@ class Hosting(Registry):
         deregister: Callable[[str], None],
     ) -> None:
         super().__init__(host.s3, assumable=assumable)
-        self._site = Site(host, fleet, clock, alarms, threading.Event())
+        self._site = EndpointContext(host, fleet, clock, alarms, threading.Event())
         self._scaled_variants, self._deregister = scaled_variants, deregister
         self._quota = quota
         self.by_name: dict[str, Endpoint] = {}
@@ -204,7 +211,7 @@ class Hosting(Registry):
     # What the others ask
 
     def fleets(self) -> list[tuple[str, Fleet]]:
-        """Return what serves or starts, each with its endpoint's name."""
+        """Return the fleets that serve or start, each with its endpoint's name."""
         with self._lock:
             return [
                 (endpoint.name, fleet)
@@ -214,7 +221,7 @@ class Hosting(Registry):
             ]
 
     def endpoints(self) -> list[Endpoint]:
-        """Return what there is; whoever reads more than one thing of one holds its lock."""
+        """Return the endpoints; a reader of several attributes of one holds its lock."""
         with self._lock:
             return list(self.by_name.values())
 
@@ -236,7 +243,7 @@ class Hosting(Registry):
     def _bring_up(self, endpoint: Endpoint, plan: Plan) -> None:
         clock = self._site.clock()
         fleet, counts = endpoint.new, variants.counts(endpoint.variants)
-        if fleet is None:  # everything was stopped
+        if fleet is None:  # the local SageMaker is stopping
             return
         try:
             fleet.start(self._site.host, endpoint.name, plan.config, plan.models, counts)
@@ -265,9 +272,9 @@ class Hosting(Registry):
                     end(fleet)
         finally:
             with self._lock:
-                if named.get(endpoint.key) is endpoint:  # else everything was stopped
+                if named.get(endpoint.key) is endpoint:  # else the local SageMaker is stopping
                     self._delete(endpoint.kind, named, endpoint.key)
-                    endpoint.happened(Kind.ENDPOINT_DELETED, f"{endpoint.key} is deleted.")
+                    endpoint.happened(HappeningKind.ENDPOINT_DELETED, f"{endpoint.key} is deleted.")
 
     def _update_in_place(self, request: Record) -> Record:
         """Give an endpoint of inference components another configuration.

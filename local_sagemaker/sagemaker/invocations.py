@@ -14,10 +14,10 @@ from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.invocation import ClientGoneError, Invocation, Receive, Send
 from local_sagemaker.members import SUPPORTED, is_supported, refuse
 from local_sagemaker.metrics import names
-from local_sagemaker.metrics.collected import Collected, Place
+from local_sagemaker.metrics.collected import Collected, MetricDimensions
 from local_sagemaker.metrics.instances import places_of
 from local_sagemaker.metrics.invocations import measured
-from local_sagemaker.sagemaker.capture import Captured, Recorder, chosen
+from local_sagemaker.sagemaker.capture import Captured, CaptureWriter, chosen
 from local_sagemaker.sagemaker.component import Component
 from local_sagemaker.sagemaker.endpoint import Endpoint, not_found
 from local_sagemaker.sagemaker.resources import COMPONENT
@@ -56,7 +56,7 @@ class Invocations:
     def __init__(
         self,
         endpoints: Mapping[str, Endpoint],
-        recorder: Recorder,
+        recorder: CaptureWriter,
         collected: Collected,
         answered: Callable[[str, str, float, bool], None] = lambda *_: None,
         *,
@@ -104,7 +104,7 @@ class Invocations:
         route = (component or endpoint).route(invocation.target_model, invocation.target_variant)
         if route is None:
             if component:
-                place = Place(name, component.variant, component=component.key)
+                place = MetricDimensions(name, component.variant, component=component.key)
                 self._collected.add(names.NO_CAPACITY_FAILURES, place, 1)
                 self._answered(name, component.variant, time.monotonic() - started, True)
             raise (component or endpoint).not_serving()
@@ -122,7 +122,7 @@ class Invocations:
             count = component.copies if component else fleet.counts.get(variant, 1)
             seconds = time.monotonic() - started
             self._answered(name, variant, seconds, failed is not None)
-            place = Place(name, variant, component=component.key if component else None)
+            place = MetricDimensions(name, variant, component=component.key if component else None)
             whole, *of_type = places_of(instance, place)
             family = names.OF_COPIES if component else names.OF_INSTANCES
             values = partial(measured, invocation, family.calls, seconds=seconds, error=failed)

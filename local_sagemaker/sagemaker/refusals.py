@@ -1,4 +1,4 @@
-"""What is refused of a model, an endpoint configuration, or weights and capacities.
+"""Checks of models, endpoint configurations, and weights and capacities.
 
 The forms of the values were checked before, by the service's model. Rules without a source are
 marked; AWS refuses these requests in words that were not found.

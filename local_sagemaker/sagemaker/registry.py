@@ -1,4 +1,4 @@
-"""What endpoints are made from, by name: models and endpoint configurations; and all tags."""
+"""Models and endpoint configurations by name, and all tags."""
 
 import threading
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from local_sagemaker.hosting.pools import pools
 from local_sagemaker.sagemaker.refusals import check_endpoint_config, check_model, check_pools
-from local_sagemaker.sagemaker.resources import ENDPOINT_CONFIG, MODEL, Kind, Record
+from local_sagemaker.sagemaker.resources import ENDPOINT_CONFIG, MODEL, Record, ResourceKind
 from local_sagemaker.sagemaker.tags import Tags
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ MODEL_DEFAULTS = {"EnableNetworkIsolation": False}
 
 @dataclass(frozen=True)
 class Plan:
-    """What a fleet is started from; what is deleted meanwhile does not change it."""
+    """The configuration of a fleet; later deletions of its resources do not change it."""
 
     config: Record
     models: dict[str, Record]
@@ -69,7 +69,7 @@ class Registry:
             return dict(MODEL.find(self._models, request["ModelName"]))
 
     def delete_model(self, request: Record) -> Record:
-        """DeleteModel: whoever uses it. Source: the API reference, which deletes the entry only."""
+        """DeleteModel, which deletes the entry only (API reference), also of a model in use."""
         with self._lock:
             self._delete(MODEL, self._models, request["ModelName"])
             return {}
@@ -124,13 +124,13 @@ class Registry:
         ]
         return {name: MODEL.find(self._models, name) for name in names if name is not None}
 
-    def _born(self, kind: Kind, request: Record) -> Record:
+    def _born(self, kind: ResourceKind, request: Record) -> Record:
         """Return the description of a resource that is created now; its tags are kept apart."""
         born = kind.born(request[f"{kind.name}Name"])
         self.tags.born(born[f"{kind.name}Arn"], request.get("Tags", []))
         return {**{name: value for name, value in request.items() if name != "Tags"}, **born}
 
-    def _delete(self, kind: Kind, records: dict[str, Any], name: str) -> None:
+    def _delete(self, kind: ResourceKind, records: dict[str, Any], name: str) -> None:
         kind.find(records, name)
         del records[name]
         self.tags.gone(kind.arn(name))

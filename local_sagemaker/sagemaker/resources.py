@@ -1,4 +1,4 @@
-"""What SageMaker's kinds of hosting resources have in common: names, ARNs, lists."""
+"""Names, ARNs and lists of SageMaker's hosting resources."""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ for the other lists no source was found, and a caller that reads every page sees
 
 
 @dataclass(frozen=True)
-class Kind:
+class ResourceKind:
     """One kind: as the API's members begin, in words, and as in an ARN.
 
     `more` are further members of a summary.
@@ -52,7 +52,7 @@ class Kind:
             )
 
     def list(self, descriptions: Iterable[Record], request: Record) -> Record:
-        """Return what the List operation answers.
+        """Return the answer of the List operation.
 
         Source of filters, order and defaults: the API reference of ListModels, ListEndpointConfigs
         and ListEndpoints, which is botocore's model: by CreationTime, the newest first.
@@ -81,10 +81,10 @@ class Kind:
         return {f"{self.name}s": listed, **more}
 
 
-MODEL = Kind("Model", "model", "model")
-ENDPOINT_CONFIG = Kind("EndpointConfig", "endpoint configuration", "endpoint-config")
-ENDPOINT = Kind("Endpoint", "endpoint", "endpoint")
-COMPONENT = Kind(
+MODEL = ResourceKind("Model", "model", "model")
+ENDPOINT_CONFIG = ResourceKind("EndpointConfig", "endpoint configuration", "endpoint-config")
+ENDPOINT = ResourceKind("Endpoint", "endpoint", "endpoint")
+COMPONENT = ResourceKind(
     "InferenceComponent",
     "inference component",
     "inference-component",

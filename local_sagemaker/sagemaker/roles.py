@@ -1,4 +1,4 @@
-"""Whether SageMaker may assume a role."""
+"""The check whether SageMaker may assume a role."""
 
 from typing import Any
 

@@ -36,7 +36,7 @@ class Tags:
         return self.list_tags({"ResourceArn": request["ResourceArn"]})
 
     def list_tags(self, request: Record) -> Record:
-        """ListTags: in one page, which has room for all that a resource may have."""
+        """ListTags, in one page, which has room for the most tags of a resource."""
         if "NextToken" in request:
             raise invalid("Invalid NextToken: it is of another list.")
         tags = self._of(request).items()

@@ -1,14 +1,14 @@
-"""One UpdateEndpoint under way: step by step to the new fleet, or all the way back."""
+"""An UpdateEndpoint in progress: step by step to the new fleet, or back."""
 
 import logging
 from fractions import Fraction
 
 from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.happenings import Kind
+from local_sagemaker.happenings import HappeningKind
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.sagemaker import variants
-from local_sagemaker.sagemaker.deployment import ALL, Deployment, Step, part
-from local_sagemaker.sagemaker.endpoint import LEAST_SECONDS, Endpoint, Site, end, reason
+from local_sagemaker.sagemaker.deployment import ALL, Deployment, TrafficStep, part
+from local_sagemaker.sagemaker.endpoint import LEAST_SECONDS, Endpoint, EndpointContext, end, reason
 from local_sagemaker.sagemaker.registry import Plan
 
 POLL_SECONDS = 10.0
@@ -31,7 +31,13 @@ class Update:
     """
 
     def __init__(
-        self, endpoint: Endpoint, plan: Plan, deployment: Deployment, *, site: Site, new: Fleet
+        self,
+        endpoint: Endpoint,
+        plan: Plan,
+        deployment: Deployment,
+        *,
+        site: EndpointContext,
+        new: Fleet,
     ) -> None:
         assert endpoint.fleet is not None
         self._endpoint, self._plan, self._deployment, self._site = endpoint, plan, deployment, site
@@ -66,7 +72,7 @@ class Update:
             end(self._endpoint.stray)
             self._endpoint.stray = None
 
-    def _provision(self, step: Step) -> None:
+    def _provision(self, step: TrafficStep) -> None:
         """Have as many new instances as the step needs: all of them, or what a batch adds."""
         counts = part(self._of_new, step.share if self._deployment.rolling else ALL)
         if step is not self._deployment.steps[0]:
@@ -79,7 +85,7 @@ class Update:
         self._new.start(self._site.host, self._endpoint.name, config, models, counts)
         self._endpoint.count_pending(counts)
 
-    def _shift(self, step: Step) -> None:
+    def _shift(self, step: TrafficStep) -> None:
         """Turn on traffic, unless there is a reason to roll back already.
 
         An alarm that is in ALARM before counts too: "if your old fleet trips the alarm during the
@@ -89,14 +95,14 @@ class Update:
         with self._endpoint.lock:
             self._endpoint.share = step.share
 
-    def _bake(self, step: Step) -> None:
+    def _bake(self, step: TrafficStep) -> None:
         """Watch the alarms for as long as the step says."""
         until = self._clock.now() + step.bake
         while (left := until - self._clock.now()) > 0:
             self._clock.sleep(min(left, POLL_SECONDS), self._site.stopping)
             self._check()
 
-    def _release(self, step: Step) -> None:
+    def _release(self, step: TrafficStep) -> None:
         """End the old instances that a batch of a rolling deployment has replaced."""
         if self._deployment.rolling and step.share < ALL:
             self._scale_old(part(self._of_old, ALL - step.share))
@@ -112,9 +118,9 @@ class Update:
                     self._endpoint.switch(self._plan)
 
     def _check(self) -> None:
-        """Raise what ends the deployment: an alarm, the time limit, or that everything stops."""
+        """Raise if the deployment must end: an alarm, the time limit, or shutdown."""
         if self._site.stopping.is_set():
-            raise LocalSageMakerError("everything was stopped")
+            raise LocalSageMakerError("the local SageMaker is stopping")
         names = self._deployment.alarms
         states = self._site.alarms(names) if names else {}
         if tripped := [name for name, state in states.items() if state == "ALARM"]:
@@ -137,7 +143,7 @@ class Update:
         """
         log.warning("the update of %s is rolled back: %s", self._endpoint.title, error)
         self._endpoint.happened(
-            Kind.ENDPOINT_ROLLED_BACK,
+            HappeningKind.ENDPOINT_ROLLED_BACK,
             f"The update to {self._plan.config['EndpointConfigName']} is rolled back: {error}",
         )
         why = None if isinstance(error, AlarmError) else reason(error)

@@ -117,7 +117,7 @@ def test_what_an_update_created_is_kept_where_its_rollback_fails(
     monkeypatch.setattr(cloudformation, "_stack_events", messages)
     delete = partial(stacks._delete_resource, "Our::Lamp", "lamp-red", {}, "home", "Hall")
     if kept:
-        with pytest.raises(RuntimeError, match="it is kept, since the rollback has failed"):
+        with pytest.raises(RuntimeError, match="it is kept because the rollback failed"):
             delete()
     else:
         delete()

@@ -118,20 +118,20 @@ def test_tags_have_letters_and_no_control_characters() -> None:
     assert refusal("CreateModel", request).startswith("2 validation errors")
 
 
-def _patterns(shape: Shape, seen: set[str]) -> None:
-    if shape.name in seen:
+def _patterns(shape: Shape, visited: set[str]) -> None:
+    if shape.name in visited:
         return
-    seen.add(shape.name)
+    visited.add(shape.name)
     if "pattern" in shape.metadata:
         _compiled(shape.metadata["pattern"])
     if isinstance(shape, StructureShape):
         for member in shape.members.values():
-            _patterns(member, seen)
+            _patterns(member, visited)
     elif isinstance(shape, ListShape):
-        _patterns(shape.member, seen)
+        _patterns(shape.member, visited)
     elif isinstance(shape, MapShape):
-        _patterns(shape.key, seen)
-        _patterns(shape.value, seen)
+        _patterns(shape.key, visited)
+        _patterns(shape.value, visited)
 
 
 @pytest.mark.parametrize("service", EMULATED)

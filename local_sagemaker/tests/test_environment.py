@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from local_sagemaker.environment import ACCOUNT, REGION, client_environment
-from local_sagemaker.folder import Folder, Running
+from local_sagemaker.folder import Folder, RunningSageMaker
 
 
 @pytest.fixture(autouse=True)
@@ -15,7 +15,7 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_client_environment_has_endpoint_url_and_python_version() -> None:
     environment = client_environment(
-        Running(pid=1, port=4566, python="3.10"), Folder(Path("/state"))
+        RunningSageMaker(pid=1, port=4566, python="3.10"), Folder(Path("/state"))
     )
     assert environment == {
         "AWS_ENDPOINT_URL": "http://127.0.0.1:4566",
@@ -52,6 +52,6 @@ def test_service_specific_endpoint_url_is_overridden(
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "https://s3.example.com")
     environment = client_environment(
-        Running(pid=1, port=4566, python="3.10"), Folder(Path("/state"))
+        RunningSageMaker(pid=1, port=4566, python="3.10"), Folder(Path("/state"))
     )
     assert environment["AWS_ENDPOINT_URL_S3"] == "http://127.0.0.1:4566"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from local_sagemaker.folder import Folder, Running
+from local_sagemaker.folder import Folder, RunningSageMaker
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def test_everything_lies_in_dot_local_sagemaker_of_the_working_directory(
 
 
 def test_a_local_sagemaker_that_was_remembered_is_found(folder: Folder) -> None:
-    running = Running(pid=os.getpid(), port=4566, python="3.10")
+    running = RunningSageMaker(pid=os.getpid(), port=4566, python="3.10")
     folder.remember(running)
     assert folder.running() == running
     assert running.url == "http://127.0.0.1:4566"
@@ -38,12 +38,12 @@ def test_nothing_runs_on_a_folder_that_remembers_nothing(folder: Folder, tmp_pat
 def test_a_process_that_has_ended_does_not_run(folder: Folder) -> None:
     ended = subprocess.Popen(["true"])
     ended.wait()
-    folder.remember(Running(pid=ended.pid, port=4566, python="3.10"))
+    folder.remember(RunningSageMaker(pid=ended.pid, port=4566, python="3.10"))
     assert folder.running() is None
 
 
 def test_what_is_forgotten_is_not_found_and_may_be_forgotten_again(folder: Folder) -> None:
-    folder.remember(Running(pid=os.getpid(), port=4566, python="3.10"))
+    folder.remember(RunningSageMaker(pid=os.getpid(), port=4566, python="3.10"))
     folder.forget()
     folder.forget()
     assert folder.running() is None
@@ -55,13 +55,13 @@ def test_a_process_of_another_user_is_not_ours(
     def refuse(pid: int, number: int) -> None:
         raise PermissionError
 
-    folder.remember(Running(pid=os.getpid(), port=4566, python="3.10"))
+    folder.remember(RunningSageMaker(pid=os.getpid(), port=4566, python="3.10"))
     monkeypatch.setattr(os, "kill", refuse)
     assert folder.running() is None
 
 
 def test_a_process_that_has_its_number_since_is_not_ours(folder: Folder) -> None:
-    folder.remember(Running(pid=os.getpid(), port=4566, python="3.10"))
+    folder.remember(RunningSageMaker(pid=os.getpid(), port=4566, python="3.10"))
     before = folder.found_running().began() - 60
     os.utime(folder._state, (before, before))
     assert folder.running() is None
@@ -69,7 +69,7 @@ def test_a_process_that_has_its_number_since_is_not_ours(folder: Folder) -> None
 
 @pytest.mark.parametrize("text", ["", '{"pid": 1', '{"pid": 1}', "[1]", "1"])
 def test_half_of_what_was_remembered_is_nothing(folder: Folder, text: str) -> None:
-    folder.remember(Running(pid=os.getpid(), port=4566, python="3.10"))
+    folder.remember(RunningSageMaker(pid=os.getpid(), port=4566, python="3.10"))
     folder._state.write_text(text)
     assert folder.running() is None
 
@@ -77,7 +77,7 @@ def test_half_of_what_was_remembered_is_nothing(folder: Folder, text: str) -> No
 def test_what_is_remembered_is_there_at_once_or_not_at_all(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = Running(pid=os.getpid(), port=1, python="3.10")
+    first = RunningSageMaker(pid=os.getpid(), port=1, python="3.10")
     folder.remember(first)
 
     def half(path: Path, text: str) -> None:
@@ -86,11 +86,11 @@ def test_what_is_remembered_is_there_at_once_or_not_at_all(
 
     monkeypatch.setattr(Path, "write_text", half)
     with pytest.raises(OSError, match="no space left"):
-        folder.remember(Running(pid=os.getpid(), port=2, python="3.10"))
+        folder.remember(RunningSageMaker(pid=os.getpid(), port=2, python="3.10"))
     assert folder.running() == first
 
 
 def test_the_last_start_is_remembered(folder: Folder) -> None:
-    folder.remember(Running(pid=os.getpid(), port=1, python="3.10"))
-    folder.remember(Running(pid=os.getpid(), port=2, python="3.10"))
-    assert folder.running() == Running(pid=os.getpid(), port=2, python="3.10")
+    folder.remember(RunningSageMaker(pid=os.getpid(), port=1, python="3.10"))
+    folder.remember(RunningSageMaker(pid=os.getpid(), port=2, python="3.10"))
+    assert folder.running() == RunningSageMaker(pid=os.getpid(), port=2, python="3.10")

@@ -10,7 +10,7 @@ import pytest
 
 from local_sagemaker import lifecycle
 from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.folder import Folder, Running
+from local_sagemaker.folder import Folder, RunningSageMaker
 from local_sagemaker.prerequisites import IMAGE_PYTHON, Interpreter, TritonInstallation
 from local_sagemaker.tests.support.waiting import TIMEOUT_SECONDS, runs
 
@@ -82,7 +82,7 @@ def stand_in(program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def remembered(folder: Folder) -> Iterator[Folder]:
     """A folder on which something runs: this process."""
     folder.root.mkdir()
-    folder.remember(Running(pid=os.getpid(), port=4566, python="3.10"))
+    folder.remember(RunningSageMaker(pid=os.getpid(), port=4566, python="3.10"))
     yield folder
     folder.forget()
 

@@ -7,10 +7,10 @@ import pytest
 from local_sagemaker import lifecycle
 from local_sagemaker.__main__ import main
 from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.folder import Folder, Running
+from local_sagemaker.folder import Folder, RunningSageMaker
 from local_sagemaker.settings import INSTANCES, SPEED
 
-RUNNING = Running(pid=os.getpid(), port=4566, python="3.10")
+RUNNING = RunningSageMaker(pid=os.getpid(), port=4566, python="3.10")
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_up_passes_the_port_on_and_says_where_it_listens(
 ) -> None:
     ports: list[int | None] = []
 
-    def up(folder: Folder, *, port: int | None) -> Running:
+    def up(folder: Folder, *, port: int | None) -> RunningSageMaker:
         ports.append(port)
         return RUNNING
 
@@ -55,8 +55,8 @@ def test_up_passes_the_port_on_and_says_where_it_listens(
     assert ports == [None, 4566]
     message = (
         f"local SageMaker at http://127.0.0.1:4566, log {folder.log}\n"
-        "a page that shows what it does: http://127.0.0.1:4566/_local_sagemaker/\n"
-        "at most 2 processes stand for the instances of a variant\n"
+        "dashboard: http://127.0.0.1:4566/_local_sagemaker/\n"
+        "at most 2 processes per variant stand for its instances\n"
     )
     assert capsys.readouterr().out == message * 2
 
@@ -69,7 +69,7 @@ def test_up_passes_on_how_many_processes_a_variant_has_and_how_fast_time_passes(
     monkeypatch.setattr(lifecycle, "up", lambda *_, **__: RUNNING)
     assert main(["up", "--instances", "3", "--speed", "10"]) == 0
     assert [os.environ[each] for each in (INSTANCES, SPEED)] == ["3", "10"]
-    assert "at most 3 processes stand" in capsys.readouterr().out
+    assert "at most 3 processes per variant stand" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("option", ["--instances", "--speed"])
@@ -89,7 +89,7 @@ def test_what_is_no_number_starts_nothing(
 def test_an_error_is_one_line_and_a_status(
     folder: Folder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def up(folder: Folder, *, port: int | None) -> Running:
+    def up(folder: Folder, *, port: int | None) -> RunningSageMaker:
         raise LocalSageMakerError("port 4566 is taken")
 
     monkeypatch.setattr(lifecycle, "up", up)

@@ -33,26 +33,26 @@ SERVICES = {
 
 
 def requests(
-    shape: Shape, supported: dict[str, str], seen: tuple[str, ...] = ()
+    shape: Shape, supported: dict[str, str], visited: tuple[str, ...] = ()
 ) -> Iterator[tuple[Any, str, bool]]:
     """Yield a value with each member below a shape, the member's path, and whether it is supported.
 
     What is below an unsupported member is refused with it.
     """
-    if isinstance(shape, StructureShape) and shape.name not in seen:
+    if isinstance(shape, StructureShape) and shape.name not in visited:
         least = {each: value(shape.members[each]) for each in shape.required_members}
         for name, member in shape.members.items():
             known = is_supported(shape, name, supported)
             yield {**least, name: value(member)}, name, known
-            below = requests(member, supported, (*seen, shape.name)) if known else ()
+            below = requests(member, supported, (*visited, shape.name)) if known else ()
             for inner, path, known_below in below:
                 joined = f"{name}{path}" if path.startswith("[") else f"{name}.{path}"
                 yield {**least, name: inner}, joined, known_below
     elif isinstance(shape, ListShape):
-        for inner, path, known in requests(shape.member, supported, seen):
+        for inner, path, known in requests(shape.member, supported, visited):
             yield [inner], f"[0].{path}", known
     elif isinstance(shape, MapShape):
-        for inner, path, known in requests(shape.value, supported, seen):
+        for inner, path, known in requests(shape.value, supported, visited):
             yield {"a": inner}, f"a.{path}", known
 
 
@@ -138,13 +138,13 @@ def test_what_is_supported_is_in_the_model_and_has_an_effect_or_is_described(ser
             assert used or name in described, (shape_name, name)
 
 
-def structures(shape: Shape | None, seen: frozenset[str] = frozenset()) -> Iterator[Any]:
+def structures(shape: Shape | None, visited: frozenset[str] = frozenset()) -> Iterator[Any]:
     """Yield a shape and the structures below it."""
-    if isinstance(shape, StructureShape) and shape.name not in seen:
+    if isinstance(shape, StructureShape) and shape.name not in visited:
         yield shape
         for member in shape.members.values():
-            yield from structures(member, seen | {shape.name})
+            yield from structures(member, visited | {shape.name})
     elif isinstance(shape, ListShape):
-        yield from structures(shape.member, seen)
+        yield from structures(shape.member, visited)
     elif isinstance(shape, MapShape):
-        yield from structures(shape.value, seen)
+        yield from structures(shape.value, visited)

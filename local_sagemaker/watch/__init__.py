@@ -1,1 +1,1 @@
-"""What the local SageMaker does, to be looked at: one JSON document, and a page that shows it."""
+"""The dashboard of the local SageMaker: a JSON document, and a page that shows it."""

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from local_sagemaker.happenings import Happening, Kind, Tell
+from local_sagemaker.happenings import Happening, HappeningKind, Tell
 
 Record = dict[str, Any]
 
@@ -39,7 +39,7 @@ class Alarms:
 
 
 def _change(alarm: Record, before: str, reason: str) -> Happening:
-    kind = Kind.ALARM if alarm["state"] == "ALARM" else Kind.ALARM_ENDED
+    kind = HappeningKind.ALARM if alarm["state"] == "ALARM" else HappeningKind.ALARM_ENDED
     message = f"{alarm['name']}: from {before} to {alarm['state']}. {reason}"
     return Happening(kind, message, alarm["endpoint"], alarm["variant"], time=alarm["since"])
 

@@ -1,4 +1,4 @@
-"""The latest that happened, in the order in which it was told."""
+"""The latest events, in the order of their reports."""
 
 import itertools
 import threading
@@ -40,7 +40,7 @@ class Events:
             self._latest.append(event)
 
     def after(self, sequence: int) -> list[Record]:
-        """Return those that were told after one, the oldest first."""
+        """Return the events after one, the oldest first."""
         with self._lock:
             return [each for each in self._latest if each["sequence"] > sequence]
 

@@ -1,4 +1,4 @@
-"""What takes too long to be looked up for each that asks."""
+"""Cached results of slow look-ups."""
 
 import logging
 import threading
@@ -14,7 +14,7 @@ _log = logging.getLogger(__name__)
 
 
 class Lookup(Generic[T]):
-    """Looks on a thread of its own, when somebody asks and the last look is `seconds` old.
+    """A cached look-up: it runs on a thread of its own if the result is `seconds` old when read.
 
     While nobody asks nothing is done. A look that takes long is made more rarely.
     """
@@ -32,7 +32,7 @@ class Lookup(Generic[T]):
         self._looking = threading.Lock()
 
     def latest(self) -> T:
-        """Return what was found last, and look again if it is time."""
+        """Return the last result, and look again if it is due."""
         if self._clock() >= self._due and self._looking.acquire(blocking=False):
             threading.Thread(target=self._run, daemon=True).start()
         return self._latest

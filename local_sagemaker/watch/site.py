@@ -1,4 +1,4 @@
-"""What answers below `/_local_sagemaker/`: the state, and the page that shows it.
+"""The site below `/_local_sagemaker/`: the state as JSON, and the page that shows it.
 
 It hides no bucket: the name of one "must begin and end with a letter or number" (S3 user guide,
 "General purpose bucket naming rules"). Where the `Host` names a bucket, it hides the keys that

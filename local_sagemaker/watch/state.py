@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from local_sagemaker.autoscaling.alarms import HIGH, alarms_of
 from local_sagemaker.autoscaling.scaler import TRACKING
-from local_sagemaker.autoscaling.store import Target
+from local_sagemaker.autoscaling.store import RegisteredTarget
 from local_sagemaker.hosting.instance import Instance
 from local_sagemaker.hosting.pools import pools
 from local_sagemaker.metrics.processors import Processors
@@ -25,7 +25,7 @@ Record = dict[str, Any]
 
 
 class Usage(NamedTuple):
-    """What an instance's processes use: bytes, and percent of one processor since the last look."""
+    """Resources that an instance uses: bytes, and percent of one processor since the last look."""
 
     memory: int | None = None
     cpu: float | None = None
@@ -39,7 +39,7 @@ class Watch:
         *,
         endpoints: Callable[[], list[Endpoint]],
         components: Mapping[str, Component],
-        targets: Callable[[], list[Target]],
+        targets: Callable[[], list[RegisteredTarget]],
         cloudwatch: Any,
         events: Events,
         traffic: Traffic,
@@ -78,7 +78,7 @@ class Watch:
         }
 
     def _usages(self) -> dict[str, Usage]:
-        """Return what instances use, by their ids."""
+        """Return the usage of instances, by their ids."""
         fleets = (fleet for endpoint in self._endpoints() for fleet in endpoint.fleets)
         instances = (instance for fleet in fleets for instance in fleet.instances())
         servers = [server for instance in instances if (server := instance.server)]
@@ -151,7 +151,7 @@ def _endpoint(endpoint: Endpoint, variants: list[Record]) -> Record:
     }
 
 
-def _scaling(target: Target, values: Mapping[str, float | None]) -> Record:
+def _scaling(target: RegisteredTarget, values: Mapping[str, float | None]) -> Record:
     smallest, largest = target.limits
     policies = [
         _policy(record, values) for record in target.policies.values() if TRACKING in record

@@ -30,7 +30,7 @@ def add_to(commands: Commands) -> None:
         commands,
         "build",
         run,
-        summary="build one model's archive",
+        summary="build the archive of a model",
         examples=[
             "build models/minilm --target cpu-24.09 --output .",
             "build models/resnet50-onnx --target cpu-24.09 --output .",
@@ -45,9 +45,9 @@ def add_to(commands: Commands) -> None:
     parser.add_argument("--key", help="the archive's key in the bucket")
     parser.add_argument("--alternative", help="one of the recipe's alternatives")
     parser.add_argument(
-        "--name", help="the model's name, where the folder is not called so (as in CodeBuild)"
+        "--name", help="the model's name, if it is not that of the folder (as in CodeBuild)"
     )
-    parser.add_argument("--digest", help="refuse to build anything but this digest")
+    parser.add_argument("--digest", help="fail unless the model has this digest")
     parser.add_argument(
         "--gpu-project",
         metavar="PROJECT",
@@ -64,7 +64,7 @@ def add_to(commands: Commands) -> None:
         "--deadline",
         type=float,
         metavar="SECONDS",
-        help="when to stop waiting for engines, in seconds since 1970; they are compiled on",
+        help="Unix time at which to stop waiting for engines; their builds continue",
     )
     parser.set_defaults(usage_error=parser.error)
 
@@ -79,9 +79,9 @@ def run(options: argparse.Namespace) -> Outcome:
         options.usage_error("--gpu-project needs --bucket: engine jobs go through it")
     if options.digest and options.digest != model.digest:
         raise BuildError(
-            f"{model.folder} has digest {model.digest}, asked for is {options.digest}: the source "
-            "is not the one that was planned, or BUILD_FORMAT was another then. Deploy again from "
-            "a clean checkout"
+            f"{model.folder} has digest {model.digest}, not {options.digest}: the source differs "
+            "from the one that the deploy planned, or was planned with another BUILD_FORMAT. "
+            "Deploy again from a clean checkout"
         )
     progress = Printer(name)
     if not options.bucket:

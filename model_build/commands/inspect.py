@@ -29,10 +29,10 @@ def add_to(commands: Commands) -> None:
         commands,
         "inspect",
         run,
-        summary="what an archive holds, how it was proven, and what is wrong with it",
+        summary="show an archive's contents, how it was tested, and its problems",
         examples=["inspect minilm-0123456789ab.tar.gz", "inspect model.tar.gz --json"],
     )
-    parser.add_argument("archive", type=Path, metavar="ARCHIVE", help="a .tar.gz of this machine")
+    parser.add_argument("archive", type=Path, metavar="ARCHIVE", help="a local .tar.gz")
 
 
 def run(options: argparse.Namespace) -> Outcome:
@@ -79,7 +79,7 @@ def _refuse_what_leads_out(path: Path, tar: tarfile.TarFile) -> None:
     for entry in tar:
         inside = not entry.name.startswith("/") and ".." not in entry.name.split("/")
         if not (inside and (entry.isreg() or entry.isdir())):
-            raise BuildError(f"{path}: {entry.name} is no file or folder inside of the archive")
+            raise BuildError(f"{path}: {entry.name} is not a file or folder in the archive")
 
 
 def _packages(model: Path) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""`lint`: everything that Triton on SageMaker would refuse or misread."""
+"""`lint`: problems that Triton on SageMaker would reject or misread."""
 
 import argparse
 from pathlib import Path
@@ -19,7 +19,7 @@ def add_to(commands: Commands) -> None:
         commands,
         "lint",
         run,
-        summary="check what people wrote: recipes, configurations, layouts, Python models",
+        summary="check recipes, configurations, folder layouts and Python models",
         examples=["lint models/", "lint models/minilm"],
     )
     parser.add_argument(
@@ -30,9 +30,7 @@ def add_to(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> Outcome:
     """Lint every model below the given folders. Raise `BuildError` for a path without a folder."""
     if missing := [str(path) for path in options.paths if not path.is_dir()]:
-        raise BuildError(
-            f"{', '.join(missing)}: there is no such folder: write a model's, or models/"
-        )
+        raise BuildError(f"{', '.join(missing)}: no such folder: write a model's, or models/")
     folders = sorted({folder for path in options.paths for folder in _folders(path)})
     if not folders:
         raise BuildError(

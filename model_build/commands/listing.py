@@ -1,4 +1,4 @@
-"""`list`: the models, their versions and what they are."""
+"""`list`: the models, their versions and formats."""
 
 import argparse
 
@@ -14,7 +14,7 @@ def add_to(commands: Commands) -> None:
         commands,
         "list",
         run,
-        summary="the models, their versions and what they are",
+        summary="list the models, their versions and formats",
         examples=["list", "list --json"],
     )
     parser.add_argument("models", type=models_folder, nargs="?", default="models", metavar="FOLDER")

@@ -1,4 +1,4 @@
-"""`retire`: delete archives that nobody is sent to any more, and what is theirs alone."""
+"""`retire`: delete archives that no catalog entry names, with engines and sources of theirs."""
 
 import argparse
 from collections import defaultdict

@@ -70,7 +70,7 @@ def _unchanged(current: Past, text: str) -> Outcome:
 
 
 def _earlier(history: Sequence[Past], version: str | None) -> Past:
-    """Return what is wanted, by default what the current version followed."""
+    """Return the requested version, by default the predecessor of the current one."""
     *before, current = lineage(history)
     earlier = before if version is None else [past for past in history if past.version == version]
     if not earlier:
@@ -99,6 +99,6 @@ def _require_archives(entry: Entry, prefixes: list[ArchivePrefix]) -> None:
         place = prefix.place(entry["target_model"])
         if not is_published(s3, **place):
             raise BuildError(
-                f"s3://{place['bucket']}/{place['key']} is not there: it was retired, or never "
+                f"s3://{place['bucket']}/{place['key']} does not exist: it was retired, or never "
                 f"built for {prefix.target}. Check the old commit out and publish or deploy it"
             )

@@ -10,7 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 import stage_record
 from model_build.errors import BuildError
 from model_build.publishing.hosted import ArchivePrefix, archive_prefixes
-from stage_record import BrokenRecord, Deliveries, Event, Outcome
+from stage_record import BrokenRecord, Deliveries, DeliveryOutcome, Event
 
 
 def served_prefixes(endpoint_name: str) -> list[ArchivePrefix]:
@@ -20,7 +20,7 @@ def served_prefixes(endpoint_name: str) -> list[ArchivePrefix]:
 
 
 def refuse_during_delivery(options: argparse.Namespace) -> None:
-    """Raise `BuildError` while a delivery of the stage is in progress, unless told otherwise.
+    """Raise `BuildError` while a delivery of the stage is in progress, unless overridden.
 
     It compares the catalog with its commit when it begins and when it ends, whatever endpoint it
     is updating in between.
@@ -41,7 +41,7 @@ def refuse_delivered(options: argparse.Namespace, bucket: str) -> None:
     The live commit is one of them.
     """
     deliveries = _deliveries(options.stage).entries
-    commits = {past.commit for past in deliveries if past.outcome is not Outcome.FAILED}
+    commits = {past.commit for past in deliveries if past.outcome is not DeliveryOutcome.FAILED}
     name = f"{options.endpoint}/{options.model}"
     for event in stage_record.read(boto3.client("s3"), bucket):
         if event.commit in commits and event.versions.get(name) == options.version:

@@ -1,1 +1,1 @@
-"""TensorRT engines: jobs for the GPU step, who runs them, and the results that were accepted."""
+"""TensorRT engines: jobs for the GPU step, their runners, and the accepted results."""

@@ -1,4 +1,4 @@
-"""Where results that passed their gate are kept: in the model bucket, or in a folder.
+"""Storage of results that passed their gate: the model bucket, or a folder.
 
 engines/<digest of the job>/<SHA-256 of a file>     its files, by their content
 engines/<digest of the job>/result.json             written last, and only where none stands

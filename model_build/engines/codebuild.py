@@ -155,7 +155,7 @@ class CodeBuildGpu:
         return self.deadline is not None and self.now() >= self.deadline
 
     def _wait(self, job: EngineJob, build: str, progress: Progress) -> None:
-        """Return when the build has succeeded; raise with what it said when it has not."""
+        """Return when the build has succeeded; raise with its message if it failed."""
         progress(f"{build} compiles the engine on a GPU, job {job.digest[:12]}")
         phase = ""
         while True:

@@ -13,7 +13,7 @@ import platform_facts
 from model_build.engines.compatibility import Level
 from model_build.errors import BuildError
 from model_build.gpu_step import job as step
-from model_build.gpu_step.files import Tensor, sha256
+from model_build.gpu_step.files import RawTensor, sha256
 from model_build.recipe_values import Gate, Strict
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -42,7 +42,7 @@ class Shapes(Strict):
 
 
 class Engine(Strict):
-    """How TensorRT compiles an ONNX file.
+    """The options with which TensorRT compiles an ONNX file.
 
     `profiles` are TensorRT's optimization profiles: input name -> shapes; Triton chooses one by its
     index in `instance_group.profile`, the first without that. `workspace_mib` limits the scratch
@@ -117,10 +117,12 @@ def write(
     return EngineJob(folder, job, release)
 
 
-def _write_case(folder: Path, case: int, arrays: Arrays) -> list[Tensor]:
+def _write_case(folder: Path, case: int, arrays: Arrays) -> list[RawTensor]:
     tensors = []
     for index, (name, array) in enumerate(arrays.items()):
         path = folder / f"input-{case}-{index}.bin"
         path.write_bytes(np.ascontiguousarray(array).tobytes())
-        tensors.append(Tensor(name, str(array.dtype), list(array.shape), path.name, sha256(path)))
+        tensors.append(
+            RawTensor(name, str(array.dtype), list(array.shape), path.name, sha256(path))
+        )
     return tensors

@@ -18,7 +18,7 @@ class EngineResult:
     """A whole result in `folder`: every file has the content that the step wrote."""
 
     folder: Path
-    result: step.Result
+    result: step.JobResult
 
     @classmethod
     def read(cls, folder: Path, job: EngineJob) -> "EngineResult":
@@ -30,7 +30,7 @@ class EngineResult:
         outputs = [[tensor.name for tensor in case] for case in result.outputs]
         if outputs != [job.job.outputs] * len(job.job.cases):
             raise BuildError(
-                f"{folder / step.FILE} has the outputs {outputs}, the job asks for "
+                f"{folder / step.FILE} has the outputs {outputs}, not the job's "
                 f"{job.job.outputs} in each of {len(job.job.cases)} cases"
             )
         for tensor in (tensor for case in result.outputs for tensor in case):
@@ -48,7 +48,7 @@ class EngineResult:
         return self.folder / step.PLAN
 
     def answers(self) -> list[Arrays]:
-        """Return what the engine gave for each case of the job."""
+        """Return the engine's outputs for each case of the job."""
         return [
             {
                 tensor.name: np.frombuffer(

@@ -27,7 +27,7 @@ class GpuRunner(Protocol):
 
 
 class AcceptedResults(Protocol):
-    """Results that passed the gate of the build that asked for them, by the digests of jobs."""
+    """Results that passed their gate, by the digests of jobs."""
 
     def fetch(self, digest: str, *, to: Path) -> bool:
         """Put a result into the folder `to`; return False where none was accepted."""

@@ -1,4 +1,4 @@
-"""The proof that a converted model answers like what it was converted from."""
+"""The gate: a converted model must answer like its origin."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -36,7 +36,7 @@ class Answered(NamedTuple):
 
 
 class Case(NamedTuple):
-    """What two forms of a model answer to the same inputs, whose axes have `sizes`."""
+    """The answers of two forms of a model to the same inputs, whose axes have `sizes`."""
 
     sizes: Sizes
     converted: Arrays
@@ -45,7 +45,7 @@ class Case(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class GateReport:
-    """What a correctness gate saw over all compared shapes.
+    """The measurements of a gate over all compared shapes.
 
     `max_relative_difference` is relative to the largest value of the same output. `answers` has
     what the converted model answered, case by case.
@@ -58,7 +58,7 @@ class GateReport:
     answers: list[list[Answered]]
 
     def figures(self) -> dict[str, Any]:
-        """Return what a manifest has of it."""
+        """Return the gate's figures for a manifest."""
         figures = asdict(self)
         del figures["answers"]
         return figures

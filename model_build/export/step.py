@@ -9,7 +9,7 @@ import platform_facts
 from model_build.engines.provider import Engines
 from model_build.errors import BuildError
 from model_build.export.gate import GateReport
-from model_build.gpu_step.result import Result
+from model_build.gpu_step.result import JobResult
 from model_build.progress import Progress
 from model_build.recipe_values import Strict
 from model_build.repository import Model
@@ -20,10 +20,10 @@ Gates = list[tuple[str, GateReport]]
 
 
 class Made(NamedTuple):
-    """How a file was made: its gates, and for a TensorRT plan the result of the GPU step."""
+    """The history of a file: its gates, and for a TensorRT plan the result of the GPU step."""
 
     gates: Gates
-    engine: Result | None = None
+    engine: JobResult | None = None
 
 
 class Writer(NamedTuple):
@@ -38,7 +38,7 @@ class Writer(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class StepContext:
-    """One build's surroundings.
+    """The settings and folders of one build.
 
     `weights` is the folder of the checked weights, None where there are none; `seed` then seeds
     random ones. `scratch` is for files that no archive holds. `engines` has TensorRT's.
@@ -67,7 +67,7 @@ class StepContext:
 
 
 class RecipeStep(Strict):
-    """How a file is made."""
+    """A step that makes a file."""
 
     backend: ClassVar[str | None] = None
     """The backend that opens the file, None for a file that is no model."""

@@ -113,7 +113,7 @@ class HubWeights(_Fetched):
 
 
 class S3Weights(_Fetched):
-    """Weights below an S3 prefix, which whoever builds may read."""
+    """Weights below an S3 prefix, which the build's role may read."""
 
     origin: Literal["s3"] = Field(alias="from")
     uri: Annotated[str, Field(pattern=r"^s3://[a-z0-9.-]{3,63}(/[^/]+)*/?$")]

@@ -16,7 +16,7 @@ from .compiler import compile_engine, load
 from .driver import Driver, image_cuda
 from .errors import StepError
 from .logger import TensorRtLog
-from .result import FILE, PLAN, Result
+from .result import FILE, PLAN, JobResult
 from .runner import EngineRunner
 
 USAGE = "usage: python3 -m gpu_step JOB RESULT: two folders, of which RESULT is made"
@@ -72,7 +72,7 @@ def _do(folder: Path, to: Path) -> None:
         runner.run(case, job.outputs, read=folder, to=to, prefix=f"output-{index}")
         for index, case in enumerate(job.cases)
     ]
-    result = Result(job.digest, hashlib.sha256(plan).hexdigest(), outputs, compiled_on)
+    result = JobResult(job.digest, hashlib.sha256(plan).hexdigest(), outputs, compiled_on)
     partial = to / f".{FILE}"
     partial.write_bytes(result.json_bytes())
     partial.replace(to / FILE)

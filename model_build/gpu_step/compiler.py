@@ -56,8 +56,8 @@ def load(trt: Any, runtime: Any, plan: bytes, *, level: str, log: TensorRtLog) -
         engine_level = engine.hardware_compatibility_level
         if engine_level != trt.HardwareCompatibilityLevel.AMPERE_PLUS:
             raise StepError(
-                f"the engine has the hardware compatibility level {engine_level}, AMPERE_PLUS was "
-                "asked for: it would not run on the endpoint's GPU"
+                f"the engine has the hardware compatibility level {engine_level}, not "
+                "AMPERE_PLUS: it would not run on the endpoint's GPU"
             )
     return engine
 

@@ -35,7 +35,7 @@ class Driver:
     """
 
     def __init__(self) -> None:
-        """Ask the driver. Raises `StepError` where there is none, or it has no usable GPU."""
+        """Query the driver. Raise `StepError` if it is missing, or has no usable GPU."""
         try:
             self._library = ctypes.CDLL(LIBRARY)
         except OSError:

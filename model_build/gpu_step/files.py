@@ -18,7 +18,7 @@ DATATYPES = {
 """Data types that a gate can compare, by numpy's names -> bytes of a value."""
 
 
-class Tensor(NamedTuple):
+class RawTensor(NamedTuple):
     """A tensor in a file: little-endian, row by row. `datatype` is numpy's name, such as int32."""
 
     name: str
@@ -28,13 +28,13 @@ class Tensor(NamedTuple):
     sha256: str
 
 
-def read_tensor(written: dict[str, Any]) -> Tensor:
+def read_tensor(written: dict[str, Any]) -> RawTensor:
     """Return the tensor of a document. Raise `ValueError` unless its file has a plain name.
 
     Others write documents into the bucket, and files are read and written by the names in them: a
     path would lead out of the document's folder.
     """
-    read = Tensor(**written)
+    read = RawTensor(**written)
     if not PLAIN_NAME.fullmatch(read.file):
         raise ValueError(f"{read.file!r} is not a plain file name")
     return read
@@ -52,8 +52,6 @@ def sha256(path: Path) -> str:
 def require(path: Path, expected: str) -> None:
     """Raise `StepError` unless a file is there with the content that it must have."""
     if not path.is_file():
-        raise StepError(f"{path} is missing: what wrote this folder did not end")
+        raise StepError(f"{path} is missing: the step that wrote this folder did not end")
     if sha256(path) != expected:
-        raise StepError(
-            f"{path} has other content than its SHA-256 says: it was changed on its way"
-        )
+        raise StepError(f"{path} does not match its SHA-256: it was changed after it was written")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .errors import StepError
-from .files import Tensor, read_tensor, require
+from .files import RawTensor, read_tensor, require
 
 FILE = "job.json"
 ONNX = "model.onnx"
@@ -36,7 +36,7 @@ class Job(NamedTuple):
     workspace_mib: int | None
     profiles: list[dict[str, dict[str, list[int]]]]
     outputs: list[str]
-    cases: list[list[Tensor]]
+    cases: list[list[RawTensor]]
 
     def json_bytes(self) -> bytes:
         """Return the job as JSON: the same job, the same bytes."""

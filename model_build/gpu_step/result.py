@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .errors import StepError
-from .files import Tensor, read_tensor, require
+from .files import RawTensor, read_tensor, require
 
 FILE = "result.json"
 PLAN = "model.plan"
 
 
-class Result(NamedTuple):
+class JobResult(NamedTuple):
     """A result of the job whose digest is `job`; written last, so that none is half written.
 
     `outputs` has what each case of the job gave. `compiled_on` says driver, GPU, CUDA, TensorRT.
@@ -21,7 +21,7 @@ class Result(NamedTuple):
 
     job: str
     plan_sha256: str
-    outputs: list[list[Tensor]]
+    outputs: list[list[RawTensor]]
     compiled_on: dict[str, str]
 
     def files(self) -> dict[str, str]:
@@ -40,17 +40,17 @@ class Result(NamedTuple):
         return json.dumps(content, indent=1, sort_keys=True).encode() + b"\n"
 
 
-def parse(content: bytes, *, shown_as: str) -> Result:
+def parse(content: bytes, *, shown_as: str) -> JobResult:
     """Read a result's JSON. Raises `StepError`."""
     try:
         written = json.loads(content)
         outputs = [[read_tensor(tensor) for tensor in case] for case in written.pop("outputs")]
-        return Result(outputs=outputs, **written)
+        return JobResult(outputs=outputs, **written)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise StepError(f"{shown_as} is not the result of an engine job: {error}") from None
 
 
-def read(folder: Path, *, job: str) -> Result:
+def read(folder: Path, *, job: str) -> JobResult:
     """Read the result of `job` and check its files. Raises `StepError`."""
     path = folder / FILE
     if not path.is_file():

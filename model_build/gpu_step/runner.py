@@ -9,7 +9,7 @@ from typing import Any
 
 from .driver import Driver
 from .errors import StepError
-from .files import DATATYPES, Tensor
+from .files import DATATYPES, RawTensor
 from .logger import TensorRtLog
 
 _DATATYPES = {
@@ -43,8 +43,8 @@ class EngineRunner:
         }
 
     def run(
-        self, case: list[Tensor], outputs: list[str], *, read: Path, to: Path, prefix: str
-    ) -> list[Tensor]:
+        self, case: list[RawTensor], outputs: list[str], *, read: Path, to: Path, prefix: str
+    ) -> list[RawTensor]:
         """Run the engine on tensors in the folder `read`; write its outputs as PREFIX-N to `to`.
 
         Raises `StepError` where the engine does not take the inputs, or gives no such output.
@@ -66,7 +66,7 @@ class EngineRunner:
             for address in held:
                 self._driver.free(address)
 
-    def _choose_profile(self, case: list[Tensor]) -> None:
+    def _choose_profile(self, case: list[RawTensor]) -> None:
         """Select the first optimization profile that has the inputs' shapes."""
         for index in range(self._engine.num_optimization_profiles):
             if all(
@@ -84,7 +84,7 @@ class EngineRunner:
                 return
         raise StepError(f"no optimization profile has shapes {[tensor.shape for tensor in case]}")
 
-    def _give(self, tensor: Tensor, content: bytes, held: list[int]) -> None:
+    def _give(self, tensor: RawTensor, content: bytes, held: list[int]) -> None:
         datatype = self._datatype(tensor.name)
         if datatype != tensor.datatype:
             raise StepError(
@@ -109,10 +109,10 @@ class EngineRunner:
         _require(self._context.set_tensor_address(name, address), name)
         return shape, address
 
-    def _keep(self, name: str, shape: list[int], address: int, path: Path) -> Tensor:
+    def _keep(self, name: str, shape: list[int], address: int, path: Path) -> RawTensor:
         content = self._driver.read(address, self._size(name, shape))
         path.write_bytes(content)
-        return Tensor(
+        return RawTensor(
             name, self._datatype(name), shape, path.name, hashlib.sha256(content).hexdigest()
         )
 

@@ -18,7 +18,7 @@ Way = Literal["deployed", "published", "rolled back"]
 
 @dataclass(frozen=True)
 class Past:
-    """What a parameter said once, and how that became current."""
+    """An earlier value of a parameter, and how it became current."""
 
     entry: Entry
     way: Way
@@ -47,7 +47,7 @@ class Catalog:
         return f"/triton/{self.stage}/{self.endpoint}"
 
     def entries(self) -> dict[str, Entry]:
-        """Return what every model's parameter says; a value that is not an entry is left out."""
+        """Return the entry of every model; a value that is not an entry is left out."""
         pages = self.ssm.get_paginator("get_parameters_by_path").paginate(Path=self.path)
         parameters = [parameter for page in pages for parameter in page["Parameters"]]
         entries = {
@@ -66,7 +66,7 @@ class Catalog:
         return next(names, f"{self.stage}-{self.endpoint}")
 
     def history(self, model: str) -> list[Past]:
-        """Return what a model's parameter has said, the current entry last; SSM keeps 100.
+        """Return the values of a model's parameter, the current entry last; SSM keeps 100.
 
         Values that clients could not be sent by are left out, and named.
         """
@@ -104,7 +104,7 @@ class Catalog:
 
 
 def _entry(value: str) -> Entry | None:
-    """Return the entry that a parameter's value is, None where somebody wrote something else."""
+    """Return the entry of a parameter's value, or None if the value is not an entry."""
     try:
         entry = json.loads(value)
     except ValueError:

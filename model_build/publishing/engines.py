@@ -39,7 +39,7 @@ def bucket_engines(
 
 
 def stage_engines(bucket: str, *, stage: str) -> Engines:
-    """Return the engines of a stage's bucket, compiled by `StageGpu`, for whoever publishes."""
+    """Return the engines of a stage's bucket, compiled by `StageGpu`."""
     results = BucketResults(boto3.client("s3"), bucket, is_builder=False)
     return Engines(results, StageGpu(bucket, stage))
 

@@ -93,13 +93,13 @@ def _refuse_updates(endpoint: "DescribeEndpointOutputTypeDef", stack: str) -> No
         )
     if stack.endswith("_IN_PROGRESS"):
         raise BuildError(
-            f"the stack {name} is {stack}: what clients are sent to may not change meanwhile. Wait "
+            f"the stack {name} is {stack}: the catalog must not change meanwhile. Wait "
             "until it is at rest, and run this again: aws cloudformation describe-stacks "
             f"--stack-name {name} --query 'Stacks[].StackStatus'"
         )
     if status not in _SERVING or "PendingDeploymentSummary" in endpoint:
         raise BuildError(
-            f"the endpoint {name} is {status}: what clients are sent to may not change meanwhile. "
+            f"the endpoint {name} is {status}: the catalog must not change meanwhile. "
             "Wait until it is InService, and run this again: aws sagemaker wait "
             f"endpoint-in-service --endpoint-name {name}"
         )
@@ -122,6 +122,4 @@ def _parse(url: str) -> ArchivePrefix:
     try:
         return ArchivePrefix(bucket, prefix, BuildTarget.parse(written))
     except ValueError as error:
-        raise BuildError(
-            f"{url} does not end in what its archives are built for: {error}"
-        ) from None
+        raise BuildError(f"{url} does not end in the target of its archives: {error}") from None

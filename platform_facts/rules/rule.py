@@ -9,7 +9,7 @@ P = ParamSpec("P")
 
 
 class Violation(NamedTuple):
-    """One wrong value: `path` leads to it, `message` is the problem and its fix."""
+    """A wrong value: `path` leads to it, `message` is the problem and its fix."""
 
     path: Keys
     message: str

@@ -1,4 +1,4 @@
-"""How many instances a variant has."""
+"""Rules about instance counts of a variant."""
 
 from collections.abc import Collection
 

@@ -1,4 +1,4 @@
-"""When a schedule acts: the expressions and time zones of Application Auto Scaling.
+"""Rules about schedules: the expressions and time zones of Application Auto Scaling.
 
 Sources: API reference of PutScheduledAction (Schedule, Timezone); the user guide's
 scheduled-scaling-using-cron-expressions, and for the fields of cron the page that it names, cron

@@ -1,4 +1,4 @@
-"""How long an endpoint takes to move to a new configuration, in seconds."""
+"""The duration of an endpoint's update, in seconds."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -49,7 +49,7 @@ class UpdateTimes:
 
     @cached_property
     def moves(self) -> int:
-        """How often an update waits at most, whatever number of instances scaling has chosen."""
+        """The most waits of an update, for any number of instances that scaling chose."""
         match self.strategy:
             case "canary":
                 return 1
@@ -60,7 +60,7 @@ class UpdateTimes:
         return 0
 
     def longest(self, instances: int | None = None) -> int:
-        """Return what an update of up to `instances`, or of any number, may take."""
+        """Return the longest duration of an update of up to `instances`, or of any number."""
         if self.strategy != "rolling":
             return self.start + self.moves * self.wait + self.keep_old
         batches = self.moves
@@ -103,7 +103,7 @@ class CopiesUpdate(NamedTuple):
 
 
 def update(times: UpdateTimes) -> list[Violation]:
-    """Return what is wrong with the steps and the duration of an update."""
+    """Return the problems of the steps and the duration of an update."""
     return _percent(times.strategy, times.percent) or _duration(times)
 
 

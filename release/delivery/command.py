@@ -51,14 +51,14 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         parser.set_defaults(run=partial(_exit_code, run), usage_code=NotDelivered.exit_code)
         return parser
 
-    add("deliver", _deliver, "deliver what is checked out", *SWITCHES).add_argument(
-        "--from-stage", metavar="STAGE", help="copy archives from this stage's bucket"
-    )
-    summary = "deliver an earlier commit again"
+    add(
+        "deliver", _deliver, "deploy the checked-out commit and test every model", *SWITCHES
+    ).add_argument("--from-stage", metavar="STAGE", help="copy archives from this stage's bucket")
+    summary = "deploy the commit of an earlier delivery"
     add("rollback-stage", _roll_back, summary, "--take-over").add_argument(
         "--to", metavar="COMMIT", help="a delivered commit; default: the last that succeeded"
     )
-    add("golden", _golden, "write what a deployed model answers").add_argument(
+    add("golden", _golden, "write the expected outputs of a deployed model").add_argument(
         "model", metavar="MODEL", help="a folder in models/"
     )
 

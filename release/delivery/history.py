@@ -12,7 +12,7 @@ from stage_record import (
     BrokenRecord,
     Deliveries,
     Delivery,
-    Outcome,
+    DeliveryOutcome,
     delivered_parameter,
 )
 
@@ -20,8 +20,13 @@ if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
 
 KEPT = 10
-WORTH_KEEPING = (Outcome.DELIVERED, Outcome.ROLLED_BACK)
-MAY_SERVE = (Outcome.STARTED, Outcome.DELIVERED, Outcome.WRONG, Outcome.UNFINISHED)
+WORTH_KEEPING = (DeliveryOutcome.DELIVERED, DeliveryOutcome.ROLLED_BACK)
+MAY_SERVE = (
+    DeliveryOutcome.STARTED,
+    DeliveryOutcome.DELIVERED,
+    DeliveryOutcome.WRONG,
+    DeliveryOutcome.UNFINISHED,
+)
 TAKE_OVER = "TAKE_OVER=1"
 """The option that lets a delivery begin while another one is in progress."""
 
@@ -70,13 +75,15 @@ class History:
         record = self._read()
         self._refuse_in_progress(record, commit, take_over)
         before = [
-            replace(past, outcome=Outcome.UNFINISHED) if past.outcome is Outcome.STARTED else past
+            replace(past, outcome=DeliveryOutcome.UNFINISHED)
+            if past.outcome is DeliveryOutcome.STARTED
+            else past
             for past in record.entries
         ]
         deliveries = _rolled_back(before, back_to) if back_to else before
         live = _live(deliveries)
         kept = [past for past in deliveries if past.outcome in WORTH_KEEPING or past == live]
-        begun = Delivery(commit, datetime.now(UTC).isoformat(), Outcome.STARTED)
+        begun = Delivery(commit, datetime.now(UTC).isoformat(), DeliveryOutcome.STARTED)
         self._write([*kept, begun])
         self.begun = begun
         return _live(before)
@@ -95,14 +102,14 @@ class History:
                 f"that one has ended (tritonsm history {self.stage})"
             )
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, outcome: DeliveryOutcome) -> None:
         """Record the outcome of this delivery; keep deliveries that others have recorded since."""
         assert self.begun
         ended = replace(self.begun, outcome=outcome)
         entries = [ended if past.is_same(ended) else past for past in self._read().entries]
         if ended not in entries:
             entries.append(ended)
-        if entries[-1] == ended and outcome is Outcome.DELIVERED:
+        if entries[-1] == ended and outcome is DeliveryOutcome.DELIVERED:
             while len(entries) > 1 and _is_repeat(entries[-2], ended):
                 del entries[-2]  # a repeated commit is not a step to roll back to
         self._write(entries)
@@ -119,7 +126,7 @@ class History:
             if commit is not None:
                 if past.outcome in WORTH_KEEPING and past.commit.startswith(commit):
                     return past
-            elif past.outcome is Outcome.DELIVERED and not _is_repeat(past, deliveries[-1]):
+            elif past.outcome is DeliveryOutcome.DELIVERED and not _is_repeat(past, deliveries[-1]):
                 return past
         known = ", ".join(dict.fromkeys(past.commit[:12] for past in reversed(deliveries)))
         missing = f"commit {commit}" if commit else "earlier commit"
@@ -170,8 +177,8 @@ def _rolled_back(deliveries: Sequence[Delivery], target: Delivery) -> list[Deliv
     return [
         *deliveries[:after],
         *(
-            replace(past, outcome=Outcome.ROLLED_BACK)
-            if past.outcome is Outcome.DELIVERED
+            replace(past, outcome=DeliveryOutcome.ROLLED_BACK)
+            if past.outcome is DeliveryOutcome.DELIVERED
             else past
             for past in deliveries[after:]
         ),
@@ -180,6 +187,6 @@ def _rolled_back(deliveries: Sequence[Delivery], target: Delivery) -> list[Deliv
 
 def _is_repeat(delivery: Delivery, newest: Delivery) -> bool:
     """Return whether a delivery has the same commit as the newest one, and both succeeded."""
-    return (delivery.commit, delivery.outcome) == (newest.commit, Outcome.DELIVERED) and (
-        newest.outcome is Outcome.DELIVERED
+    return (delivery.commit, delivery.outcome) == (newest.commit, DeliveryOutcome.DELIVERED) and (
+        newest.outcome is DeliveryOutcome.DELIVERED
     )

@@ -4,7 +4,7 @@ from release.checkouts import Clone
 from release.delivery.errors import NotDelivered
 from release.delivery.history import History
 from release.tree import CheckoutError
-from stage_record import Delivery, Outcome
+from stage_record import Delivery, DeliveryOutcome
 
 ALLOW_OLDER_OPTION = "ALLOW_OLDER=1"
 """The option that lets a delivery undo the live commit."""
@@ -32,7 +32,7 @@ def refuse_older(clone: Clone, stage: str, live: Delivery | None) -> None:
 def require_delivered(history: History, commit: str) -> None:
     """Raise `NotDelivered` unless a commit was delivered to the stage to promote from."""
     ended = [past.outcome for past in history.deliveries() if past.commit == commit]
-    if ended and ended[-1] is Outcome.DELIVERED:
+    if ended and ended[-1] is DeliveryOutcome.DELIVERED:
         return
     how = f"ended as {ended[-1].value!r} in" if ended else "was not delivered to"
     raise NotDelivered(

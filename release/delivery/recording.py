@@ -20,16 +20,16 @@ from release.delivery.history import History
 from release.delivery.steps import say
 from release.stage_resources import catalog_entries
 from release.tree import CheckoutError, Template
-from stage_record import Delivery, Event, Outcome
+from stage_record import Delivery, DeliveryOutcome, Event
 
 NOTHING_CHANGED = (NotDelivered, CheckoutError, BotoCoreError, ClientError, EndpointError)
 """Errors of a delivery that changed nothing, or was rolled back: AWS's errors during a change are
 raised as `Unfinished` or `DeliveredWrong`."""
 ENDINGS = (
-    (ChangedByHand, (Outcome.WRONG, "changed by hand")),
-    (DeliveredWrong, (Outcome.WRONG, "wrong")),
-    (NOTHING_CHANGED, (Outcome.FAILED, "failed")),
-    (BaseException, (Outcome.UNFINISHED, "unfinished")),
+    (ChangedByHand, (DeliveryOutcome.WRONG, "changed by hand")),
+    (DeliveredWrong, (DeliveryOutcome.WRONG, "wrong")),
+    (NOTHING_CHANGED, (DeliveryOutcome.FAILED, "failed")),
+    (BaseException, (DeliveryOutcome.UNFINISHED, "unfinished")),
 )
 """Error -> the outcome of the delivery, and the result in its event."""
 MESSAGE = 1000
@@ -77,11 +77,11 @@ def recorded(
         if isinstance(error, KeyboardInterrupt):
             raise Unfinished("interrupted") from None
         raise
-    _end(history, Outcome.DELIVERED)
-    _write(deployment, event.end(Outcome.DELIVERED))
+    _end(history, DeliveryOutcome.DELIVERED)
+    _write(deployment, event.end(DeliveryOutcome.DELIVERED))
 
 
-def _end(history: History, outcome: Outcome) -> None:
+def _end(history: History, outcome: DeliveryOutcome) -> None:
     """Record an outcome; an error is printed."""
     try:
         history.end(outcome)

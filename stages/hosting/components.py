@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class InferenceComponents(StageHosting):
-    """An archive for each model, whose copies are placed on instances by what they reserve."""
+    """An archive for each model, whose copies are placed by the resources that they reserve."""
 
     def problems(self, endpoint: "EndpointConfig") -> Iterator[Violation]:
         """Yield what components do not take."""

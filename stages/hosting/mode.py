@@ -1,4 +1,4 @@
-"""What a stage makes of an endpoint by its hosting mode."""
+"""The constructs of an endpoint, by its hosting mode."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Many models, which are loaded when they are asked for."""
+"""Many models, which are loaded on their first call."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""What an endpoint records of its requests."""
+"""Recording of an endpoint's requests."""
 
 from typing import Annotated, Self
 

@@ -1,4 +1,4 @@
-"""Who deploys a stage."""
+"""The GitHub repository that deploys a stage."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""One endpoint of a stage."""
+"""An endpoint of a stage."""
 
 from collections.abc import Iterator
 from typing import Annotated, Literal, Self

@@ -59,7 +59,7 @@ class ScalingConfig(Limits):
 
     @property
     def targets(self) -> dict[str, object]:
-        """What the number of instances follows, by its key."""
+        """The target-tracking metrics, by their keys."""
         return self.model_dump(include={*ranges.SCALING_TARGETS}, exclude_none=True)
 
     @model_validator(mode="after")

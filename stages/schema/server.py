@@ -1,4 +1,4 @@
-"""How Triton is started in a container."""
+"""Options of the Triton server in a container."""
 
 from typing import Annotated, Literal
 

@@ -31,7 +31,7 @@ RetentionDays = Literal[
 
 
 def _no_truth(value: object) -> object:
-    """Return what is not true or false, which Python takes for the numbers 1 and 0."""
+    """Raise for true and false, which Python takes for the numbers 1 and 0."""
     if value is True or value is False:
         raise ValueError("write a number of days")
     return value

@@ -1,4 +1,4 @@
-"""How an endpoint moves to a new configuration."""
+"""The update of an endpoint to a new configuration."""
 
 from typing import Annotated, Literal
 
@@ -29,7 +29,7 @@ class UpdateConfig(Part):
 
     @property
     def times(self) -> UpdateTimes:
-        """How long the update takes, with the constructs' default time-outs."""
+        """The durations of the update, with the constructs' default time-outs."""
         rolling = self.strategy == "rolling"
         return UpdateTimes(
             strategy=self.strategy,

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from local_sagemaker.happenings import Kind
+from local_sagemaker.happenings import HappeningKind
 from tests.browser.chromium import SCHEMES, WIDTHS
 from tests.browser.contrasts import CONTRASTS, LEAST
 from tests.browser.watched import (
@@ -50,8 +50,8 @@ def hostile() -> Watched:
     run.endpoints.insert(0, endpoint(LONG, first, failure=EVIL, configuration=EVIL))
     run.alarms.append(alarm(EVIL * 3, "ALARM", of=LONG, watches=EVIL, condition=EVIL))
     place = LONG, "v" * 63, instance_id(3), f"{EVIL}.tar.gz"
-    run.tell(Kind.MODEL_FAILED, EVIL * 5, *place, ago=5)
-    run.tell(Kind.SCALING, EVIL, *place[:2], ago=4)
+    run.tell(HappeningKind.MODEL_FAILED, EVIL * 5, *place, ago=5)
+    run.tell(HappeningKind.SCALING, EVIL, *place[:2], ago=4)
     return run
 
 
@@ -63,15 +63,15 @@ HIDE = """
 """
 
 
-def asked(page: Page, run: Watched, times: int) -> None:
-    """Wait until the page has asked so many times."""
-    while len(run.asked) < times:
+def wait_for_requests(page: Page, run: Watched, times: int) -> None:
+    """Wait until the page has requested the state so many times."""
+    while len(run.requests) < times:
         page.evaluate("new Promise((done) => setTimeout(done, 50))")
 
 
 def settle(page: Page, run: Watched) -> None:
     """Wait until the page shows what there is now: it asks again once it has shown an answer."""
-    asked(page, run, len(run.asked) + 2)
+    wait_for_requests(page, run, len(run.requests) + 2)
 
 
 RUNS = {"busy": busy, "hostile": hostile, "empty": Watched}
@@ -310,8 +310,14 @@ def test_what_happens_appears_and_what_matters_is_said(shown: Page, run: Watched
     assert shown.locator("#said").inner_text() == ""
     place = "prod-text", "AllTraffic"
     run.now += 1
-    run.tell(Kind.MODEL_LOADED, "clip was loaded.", *place, instance_id(1), f"clip-{DIGEST}.tar.gz")
-    run.tell(Kind.SCALING, "Setting desired instance count to 3 (InProgress): why", *place)
+    run.tell(
+        HappeningKind.MODEL_LOADED,
+        "clip was loaded.",
+        *place,
+        instance_id(1),
+        f"clip-{DIGEST}.tar.gz",
+    )
+    run.tell(HappeningKind.SCALING, "Setting desired instance count to 3 (InProgress): why", *place)
     shown.get_by_text("Setting desired instance count to 3", exact=False).first.wait_for()
     message = shown.locator("#said")
     assert message.get_attribute("aria-live") == "polite"
@@ -320,20 +326,20 @@ def test_what_happens_appears_and_what_matters_is_said(shown: Page, run: Watched
 
 
 def test_only_what_is_new_is_asked_for(shown: Page, run: Watched) -> None:
-    asked(shown, run, 3)
-    assert run.asked[0] == {"after": 0, "since": 0}
+    wait_for_requests(shown, run, 3)
+    assert run.requests[0] == {"after": 0, "since": 0}
     last = run.happened.after(0)[-1]["sequence"]
-    assert run.asked[2] == {"after": last, "since": int(NOW) - 3}
+    assert run.requests[2] == {"after": last, "since": int(NOW) - 3}
 
 
 def test_a_page_that_nobody_sees_asks_for_nothing(shown: Page, run: Watched) -> None:
     shown.evaluate(HIDE, True)
     shown.evaluate("new Promise((done) => setTimeout(done, 1200))")
-    before = len(run.asked)
+    before = len(run.requests)
     shown.evaluate("new Promise((done) => setTimeout(done, 2200))")
-    assert len(run.asked) == before
+    assert len(run.requests) == before
     shown.evaluate(HIDE, False)
-    asked(shown, run, before + 1)
+    wait_for_requests(shown, run, before + 1)
 
 
 def test_a_page_that_is_seen_again_does_not_ask_beside_an_ask(shown: Page) -> None:
@@ -381,5 +387,5 @@ def test_a_local_sagemaker_that_is_gone_is_said_and_another_one_begins_anew(
         banner.wait_for(state="hidden")
         page.get_by_text("other is InService", exact=False).wait_for()
         assert page.locator("#events").inner_text() == "No event of these kinds yet."
-        assert {"after": 0, "since": 0} in other.asked
+        assert {"after": 0, "since": 0} in other.requests
         page.close()

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from local_sagemaker.front.http_server import RequestGuard, http_server
-from local_sagemaker.happenings import Happening, Kind
+from local_sagemaker.happenings import Happening, HappeningKind
 from local_sagemaker.watch.events import Events
 from local_sagemaker.watch.site import Site
 
@@ -31,11 +31,11 @@ class Watched:
         self.happened = Events(lambda: self.now)
         self.endpoints: list[Record] = []
         self.alarms: list[Record] = []
-        self.asked: list[dict[str, int]] = []
+        self.requests: list[dict[str, int]] = []
 
     def state(self, *, after: int = 0, since: int = 0) -> Record:
         """Answer as `Watch` does."""
-        self.asked.append({"after": after, "since": since})
+        self.requests.append({"after": after, "since": since})
         endpoints = copy.deepcopy(self.endpoints)
         for endpoint in endpoints:
             for variant in endpoint["variants"]:
@@ -53,7 +53,7 @@ class Watched:
             "events": self.happened.after(after),
         }
 
-    def tell(self, kind: Kind, message: str, *place: str, ago: float = 0) -> None:
+    def tell(self, kind: HappeningKind, message: str, *place: str, ago: float = 0) -> None:
         """Let something have happened so many seconds ago, to an endpoint and what is in it."""
         members = dict(zip(("endpoint", "variant", "instance", "model"), place, strict=False))
         self.happened.tell(Happening(kind, message, **members, time=self.now - ago))
@@ -150,9 +150,16 @@ def busy() -> Watched:
     text, only = "prod-text", "AllTraffic"
     first, second = map(instance_id, (1, 2))
     for number, ago in ((first, 420.0), (second, 110.0)):
-        run.tell(Kind.INSTANCE_STARTED, "The container was started.", text, only, number, ago=ago)
+        run.tell(
+            HappeningKind.INSTANCE_STARTED,
+            "The container was started.",
+            text,
+            only,
+            number,
+            ago=ago,
+        )
         messages = "The instance passed the ping health check after 8.0 s."
-        run.tell(Kind.INSTANCE_HEALTHY, messages, text, only, number, ago=ago - 8)
+        run.tell(HappeningKind.INSTANCE_HEALTHY, messages, text, only, number, ago=ago - 8)
     for name, where, ago, gone in (
         ("minilm", first, 400, None),
         ("bert", first, 260, 60),
@@ -161,19 +168,25 @@ def busy() -> Watched:
         ("bert", second, 50, None),
     ):
         place = text, only, where, f"{name}-{DIGEST}.tar.gz"
-        run.tell(Kind.MODEL_DOWNLOADING, f"{name} was asked for.", *place, ago=ago)
-        run.tell(Kind.MODEL_LOADING, f"{name} is being loaded.", *place, ago=ago - 5)
-        run.tell(Kind.MODEL_LOADED, f"{name} was loaded in 9.0 s.", *place, ago=ago - 14)
+        run.tell(HappeningKind.MODEL_DOWNLOADING, f"{name} was requested.", *place, ago=ago)
+        run.tell(HappeningKind.MODEL_LOADING, f"{name} is being loaded.", *place, ago=ago - 5)
+        run.tell(HappeningKind.MODEL_LOADED, f"{name} was loaded in 9.0 s.", *place, ago=ago - 14)
         if gone:
             why = f"{name} was unloaded in 0.2 s to make room for clip."
-            run.tell(Kind.MODEL_EVICTED, why, *place, ago=gone)
+            run.tell(HappeningKind.MODEL_EVICTED, why, *place, ago=gone)
     place = text, only, first, f"clip-{DIGEST}.tar.gz"
-    run.tell(Kind.MODEL_DOWNLOADING, "clip was asked for.", *place, ago=66)
-    run.tell(Kind.MODEL_LOADING, "clip is being loaded.", *place, ago=60)
+    run.tell(HappeningKind.MODEL_DOWNLOADING, "clip was requested.", *place, ago=66)
+    run.tell(HappeningKind.MODEL_LOADING, "clip is being loaded.", *place, ago=60)
     why = "monitor alarm TargetTracking in state ALARM triggered policy calls"
     messages = f"Setting desired instance count to 2 (InProgress): {why}"
-    run.tell(Kind.SCALING, messages, text, only, ago=112)
-    run.tell(Kind.ALARM, "prod-text-slow: updated from OK to ALARM. Crossed.", text, only, ago=40)
+    run.tell(HappeningKind.SCALING, messages, text, only, ago=112)
+    run.tell(
+        HappeningKind.ALARM,
+        "prod-text-slow: updated from OK to ALARM. Crossed.",
+        text,
+        only,
+        ago=40,
+    )
     scaling = {
         "min": 1,
         "max": 6,

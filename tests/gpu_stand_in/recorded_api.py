@@ -102,17 +102,21 @@ class _Object:
         assert self._name == "IHostMemory"
         return b"serialized"
 
-    def _call(self, member: str, told: str, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    def _call(
+        self, member: str, signatures: str, positional: tuple[Any, ...], named: dict[str, Any]
+    ) -> Any:
         module, name = self._module, self._name
-        overloads = [_Signature.parse(part) for part in told.split(" | ")]
-        fitting = [overload for overload in overloads if overload.fits(given, named)]
+        overloads = [_Signature.parse(part) for part in signatures.split(" | ")]
+        fitting = [overload for overload in overloads if overload.fits(positional, named)]
         if not fitting:
-            raise TypeError(f"{name}.{member}: incompatible arguments {given} {named}; {told}")
-        arguments = [*map(_shown, given), *(f"{each}={_shown(named[each])}" for each in named)]
+            raise TypeError(
+                f"{name}.{member}: incompatible arguments {positional} {named}; {signatures}"
+            )
+        arguments = [*map(_shown, positional), *(f"{each}={_shown(named[each])}" for each in named)]
         module.calls.append(f"{name}.{member}({', '.join(arguments)})")
         if f"{name}.{member}" in module.answers:
             answer = module.answers[f"{name}.{member}"]
-            return answer(*given) if callable(answer) else answer
+            return answer(*positional) if callable(answer) else answer
         returned = fitting[0].returned
         plain = {"bool": True, "int": 0, "str": "", "None": None}
         return plain[returned] if returned in plain else _Object(module, returned)
@@ -123,19 +127,19 @@ class _Signature:
         self._parameters, self.returned = parameters, returned
 
     @classmethod
-    def parse(cls, told: str) -> "_Signature":
-        match = re.search(r"\w+\((.*)\) -> (.+)$", told)
-        assert match, told
+    def parse(cls, signatures: str) -> "_Signature":
+        match = re.search(r"\w+\((.*)\) -> (.+)$", signatures)
+        assert match, signatures
         written = re.split(r", (?=\w+: )", match[1])  # a default may have commas, but no names
         parameters = [(each.partition(":")[0], " = " in each) for each in written]
         returned = match[2].replace("nvonnxparser::I", "")  # a type that pybind11 did not know
         return cls([parameter for parameter in parameters if parameter[0] != "self"], returned)
 
-    def fits(self, given: tuple[Any, ...], named: dict[str, Any]) -> bool:
-        rest = self._parameters[len(given) :]
+    def fits(self, positional: tuple[Any, ...], named: dict[str, Any]) -> bool:
+        rest = self._parameters[len(positional) :]
         needed = {name for name, has_default in rest if not has_default}
         return (
-            len(given) <= len(self._parameters)
+            len(positional) <= len(self._parameters)
             and needed <= named.keys()
             and named.keys() <= {name for name, _ in rest}
         )

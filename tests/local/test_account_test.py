@@ -11,7 +11,7 @@ import pytest
 from account_test import __main__ as account_test
 from account_test import paid_steps
 from account_test import run as account_run
-from account_test.answers import Recorder
+from account_test.answers import AnswerRecorder
 from account_test.removal import Removal
 from account_test.state import FOLDER, State
 from cli.look import Parser
@@ -33,7 +33,7 @@ def run(checkout: Checkout, *arguments: str) -> int:
 
 def left(checkout: Checkout) -> dict[str, list[str]]:
     """Return what a run has left, without what its state file remembers."""
-    recorder = Recorder(boto3.Session())
+    recorder = AnswerRecorder(boto3.Session())
     return Removal(recorder, State(checkout.path / "nothing.json")).find()
 
 

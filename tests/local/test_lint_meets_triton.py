@@ -162,10 +162,10 @@ def python_models(draw: st.DrawFn, inputs: list[Any] | None = None) -> ModelConf
 
 
 @st.composite
-def takers(draw: st.DrawFn, given: list[Any]) -> list[Any]:
+def takers(draw: st.DrawFn, tensors: list[Any]) -> list[Any]:
     """Draw inputs for tensors that another model makes: mostly ones that fit."""
     taken = []
-    for tensor in given:
+    for tensor in tensors:
         dims = [draw(st.sampled_from([size] * 9 + [-1, 7])) for size in tensor.dims]
         kind = draw(st.sampled_from([tensor.data_type] * 19 + [1]))
         taken.append(model_config_pb2.ModelInput(name=tensor.name, data_type=kind, dims=dims))

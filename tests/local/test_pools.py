@@ -25,7 +25,7 @@ from local_sagemaker.tests.support.tiny_models import TIMES, write_python
 from local_sagemaker.tests.support.waiting import eventually
 from stages import load_stage, plan
 from tests.local.conftest import Checkout
-from tests.local.test_scaling import asked
+from tests.local.test_scaling import calling
 
 FIRST, SECOND, OTHER = "ml.g6.xlarge", "ml.g5.xlarge", "ml.g6.2xlarge"
 STAGE = """
@@ -90,7 +90,7 @@ def test_an_endpoint_falls_back_to_the_next_type_with_its_own_archive(ask: Ask) 
 
 
 def test_it_scales_by_the_concurrency_of_each_type(ask: Ask) -> None:
-    with asked(ask, by=4):
+    with calling(ask, by=4):
         eventually(lambda: instances() == {FIRST: 0, SECOND: 2})
     eventually(lambda: instances() == {FIRST: 0, SECOND: 1})  # nobody calls
     cloudwatch: Any = boto3.client("cloudwatch")

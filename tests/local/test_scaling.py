@@ -46,7 +46,7 @@ def scaled(speed: None, checkout: Checkout) -> Checkout:
 
 
 @contextmanager
-def asked(call: Callable[[], object], *, by: int) -> Iterator[None]:
+def calling(call: Callable[[], object], *, by: int) -> Iterator[None]:
     """Call on threads, `by` of them; fail if a single call failed."""
     stop, failures = threading.Event(), list[BaseException]()
 
@@ -94,7 +94,7 @@ def test_tritons_come_with_the_load_and_go_with_it(scaled: Checkout) -> None:
         assert client.invoke("times", {"X": np.array([[7]], np.float32)})["Y"][0, 0] == 14
 
     assert (count(), tritons(scaled.aws)) == (1, 1)
-    with asked(ask, by=4):
+    with calling(ask, by=4):
         eventually(lambda: count() == 3)
     assert tritons(scaled.aws) == PROCESSES
     out = activities()[-1]
@@ -174,10 +174,10 @@ def publish_gpu_utilization(percent: int) -> None:
 
 def test_a_gpu_policy_acts_on_what_is_published_of_gpus(scaled: Checkout) -> None:
     assert (count(GPU), tritons(scaled.aws, GPU)) == (1, 1)
-    with asked(lambda: publish_gpu_utilization(95), by=1):
+    with calling(lambda: publish_gpu_utilization(95), by=1):
         eventually(lambda: count(GPU) == 2)
     assert tritons(scaled.aws, GPU) == 2
-    with asked(lambda: publish_gpu_utilization(20), by=1):
+    with calling(lambda: publish_gpu_utilization(20), by=1):
         eventually(lambda: count(GPU) == 1)
     assert tritons(scaled.aws, GPU) == 1
 

@@ -143,17 +143,17 @@ def test_no_call_fails_in_what_the_page_says_of_changes(trial: Trial, base: str)
     assert trial.deploy(BASES[base]) == "CREATE_COMPLETE"
     with call_repeatedly(caller.ask):
         for pair in tried(base):
-            forth = _told(trial, pair.after)
+            forth = deployed_outcome(trial, pair.after)
             # What was refused one way is not there to be left the other way.
-            back = forth if forth == "refused" else _told(trial, pair.before)
+            back = forth if forth == "refused" else deployed_outcome(trial, pair.before)
             result[pair.name] = {forth, back}
-            message[pair.name] = {_said(pair)}
+            message[pair.name] = {page_outcome(pair)}
     boto3.client("cloudformation").delete_stack(StackName=NAME)
     boto3.client("cloudformation").get_waiter("stack_delete_complete").wait(StackName=NAME)
     assert result == message
 
 
-def _told(trial: Trial, state: State) -> str:
+def deployed_outcome(trial: Trial, state: State) -> str:
     """Deploy a state, and return what happened in the page's words."""
     sagemaker: Any = boto3.client("sagemaker")
     before = sagemaker.describe_endpoint(EndpointName=NAME)
@@ -167,7 +167,7 @@ def _told(trial: Trial, state: State) -> str:
     return ends[status]
 
 
-def _said(pair: Pair) -> str:
+def page_outcome(pair: Pair) -> str:
     """Return what the page says of changes, each by itself: they are kept only if all are."""
     cells = {_cell(change, pair.base) for change in pair.changes}
     return "done" if cells == {"done", "kept"} else cells.pop()

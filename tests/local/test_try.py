@@ -194,7 +194,7 @@ def test_a_triton_that_somebody_started_is_asked(
     model.write_text(f"{model.read_text()}\n{FAILS}")
     assert read(command)() == 1
     error = capsys.readouterr().err
-    assert "error: POST /models is answered 400: " in error
+    assert "error: POST /models: Triton answered 400: " in error
     assert "ValueError: no weights" in error
 
 

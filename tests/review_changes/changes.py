@@ -84,7 +84,7 @@ def _by_type(templates: dict[str, Template]) -> dict[str, list[tuple[str, str]]]
 def _value(draw: random.Random, template: Template, logical_id: str) -> str:
     resource = template["Resources"][logical_id]
     steps, value = _drawn(draw, _leaves(resource))
-    known = _seen(template, resource["Type"], steps)
+    known = _present_values(template, resource["Type"], steps)
     _put(resource, steps, _other(draw, value, resource["Type"], steps, known))
     return _name(steps)
 
@@ -124,7 +124,7 @@ def _item(draw: random.Random, template: Template, logical_id: str) -> str:
     parts = [each for each in _leaves_of(item) if each[0][-1:] != ("Sid",)]
     inner, value = draw.choice(parts)
     whole = (*steps, 0, *inner)
-    known = _seen(template, resource["Type"], whole)
+    known = _present_values(template, resource["Type"], whole)
     other = _other(draw, value, resource["Type"], whole, known)
     if inner:
         _put(item, inner, other)
@@ -237,7 +237,7 @@ def _name(steps: Steps) -> str:
     return ".".join(each for each in _inside(steps) if isinstance(each, str))
 
 
-def _seen(template: Template, kind: str, steps: Steps) -> list[Any]:
+def _present_values(template: Template, kind: str, steps: Steps) -> list[Any]:
     """Return the values that a property has anywhere in the stack."""
     if steps[0] == "DependsOn":
         return [*template["Resources"]]
@@ -250,7 +250,7 @@ def _seen(template: Template, kind: str, steps: Steps) -> list[Any]:
     ]
 
 
-def _other(draw: random.Random, value: Any, kind: str, steps: Steps, seen: list[Any]) -> Any:
+def _other(draw: random.Random, value: Any, kind: str, steps: Steps, present: list[Any]) -> Any:
     """Return another value of the same kind."""
     name = [step for step in steps if isinstance(step, str)][-1]
     if "Statement" in steps and name in POLICIES:
@@ -270,7 +270,7 @@ def _other(draw: random.Random, value: Any, kind: str, steps: Steps, seen: list[
             return str(int(value) * 2 + 1)
         case str() if value.startswith("{"):
             return _other_json(draw, json.loads(value), kind, steps)
-    known = schemas.choices(kind, _inside(steps)) or seen
+    known = schemas.choices(kind, _inside(steps)) or present
     others = [each for each in known if each != value]
     if others:
         return draw.choice(others)

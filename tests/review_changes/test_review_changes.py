@@ -3,8 +3,8 @@
 import pytest
 
 from tests.review_changes.changes import KINDS, Change, change
+from tests.review_changes.review_lines import review_lines
 from tests.review_changes.silent import without_reason
-from tests.review_changes.told import told
 
 SEEDS = range(300)
 """`python -m tests.review_changes` tries ten times as many, and holds the list against them."""
@@ -21,4 +21,4 @@ def test_each_kind_of_change_is_tried_on_many_types(changes: list[Change]) -> No
 
 
 def test_what_the_review_does_not_say_has_a_reason(changes: list[Change]) -> None:
-    assert without_reason(change for change in changes if not told(change)) == []
+    assert without_reason(change for change in changes if not review_lines(change)) == []

@@ -257,11 +257,11 @@ def _fits(text: str, pattern: str) -> bool:
     return "?" not in text and fnmatchcase(text, pattern.replace("[", "[[]"))
 
 
-def _narrows(condition: dict[str, Any], wanted: dict[str, dict[str, list[str]]]) -> bool:
+def _narrows(condition: dict[str, Any], required: dict[str, dict[str, list[str]]]) -> bool:
     """Whether a condition is as narrow as what is wanted, or narrower."""
     return all(
         key in condition.get(operator, {}) and set(_texts(condition[operator][key])) <= set(values)
-        for operator, keys in wanted.items()
+        for operator, keys in required.items()
         for key, values in keys.items()
     )
 

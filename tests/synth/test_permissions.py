@@ -124,8 +124,8 @@ def policy(resources: Resources, role: str) -> dict[str, Any]:
     return named(resources, f"{role}DefaultPolicy", "AWS::IAM::Policy")
 
 
-def without(given: dict[str, Any], action: str) -> None:
-    given["Action"] = [each for each in given["Action"] if each != action]
+def without(statement: dict[str, Any], action: str) -> None:
+    statement["Action"] = [each for each in statement["Action"] if each != action]
 
 
 class Broken(NamedTuple):
@@ -135,7 +135,7 @@ class Broken(NamedTuple):
     stack: str
     change: Callable[[Resources], object]
     check: Callable[[Site], Iterator[str]]
-    told: str
+    message: str
 
 
 BUILDER, ENDPOINT, WATCH = "BuilderProjectRole", "EndpointRole", "BuilderPollRole"
@@ -406,7 +406,7 @@ def test_a_broken_policy_is_seen(broken: Broken, delivered: tuple[StageConfig, S
     settings, templates = delivered
     values = copy.deepcopy(templates)
     broken.change(values[broken.stack]["Resources"])
-    assert broken.told in "\n".join(broken.check(site(settings, "prod", values)))
+    assert broken.message in "\n".join(broken.check(site(settings, "prod", values)))
 
 
 ONCE = {"s3:if-none-match": "*", "s3:ObjectCreationOperation": "true"}

@@ -243,12 +243,16 @@ GAPS: list[tuple[str, Check, str, Callable[[Resources], object], str]] = [
 
 
 @pytest.mark.parametrize(
-    ("check", "stack", "break_", "told"), [gap[1:] for gap in GAPS], ids=[gap[0] for gap in GAPS]
+    ("check", "stack", "break_", "message"), [gap[1:] for gap in GAPS], ids=[gap[0] for gap in GAPS]
 )
 def test_a_gap_is_seen(
-    check: Check, stack: str, break_: Callable[[Resources], object], told: str, templates: Templates
+    check: Check,
+    stack: str,
+    break_: Callable[[Resources], object],
+    message: str,
+    templates: Templates,
 ) -> None:
     stage = stack.partition("-")[0]
     broken = copy.deepcopy(templates(stage))
     break_(broken[stack]["Resources"])
-    assert told in "\n".join(check(assembly(stage, broken)))
+    assert message in "\n".join(check(assembly(stage, broken)))

@@ -130,7 +130,7 @@ def test_a_synth_without_a_stage_ends_with_one_line_that_names_those_there_are()
 @pytest.mark.parametrize(
     "error",
     [
-        checked_yaml.InvalidFile([checked_yaml.Problem(Path("a.yaml"), 3, "region", "none")]),
+        checked_yaml.InvalidFile([checked_yaml.FileProblem(Path("a.yaml"), 3, "region", "none")]),
         BuildError("models/minilm: no such model"),
     ],
     ids=lambda value: type(value).__name__,

@@ -252,12 +252,14 @@ def test_every_configuration_has_rollback_alarms_of_its_own(scene: Scene) -> Non
     assert all(each == {"Fn::GetAtt": [config, "EndpointConfigName"]} for _, each in names)
 
 
-@pytest.mark.parametrize(("given", "threshold"), [({}, 0.2), ({"rollback_error_rate": 0.5}, 0.5)])
+@pytest.mark.parametrize(
+    ("arguments", "threshold"), [({}, 0.2), ({"rollback_error_rate": 0.5}, 0.5)]
+)
 def test_containers_that_fail_requests_roll_an_update_back(
-    scene: Scene, given: dict[str, float], threshold: float
+    scene: Scene, arguments: dict[str, float], threshold: float
 ) -> None:
     # Triton's own failures are 400, which no alarm on 5xx sees; a caller's mistakes are, too.
-    scene.endpoint(**given)
+    scene.endpoint(**arguments)
     scene.template().has_resource_properties(
         "AWS::CloudWatch::Alarm",
         {
@@ -437,13 +439,13 @@ def test_defaults_leave_out_all_that_was_not_asked_for(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "detailed"), [({}, False), ({"detailed_observability": True}, True)]
+    ("arguments", "detailed"), [({}, False), ({"detailed_observability": True}, True)]
 )
 def test_no_metrics_are_charged_that_nobody_asked_for(
-    scene: Scene, given: dict[str, bool], detailed: bool
+    scene: Scene, arguments: dict[str, bool], detailed: bool
 ) -> None:
     # AWS's default is to publish them.
-    scene.endpoint(**given)
+    scene.endpoint(**arguments)
     assert scene.properties(CONFIG)["MetricsConfig"] == {
         "EnableDetailedObservability": detailed,
         "EnableEnhancedMetrics": False,

@@ -13,9 +13,9 @@ from tests.transitions.ways import results
 
 if __name__ == "__main__":
     with TemporaryDirectory(prefix="transitions-") as folder:
-        found = results(list(pairs()), Path(folder))
+        trial_results = results(list(pairs()), Path(folder))
     try:
-        PAGE.write_text(report(found))
+        PAGE.write_text(report(trial_results))
     except ValueError as error:
         sys.exit(
             f"error: a transition lost something: pytest tests/transitions says which: {error}"

@@ -15,7 +15,7 @@ from local_sagemaker.errors import ApiError, LocalSageMakerError
 from local_sagemaker.hosting.archives import S3Prefix
 from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.copies import CopyHost
-from local_sagemaker.hosting.instance import Instance, Running
+from local_sagemaker.hosting.instance import Instance, RunningServer
 from local_sagemaker.hosting.multi_model_container import MultiModelContainer
 from local_sagemaker.hosting.single_model_container import SingleModelContainer
 
@@ -63,13 +63,13 @@ class Archives:
         return defaultdict(int)
 
 
-def begin_empty(variant: dict[str, Any]) -> Running:
+def begin_empty(variant: dict[str, Any]) -> RunningServer:
     """Stand in for `launch.begin`: an instance that has room for copies."""
     copies: Any = CopyHost(f"i-{uuid.uuid4().hex[:17]}", variant)
-    return Running(copies, copies, NOWHERE, Capacity(memory=1, disk=1))
+    return RunningServer(copies, copies, NOWHERE, Capacity(memory=1, disk=1))
 
 
-def begin(s3: Any, start: Callable[[], None], model: dict[str, Any]) -> Running:
+def begin(s3: Any, start: Callable[[], None], model: dict[str, Any]) -> RunningServer:
     """Stand in for `launch.begin`: an instance of a Model, in its container's mode."""
     container, server = model["PrimaryContainer"], Server(start)
     data = S3Prefix.parse(container["ModelDataUrl"])
@@ -79,7 +79,7 @@ def begin(s3: Any, start: Callable[[], None], model: dict[str, Any]) -> Running:
         serving = MultiModelContainer(server, store, seen_at=NOWHERE, memory=1)  # type: ignore[arg-type]
     elif not is_there(s3, data.bucket, data.key):
         raise LocalSageMakerError(f"Failed to download model data from {data.key}")
-    return Running(server, serving, NOWHERE / data.key, Capacity(memory=1, disk=1))  # type: ignore[arg-type]
+    return RunningServer(server, serving, NOWHERE / data.key, Capacity(memory=1, disk=1))  # type: ignore[arg-type]
 
 
 def answer(instance: Instance, target_model: str | None) -> str:

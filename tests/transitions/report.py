@@ -92,7 +92,7 @@ def report(results: Mapping[Pair, Mapping[Way, Result]]) -> str:
             deployments=sum(map(len, results.values())),
             pairs=len(results),
             rules="\n".join(
-                f"  - {name}: “{_said(rules[name])}”" for name in RULES if name in rules
+                f"  - {name}: “{_refusal(rules[name])}”" for name in RULES if name in rules
             ),
         ),
         f"| Change | {' | '.join(BASES)} |",
@@ -115,11 +115,11 @@ def _row(change: Change, single: Mapping[Pair, Mapping[Way, Result]]) -> str:
 
 
 def _cell(ways: Mapping[Way, Result]) -> str:
-    messages = [_told(ways[each, ""]) for each in (FORTH, BACK) if (each, "") in ways]
+    messages = [_words(ways[each, ""]) for each in (FORTH, BACK) if (each, "") in ways]
     return messages[0] if len(set(messages)) == 1 else " / ".join(messages)
 
 
-def _told(result: Result) -> str:
+def _words(result: Result) -> str:
     match result.verdict:
         case Verdict.DONE:
             return "done"
@@ -137,7 +137,7 @@ def _rule(reason: str) -> str:
     raise ValueError(f"no rule explains: {reason}")
 
 
-def _said(reason: str) -> str:
+def _refusal(reason: str) -> str:
     """Return a refusal without what is the same in all, or another with every change of code."""
     messages = reason.partition("Value error, ")[2] or reason
     return re.sub("-[0-9a-f]{12}", "-DIGEST", messages.removesuffix(" Nothing was changed."))

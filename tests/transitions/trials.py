@@ -35,7 +35,7 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Seen:
+class Observation:
     """What must be as before where a deployment failed."""
 
     config: str
@@ -45,7 +45,7 @@ class Seen:
     components: dict[str, Any]
 
     @classmethod
-    def of(cls, account: Account) -> "Seen":
+    def of(cls, account: Account) -> "Observation":
         """Look at an account."""
         endpoint = account.endpoint()
         assert endpoint["EndpointStatus"] == "InService"
@@ -60,7 +60,7 @@ class Seen:
 
 def deploy(account: Account, template: Template, what: What = What.NOTHING) -> Result:
     """Deploy a template, with something going wrong, and judge."""
-    before, changed = Seen.of(account), _changed(account)
+    before, changed = Observation.of(account), _changed(account)
     account.deploy(template, what)
     met = account.fault.has_struck()
     untouched = _changed(account) == changed
@@ -72,12 +72,12 @@ def deploy(account: Account, template: Template, what: What = What.NOTHING) -> R
             wrong += _not_as_deployed(account, template)
         case "UPDATE_ROLLBACK_COMPLETE":
             verdict = Verdict.REFUSED if untouched else Verdict.ROLLED_BACK
-            wrong += _not_as_before(before, Seen.of(account))
+            wrong += _not_as_before(before, Observation.of(account))
         case "UPDATE_ROLLBACK_FAILED":
             verdict = Verdict.CONTINUED
             wrong += _gone(account)
             wrong += _recover(account, before)
-            wrong += [*account.caller.failed[:1], *_not_as_before(before, Seen.of(account))]
+            wrong += [*account.caller.failed[:1], *_not_as_before(before, Observation.of(account))]
         case status:
             verdict, wrong = Verdict.LOST, [*wrong, f"the stack is {status}"]
     if wrong:
@@ -88,7 +88,7 @@ def deploy(account: Account, template: Template, what: What = What.NOTHING) -> R
 def _not_as_deployed(account: Account, template: Template) -> Iterator[str]:
     """Yield what differs from the template, or was left behind."""
     resources: dict[str, Any] = account.resources()
-    observed = Seen.of(account)
+    observed = Observation.of(account)
     (endpoint,) = (
         resource for resource in resources.values() if resource["ResourceType"] == ENDPOINT_TYPE
     )
@@ -112,7 +112,7 @@ def _not_as_deployed(account: Account, template: Template) -> Iterator[str]:
     yield from _gone(account)
 
 
-def _recover(account: Account, before: Seen) -> Iterator[str]:
+def _recover(account: Account, before: Observation) -> Iterator[str]:
     """Do what a person does: what the check says, and what SageMaker asks for; then continue.
 
     Yield what the stack is then, if not rolled back.
@@ -144,7 +144,7 @@ TARGETS = "ScalableTargets"
 ENDPOINT_TYPE = "AWS::SageMaker::Endpoint"
 
 
-def _not_as_before(before: Seen, now: Seen) -> Iterator[str]:
+def _not_as_before(before: Observation, now: Observation) -> Iterator[str]:
     for name, value in vars(before).items():
         if value != getattr(now, name):
             yield f"{name} is {getattr(now, name)} and was {value}"

@@ -43,12 +43,12 @@ def results(pairs: list[Pair], folder: Path) -> dict[Pair, dict[Way, Result]]:
 
 def _until_lost(ways: Iterator[tuple[Way, Result]]) -> dict[Way, Result]:
     """Return the results up to a state that nothing can follow."""
-    found = {}
+    way_results = {}
     for way, result in ways:
-        found[way] = result
+        way_results[way] = result
         if result.verdict is Verdict.LOST:
             break
-    return found
+    return way_results
 
 
 def _ways(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from checked_yaml import InvalidFile, Problem, line_of, load
+from checked_yaml import FileProblem, InvalidFile, line_of, load
 
 ROOT = Path(__file__).parents[2]
 
@@ -450,7 +450,7 @@ def test_bytes_that_are_not_utf_8_are_refused_at_their_line(tmp_path: Path) -> N
     with pytest.raises(InvalidFile) as refused:
         load(path, Drawing)
     assert refused.value.problems == [
-        Problem(
+        FileProblem(
             path, 1, "", "a character is not UTF-8, or not allowed in YAML: save the file as UTF-8"
         )
     ]
@@ -507,7 +507,7 @@ def test_all_problems_of_a_file_come_at_once_and_in_the_order_of_its_lines(
 def test_a_problem_below_the_current_folder_is_shown_relative_to_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    problem = Problem(tmp_path / "stages" / "prod.yaml", 7, "endpoints.text", "is wrong")
+    problem = FileProblem(tmp_path / "stages" / "prod.yaml", 7, "endpoints.text", "is wrong")
     monkeypatch.chdir(tmp_path)
     assert str(problem) == "stages/prod.yaml:7: endpoints.text: is wrong"
     (tmp_path / "elsewhere").mkdir()
@@ -516,7 +516,7 @@ def test_a_problem_below_the_current_folder_is_shown_relative_to_it(
 
 
 def test_a_problem_of_the_whole_file_has_no_key() -> None:
-    assert str(Problem(Path("a.yaml"), 1, "", "is wrong")) == "a.yaml:1: is wrong"
+    assert str(FileProblem(Path("a.yaml"), 1, "", "is wrong")) == "a.yaml:1: is wrong"
 
 
 def test_an_anchor_and_a_merge_are_read_and_checked_where_they_stand(

@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 import stage_record
-from stage_record import Event, Outcome
+from stage_record import DeliveryOutcome, Event
 from tests.unit.model_build.fakes import FakeS3
 
 
@@ -21,7 +21,7 @@ def test_an_event_that_did_not_end_stays_as_it_began() -> None:
     s3, begun = FakeS3(), event()
     stage_record.write(s3.client, "bucket", begun)
     (result,) = stage_record.read(s3.client, "bucket")
-    assert (result, result.result, result.ended) == (begun, Outcome.STARTED, None)
+    assert (result, result.result, result.ended) == (begun, DeliveryOutcome.STARTED, None)
 
 
 def test_a_wrong_delivery_stays_when_the_next_one_begins() -> None:

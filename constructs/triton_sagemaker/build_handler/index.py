@@ -93,7 +93,7 @@ def is_complete(event: dict[str, Any], _context: object) -> dict[str, Any]:
 
 
 def _newest_build(event: dict[str, Any]) -> "BuildTypeDef | None":
-    """Return the event's build, started where there is none; None where the archive is there."""
+    """Return the event's build, started if missing; None if the archive exists."""
     properties = event["ResourceProperties"]
     _refuse_other_places(properties)
     builds = _builds(event)
@@ -155,7 +155,7 @@ def _refuse_other_places(properties: dict[str, str]) -> None:
     sources = (os.environ["MODEL_SOURCES"], f"{bucket}/sources/{digest}.zip")
     if not any(fnmatchcase(properties["Source"], pattern) for pattern in sources):
         raise RuntimeError(
-            f"{properties['Source']} is no source of {properties['Model']}: nothing is built. "
+            f"{properties['Source']} is not a source of {properties['Model']}: nothing is built. "
             f"Sources are {' and '.join(sources)}"
         )
 
@@ -236,7 +236,7 @@ def _pull_failure(build: "BuildTypeDef") -> str:
 
 
 def _last_error(build: "BuildTypeDef") -> str:
-    """Return the last error that the build wrote to its log, nothing where there is none."""
+    """Return the last error in the build's log, or an empty text."""
     log = build.get("logs", {})
     if "groupName" not in log or "streamName" not in log:
         return ""  # it never ran

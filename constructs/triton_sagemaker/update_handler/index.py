@@ -135,7 +135,7 @@ def _may_be_deleted(event: Record) -> None:
     properties = event["ResourceProperties"]
     live = _live_endpoint(properties["Endpoint"])
     if live and (busy := _busy(live, _components(properties))):
-        raise NotYet(busy, "wait until it is InService, and delete the stack again.")
+        raise NotYet(busy, "wait until it is InService, and delete the stack again")
 
 
 def _is_gone(event: Record) -> None:
@@ -154,8 +154,8 @@ def _is_gone(event: Record) -> None:
         raise NotYet(
             f"Endpoint {name} is deleted, and its network interfaces {interfaces} are still in "
             f"{group}",
-            'delete them, and then the stack again: docs/runbook.md, "A private stage is not '
-            'destroyed".',
+            'delete them, and then the stack again (docs/runbook.md, "A private stage is not '
+            'destroyed")',
         )
 
 
@@ -376,7 +376,7 @@ def _deviation(properties: Record) -> str | None:
     if status in IN_PROGRESS:
         raise NotYet(
             f"{_state(live)}, and serves with {live['EndpointConfigName']},",
-            f"aws sagemaker describe-endpoint --endpoint-name {name} says what it waits for.",
+            f"to see the reason: aws sagemaker describe-endpoint --endpoint-name {name}",
         )
     if status != "InService":
         return f"{_state(live)}: {live.get('FailureReason', '')}"
@@ -404,7 +404,8 @@ def _deviating_component(properties: Record) -> str | None:
             return f"{status}: {reason}"
         if _model(live[name]) != model:
             if live[name]["InferenceComponentStatus"] in IN_PROGRESS:
-                raise NotYet(status, "aws sagemaker describe-inference-component says more.")
+                command = f"describe-inference-component --inference-component-name {name}"
+                raise NotYet(status, f"to see the reason: aws sagemaker {command}")
             return (
                 f"SageMaker rolled back the update of inference component {name}: {reason}. It "
                 f"serves Model {_model(live[name])}, as before, and the catalog is unchanged."
@@ -551,8 +552,8 @@ def _entries(path: str) -> Iterator[Record]:
             case _:
                 name = parameter["Name"]
                 raise RuntimeError(
-                    f"Parameter {name} is no entry of a catalog. Delete it, which its clients "
-                    f"notice, and deploy again: aws ssm delete-parameter --name {name}. {UNCHANGED}"
+                    f"Parameter {name} is not a catalog entry: delete it (calls of its model will "
+                    f"fail) and deploy again: aws ssm delete-parameter --name {name}. {UNCHANGED}"
                 )
 
 

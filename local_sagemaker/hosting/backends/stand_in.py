@@ -1,4 +1,4 @@
-"""What the stand-ins for Triton's C++ backends have in common; it is copied beside each of them."""
+"""Code that the stand-ins for Triton's C++ backends share; it is copied beside each of them."""
 
 import json
 from abc import ABC, abstractmethod

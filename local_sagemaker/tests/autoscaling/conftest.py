@@ -75,7 +75,7 @@ class Variants:
     def __init__(self) -> None:
         self.status = "InService"
         self.count = self.desired = 2
-        self.asked: list[int] = []
+        self.desired_counts: list[int] = []
         self.refusal: ApiError | None = None
         self.gone = False
 
@@ -106,7 +106,7 @@ class Variants:
     def _ask(self, desired: int) -> None:
         if self.refusal:
             raise self.refusal
-        self.asked.append(desired)
+        self.desired_counts.append(desired)
         self.desired, self.status = desired, "Updating"
 
     def update_endpoint_weights_and_capacities(self, request: Record) -> Record:
@@ -185,15 +185,15 @@ def cloudwatch() -> CloudWatch:
 
 
 @pytest.fixture
-def told() -> list[Happening]:
+def happenings() -> list[Happening]:
     """What Application Auto Scaling did."""
     return []
 
 
 @pytest.fixture
 def scaling(
-    variants: Variants, cloudwatch: CloudWatch, time: Time, told: list[Happening]
+    variants: Variants, cloudwatch: CloudWatch, time: Time, happenings: list[Happening]
 ) -> AutoScaling:
     """Application Auto Scaling at AWS's own speed; tests call its `scaler.tick`."""
     hosting: Any = variants
-    return AutoScaling(hosting, cloudwatch, speed=1, clock=time, tell=told.append)
+    return AutoScaling(hosting, cloudwatch, speed=1, clock=time, tell=happenings.append)

@@ -56,7 +56,7 @@ class Scaled:
     def tick(self, seconds: float = 10) -> list[int]:
         self.time.now += seconds
         self.scaling.scaler.tick()
-        return self.variants.asked
+        return self.variants.desired_counts
 
     def settle(self) -> None:
         self.variants.settle()

@@ -43,7 +43,7 @@ class Scaled:
         """Let time pass, and return all that was asked for so far."""
         self.time.now += seconds
         self.scaling.scaler.tick()
-        return self.variants.asked
+        return self.variants.desired_counts
 
     def settle(self) -> None:
         """Have what was asked for, and let it be seen."""
@@ -198,7 +198,7 @@ def test_a_target_outside_its_new_limits_is_scaled_at_once(
     scaled: Scaled, limits: dict[str, int], capacity: int, cause: str
 ) -> None:
     scaled.scaling.register({**KEY, **limits})
-    assert scaled.variants.asked == [capacity]
+    assert scaled.variants.desired_counts == [capacity]
     assert scaled.activities()[0]["Cause"] == cause
 
 

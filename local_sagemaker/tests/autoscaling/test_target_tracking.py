@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from local_sagemaker.autoscaling.target_tracking import (
     Decision,
-    Policy,
+    PolicyState,
     capacity_for,
     decide,
 )
@@ -25,8 +25,8 @@ def policy(
     low: float | None = None,
     target: float = 100,
     base: int = 4,
-) -> Policy:
-    return Policy(
+) -> PolicyState:
+    return PolicyState(
         name=name,
         target=target,
         high=None if high is None else [high],
@@ -68,7 +68,7 @@ def test_a_larger_metric_never_asks_for_less(
     assert capacity_for(base, metric + more, target) >= capacity_for(base, metric, target)
 
 
-def decided(*policies: Policy, current: int = 4, limits: tuple[int, int] = (2, 10)) -> object:
+def decided(*policies: PolicyState, current: int = 4, limits: tuple[int, int] = (2, 10)) -> object:
     return decide(policies, current=current, smallest=limits[0], largest=limits[1])
 
 
@@ -88,7 +88,7 @@ def test_the_largest_of_all_data_counts_when_it_scales_in() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "current", "decision"),
+    ("policy", "current", "decision"),
     [
         (policy(high=900), 4, Decision("p", True, 10)),
         (policy(high=900, base=10), 10, None),  # at the most
@@ -101,15 +101,15 @@ def test_the_largest_of_all_data_counts_when_it_scales_in() -> None:
     ],
 )
 def test_nothing_changes_beyond_limits_or_without_need(
-    asked: Policy, current: int, decision: Decision | None
+    policy: PolicyState, current: int, decision: Decision | None
 ) -> None:
-    assert decided(asked, current=current) == decision
+    assert decided(policy, current=current) == decision
 
 
 points = st.lists(st.floats(0, 1e4), min_size=1, max_size=15)
 policies_ = st.lists(
     st.builds(
-        Policy,
+        PolicyState,
         name=st.sampled_from("abc"),
         target=st.floats(1, 1e3),
         high=st.none() | points,
@@ -122,7 +122,7 @@ policies_ = st.lists(
 
 @given(policies=policies_, current=counts, limits=st.tuples(counts, counts))
 def test_what_is_decided_is_within_the_limits_and_in_the_direction(
-    policies: list[Policy], current: int, limits: tuple[int, int]
+    policies: list[PolicyState], current: int, limits: tuple[int, int]
 ) -> None:
     smallest, largest = sorted(limits)
     decision = decide(policies, current=current, smallest=smallest, largest=largest)

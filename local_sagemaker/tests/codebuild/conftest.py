@@ -10,10 +10,10 @@ from botocore.exceptions import ClientError
 
 from local_sagemaker.codebuild import log
 from local_sagemaker.codebuild.artifacts import S3_KEY, Output
-from local_sagemaker.codebuild.quota import Quota
-from local_sagemaker.codebuild.runner import Build
+from local_sagemaker.codebuild.quota import BuildQuota
+from local_sagemaker.codebuild.runner import RunningBuild
 
-MakeBuild = Callable[..., Build]
+MakeBuild = Callable[..., RunningBuild]
 UUID = "0b1c2d3e-0000-4000-8000-000000000001"
 
 
@@ -83,10 +83,10 @@ def build(tmp_path: Path, s3: Any, logs: FakeLogs, clock: Clock) -> MakeBuild:
         artifacts: dict[str, Any] | None = None,
         output: dict[str, Any] | None = None,
         logs_config: dict[str, Any] | None = None,
-        quota: Quota | None = None,
+        quota: BuildQuota | None = None,
         clock: Callable[[], float] = clock,
         **phases: str,
-    ) -> Build:
+    ) -> RunningBuild:
         spec = {
             "version": "0.2",
             "phases": {name: {"commands": [command]} for name, command in phases.items()},
@@ -108,9 +108,9 @@ def build(tmp_path: Path, s3: Any, logs: FakeLogs, clock: Clock) -> MakeBuild:
         }
         folder = tmp_path / "build"
         folder.mkdir()
-        quota = quota or Quota(1)
+        quota = quota or BuildQuota(1)
         quota.enter(f"builder:{UUID}")
-        return Build(
+        return RunningBuild(
             record,
             folder,
             log.Log(folder / "build.log", logs, clock),
@@ -125,23 +125,23 @@ def build(tmp_path: Path, s3: Any, logs: FakeLogs, clock: Clock) -> MakeBuild:
     return make
 
 
-def printed(build: Build) -> list[str]:
+def printed(build: RunningBuild) -> list[str]:
     """What the commands said, without the lines of CodeBuild's own."""
     lines = build.log.file.read_text(errors="replace").splitlines()
     return [line for line in lines if not line.startswith("[Container] ")]
 
 
-def said(build: Build) -> list[str]:
+def log_lines(build: RunningBuild) -> list[str]:
     """What CodeBuild said, without the times."""
     lines = build.log.file.read_text(errors="replace").splitlines()
     return [line.split(" ", 3)[3] for line in lines if line.startswith("[Container] ")]
 
 
-def statuses(build: Build) -> dict[str, str | None]:
+def statuses(build: RunningBuild) -> dict[str, str | None]:
     return {phase["phaseType"]: phase.get("phaseStatus") for phase in build.record["phases"]}
 
 
-def context(build: Build, phase: str) -> dict[str, str]:
+def context(build: RunningBuild, phase: str) -> dict[str, str]:
     (result,) = (each for each in build.record["phases"] if each["phaseType"] == phase)
     (only,) = result["contexts"]
     return dict(only)

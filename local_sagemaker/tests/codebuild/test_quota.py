@@ -2,13 +2,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_sagemaker.codebuild.quota import Quota
+from local_sagemaker.codebuild.quota import BuildQuota
 from local_sagemaker.errors import ApiError
 
 
 @pytest.mark.parametrize("limit", [0, 1, 3])
 def test_five_times_as_many_wait_as_run_and_no_more(limit: int) -> None:
-    quota = Quota(limit)
+    quota = BuildQuota(limit)
     for build in range(6 * limit):
         quota.enter(str(build))
     with pytest.raises(ApiError) as refused:
@@ -23,7 +23,7 @@ def test_five_times_as_many_wait_as_run_and_no_more(limit: int) -> None:
 
 
 def test_a_new_account_s_queue_is_shorter_than_the_guide_says() -> None:
-    quota = Quota(60, 1)
+    quota = BuildQuota(60, 1)
     for build in range(61):
         quota.enter(str(build))
     with pytest.raises(ApiError) as refused:
@@ -37,7 +37,7 @@ def test_a_new_account_s_queue_is_shorter_than_the_guide_says() -> None:
 def test_never_do_more_run_than_may_and_no_place_stays_empty(
     limit: int, steps: list[tuple[bool, int]]
 ) -> None:
-    quota, inside = Quota(limit), set[str]()
+    quota, inside = BuildQuota(limit), set[str]()
     for enters, number in steps:
         build = str(number)
         if enters and build not in inside and len(inside) < 6 * limit:

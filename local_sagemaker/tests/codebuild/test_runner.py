@@ -12,8 +12,8 @@ from local_sagemaker.tests.codebuild.conftest import (
     FakeLogs,
     MakeBuild,
     context,
+    log_lines,
     printed,
-    said,
     statuses,
 )
 from local_sagemaker.tests.support.waiting import eventually, runs
@@ -75,7 +75,7 @@ def test_a_failed_command_is_named_with_its_status_and_not_with_its_words(build:
     assert context(made, "BUILD") == failed_command("echo no GPU here; exit 7", 7)
     assert statuses(made)["BUILD"] == "FAILED"
     assert printed(made) == ["no GPU here"]
-    lines = said(made)
+    lines = log_lines(made)
     place = lines.index("Phase complete: BUILD State: FAILED")
     assert lines[place : place + 2] == [
         "Phase complete: BUILD State: FAILED",

@@ -17,7 +17,9 @@ class OwnRegistry:
         return {"images": [request], "failures": [], "ResponseMetadata": {}}
 
 
-def asked(registry: str, tag: str, name: str = "sagemaker-tritonserver") -> dict[str, Any]:
+def batch_get_image(
+    registry: str, tag: str, name: str = "sagemaker-tritonserver"
+) -> dict[str, Any]:
     return registries(OwnRegistry()).call(
         "BatchGetImage",
         {"registryId": registry, "repositoryName": name, "imageIds": [{"imageTag": tag}]},
@@ -30,7 +32,7 @@ def test_the_region_has_the_releases_that_a_source_names(
     release: platform_facts.Release, processor: Processor
 ) -> None:
     uri = platform_facts.image_uri(release=release, region=REGION, processor=processor)
-    answer = asked(uri[:12], uri.rpartition(":")[2])
+    answer = batch_get_image(uri[:12], uri.rpartition(":")[2])
     served_locally = release.name == "24.09"
     sourced = REGION.availability(release) is Support.YES or served_locally
     assert bool(answer["images"]) is sourced
@@ -43,12 +45,12 @@ def test_the_region_has_the_releases_that_a_source_names(
 )
 def test_another_repository_lets_nobody_in(registry: str, name: str) -> None:
     with pytest.raises(ApiError, match="no resource-based policy allows") as refused:
-        asked(registry, "24.09-py3", name)
+        batch_get_image(registry, "24.09-py3", name)
     assert refused.value.code == "AccessDeniedException"
 
 
 def test_the_account_s_own_registry_is_ministack_s() -> None:
-    (image,) = asked("000000000000", "1", "own")["images"]
+    (image,) = batch_get_image("000000000000", "1", "own")["images"]
     assert image["repositoryName"] == "own"
 
 

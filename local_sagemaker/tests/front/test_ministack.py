@@ -54,7 +54,7 @@ class Emulator:
             writer.close()
 
     @property
-    def asked(self) -> list[tuple[str, list[str]]]:
+    def requests(self) -> list[tuple[str, list[str]]]:
         """The first line of each request, and its headers with names in lower case."""
         lines = [head.decode().split("\r\n")[:-2] for head in self.heads]
         return [(first, sorted(map(_lower, headers))) for first, *headers in lines]
@@ -113,7 +113,7 @@ async def test_a_request_and_its_answer_pass_as_they_are_without_leave_for_web_p
         "x-twice: 1",
         "x-twice: 2",
     ]
-    assert emulator.asked == [("PUT /b/k HTTP/1.1", expected)] * 2
+    assert emulator.requests == [("PUT /b/k HTTP/1.1", expected)] * 2
     assert emulator.bodies == [b"body"] * 2
 
 
@@ -129,7 +129,7 @@ async def test_paths_and_queries_are_left_as_they_are(path: str) -> None:
     async with front() as (emulator, port), client(port) as (reader, writer):
         writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         await read_head(reader)
-    assert emulator.asked == [(f"GET {path} HTTP/1.1", ["host: localhost"])]
+    assert emulator.requests == [(f"GET {path} HTTP/1.1", ["host: localhost"])]
 
 
 async def test_headers_of_one_connection_stay_on_it() -> None:
@@ -144,7 +144,7 @@ async def test_headers_of_one_connection_stay_on_it() -> None:
         )
         assert (await read_head(reader))[1] == ["transfer-encoding: chunked"]
         assert await reader.readexactly(7) == b"2\r\nok\r\n"
-    assert emulator.asked == [("GET / HTTP/1.1", ["host: localhost"])]
+    assert emulator.requests == [("GET / HTTP/1.1", ["host: localhost"])]
 
 
 async def test_a_redirect_is_the_clients_to_follow() -> None:
@@ -154,7 +154,7 @@ async def test_a_redirect_is_the_clients_to_follow() -> None:
         first, headers = await read_head(reader)
     assert first == "HTTP/1.1 307 Temporary Redirect"
     assert "location: /b" in headers
-    assert len(emulator.asked) == 1
+    assert len(emulator.requests) == 1
 
 
 async def test_head_is_answered_with_a_length_and_no_body() -> None:
@@ -168,11 +168,11 @@ async def test_head_is_answered_with_a_length_and_no_body() -> None:
 async def test_a_body_is_handed_on_while_it_comes_and_so_is_its_answer() -> None:
     async with front() as (emulator, port), client(port) as (reader, writer):
 
-        async def script(asked: asyncio.StreamReader, answers: asyncio.StreamWriter) -> None:
-            await asked.readuntil(b"\r\n\r\n")
-            assert await asked.readexactly(8) == b"3\r\nabc\r\n"
+        async def script(reader: asyncio.StreamReader, answers: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            assert await reader.readexactly(8) == b"3\r\nabc\r\n"
             answers.write(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nan")
-            assert await asked.readexactly(13) == b"3\r\ndef\r\n0\r\n\r\n"
+            assert await reader.readexactly(13) == b"3\r\ndef\r\n0\r\n\r\n"
             answers.write(b"sw")
 
         emulator.script = script
@@ -215,8 +215,8 @@ async def test_an_sdk_puts_and_gets_large_objects() -> None:
 
     async with front() as (emulator, port):
 
-        async def script(asked: asyncio.StreamReader, answers: asyncio.StreamWriter) -> None:
-            await emulator.request(asked)
+        async def script(reader: asyncio.StreamReader, answers: asyncio.StreamWriter) -> None:
+            await emulator.request(reader)
             body = content if emulator.heads[-1].startswith(b"GET") else b""
             answers.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
 
@@ -224,7 +224,7 @@ async def test_an_sdk_puts_and_gets_large_objects() -> None:
         got = await asyncio.to_thread(put_and_get, port)
     assert got == content
     assert content in emulator.bodies[0]
-    assert emulator.asked[0][0] == "PUT /b/a%20b/%C3%A4 HTTP/1.1"
+    assert emulator.requests[0][0] == "PUT /b/a%20b/%C3%A4 HTTP/1.1"
 
 
 # What goes wrong
@@ -257,8 +257,8 @@ async def test_without_an_answer_the_service_is_unavailable(
 ) -> None:
     async with front() as (emulator, port):
 
-        async def script(asked: asyncio.StreamReader, answers: asyncio.StreamWriter) -> None:
-            await emulator.request(asked)
+        async def script(reader: asyncio.StreamReader, answers: asyncio.StreamWriter) -> None:
+            await emulator.request(reader)
             answers.write(sent)
             raise EOFError
 
@@ -274,8 +274,8 @@ async def test_an_answer_that_ministack_breaks_off_is_broken_off(
 ) -> None:
     async with front() as (emulator, port):
 
-        async def script(asked: asyncio.StreamReader, answers: asyncio.StreamWriter) -> None:
-            await emulator.request(asked)
+        async def script(reader: asyncio.StreamReader, answers: asyncio.StreamWriter) -> None:
+            await emulator.request(reader)
             answers.write(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\npart")
             raise EOFError
 

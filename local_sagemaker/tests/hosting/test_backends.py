@@ -11,7 +11,7 @@ from local_sagemaker.prerequisites import Interpreter, TritonInstallation
 
 STUB = "triton_python_backend_stub"
 BACKEND = {"libtriton_python.so", STUB, "triton_python_backend_utils.py"}
-ASKED = """\
+REQUEST = """\
 #!/bin/sh
 printf '%s\\n' "$PATH" "$LD_LIBRARY_PATH" "$@"
 """
@@ -25,7 +25,7 @@ def triton(tmp_path: Path) -> TritonInstallation:
     bundled.mkdir(parents=True)
     (bundled / "libtriton_python.so").write_bytes(b"\x7fELF")
     (bundled / "triton_python_backend_utils.py").write_text("# utils")
-    (root / "own").write_text(ASKED)
+    (root / "own").write_text(REQUEST)
     (root / "own").chmod(0o755)
     (root / "model").write_bytes(b"stub")
     return TritonInstallation(

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.happenings import Happening, Kind
+from local_sagemaker.happenings import Happening, HappeningKind
 from local_sagemaker.hosting import launch
 from local_sagemaker.hosting.capacity import Capacity, Resources
 from local_sagemaker.hosting.copies import NO_ROOM
 from local_sagemaker.hosting.fleet import Fleet
-from local_sagemaker.hosting.instance import Running
+from local_sagemaker.hosting.instance import RunningServer
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.hosting.pools import NO_CAPACITY, Capacities
 from local_sagemaker.hosting.single_model_container import SingleModelContainer
@@ -139,9 +139,9 @@ class Account:
 
 @pytest.fixture
 def account(tmp_path: Path, s3: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Account]:
-    def begin(_: Any, folder: Path, *__: Any) -> Running:
+    def begin(_: Any, folder: Path, *__: Any) -> RunningServer:
         server: Any = Server()
-        return Running(server, SingleModelContainer(archive="m"), folder, Capacity(1, 1))
+        return RunningServer(server, SingleModelContainer(archive="m"), folder, Capacity(1, 1))
 
     monkeypatch.setattr(launch, "_begin_single_model", begin)
     made = Account(tmp_path, s3)
@@ -291,14 +291,17 @@ def test_a_copy_has_its_own_logs_and_is_on_the_page_as_a_model_of_its_instance(
     account.create_component("a", MinMemoryRequiredInMb=1024, NumberOfCpuCoresRequired=2.0)
     account.scale("a", 0)
     (started, healthy, *of_copy) = account.instance_events()
-    assert [started.kind, healthy.kind] == [Kind.INSTANCE_STARTED, Kind.INSTANCE_HEALTHY]
+    assert [started.kind, healthy.kind] == [
+        HappeningKind.INSTANCE_STARTED,
+        HappeningKind.INSTANCE_HEALTHY,
+    ]
     assert [(event.kind, event.model, event.instance) for event in of_copy] == [
         (kind, "a/1", started.instance)
         for kind in (
-            Kind.MODEL_LOADING,
-            Kind.MODEL_LOADED,
-            Kind.MODEL_UNLOADING,
-            Kind.MODEL_UNLOADED,
+            HappeningKind.MODEL_LOADING,
+            HappeningKind.MODEL_LOADED,
+            HappeningKind.MODEL_UNLOADING,
+            HappeningKind.MODEL_UNLOADED,
         )
     ]
     stream = f"only/{started.instance}-1"

@@ -13,7 +13,7 @@ from local_sagemaker.hosting import fleet as fleet_module
 from local_sagemaker.hosting import launch
 from local_sagemaker.hosting.capacity import GIB, Capacity
 from local_sagemaker.hosting.fleet import MANY_CALLS, Fleet
-from local_sagemaker.hosting.instance import Running
+from local_sagemaker.hosting.instance import RunningServer
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.hosting.multi_model_container import MultiModelContainer
 from local_sagemaker.hosting.pools import Capacities, NoCapacityError
@@ -126,7 +126,7 @@ def one_each(config: dict[str, Any]) -> dict[str, int]:
     return {variant["VariantName"]: 1 for variant in config["ProductionVariants"]}
 
 
-def running(fleet: Fleet) -> Running:
+def running(fleet: Fleet) -> RunningServer:
     (instance,) = fleet._all
     assert instance.running
     return instance.running

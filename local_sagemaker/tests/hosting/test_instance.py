@@ -10,12 +10,12 @@ import pytest
 import uvloop
 
 from local_sagemaker.errors import ApiError, LocalSageMakerError
-from local_sagemaker.happenings import Kind
+from local_sagemaker.happenings import HappeningKind
 from local_sagemaker.hosting import instance as instance_module
 from local_sagemaker.hosting import invocation as invocation_module
 from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.container import Call
-from local_sagemaker.hosting.instance import Instance, Running
+from local_sagemaker.hosting.instance import Instance, RunningServer
 from local_sagemaker.hosting.invocation import Invocation, model_error
 from local_sagemaker.hosting.triton import UnhealthyError
 from local_sagemaker.tests.support.waiting import TIMEOUT_SECONDS, eventually
@@ -113,14 +113,14 @@ class Servers:
         self.started: list[FakeServer] = []
         self.on_start: Callable[[FakeServer], None] = lambda _: None
 
-    def begin(self) -> Running:
+    def begin(self) -> RunningServer:
         server: Any = FakeServer(len(self.started))
         self.started.append(server)
         self.on_start(server)
         folder = self.folder / str(server.number)
         (folder / "models").mkdir(parents=True)
         (folder / "triton.log").touch()
-        return Running(server, server, folder, Capacity(memory=1, disk=1))
+        return RunningServer(server, server, folder, Capacity(memory=1, disk=1))
 
 
 @pytest.fixture
@@ -240,9 +240,9 @@ def test_failed_start_is_retried(instance: Instance, servers: Servers) -> None:
 def test_events_of_a_replacement_have_a_new_instance_id(
     servers: Servers,
 ) -> None:
-    messages: list[tuple[str, Kind]] = []
+    messages: list[tuple[str, HappeningKind]] = []
 
-    def begin() -> Running:
+    def begin() -> RunningServer:
         made = servers.begin()
         id_ = made.folder.name
         return replace(made, id=id_, tell=lambda kind, _: messages.append((id_, kind)))
@@ -253,18 +253,18 @@ def test_events_of_a_replacement_have_a_new_instance_id(
     instance.wait_until_healthy(TIMEOUT_SECONDS)
     assert instance.state == "serving"
     servers.started[0].dead.set()
-    eventually(lambda: ("1", Kind.INSTANCE_HEALTHY) in messages)
+    eventually(lambda: ("1", HappeningKind.INSTANCE_HEALTHY) in messages)
     instance.leave()
     assert instance.state == "leaving"
     instance.stop()
     assert instance.server is None
     assert messages == [
-        ("0", Kind.INSTANCE_HEALTHY),
-        ("0", Kind.INSTANCE_REPLACED),
-        ("0", Kind.INSTANCE_ENDED),
-        ("1", Kind.INSTANCE_HEALTHY),
-        ("1", Kind.INSTANCE_LEAVING),
-        ("1", Kind.INSTANCE_ENDED),
+        ("0", HappeningKind.INSTANCE_HEALTHY),
+        ("0", HappeningKind.INSTANCE_REPLACED),
+        ("0", HappeningKind.INSTANCE_ENDED),
+        ("1", HappeningKind.INSTANCE_HEALTHY),
+        ("1", HappeningKind.INSTANCE_LEAVING),
+        ("1", HappeningKind.INSTANCE_ENDED),
     ]
 
 
@@ -324,9 +324,9 @@ def fail_pings(instance: Instance, servers: Servers, pings: list[bool]) -> None:
 def test_failed_pings_are_reported_once_and_do_not_replace_the_server(
     servers: Servers, caplog: pytest.LogCaptureFixture
 ) -> None:
-    messages: list[tuple[Kind, str]] = []
+    messages: list[tuple[HappeningKind, str]] = []
 
-    def begin() -> Running:
+    def begin() -> RunningServer:
         return replace(servers.begin(), tell=lambda *each: messages.append(each))
 
     instance = Instance("only", begin)
@@ -336,11 +336,11 @@ def test_failed_pings_are_reported_once_and_do_not_replace_the_server(
     eventually(lambda: servers.started[0].pings == [True])
     instance.stop()
     fails = (
-        Kind.INSTANCE_UNHEALTHY,
+        HappeningKind.INSTANCE_UNHEALTHY,
         "The container fails the ping health check: GET /ping is answered with 400. "
         "It keeps serving.",
     )
-    passes = Kind.INSTANCE_HEALTHY, "The container passes the ping health check again."
+    passes = HappeningKind.INSTANCE_HEALTHY, "The container passes the ping health check again."
     assert messages[1:-1] == [fails, passes, fails]
     assert caplog.text.count("fails the ping health check") == 2
     assert len(servers.started) == 1

@@ -13,7 +13,7 @@ import pytest
 
 from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.connections import PART, Connection, Connections
-from local_sagemaker.hosting.instance import Instance, Running
+from local_sagemaker.hosting.instance import Instance, RunningServer
 from local_sagemaker.hosting.invocation import MAX_BODY_BYTES, Invocation, model_error
 from local_sagemaker.hosting.single_model_container import SingleModelContainer
 from local_sagemaker.metrics.collected import Collected
@@ -90,7 +90,7 @@ async def endpoint(script: Script) -> AsyncIterator[tuple[Container, int]]:
     connections = Connections(lambda: socket.create_connection(address))
     instance = Instance("only", lambda: running)
     triton: Any = SimpleNamespace(connections=connections)
-    running = Running(triton, SingleModelContainer(), Path(), Capacity(memory=1, disk=1))
+    running = RunningServer(triton, SingleModelContainer(), Path(), Capacity(memory=1, disk=1))
     instance.running = running
     fleet = SimpleNamespace(release=lambda _: None, counts={}, config="one")
     text: Any = SimpleNamespace(
@@ -324,9 +324,7 @@ async def test_invalid_http_response_is_a_model_error(
 ) -> None:
     _, answer = await invoke_once(respond_and_close(sent))
     messages = error_of(answer)["message"]
-    assert messages.startswith(
-        "The container did not answer: the container's answer is not understood"
-    )
+    assert messages.startswith("The container did not answer: invalid answer of the container")
     assert len(messages) < 300
     assert caplog.text == ""
 

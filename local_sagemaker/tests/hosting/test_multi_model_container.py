@@ -11,7 +11,7 @@ from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting import multi_model_container
 from local_sagemaker.hosting.archives import S3Prefix
 from local_sagemaker.hosting.capacity import GIB, MIB
-from local_sagemaker.hosting.container import ModelStep, Phase, Report, Step
+from local_sagemaker.hosting.container import ModelStep, ModelStepKind, Phase, Report
 from local_sagemaker.hosting.model_store import ModelStore, name
 from local_sagemaker.hosting.multi_model_container import MultiModelContainer
 from local_sagemaker.tests.hosting.conftest import tar_gz
@@ -19,7 +19,12 @@ from local_sagemaker.tests.hosting.conftest import tar_gz
 TARGET = "minilm-0123456789ab.tar.gz"
 JSON = {"Content-Type": "application/json"}
 MODEL_BYTES = 100 * MIB
-LOADED = [Step.DOWNLOADING, Step.DOWNLOAD, Step.LOADING, Step.LOAD]
+LOADED = [
+    ModelStepKind.DOWNLOADING,
+    ModelStepKind.DOWNLOAD,
+    ModelStepKind.LOADING,
+    ModelStepKind.LOAD,
+]
 
 
 class FakeTriton:
@@ -202,15 +207,15 @@ async def test_what_happens_to_models_is_reported_and_counted(make: Make, triton
     assert [each.step for each in messages[4:]] == [
         *LOADED,
         *LOADED[:3],
-        *(Step.UNLOADING, Step.UNLOAD),
-        Step.LOAD,
+        *(ModelStepKind.UNLOADING, ModelStepKind.UNLOAD),
+        ModelStepKind.LOAD,
     ]
     assert [(each.target_model, each.room_for) for each in messages[11:13]] == [("a", "c")] * 2
     assert container.loaded_models == 2
     triton.load_answers = [(400, b"no")]
     with pytest.raises(ApiError):
         await invoke(container)
-    assert (messages[-1].step, messages[-1].target_model) == (Step.FAIL, TARGET)
+    assert (messages[-1].step, messages[-1].target_model) == (ModelStepKind.FAIL, TARGET)
     assert 'with message "no"' in messages[-1].why
 
 
@@ -230,12 +235,12 @@ async def test_a_model_goes_with_its_server_and_fails_to_leave_one_that_hangs(
     triton.unload_breaks_off = broken_off
     await invoke(container, "b")
     steps = [each for each in messages if each.target_model == "a"][len(LOADED) :]
-    assert [step.why for step in steps if step.step is Step.FAIL] == told_of_it
-    assert {step.step for step in steps} <= {Step.UNLOADING, Step.FAIL}
+    assert [step.why for step in steps if step.step is ModelStepKind.FAIL] == told_of_it
+    assert {step.step for step in steps} <= {ModelStepKind.UNLOADING, ModelStepKind.FAIL}
 
 
 async def test_models_are_told_with_their_phase_and_calls(make: Make) -> None:
-    phases: dict[Step, list[tuple[str, Phase]]] = {}
+    phases: dict[ModelStepKind, list[tuple[str, Phase]]] = {}
 
     def note(step: ModelStep) -> None:
         phases[step.step] = [(status.target_model, status.phase) for status in made.statuses()]
@@ -248,10 +253,10 @@ async def test_models_are_told_with_their_phase_and_calls(make: Make) -> None:
     assert (status.bytes, status.folder) == (100, name("a"))
     made.release(call)
     await invoke(made, "b")
-    assert phases[Step.DOWNLOADING] == [("a", Phase.LOADED), ("b", Phase.DOWNLOADING)]
-    assert phases[Step.LOADING] == [("a", Phase.LOADED), ("b", Phase.LOADING)]
-    assert phases[Step.UNLOADING] == [("b", Phase.LOADING), ("a", Phase.UNLOADING)]
-    assert phases[Step.LOAD] == [("b", Phase.LOADING)]
+    assert phases[ModelStepKind.DOWNLOADING] == [("a", Phase.LOADED), ("b", Phase.DOWNLOADING)]
+    assert phases[ModelStepKind.LOADING] == [("a", Phase.LOADED), ("b", Phase.LOADING)]
+    assert phases[ModelStepKind.UNLOADING] == [("b", Phase.LOADING), ("a", Phase.UNLOADING)]
+    assert phases[ModelStepKind.LOAD] == [("b", Phase.LOADING)]
 
 
 @pytest.mark.parametrize("target", [None, ""])

@@ -3,10 +3,10 @@ from pathlib import Path
 import pytest
 
 from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.hosting.serve import SAGEMAKER_PORT, Command, multi_model, single_model
+from local_sagemaker.hosting.serve import SAGEMAKER_PORT, ServeCommand, multi_model, single_model
 
 IMAGE = "triton.dkr.ecr.amazonaws.com/sagemaker-tritonserver:{}-py3-cpu"
-SAID = 'Triton is running in SageMaker MME mode. Using Triton ping mode: "{}"'
+PING_MODE_NOTE = 'Triton is running in SageMaker MME mode. Using Triton ping mode: "{}"'
 DEFAULTS = [
     "--allow-sagemaker=true",
     "--allow-http=false",
@@ -22,7 +22,7 @@ DEFAULTS = [
 ]
 
 
-def command(*, release: str = "24.09", **environment: str) -> Command:
+def command(*, release: str = "24.09", **environment: str) -> ServeCommand:
     return multi_model(environment, image=IMAGE.format(release), repository="/tmp/sagemaker")
 
 
@@ -112,7 +112,7 @@ def test_an_empty_setting_is_one_that_is_not_set() -> None:
     }
     made = command(release="25.09", **empty)
     assert list(made.arguments) == DEFAULTS
-    assert made.notes == (SAID.format("live"),)
+    assert made.notes == (PING_MODE_NOTE.format("live"),)
 
 
 def test_a_port_that_sagemaker_does_not_ask_is_refused() -> None:
@@ -128,7 +128,7 @@ def test_a_limit_of_gpu_memory_limits_nothing_and_the_log_says_so() -> None:
     assert list(made.arguments) == DEFAULTS
     assert made.notes == (
         "LOCAL SAGEMAKER: SAGEMAKER_TRITON_MODEL_LOAD_GPU_LIMIT has no effect: there is no GPU",
-        SAID.format("live"),
+        PING_MODE_NOTE.format("live"),
     )
 
 
@@ -138,7 +138,7 @@ PING_MODE, OVERRIDE = "SAGEMAKER_TRITON_PING_MODE", "SAGEMAKER_TRITON_OVERRIDE_P
 
 
 @pytest.mark.parametrize(
-    ("environment", "passed_on", "said"),
+    ("environment", "passed_on", "ping_mode"),
     [
         ({}, None, "live"),  # serve does not export what it says that it uses
         ({OVERRIDE: "ready"}, None, "ready"),
@@ -149,11 +149,11 @@ PING_MODE, OVERRIDE = "SAGEMAKER_TRITON_PING_MODE", "SAGEMAKER_TRITON_OVERRIDE_P
     ],
 )
 def test_the_ping_mode_reaches_the_server_where_the_container_has_one(
-    environment: dict[str, str], passed_on: str | None, said: str
+    environment: dict[str, str], passed_on: str | None, ping_mode: str
 ) -> None:
     made = command(**environment)
     assert made.environment.get(PING_MODE) == passed_on
-    assert made.notes == (SAID.format(said),)
+    assert made.notes == (PING_MODE_NOTE.format(ping_mode),)
     assert made.ping == "/ping"
 
 
@@ -204,7 +204,7 @@ def archive(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def single(archive: Path, *, release: str = "25.09", **environment: str) -> Command:
+def single(archive: Path, *, release: str = "25.09", **environment: str) -> ServeCommand:
     image = IMAGE.format(release)
     return single_model(environment, image=image, archive=archive, repository="/opt/ml/model")
 

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from local_sagemaker.metrics import names
-from local_sagemaker.metrics.collected import Collected, Place, Series
+from local_sagemaker.metrics.collected import Collected, MetricDimensions, Series
 
-PLACE = Place("text", "only")
+PLACE = MetricDimensions("text", "only")
 
 
 class Time:
@@ -54,7 +54,7 @@ def test_metrics_have_their_own_pace_and_a_faster_time_shorter_periods() -> None
 def test_places_are_kept_apart() -> None:
     time = Time()
     collected = Collected(1, clock=time)
-    places = [PLACE, Place("text", "only", "one"), Place("other", "only")]
+    places = [PLACE, MetricDimensions("text", "only", "one"), MetricDimensions("other", "only")]
     for place in places:
         collected.add(names.INVOCATIONS, place, 1)
     time.now = 60

@@ -9,7 +9,7 @@ import pytest
 from local_sagemaker.hosting.capacity import Capacity, Resources
 from local_sagemaker.hosting.copies import CopyHost, Slot
 from local_sagemaker.hosting.pools import Pool
-from local_sagemaker.metrics.collected import Place
+from local_sagemaker.metrics.collected import MetricDimensions
 from local_sagemaker.metrics.instances import InstanceMetrics
 
 G6, G5 = "ml.g6.xlarge", "ml.g5.xlarge"
@@ -44,20 +44,20 @@ class Collected:
     """Keeps values by the names of their metrics."""
 
     def __init__(self) -> None:
-        self.found: dict[str, list[float]] = {}
-        self.places: set[Place] = set()
-        self.expected: set[tuple[str, Place]] = set()
+        self.values: dict[str, list[float]] = {}
+        self.places: set[MetricDimensions] = set()
+        self.expected: set[tuple[str, MetricDimensions]] = set()
 
-    def add_all(self, measured: list[tuple[Any, float]], places: list[Place]) -> None:
+    def add_all(self, measured: list[tuple[Any, float]], places: list[MetricDimensions]) -> None:
         for metric, value in measured:
-            self.found.setdefault(metric.name, []).append(value)
+            self.values.setdefault(metric.name, []).append(value)
         self.places.update(places)
 
-    def expect(self, metric: Any, place: Place) -> None:
+    def expect(self, metric: Any, place: MetricDimensions) -> None:
         self.expected.add((metric.name, place))
 
     def take(self) -> dict[str, list[float]]:
-        taken, self.found = self.found, {}
+        taken, self.values = self.values, {}
         return taken
 
 
@@ -93,7 +93,7 @@ def test_each_instance_is_measured_once_a_minute(measured: Measured) -> None:
     }
     assert measured.after(10) == {}
     assert measured.after(50, cpu=90)["CPUUtilization"] == [150, 150]  # of a core, in a minute
-    assert measured.collected.places == {Place("text", "only")}
+    assert measured.collected.places == {MetricDimensions("text", "only")}
 
 
 def test_processors_of_what_has_ended_are_not_less_than_nothing(measured: Measured) -> None:
@@ -127,7 +127,7 @@ def test_what_scaling_follows_is_zero_where_nobody_calls(measured: Measured) -> 
         ("starting", SimpleNamespace(counts={}, of_copies=False, serving=lambda: {"only": []}))
     )
     measured.after(10)
-    place = Place("text", "only")
+    place = MetricDimensions("text", "only")
     assert measured.collected.expected == {
         ("Invocations", place),
         ("InvocationsPerInstance", place),
@@ -140,7 +140,7 @@ def test_instances_of_a_pool_are_measured_by_their_type_too(measured: Measured) 
     first, second = measured.fleet.instances
     first.pool, second.pool = Pool(G6, "m"), Pool(G5, "m")
     measured.after(60)
-    variant, *types = (Place("text", "only", None, of) for of in (None, G6, G5))
+    variant, *types = (MetricDimensions("text", "only", None, of) for of in (None, G6, G5))
     assert measured.collected.places == {variant, *types}
     assert {place for _, place in measured.collected.expected} == {variant, *types}
     first.pool = second.pool = Pool(G6, "m", metrics_by_type=False)
@@ -165,7 +165,7 @@ def test_copies_have_metrics_of_their_component_by_what_they_reserve(tmp_path: P
         "CPUUtilizationNormalized": [50, 50],
         "LoadedModelCount": [3, 3],
     }
-    assert measured.collected.places == {Place("text", "only", component="only")}
+    assert measured.collected.places == {MetricDimensions("text", "only", component="only")}
     assert {name for name, _ in measured.collected.expected} == {
         "Invocations",
         "InvocationsPerCopy",

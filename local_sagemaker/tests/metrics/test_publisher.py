@@ -6,10 +6,10 @@ from typing import Any
 from botocore.exceptions import EndpointConnectionError
 
 from local_sagemaker.metrics import names
-from local_sagemaker.metrics.collected import Place, Series
+from local_sagemaker.metrics.collected import MetricDimensions, Series
 from local_sagemaker.metrics.publisher import Publisher
 
-PLACE = Place("text", "only")
+PLACE = MetricDimensions("text", "only")
 
 
 class CloudWatch:

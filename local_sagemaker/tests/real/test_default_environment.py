@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.happenings import Happening, Kind
+from local_sagemaker.happenings import Happening, HappeningKind
 from local_sagemaker.hosting import backends, health, invocation, launch
 from local_sagemaker.hosting.instance import Instance
 from local_sagemaker.hosting.launch import Host
@@ -47,7 +47,7 @@ class Pings:
         assert not self._replaced()
 
     def _replaced(self) -> bool:
-        return any(each.kind is Kind.INSTANCE_REPLACED for each in list(self._happened))
+        return any(each.kind is HappeningKind.INSTANCE_REPLACED for each in list(self._happened))
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def test_a_model_with_a_long_initialize_is_loaded_and_others_answer_meanwhile(
     assert slow.result(TIMEOUT_SECONDS) == 21
     eventually(lambda: happened[-1].kind is Kind.INSTANCE_HEALTHY)
     assert happened[-1].message == "The container passes the ping health check again."
-    unhealthy = [each.message for each in happened if each.kind is Kind.INSTANCE_UNHEALTHY]
+    unhealthy = [each.message for each in happened if each.kind is HappeningKind.INSTANCE_UNHEALTHY]
     assert all(each.startswith("The container fails the ping health check:") for each in unhealthy)
 
 

@@ -60,7 +60,7 @@ def unpacked(aws: LocalSageMaker) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("broken", "said"),
+    ("broken", "message"),
     [
         pytest.param(None, "ended before the end", id="truncated"),
         pytest.param(b"This is no archive.", "Not a gzipped file", id="no-gzip"),
@@ -69,16 +69,20 @@ def unpacked(aws: LocalSageMaker) -> set[str]:
         pytest.param(archive_of("/tmp/outside"), "absolute path", id="absolute"),
         pytest.param(archive_of("link", tarfile.SYMTYPE, "/etc/passwd"), "a link to", id="link"),
         pytest.param(
-            archive_of("link", tarfile.LNKTYPE, "../../../triton.log"), "leads out", id="hard-link"
+            archive_of("link", tarfile.LNKTYPE, "../../../triton.log"),
+            "leads outside",
+            id="hard-link",
         ),
-        pytest.param(archive_of("device", tarfile.CHRTYPE), "no file, folder or link", id="device"),
+        pytest.param(
+            archive_of("device", tarfile.CHRTYPE), "not a file, folder or link", id="device"
+        ),
         pytest.param(
             archive_of("many", tarfile.XHDTYPE, size=8 << 20), "a header", id="header-bomb"
         ),
     ],
 )
 def test_what_is_no_archive_is_refused_and_one_that_replaces_it_is_loaded(
-    local_sagemaker: LocalSageMaker, many: Asker, good: bytes, broken: bytes | None, said: str
+    local_sagemaker: LocalSageMaker, many: Asker, good: bytes, broken: bytes | None, message: str
 ) -> None:
     assert many.ask("twice") == 14
     before = unpacked(local_sagemaker)
@@ -87,16 +91,16 @@ def test_what_is_no_archive_is_refused_and_one_that_replaces_it_is_loaded(
         failure = many.failure("broken")
         assert (failure.status, failure.code) == NOT_EXTRACTED
         assert failure.message.startswith(f"Failed to extract model data s3://{BUCKET}/broken")
-        assert said in failure.message
+        assert message in failure.message
     assert unpacked(local_sagemaker) == before
     assert "Traceback" not in local_sagemaker.folder.log.read_text()
 
 
 @pytest.mark.parametrize(
-    ("size", "said"), [(40 << 30, "No space left on device"), (2 << 30, "a bomb: it unpacks to")]
+    ("size", "message"), [(40 << 30, "No space left on device"), (2 << 30, "a bomb: it unpacks to")]
 )
 def test_a_bomb_is_refused_before_it_is_unpacked(
-    local_sagemaker: LocalSageMaker, many: Asker, size: int, said: str
+    local_sagemaker: LocalSageMaker, many: Asker, size: int, message: str
 ) -> None:
     before = unpacked(local_sagemaker)
     zeros = tarfile.TarInfo("zeros")
@@ -104,7 +108,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(
     upload("bomb", gzip.compress(zeros.tobuf(tarfile.GNU_FORMAT)))
     failure = many.failure("bomb")
     assert (failure.status, failure.code) == NOT_EXTRACTED
-    assert said in failure.message
+    assert message in failure.message
     assert unpacked(local_sagemaker) == before
     assert many.ask("twice") == 14
 

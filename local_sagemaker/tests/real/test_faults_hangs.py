@@ -37,10 +37,10 @@ class Bucket(FakeS3):
     away = False
     breaks_off = False
 
-    def get_object(self, **asked: str) -> dict[str, Any]:
+    def get_object(self, **request: str) -> dict[str, Any]:
         if self.away:
             raise EndpointConnectionError(endpoint_url="http://s3")
-        answer = super().get_object(**asked)
+        answer = super().get_object(**request)
         if self.breaks_off:
             answer["Body"] = _Broken(answer["Body"].read()[:200])
         return answer
@@ -57,8 +57,8 @@ class _Broken(io.BytesIO):
 class Caller:
     """Invokes one instance from an event loop of its own."""
 
-    def __init__(self, asked: Instance) -> None:
-        self._asked, self._loop = asked, asyncio.new_event_loop()
+    def __init__(self, instance: Instance) -> None:
+        self._instance, self._loop = instance, asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
         self._thread.start()
 
@@ -98,7 +98,7 @@ class Caller:
         }
         invocation = Invocation(headers, receive, send)
         await invocation.receive()
-        await invocation.answer_by(self._asked)
+        await invocation.answer_by(self._instance)
         return float(json.loads(answer)["outputs"][0]["data"][0])
 
 
@@ -198,8 +198,8 @@ def test_while_the_bucket_is_away_what_is_loaded_answers(
     caller: Caller, bucket: Bucket, upload: Callable[[str, str], None]
 ) -> None:
     upload("later", times(5))
-    said = {"away": "Failed to download", "breaks_off": "Failed to extract"}
-    for fault, begins in said.items():
+    beginnings = {"away": "Failed to download", "breaks_off": "Failed to extract"}
+    for fault, begins in beginnings.items():
         setattr(bucket, fault, True)
         status, code, message = caller.failure("later")
         assert (status, code) == (400, "ValidationError")

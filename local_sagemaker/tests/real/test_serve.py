@@ -17,7 +17,7 @@ import pytest
 from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.hosting import backends, sandbox
 from local_sagemaker.hosting.multi_model_container import LOAD_SECONDS, TARGET_MODEL
-from local_sagemaker.hosting.serve import Command, multi_model, single_model
+from local_sagemaker.hosting.serve import ServeCommand, multi_model, single_model
 from local_sagemaker.hosting.triton import Response, Triton
 from local_sagemaker.prerequisites import TritonInstallation, find_triton
 from local_sagemaker.tests.support.tiny_models import (
@@ -48,7 +48,7 @@ class Server:
 
     triton: Triton
     models: Path
-    command: Command
+    command: ServeCommand
 
     def ask(self, method: str, path: str, body: Any = b"", **headers: str) -> Response:
         sent = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -120,7 +120,7 @@ class Start:
             yield server
 
     @contextmanager
-    def _server(self, command: Command, models: Path, seen_at: Path) -> Iterator[Server]:
+    def _server(self, command: ServeCommand, models: Path, seen_at: Path) -> Iterator[Server]:
         triton = Triton(
             self.installation,
             arguments=command.arguments,

@@ -65,7 +65,7 @@ class FakeFleet:
         self.busy = 0
 
     def start(self, *arguments: Any) -> None:
-        self._fleets.asked.append(arguments)
+        self._fleets.fleet_arguments.append(arguments)
         self._fleets.ready.wait()
         if self._fleets.failure:
             raise self._fleets.failure
@@ -114,7 +114,7 @@ class Fleets:
     def __init__(self) -> None:
         self.made: list[FakeFleet] = []
         self.started: list[FakeFleet] = []
-        self.asked: list[tuple[Any, ...]] = []
+        self.fleet_arguments: list[tuple[Any, ...]] = []
         self.ready, self.quiet = threading.Event(), threading.Event()
         self.ready.set()
         self.quiet.set()
@@ -195,7 +195,7 @@ def quotas() -> AccountQuotas:
 
 
 @pytest.fixture
-def told() -> list[Happening]:
+def happenings() -> list[Happening]:
     """What happened to endpoints."""
     return []
 
@@ -203,7 +203,7 @@ def told() -> list[Happening]:
 @pytest.fixture
 def hosting(
     fleets: Fleets,
-    told: list[Happening],
+    happenings: list[Happening],
     s3: Any,
     scaled: set[str],
     clock: FakeClock,
@@ -213,7 +213,7 @@ def hosting(
     """SageMaker's hosting with model `m` and the configurations `one` and `two`."""
     s3.objects["models", "m.tar.gz"] = b""
     made = Components(
-        SimpleNamespace(s3=s3, tell=told.append),  # type: ignore[arg-type]
+        SimpleNamespace(s3=s3, tell=happenings.append),  # type: ignore[arg-type]
         fleet=fleets.make,
         clock=lambda: clock,
         alarms=lambda names: {each: alarms[each] for each in names if each in alarms},

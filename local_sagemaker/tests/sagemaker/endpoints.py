@@ -59,6 +59,6 @@ def variant_of(hosting: Hosting, *names: str) -> tuple[Any, ...]:
     return tuple(variant[name] for name in names)
 
 
-def set_by_hand(hosting: Hosting, **wanted: Any) -> None:
-    desired = [{"VariantName": "only", **wanted}]
+def set_by_hand(hosting: Hosting, **changes: Any) -> None:
+    desired = [{"VariantName": "only", **changes}]
     hosting.update_endpoint_weights_and_capacities({**TEXT, "DesiredWeightsAndCapacities": desired})

@@ -7,9 +7,9 @@ from local_sagemaker.api import JsonService
 from local_sagemaker.errors import ApiError
 from local_sagemaker.sagemaker import cloudformation
 from local_sagemaker.sagemaker.cloudformation import (
-    Endpoint,
+    EndpointResource,
     InferenceComponent,
-    Model,
+    ModelResource,
 )
 from local_sagemaker.sagemaker.components import Components
 from local_sagemaker.sagemaker.hosting_api import Hosting
@@ -28,20 +28,20 @@ TEXT = {"EndpointName": "Text", "EndpointConfigName": "one"}
 
 
 @pytest.fixture
-def model(sagemaker: JsonService) -> Model:
-    return Model(sagemaker)
+def model(sagemaker: JsonService) -> ModelResource:
+    return ModelResource(sagemaker)
 
 
 @pytest.fixture
-def endpoint(sagemaker: JsonService) -> Endpoint:
-    return Endpoint(sagemaker)
+def endpoint(sagemaker: JsonService) -> EndpointResource:
+    return EndpointResource(sagemaker)
 
 
 def describe(hosting: Hosting) -> dict[str, Any]:
     return hosting.describe_endpoint({"EndpointName": "Text"})
 
 
-def test_a_named_resource_is_known_by_its_arn(model: Model, hosting: Hosting) -> None:
+def test_a_named_resource_is_known_by_its_arn(model: ModelResource, hosting: Hosting) -> None:
     assert model.create("Logical", {**ONE, "ModelName": "MiniLM"}, "stack") == (
         f"{ARN}:model/minilm",
         {"ModelName": "MiniLM"},
@@ -49,7 +49,7 @@ def test_a_named_resource_is_known_by_its_arn(model: Model, hosting: Hosting) ->
     assert hosting.describe_model({"ModelName": "MiniLM"})
 
 
-def test_a_resource_without_a_name_gets_one_of_stack_and_logical_id(model: Model) -> None:
+def test_a_resource_without_a_name_gets_one_of_stack_and_logical_id(model: ModelResource) -> None:
     arn, attributes = model.create("TextModel", ONE, "Prod-Text")
     name = attributes["ModelName"]
     assert re.fullmatch(r"prod-text-textmodel-[0-9a-f]{12}", name)
@@ -57,7 +57,7 @@ def test_a_resource_without_a_name_gets_one_of_stack_and_logical_id(model: Model
     assert model.create("TextModel", ONE, "Prod-Text")[0] != arn
 
 
-def test_tags_follow_the_template(model: Model, hosting: Hosting) -> None:
+def test_tags_follow_the_template(model: ModelResource, hosting: Hosting) -> None:
     def tags(**values: str) -> dict[str, Any]:
         return {**ONE, "Tags": [{"Key": key, "Value": each} for key, each in values.items()]}
 
@@ -69,7 +69,9 @@ def test_tags_follow_the_template(model: Model, hosting: Hosting) -> None:
     assert hosting.tags.list_tags({"ResourceArn": arn})["Tags"] == []
 
 
-def test_a_resource_is_deleted_by_its_name_or_its_arn(model: Model, hosting: Hosting) -> None:
+def test_a_resource_is_deleted_by_its_name_or_its_arn(
+    model: ModelResource, hosting: Hosting
+) -> None:
     named = {**ONE, "ModelName": "MiniLM"}
     model.delete(model.create("Logical", named, "stack")[0], named)
     model.delete(model.create("Logical", ONE, "stack")[0], {})
@@ -77,7 +79,7 @@ def test_a_resource_is_deleted_by_its_name_or_its_arn(model: Model, hosting: Hos
 
 
 def test_a_refused_deletion_is_an_error(
-    sagemaker: JsonService, endpoint: Endpoint, fleets: Fleets
+    sagemaker: JsonService, endpoint: EndpointResource, fleets: Fleets
 ) -> None:
     fleets.ready.clear()
     sagemaker.call("CreateEndpoint", TEXT)
@@ -86,7 +88,7 @@ def test_a_refused_deletion_is_an_error(
 
 
 def test_an_endpoint_that_fails_fails_the_resource_with_its_reason(
-    endpoint: Endpoint, fleets: Fleets
+    endpoint: EndpointResource, fleets: Fleets
 ) -> None:
     fleets.fail("out of memory")
     with pytest.raises(ValueError, match=r"^Endpoint Text Failed: out of memory$"):
@@ -96,7 +98,7 @@ def test_an_endpoint_that_fails_fails_the_resource_with_its_reason(
 
 
 def test_an_update_that_was_rolled_back_fails_the_resource_with_its_reason(
-    endpoint: Endpoint, hosting: Hosting, fleets: Fleets
+    endpoint: EndpointResource, hosting: Hosting, fleets: Fleets
 ) -> None:
     arn, _ = endpoint.create("Logical", TEXT, "stack")
     fleets.fail("out of memory")
@@ -108,7 +110,7 @@ def test_an_update_that_was_rolled_back_fails_the_resource_with_its_reason(
 
 
 def test_a_change_of_how_updates_are_deployed_alone_deploys_the_same_configuration(
-    endpoint: Endpoint, hosting: Hosting, fleets: Fleets
+    endpoint: EndpointResource, hosting: Hosting, fleets: Fleets
 ) -> None:
     arn, _ = endpoint.create("Logical", TEXT, "stack")
     endpoint.update(arn, TEXT, {**TEXT, "DeploymentConfig": {}}, "stack")
@@ -117,7 +119,7 @@ def test_a_change_of_how_updates_are_deployed_alone_deploys_the_same_configurati
 
 
 def test_an_endpoint_that_never_settles_fails_after_a_while(
-    endpoint: Endpoint, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
+    endpoint: EndpointResource, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cloudformation, "STABILIZE_SECONDS", 0.05)
     fleets.ready.clear()
@@ -126,7 +128,7 @@ def test_an_endpoint_that_never_settles_fails_after_a_while(
 
 
 def test_a_deletion_ends_when_the_endpoint_is_gone(
-    endpoint: Endpoint, hosting: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
+    endpoint: EndpointResource, hosting: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arn, _ = endpoint.create("Logical", TEXT, "stack")
     fleets.quiet.clear()

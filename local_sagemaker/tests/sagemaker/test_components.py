@@ -261,7 +261,7 @@ def test_an_update_without_copies_waits_for_the_next_ones(
         }
     )
     assert settled(serving)["Specification"] == changed
-    (_, _, _, _, counts) = fleets.asked[-1]
+    (_, _, _, _, counts) = fleets.fleet_arguments[-1]
     assert counts == {"times": 0}
 
 

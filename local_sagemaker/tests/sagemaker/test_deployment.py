@@ -16,8 +16,8 @@ def test_a_canary_bakes_before_the_rest_follows() -> None:
     expected = deployment({**config, **auto_rollback("errors", "slow")}, {"only": 3})
     assert expected == Deployment(
         (
-            Step(Fraction(30, 100), 300),
-            Step(Fraction(1), 60),
+            TrafficStep(Fraction(30, 100), 300),
+            TrafficStep(Fraction(1), 60),
         ),
         alarms=("errors", "slow"),
         timeout=1800,
@@ -58,7 +58,7 @@ def test_the_smallest_variant_says_what_instances_are_of_the_whole() -> None:
 def test_a_rolling_batch_is_of_whole_instances(
     batch: dict[str, Any], count: int, expected: list[Fraction]
 ) -> None:
-    wanted = deployment(rolling(batch, wait=120), {"only": count})
-    assert [step.share for step in wanted.steps] == expected
-    assert {step.bake for step in wanted.steps} == {120}
-    assert wanted.rolling
+    planned = deployment(rolling(batch, wait=120), {"only": count})
+    assert [step.share for step in planned.steps] == expected
+    assert {step.bake for step in planned.steps} == {120}
+    assert planned.rolling

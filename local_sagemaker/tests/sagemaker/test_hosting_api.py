@@ -38,7 +38,7 @@ def test_the_old_instances_answer_until_the_new_are_healthy(
     before = in_service(hosting)
     fleets.ready.clear()
     update(hosting)
-    eventually(lambda: len(fleets.asked) == 2)
+    eventually(lambda: len(fleets.fleet_arguments) == 2)
     assert (status(hosting), answers(hosting)) == ("Updating", "one")
     assert hosting.describe_endpoint(TEXT)["EndpointConfigName"] == "one"
     assert fleets.started[0].events == []

@@ -144,7 +144,7 @@ def test_an_endpoint_configuration_has_variants_that_can_run(
 
 
 @pytest.mark.parametrize(
-    ("wanted", "message"),
+    ("desired", "message"),
     [
         (
             [{"VariantName": "a", "DesiredInstanceCount": 0}],
@@ -157,8 +157,8 @@ def test_an_endpoint_configuration_has_variants_that_can_run(
     ],
 )
 def test_one_variant_at_a_time_is_scaled_and_not_to_nothing(
-    wanted: list[dict[str, Any]], message: str
+    desired: list[dict[str, Any]], message: str
 ) -> None:
     with pytest.raises(ApiError) as refused:
-        check_desired(wanted, ["a", "b"])
+        check_desired(desired, ["a", "b"])
     assert (refused.value.code, refused.value.message) == ("ValidationException", message)

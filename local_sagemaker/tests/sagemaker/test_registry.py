@@ -17,12 +17,12 @@ def test_a_configuration_publishes_what_it_does_not_refuse_to_publish(hosting: H
     assert [each["MetricPublishFrequencyInSeconds"] for each in described] == [60, 60]
 
 
-@pytest.mark.parametrize("written", ["as it is", "in capitals"])
+@pytest.mark.parametrize("written", ["as text is", "in capitals"])
 def test_what_exists_is_not_created_twice(hosting: Hosting, written: str) -> None:
     create(hosting)
 
-    def name(it: str) -> str:
-        return it.upper() if written == "in capitals" else it
+    def name(text: str) -> str:
+        return text.upper() if written == "in capitals" else text
 
     with pytest.raises(ApiError) as a_model:
         hosting.create_model(model(name("m")))

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from local_sagemaker.errors import ApiError, LocalSageMakerError
-from local_sagemaker.happenings import Happening, Kind
+from local_sagemaker.happenings import Happening, HappeningKind
 from local_sagemaker.sagemaker.hosting_api import Hosting
 from local_sagemaker.tests.sagemaker.conftest import FakeClock, FakeFleet, Fleets, config
 from local_sagemaker.tests.sagemaker.endpoints import TEXT
 from local_sagemaker.tests.sagemaker.policies import auto_rollback, blue_green, rolling, size
 
 Record = dict[str, Any]
-Seen = tuple[float, float]
+TrafficShift = tuple[float, float]
 
 CANARY = blue_green("CANARY", CanarySize=size(25), wait=20, termination=10)
 IN_TWO = rolling(size(50), wait=10)
@@ -30,9 +30,11 @@ def endpoint(hosting: Hosting, monkeypatch: pytest.MonkeyPatch) -> Hosting:
 
 
 @pytest.fixture
-def seen(endpoint: Hosting, clock: FakeClock, alarms: dict[str, str]) -> list[Seen]:
+def traffic_shifts(
+    endpoint: Hosting, clock: FakeClock, alarms: dict[str, str]
+) -> list[TrafficShift]:
     """Seconds and the share of the new fleet, whenever time passed."""
-    moments: list[Seen] = []
+    moments: list[TrafficShift] = []
     clock.then = lambda seconds: moments.append((seconds, share(endpoint)))
     alarms["errors"] = "OK"
     return moments
@@ -82,7 +84,7 @@ def answering(hosting: Hosting, monkeypatch: pytest.MonkeyPatch, draw: float) ->
 
 
 def test_each_status_is_told_and_why_an_update_is_rolled_back(
-    endpoint: Hosting, clock: FakeClock, alarms: dict[str, str], told: list[Happening]
+    endpoint: Hosting, clock: FakeClock, alarms: dict[str, str], happenings: list[Happening]
 ) -> None:
     alarms["errors"] = "OK"
     update(endpoint, {**CANARY, **auto_rollback("errors")})
@@ -92,8 +94,10 @@ def test_each_status_is_told_and_why_an_update_is_rolled_back(
         "Text is Updating: configuration new",
         "Text is InService: configuration new",
     ]
-    assert {(each.kind, each.endpoint) for each in told} == {(Kind.ENDPOINT_STATUS, "Text")}
-    told.clear()
+    assert {(each.kind, each.endpoint) for each in happenings} == {
+        (HappeningKind.ENDPOINT_STATUS, "Text")
+    }
+    happenings.clear()
     clock.then = lambda _: alarms.update(errors="ALARM")
     update(endpoint, {**CANARY, **auto_rollback("errors")})
     assert [(each.kind, each.message) for each in told] == [
@@ -101,17 +105,19 @@ def test_each_status_is_told_and_why_an_update_is_rolled_back(
         (Kind.ENDPOINT_ROLLED_BACK, "The update to new is rolled back: in ALARM: errors"),
         (Kind.ENDPOINT_STATUS, "Text is InService: configuration new"),
     ]
-    told.clear()
+    happenings.clear()
     endpoint.delete_endpoint(TEXT)
-    assert [(each.kind, each.message) for each in told] == [
-        (Kind.ENDPOINT_STATUS, "Text is Deleting: configuration new"),
-        (Kind.ENDPOINT_DELETED, "Text is deleted."),
+    assert [(each.kind, each.message) for each in happenings] == [
+        (HappeningKind.ENDPOINT_STATUS, "Text is Deleting: configuration new"),
+        (HappeningKind.ENDPOINT_DELETED, "Text is deleted."),
     ]
 
 
-def test_a_canary_takes_its_share_and_then_the_rest(endpoint: Hosting, seen: list[Seen]) -> None:
+def test_a_canary_takes_its_share_and_then_the_rest(
+    endpoint: Hosting, traffic_shifts: list[TrafficShift]
+) -> None:
     assert outcome(update(endpoint, CANARY)) == ("InService", "new", None)
-    assert seen == [(10, 0.25), (20, 0.25), (30, 1)]
+    assert traffic_shifts == [(10, 0.25), (20, 0.25), (30, 1)]
 
 
 def test_a_call_goes_to_the_new_fleet_by_its_share(

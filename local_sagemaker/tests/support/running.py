@@ -10,7 +10,7 @@ import pytest
 
 from local_sagemaker import lifecycle
 from local_sagemaker.environment import client_environment
-from local_sagemaker.folder import Folder, Running
+from local_sagemaker.folder import Folder, RunningSageMaker
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class LocalSageMaker:
     """A running local SageMaker."""
 
     folder: Folder
-    running: Running
+    running: RunningSageMaker
 
     @property
     def environment(self) -> dict[str, str]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.happenings import Happening, Kind
+from local_sagemaker.happenings import Happening, HappeningKind
 from local_sagemaker.watch.alarms import Alarms
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -44,13 +44,13 @@ def cloudwatch() -> CloudWatch:
 
 
 @pytest.fixture
-def told() -> list[Happening]:
+def happenings() -> list[Happening]:
     return []
 
 
 @pytest.fixture
-def alarms(cloudwatch: CloudWatch, told: list[Happening]) -> Alarms:
-    return Alarms(cloudwatch, told.append)
+def alarms(cloudwatch: CloudWatch, happenings: list[Happening]) -> Alarms:
+    return Alarms(cloudwatch, happenings.append)
 
 
 def test_an_alarm_has_its_metric_condition_and_latest_value(
@@ -92,14 +92,14 @@ def test_an_alarm_on_an_expression_is_of_the_variant_of_its_metrics(
 
 
 def test_each_change_of_a_state_is_told_once_with_its_time(
-    alarms: Alarms, cloudwatch: CloudWatch, told: list[Happening]
+    alarms: Alarms, cloudwatch: CloudWatch, happenings: list[Happening]
 ) -> None:
     for state in ("OK", "ALARM", "ALARM", "OK"):
         cloudwatch.alarm["StateValue"] = state
         alarms.look()
-    assert [(event.kind, event.message) for event in told] == [
-        (Kind.ALARM, "slow: from OK to ALARM. below"),
-        (Kind.ALARM_ENDED, "slow: from ALARM to OK. below"),
+    assert [(event.kind, event.message) for event in happenings] == [
+        (HappeningKind.ALARM, "slow: from OK to ALARM. below"),
+        (HappeningKind.ALARM_ENDED, "slow: from ALARM to OK. below"),
     ]
-    assert {(event.endpoint, event.variant) for event in told} == {("text", "only")}
-    assert {event.time for event in told} == {BEGAN.timestamp()}
+    assert {(event.endpoint, event.variant) for event in happenings} == {("text", "only")}
+    assert {event.time for event in happenings} == {BEGAN.timestamp()}

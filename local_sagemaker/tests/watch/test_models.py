@@ -1,8 +1,8 @@
 import pytest
 
-from local_sagemaker.happenings import Happening, Kind
+from local_sagemaker.happenings import Happening, HappeningKind
 from local_sagemaker.hosting.capacity import MIB
-from local_sagemaker.hosting.container import ModelStep, Step
+from local_sagemaker.hosting.container import ModelStep, ModelStepKind
 from local_sagemaker.watch.models import model_events, model_name
 from model_build import archive
 
@@ -13,29 +13,33 @@ A, B = "minilm-0123456789ab.tar.gz", "bert-0123456789ab.tar.gz"
     ("step", "kind", "message"),
     [
         (
-            ModelStep(Step.DOWNLOAD, A, 1.25, bytes=3 * MIB),
-            Kind.MODEL_DOWNLOADED,
+            ModelStep(ModelStepKind.DOWNLOAD, A, 1.25, bytes=3 * MIB),
+            HappeningKind.MODEL_DOWNLOADED,
             "minilm was downloaded in 1.2 s: 3.0 MiB unpacked.",
         ),
-        (ModelStep(Step.UNLOAD, A, 2.0), Kind.MODEL_UNLOADED, "minilm was unloaded in 2.0 s."),
         (
-            ModelStep(Step.UNLOAD, A, 2.0, room_for=B),
-            Kind.MODEL_EVICTED,
+            ModelStep(ModelStepKind.UNLOAD, A, 2.0),
+            HappeningKind.MODEL_UNLOADED,
+            "minilm was unloaded in 2.0 s.",
+        ),
+        (
+            ModelStep(ModelStepKind.UNLOAD, A, 2.0, room_for=B),
+            HappeningKind.MODEL_EVICTED,
             "minilm was unloaded in 2.0 s to make room for bert.",
         ),
         (
-            ModelStep(Step.DELETE, A, room_for=B),
-            Kind.MODEL_DELETED,
+            ModelStep(ModelStepKind.DELETE, A, room_for=B),
+            HappeningKind.MODEL_DELETED,
             "minilm was deleted from the volume to make room for bert.",
         ),
         (
-            ModelStep(Step.FAIL, A, why="no such file"),
-            Kind.MODEL_FAILED,
+            ModelStep(ModelStepKind.FAIL, A, why="no such file"),
+            HappeningKind.MODEL_FAILED,
             "minilm is not loaded: no such file",
         ),
     ],
 )
-def test_a_step_is_told_in_a_sentence(step: ModelStep, kind: Kind, message: str) -> None:
+def test_a_step_is_told_in_a_sentence(step: ModelStep, kind: HappeningKind, message: str) -> None:
     messages: list[Happening] = []
     model_events(messages.append)("text", "only", "i-0", step)
     assert messages == [Happening(kind, message, "text", "only", "i-0", A)]

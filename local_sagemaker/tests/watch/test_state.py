@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.autoscaling.store import Target
+from local_sagemaker.autoscaling.store import RegisteredTarget
 from local_sagemaker.autoscaling.targets import TargetKey
 from local_sagemaker.happenings import untold
 from local_sagemaker.hosting.capacity import Capacity
@@ -83,7 +83,7 @@ class Local:
             "ProductionVariants": [described("only")],
         }
         self.endpoint = Endpoint(description, plan("one", "only"), threading.RLock())
-        self.targets: list[Target] = []
+        self.targets: list[RegisteredTarget] = []
         self.components: dict[str, Component] = {}
         self.events, self.traffic = Events(), Traffic()
         self.watch = Watch(
@@ -98,11 +98,11 @@ class Local:
             clock=lambda: 100.0,
         )
 
-    def found(self, **found: Any) -> None:
-        """Let what is looked up be this, and no look be due."""
+    def set_lookups(self, **results: Any) -> None:
+        """Set the results of look-ups, none of which is due again."""
         for name in ("_alarms", "_usage"):
             lookup: Any = getattr(self.watch, name)
-            lookup._due, lookup._latest = float("inf"), found.get(name[1:], lookup._latest)
+            lookup._due, lookup._latest = float("inf"), results.get(name[1:], lookup._latest)
 
     def only(self) -> Any:
         (endpoint,) = self.watch.state()["endpoints"]
@@ -113,7 +113,7 @@ class Local:
 @pytest.fixture
 def local() -> Local:
     made = Local()
-    made.found()
+    made.set_lookups()
     return made
 
 
@@ -127,7 +127,7 @@ def test_an_instance_is_told_with_its_models(local: Local) -> None:
     loaded = ModelStatus(MINILM, Phase.LOADED, folder="f", **stats)  # type: ignore[arg-type]
     loading = ModelStatus("own.tar.gz", Phase.LOADING, folder="g", **stats)  # type: ignore[arg-type]
     local.endpoint.fleet = fleet("one", instance(1, loaded, loading))
-    local.found(usage={"i-1": Usage(memory=600, cpu=12.5)})
+    local.set_lookups(usage={"i-1": Usage(memory=600, cpu=12.5)})
     (messages,) = local.only()["instances"]
     first, second = messages.pop("models")
     assert messages == {
@@ -177,9 +177,9 @@ def test_a_variant_says_how_it_is_scaled(local: Local) -> None:
         "Alarms": [{"AlarmName": "x-AlarmLow-1"}, {"AlarmName": "x-AlarmHigh-2"}],
     }
     record = {"MinCapacity": 1, "MaxCapacity": 6}
-    local.targets = [Target(KEY, record, policies={"calls": policy})]
+    local.targets = [RegisteredTarget(KEY, record, policies={"calls": policy})]
     alarms = [{"name": "x-AlarmHigh-2", "value": 75.0}, {"name": "x-AlarmLow-1", "value": 1.0}]
-    local.found(alarms=alarms)
+    local.set_lookups(alarms=alarms)
     messages = {"name": "calls", "metric": "SomeMetric", "target": 60.0, "value": 75.0}
     assert local.only()["scaling"] == {"min": 1, "max": 6, "policies": [messages]}
     own = {"TargetValue": 6.0, "CustomizedMetricSpecification": {"MetricName": "Own"}}
@@ -245,7 +245,7 @@ def test_components_are_shown_with_their_copies_on_the_instances_of_their_varian
     key = TargetKey(
         "sagemaker", "inference-component/times", "sagemaker:inference-component:DesiredCopyCount"
     )
-    target = Target(key, {"MinCapacity": 0, "MaxCapacity": 4})
+    target = RegisteredTarget(key, {"MinCapacity": 0, "MaxCapacity": 4})
     target.policies["wake"] = {"PolicyName": "wake", "PolicyType": "StepScaling"}
     local.targets.append(target)
     copy = ModelStatus("times/1", Phase.LOADED, since=90.0, calls=2, answered=7, bytes=5, folder="")

@@ -39,7 +39,7 @@ class Pipeline(NamedTuple):
 
 
 def read_pipeline(path: Path) -> Pipeline | None:
-    """Return what a pipeline takes and gives, or None where the file is none."""
+    """Return the inputs and outputs of a pipeline, or None if the file is not one."""
     try:
         definition = parse(path.read_bytes())
     except DecodeError:

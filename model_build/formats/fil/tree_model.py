@@ -20,7 +20,7 @@ class TreeModel:
 
 
 def read_tree_model(path: Path) -> TreeModel:
-    """Return what an XGBoost JSON or LightGBM text file says; other formats are not read."""
+    """Return the content of an XGBoost JSON or LightGBM text file; other formats are not read."""
     if path.suffix == ".txt":
         match = re.search(r"^max_feature_idx=(\d+)$", path.read_text(errors="replace"), re.M)
         return TreeModel(int(match[1]) + 1 if match else None)

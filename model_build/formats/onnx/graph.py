@@ -33,7 +33,7 @@ class Graph:
 
 
 def read_graph(path: Path) -> Graph | None:
-    """Return what an ONNX file takes and gives, or None where it is none."""
+    """Return the inputs and outputs of an ONNX file, or None if it is not one."""
     import onnx
     from google.protobuf.message import DecodeError
 

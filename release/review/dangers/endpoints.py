@@ -90,7 +90,7 @@ def dropped_models(comparison: Comparison) -> Iterator[Danger]:
         for name in sorted(before.models.keys() - after.models.keys()):
             yield Danger(
                 f"{before.name}.{name}",
-                f"{before.name} no longer has {name} in its catalog: clients that ask for it fail "
+                f"{before.name} no longer has {name} in its catalog: clients that invoke it fail "
                 "(its archives stay)",
             )
 

@@ -20,7 +20,6 @@ from release.review.files.unparsed_files import (
     deleted,
     guard,
     input_of_lock,
-    linter_baseline,
     unjudged,
 )
 
@@ -55,7 +54,6 @@ KINDS = (
     FileKind(".github/workflows/*.y*ml", workflows.describe),
     FileKind("package-lock.json", NPM_LOCK.describe),
     FileKind("release/acknowledged.yaml", YAML_FILE.describe),
-    FileKind("lint/language.txt", linter_baseline),
     FileKind(".gitignore", ignored),
     FileKind("requirements*.txt", python_packages.describe),
     FileKind("requirements*.in", input_of_lock),

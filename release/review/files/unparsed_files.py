@@ -1,11 +1,9 @@
 """Files that no rule reads: the size of their changes, or a few changed lines."""
 
-from collections import Counter
 from collections.abc import Iterator
 
 from release.review.files.comments import differ_in_comments_alone
 from release.review.files.file_change import FileChange, FileLine
-from release.review.values import Unreadable
 
 PINNING = (b"--ignore-scripts", b"--only-binary", b"--require-hashes", b"npm ci")
 """Options with which package managers install only locked packages, without running their code."""
@@ -43,23 +41,6 @@ def check_code(change: FileChange) -> Iterator[FileLine]:
         yield FileLine(f"deleted ({change.size}): what it checked is no longer", "weakened_checks")
     else:
         yield from unjudged(change)
-
-
-def linter_baseline(change: FileChange) -> Iterator[FileLine]:
-    """Yield that a linter's baseline, with a count on each line, tolerates more or less."""
-    try:
-        old, new = map(_counts, (change.before, change.after))
-    except ValueError:
-        raise Unreadable("has a line without a count") from None
-    if more := new - old:
-        yield FileLine(f"tolerates {more.total()} more", "weakened_checks")
-    else:
-        yield FileLine(f"tolerates {(old - new).total()} fewer", harmless=True)
-
-
-def _counts(content: bytes | None) -> Counter[bytes]:
-    lines = (line.partition(b" ") for line in (content or b"").splitlines())
-    return Counter({name: int(count) for count, _, name in lines})
 
 
 def deleted(change: FileChange) -> Iterator[FileLine]:

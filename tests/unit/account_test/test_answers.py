@@ -3,7 +3,7 @@
 import pytest
 from botocore.exceptions import ClientError
 
-from account_test.answers import Answers, Recorder
+from account_test.answers import AnswerRecorder, Answers
 from tests.unit.release.preflight.conftest import Aws, error
 
 ENDPOINT = {
@@ -22,18 +22,18 @@ def aws() -> Aws:
 
 
 @pytest.fixture
-def recorder(aws: Aws) -> Recorder:
-    recorder = Recorder(aws.session)
+def recorder(aws: Aws) -> AnswerRecorder:
+    recorder = AnswerRecorder(aws.session)
     recorder.step = "deploy"
     return recorder
 
 
-def describe(recorder: Recorder) -> None:
+def describe(recorder: AnswerRecorder) -> None:
     recorder.ask("sagemaker:DescribeEndpoint", EndpointName="one")
 
 
 def test_the_members_that_checks_read_are_kept_with_step_and_request(
-    aws: Aws, recorder: Recorder
+    aws: Aws, recorder: AnswerRecorder
 ) -> None:
     aws.answers["sagemaker.DescribeEndpoint"] = ENDPOINT
     describe(recorder)
@@ -46,7 +46,7 @@ def test_the_members_that_checks_read_are_kept_with_step_and_request(
     assert recorder.answers.of("DescribeEndpoint", "update") == Answers()
 
 
-def test_an_answer_that_does_not_change_is_kept_once(aws: Aws, recorder: Recorder) -> None:
+def test_an_answer_that_does_not_change_is_kept_once(aws: Aws, recorder: AnswerRecorder) -> None:
     for status in ("Updating", "Updating", "InService", "Updating"):
         aws.answers["sagemaker.DescribeEndpoint"] = {**ENDPOINT, "EndpointStatus": status}
         describe(recorder)
@@ -54,7 +54,7 @@ def test_an_answer_that_does_not_change_is_kept_once(aws: Aws, recorder: Recorde
     assert kept == ["Updating", "InService", "Updating"]
 
 
-def test_a_refusal_is_kept_and_raised(aws: Aws, recorder: Recorder) -> None:
+def test_a_refusal_is_kept_and_raised(aws: Aws, recorder: AnswerRecorder) -> None:
     aws.answers["sagemaker.DescribeEndpoint"] = error("ValidationException", "Could not find it")
     with pytest.raises(ClientError):
         describe(recorder)
@@ -63,7 +63,7 @@ def test_a_refusal_is_kept_and_raised(aws: Aws, recorder: Recorder) -> None:
 
 
 def test_what_the_local_sagemaker_does_not_emulate_is_no_answer(
-    aws: Aws, recorder: Recorder
+    aws: Aws, recorder: AnswerRecorder
 ) -> None:
     aws.answers["sagemaker.DescribeEndpoint"] = error(
         "ValidationException", "The local SageMaker has no MetricsConfig: leave it out."
@@ -73,7 +73,7 @@ def test_what_the_local_sagemaker_does_not_emulate_is_no_answer(
     assert recorder.answers == Answers()
 
 
-def test_all_pages_are_one_answer(aws: Aws, recorder: Recorder) -> None:
+def test_all_pages_are_one_answer(aws: Aws, recorder: AnswerRecorder) -> None:
     def page(request: dict[str, str]) -> dict[str, object]:
         last = "NextToken" in request
         name = "second" if last else "first"

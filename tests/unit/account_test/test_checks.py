@@ -9,7 +9,7 @@ import pytest
 
 from account_test.answers import Answers
 from account_test.checks import checks
-from account_test.findings import Result
+from account_test.findings import StatementResult
 from account_test.names import ENDPOINT_STACK, MODELS_STACK
 from tests.unit.account_test.conftest import BEGAN, Recording
 from tests.unit.test_repository import ROOT
@@ -248,7 +248,7 @@ NOT_SHOWN: dict[str, Make] = {
 OBSERVABLE = {name for name, each in CHECKS.items() if not each.not_observable}
 
 
-def decide(check: str, answers: Answers) -> Result:
+def decide(check: str, answers: Answers) -> StatementResult:
     return CHECKS[check].decide(answers).result
 
 
@@ -259,13 +259,13 @@ def test_every_check_that_can_be_observed_has_answers_for_and_against_it() -> No
 @pytest.mark.parametrize("check", CONFIRMED)
 def test_a_check_is_confirmed(check: str) -> None:
     finding = CHECKS[check].decide(CONFIRMED[check]().answers)
-    assert (finding.result, bool(finding.answers)) == (Result.CONFIRMED, True), finding
+    assert (finding.result, bool(finding.answers)) == (StatementResult.CONFIRMED, True), finding
 
 
 @pytest.mark.parametrize("check", REFUTED)
 def test_a_check_is_refuted(check: str) -> None:
     finding = CHECKS[check].decide(REFUTED[check]().answers)
-    assert (finding.result, bool(finding.answers)) == (Result.REFUTED, True), finding
+    assert (finding.result, bool(finding.answers)) == (StatementResult.REFUTED, True), finding
 
 
 @pytest.mark.parametrize("check", NOT_SHOWN)

@@ -76,7 +76,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
         answers=Answers(), client=lambda _: None, session=boto3.Session(region_name=REGION), step=""
     )
     monkeypatch.setattr(Checkout, "create", lambda *_: checkout)
-    monkeypatch.setattr(account_test, "Recorder", lambda _: recorder)
+    monkeypatch.setattr(account_test, "AnswerRecorder", lambda _: recorder)
 
     def removal(recorder: Any, state: State) -> World:
         world.state = state
@@ -202,7 +202,7 @@ def test_without_a_terminal_a_run_wants_yes(
 ) -> None:
     monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: False))
     assert world.run(yes=False) == 1
-    assert "there is no terminal to confirm on: add --yes" in capsys.readouterr().err
+    assert "no terminal for the confirmation: add --yes" in capsys.readouterr().err
     assert (world.done, world.removals) == ([], 0)
 
 

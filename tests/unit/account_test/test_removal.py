@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from account_test.answers import Recorder
+from account_test.answers import AnswerRecorder
 from account_test.removal import KINDS, Removal
 from account_test.state import State
 from tests.unit.release.preflight.conftest import Aws, error
@@ -39,7 +39,7 @@ def state(tmp_path: Path) -> State:
 
 @pytest.fixture
 def removal(aws: Aws, state: State) -> Removal:
-    return Removal(Recorder(aws.session), state)
+    return Removal(AnswerRecorder(aws.session), state)
 
 
 def model(name: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 from account_test import deployment_checks, report
 from account_test.answers import Answers
 from account_test.checks import checks
-from account_test.report import Outcome
+from account_test.report import StepOutcome
 from account_test.scrubbing import scrub
 from tests.unit.account_test.conftest import Recording
 from tests.unit.test_repository import ROOT
@@ -20,7 +20,7 @@ EXAMPLE = ROOT / "docs" / "examples" / "account-test.json"
 def content(answers: Answers) -> dict[str, Any]:
     secrets = {"/home/ann": "~"}
     about = {"mode": "full"}
-    return report.content(about, answers, [Outcome("deploy", 1.0, "in /home/ann")], [], secrets)
+    return report.content(about, answers, [StepOutcome("deploy", 1.0, "in /home/ann")], [], secrets)
 
 
 def test_a_check_names_the_places_of_the_answers_that_decided_it() -> None:

@@ -16,7 +16,7 @@ def _account() -> Aws:
 def aws(_account: Aws) -> Aws:
     """An account that has no answers yet."""
     _account.answers = {}
-    _account.asked.clear()
+    _account.sent.clear()
     return _account
 
 

@@ -19,7 +19,7 @@ def test_what_is_wrong_in_the_stage_is_said_before_anything_is_begun(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def wrong(_: str) -> None:
-        raise checked_yaml.InvalidFile([checked_yaml.Problem(Path("dev.yaml"), 3, "", "wrong")])
+        raise checked_yaml.InvalidFile([checked_yaml.FileProblem(Path("dev.yaml"), 3, "", "wrong")])
 
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(deploy, "load_stage", wrong)

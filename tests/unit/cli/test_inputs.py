@@ -56,7 +56,7 @@ def test_all_inputs_may_stand_in_a_file_and_the_bytes_of_one_be_an_input(tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("written", "said"),
+    ("written", "message"),
     [
         ("X", "'X': write NAME=VALUE, or @FILE.json"),
         ("@nowhere.json", "nowhere.json: No such file"),
@@ -66,10 +66,10 @@ def test_all_inputs_may_stand_in_a_file_and_the_bytes_of_one_be_an_input(tmp_pat
         ("@{folder}/broken.json", "is not JSON"),
     ],
 )
-def test_what_cannot_be_read_is_said(tmp_path: Path, written: str, said: str) -> None:
+def test_what_cannot_be_read_is_said(tmp_path: Path, written: str, message: str) -> None:
     (tmp_path / "list.json").write_text("[1]")
     (tmp_path / "broken.json").write_text("{")
-    with pytest.raises(CommandError, match=said):
+    with pytest.raises(CommandError, match=message):
         inputs.chosen([written.format(folder=tmp_path)], ENTRY, None)
 
 

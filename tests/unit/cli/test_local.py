@@ -13,7 +13,7 @@ import pytest
 import cdk_cli
 import local_sagemaker
 from cli import local
-from local_sagemaker import Folder, Running
+from local_sagemaker import Folder, RunningSageMaker
 from local_sagemaker.tests.support.waiting import eventually
 
 UNTIL_KILLED = "import signal; signal.pause()"
@@ -43,19 +43,19 @@ def server() -> Iterator["subprocess.Popen[bytes]"]:
 @pytest.fixture
 def running(
     server: "subprocess.Popen[bytes]", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Running:
+) -> RunningSageMaker:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
         "os.environ", dict(os.environ)
     )  # a command points it at the local SageMaker
-    folder, made = Folder.default(), Running(pid=server.pid, port=4566, python="3.10")
+    folder, made = Folder.default(), RunningSageMaker(pid=server.pid, port=4566, python="3.10")
     folder.root.mkdir()
     folder.remember(made)
     return made
 
 
 def test_a_command_that_waits_for_the_cdk_cli_ends_soon_after_the_local_sagemaker(
-    running: Running,
+    running: RunningSageMaker,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -71,12 +71,14 @@ def test_a_command_that_waits_for_the_cdk_cli_ends_soon_after_the_local_sagemake
     assert local.run(lambda: cdk_cli.run("deploy", title="cdk deploy").succeeded) == 1
     eventually((tmp_path / "ended").exists)
     assert capsys.readouterr().err == (
-        f"error: the local SageMaker has ended: {Folder.default().log} says why, and up "
+        f"error: the local SageMaker has ended: read {Folder.default().log}; `up` "
         "starts a new one, with nothing deployed\n"
     )
 
 
-def test_a_command_that_talks_itself_out_of_an_interruption_fails_too(running: Running) -> None:
+def test_a_command_that_talks_itself_out_of_an_interruption_fails_too(
+    running: RunningSageMaker,
+) -> None:
     def command() -> int:
         os.kill(running.pid, signal.SIGKILL)
         with suppress(KeyboardInterrupt):

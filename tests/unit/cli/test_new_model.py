@@ -44,19 +44,19 @@ def test_nothing_in_a_new_model_is_called_as_the_template(kind: str, models: Pat
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("My_Model", "write 2 to 32 lowercase letters, digits and hyphens"),
         ("../up", "write 2 to 32 lowercase letters, digits and hyphens"),
         ("net", "net already exists"),
-        ("net-onnx", "net-onnx is an alternative of a model already"),
+        ("net-onnx", "net-onnx is already an alternative of a model"),
     ],
 )
 def test_a_name_that_cannot_be_is_refused_before_anything_is_written(
-    models: Path, name: str, said: str
+    models: Path, name: str, message: str
 ) -> None:
     new_model.write("net", "pytorch", models=models)
-    with pytest.raises(CommandError, match=said):
+    with pytest.raises(CommandError, match=message):
         new_model.write(name, "onnx", models=models)
     assert [path.name for path in models.iterdir()] == ["net"]
 

@@ -80,7 +80,7 @@ def test_a_file_without_the_schemas_comment_gets_it_and_keys_below_endpoints_sta
 
 
 @pytest.mark.parametrize(
-    ("name", "endpoints", "said"),
+    ("name", "endpoints", "message"),
     [
         ("12", [], "no stage can be called '12'"),
         ("dev", [], "dev.yaml already exists; stages are dev, local, prod"),
@@ -95,10 +95,10 @@ def test_a_file_without_the_schemas_comment_gets_it_and_keys_below_endpoints_sta
     ],
 )
 def test_what_cannot_be_is_refused_with_nothing_written(
-    stages: Path, name: str, endpoints: list[str], said: str
+    stages: Path, name: str, endpoints: list[str], message: str
 ) -> None:
     before = sorted(stages.iterdir())
-    with pytest.raises((CommandError, ModelNotFound), match=said):
+    with pytest.raises((CommandError, ModelNotFound), match=message):
         new_stage.write(name, "dev", endpoints, stages=stages, models=MODELS)
     assert sorted(stages.iterdir()) == before
 

@@ -9,7 +9,7 @@ import pytest
 from cli import running
 from cli.commands import COMMANDS, NEED_ALL_PACKAGES
 from cli.running import read
-from local_sagemaker import Folder, Running, client_environment
+from local_sagemaker import Folder, RunningSageMaker, client_environment
 from tests.unit.test_repository import ROOT
 
 
@@ -91,8 +91,8 @@ def test_local_points_a_command_at_the_local_sagemaker(
     assert capsys.readouterr().err == ("error: no local SageMaker is running: run up first\n")
     folder, observed = Folder.default(), dict[str, str]()
     folder.root.mkdir()
-    running = Running(pid=1, port=4566, python="3.10")
-    monkeypatch.setattr(Running, "is_alive", lambda _: True)
+    running = RunningSageMaker(pid=1, port=4566, python="3.10")
+    monkeypatch.setattr(RunningSageMaker, "is_alive", lambda _: True)
     folder.remember(running)
     monkeypatch.setattr("os.environ", observed)
     monkeypatch.setattr("boto3.client", lambda _: pytest.fail(str(observed)))

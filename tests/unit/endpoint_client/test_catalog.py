@@ -40,7 +40,7 @@ def test_a_version_or_a_path_is_no_model_s_name(
 ) -> None:
     # Systems Manager takes NAME:VERSION and NAME:LABEL (API reference, GetParameter, Name).
     aws.parameters[f"{PREFIX}/{model}"] = parameter(version="old")
-    with pytest.raises(UnknownModel, match="is no model's name"):
+    with pytest.raises(UnknownModel, match="is not a model name"):
         client.resolve(model)
     assert aws.look_ups == []
 

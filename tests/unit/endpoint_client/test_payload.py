@@ -302,7 +302,7 @@ def test_another_dtype_is_refused_with_the_right_one(value: Any, dtype: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("datatype", "given", "sent"),
+    ("datatype", "values", "sent"),
     [
         ("INT8", [127, -128], np.array([127, -128], np.int8)),
         ("UINT64", [2**64 - 1], np.array([2**64 - 1], np.uint64)),
@@ -313,14 +313,16 @@ def test_another_dtype_is_refused_with_the_right_one(value: Any, dtype: str) -> 
         ("BOOL", [True, False], np.array([True, False])),
     ],
 )
-def test_a_list_of_numbers_becomes_the_models_dtype(datatype: str, given: Any, sent: Array) -> None:
+def test_a_list_of_numbers_becomes_the_models_dtype(
+    datatype: str, values: Any, sent: Array
+) -> None:
     tensor = Tensor("X", datatype, (-1,))
     entry = entry_of(tensor)
-    assert encode(entry, {"X": given}, binary=True) == encode(entry, {"X": sent}, binary=True)
+    assert encode(entry, {"X": values}, binary=True) == encode(entry, {"X": sent}, binary=True)
 
 
 @pytest.mark.parametrize(
-    ("datatype", "given", "message"),
+    ("datatype", "values", "message"),
     [
         ("INT8", [1, 128], "is not INT8: 128 is no int8"),
         ("UINT8", [-1], "is not UINT8: -1 is no uint8"),
@@ -333,9 +335,9 @@ def test_a_list_of_numbers_becomes_the_models_dtype(datatype: str, given: Any, s
     ],
 )
 def test_a_list_of_numbers_that_would_lose_something_is_refused(
-    datatype: str, given: Any, message: str
+    datatype: str, values: Any, message: str
 ) -> None:
-    assert refusal({"X": given}, Tensor("X", datatype, (-1,))) == f"input 'X' {message}"
+    assert refusal({"X": values}, Tensor("X", datatype, (-1,))) == f"input 'X' {message}"
 
 
 @pytest.mark.parametrize("shape", [(1, 127), (128,), (1, 128, 1), ()])

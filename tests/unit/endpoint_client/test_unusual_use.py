@@ -199,7 +199,7 @@ def test_a_stream_that_is_not_tritons_is_a_failed_model(
 ) -> None:
     aws.parameters[f"{PREFIX}/speaks"] = SPEAKS
     aws.answers = [Answer(200, payload(body))]
-    with pytest.raises(ModelFailed, match="speaks 0123456789ab: not a stream of Triton's"):
+    with pytest.raises(ModelFailed, match="speaks 0123456789ab: invalid stream of Triton"):
         list(client.stream("speaks", {"PROMPT": ["x"]}))
 
 
@@ -255,7 +255,7 @@ def test_an_answer_that_is_not_tritons_is_a_failed_model(
 ) -> None:
     calls: list[Any] = []
     aws.answers = [answer]
-    with pytest.raises(ModelFailed, match="minilm 0123456789ab: not an answer of Triton's"):
+    with pytest.raises(ModelFailed, match="minilm 0123456789ab: invalid answer of Triton"):
         new_client(metrics=calls.append).invoke("minilm", HELLO)
     assert isinstance(calls[0].error, ModelFailed)
 

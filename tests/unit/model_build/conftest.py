@@ -39,7 +39,7 @@ def sagemaker() -> FakeSageMaker:
 
 
 @pytest.fixture
-def said() -> Lines:
+def progress_lines() -> Lines:
     """Progress that is kept."""
     return Lines()
 

@@ -62,8 +62,8 @@ class _Pages:
     ) -> None:
         self._key, self._of, self._xml = key, of, xml
 
-    def paginate(self, **asked: Any) -> Iterator[dict[str, Any]]:
-        result = self._of(asked)
+    def paginate(self, **request: Any) -> Iterator[dict[str, Any]]:
+        result = self._of(request)
         for start in range(0, max(len(result), 1), PAGE):
             page = result[start : start + PAGE]
             yield {} if self._xml and not page else {self._key: page}
@@ -93,31 +93,31 @@ class FakeS3:
         """Itself, as boto3 types it."""
         return cast("S3Client", self)
 
-    def create_multipart_upload(self, **asked: Any) -> dict[str, Any]:
-        self._begin("CreateMultipartUpload", asked)
+    def create_multipart_upload(self, **request: Any) -> dict[str, Any]:
+        self._begin("CreateMultipartUpload", request)
         upload = f"upload-{next(self._ids)}"
-        self.unfinished[upload] = {**asked, "Parts": {}}
+        self.unfinished[upload] = {**request, "Parts": {}}
         return {"UploadId": upload}
 
-    def upload_part(self, **asked: Any) -> dict[str, Any]:
-        self._begin("UploadPart", asked)
-        body: bytes = asked["Body"]
+    def upload_part(self, **request: Any) -> dict[str, Any]:
+        self._begin("UploadPart", request)
+        body: bytes = request["Body"]
         part = {
             "ETag": f'"{hashlib.md5(body).hexdigest()}"',
             "ChecksumSHA256": b64encode(hashlib.sha256(body).digest()).decode(),
         }
-        upload = self.unfinished[asked["UploadId"]]
+        upload = self.unfinished[request["UploadId"]]
         assert upload["ChecksumAlgorithm"] == "SHA256"
-        if asked["ChecksumSHA256"] != part["ChecksumSHA256"]:
+        if request["ChecksumSHA256"] != part["ChecksumSHA256"]:
             raise refusal("UploadPart", "BadDigest")
-        upload["Parts"][asked["PartNumber"]] = (part, body)
+        upload["Parts"][request["PartNumber"]] = (part, body)
         return part
 
-    def complete_multipart_upload(self, **asked: Any) -> dict[str, Any]:
-        self._begin("CompleteMultipartUpload", asked)
-        self._only_if_new("CompleteMultipartUpload", asked)
-        upload = self.unfinished[asked["UploadId"]]
-        parts = asked["MultipartUpload"]["Parts"]
+    def complete_multipart_upload(self, **request: Any) -> dict[str, Any]:
+        self._begin("CompleteMultipartUpload", request)
+        self._only_if_new("CompleteMultipartUpload", request)
+        upload = self.unfinished[request["UploadId"]]
+        parts = request["MultipartUpload"]["Parts"]
         numbers = [part["PartNumber"] for part in parts]
         if numbers != sorted(upload["Parts"]):
             raise refusal("CompleteMultipartUpload", "InvalidPartOrder")
@@ -127,37 +127,37 @@ class FakeS3:
             ][0]:
                 raise refusal("CompleteMultipartUpload", "InvalidPart")
         bodies = [upload["Parts"][number][1] for number in numbers]
-        del self.unfinished[asked["UploadId"]]
-        self._store(asked["Key"], b"".join(bodies), upload)
+        del self.unfinished[request["UploadId"]]
+        self._store(request["Key"], b"".join(bodies), upload)
         digests = b"".join(hashlib.sha256(body).digest() for body in bodies)
         composite = f"{b64encode(hashlib.sha256(digests).digest()).decode()}-{len(bodies)}"
-        self.objects[asked["Key"]]["ChecksumSHA256"] = composite
+        self.objects[request["Key"]]["ChecksumSHA256"] = composite
         return {}
 
-    def abort_multipart_upload(self, **asked: Any) -> dict[str, Any]:
-        self._begin("AbortMultipartUpload", asked)
-        if asked["UploadId"] not in self.unfinished:
+    def abort_multipart_upload(self, **request: Any) -> dict[str, Any]:
+        self._begin("AbortMultipartUpload", request)
+        if request["UploadId"] not in self.unfinished:
             raise refusal("AbortMultipartUpload", "NoSuchUpload")
-        del self.unfinished[asked["UploadId"]]
+        del self.unfinished[request["UploadId"]]
         return {}
 
-    def put_object(self, **asked: Any) -> dict[str, Any]:
-        self._begin("PutObject", asked)
-        self._only_if_new("PutObject", asked)
-        self._store(asked["Key"], asked["Body"], asked)
+    def put_object(self, **request: Any) -> dict[str, Any]:
+        self._begin("PutObject", request)
+        self._only_if_new("PutObject", request)
+        self._store(request["Key"], request["Body"], request)
         return {}
 
-    def head_object(self, **asked: Any) -> dict[str, Any]:
-        self._begin("HeadObject", asked)
-        if asked["Key"] not in self.objects:
+    def head_object(self, **request: Any) -> dict[str, Any]:
+        self._begin("HeadObject", request)
+        if request["Key"] not in self.objects:
             raise refusal("HeadObject", "404")
-        return self.objects[asked["Key"]]
+        return self.objects[request["Key"]]
 
-    def get_object(self, **asked: Any) -> dict[str, Any]:
-        self._begin("GetObject", asked)
-        if asked["Key"] not in self.objects:
+    def get_object(self, **request: Any) -> dict[str, Any]:
+        self._begin("GetObject", request)
+        if request["Key"] not in self.objects:
             raise self.exceptions.NoSuchKey({"Error": {"Code": "NoSuchKey"}}, "GetObject")
-        body: bytes = self.objects[asked["Key"]]["Body"]
+        body: bytes = self.objects[request["Key"]]["Body"]
         return {"Body": StreamingBody(io.BytesIO(body), len(body))}
 
     def download_file(self, bucket: str, key: str, to: str) -> None:
@@ -170,14 +170,14 @@ class FakeS3:
         self._begin("PutObject", {"Bucket": bucket, "Key": key})
         self._store(key, Path(path).read_bytes(), {})
 
-    def list_objects_v2(self, **asked: Any) -> dict[str, Any]:
-        self._begin("ListObjectsV2", asked)
-        result = self._below(asked)
+    def list_objects_v2(self, **request: Any) -> dict[str, Any]:
+        self._begin("ListObjectsV2", request)
+        result = self._below(request)
         return {"KeyCount": len(result), **({"Contents": result} if result else {})}
 
-    def delete_object(self, **asked: Any) -> dict[str, Any]:
-        self._begin("DeleteObject", asked)
-        self.objects.pop(asked["Key"], None)
+    def delete_object(self, **request: Any) -> dict[str, Any]:
+        self._begin("DeleteObject", request)
+        self.objects.pop(request["Key"], None)
         return {}
 
     def get_paginator(self, operation: str) -> _Pages:
@@ -186,32 +186,32 @@ class FakeS3:
             "list_objects_v2": _Pages("Contents", self._below, xml=True),
         }[operation]
 
-    def _below(self, asked: dict[str, Any]) -> list[dict[str, Any]]:
-        return [{"Key": key} for key in sorted(self.objects) if key.startswith(asked["Prefix"])]
+    def _below(self, request: dict[str, Any]) -> list[dict[str, Any]]:
+        return [{"Key": key} for key in sorted(self.objects) if key.startswith(request["Prefix"])]
 
-    def _list_multipart_uploads(self, asked: dict[str, Any]) -> list[dict[str, Any]]:
-        self._begin("ListMultipartUploads", asked)
+    def _list_multipart_uploads(self, request: dict[str, Any]) -> list[dict[str, Any]]:
+        self._begin("ListMultipartUploads", request)
         return [
             {"Key": upload["Key"], "UploadId": upload_id}
             for upload_id, upload in self.unfinished.items()
-            if upload["Key"].startswith(asked["Prefix"])
+            if upload["Key"].startswith(request["Prefix"])
         ]
 
-    def _begin(self, operation: str, asked: dict[str, Any]) -> None:
-        assert asked["Bucket"] == "bucket"
+    def _begin(self, operation: str, request: dict[str, Any]) -> None:
+        assert request["Bucket"] == "bucket"
         self.calls.append(operation)
         if operation in self.before:
-            self.before[operation](asked)
+            self.before[operation](request)
 
-    def _only_if_new(self, operation: str, asked: dict[str, Any]) -> None:
-        assert asked["IfNoneMatch"] == "*"  # or it could write over an object
-        if asked["Key"] in self.objects:
+    def _only_if_new(self, operation: str, request: dict[str, Any]) -> None:
+        assert request["IfNoneMatch"] == "*"  # or it could write over an object
+        if request["Key"] in self.objects:
             raise refusal(operation, "PreconditionFailed")
 
-    def _store(self, key: str, body: bytes, asked: dict[str, Any]) -> None:
+    def _store(self, key: str, body: bytes, request: dict[str, Any]) -> None:
         self.objects[key] = {
             "Body": body,
-            "ContentType": asked.get("ContentType", "binary/octet-stream"),
+            "ContentType": request.get("ContentType", "binary/octet-stream"),
         }
 
 
@@ -254,32 +254,32 @@ class FakeSsm:
             "get_parameter_history": _Pages("Parameters", self._versions),
         }[operation]
 
-    def put_parameter(self, **asked: Any) -> dict[str, Any]:
-        assert asked["Overwrite"]
-        assert asked["Type"] == "String"
-        self.writes.append(asked)
-        values = self.history.setdefault(asked["Name"], [])
-        values.append(asked["Value"])
-        self.descriptions[asked["Name"], len(values)] = asked["Description"]
+    def put_parameter(self, **request: Any) -> dict[str, Any]:
+        assert request["Overwrite"]
+        assert request["Type"] == "String"
+        self.writes.append(request)
+        values = self.history.setdefault(request["Name"], [])
+        values.append(request["Value"])
+        self.descriptions[request["Name"], len(values)] = request["Description"]
         return {}
 
-    def get_parameter(self, **asked: Any) -> dict[str, Any]:
-        if asked["Name"] not in self.history:
+    def get_parameter(self, **request: Any) -> dict[str, Any]:
+        if request["Name"] not in self.history:
             error: Any = {"Error": {"Code": "ParameterNotFound"}}
             raise self.exceptions.ParameterNotFound(error, "GetParameter")
-        values = self.history[asked["Name"]]
+        values = self.history[request["Name"]]
         return {"Parameter": {"Value": values[-1], "Version": len(values)}}
 
-    def _by_path(self, asked: dict[str, Any]) -> list[dict[str, Any]]:
-        below = f"{asked['Path']}/"
+    def _by_path(self, request: dict[str, Any]) -> list[dict[str, Any]]:
+        below = f"{request['Path']}/"
         return [
             {"Name": name, "Value": values[-1]}
             for name, values in self.history.items()
             if name.startswith(below) and "/" not in name.removeprefix(below)
         ]
 
-    def _versions(self, asked: dict[str, Any]) -> list[dict[str, Any]]:
-        name = asked["Name"]
+    def _versions(self, request: dict[str, Any]) -> list[dict[str, Any]]:
+        name = request["Name"]
         return [
             {
                 "Version": number,
@@ -314,8 +314,8 @@ class FakeSageMaker:
         """Deploy a multi-model endpoint with a variant for each prefix."""
         self.endpoints[endpoint] = [{"Mode": "MultiModel", "ModelDataUrl": url} for url in urls]
 
-    def describe_endpoint(self, **asked: Any) -> dict[str, Any]:
-        name = asked["EndpointName"]
+    def describe_endpoint(self, **request: Any) -> dict[str, Any]:
+        name = request["EndpointName"]
         if name not in self.endpoints:
             raise refusal("DescribeEndpoint", "ValidationException")
         return {
@@ -331,8 +331,8 @@ class FakeSageMaker:
         variants = [{"ModelName": f"{name}:{n}"} if each else {} for n, each in containers]
         return {"ProductionVariants": variants}
 
-    def describe_model(self, **asked: Any) -> dict[str, Any]:
-        name, _, variant = asked["ModelName"].rpartition(":")
+    def describe_model(self, **request: Any) -> dict[str, Any]:
+        name, _, variant = request["ModelName"].rpartition(":")
         return {"PrimaryContainer": self.endpoints[name][int(variant)]}
 
 
@@ -347,7 +347,7 @@ class FakeCloudFormation:
         """Itself, as boto3 types it."""
         return cast("CloudFormationClient", self)
 
-    def describe_stacks(self, **asked: Any) -> dict[str, Any]:
-        if asked["StackName"] not in self.stacks:
+    def describe_stacks(self, **request: Any) -> dict[str, Any]:
+        if request["StackName"] not in self.stacks:
             raise refusal("DescribeStacks", "ValidationError")
-        return {"Stacks": [{"StackStatus": self.stacks[asked["StackName"]]}]}
+        return {"Stacks": [{"StackStatus": self.stacks[request["StackName"]]}]}

@@ -45,13 +45,17 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @contextmanager
 def _built(
-    folder: Path, target: BuildTarget = CPU, *, name: str = "doubled", said: Lines | None = None
+    folder: Path,
+    target: BuildTarget = CPU,
+    *,
+    name: str = "doubled",
+    progress_lines: Lines | None = None,
 ) -> Iterator[Build]:
     with build(
         ModelSource(folder),
         name=name,
         target=target,
-        progress=Lines() if said is None else said,
+        progress=Lines() if progress_lines is None else progress_lines,
         engines=no_engines(),
     ) as built:
         yield built
@@ -194,7 +198,7 @@ def test_a_copied_file_comes_from_the_model_folder_where_no_weights_are_fetched(
         },
     )
     message = Lines()
-    with _built(doubled, said=message) as built:
+    with _built(doubled, progress_lines=message) as built:
         assert (built.folder / "double/1/data/words.txt").read_bytes() == b"one two"
     assert message == ["making double/1/data/words.txt (copy)"]
 

@@ -7,8 +7,8 @@ from model_build import BuildTarget, digest
 from model_build.archive import Archive
 from model_build.build import Build
 from model_build.export.gate import GateReport
-from model_build.gpu_step.result import Result
-from model_build.manifest import Manifest, Signature, Source, Tensor
+from model_build.gpu_step.result import JobResult
+from model_build.manifest import Manifest, ManifestTensor, Signature, Source
 from model_build.source import ModelSource
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ output [
 def test_the_shape_of_a_batching_model_begins_with_its_batch(write_configs: "WriteConfigs") -> None:
     config = write_configs(a=f"max_batch_size: 4 {TENSORS}").models["a"].config
     assert Signature.of(config) == Signature(
-        inputs=[Tensor(name="X", datatype="BYTES", shape=[-1, 1])],
+        inputs=[ManifestTensor(name="X", datatype="BYTES", shape=[-1, 1])],
         outputs=[
-            Tensor(name="Y", datatype="FP32", shape=[-1, -1, 3]),
-            Tensor(name="Z", datatype="INT64", shape=[-1]),
+            ManifestTensor(name="Y", datatype="FP32", shape=[-1, -1, 3]),
+            ManifestTensor(name="Z", datatype="INT64", shape=[-1]),
         ],
         max_batch_size=4,
     )
@@ -62,7 +62,7 @@ def _manifest(write_configs: "WriteConfigs") -> Manifest:
             )
         },
         engines={
-            "b/1/model.plan": Result(
+            "b/1/model.plan": JobResult(
                 job="j" * 64, plan_sha256="p", outputs=[], compiled_on={"gpu": "NVIDIA A10G"}
             )
         },

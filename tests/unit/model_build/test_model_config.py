@@ -54,7 +54,7 @@ def test_what_is_written_is_read_back_as_it(
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         (
             'name: "a"\nmax_batchsize: 8\n',
@@ -96,13 +96,13 @@ def test_what_is_written_is_read_back_as_it(
     ],
 )
 def test_what_is_no_configuration_is_refused_at_its_line_and_column(
-    tmp_path: Path, text: str, told: str
+    tmp_path: Path, text: str, message: str
 ) -> None:
     path = tmp_path / "config.pbtxt"
     path.write_text(text)
     with pytest.raises(model_config.NotParsed) as refused:
         model_config.read(path)
-    assert str(refused.value) == told
+    assert str(refused.value) == message
 
 
 def _groups(config: Any) -> list[tuple[int, str, list[int]]]:

@@ -14,7 +14,7 @@ from model_build import (
     find_model,
     plan_model,
 )
-from model_build.manifest import Signature, Tensor
+from model_build.manifest import ManifestTensor, Signature
 from platform_facts import ComputeCapability
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ MODELS = Path(model_build.__file__).parents[1] / "models"
 def test_minilm_takes_sentences_and_gives_vectors_of_384() -> None:
     plan = plan_model(ModelSource(MODELS / "minilm"))
     assert plan.signature == Signature(
-        inputs=[Tensor(name="TEXT", datatype="BYTES", shape=[-1, 1])],
-        outputs=[Tensor(name="EMBEDDING", datatype="FP32", shape=[-1, 384])],
+        inputs=[ManifestTensor(name="TEXT", datatype="BYTES", shape=[-1, 1])],
+        outputs=[ManifestTensor(name="EMBEDDING", datatype="FP32", shape=[-1, 384])],
         max_batch_size=64,
     )
 

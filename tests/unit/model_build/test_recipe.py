@@ -74,7 +74,7 @@ def test_a_recipe_says_where_weights_come_from_and_how_each_file_is_made(tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("written", "instead", "told"),
+    ("written", "instead", "messages"),
     [
         (
             "description",
@@ -130,9 +130,9 @@ def test_a_recipe_says_where_weights_come_from_and_how_each_file_is_made(tmp_pat
     ],
 )
 def test_a_broken_recipe_is_told_its_lines_and_what_to_write(
-    problems: Problems, written: str, instead: str, told: list[str]
+    problems: Problems, written: str, instead: str, messages: list[str]
 ) -> None:
-    assert problems(written, instead) == told
+    assert problems(written, instead) == messages
 
 
 @pytest.mark.parametrize(
@@ -216,5 +216,5 @@ def test_a_path_that_leads_out_of_its_folder_is_refused(
 ) -> None:
     key = written.partition(":")[0]
     assert problems(written, f"{key}: {path}") == [
-        f"{place}: {path!r} leads out of its folder: write a path below it, without .."
+        f"{place}: {path!r} leads out of its folder: write a path below it, without '..'"
     ]

@@ -25,7 +25,7 @@ def _write(s3: FakeS3, body: bytes = b"{}") -> bool:
 def test_while_another_write_is_under_way_nobody_was_first(
     s3: FakeS3, pauses: list[float], they_end: bool
 ) -> None:
-    def conflict(asked: dict[str, Any]) -> None:
+    def conflict(request: dict[str, Any]) -> None:
         del s3.before["PutObject"]
         if they_end:
             s3.objects["a.json"] = {"Body": b"theirs"}
@@ -37,7 +37,7 @@ def test_while_another_write_is_under_way_nobody_was_first(
 
 
 def test_a_write_that_is_under_way_for_ever_is_an_error(s3: FakeS3, pauses: list[float]) -> None:
-    def conflict(asked: dict[str, Any]) -> None:
+    def conflict(request: dict[str, Any]) -> None:
         raise refusal("PutObject", "ConditionalRequestConflict")
 
     s3.before["PutObject"] = conflict

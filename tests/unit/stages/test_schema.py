@@ -101,7 +101,7 @@ def test_every_key_of_the_schema_is_explained() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "instead", "told"),
+    ("written", "instead", "message"),
     [
         (
             "release:",
@@ -175,9 +175,9 @@ def test_every_key_of_the_schema_is_explained() -> None:
     ],
 )
 def test_a_broken_stage_is_told_its_lines_and_what_to_write(
-    problems: Problems, written: str, instead: str, told: list[str]
+    problems: Problems, written: str, instead: str, message: list[str]
 ) -> None:
-    assert problems(FITTING.replace(written, instead, 1)) == told
+    assert problems(FITTING.replace(written, instead, 1)) == message
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_a_type_with_several_gpus_hosts_a_single_model(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [
         (
             "hosting: single-model\n    models: [a-a, b-b]",
@@ -314,15 +314,15 @@ def test_a_type_with_several_gpus_hosts_a_single_model(tmp_path: Path) -> None:
     ],
 )
 def test_hosting_scaling_update_and_variants_must_fit_together(
-    problems: Problems, more: str, told: str
+    problems: Problems, more: str, message: str
 ) -> None:
     text = FITTING.replace("    models: [minilm]\n", "") if "models:" in more else FITTING
     (result,) = problems(f"{text}    {more}\n")
-    assert result.partition(": ")[2] == told
+    assert result.partition(": ")[2] == message
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [
         (
             "server: { inference_type: generate }",
@@ -449,10 +449,10 @@ def test_hosting_scaling_update_and_variants_must_fit_together(
     ],
 )
 def test_what_aws_or_triton_would_refuse_is_told_at_its_key(
-    problems: Problems, more: str, told: str
+    problems: Problems, more: str, message: str
 ) -> None:
     (result,) = problems(f"{FITTING}    {more}\n")
-    assert result.partition(": ")[2] == told
+    assert result.partition(": ")[2] == message
 
 
 @pytest.mark.parametrize(
@@ -486,7 +486,7 @@ def test_a_whole_number_has_32_bits(
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [
         (
             "    instance_count: true",
@@ -517,10 +517,10 @@ def test_a_whole_number_has_32_bits(
     ],
 )
 def test_a_value_of_another_type_is_not_read_as_what_it_may_mean(
-    problems: Problems, more: str, told: str
+    problems: Problems, more: str, message: str
 ) -> None:
     (result,) = problems(f"{FITTING}{more}\n")
-    assert result.partition(": ")[2] == told
+    assert result.partition(": ")[2] == message
 
 
 def test_a_number_may_be_written_without_a_fraction(tmp_path: Path) -> None:
@@ -528,7 +528,7 @@ def test_a_number_may_be_written_without_a_fraction(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("alarm", "told"),
+    ("alarm", "message"),
     [
         (
             "server_error_rate: { critical: 5 }",
@@ -558,9 +558,11 @@ def test_a_number_may_be_written_without_a_fraction(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_thresholds_are_ones_that_can_be_meant(problems: Problems, alarm: str, told: str) -> None:
+def test_thresholds_are_ones_that_can_be_meant(
+    problems: Problems, alarm: str, message: str
+) -> None:
     (result,) = problems(f"{FITTING}    alarms: {{ {alarm} }}\n")
-    assert result.partition(": ")[2] == f"endpoints.text.alarms.{told}"
+    assert result.partition(": ")[2] == f"endpoints.text.alarms.{message}"
 
 
 @pytest.mark.parametrize(
@@ -631,7 +633,7 @@ def test_no_schedule_brings_a_production_endpoint_below_two(problems: Problems) 
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [
         (
             "tags: { aws:team: a }",
@@ -660,10 +662,10 @@ def test_no_schedule_brings_a_production_endpoint_below_two(problems: Problems) 
     ],
 )
 def test_tags_and_retention_are_what_every_service_takes(
-    problems: Problems, more: str, told: str
+    problems: Problems, more: str, message: str
 ) -> None:
     (result,) = problems(f"{FITTING}{more}\n")
-    assert result.partition(": ")[2] == told
+    assert result.partition(": ")[2] == message
 
 
 def test_tags_may_have_letters_of_any_language_and_spaces(tmp_path: Path) -> None:
@@ -709,7 +711,7 @@ def test_a_production_endpoint_needs_two_instances(problems: Problems, tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [
         (
             "production: true",
@@ -760,14 +762,14 @@ def test_a_production_endpoint_needs_two_instances(problems: Problems, tmp_path:
     ],
 )
 def test_a_production_stage_names_who_hears_its_alarms(
-    problems: Problems, more: str, told: str
+    problems: Problems, more: str, message: str
 ) -> None:
     (result,) = problems(f"{FITTING}    instance_count: 2\n{more}\n")
-    assert result.partition(": ")[2] == told
+    assert result.partition(": ")[2] == message
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [
         (
             "zones: [us-east-1a, us-east-1b]",
@@ -784,17 +786,17 @@ def test_a_production_stage_names_who_hears_its_alarms(
     ],
 )
 def test_zones_are_different_ones_of_the_region_for_a_private_network(
-    problems: Problems, more: str, told: str
+    problems: Problems, more: str, message: str
 ) -> None:
     (result,) = problems(f"{FITTING}\n{more}\n")
-    assert result.partition(": ")[2] == told
+    assert result.partition(": ")[2] == message
 
 
 MIRROR = f"123456789012.dkr.ecr.REGION.amazonaws.com/tensorrt@sha256:{'0' * 64}"
 
 
 @pytest.mark.parametrize(
-    ("region", "image", "told"),
+    ("region", "image", "message"),
     [
         (
             "us-east-1",
@@ -822,11 +824,11 @@ MIRROR = f"123456789012.dkr.ecr.REGION.amazonaws.com/tensorrt@sha256:{'0' * 64}"
     ],
 )
 def test_a_mirrored_image_is_one_of_the_region_by_its_digest(
-    problems: Problems, region: str, image: str, told: str
+    problems: Problems, region: str, image: str, message: str
 ) -> None:
     text = FITTING.replace("us-east-1", region)
     (result,) = problems(f'{text}\ngpu_build_images: {{ "25.09": "{image}" }}\n')
-    assert result.partition(": ")[2] == f"gpu_build_images.25.09: {told}"
+    assert result.partition(": ")[2] == f"gpu_build_images.25.09: {message}"
 
 
 def test_alarms_are_told_to_topics_of_the_team_s_own(tmp_path: Path) -> None:

@@ -219,7 +219,7 @@ def test_an_endpoint_that_scaled_meanwhile_is_not_sized(
 
     monkeypatch.setattr(Generator, "measure", measure)
     assert read(SIZE)() == 1
-    assert "prod-text scaled meanwhile" in capsys.readouterr().err
+    assert "prod-text scaled during the test" in capsys.readouterr().err
     assert not sized.exists()
 
 
@@ -237,4 +237,4 @@ def test_wrong_numbers_are_usage_errors(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_an_endpoint_of_no_stage_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert read(["load", "elsewhere/minilm", "--rate", "1"])() == 1
-    assert "endpoint elsewhere begins with no stage's name" in capsys.readouterr().err
+    assert "endpoint elsewhere does not begin with the name of a stage" in capsys.readouterr().err

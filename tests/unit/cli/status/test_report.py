@@ -68,8 +68,8 @@ def _report(aws: Aws, stage: str | None = "prod") -> Report:
 
 
 def test_endpoints_have_their_variants(aws: Aws) -> None:
-    variant = Variant("AllTraffic", 1.0, instances=2, desired_instances=3)
-    assert _report(aws).endpoints == [Endpoint("prod-text", "InService", None, [variant])]
+    variant = VariantStatus("AllTraffic", 1.0, instances=2, desired_instances=3)
+    assert _report(aws).endpoints == [EndpointStatus("prod-text", "InService", None, [variant])]
 
 
 def test_a_variant_with_several_types_has_the_instances_of_each(aws: Aws) -> None:

@@ -14,7 +14,9 @@ from release.delivery.live_differences import LiveDifference
 from tests.unit.test_repository import ROOT
 
 NOW = datetime(2026, 11, 22, 10, 6, tzinfo=UTC)
-REPORT = Report([Endpoint("dev-text", "InService", None, [Variant("AllTraffic", 1.0, 1, 2)])])
+REPORT = Report(
+    [EndpointStatus("dev-text", "InService", None, [VariantStatus("AllTraffic", 1.0, 1, 2)])]
+)
 
 
 @pytest.fixture
@@ -77,7 +79,7 @@ def test_json_has_every_member_and_times_with_their_zone(
 def test_lines_are_whole_in_a_pipe(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     """Rich takes a pipe for 80 columns, in which no path could be searched for."""
     archive = f"minilm-{'0' * 100}.tar.gz"
-    report = replace(REPORT, models=[Model("dev-text", "minilm", "1", archive, "dev-text")])
+    report = replace(REPORT, models=[CatalogModel("dev-text", "minilm", "1", archive, "dev-text")])
     assert archive in _printed(monkeypatch, capsys, report)
 
 
@@ -85,7 +87,9 @@ def test_everything_that_is_wrong_is_printed(monkeypatch: pytest.MonkeyPatch, ca
     report = Report(
         endpoints=[
             replace(REPORT.endpoints[0], status="Failed", reason="No space."),
-            Endpoint("dev-ab", "InService", None, [Variant(n, 2.0, 1, 1) for n in "AB"]),
+            EndpointStatus(
+                "dev-ab", "InService", None, [VariantStatus(n, 2.0, 1, 1) for n in "AB"]
+            ),
         ],
         alarms=[
             Alarm("dev-1", "ALARM", NOW, "critical: share of 5xx answers of dev-text", "Crossed."),
@@ -106,9 +110,9 @@ def test_everything_that_is_wrong_is_printed(monkeypatch: pytest.MonkeyPatch, ca
 def test_instances_are_shown_by_type_where_there_are_several(
     monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    variant = Variant("AllTraffic", 1.0, 2, 2, {"ml.g6.xlarge": 0, "ml.g5.xlarge": 2})
+    variant = VariantStatus("AllTraffic", 1.0, 2, 2, {"ml.g6.xlarge": 0, "ml.g5.xlarge": 2})
     output = _printed(
-        monkeypatch, capsys, Report([Endpoint("dev-text", "InService", None, [variant])])
+        monkeypatch, capsys, Report([EndpointStatus("dev-text", "InService", None, [variant])])
     )
     assert "AllTraffic  2/2        0 ml.g6.xlarge" in output
     assert output.splitlines()[-1].strip() == "2 ml.g5.xlarge"

@@ -47,7 +47,7 @@ def lint(case: Case, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]
 def test_a_broken_repository_is_told_what_is_wrong_and_where(
     case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert lint(case, tmp_path, monkeypatch) == case.told
+    assert lint(case, tmp_path, monkeypatch) == case.messages
 
 
 @pytest.mark.parametrize("case", allowed.CASES, ids=lambda case: case.name)
@@ -59,6 +59,6 @@ def test_a_repository_in_which_nothing_is_wrong_is_told_nothing(
 
 def test_every_rule_is_broken_by_some_case() -> None:
     release = platform_facts.release("25.09")
-    named = {re.search(r" \[(\w+)\]$", line) for case in CASES for line in case.told}
+    named = {re.search(r" \[(\w+)\]$", line) for case in CASES for line in case.messages}
     rules = {each.__name__ for each in (*checks.of_release(release), *checks.FOR_RECIPE)}
     assert {result[1] for result in named if result} == rules

@@ -39,7 +39,7 @@ PINS = {
 }
 
 
-def told(folder: Path, target: str, alternative: str | None = None, **pins: str) -> list[str]:
+def messages(folder: Path, target: str, alternative: str | None = None, **pins: str) -> list[str]:
     """Write the model, with other `pins` in some files; return what is told of its recipe."""
     (folder / "recipe.yaml").write_text(RECIPE)
     for name, text in {**PINS, **{f"{key}.txt": each for key, each in pins.items()}}.items():
@@ -51,11 +51,11 @@ def told(folder: Path, target: str, alternative: str | None = None, **pins: str)
 
 @pytest.mark.parametrize("target", ["cpu-24.09", "cuda-24.09-sm86", "cuda-26.05-sm86"])
 def test_what_a_release_reads_back_is_told_nothing(tmp_path: Path, target: str) -> None:
-    assert told(tmp_path, target) == []
+    assert messages(tmp_path, target) == []
 
 
 def test_a_newer_torch_is_told_where_it_is_pinned_and_what_to_write(tmp_path: Path) -> None:
-    assert told(tmp_path, "cuda-24.09-sm86", torch="a==1\ntorch==2.9.0\n") == [
+    assert messages(tmp_path, "cuda-24.09-sm86", torch="a==1\ntorch==2.9.0\n") == [
         "4: traced/1/model.pt: torch.txt:2 pins torch==2.9.0, Triton 24.09 has "
         "2.5.0a0+b465a5843b, which need not read what a newer one wrote: write a torch before "
         "2.5.0, or choose Triton 26.03 or newer"
@@ -63,13 +63,13 @@ def test_a_newer_torch_is_told_where_it_is_pinned_and_what_to_write(tmp_path: Pa
 
 
 def test_a_version_is_newer_than_its_own_alphas(tmp_path: Path) -> None:
-    assert told(tmp_path, "cpu-24.09", torch="torch==2.5.0")
-    assert not told(tmp_path, "cpu-24.09", torch="torch==2.5.0a0+ffffffff")
-    assert not told(tmp_path, "cpu-24.09", torch="torch==2.5.0.dev20240901")
+    assert messages(tmp_path, "cpu-24.09", torch="torch==2.5.0")
+    assert not messages(tmp_path, "cpu-24.09", torch="torch==2.5.0a0+ffffffff")
+    assert not messages(tmp_path, "cpu-24.09", torch="torch==2.5.0.dev20240901")
 
 
 def test_a_torch_newer_than_every_release_s_has_no_release_to_choose(tmp_path: Path) -> None:
-    (line,) = told(tmp_path, "cpu-25.09", "newer")
+    (line,) = messages(tmp_path, "cpu-25.09", "newer")
     assert line == (
         "16: traced/1/model.pt: newer.txt:1 pins torch==2.13.0+cpu, Triton 25.09 has "
         "2.9.0a0+50eac811a6, which need not read what a newer one wrote: write a torch before 2.9.0"
@@ -83,12 +83,12 @@ def test_a_torch_newer_than_every_release_s_has_no_release_to_choose(tmp_path: P
 def test_tensorflow_counts_where_a_graphdef_is_served(
     tmp_path: Path, target: str, refused: bool
 ) -> None:
-    lines = [each for each in told(tmp_path, target) if "tensorflow" in each]
+    lines = [each for each in messages(tmp_path, target) if "tensorflow" in each]
     assert bool(lines) == refused
 
 
 def test_a_version_of_the_release_that_nobody_knows_is_not_compared(tmp_path: Path) -> None:
-    assert told(tmp_path, "cuda-23.06-sm86", dali="nvidia_dali_cuda120==1.26.0\n") == []
+    assert messages(tmp_path, "cuda-23.06-sm86", dali="nvidia_dali_cuda120==1.26.0\n") == []
 
 
 @pytest.mark.parametrize(
@@ -113,14 +113,14 @@ def test_a_version_of_the_release_that_nobody_knows_is_not_compared(tmp_path: Pa
 )
 def test_an_environment_pins_what_writes_its_file(tmp_path: Path, name: str, line: str) -> None:
     unpinned = "# torch==1\ntorchvision==1\ntorch>=1\ntensorflow-estimator==1\nnvidia-dali==1\n"
-    assert told(tmp_path, "cuda-24.09-sm86", **{name: unpinned}) == [line]
+    assert messages(tmp_path, "cuda-24.09-sm86", **{name: unpinned}) == [line]
 
 
 def test_a_missing_pin_is_told_where_the_release_s_version_is_unknown_too(tmp_path: Path) -> None:
-    (line,) = told(tmp_path, "cpu-22.05", torch="", dali="nvidia-dali-cuda120==1.35.0")
+    (line,) = messages(tmp_path, "cpu-22.05", torch="", dali="nvidia-dali-cuda120==1.35.0")
     assert line.endswith("torch.txt pins no torch, which writes the file: add the torch to use")
 
 
 def test_only_the_files_of_the_chosen_alternative_count(tmp_path: Path) -> None:
-    assert told(tmp_path, "cpu-24.09", "onnx", torch="torch==2.13.0") == []
-    assert told(tmp_path, "cpu-24.09", torch="torch==2.13.0")
+    assert messages(tmp_path, "cpu-24.09", "onnx", torch="torch==2.13.0") == []
+    assert messages(tmp_path, "cpu-24.09", torch="torch==2.13.0")

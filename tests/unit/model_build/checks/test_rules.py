@@ -44,12 +44,12 @@ def test_each_backend_has_one_format_and_a_row_in_the_table_of_backends() -> Non
 def test_one_error_lists_every_finding_of_every_rule_in_order(tmp_path: Path) -> None:
     repository = Repository(tmp_path, Path("shown"))
 
-    def two(asked: Repository) -> Iterator[tuple[Place, str]]:
-        assert asked is repository
-        yield asked.file("a", "b.txt"), "is first"
+    def two(checked: Repository) -> Iterator[tuple[Place, str]]:
+        assert checked is repository
+        yield checked.file("a", "b.txt"), "is first"
         yield Place(Path("c"), 3, 4), "is second"
 
-    def one(asked: Repository) -> Iterator[tuple[Place, str]]:
+    def one(checked: Repository) -> Iterator[tuple[Place, str]]:
         yield Place(Path("d"), 5), "is third"
 
     with pytest.raises(RepositoryInvalid) as refused:

@@ -27,7 +27,7 @@ files:
 """
 
 
-def told(folder: Path, target: str, config: str) -> list[str]:
+def messages(folder: Path, target: str, config: str) -> list[str]:
     """Write a model; return what is told of it."""
     (folder / "plan" / "1").mkdir(parents=True)
     (folder / "plan" / "config.pbtxt").write_text(config + TENSORS)
@@ -39,7 +39,7 @@ def told(folder: Path, target: str, config: str) -> list[str]:
     "written", ['backend: "tensorrt"', 'platform: "tensorrt_plan"'], ids=["backend", "platform"]
 )
 def test_a_plan_that_somebody_brought_needs_a_gpu(tmp_path: Path, written: str) -> None:
-    (line,) = told(tmp_path, "cpu-25.09", f"\n{written}")
+    (line,) = messages(tmp_path, "cpu-25.09", f"\n{written}")
     assert line == (
         "config.pbtxt:2: a TensorRT plan runs on GPUs only: serve it on an instance_type with a "
         "GPU, such as ml.g5.xlarge, or write a recipe that makes ONNX of it where there is none"
@@ -47,14 +47,14 @@ def test_a_plan_that_somebody_brought_needs_a_gpu(tmp_path: Path, written: str) 
 
 
 def test_where_there_is_a_gpu_a_plan_is_served(tmp_path: Path) -> None:
-    assert told(tmp_path, "cuda-25.09-sm86", 'backend: "tensorrt"') == []
+    assert messages(tmp_path, "cuda-25.09-sm86", 'backend: "tensorrt"') == []
 
 
 def test_a_plan_of_a_recipe_s_is_onnx_on_a_cpu(tmp_path: Path) -> None:
     (tmp_path / "recipe.yaml").write_text(RECIPE)
-    assert told(tmp_path, "cpu-25.09", 'backend: "tensorrt"') == []
+    assert messages(tmp_path, "cpu-25.09", 'backend: "tensorrt"') == []
 
 
 def test_a_backend_that_the_release_lacks_is_told_before_anything_is_built(tmp_path: Path) -> None:
-    (line,) = told(tmp_path, "cuda-25.09-sm86", 'platform: "tensorflow_savedmodel"')
+    (line,) = messages(tmp_path, "cuda-25.09-sm86", 'platform: "tensorflow_savedmodel"')
     assert line.startswith("config.pbtxt:1: Triton 25.09 has no tensorflow backend; 25.02 was")

@@ -84,8 +84,9 @@ def test_another_digest_than_the_planned_one_is_refused(
     doubled: Path, aws: "FakeAws", fail: "Fail"
 ) -> None:
     assert fail("build", doubled, *TO_BUCKET, "--digest", "abc") == (
-        f"{doubled} has digest {digest_of(doubled)}, asked for is abc: the source is not the one "
-        "that was planned, or BUILD_FORMAT was another then. Deploy again from a clean checkout"
+        f"{doubled} has digest {digest_of(doubled)}, not abc: the source differs from the one that "
+        "the deploy planned, or was planned with another BUILD_FORMAT. Deploy again from a clean "
+        "checkout"
     )
     assert aws.s3.calls == []
 
@@ -125,7 +126,7 @@ def test_packages_for_a_release_whose_python_nobody_knows_are_refused(
 
 
 @pytest.mark.parametrize(
-    ("model", "told"),
+    ("model", "message"),
     [
         ("models", "models is not a model; models in it: models/doubled"),
         ("models/dubled", "no model 'dubled' in models: did you mean doubled? models are doubled"),
@@ -133,15 +134,15 @@ def test_packages_for_a_release_whose_python_nobody_knows_are_refused(
     ],
 )
 def test_a_folder_that_is_not_a_model_is_refused_with_those_that_are(
-    doubled: Path, model: str, told: str, fail: "Fail", monkeypatch: pytest.MonkeyPatch
+    doubled: Path, model: str, message: str, fail: "Fail", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(doubled.parent.parent)
     result = fail("build", model, *TARGET, "--output", ".", code=2)
-    assert result == f"argument MODEL: {told}"
+    assert result == f"argument MODEL: {message}"
 
 
 @pytest.mark.parametrize(
-    ("target", "told"),
+    ("target", "message"),
     [
         (
             "cpu",
@@ -153,14 +154,14 @@ def test_a_folder_that_is_not_a_model_is_refused_with_those_that_are(
     ],
 )
 def test_a_target_that_does_not_exist_is_refused(
-    doubled: Path, target: str, told: str, fail: "Fail"
+    doubled: Path, target: str, message: str, fail: "Fail"
 ) -> None:
     result = fail("build", doubled, "--target", target, "--output", ".", code=2)
-    assert result.startswith(f"argument --target: {told}")
+    assert result.startswith(f"argument --target: {message}")
 
 
 @pytest.mark.parametrize(
-    ("where", "told"),
+    ("where", "message"),
     [
         ([], "one of the arguments --output --bucket is required"),
         (
@@ -172,9 +173,9 @@ def test_a_target_that_does_not_exist_is_refused(
     ],
 )
 def test_a_build_goes_to_one_place(
-    doubled: Path, where: list[str], told: str, fail: "Fail"
+    doubled: Path, where: list[str], message: str, fail: "Fail"
 ) -> None:
-    assert fail("build", doubled, *TARGET, *where, code=2) == told
+    assert fail("build", doubled, *TARGET, *where, code=2) == message
 
 
 def test_a_model_is_found_in_models_by_its_name_alone(

@@ -120,7 +120,7 @@ def test_what_several_alternatives_share_is_told_once(
 def test_a_path_without_a_folder_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lint", "models", "nowhere"]) == 1
     assert capsys.readouterr().err == (
-        "error: nowhere: there is no such folder: write a model's, or models/\n"
+        "error: nowhere: no such folder: write a model's, or models/\n"
     )
 
 

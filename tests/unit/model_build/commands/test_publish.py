@@ -95,8 +95,8 @@ def test_every_kind_of_instance_gets_the_archive_built_for_it(
 def test_the_catalog_is_flipped_after_every_archive_is_there(
     doubled: Path, aws: "FakeAws", fail: "Fail"
 ) -> None:
-    def refuse(asked: dict[str, Any]) -> None:
-        if "cuda" in asked["Key"]:
+    def refuse(request: dict[str, Any]) -> None:
+        if "cuda" in request["Key"]:
             raise ClientError({"Error": {"Code": "AccessDenied"}}, "PutObject")
 
     aws.sagemaker.host(
@@ -143,7 +143,7 @@ def test_a_model_that_cannot_be_served_is_told_before_aws_is_asked(
 
 
 @pytest.mark.parametrize(
-    ("begun", "told"),
+    ("begun", "message"),
     [
         (
             lambda aws: vars(aws.sagemaker).update(
@@ -158,8 +158,8 @@ def test_a_model_that_cannot_be_served_is_told_before_aws_is_asked(
     ],
 )
 def test_an_update_that_began_during_the_build_leaves_the_catalog_alone(
-    doubled: Path, aws: "FakeAws", fail: "Fail", begun: Callable[["FakeAws"], None], told: str
+    doubled: Path, aws: "FakeAws", fail: "Fail", begun: Callable[["FakeAws"], None], message: str
 ) -> None:
     aws.s3.before["PutObject"] = lambda _: begun(aws)
-    assert told in fail("publish", *ENDPOINT, doubled)
+    assert message in fail("publish", *ENDPOINT, doubled)
     assert aws.ssm.writes == []

@@ -67,8 +67,8 @@ def test_retiring_again_deletes_nothing_and_says_so(
 def test_the_manifest_goes_first_so_that_what_is_interrupted_is_no_archive_any_more(
     deployed: "FakeAws", fail: "Fail", succeed: "Succeed"
 ) -> None:
-    def interrupt(asked: dict[str, Any]) -> None:
-        if asked["Key"].endswith(".tar.gz"):
+    def interrupt(request: dict[str, Any]) -> None:
+        if request["Key"].endswith(".tar.gz"):
             raise KeyboardInterrupt
 
     deployed.s3.before["DeleteObject"] = interrupt

@@ -81,8 +81,8 @@ def test_a_version_that_was_retired_is_refused_and_the_catalog_stays(
 ) -> None:
     del deployed.s3.objects[f"{PREFIX}minilm-{TWO}.json"]
     assert fail("rollback", *ENDPOINT, "minilm") == (
-        f"s3://bucket/{PREFIX}minilm-{TWO}.tar.gz is not there: it was retired, or never built for "
-        "cpu-24.09. Check the old commit out and publish or deploy it"
+        f"s3://bucket/{PREFIX}minilm-{TWO}.tar.gz does not exist: it was retired, or never built "
+        "for cpu-24.09. Check the old commit out and publish or deploy it"
     )
     assert deployed.catalog("minilm")["version"] == THREE
 

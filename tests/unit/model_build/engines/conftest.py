@@ -9,8 +9,8 @@ import platform_facts
 from model_build.engines import engine_job
 from model_build.engines.engine_job import Engine, EngineJob
 from model_build.engines.engine_result import EngineResult
-from model_build.gpu_step.files import Tensor, sha256
-from model_build.gpu_step.result import FILE, PLAN, Result
+from model_build.gpu_step.files import RawTensor, sha256
+from model_build.gpu_step.result import FILE, PLAN, JobResult
 from tests.unit.model_build.checks.broken import files
 
 ENGINE = Engine.model_validate(
@@ -44,8 +44,8 @@ def write_result(folder: Path, job: EngineJob, *, plan: bytes = b"a plan") -> En
     folder.mkdir(parents=True)
     (folder / PLAN).write_bytes(plan)
     (folder / "output-0-0.bin").write_bytes(INPUT.tobytes())
-    y = Tensor("Y", "float32", [1, 2], "output-0-0.bin", sha256(folder / "output-0-0.bin"))
-    result = Result(job.digest, sha256(folder / PLAN), [[y]], {"gpu": "NVIDIA A10G"})
+    y = RawTensor("Y", "float32", [1, 2], "output-0-0.bin", sha256(folder / "output-0-0.bin"))
+    result = JobResult(job.digest, sha256(folder / PLAN), [[y]], {"gpu": "NVIDIA A10G"})
     (folder / FILE).write_bytes(result.json_bytes())
     return EngineResult.read(folder, job)
 

@@ -46,15 +46,15 @@ class FakeCodeBuild:
     def client(self) -> Any:
         return cast("Any", self)
 
-    def start_build(self, **asked: Any) -> dict[str, Any]:
+    def start_build(self, **request: Any) -> dict[str, Any]:
         if self.refusal:
             raise self.refusal
-        token = asked["idempotencyToken"]
+        token = request["idempotencyToken"]
         assert len(token) <= 64
         if token not in self._tokens:
             build = f"gpu:{uuid.uuid4()}"
             self._tokens[token] = build
-            self.started.append(asked)
+            self.started.append(request)
             self.builds[build] = {
                 "id": build,
                 "buildStatus": "IN_PROGRESS",
@@ -64,7 +64,7 @@ class FakeCodeBuild:
                 "environment": {
                     **PROJECT["environment"],
                     "environmentVariables": [],
-                    "image": asked["imageOverride"],
+                    "image": request["imageOverride"],
                 },
                 "logs": {"groupName": "group", "streamName": build, "deepLink": "https://log"},
             }
@@ -87,9 +87,9 @@ class FakeCodeBuild:
         self.stopped.append(id)
         return {}
 
-    def get_log_events(self, **asked: Any) -> dict[str, Any]:
-        assert asked["logGroupName"] == "group"
-        assert asked["logStreamName"] in self.builds
+    def get_log_events(self, **request: Any) -> dict[str, Any]:
+        assert request["logGroupName"] == "group"
+        assert request["logStreamName"] in self.builds
         return {"events": [{"message": line} for line in self.log]}
 
     def end(self, build: str, status: str = "SUCCEEDED", **more: Any) -> None:

@@ -70,7 +70,7 @@ def test_a_release_whose_tensorrt_nobody_knows_has_no_engines(tmp_path: Path) ->
 @pytest.mark.parametrize("name", ["model.onnx", "input-0-0.bin"])
 def test_a_job_that_was_changed_on_its_way_is_refused(job: EngineJob, name: str) -> None:
     (job.folder / name).write_bytes(b"other")
-    with pytest.raises(StepError, match=rf"{name} has other content than its SHA-256 says"):
+    with pytest.raises(StepError, match=rf"{name} does not match its SHA-256"):
         step.read(job.folder)
     (job.folder / name).unlink()
     with pytest.raises(StepError, match=rf"{name} is missing"):
@@ -115,10 +115,10 @@ def test_what_is_no_result_is_refused(job: EngineJob, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"outputs": []}, r"has the outputs \[\], the job asks for \['Y'\] in each of 1 cases"),
+        ({"outputs": []}, r"has the outputs \[\], not the job's \['Y'\] in each of 1 cases"),
         ({"datatype": "object"}, r"has 8 bytes, which are no object of shape \[1, 2\]"),
         ({"shape": [1, 3]}, r"has 8 bytes, which are no float32 of shape \[1, 3\]"),
-        ({"name": "Z"}, r"has the outputs \[\['Z'\]\], the job asks for \['Y'\]"),
+        ({"name": "Z"}, r"has the outputs \[\['Z'\]\], not the job's \['Y'\]"),
     ],
 )
 def test_a_result_that_does_not_fit_its_job_is_refused(

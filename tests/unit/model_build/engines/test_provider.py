@@ -13,7 +13,7 @@ from model_build.engines.engine_result import EngineResult
 from model_build.engines.provider import AcceptedResults, Engines
 from model_build.gpu_step import job as gpu_job
 from model_build.gpu_step.errors import StepError
-from model_build.gpu_step.result import Result
+from model_build.gpu_step.result import JobResult
 from model_build.progress import Progress
 from platform_facts import ComputeCapability
 from tests.unit.model_build.engines.conftest import write_result
@@ -130,7 +130,7 @@ def test_stored_result_that_was_changed_is_rejected(
     engines = Engines(BucketResults(s3.client, "bucket", is_builder=True), _Gpu())
     plan = _provide(engines, job, tmp_path / "first").result.plan_sha256
     s3.objects[f"engines/{job.digest}/{plan}"]["Body"] = b"tampered"
-    with pytest.raises(BuildError, match=r"model\.plan has other content than its SHA-256 says"):
+    with pytest.raises(BuildError, match=r"model\.plan does not match its SHA-256"):
         _provide(engines, job, tmp_path / "second")
 
 
@@ -166,7 +166,7 @@ def test_result_or_job_with_a_path_as_file_name_is_rejected(
     named = json.loads(content)
     named["outputs"][0][0]["file"] = attack
     s3.objects[f"engines/{job.digest}/result.json"] = {"Body": json.dumps(named).encode()}
-    for sha256 in Result(**named | {"outputs": []}).files().values():
+    for sha256 in JobResult(**named | {"outputs": []}).files().values():
         s3.objects[f"engines/{job.digest}/{sha256}"] = {"Body": b"a plan"}
     s3.objects[f"engines/{job.digest}/{named['outputs'][0][0]['sha256']}"] = {"Body": b"evil"}
     before = sorted(tmp_path.rglob("*"))

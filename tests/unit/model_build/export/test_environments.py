@@ -65,30 +65,32 @@ def pip(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return calls
 
 
-def _run(requirements: Path, script: Path, said: Lines | None = None, **order: Any) -> None:
+def _run(
+    requirements: Path, script: Path, progress_lines: Lines | None = None, **order: Any
+) -> None:
     environments.run_in(
         requirements,
         script,
         {"source": "export.py:f", **order},
-        progress=Lines() if said is None else said,
+        progress=Lines() if progress_lines is None else progress_lines,
         cache=requirements.parent / "cache",
     )
 
 
 def test_a_script_sees_its_order_and_the_installed_packages_and_nothing_of_ours(
-    requirements: Path, script: Path, tmp_path: Path, said: Lines
+    requirements: Path, script: Path, tmp_path: Path, progress_lines: Lines
 ) -> None:
     to = tmp_path / "answer.json"
-    _run(requirements, script, said, to=str(to), word="ordered")
+    _run(requirements, script, progress_lines, to=str(to), word="ordered")
     word, ordered, isolated, path = json.loads(to.read_text())
     assert (word, ordered, isolated) == ("installed", "ordered", 1)
     assert not any("site-packages" in entry for entry in path)
-    assert said == [f"installing {requirements} into a folder of its own, once"]
+    assert progress_lines == [f"installing {requirements} into a folder of its own, once"]
     to.unlink()
-    said.clear()
-    _run(requirements, script, said, to=str(to), word="again")
+    progress_lines.clear()
+    _run(requirements, script, progress_lines, to=str(to), word="again")
     assert json.loads(to.read_text())[1] == "again"
-    assert said == []
+    assert progress_lines == []
 
 
 def test_a_script_that_fails_is_told_with_its_source_and_its_last_lines(

@@ -26,7 +26,7 @@ REPORT = GateReport(
 
 
 def test_an_export_is_kept_and_its_gates_are_reported(
-    tmp_path: Path, said: Lines, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, progress_lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[Path] = []
 
@@ -37,12 +37,12 @@ def test_an_export_is_kept_and_its_gates_are_reported(
 
     monkeypatch.setattr(Onnx, "make", make)
     step = Onnx(to="onnx", source="e.py:f", opset=18, gate=Gate(max_absolute_difference=1e-4))
-    context = step_context(tmp_path / "model", progress=said)
+    context = step_context(tmp_path / "model", progress=progress_lines)
     line = "model.x: a and b differ by 2.5e-06 at most (1e-04 allowed)"
     assert steps.make(step, tmp_path / "model.x", context) == Made([("a and b", REPORT)])
-    assert said == [line]
+    assert progress_lines == [line]
     assert steps.make(step, tmp_path / "model.x", context).gates == [("a and b", REPORT)]
-    assert said[-1] == line
+    assert progress_lines[-1] == line
     assert calls == [tmp_path / "model.x"]
 
 
@@ -60,7 +60,7 @@ def test_a_file_is_copied_from_the_weights_or_from_beside_the_recipe(
 
 
 def test_packages_are_installed_for_tritons_python_and_missing_libraries_named(
-    tmp_path: Path, said: Lines, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, progress_lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[Any] = []
     monkeypatch.setattr(
@@ -69,10 +69,12 @@ def test_packages_are_installed_for_tritons_python_and_missing_libraries_named(
     )
     step = PythonPackages(to="python-packages", requirements="a/pins.txt")
     target = BuildTarget(release="25.09", compute_capability="8.6")
-    context = step_context(tmp_path, target=target, progress=said)
+    context = step_context(tmp_path, target=target, progress=progress_lines)
     to = tmp_path / "1" / "site-packages"
     to.mkdir(parents=True)
     (to / "lib.so").write_bytes(shared_object("libOpenCL.so.1"))
     assert steps.make(step, to, context) == Made([])
-    assert [line for line in said if line.startswith("warning: lib.so needs libOpenCL.so.1")]
+    assert [
+        line for line in progress_lines if line.startswith("warning: lib.so needs libOpenCL.so.1")
+    ]
     assert calls == [(tmp_path / "a/pins.txt", to, context.triton_python)]

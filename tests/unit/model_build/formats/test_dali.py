@@ -18,7 +18,11 @@ WRITTEN = Path(__file__).with_name("cpu-2.4.0.dali").read_bytes()
     ],
 )
 def test_images_are_decoded_where_the_target_can(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: Lines, target: BuildTarget, moved: bool
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    progress_lines: Lines,
+    target: BuildTarget,
+    moved: bool,
 ) -> None:
     calls: list[Any] = []
 
@@ -29,7 +33,7 @@ def test_images_are_decoded_where_the_target_can(
     monkeypatch.setattr("model_build.export.environments.run_in", run_in)
     monkeypatch.chdir(tmp_path)
     context = step_context(
-        tmp_path, model_folder=Path("models/pictures"), target=target, progress=said
+        tmp_path, model_folder=Path("models/pictures"), target=target, progress=progress_lines
     )
     step = Dali(to="dali", source="pipeline.py:f", environment="pins.txt")
     step.make(tmp_path / "model.dali", context)
@@ -43,5 +47,5 @@ def test_images_are_decoded_where_the_target_can(
         "weights": None,
         "seed": 0,
     }
-    assert named == {"progress": said}
+    assert named == {"progress": progress_lines}
     assert (b"mixed" in (tmp_path / "model.dali").read_bytes()) == moved

@@ -75,7 +75,9 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> _Gpu:
 
 
 @pytest.fixture
-def context(tmp_path: Path, said: Lines, monkeypatch: pytest.MonkeyPatch, gpu: _Gpu) -> StepContext:
+def context(
+    tmp_path: Path, progress_lines: Lines, monkeypatch: pytest.MonkeyPatch, gpu: _Gpu
+) -> StepContext:
     """A build whose ONNX files are not exported, but are what they would be."""
     content = files.onnx({"X": ["batch", 2]}, {"Y": ["batch", 2]})
     monkeypatch.setattr(
@@ -86,7 +88,7 @@ def context(tmp_path: Path, said: Lines, monkeypatch: pytest.MonkeyPatch, gpu: _
         tmp_path,
         target=BuildTarget(release="25.04", compute_capability="8.9"),
         scratch=_scratch(tmp_path, "scratch"),
-        progress=said,
+        progress=progress_lines,
         engines=Engines(FolderResults(tmp_path / "kept"), gpu),
     )
 

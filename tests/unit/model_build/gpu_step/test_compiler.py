@@ -71,12 +71,12 @@ def test_an_fp32_engine_is_one_without_tf32(version: str) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize(("level", "found"), [("none", 0), ("none", 1), ("ampere-plus", 1)])
+@pytest.mark.parametrize(("level", "expected"), [("none", 0), ("none", 1), ("ampere-plus", 1)])
 def test_an_engine_is_loaded_with_the_level_that_was_asked_for(
-    version: str, level: str, found: int
+    version: str, level: str, expected: int
 ) -> None:
     trt = RecordedTensorRt(version)
-    trt.answers["ICudaEngine.hardware_compatibility_level"] = found
+    trt.answers["ICudaEngine.hardware_compatibility_level"] = expected
     _load(trt, level=level)
     assert "Runtime.deserialize_cuda_engine(<4 bytes>)" in trt.calls
 
@@ -85,7 +85,7 @@ def test_an_engine_is_loaded_with_the_level_that_was_asked_for(
 def test_an_engine_that_lost_its_level_is_refused(version: str) -> None:
     trt = RecordedTensorRt(version)
     trt.answers["ICudaEngine.hardware_compatibility_level"] = 0
-    with pytest.raises(StepError, match=r"level 0, AMPERE_PLUS was asked for: it would not run"):
+    with pytest.raises(StepError, match=r"level 0, not AMPERE_PLUS: it would not run"):
         _load(trt, level="ampere-plus")
 
 

@@ -11,7 +11,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from model_build.gpu_step.driver import Driver
 from model_build.gpu_step.errors import StepError
-from model_build.gpu_step.files import Tensor, sha256
+from model_build.gpu_step.files import RawTensor, sha256
 from model_build.gpu_step.logger import TensorRtLog
 from model_build.gpu_step.runner import EngineRunner
 from tests.gpu_stand_in.driver_stand_in import DriverStandIn
@@ -61,7 +61,7 @@ def _module(version: str) -> RecordedTensorRt:
 def _run(trt: RecordedTensorRt, folder: Path, *, batch: int = 6, kind: str = "float32") -> Any:
     array = np.arange(batch * 3, dtype=kind).reshape(batch, 3)
     (folder / "input.bin").write_bytes(array.tobytes())
-    values = Tensor("x", kind, [batch, 3], "input.bin", sha256(folder / "input.bin"))
+    values = RawTensor("x", kind, [batch, 3], "input.bin", sha256(folder / "input.bin"))
     runner = EngineRunner(trt, trt._make("ICudaEngine"), Driver(), TensorRtLog(trt, print))
     return runner.run([values], ["y"], read=folder, to=folder, prefix="output-0")
 

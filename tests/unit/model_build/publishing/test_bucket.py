@@ -132,7 +132,7 @@ def test_other_bytes_under_the_key_are_refused_and_left_as_they_are(
 def test_what_was_interrupted_before_the_manifest_is_completed_by_the_next(
     s3: "FakeS3", built: Build
 ) -> None:
-    def interrupt(asked: dict[str, Any]) -> None:
+    def interrupt(request: dict[str, Any]) -> None:
         raise KeyboardInterrupt
 
     s3.before["PutObject"] = interrupt
@@ -146,7 +146,7 @@ def test_what_was_interrupted_before_the_manifest_is_completed_by_the_next(
 
 
 def test_who_loses_a_race_for_the_manifest_is_content(s3: "FakeS3", built: Build) -> None:
-    def somebody_else_writes_it(asked: dict[str, Any]) -> None:
+    def somebody_else_writes_it(request: dict[str, Any]) -> None:
         s3.objects[MANIFEST] = {"Body": b"theirs"}
 
     s3.before["PutObject"] = somebody_else_writes_it
@@ -158,7 +158,7 @@ def test_who_loses_a_race_for_the_manifest_is_content(s3: "FakeS3", built: Build
 def test_a_bucket_that_does_not_answer_is_not_taken_for_an_unpublished_model(
     s3: "FakeS3", code: str
 ) -> None:
-    def refuse(asked: dict[str, Any]) -> None:
+    def refuse(request: dict[str, Any]) -> None:
         raise ClientError({"Error": {"Code": code}}, "GetObject")
 
     s3.before["GetObject"] = refuse

@@ -28,8 +28,8 @@ class _Stacks:
     def __init__(self) -> None:
         self.outputs = [{"OutputKey": "GpuProject", "OutputValue": "gpu-of-dev"}]
 
-    def describe_stacks(self, **asked: Any) -> dict[str, Any]:
-        assert asked == {"StackName": "dev-models"}
+    def describe_stacks(self, **request: Any) -> dict[str, Any]:
+        assert request == {"StackName": "dev-models"}
         return {"Stacks": [{"Outputs": self.outputs}]}
 
 

@@ -58,7 +58,7 @@ def test_a_prefix_that_names_no_target_is_refused(sagemaker: "FakeSageMaker") ->
     with pytest.raises(BuildError) as refused:
         archive_prefixes(sagemaker.client, FakeCloudFormation().client, "dev-text")
     assert str(refused.value).startswith(
-        "s3://models/text/ does not end in what its archives are built for: 'text' is not a build"
+        "s3://models/text/ does not end in the target of its archives: 'text' is not a build"
     )
 
 
@@ -72,7 +72,7 @@ def test_an_endpoint_that_is_being_updated_is_refused_with_what_to_wait_for(
     with pytest.raises(BuildError) as refused:
         archive_prefixes(sagemaker.client, FakeCloudFormation().client, "dev-text")
     assert str(refused.value) == (
-        f"the endpoint dev-text is {status}: what clients are sent to may not change meanwhile. "
+        f"the endpoint dev-text is {status}: the catalog must not change meanwhile. "
         "Wait until it is InService, and run this again: aws sagemaker wait endpoint-in-service "
         "--endpoint-name dev-text"
     )

@@ -71,8 +71,8 @@ def test_a_taken_key_is_left_as_it_is_and_no_parts_stay(s3: "FakeS3", file: Path
 def test_a_failed_part_fails_the_upload_and_no_parts_stay(
     s3: "FakeS3", file: Path, part: int
 ) -> None:
-    def fail(asked: dict[str, Any]) -> None:
-        if asked["PartNumber"] == part:
+    def fail(request: dict[str, Any]) -> None:
+        if request["PartNumber"] == part:
             raise ClientError({"Error": {"Code": "BadDigest"}}, "UploadPart")
 
     s3.before["UploadPart"] = fail
@@ -95,15 +95,15 @@ def test_no_part_is_under_way_when_an_upload_is_aborted(
             may_end.set()
             super().shutdown(wait, cancel_futures=cancel_futures)
 
-    def send(asked: dict[str, Any]) -> None:
-        if asked["PartNumber"] == 1:
+    def send(request: dict[str, Any]) -> None:
+        if request["PartNumber"] == 1:
             begun.wait()
             raise ClientError({"Error": {"Code": "BadDigest"}}, "UploadPart")
         begun.set()
         may_end.wait()
         happened.append("a part was sent")
 
-    def abort(asked: dict[str, Any]) -> None:
+    def abort(request: dict[str, Any]) -> None:
         happened.append("aborted")
         may_end.set()  # or a part that nobody waited for would wait for ever
 
@@ -118,7 +118,7 @@ def test_no_part_is_under_way_when_an_upload_is_aborted(
 def test_an_interrupted_upload_leaves_no_parts(
     s3: "FakeS3", file: Path, stop: type[BaseException]
 ) -> None:
-    def interrupt(asked: dict[str, Any]) -> None:
+    def interrupt(request: dict[str, Any]) -> None:
         raise stop
 
     s3.before["CompleteMultipartUpload"] = interrupt
@@ -129,7 +129,7 @@ def test_an_interrupted_upload_leaves_no_parts(
 
 
 def test_a_key_that_somebody_else_is_writing_is_taken(s3: "FakeS3", file: Path) -> None:
-    def refuse(asked: dict[str, Any]) -> None:
+    def refuse(request: dict[str, Any]) -> None:
         raise ClientError(
             {"Error": {"Code": "ConditionalRequestConflict"}}, "CompleteMultipartUpload"
         )
@@ -141,10 +141,10 @@ def test_a_key_that_somebody_else_is_writing_is_taken(s3: "FakeS3", file: Path) 
 
 
 def test_a_failing_abort_does_not_hide_why_the_upload_failed(s3: "FakeS3", file: Path) -> None:
-    def refuse(asked: dict[str, Any]) -> None:
+    def refuse(request: dict[str, Any]) -> None:
         raise ClientError({"Error": {"Code": "AccessDenied"}}, "UploadPart")
 
-    def fail(asked: dict[str, Any]) -> None:
+    def fail(request: dict[str, Any]) -> None:
         raise ConnectionError("the network is gone")
 
     s3.before["UploadPart"] = refuse

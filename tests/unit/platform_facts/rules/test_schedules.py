@@ -30,7 +30,7 @@ CRON = "write ? for the day of month or for the day of week, whichever the other
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("0 20 * * *", "is no schedule: write cron(0 8 ? * MON-FRI *), rate(12 hours) or at("),
         (
@@ -65,9 +65,9 @@ CRON = "write ? for the day of month or for the day of week, whichever the other
         ("at(2027-02-30T08:00:00)", "write a date and a time: at(2027-01-31T08:00:00)"),
     ],
 )
-def test_what_is_none_is_told_what_to_write(text: str, told: str) -> None:
+def test_what_is_none_is_told_what_to_write(text: str, message: str) -> None:
     (problem,) = expression(text)
-    assert told in problem.message
+    assert message in problem.message
 
 
 @pytest.mark.parametrize("name", ["UTC", "GMT", "Pacific/Tahiti", "Etc/GMT+9", "Europe/Amsterdam"])

@@ -9,7 +9,7 @@ from typing import Any, cast
 from botocore.exceptions import ClientError
 from botocore.response import StreamingBody
 
-from cdk_cli import Result
+from cdk_cli import CdkResult
 
 EXPORT = "prod-models:ExportsOutputRefModelsBucket1"
 EXPIRED = ClientError(
@@ -125,20 +125,20 @@ class FakeCdk:
         self.leaves: list[str] = []
         self.then: BaseException | None = None
 
-    def deploy(self, _: Path, *stacks: str, **__: bool) -> Result:
+    def deploy(self, _: Path, *stacks: str, **__: bool) -> CdkResult:
         self._aws.has_stack = True
         return self._run("deploy", *stacks)
 
-    def publish_assets(self, _: Path, *stacks: str) -> Result:
+    def publish_assets(self, _: Path, *stacks: str) -> CdkResult:
         return self._run("publish-assets", *stacks)
 
-    def _run(self, *what: str) -> Result:
+    def _run(self, *what: str) -> CdkResult:
         self.runs.append(what)
         if isinstance(self.then, KeyboardInterrupt):
             raise self.then
         self._aws.statuses = list(self.leaves)
         self._aws.refuses = cast(Exception | None, self.then)
-        return Result(self.fails != what[0], ("the CLI: no",))
+        return CdkResult(self.fails != what[0], ("the CLI: no",))
 
 
 MODELS_STACK: dict[str, Any] = {"Resources": {"Bucket": {"Type": "AWS::S3::Bucket"}}}

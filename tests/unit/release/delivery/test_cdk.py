@@ -14,7 +14,7 @@ def test_stacks_are_deployed_side_by_side_and_files_uploaded_alone(
 ) -> None:
     runs: list[tuple[str, ...]] = []
 
-    def run(*arguments: str, title: str, **_: Any) -> cdk_cli.Result:
+    def run(*arguments: str, title: str, **_: Any) -> cdk_cli.CdkResult:
         runs.append((title, *arguments))
         return RUN
 

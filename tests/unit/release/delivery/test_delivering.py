@@ -10,7 +10,7 @@ from release.delivery import delivering
 from release.delivery.errors import DeliveredWrong, NotDelivered
 from release.preflight import capacity_errors
 from release.tree import CheckoutError
-from stage_record import Delivery, Outcome
+from stage_record import Delivery, DeliveryOutcome
 from tests.tritonsm import tritonsm
 
 
@@ -21,7 +21,7 @@ class Kept:
         self.calls: list[str] = []
 
     def target(self, _: str | None) -> Delivery:
-        return Delivery("a" * 40, "then", Outcome.DELIVERED)
+        return Delivery("a" * 40, "then", DeliveryOutcome.DELIVERED)
 
     def live(self) -> None: ...
 

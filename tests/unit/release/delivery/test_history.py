@@ -7,7 +7,7 @@ import pytest
 import stage_record
 from release.delivery.errors import NotDelivered
 from release.delivery.history import KEPT, History
-from stage_record import Outcome
+from stage_record import DeliveryOutcome
 from tests.unit.release.delivery.fakes import FakeSsm
 
 if TYPE_CHECKING:
@@ -24,13 +24,15 @@ def history(ssm: FakeSsm) -> History:
     return other_laptop(ssm)
 
 
-def deliver(history: History, *commits: str, outcome: Outcome = Outcome.DELIVERED) -> None:
+def deliver(
+    history: History, *commits: str, outcome: DeliveryOutcome = DeliveryOutcome.DELIVERED
+) -> None:
     for commit in commits:
         history.begin(commit)
         history.end(outcome)
 
 
-def roll_back(history: History, *, outcome: Outcome = Outcome.DELIVERED) -> str:
+def roll_back(history: History, *, outcome: DeliveryOutcome = DeliveryOutcome.DELIVERED) -> str:
     target = history.target(None)
     history.begin(target.commit, back_to=target)
     history.end(outcome)
@@ -50,8 +52,8 @@ def test_the_only_delivery_cannot_be_rolled_back(history: History) -> None:
 
 def test_a_wrong_delivery_serves_until_a_later_one_has_succeeded(history: History) -> None:
     deliver(history, "a")
-    deliver(history, "b", outcome=Outcome.WRONG)
-    deliver(history, "c", outcome=Outcome.FAILED)
+    deliver(history, "b", outcome=DeliveryOutcome.WRONG)
+    deliver(history, "c", outcome=DeliveryOutcome.FAILED)
     live = history.live()
     assert live
     assert live.commit == "b"
@@ -72,9 +74,9 @@ def test_a_commit_that_was_delivered_twice_counts_once(history: History) -> None
     assert roll_back(history) == "a"
 
 
-@pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.WRONG])
+@pytest.mark.parametrize("outcome", [DeliveryOutcome.FAILED, DeliveryOutcome.WRONG])
 def test_after_a_failure_a_rollback_goes_to_the_last_that_succeeded(
-    history: History, outcome: Outcome
+    history: History, outcome: DeliveryOutcome
 ) -> None:
     deliver(history, "a", "b")
     deliver(history, "c", outcome=outcome)
@@ -83,13 +85,13 @@ def test_after_a_failure_a_rollback_goes_to_the_last_that_succeeded(
 
 def test_after_an_interrupted_delivery_too(history: History) -> None:
     deliver(history, "a", "b")
-    deliver(history, "c", outcome=Outcome.UNFINISHED)
+    deliver(history, "c", outcome=DeliveryOutcome.UNFINISHED)
     assert roll_back(history) == "b"
 
 
 def test_a_rollback_that_failed_can_be_tried_again(history: History) -> None:
     deliver(history, "a", "b")
-    assert roll_back(history, outcome=Outcome.FAILED) == "a"
+    assert roll_back(history, outcome=DeliveryOutcome.FAILED) == "a"
     assert roll_back(history) == "a"
 
 
@@ -103,14 +105,14 @@ def test_what_was_rolled_back_can_be_named(history: History) -> None:
 
 def test_what_failed_is_not_rolled_back_to_even_by_name(history: History) -> None:
     deliver(history, "a")
-    deliver(history, "b", outcome=Outcome.FAILED)
+    deliver(history, "b", outcome=DeliveryOutcome.FAILED)
     with pytest.raises(NotDelivered, match="has: b, a"):
         history.target("b")
 
 
 def test_however_many_fail_the_last_that_succeeded_is_kept(history: History) -> None:
     deliver(history, "a", "b")
-    deliver(history, *(f"c{number}" for number in range(2 * KEPT)), outcome=Outcome.FAILED)
+    deliver(history, *(f"c{number}" for number in range(2 * KEPT)), outcome=DeliveryOutcome.FAILED)
     assert history.target(None).commit == "b"
 
 
@@ -128,9 +130,9 @@ def test_the_same_commit_many_times_is_one_step(history: History) -> None:
 
 def test_what_failed_does_not_serve_and_what_is_wrong_or_begun_may(history: History) -> None:
     deliver(history, "a")
-    deliver(history, "b", outcome=Outcome.FAILED)
+    deliver(history, "b", outcome=DeliveryOutcome.FAILED)
     assert served(history) == "a"
-    deliver(history, "c", outcome=Outcome.WRONG)
+    deliver(history, "c", outcome=DeliveryOutcome.WRONG)
     assert served(history) == "c"
     history.begin("d")
     assert served(history) == "d"
@@ -146,7 +148,7 @@ def other_laptop(ssm: FakeSsm) -> History:
     return History(cast("SSMClient", ssm), "prod")
 
 
-def listed(history: History) -> list[tuple[str, Outcome]]:
+def listed(history: History) -> list[tuple[str, DeliveryOutcome]]:
     return [(past.commit, past.outcome) for past in history.deliveries()]
 
 
@@ -156,11 +158,11 @@ def test_a_delivery_that_ends_keeps_what_took_it_over(history: History, ssm: Fak
     other_laptop(ssm).begin("c", take_over=True)
     with pytest.raises(NotDelivered, match="a delivery of commit c to prod has begun since"):
         history.refuse_superseded()
-    history.end(Outcome.DELIVERED)
+    history.end(DeliveryOutcome.DELIVERED)
     assert listed(history) == [
-        ("a", Outcome.DELIVERED),
-        ("b", Outcome.DELIVERED),
-        ("c", Outcome.STARTED),
+        ("a", DeliveryOutcome.DELIVERED),
+        ("b", DeliveryOutcome.DELIVERED),
+        ("c", DeliveryOutcome.STARTED),
     ]
 
 
@@ -170,7 +172,7 @@ def test_one_delivery_at_a_time_begins(history: History, ssm: FakeSsm) -> None:
     other = other_laptop(ssm)
     with pytest.raises(NotDelivered, match=r"commit a to prod is in progress .*TAKE_OVER=1$"):
         other.begin("b")
-    history.end(Outcome.UNFINISHED)  # as Ctrl-C ends it: it does not keep others waiting
+    history.end(DeliveryOutcome.UNFINISHED)  # as Ctrl-C ends it: it does not keep others waiting
     other.begin("b")
     assert [delivery.commit for delivery in history.deliveries()] == ["a", "b"]
 
@@ -200,16 +202,16 @@ def test_of_two_deliveries_that_begin_at_the_same_time_the_later_write_goes_on(
     second.begin("c")
     with pytest.raises(NotDelivered, match="a delivery of commit c to prod has begun since"):
         first.refuse_superseded()
-    first.end(Outcome.FAILED)
+    first.end(DeliveryOutcome.FAILED)
     second.refuse_superseded()
-    second.end(Outcome.DELIVERED)
+    second.end(DeliveryOutcome.DELIVERED)
     assert served(history) == "c"
 
 
 def test_the_live_commit_stays_when_its_repetition_fails(history: History) -> None:
     """A delivery of an older commit would have been let through."""
     deliver(history, "a", "b")
-    deliver(history, "b", outcome=Outcome.FAILED)
+    deliver(history, "b", outcome=DeliveryOutcome.FAILED)
     assert served(history) == "b"
 
 
@@ -242,5 +244,5 @@ def test_a_delivery_whose_record_was_deleted_meanwhile_is_recorded(
 ) -> None:
     history.begin("a")
     ssm.values.append('{"deliveries": []}')
-    history.end(Outcome.DELIVERED)
-    assert listed(history) == [("a", Outcome.DELIVERED)]
+    history.end(DeliveryOutcome.DELIVERED)
+    assert listed(history) == [("a", DeliveryOutcome.DELIVERED)]

@@ -11,10 +11,10 @@ from release.delivery.errors import NotDelivered
 from release.delivery.history import History
 from release.delivery.order import refuse_older, require_delivered
 from release.tree import CheckoutError
-from stage_record import Delivery, Outcome
+from stage_record import Delivery, DeliveryOutcome
 
 
-def history(*deliveries: tuple[str, Outcome]) -> History:
+def history(*deliveries: tuple[str, DeliveryOutcome]) -> History:
     entries = [Delivery(commit, "2026-11-22T03:00:00+00:00", how) for commit, how in deliveries]
     return cast(History, SimpleNamespace(stage="prod", deliveries=lambda: entries))
 
@@ -26,7 +26,7 @@ def refused(contained: bool | CheckoutError, monkeypatch: pytest.MonkeyPatch) ->
         return contained
 
     monkeypatch.setattr(Clone, "contains", contains)
-    live = Delivery("a" * 40, "2026-11-22T03:00:00+00:00", Outcome.DELIVERED)
+    live = Delivery("a" * 40, "2026-11-22T03:00:00+00:00", DeliveryOutcome.DELIVERED)
     with pytest.raises(NotDelivered) as error:
         refuse_older(Clone(Path()), "prod", live)
     return str(error.value)
@@ -53,18 +53,24 @@ def test_a_stage_without_a_delivery_takes_any_commit() -> None:
     ("deliveries", "message"),
     [
         ([], "was not delivered to prod"),
-        ([("b", Outcome.DELIVERED)], "was not delivered to prod"),
-        ([("a", Outcome.WRONG)], "ended as 'wrong' in prod"),
-        ([("a", Outcome.DELIVERED), ("a", Outcome.STARTED)], "ended as 'started' in prod"),
-        ([("a", Outcome.ROLLED_BACK), ("b", Outcome.DELIVERED)], "ended as 'rolled back' in prod"),
+        ([("b", DeliveryOutcome.DELIVERED)], "was not delivered to prod"),
+        ([("a", DeliveryOutcome.WRONG)], "ended as 'wrong' in prod"),
+        (
+            [("a", DeliveryOutcome.DELIVERED), ("a", DeliveryOutcome.STARTED)],
+            "ended as 'started' in prod",
+        ),
+        (
+            [("a", DeliveryOutcome.ROLLED_BACK), ("b", DeliveryOutcome.DELIVERED)],
+            "ended as 'rolled back' in prod",
+        ),
     ],
 )
 def test_what_did_not_end_well_in_a_stage_is_not_promoted(
-    deliveries: list[tuple[str, Outcome]], message: str
+    deliveries: list[tuple[str, DeliveryOutcome]], message: str
 ) -> None:
     with pytest.raises(NotDelivered, match=f"commit a {message}, .*make deliver STAGE=prod"):
         require_delivered(history(*deliveries), "a")
 
 
 def test_what_was_delivered_there_is_promoted_though_another_commit_followed() -> None:
-    require_delivered(history(("a", Outcome.DELIVERED), ("b", Outcome.WRONG)), "a")
+    require_delivered(history(("a", DeliveryOutcome.DELIVERED), ("b", DeliveryOutcome.WRONG)), "a")

@@ -18,7 +18,7 @@ from release.delivery.errors import (
 )
 from release.delivery.history import History
 from release.delivery.recording import recorded
-from stage_record import Outcome
+from stage_record import DeliveryOutcome
 from tests.unit.model_build.fakes import FakeS3, refusal
 from tests.unit.release.delivery.fakes import FakeAws, FakeSsm
 
@@ -50,23 +50,23 @@ def ended(s3: FakeS3) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("error", "result", "outcome"),
     [
-        (NotDelivered("no"), "failed", Outcome.FAILED),
-        (DeliveredWrong("no"), "wrong", Outcome.WRONG),
-        (RollbackFailed("no"), "wrong", Outcome.WRONG),
-        (ChangedByHand("no"), "changed by hand", Outcome.WRONG),
-        (Unfinished("no"), "unfinished", Outcome.UNFINISHED),
-        (EndpointError("no"), "failed", Outcome.FAILED),
-        (refusal("ListStacks", "AccessDenied"), "failed", Outcome.FAILED),
-        (EndpointConnectionError(endpoint_url="ssm"), "failed", Outcome.FAILED),
-        (SystemExit("no"), "unfinished", Outcome.UNFINISHED),
-        (AssertionError(), "unfinished", Outcome.UNFINISHED),
+        (NotDelivered("no"), "failed", DeliveryOutcome.FAILED),
+        (DeliveredWrong("no"), "wrong", DeliveryOutcome.WRONG),
+        (RollbackFailed("no"), "wrong", DeliveryOutcome.WRONG),
+        (ChangedByHand("no"), "changed by hand", DeliveryOutcome.WRONG),
+        (Unfinished("no"), "unfinished", DeliveryOutcome.UNFINISHED),
+        (EndpointError("no"), "failed", DeliveryOutcome.FAILED),
+        (refusal("ListStacks", "AccessDenied"), "failed", DeliveryOutcome.FAILED),
+        (EndpointConnectionError(endpoint_url="ssm"), "failed", DeliveryOutcome.FAILED),
+        (SystemExit("no"), "unfinished", DeliveryOutcome.UNFINISHED),
+        (AssertionError(), "unfinished", DeliveryOutcome.UNFINISHED),
     ],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_however_a_delivery_ends_it_is_no_longer_in_progress(
     error: BaseException,
     result: str,
-    outcome: Outcome,
+    outcome: DeliveryOutcome,
     delivered: StageDeployment,
     history: History,
     s3: FakeS3,
@@ -89,7 +89,7 @@ def test_ctrl_c_ends_a_delivery_whose_changes_go_on_at_aws(
     ):
         raise KeyboardInterrupt
     assert ended(s3) == [("unfinished", "KeyboardInterrupt")]
-    assert [past.outcome for past in history.deliveries()] == [Outcome.UNFINISHED]
+    assert [past.outcome for past in history.deliveries()] == [DeliveryOutcome.UNFINISHED]
 
 
 def test_who_delivered_which_commit_is_recorded(
@@ -100,7 +100,7 @@ def test_who_delivered_which_commit_is_recorded(
     (event,) = stage_record.read(s3.client, "bucket")
     assert (event.stage, event.action, event.commit) == ("prod", "rollback-stage", "a" * 40)
     assert (event.who, event.result) == ("arn:aws:iam::123456789012:user/ada", "delivered")
-    assert [past.outcome for past in history.deliveries()] == [Outcome.DELIVERED]
+    assert [past.outcome for past in history.deliveries()] == [DeliveryOutcome.DELIVERED]
 
 
 def test_a_delivery_that_is_refused_while_another_is_in_progress_is_not_recorded(

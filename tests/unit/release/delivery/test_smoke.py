@@ -17,7 +17,7 @@ from release.delivery.errors import Unfinished
 from release.delivery.golden import Golden
 
 ENDPOINTS = {"text": {"a": "1"}, "vision": {"a": "1"}}
-GIVEN = {"X": {"datatype": "FP32", "shape": [1, 1], "data": [7]}}
+INPUTS = {"X": {"datatype": "FP32", "shape": [1, 1], "data": [7]}}
 
 
 class FakeClient:
@@ -38,7 +38,7 @@ def wrong_answers(
     monkeypatch.setattr(smoke, "_client", lambda *_: client)
     monkeypatch.setattr(golden, "path_of", lambda _, model: Path(model))
     outputs = {"Y": {"shape": [1, 1], "data": [7]}}
-    expected = Golden.model_validate({"inputs": GIVEN, "outputs": outputs})
+    expected = Golden.model_validate({"inputs": INPUTS, "outputs": outputs})
     monkeypatch.setattr(Golden, "read", lambda _: expected)
     session = cast(boto3.Session, None)
     answers = smoke.invoke_all(session, "prod", ENDPOINTS, Path("models"), deadline=deadline)
@@ -114,7 +114,7 @@ def test_a_model_without_a_file_is_named_and_one_with_inputs_alone_must_answer(
     """A delivery said that every model answers, and a model that was never invoked did not load."""
     for model in ("answers", "broken"):
         (tmp_path / model / "tests").mkdir(parents=True)
-        (tmp_path / model / golden.FILE).write_text(json.dumps({"inputs": {"X": GIVEN["X"]}}))
+        (tmp_path / model / golden.FILE).write_text(json.dumps({"inputs": {"X": INPUTS["X"]}}))
     client, models = Echo("broken"), {"answers": "1", "broken": "2", "unknown": "3"}
     monkeypatch.setattr(smoke, "_client", lambda *_: client)
     session = cast(boto3.Session, None)

@@ -11,7 +11,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError, NoCredentialsError
 
-from cdk_cli import Result
+from cdk_cli import CdkResult
 from release.delivery import cdk, deploying, deployment
 from release.delivery.assembly import Assembly
 from release.delivery.deploying import deploy
@@ -40,7 +40,7 @@ class Stack:
         self.going_on: list[str] = []
         self.stuck: list[str] = []
 
-    def deploy(self, folder: Path, *_: str, **__: bool) -> Result:
+    def deploy(self, folder: Path, *_: str, **__: bool) -> CdkResult:
         new = json.loads((folder / "prod-text.template.json").read_text())
         self.tried.append(new)
         if len(self.tried) in self.fails:
@@ -137,9 +137,9 @@ def test_where_the_first_is_rolled_back_nothing_was_changed(
 def test_a_stack_that_has_its_new_template_scales_by_that(
     stack: Stack, delivered: StageDeployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def another_stack_fails(*where: Any, **_: bool) -> Result:
+    def another_stack_fails(*where: Any, **_: bool) -> CdkResult:
         deployed = stack.deploy(*where)
-        return Result(deployed.succeeded and len(stack.tried) != 2, ())
+        return CdkResult(deployed.succeeded and len(stack.tried) != 2, ())
 
     monkeypatch.setattr(cdk, "deploy", another_stack_fails)
     with pytest.raises(NotDelivered):
@@ -228,7 +228,7 @@ def test_a_stack_that_could_not_be_brought_back_to_its_scaling_says_the_way_on(
 def test_what_fails_between_the_deploys_is_not_told_as_if_nothing_was_changed(
     stack: Stack, delivered: StageDeployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def expired(*_: Any, **__: Any) -> Result:
+    def expired(*_: Any, **__: Any) -> CdkResult:
         raise NoCredentialsError
 
     first = stack.deploy

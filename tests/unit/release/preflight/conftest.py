@@ -26,12 +26,12 @@ class Aws:
     """Real clients that reach nothing: requests and answers are held against AWS's own models.
 
     `answers` is `service.Operation` -> what it answers, raises, or makes of the request. Without
-    one, asking fails the test. `asked` has the requests in their order.
+    one, asking fails the test. `sent` has the requests in their order.
     """
 
     def __init__(self) -> None:
         self.answers: dict[str, Answer] = {}
-        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.sent: list[tuple[str, dict[str, Any]]] = []
         self.session: Any = boto3.Session("key", "secret", region_name=REGION)
         events: Any = self.session.events
         events.register("before-parameter-build.*.*", self._remember)
@@ -39,10 +39,10 @@ class Aws:
 
     def _remember(self, params: dict[str, Any], model: Any, **_: Any) -> None:
         name = f"{model.service_model.service_name}.{model.name}"
-        self.asked.append((name, dict(params)))
+        self.sent.append((name, dict(params)))
 
     def _answer(self, model: Any, **_: Any) -> tuple[Any, dict[str, Any]]:
-        name, request = self.asked[-1]
+        name, request = self.sent[-1]
         answer = self.answers[name]
         if isinstance(answer, Exception):
             raise answer
@@ -53,8 +53,8 @@ class Aws:
         return SimpleNamespace(status_code=200), {**answer, "ResponseMetadata": {}}
 
     def requests(self, name: str) -> list[dict[str, Any]]:
-        """Return what was asked with one operation."""
-        return [request for requests, request in self.asked if requests == name]
+        """Return the requests of one operation."""
+        return [request for requests, request in self.sent if requests == name]
 
 
 def error(code: str, message: str = "", operation: str = "Ask") -> ClientError:

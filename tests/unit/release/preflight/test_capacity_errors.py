@@ -179,4 +179,4 @@ def test_another_error_or_endpoint_asks_the_account_nothing(
     fixes: Any, aws: Aws, message: str
 ) -> None:
     assert fixes(endpoint("ml.g6.xlarge"), message) == []
-    assert aws.asked == []
+    assert aws.sent == []

@@ -268,7 +268,7 @@ def test_quotas_and_resources_are_listed_once(make: MakeAccount, aws: Aws) -> No
     for _ in range(2):
         account.quotas.of("sagemaker")
         account.deployed("prod-text")
-    listed = [name for name, _ in aws.asked]
+    listed = [name for name, _ in aws.sent]
     assert sorted(listed) == [
         "cloudformation.ListStackResources",
         "service-quotas.ListAWSDefaultServiceQuotas",

@@ -128,7 +128,7 @@ CASES: dict[str, tuple[Edit, list[str]]] = {
     "another name": (put("Endpoint", "EndpointName", "prod-texts"), [RENAMED]),
     "a model dropped": (
         drop("Entry"),
-        ["prod-text no longer has minilm in its catalog: clients that ask for it fail (its "
+        ["prod-text no longer has minilm in its catalog: clients that invoke it fail (its "
          "archives stay)"],
     ),
     "a log deleted": (drop("Log"), ["AWS::Logs::LogGroup Log is deleted"]),

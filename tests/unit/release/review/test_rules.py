@@ -170,20 +170,20 @@ def test_a_threshold_of_more_gpus_is_for_each_of_them() -> None:
         assert len(of("weakened_alarms", before, after)) == count
 
 
-TOLD = {"AlarmActions": ["arn:aws:sns:us-east-1:1:a", "arn:aws:sns:us-east-1:1:b"]}
+NOTIFYING = {"AlarmActions": ["arn:aws:sns:us-east-1:1:a", "arn:aws:sns:us-east-1:1:b"]}
 
 
 @pytest.mark.parametrize(
     ("change", "texts"),
     [
         ({"AlarmActions": ["arn:aws:sns:us-east-1:1:b"]}, ["the alarm no longer notifies a"]),
-        ({"AlarmActions": [*TOLD["AlarmActions"], "c"]}, []),
+        ({"AlarmActions": [*NOTIFYING["AlarmActions"], "c"]}, []),
         ({"ActionsEnabled": False}, ["the alarm notifies nobody: its actions are off"]),
     ],
 )
 def test_an_alarm_that_tells_fewer(change: dict[str, Any], texts: list[str]) -> None:
-    before = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **ALARM, **TOLD)}
-    after = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **{**ALARM, **TOLD, **change})}
+    before = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **ALARM, **NOTIFYING)}
+    after = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **{**ALARM, **NOTIFYING, **change})}
     expected = [f"AWS::CloudWatch::Alarm prod-text/It: {text}" for text in texts]
     assert of("unheard_alarms", before, after) == expected
 

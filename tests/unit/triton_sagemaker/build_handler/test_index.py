@@ -23,7 +23,7 @@ from botocore.stub import Stubber
 INDEX = Path(__file__).parents[4] / "constructs/triton_sagemaker/build_handler/index.py"
 
 BUILD = "models-Builder:0123"
-WANTED = {
+PROPERTIES = {
     "Model": "minilm",
     "Alternative": "",
     "Digest": "d" * 64,
@@ -40,7 +40,7 @@ FAILED_PHASE = {
     "contexts": [{"message": "killed"}],
 }
 MANIFEST = {"Bucket": "models", "Key": "text/cuda-25.09-sm86/minilm-dddddddddddd.json"}
-ARCHIVE = {"Bucket": "models", "Key": WANTED["Key"], "ChecksumMode": "ENABLED"}
+ARCHIVE = {"Bucket": "models", "Key": PROPERTIES["Key"], "ChecksumMode": "ENABLED"}
 STARTED = {
     "projectName": "models-Builder",
     "idempotencyToken": f"request-1-{DEADLINE}-1",
@@ -115,7 +115,7 @@ class Lambda:
         event: dict[str, Any] = {
             "RequestType": request_type,
             "RequestId": "request-1",
-            "ResourceProperties": {**WANTED, **changes},
+            "ResourceProperties": {**PROPERTIES, **changes},
         }
         if request_type != "Create":
             event["PhysicalResourceId"] = "model/minilm"
@@ -129,7 +129,7 @@ class Lambda:
             "RequestId": "request-1",
             "PhysicalResourceId": "model/minilm",
             "Deadline": DEADLINE,
-            "ResourceProperties": {**WANTED, **changes},
+            "ResourceProperties": {**PROPERTIES, **changes},
         }
         answer: dict[str, Any] = self.index.is_complete(
             {**event, "BuildId": build_id} if build_id else event, None
@@ -222,7 +222,7 @@ def test_an_event_that_is_delivered_twice_asks_for_the_same_build(function: Lamb
 def test_deleting_keeps_the_archive_and_starts_nothing(function: Lambda) -> None:
     answer = function.on_event("Delete")
     assert answer == {"PhysicalResourceId": "model/minilm"}
-    assert function.index.is_complete({**answer, "ResourceProperties": WANTED}, None) == {
+    assert function.index.is_complete({**answer, "ResourceProperties": PROPERTIES}, None) == {
         "IsComplete": True
     }
 
@@ -488,10 +488,10 @@ def test_a_build_that_succeeded_is_waited_for_no_longer(function: Lambda) -> Non
 
 
 @pytest.mark.parametrize(
-    ("status", "said"), [("FAILED", "failed"), ("STOPPED", "stopped"), ("FAULT", "fault")]
+    ("status", "ended"), [("FAILED", "failed"), ("STOPPED", "stopped"), ("FAULT", "fault")]
 )
 def test_a_failed_build_fails_the_deploy_with_its_reason_and_its_log(
-    function: Lambda, status: str, said: str
+    function: Lambda, status: str, ended: str
 ) -> None:
     function.has_builds(
         {
@@ -512,7 +512,7 @@ def test_a_failed_build_fails_the_deploy_with_its_reason_and_its_log(
     with pytest.raises(RuntimeError) as failure:
         function.is_complete()
     assert str(failure.value) == (
-        f"Build of minilm {said} in phase BUILD: exit status 3. Log: https://log.example . The "
+        f"Build of minilm {ended} in phase BUILD: exit status 3. Log: https://log.example . The "
         "endpoint and its archives are unchanged."
     )
 

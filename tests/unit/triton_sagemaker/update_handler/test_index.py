@@ -21,7 +21,7 @@ INDEX = Path(__file__).parents[4] / "constructs/triton_sagemaker/update_handler/
 
 STACK = "arn:aws:cloudformation:us-east-1:000000000000:stack/prod-text/0a1b"
 OLD, NEW = "text/cuda-25.04-sm86/", "text/cuda-25.09-sm86/"
-WANTED = {
+PROPERTIES = {
     "Endpoint": "prod-text",
     "ConfigName": "new",
     "Catalog": "/triton/prod/text",
@@ -73,46 +73,46 @@ class Account:
         self.checksums = {f"{prefix}minilm-1.tar.gz": f"{SHA256}-1" for prefix in (OLD, NEW)}
         self.recorded = {key: {"checksum": checksum} for key, checksum in self.checksums.items()}
 
-    def answer(self, operation: str, asked: dict[str, Any]) -> dict[str, Any]:
+    def answer(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         """Return what AWS answers. Raises `KeyError` for what is not there."""
         if isinstance(self.failure, Exception):
             raise self.failure
         match operation:
             case "DescribeStacks":
-                assert asked == {"StackName": STACK}
+                assert request == {"StackName": STACK}
                 return {"Stacks": [{"StackStatus": self.stack_status}]}
             case "DescribeEndpoint":
-                return {"prod-text": self.endpoint or {}}[asked["EndpointName"]] or self._none()
+                return {"prod-text": self.endpoint or {}}[request["EndpointName"]] or self._none()
             case "DescribeEndpointConfig":
-                return {"ProductionVariants": self.configs[asked["EndpointConfigName"]]}
+                return {"ProductionVariants": self.configs[request["EndpointConfigName"]]}
             case "DescribeModel":
-                return {"PrimaryContainer": self.models[asked["ModelName"]]}
+                return {"PrimaryContainer": self.models[request["ModelName"]]}
             case "DescribeInferenceComponent":
-                return self.components[asked["InferenceComponentName"]]
+                return self.components[request["InferenceComponentName"]]
             case "DescribeScalableTargets":
-                assert asked["ServiceNamespace"] == "sagemaker"
-                targets = sorted(self.scaled & set(asked["ResourceIds"]))
+                assert request["ServiceNamespace"] == "sagemaker"
+                targets = sorted(self.scaled & set(request["ResourceIds"]))
                 return {"ScalableTargets": [{"ResourceId": target} for target in targets]}
             case "GetParametersByPath":
-                assert asked == {"Path": "/triton/prod/text"}
+                assert request == {"Path": "/triton/prod/text"}
                 values = [json.dumps({"model": "m", "target_model": each}) for each in self.catalog]
                 return {
                     "Parameters": [{"Name": "a", "Value": value} for value in values + self.others]
                 }
             case "DescribeNetworkInterfaces":
-                assert asked == {"Filters": [{"Name": "group-id", "Values": [GROUP]}]}
+                assert request == {"Filters": [{"Name": "group-id", "Values": [GROUP]}]}
                 return {
                     "NetworkInterfaces": [
                         {"NetworkInterfaceId": interface} for interface in self.interfaces
                     ]
                 }
             case "GetObject":
-                return {"Body": BytesIO(json.dumps(self._manifest(asked["Key"])).encode())}
+                return {"Body": BytesIO(json.dumps(self._manifest(request["Key"])).encode())}
             case "HeadObject":
-                assert asked["ChecksumMode"] == "ENABLED"
-                return {"ChecksumSHA256": self.checksums[asked["Key"]]}
+                assert request["ChecksumMode"] == "ENABLED"
+                return {"ChecksumSHA256": self.checksums[request["Key"]]}
             case "ListObjectsV2":
-                result = [key for key in self.keys if key.startswith(asked["Prefix"])]
+                result = [key for key in self.keys if key.startswith(request["Prefix"])]
                 return {"Contents": [{"Key": each} for each in result]}
         raise AssertionError(operation)
 
@@ -180,8 +180,8 @@ def ask(account: Account, monkeypatch: pytest.MonkeyPatch) -> Event:
             "RequestType": request_type,
             "ResourceType": f"Custom::TritonUpdate{kind}",
             "StackId": STACK,
-            "ResourceProperties": {**WANTED, **changes},
-            **({} if old is None else {"OldResourceProperties": {**WANTED, **changes, **old}}),
+            "ResourceProperties": {**PROPERTIES, **changes},
+            **({} if old is None else {"OldResourceProperties": {**PROPERTIES, **changes, **old}}),
         }
         taken = index.handle(event, None)
         assert taken["PhysicalResourceId"] == f"Custom::TritonUpdate{kind}/prod-text"
@@ -399,7 +399,7 @@ def test_a_parameter_that_is_no_entry_is_named_with_what_to_do(
 ) -> None:
     account.others = [value]
     assert refusal(ask) == (
-        "Parameter a is no entry of a catalog. Delete it, which its clients notice, and deploy "
+        "Parameter a is not a catalog entry: delete it (calls of its model will fail) and deploy "
         "again: aws ssm delete-parameter --name a. Nothing was changed."
     )
 
@@ -533,8 +533,8 @@ def test_the_check_waits_until_it_can_tell(
     assert not ask("Check", minutes=19)
     assert refusal(ask, "Check", minutes=21) == (
         f"Endpoint prod-text is Updating, and serves with {account.endpoint['EndpointConfigName']},"
-        " after 21 minutes: aws sagemaker describe-endpoint --endpoint-name prod-text says what it "
-        "waits for."
+        " after 21 minutes: to see the reason: "
+        "aws sagemaker describe-endpoint --endpoint-name prod-text"
     )
 
 
@@ -651,7 +651,7 @@ def test_a_deletion_waits_until_sagemaker_would_delete_the_endpoint(
     account.endpoint = {**(account.endpoint or {}), "EndpointStatus": status}
     assert not ask("Check", "Delete", minutes=49)
     assert refusal(ask, "Check", request_type="Delete", minutes=51).endswith(
-        "after 51 minutes: wait until it is InService, and delete the stack again."
+        "after 51 minutes: wait until it is InService, and delete the stack again"
     )
     account.endpoint = {**account.endpoint, "EndpointStatus": "Failed"}
     assert ask("Check", "Delete")
@@ -665,8 +665,8 @@ def test_a_deletion_waits_until_the_endpoints_network_interfaces_are_gone(
     messages = refusal(ask, request_type="Delete", SecurityGroup=GROUP, minutes=51)
     assert messages == (
         "Endpoint prod-text is deleted, and its network interfaces eni-1, eni-2 are still in "
-        f"{GROUP} after 51 minutes: delete them, and then the stack again: docs/runbook.md, "
-        '"A private stage is not destroyed".'
+        f"{GROUP} after 51 minutes: delete them, and then the stack again "
+        '(docs/runbook.md, "A private stage is not destroyed")'
     )
     account.interfaces = []
     assert ask("Guard", "Delete", SecurityGroup=GROUP)
@@ -677,7 +677,7 @@ def test_a_guard_that_goes_without_its_endpoint_waits_for_nothing(ask: Event) ->
 
 
 def test_the_resource_stays_the_same_when_its_endpoint_is_renamed() -> None:
-    properties = {**WANTED, "Endpoint": "prod-other"}
+    properties = {**PROPERTIES, "Endpoint": "prod-other"}
     event = {
         **{"RequestType": "Update", "ResourceType": "Custom::TritonUpdateGuard"},
         **{"PhysicalResourceId": "as-before", "ResourceProperties": properties},

@@ -31,7 +31,7 @@ class Case:
     name: str
     base: Files
     changes: Mapping[str, Change]
-    told: list[str]
+    messages: list[str]
     release: str = "25.09"
 
     def write(self, folder: Path) -> None:

@@ -69,11 +69,6 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
         "weakened_checks",
         ".gitignore: stacks/: ignored, and git tracks such files",
     ),
-    "a linter tolerates more": (
-        ("lint/language.txt", "1 it ", "3 it "),
-        "weakened_checks",
-        "lint/language.txt: tolerates 2 more",
-    ),
     "a line of the Makefile": (
         ("Makefile", "KEEP ?=\n", "KEEP ?= 1\n"),
         "changed_judge",
@@ -459,10 +454,6 @@ NOTES: dict[str, tuple[Edit, str]] = {
     "files of an editor are ignored": (
         (".gitignore", "/build/\n", "/build/\n*.swp\n"),
         ".gitignore: *.swp: ignored",
-    ),
-    "a linter tolerates less": (
-        ("lint/language.txt", "1 it account_test/deployment_checks.py\n", ""),
-        "lint/language.txt: tolerates 1 fewer",
     ),
     "another hour of a workflow": (
         (".github/workflows/drift.yml", "17 3 * * *", "17 4 * * *"),

@@ -22,11 +22,11 @@ _GENERAL = re.compile(
 """Parts that say that something changes, and not what."""
 
 
-def told(change: Change) -> set[str]:
+def review_lines(change: Change) -> set[str]:
     """Return what is said of a change, none where only the difference shows it."""
     unchanged, file = change.stage.templates, change.stage.file
     comparison = Comparison(change.stage.name, unchanged, change.after, file, file, models=MODELS)
-    return set(_said(comparison)) - _always(change.stage.name)
+    return set(_lines(comparison)) - _always(change.stage.name)
 
 
 @cache
@@ -34,13 +34,13 @@ def _always(stage: str) -> frozenset[str]:
     """Return what is said where nothing changes."""
     each = synthesised(stage)
     return frozenset(
-        _said(
+        _lines(
             Comparison(stage, each.templates, each.templates, each.file, each.file, models=MODELS)
         )
     )
 
 
-def _said(comparison: Comparison) -> Iterator[str]:
+def _lines(comparison: Comparison) -> Iterator[str]:
     yield from (danger.key for danger in dangers(comparison))
     models = model_changes(comparison)
     endpoints = (endpoint.sentence for endpoint in endpoint_changes(comparison, models))
