@@ -37,7 +37,7 @@ class CdkResult(NamedTuple):
 
 def run(
     *args: str, title: str, cwd: Path | None = None, build_status: Callable[[], str] = str
-) -> Result:
+) -> CdkResult:
     """Run the CLI and show its progress below `title`.
 
     `build_status` returns a line about the build in progress, for a terminal. An interruption ends
@@ -55,7 +55,7 @@ def run(
         failed = process.wait() != 0
         errors.seek(0)
         error_lines = [line.rstrip() for line in errors if failed and not _NOISE.match(line)]
-    return Result(not failed, tuple(error_lines))
+    return CdkResult(not failed, tuple(error_lines))
 
 
 def run_directly(*args: str) -> int:

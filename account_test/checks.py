@@ -7,7 +7,7 @@ from pathlib import Path
 
 from account_test import deployment_checks, setting_checks
 from account_test.answers import Answers
-from account_test.findings import Finding, inconclusive
+from account_test.findings import StatementFinding, inconclusive
 
 FILE = Path(__file__).with_name("checks.toml")
 

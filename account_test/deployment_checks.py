@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from account_test.answers import Answer, Answers, Record
-from account_test.findings import Finding, finding_for, inconclusive
+from account_test.findings import StatementFinding, finding_for, inconclusive
 from account_test.names import ENDPOINT_STACK, MODELS_STACK
 from release.delivery.stack_failures import useful
 

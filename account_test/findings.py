@@ -6,7 +6,7 @@ from enum import StrEnum
 from account_test.answers import Answer
 
 
-class Result(StrEnum):
+class StatementResult(StrEnum):
     """Whether AWS's responses show a statement to be true."""
 
     CONFIRMED = "confirmed"
@@ -15,7 +15,7 @@ class Result(StrEnum):
 
 
 @dataclass(frozen=True)
-class Finding:
+class StatementFinding:
     """A result, the reason, and the AWS responses that prove it."""
 
     result: StatementResult
@@ -23,12 +23,16 @@ class Finding:
     answers: tuple[Answer, ...] = ()
 
 
-def finding_for(is_true: bool | None, evidence: str, *answers: Answer) -> Finding:
+def finding_for(is_true: bool | None, evidence: str, *answers: Answer) -> StatementFinding:
     """Return the finding for a statement; `is_true` is None if the responses are inconclusive."""
-    results = {True: Result.CONFIRMED, False: Result.REFUTED, None: Result.INCONCLUSIVE}
-    return Finding(results[is_true], evidence, answers)
+    results = {
+        True: StatementResult.CONFIRMED,
+        False: StatementResult.REFUTED,
+        None: StatementResult.INCONCLUSIVE,
+    }
+    return StatementFinding(results[is_true], evidence, answers)
 
 
-def inconclusive(evidence: str, *answers: Answer) -> Finding:
+def inconclusive(evidence: str, *answers: Answer) -> StatementFinding:
     """Return the finding that the responses are inconclusive."""
     return finding_for(None, evidence, *answers)

@@ -6,7 +6,7 @@ from statistics import median
 
 from account_test.answers import Answer, Answers
 from account_test.deployment_checks import accepted
-from account_test.findings import Finding, finding_for, inconclusive
+from account_test.findings import StatementFinding, finding_for, inconclusive
 
 ALL_APPEAR_AFTER = timedelta(minutes=15)
 """"After you create a metric, allow up to 15 minutes for the metric to appear" (CloudWatch API

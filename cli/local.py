@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # commands on AWS, which have credentials, run nothing of that package
-    from local_sagemaker import Running
+    from local_sagemaker import RunningSageMaker
 
 
 def add_option(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +32,7 @@ def run(command: Callable[[], int]) -> int:
         return 1
 
 
-def enter() -> "Running":
+def enter() -> "RunningSageMaker":
     """Point this process, and what it starts, at the local SageMaker; return it.
 
     Raises `LocalSageMakerError` where none runs.

@@ -1,8 +1,4 @@
-"""Lint check for vague names and duplicate public class names (`make lint`).
-
-`language.txt` is the baseline: a line `count word file` for what was there before the check. Counts
-may only shrink; `python -m lint.language --update` writes the current ones.
-"""
+"""Reject names without a meaning, and public classes of one name: `python -m lint.language`."""
 
 import ast
 import sys
@@ -64,63 +60,18 @@ def _bound_names(tree: ast.Module) -> Iterator[tuple[str, int]]:
                 yield name, node.lineno
 
 
-def compare(
-    baseline: Counts, current: list[Occurrence], files: Container[str]
-) -> tuple[list[str], bool]:
-    """Return an error for each occurrence of a word above its baseline, and whether it can shrink.
-
-    New files share the allowance of the baseline's deleted files, so that a rename does not fail.
-    """
-    known = {path for _, path in baseline if path in files}
-
-    def group(word: str, path: str) -> tuple[str, str]:
-        return word, path if path in known else ""
-
-    allowed: Counts = Counter()
-    for (word, path), count in baseline.items():
-        allowed[group(word, path)] += count
-    groups: dict[tuple[str, str], list[Occurrence]] = defaultdict(list)
-    for occurrence in current:
-        groups[group(occurrence.word, occurrence.path)].append(occurrence)
-    errors = [
-        f"{each.path}:{each.line}: {each.word}: {len(places)} here, {allowed[key]} allowed: "
-        + _fix(each.word)
-        for key, places in sorted(groups.items())
-        if len(places) > allowed[key]
-        for each in places
-    ]
-    return errors, any(len(groups[key]) < count for key, count in allowed.items())
-
-
-def _fix(word: str) -> str:
-    if word.startswith("class:"):
+def _problem(occurrence: Occurrence) -> str:
+    if occurrence.word.startswith("class:"):
         return "another public class has this name: choose one that tells them apart"
     return "no name for a value or function: write a noun for data, a verb for a function"
 
 
-def read(path: Path) -> Counts:
-    """Return the counts of a baseline."""
-    rows = (line.split(" ", 2) for line in path.read_text().splitlines())
-    return Counter({(word, file): int(count) for count, word, file in rows})
-
-
-def main(arguments: list[str]) -> int:
-    """Check the working directory's repository, or update the baseline; return the exit code."""
-    current = list(occurrences(Path()))
-    counts = Counter((each.word, each.path) for each in current)
-    baseline = read(BASELINE) if BASELINE.exists() else counts
-    errors, fewer = compare(baseline, current, {str(path) for path in python_files(Path())})
-    for error in errors:
-        print(f"error: {error}", file=sys.stderr)
-    if errors:
-        return 1
-    if "--update" in arguments:
-        rows = sorted((path, word, count) for (word, path), count in counts.items())
-        BASELINE.write_text("".join(f"{count} {word} {path}\n" for path, word, count in rows))
-    elif fewer:
-        print(f"error: {BASELINE.name} is above the current counts: run {COMMAND}", file=sys.stderr)
-        return 1
-    return 0
+def main() -> int:
+    """Check the working directory's repository; return the exit code."""
+    present = list(occurrences(Path()))
+    for each in present:
+        print(f"error: {each.path}:{each.line}: {each.word}: {_problem(each)}", file=sys.stderr)
+    return int(bool(present))
 
 
 if __name__ == "__main__":

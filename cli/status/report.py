@@ -92,8 +92,8 @@ class Alarm:
 class Report:
     """`denied` names the sections that the caller may not read; the others are complete."""
 
-    endpoints: list[Endpoint]
-    models: list[Model] = field(default_factory=list)
+    endpoints: list[EndpointStatus]
+    models: list[CatalogModel] = field(default_factory=list)
     components: list[ComponentStatus] = field(default_factory=list)
     alarms: list[Alarm] = field(default_factory=list)
     differences: list[LiveDifference] = field(default_factory=list)
@@ -156,7 +156,7 @@ def _described_endpoints(sagemaker: Any, prefix: str) -> Iterator[Record]:
                     raise
 
 
-def _components(sagemaker: Any, models: Iterable[Model]) -> Iterator[ComponentStatus]:
+def _components(sagemaker: Any, models: Iterable[CatalogModel]) -> Iterator[ComponentStatus]:
     """Yield the components of the catalog, those too that do not exist."""
     for model in models:
         if model.component is None:
@@ -183,8 +183,8 @@ def _is_absent(error: ClientError) -> bool:
     return "Could not find" in error.response["Error"]["Message"]
 
 
-def _endpoint(record: Record) -> Endpoint:
-    return Endpoint(
+def _endpoint(record: Record) -> EndpointStatus:
+    return EndpointStatus(
         name=record["EndpointName"],
         status=record["EndpointStatus"],
         reason=record.get("FailureReason"),
@@ -213,7 +213,7 @@ def _catalog(ssm: Any, stage: str | None) -> list[CatalogModel]:
         _, _, *path = parameter["Name"].split("/")  # /triton/STAGE/ENDPOINT/MODEL
         if len(path) == 3 and (entry := parse_entry(parameter["Value"])):
             models.append(
-                Model(
+                CatalogModel(
                     endpoint=entry["endpoint"],
                     name=entry["model"],
                     version=entry["version"],

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.printable import printable, whole_line
-from cli.status.report import Alarm, ComponentStatus, Endpoint, Model, Report
+from cli.status.report import Alarm, CatalogModel, ComponentStatus, EndpointStatus, Report
 from cli.times import on_the_clock
 
 COLOURS = {"InService": "green", "Failed": "red", "OutOfService": "red", "ALARM": "red"}
@@ -28,7 +28,7 @@ def _parts(report: Report) -> Iterator[RenderableType]:
         yield _table([row for endpoint in report.endpoints for row in _endpoint(endpoint)])
     else:
         yield Text("no endpoint is deployed")
-    resources: list[Endpoint | ComponentStatus] = [*report.endpoints, *report.components]
+    resources: list[EndpointStatus | ComponentStatus] = [*report.endpoints, *report.components]
     for each in resources:
         if each.reason:
             yield whole_line(f"{each.name} {each.status}: {each.reason}", "red")

@@ -41,7 +41,7 @@ def test_account_id_is_a_dummy() -> None:
 
 @pytest.mark.parametrize("name", ["NO_PROXY", "no_proxy"])
 def test_loopback_is_added_to_existing_no_proxy(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    running, folder = Running(pid=1, port=4566, python="3.10"), Folder(Path("/state"))
+    running, folder = RunningSageMaker(pid=1, port=4566, python="3.10"), Folder(Path("/state"))
     monkeypatch.setenv(name, ".example.com, 127.0.0.1")
     environment = client_environment(running, folder)
     assert environment["NO_PROXY"] == environment["no_proxy"] == ".example.com,127.0.0.1"

@@ -69,7 +69,7 @@ def test_a_run_has_its_arguments_and_folder_and_prints_errors_apart(cli: Path) -
     folder = cli / "elsewhere"
     folder.mkdir()
     run = cdk_cli.run("deploy", "--all", title="t", cwd=folder)
-    assert run == cdk_cli.Result(succeeded=True, error_lines=())
+    assert run == cdk_cli.CdkResult(succeeded=True, error_lines=())
     assert json.loads((cli / "started").read_text()) == [["deploy", "--all"], "1", str(folder)]
 
 
@@ -98,7 +98,7 @@ def test_a_failure_has_the_diagnosis_of_the_cli_without_stack_traces(
     (cli / "fails").touch()
     (cli / "errors").write_text(DIAGNOSIS)
     run = cdk_cli.run("deploy", title="t")
-    assert run == cdk_cli.Result(succeeded=False, error_lines=tuple(DIAGNOSIS.splitlines()[:4]))
+    assert run == cdk_cli.CdkResult(succeeded=False, error_lines=tuple(DIAGNOSIS.splitlines()[:4]))
     assert capsys.readouterr().out == ""
 
 

@@ -118,7 +118,7 @@ def test_a_model_with_a_long_initialize_is_loaded_and_others_answer_meanwhile(
     assert caller.ask("twice") == 14
     gate.open()
     assert slow.result(TIMEOUT_SECONDS) == 21
-    eventually(lambda: happened[-1].kind is Kind.INSTANCE_HEALTHY)
+    eventually(lambda: happened[-1].kind is HappeningKind.INSTANCE_HEALTHY)
     assert happened[-1].message == "The container passes the ping health check again."
     unhealthy = [each.message for each in happened if each.kind is HappeningKind.INSTANCE_UNHEALTHY]
     assert all(each.startswith("The container fails the ping health check:") for each in unhealthy)

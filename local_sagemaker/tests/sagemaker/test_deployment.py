@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.sagemaker.deployment import Deployment, Step, deployment
+from local_sagemaker.sagemaker.deployment import Deployment, TrafficStep, deployment
 from local_sagemaker.tests.sagemaker.policies import auto_rollback, blue_green, rolling, size
 
 

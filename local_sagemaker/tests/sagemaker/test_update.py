@@ -88,7 +88,7 @@ def test_each_status_is_told_and_why_an_update_is_rolled_back(
 ) -> None:
     alarms["errors"] = "OK"
     update(endpoint, {**CANARY, **auto_rollback("errors")})
-    assert [each.message for each in told] == [
+    assert [each.message for each in happenings] == [
         "Text is Creating: configuration old",
         "Text is InService: configuration old",
         "Text is Updating: configuration new",
@@ -100,10 +100,10 @@ def test_each_status_is_told_and_why_an_update_is_rolled_back(
     happenings.clear()
     clock.then = lambda _: alarms.update(errors="ALARM")
     update(endpoint, {**CANARY, **auto_rollback("errors")})
-    assert [(each.kind, each.message) for each in told] == [
-        (Kind.ENDPOINT_STATUS, "Text is Updating: configuration new"),
-        (Kind.ENDPOINT_ROLLED_BACK, "The update to new is rolled back: in ALARM: errors"),
-        (Kind.ENDPOINT_STATUS, "Text is InService: configuration new"),
+    assert [(each.kind, each.message) for each in happenings] == [
+        (HappeningKind.ENDPOINT_STATUS, "Text is Updating: configuration new"),
+        (HappeningKind.ENDPOINT_ROLLED_BACK, "The update to new is rolled back: in ALARM: errors"),
+        (HappeningKind.ENDPOINT_STATUS, "Text is InService: configuration new"),
     ]
     happenings.clear()
     endpoint.delete_endpoint(TEXT)

@@ -270,12 +270,12 @@ def test_a_check_is_refuted(check: str) -> None:
 
 @pytest.mark.parametrize("check", NOT_SHOWN)
 def test_answers_that_do_not_tell_decide_nothing(check: str) -> None:
-    assert decide(check, NOT_SHOWN[check]().answers) == Result.INCONCLUSIVE
+    assert decide(check, NOT_SHOWN[check]().answers) == StatementResult.INCONCLUSIVE
 
 
 @pytest.mark.parametrize("check", CHECKS)
 def test_without_answers_nothing_is_reached(check: str) -> None:
-    assert decide(check, Answers()) == Result.INCONCLUSIVE
+    assert decide(check, Answers()) == StatementResult.INCONCLUSIVE
 
 
 def test_each_open_question_of_the_docs_has_a_check_and_each_check_a_question() -> None:

@@ -101,7 +101,9 @@ def test_a_command_on_aws_runs_nothing_of_the_local_sagemaker(command: str) -> N
     assert subprocess.run(arguments, cwd=root, capture_output=True, check=False).returncode == 0
 
 
-def test_a_command_whose_local_sagemaker_stays_up_ends_as_it_likes(running: Running) -> None:
+def test_a_command_whose_local_sagemaker_stays_up_ends_as_it_likes(
+    running: RunningSageMaker,
+) -> None:
     with local_sagemaker.while_running(Folder.default(), running):
         pass
     with (

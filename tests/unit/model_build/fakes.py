@@ -325,8 +325,8 @@ class FakeSageMaker:
             **self.pending,
         }
 
-    def describe_endpoint_config(self, **asked: Any) -> dict[str, Any]:
-        name = asked["EndpointConfigName"].removeprefix("config of ")
+    def describe_endpoint_config(self, **request: Any) -> dict[str, Any]:
+        name = request["EndpointConfigName"].removeprefix("config of ")
         containers = enumerate(self.endpoints[name])
         variants = [{"ModelName": f"{name}:{n}"} if each else {} for n, each in containers]
         return {"ProductionVariants": variants}

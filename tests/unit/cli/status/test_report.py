@@ -10,7 +10,15 @@ import pytest
 from botocore.exceptions import ClientError
 from botocore.response import StreamingBody
 
-from cli.status.report import Alarm, ComponentStatus, Endpoint, Model, Report, Variant, read_report
+from cli.status.report import (
+    Alarm,
+    CatalogModel,
+    ComponentStatus,
+    EndpointStatus,
+    Report,
+    VariantStatus,
+    read_report,
+)
 from stage_record import Event
 from tests.unit.release.preflight.conftest import Aws, denied, error
 
@@ -118,8 +126,8 @@ def test_models_are_those_of_the_catalog_and_broken_entries_do_not_end_the_repor
     aws.answers["ssm.GetParametersByPath"] = {"Parameters": parameters}
     aws.answers["sagemaker.DescribeInferenceComponent"] = denied("sagemaker:Describe")
     assert _report(aws).models == [
-        Model(NIGHT, "bert", "1", None, "prod-night", f"{NIGHT}-bert"),
-        Model("prod-text", "minilm", "1", "minilm-1.tar.gz", "prod-text"),
+        CatalogModel(NIGHT, "bert", "1", None, "prod-night", f"{NIGHT}-bert"),
+        CatalogModel("prod-text", "minilm", "1", "minilm-1.tar.gz", "prod-text"),
     ]
 
 
@@ -201,12 +209,12 @@ ENTRY = {
 URL = {"Fn::Join": ["", ["s3://", "bucket", "/text/cpu-24.09/"]]}
 TEMPLATE = {
     "Resources": {
-        "Model": {
-            "Type": "AWS::SageMaker::Model",
+        "CatalogModel": {
+            "Type": "AWS::SageMaker::CatalogModel",
             "Properties": {"PrimaryContainer": {"Mode": "MultiModel", "ModelDataUrl": URL}},
         },
-        "Endpoint": {
-            "Type": "AWS::SageMaker::Endpoint",
+        "EndpointStatus": {
+            "Type": "AWS::SageMaker::EndpointStatus",
             "Properties": {
                 "EndpointName": "prod-text",
                 "EndpointConfigName": {"Fn::GetAtt": ["Config", "EndpointConfigName"]},

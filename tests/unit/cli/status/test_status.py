@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 
 from cli import status
-from cli.status.report import Alarm, ComponentStatus, Endpoint, Model, Report, Variant
+from cli.status.report import (
+    Alarm,
+    CatalogModel,
+    ComponentStatus,
+    EndpointStatus,
+    Report,
+    VariantStatus,
+)
 from release.delivery.live_differences import LiveDifference
 from tests.unit.test_repository import ROOT
 

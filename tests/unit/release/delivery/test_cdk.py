@@ -6,7 +6,7 @@ import pytest
 import cdk_cli
 from release.delivery import cdk
 
-RUN = cdk_cli.Result(succeeded=True, error_lines=())
+RUN = cdk_cli.CdkResult(succeeded=True, error_lines=())
 
 
 def test_stacks_are_deployed_side_by_side_and_files_uploaded_alone(

@@ -65,7 +65,7 @@ def test_components_of_an_endpoint_are_woken_together(monkeypatch: pytest.Monkey
     monkeypatch.setattr(client, "invoke", invoke)
     monkeypatch.setattr(smoke, "_client", lambda *_: client)
     monkeypatch.setattr(golden, "path_of", lambda _, model: Path(model))
-    monkeypatch.setattr(Golden, "read", lambda _: Golden.model_validate({"inputs": GIVEN}))
+    monkeypatch.setattr(Golden, "read", lambda _: Golden.model_validate({"inputs": INPUTS}))
     session, asleep = cast(boto3.Session, None), {"night": {"a": "1", "b": "1"}}
     answers = smoke.invoke_all(
         session, "prod", asleep, Path("models"), components={"night"}, deadline=math.inf

@@ -44,9 +44,9 @@ class Stack:
         new = json.loads((folder / "prod-text.template.json").read_text())
         self.tried.append(new)
         if len(self.tried) in self.fails:
-            return Result(succeeded=False, error_lines=("prod-text: no GPU",))
+            return CdkResult(succeeded=False, error_lines=("prod-text: no GPU",))
         self.live = new
-        return Result(succeeded=True, error_lines=())
+        return CdkResult(succeeded=True, error_lines=())
 
     @contextmanager
     def with_template(self, _: Assembly, stack: str, new: Template) -> Iterator[Path]:
