@@ -28,7 +28,7 @@ def test_images_are_decoded_where_the_target_can(
 
     def run_in(requirements: Path, worker: Path, order: dict[str, str], **named: Any) -> None:
         calls.append((requirements, worker, order, named))
-        Path(order["to"]).write_bytes(WRITTEN)
+        Path(order["output_path"]).write_bytes(WRITTEN)
 
     monkeypatch.setattr("model_build.export.environments.run_in", run_in)
     monkeypatch.chdir(tmp_path)
@@ -43,7 +43,7 @@ def test_images_are_decoded_where_the_target_can(
     assert worker.is_file()
     assert order == {
         "source": f"{tmp_path}/models/pictures/pipeline.py:f",  # the worker runs elsewhere
-        "to": str(tmp_path / "model.dali"),
+        "output_path": str(tmp_path / "model.dali"),
         "weights": None,
         "seed": 0,
     }

@@ -50,7 +50,7 @@ def export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Export:
             assert requirements == tmp_path / "pins.txt"
             assert script.is_file()
             orders.append(order)
-            _write_doubling(Path(order["to"]))
+            _write_doubling(Path(order["output_path"]))
             shapes = json.dumps([{"batch": batch} for batch in order["batches"]])
             answers = {"shapes": np.array(shapes)}
             for case, batch in enumerate(order["batches"]):
@@ -91,7 +91,7 @@ def test_the_worker_is_told_where_everything_is(export: Export, tmp_path: Path) 
     _, order = export(ONNX)
     assert order["source"] == f"{tmp_path}/export.py:f"
     assert order["weights"] == str(tmp_path / "weights")
-    assert order["to"] == str(tmp_path / "model.out")
+    assert order["output_path"] == str(tmp_path / "model.out")
 
 
 @pytest.mark.parametrize(("step", "errors"), [(ONNX, {"keras": 1}), (GRAPHDEF, {"frozen": 1})])

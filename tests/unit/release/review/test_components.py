@@ -116,9 +116,9 @@ SLEEPS = together(NO_COPY, NO_INSTANCE)
 DANGERS: dict[str, tuple[Edit, str]] = {
     "scales to zero": (
         SLEEPS,
-        "low_minimum: prod-text-g5-xlarge may have no instance, at night say, which saves up to "
-        f"{1.4 * HOURS:,.0f} USD a month: calls are refused then, and the first answer comes "
-        "minutes later (5 and 9 where others measured it: docs/hosting-modes.md)",
+        "low_minimum: prod-text-g5-xlarge can scale in to zero, which saves up to "
+        f"{1.4 * HOURS:,.0f} USD a month: invocations then fail, and a cold start takes minutes "
+        "(published measurements: 5 and 9, docs/hosting-modes.md)",
     ),
     "no copy, though its instance stays": (
         NO_COPY,

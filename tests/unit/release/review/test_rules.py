@@ -392,18 +392,18 @@ def role(*statements: dict[str, Any], trusts: dict[str, Any] | None = None) -> d
             }),
             None,
         ),
-        (role({"Action": "iam:PassRole", "Resource": "*"}), "may give itself more"),
+        (role({"Action": "iam:PassRole", "Resource": "*"}), "allows privilege escalation"),
         (role({"Action": "s3:GetObject", "Resource": "arn:aws:s3:::bucket/*"}), None),
         (role({"Action": "ec2:DescribeSubnets", "Resource": "*"}), None),
-        (role(trusts={"AWS": "arn:aws:iam::999999999999:root"}), "lets in somebody of no account"),
+        (role(trusts={"AWS": "arn:aws:iam::999999999999:root"}), "admits a principal outside"),
         (role(trusts={"AWS": "arn:aws:iam::111111111111:root"}), None),
-        (role(trusts={"AWS": "999999999999"}), "lets in somebody of no account"),
+        (role(trusts={"AWS": "999999999999"}), "admits a principal outside"),
         (
             resource(
                 "AWS::IAM::Role",
                 ManagedPolicyArns=["arn:aws:iam::aws:policy/AmazonS3FullAccess"],
             ),
-            "has a policy for all",
+            "has a full-access policy managed by AWS",
         ),
         (
             resource(
@@ -414,7 +414,7 @@ def role(*statements: dict[str, Any], trusts: dict[str, Any] | None = None) -> d
                     "Principal": {"Federated": "arn:aws:iam::111111111111:oidc-provider/x"},
                 }},
             ),
-            "lets in whoever has such a token",
+            "trusts any identity of a federated",
         ),
     ],
 )  # fmt: skip
