@@ -1,4 +1,4 @@
-"""FilterLogEvents of ministack: requests that it would misunderstand are rejected.
+"""FilterLogEvents of ministack: regular expressions, and requests that it would misunderstand.
 
 ministack answers with at most 10,000 of the oldest events and no token, its patterns ignore case,
 and it knows no regular expressions. Source of the words: localstack/localstack,
@@ -6,15 +6,27 @@ tests/aws/services/logs (test_logs_filter_events.snapshot.json, test_logs_events
 These are private names of the pinned version.
 """
 
+import re
+from collections.abc import Callable
 from typing import Any
 
 MOST_EVENTS = 10_000
 UNSUPPORTED = ("logStreamNamePrefix", "startFromHead")
+_REGULAR_EXPRESSION = re.compile(r"%([\w:#=@/;,^$?\[\]{}|\\*+.-]+)%", re.ASCII)
+"""What a pattern of a regular expression may have: no parentheses, no spaces. Source: CloudWatch
+Logs' user guide, FilterAndPatternSyntax, "Supported regular expressions (regex) syntax"."""
 
 
 def install(logs: Any) -> None:
-    """Have ministack's module `cloudwatch_logs` reject them."""
-    filter_log_events = logs._filter_log_events
+    """Have ministack's module `cloudwatch_logs` match regular expressions, and reject the rest."""
+    filter_log_events, compile_pattern = logs._filter_log_events, logs._compile_filter_pattern
+
+    def compiled(pattern: str) -> Callable[[str], bool]:
+        expression = _expression(pattern)
+        if expression is None:
+            matches: Callable[[str], bool] = compile_pattern(pattern)
+            return matches
+        return lambda message: expression.search(message) is not None
 
     def checked(request: dict[str, Any]) -> Any:
         if logs._resolve_log_group_name(request) not in logs._log_groups:
@@ -24,7 +36,20 @@ def install(logs: Any) -> None:
             return logs.error_response_json("InvalidParameterException", problem, 400)
         return filter_log_events(request)
 
-    logs._filter_log_events = checked
+    logs._filter_log_events, logs._compile_filter_pattern = checked, compiled
+
+
+def _expression(pattern: str) -> re.Pattern[str] | None:
+    """Return a pattern's regular expression, None for other patterns. Raise `ValueError`."""
+    if not pattern.strip().startswith("%"):
+        return None
+    written = _REGULAR_EXPRESSION.fullmatch(pattern.strip())
+    if written is None:
+        raise ValueError(pattern)
+    try:
+        return re.compile(written[1])
+    except re.error as error:
+        raise ValueError(str(error)) from None
 
 
 def _problem(request: dict[str, Any]) -> str | None:
@@ -36,7 +61,9 @@ def _problem(request: dict[str, Any]) -> str | None:
         )
     if "nextToken" in request:
         return "The specified nextToken is invalid."
-    if request.get("filterPattern", "").strip().startswith("%"):
-        return "The local SageMaker does not support regular expressions in a filterPattern."
+    try:
+        _expression(request.get("filterPattern", ""))
+    except ValueError as error:
+        return f"Invalid filter pattern: {error}"
     members = [member for member in UNSUPPORTED if member in request]
     return f"The local SageMaker does not support {', '.join(members)}." if members else None

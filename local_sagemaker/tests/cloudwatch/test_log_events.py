@@ -35,10 +35,17 @@ def test_events_are_answered() -> None:
     assert [event["message"] for event in answer["events"]] == ["hello"]
 
 
-def test_a_regular_expression_is_rejected_by_name() -> None:
-    status, answer = filtered(filterPattern=" %^h%")
+@pytest.mark.parametrize(("pattern", "events"), [("%^h[a-z]{4}$%", 1), ("%^H%", 0), ("%lo%", 1)])
+def test_a_pattern_may_be_a_regular_expression(pattern: str, events: int) -> None:
+    status, answer = filtered(filterPattern=pattern)
+    assert (status, len(answer["events"])) == (200, events)
+
+
+@pytest.mark.parametrize("pattern", ["%a(b)%", "%[a%", "%a"])
+def test_an_invalid_regular_expression_is_rejected(pattern: str) -> None:
+    status, answer = filtered(filterPattern=pattern)
     assert (status, answer["__type"]) == (400, "InvalidParameterException")
-    assert "regular expressions" in answer["message"]
+    assert "Invalid filter pattern" in answer["message"]
 
 
 @pytest.mark.parametrize("member", ["logStreamNamePrefix", "startFromHead"])
