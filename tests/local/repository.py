@@ -67,7 +67,7 @@ class Repository(Checkout):
         stdout and stderr come as one text.
         """
         return subprocess.Popen(
-            [sys.executable, "-m", "tests.warm_app", "release.delivery", *arguments],
+            [sys.executable, "-m", "tests.warm_app", "cli", *arguments],
             cwd=self.path,
             env={
                 **os.environ,
