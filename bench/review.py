@@ -29,7 +29,7 @@ def run(results: Results) -> None:
         for case, (reviewed, changed) in cases.items():
             for stage in changed:
                 _enlarge_instances(Path(head, "stages", f"{stage}.yaml"))
-            program = sys.executable, "-m", "release.review", "--base", "HEAD", *reviewed
+            program = sys.executable, "-m", "cli", "review", "--base", "HEAD", *reviewed
             sides = {
                 "review": partial(command, *program, cwd=head, codes=(0, 3)),
                 "cdk diff": partial(timed, partial(_cdk_diff, reviewed, base, head)),

@@ -65,7 +65,7 @@ def report(edits: Edits) -> str:
             content = (tree / path).read_text()
             assert old in content, (path, old)
             (tree / path).write_text(content.replace(old, new, 1))
-        program = [sys.executable, "-m", "release.review", "--base", "HEAD", "prod"]
+        program = [sys.executable, "-m", "cli", "review", "--base", "HEAD", "prod"]
         subprocess.run(program, cwd=tree, check=False, stdout=subprocess.DEVNULL)
         return shown((tree / "review.out" / "review.md").read_text())
 
