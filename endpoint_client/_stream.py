@@ -21,9 +21,9 @@ def events(subject: str, parts: Iterable[bytes]) -> Iterator[dict[str, Any]]:
             try:
                 content = json.loads(event.removeprefix(b"data:"))
             except (ValueError, RecursionError) as error:
-                raise ModelFailed(f"{subject}: not a stream of Triton's: {error!r}") from error
+                raise ModelFailed(f"{subject}: invalid stream of Triton: {error!r}") from error
             if not isinstance(content, dict):
-                raise ModelFailed(f"{subject}: not a stream of Triton's: {content!r}")
+                raise ModelFailed(f"{subject}: invalid stream of Triton: {content!r}")
             if "error" in content:
                 raise ModelFailed(f"{subject}: {content['error']}")
             yield content

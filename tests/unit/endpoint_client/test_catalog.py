@@ -265,7 +265,7 @@ def test_an_entry_is_used_on_while_the_catalog_cannot_be_read_with_a_warning_and
         assert len(aws.look_ups) == 2 + number  # not once a call
     assert [record.levelname for record in caplog.records] == ["WARNING"] * 3
     assert caplog.messages[0] == (
-        "using stale catalog entry minilm 0123456789ab: cannot look 'minilm' up in "
+        "using stale catalog entry 'minilm 0123456789ab': cannot look 'minilm' up in "
         "/triton/prod/text: Rate exceeded"
     )
     aws.catalog_answers = [Answer.error("ThrottlingException", "Rate exceeded")] * 3

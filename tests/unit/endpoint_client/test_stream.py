@@ -28,7 +28,7 @@ def test_an_event_that_is_not_an_object_is_a_model_error(
     aws: Any, new_client: New, text: str
 ) -> None:
     aws.answers = [Answer(200, payload(f"data: {text}\n\n".encode()))]
-    with pytest.raises(ModelFailed, match="not a stream of Triton's"):
+    with pytest.raises(ModelFailed, match="invalid stream of Triton"):
         list(new_client().stream("speaks", HELLO))
 
 

@@ -209,12 +209,12 @@ ENTRY = {
 URL = {"Fn::Join": ["", ["s3://", "bucket", "/text/cpu-24.09/"]]}
 TEMPLATE = {
     "Resources": {
-        "CatalogModel": {
-            "Type": "AWS::SageMaker::CatalogModel",
+        "Model": {
+            "Type": "AWS::SageMaker::Model",
             "Properties": {"PrimaryContainer": {"Mode": "MultiModel", "ModelDataUrl": URL}},
         },
-        "EndpointStatus": {
-            "Type": "AWS::SageMaker::EndpointStatus",
+        "Endpoint": {
+            "Type": "AWS::SageMaker::Endpoint",
             "Properties": {
                 "EndpointName": "prod-text",
                 "EndpointConfigName": {"Fn::GetAtt": ["Config", "EndpointConfigName"]},

@@ -112,7 +112,9 @@ def test_an_archive_that_is_not_there_is_named(tmp_path: Path, fail: "Fail") -> 
 
 def test_an_archive_that_would_write_elsewhere_is_refused(tmp_path: Path, fail: "Fail") -> None:
     archive = _tar(tmp_path / "a.tar.gz", {"../outside.txt": "x"})
-    assert fail("inspect", archive).startswith(f"{archive}: ../outside.txt is no file or folder in")
+    assert fail("inspect", archive).startswith(
+        f"{archive}: ../outside.txt is not a file or folder in"
+    )
     assert not (tmp_path / "outside.txt").exists()
 
 
