@@ -52,6 +52,7 @@ KINDS = (
     FileKind("models/*.py", unjudged, "model code"),
     FileKind("models/*", unjudged, "model files"),
     FileKind(".github/workflows/*.y*ml", workflows.describe),
+    FileKind(".github/dependabot.yml", YAML_FILE.describe),
     FileKind("package-lock.json", NPM_LOCK.describe),
     FileKind("release/acknowledged.yaml", YAML_FILE.describe),
     FileKind(".gitignore", ignored),

@@ -212,7 +212,7 @@ PRODUCTION = "production: true\nnotify: { email: [team@company.com] }\nendpoints
             "min: 0, max: 4, max_rps",
             "min: 5, max: 4, max_rps",
             r"prod\.yaml:12: endpoints\.text\.components\.minilm\.copies\.max: 4 is less than the "
-            "least, 5",
+            "minimum, 5",
         ),
         (
             "cpus: 2",

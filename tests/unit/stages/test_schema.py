@@ -396,13 +396,14 @@ def test_hosting_scaling_update_and_variants_must_fit_together(
         ),
         (
             "hosting: single-model\n    cache_models: false",
-            "endpoints.text.cache_models: a single model always stays in memory: remove it, or "
+            "endpoints.text.cache_models: a single model always stays in memory: remove "
+            "cache_models: false, or "
             "write hosting: multi-model",
         ),
         (
             "cache_models: false\n    alarms: { unloads_per_minute: { warning: 3 } }",
-            "endpoints.text.alarms.unloads_per_minute: with cache_models: false no model stays in "
-            "memory to be measured: remove it",
+            "endpoints.text.alarms.unloads_per_minute: alarms of the model cache need "
+            "cache_models: true: remove this alarm",
         ),
         (
             "data_capture: { percent: 0 }",
