@@ -21,7 +21,6 @@ FROM_STAGE ?=
 HEAD ?= ../head
 ASSEMBLIES ?= ../assemblies
 KEEP ?=
-LIVE ?=
 ONLY ?=
 QUICK ?=
 JSON ?=

@@ -52,7 +52,7 @@ class Repository(Checkout):
         with chdir(self.path), pytest.MonkeyPatch.context() as patch:
             patch.setattr(steps, "POLL_SECONDS", 1)
             finished = run_as("delivery", tritonsm, *arguments)
-        printed = finished.stdout + finished.stderr  # what went wrong is said in the end
+        printed = finished.stdout + finished.stderr  # the error is printed last
         return subprocess.CompletedProcess(arguments, finished.returncode, printed)
 
     def deliver(self, *arguments: str, code: int = 0) -> str:

@@ -12,7 +12,7 @@ from local_sagemaker.tests.support.tiny_models import TIMES, pack_python
 from tests.distribution.clean_environment import ROOT, build, environment, run
 
 PROJECT = ROOT / "local_sagemaker"
-LEFT_OUT = re.compile(r"(bench|docs|tests)/|(pyproject\.toml|README\.md|LICENSE)$")
+LEFT_OUT = re.compile(r"(docs|tests)/|(pyproject\.toml|README\.md|LICENSE)$")
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Scaling, seen: by real load on the app's own template, and by a metric of GPUs."""
+"""Scaling: by real load on the app's own template, and by a metric of GPUs."""
 
 import shutil
 import threading
