@@ -16,7 +16,7 @@ def event(**more: str) -> Event:
     return Event(stage="prod", action="deliver", who="ada", versions={"text/minilm": "a"}, **more)
 
 
-def test_an_event_that_did_not_end_stays_as_it_began() -> None:
+def test_unfinished_event_has_result_started() -> None:
     """As one that was killed does."""
     s3, begun = FakeS3(), event()
     stage_record.write(s3.client, "bucket", begun)
@@ -24,7 +24,7 @@ def test_an_event_that_did_not_end_stays_as_it_began() -> None:
     assert (result, result.result, result.ended) == (begun, DeliveryOutcome.STARTED, None)
 
 
-def test_a_wrong_delivery_stays_when_the_next_one_begins() -> None:
+def test_earlier_results_stay_in_the_record() -> None:
     s3 = FakeS3()
     wrong, then = event(begun="2026-11-22T03:00:00.000+00:00"), event()
     stage_record.write(s3.client, "bucket", wrong)
@@ -38,7 +38,7 @@ def test_a_wrong_delivery_stays_when_the_next_one_begins() -> None:
     assert list(stage_record.read(s3.client, "bucket", latest=1)) == [then]
 
 
-def test_what_is_written_is_not_written_over() -> None:
+def test_event_is_not_overwritten() -> None:
     s3, begun = FakeS3(), event()
     stage_record.write(s3.client, "bucket", begun)
     with pytest.raises(ClientError, match="PreconditionFailed"):
@@ -66,7 +66,7 @@ def put(s3: FakeS3, key: str, content: object) -> None:
     ],
     ids=str,
 )
-def test_broken_objects_are_left_out_and_named(
+def test_invalid_objects_are_skipped_with_a_warning(
     content: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     s3, good = FakeS3(), event()
@@ -81,7 +81,7 @@ def test_broken_objects_are_left_out_and_named(
     )
 
 
-def test_a_forged_end_does_not_hide_what_was_delivered(capsys: pytest.CaptureFixture[str]) -> None:
+def test_end_with_other_versions_is_ignored(capsys: pytest.CaptureFixture[str]) -> None:
     """Its versions could be retired."""
     s3, begun = FakeS3(), event()
     stage_record.write(s3.client, "bucket", begun)
