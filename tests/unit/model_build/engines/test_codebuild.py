@@ -274,9 +274,7 @@ def test_next_deploy_follows_the_build_of_an_interrupted_one(compilation: Compil
 def test_build_continues_after_the_deadline(compilation: Compilation) -> None:
     clock = [100.0]
     with pytest.raises(BuildError) as error:
-        compilation.run(
-            "raw", lambda: clock.append(200.0), deadline=150.0, now=lambda: clock[-1]
-        )
+        compilation.run("raw", lambda: clock.append(200.0), deadline=150.0, now=lambda: clock[-1])
     (build,) = compilation.builds
     assert str(error.value) == (
         f"{build} still compiles the engine (phase QUEUED), and goes on: deploy again "
@@ -338,9 +336,7 @@ def test_failed_build_reports_the_cause_and_the_next_attempt_starts_a_new_build(
 
 def test_build_without_result_file_is_an_error(compilation: Compilation) -> None:
     result_file = compilation.artifacts.pop("result.json")
-    with pytest.raises(
-        BuildError, match=r"left no result\.json below .* the GPU step did not end"
-    ):
+    with pytest.raises(BuildError, match=r"left no result\.json below .* the GPU step did not end"):
         compilation.run("first", compilation.succeed)
     compilation.artifacts["result.json"] = result_file
     compilation.run("second", compilation.succeed)
@@ -378,9 +374,7 @@ def test_full_queue_is_an_error_after_the_deadline(compilation: Compilation) -> 
     compilation.codebuild.start_error = quota_error(QUEUE_FULL)
     clock = [100.0]
     with pytest.raises(BuildError, match=r"starts no GPU build \(Cannot have more than 1 builds"):
-        compilation.run(
-            "raw", lambda: clock.append(200.0), deadline=150.0, now=lambda: clock[-1]
-        )
+        compilation.run("raw", lambda: clock.append(200.0), deadline=150.0, now=lambda: clock[-1])
 
 
 def test_image_is_pulled_from_the_mirror_of_the_release(compilation: Compilation) -> None:
@@ -389,9 +383,7 @@ def test_image_is_pulled_from_the_mirror_of_the_release(compilation: Compilation
     for release_job in (job, older):
         compilation.s3.objects.clear()
         with pytest.raises(KeyboardInterrupt):
-            compilation.run(
-                "raw", interrupt, job=release_job, images={"25.09": "mirror@sha256:0"}
-            )
+            compilation.run("raw", interrupt, job=release_job, images={"25.09": "mirror@sha256:0"})
     assert [request["imageOverride"] for request in compilation.codebuild.started] == [
         "mirror@sha256:0",
         "nvcr.io/nvidia/tensorrt:25.04-py3",
