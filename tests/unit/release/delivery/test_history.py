@@ -224,7 +224,7 @@ def test_broken_entries_are_left_out_and_named(
     ssm.values.append(json.dumps(record))
     assert served(history) == "a"
     warnings = capsys.readouterr().err.splitlines()
-    assert [warning.partition(" is broken")[0] for warning in warnings] == [
+    assert [warning.partition(" is invalid")[0] for warning in warnings] == [
         f"! /triton/prod/delivered: delivery {number}" for number in (2, 3)
     ]
 
