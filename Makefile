@@ -166,7 +166,7 @@ lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts, models, wor
 
 .PHONY: review
 review: install-cdk $(CHECKOV)/.installed ## say what a change does: BASE=origin/main; STAGE=prod
-	@./tritonsm review --base $(BASE) $(if $(filter command line,$(origin STAGE)),$(STAGE))
+	@./tritonsm review --base '$(BASE)' $(if $(filter command line,$(origin STAGE)),'$(STAGE)')
 
 .PHONY: assemblies
 assemblies: install-cdk ## write the cloud assembly of every stage into assemblies/, for a review elsewhere
@@ -175,23 +175,23 @@ assemblies: install-cdk ## write the cloud assembly of every stage into assembli
 
 .PHONY: judge
 judge: install-cdk $(CHECKOV)/.installed ## review files by this tree's code: BASE=origin/main, HEAD=../head, ASSEMBLIES=../assemblies
-	@python -m release.review.judge --name $(BASE) --head $(HEAD) --assemblies $(ASSEMBLIES)
+	@python -m release.review.judge --name '$(BASE)' --head '$(HEAD)' --assemblies '$(ASSEMBLIES)'
 
 .PHONY: preflight
 preflight: install-cdk ## ask the account what a deploy needs: STAGE=prod; JSON=1
-	@./tritonsm preflight $(STAGE) $(if $(JSON),--json)
+	@./tritonsm preflight '$(STAGE)' $(if $(JSON),--json)
 
 .PHONY: account-test
 account-test: install ## answer docs/aws.md's open questions in an account: FREE=1 costs nothing; REGION=, YES=1
-	@./tritonsm account-test $(if $(FREE),--free) $(if $(REGION),--region $(REGION)) $(if $(YES),--yes)
+	@./tritonsm account-test $(if $(FREE),--free) $(if $(REGION),--region '$(REGION)') $(if $(YES),--yes)
 
 .PHONY: deliver
 deliver: install ## ask the account, deploy what is checked out, try every model: STAGE=prod, FROM_STAGE=dev
-	@./tritonsm deliver $(STAGE) $(if $(FROM_STAGE),--from-stage $(FROM_STAGE)) $(if $(IGNORE_PREFLIGHT),--ignore-preflight) $(if $(ALLOW_OLDER),--allow-older) $(if $(TAKE_OVER),--take-over)
+	@./tritonsm deliver '$(STAGE)' $(if $(FROM_STAGE),--from-stage '$(FROM_STAGE)') $(if $(IGNORE_PREFLIGHT),--ignore-preflight) $(if $(ALLOW_OLDER),--allow-older) $(if $(TAKE_OVER),--take-over)
 
 .PHONY: rollback
 rollback: install ## deploy the commit that served a stage before: STAGE=prod
-	@./tritonsm rollback-stage $(STAGE) $(if $(TAKE_OVER),--take-over)
+	@./tritonsm rollback-stage '$(STAGE)' $(if $(TAKE_OVER),--take-over)
 
 .PHONY: dist
 dist: install-cdk ## build sdists and wheels into dist/: the client with the construct library, the local SageMaker
@@ -231,7 +231,7 @@ format: install ## format the code
 
 .PHONY: synth
 synth: install-cdk ## write a stage's templates (STAGE=prod); needs no credentials
-	@cdk synth --quiet -c stage=$(STAGE) > cdk.out.log 2>&1 || { cat cdk.out.log; exit 1; }
+	@cdk synth --quiet -c 'stage=$(STAGE)' > cdk.out.log 2>&1 || { cat cdk.out.log; exit 1; }
 	@ls -1 $(CURDIR)/cdk.out/$(STAGE)-*.template.json
 
 .PHONY: schema

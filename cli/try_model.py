@@ -87,14 +87,15 @@ def run(options: argparse.Namespace) -> int:
     if plan.is_decoupled:
         raise CommandError(
             f"{repository.entry.field_place('model_transaction_policy')}: {plan.name} is "
-            "decoupled, and try reads one response: serve it with hosting: single-model and server: { "
-            "inference_type: generate_stream }, and run tritonsm invoke STAGE ENDPOINT "
+            "decoupled, and try reads one response: serve it with hosting: single-model and "
+            "server: { inference_type: generate_stream }, and run tritonsm invoke STAGE ENDPOINT "
             f"{plan.name} --stream --local"
         )
     if repository.stateful and SEQUENCE not in parameters:
         raise CommandError(
             f"{repository.stateful.field_place('sequence_batching')}: sequence_batching: the "
-            "request needs a sequence: add --parameter sequence_id=1 --parameter sequence_start=true"
+            "request needs a sequence: add --parameter sequence_id=1 --parameter "
+            "sequence_start=true"
         )
     request = arrays_of(entry, inputs.chosen(options.input, entry, beside))
     body, content_type = encode(entry, request, parameters=parameters)
