@@ -35,7 +35,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def target_in(aws: LocalSageMaker, of_image: str) -> str:
     """Return the name of a build target whose models run in a local SageMaker's Python."""
-    return str(BuildTarget.parse(of_image).run_in(aws.running.python))
+    return str(BuildTarget.parse(of_image).with_python(aws.running.python))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import pytest
 
 from model_build import BuildTarget, ModelSource
 from model_build.build import Build, build
-from model_build.export import kept_exports
+from model_build.export import export_cache
 from model_build.repository import CONFIG, Repository
 from tests.unit.model_build.fakes import FakeS3, FakeSageMaker, FakeSsm, Lines, no_engines
 
@@ -16,11 +16,11 @@ WriteConfigs = Callable[..., Repository]
 
 
 @pytest.fixture(autouse=True)
-def _no_kept_exports(
+def _empty_export_cache(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Exports of other tests, and of people, are not taken."""
-    monkeypatch.setattr(kept_exports, "FOLDER", tmp_path_factory.mktemp("cache") / "exports")
+    monkeypatch.setattr(export_cache, "FOLDER", tmp_path_factory.mktemp("cache") / "exports")
 
 
 @pytest.fixture

@@ -21,8 +21,8 @@ from model_build import (
 )
 from model_build.archive import Archive, pack
 from model_build.build import Build, build
-from model_build.export.gate import Answered, GateReport
-from model_build.export.step import Made, StepContext
+from model_build.export.gate import GateReport, OutputTensor
+from model_build.export.step import StepContext, StepOutput
 from model_build.formats.onnx import Onnx
 from tests.unit.model_build.checks.broken import files
 from tests.unit.model_build.fakes import Lines, no_engines
@@ -291,13 +291,13 @@ def test_a_made_file_that_answers_otherwise_than_declared_is_refused(
         max_relative_difference=0.0,
         allowed=1e-6,
         shapes=[],
-        answers=[[Answered("Y", "FP32", (1, 3))]],
+        answers=[[OutputTensor("Y", "FP32", (1, 3))]],
     )
 
-    def make(_: Onnx, to: Path, context: StepContext) -> Made:
+    def make(_: Onnx, to: Path, context: StepContext) -> StepOutput:
         del context
         to.touch()
-        return Made([("ONNX", report)])
+        return StepOutput([("ONNX", report)])
 
     monkeypatch.setattr(Onnx, "make", make)
     with pytest.raises(RepositoryInvalid, match=r"/double/config\.pbtxt:\d+:\d+: output \"Y\" is"):
@@ -320,10 +320,10 @@ def test_an_alternative_is_built_with_its_own_backend(
         answers=[],
     )
 
-    def make(step: Onnx, to: Path, context: StepContext) -> Made:
+    def make(step: Onnx, to: Path, context: StepContext) -> StepOutput:
         assert (step.source, context.target) == ("export.py:f", CPU)
         to.write_bytes(onnx)
-        return Made([("ONNX and PyTorch", report)])
+        return StepOutput([("ONNX and PyTorch", report)])
 
     monkeypatch.setattr(Onnx, "make", make)
     write_files(doubled, {"recipe.yaml": recipe, "export.py": ""})

@@ -75,7 +75,7 @@ def test_position_of_a_missing_field_is_that_of_its_parent(
     write_configs: "WriteConfigs", path: tuple[str | int, ...], line: int, column: int
 ) -> None:
     model = write_configs(a=PLACED).models["a"]
-    assert model.at(*path) == Place(model.directory / "config.pbtxt", line, column)
+    assert model.field_place(*path) == Place(model.directory / "config.pbtxt", line, column)
 
 
 NESTED = """\
@@ -106,7 +106,7 @@ def test_singular_message_needs_no_index(
     write_configs: "WriteConfigs", path: tuple[str | int, ...], line: int, column: int
 ) -> None:
     model = write_configs(a=NESTED).models["a"]
-    assert model.at(*path) == Place(model.directory / "config.pbtxt", line, column)
+    assert model.field_place(*path) == Place(model.directory / "config.pbtxt", line, column)
 
 
 def test_versions_are_the_folders_with_a_number(tmp_path: Path, write_files: "WriteFiles") -> None:

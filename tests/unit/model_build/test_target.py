@@ -73,11 +73,11 @@ def test_any_other_text_is_refused_and_shown_two_right_ones(written: str) -> Non
 def test_only_another_python_than_the_images_has_a_prefix_of_its_own(
     release: str, python: str, prefix: str
 ) -> None:
-    assert str(BuildTarget(release=release).run_in(python)) == prefix
+    assert str(BuildTarget(release=release).with_python(python)) == prefix
 
 
 @pytest.mark.parametrize("written", ["", "3", "3.10.12", "2.7", "3.011", "python3.11", "3.11\n"])
 def test_what_is_no_version_of_python_is_refused(written: str) -> None:
     message = f"TRITON_PYTHON is {written!r}, no version of Python: write one such as 3.11, or "
     with pytest.raises(BuildError, match=re.escape(message)):
-        BuildTarget(release="24.09").run_in(written)
+        BuildTarget(release="24.09").with_python(written)

@@ -76,7 +76,7 @@ def test_one_that_was_killed_is_overridden_by_an_option_and_ends_by_itself(
 ) -> None:
     delivery(deployed, "started")
     assert data_of("rollback", *ENDPOINT, "minilm", "--during-delivery")["version"] == OLD
-    delivery(deployed, "started", age=stage_record.LONGEST)
+    delivery(deployed, "started", age=stage_record.MAX_DURATION)
     assert data_of("rollback", *ENDPOINT, "minilm", "--to", NEW)["version"] == NEW
 
 

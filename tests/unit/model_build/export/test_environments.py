@@ -68,7 +68,7 @@ def pip(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 def _run(
     requirements: Path, script: Path, progress_lines: Lines | None = None, **order: Any
 ) -> None:
-    environments.run_in(
+    environments.run_script(
         requirements,
         script,
         {"source": "export.py:f", **order},

@@ -27,7 +27,7 @@ SHAPES = [
 
 
 def _answers() -> list[Arrays]:
-    return [{"y": inputs["x"].numpy().copy()} for inputs in gate.sampled(SAME, SHAPES)]
+    return [{"y": inputs["x"].numpy().copy()} for inputs in gate.sample_inputs(SAME, SHAPES)]
 
 
 def _compare(converted: list[Arrays], allowed: float) -> gate.GateReport:
@@ -49,8 +49,8 @@ def test_the_report_has_the_largest_difference_over_all_shapes() -> None:
     assert report.max_absolute_difference == pytest.approx(0.25, abs=1e-6)
     assert report.max_relative_difference == pytest.approx(0.34, abs=0.01)  # the smallest
     assert report.allowed == 0.5
-    assert report.shapes == SHAPES == gate.shapes_of(SAME)
-    assert report.answers[1] == [gate.Answered("y", "FP32", (2, 12))]
+    assert report.shapes == SHAPES == gate.compared_sizes(SAME)
+    assert report.answers[1] == [gate.OutputTensor("y", "FP32", (2, 12))]
 
 
 def test_a_difference_in_one_number_of_one_shape_is_refused() -> None:

@@ -7,7 +7,7 @@ from model_build import BuildTarget
 from model_build.formats.dali import Dali
 from tests.unit.model_build.fakes import Lines, step_context
 
-WRITTEN = Path(__file__).with_name("cpu-2.4.0.dali").read_bytes()
+SOURCE_RULES = Path(__file__).with_name("cpu-2.4.0.dali").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -26,11 +26,11 @@ def test_images_are_decoded_where_the_target_can(
 ) -> None:
     calls: list[Any] = []
 
-    def run_in(requirements: Path, worker: Path, order: dict[str, str], **named: Any) -> None:
+    def run_script(requirements: Path, worker: Path, order: dict[str, str], **named: Any) -> None:
         calls.append((requirements, worker, order, named))
-        Path(order["output_path"]).write_bytes(WRITTEN)
+        Path(order["output_path"]).write_bytes(SOURCE_RULES)
 
-    monkeypatch.setattr("model_build.export.environments.run_in", run_in)
+    monkeypatch.setattr("model_build.export.environments.run_script", run_script)
     monkeypatch.chdir(tmp_path)
     context = step_context(
         tmp_path, model_folder=Path("models/pictures"), target=target, progress=progress_lines

@@ -63,7 +63,7 @@ def export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Export:
                     answers[f"{case}/converted/z"] = -x
             np.savez(order["answers"], **answers)
 
-        monkeypatch.setattr("model_build.export.environments.run_in", worker)
+        monkeypatch.setattr("model_build.export.environments.run_script", worker)
         context = step_context(tmp_path, weights=tmp_path / "weights", seed=3)
         (gate,) = step.make(tmp_path / "model.out", context).gates
         return gate, orders[0]

@@ -3,7 +3,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from model_build.publishing.catalog import Catalog, Past, Way, lineage
+from model_build.publishing.catalog import Catalog, CatalogVersion, Cause, lineage
 
 if TYPE_CHECKING:
     from tests.unit.model_build.fakes import FakeSsm
@@ -76,7 +76,7 @@ def test_broken_values_are_left_out_of_the_history_and_named(
 def test_the_lineage_of_a_version_leaves_out_what_was_rolled_back_from(
     history: str, led_to_the_last: str
 ) -> None:
-    ways: dict[str, Way] = {"": "deployed", "back": "rolled back", "published": "published"}
+    ways: dict[str, Cause] = {"": "deployed", "back": "rolled back", "published": "published"}
     written = [part.rpartition(":") for part in history.split()]
-    line = lineage([Past(_entry(version), ways[way]) for way, _, version in written])
+    line = lineage([CatalogVersion(_entry(version), ways[way]) for way, _, version in written])
     assert [each.version for each in line] == led_to_the_last.split()

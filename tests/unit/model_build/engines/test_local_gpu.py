@@ -9,7 +9,7 @@ import pytest
 from model_build import BuildError
 from model_build.engines.engine_job import EngineJob
 from model_build.engines.engine_result import EngineResult
-from model_build.engines.this_machine import ThisMachine
+from model_build.engines.local_gpu import LocalGpu
 from tests.gpu_stand_in.driver_stand_in import DriverStandIn
 from tests.unit.model_build.engines.conftest import INPUT
 from tests.unit.model_build.fakes import Lines
@@ -28,7 +28,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_job_is_compiled_and_its_engine_run(gpu: None, job: EngineJob, tmp_path: Path) -> None:
     message = Lines()
-    ThisMachine().run(job, to=tmp_path / "result", progress=message)
+    LocalGpu().run(job, to=tmp_path / "result", progress=message)
     result = EngineResult.read(tmp_path / "result", job)
     assert result.plan.read_bytes().startswith(b"a stand-in's plan")
     ((answer,),) = [list(case.values()) for case in result.answers()]
@@ -69,7 +69,7 @@ def test_another_machine_than_the_jobs_writes_no_result(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(BuildError) as refused:
-        ThisMachine().run(job, to=tmp_path / "result", progress=Lines())
+        LocalGpu().run(job, to=tmp_path / "result", progress=Lines())
     assert message in str(refused.value)
     assert not (tmp_path / "result").exists()
 
@@ -78,7 +78,7 @@ def test_a_tensorrt_with_a_suffix_to_its_version_is_the_same(
     gpu: None, job: EngineJob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STAND_IN_TENSORRT", "10.13.3.9.post1")  # PyPI's repair of 10.13.3.9
-    ThisMachine().run(job, to=tmp_path / "result", progress=Lines())
+    LocalGpu().run(job, to=tmp_path / "result", progress=Lines())
     assert EngineResult.read(tmp_path / "result", job)
 
 
@@ -93,7 +93,7 @@ def test_without_a_driver_a_job_ends_in_a_line(
         pytest.skip("this machine has a driver")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     with pytest.raises(BuildError, match=r"^this machine has no NVIDIA driver"):
-        ThisMachine().run(job, to=tmp_path / "result", progress=Lines())
+        LocalGpu().run(job, to=tmp_path / "result", progress=Lines())
 
 
 def test_a_step_that_is_killed_is_told(
@@ -104,11 +104,11 @@ def test_a_step_that_is_killed_is_told(
     (killer / "tensorrt.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n")
     monkeypatch.setenv("PYTHONPATH", f"{killer}:{STAND_IN}:{ROOT}")
     with pytest.raises(BuildError, match="the GPU step ended with exit code -9"):
-        ThisMachine().run(job, to=tmp_path / "result", progress=Lines())
+        LocalGpu().run(job, to=tmp_path / "result", progress=Lines())
 
 
 def test_without_a_gpu_the_ways_out_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CUDA_VERSION", raising=False)
     monkeypatch.setattr(ctypes, "CDLL", lambda _: DriverStandIn(fails="cuInit"))
     with pytest.raises(BuildError, match="or build for a cpu target, which is served the same"):
-        ThisMachine().compute_capability()
+        LocalGpu().compute_capability()

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from model_build import BuildTarget
-from model_build.export import kept_exports
-from model_build.export.gate import Answered, GateReport
-from model_build.export.kept_exports import exported
+from model_build.export import export_cache
+from model_build.export.export_cache import cached_export
+from model_build.export.gate import GateReport, OutputTensor
 from model_build.export.step import Gates, StepContext
 from model_build.formats.onnx import Onnx
 from model_build.recipe_values import Gate
@@ -24,7 +24,7 @@ GATES: Gates = [
             max_relative_difference=1e-7,
             allowed=1e-4,
             shapes=[{"batch": 2}],
-            answers=[[Answered("Y", "FP32", (2, 3))]],
+            answers=[[OutputTensor("Y", "FP32", (2, 3))]],
         ),
     )
 ]
@@ -59,7 +59,7 @@ def is_made(tmp_path: Path) -> Callable[..., bool]:
             to.write_text("weights")
             return GATES
 
-        assert exported(step, to, context, make) == GATES
+        assert cached_export(step, to, context, make) == GATES
         assert to.read_text() == "weights"
         return bool(calls)
 
@@ -84,10 +84,10 @@ def test_any_other_input_is_exported_again(
     assert is_made(dataclasses.replace(context, weights=tmp_path / "other"))
     gpu = BuildTarget(release="25.09", compute_capability="8.6")
     assert is_made(dataclasses.replace(context, target=gpu))
-    monkeypatch.setattr(kept_exports, "_builder", lambda: {"torch": "2.14.0"})
+    monkeypatch.setattr(export_cache, "_builder", lambda: {"torch": "2.14.0"})
     assert is_made(context)
     monkeypatch.undo()
-    monkeypatch.setattr(kept_exports, "FOLDER", tmp_path / "exports")
+    monkeypatch.setattr(export_cache, "FOLDER", tmp_path / "exports")
     (model / "export.py").write_text("second")
     assert is_made(context)
 
@@ -97,7 +97,7 @@ def test_a_kept_file_that_somebody_changed_is_made_again(
 ) -> None:
     context = step_context(model)
     assert is_made(context)
-    for path in kept_exports.FOLDER.glob("*/file"):
+    for path in export_cache.FOLDER.glob("*/file"):
         path.write_text("changed")
     assert [is_made(context), is_made(context)] == [True, False]
 
@@ -105,7 +105,7 @@ def test_a_kept_file_that_somebody_changed_is_made_again(
 def test_the_latest_exports_are_kept(
     model: Path, is_made: Callable[..., bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_exports, "KEPT", 2)
+    monkeypatch.setattr(export_cache, "MAX_EXPORTS", 2)
     for seed in range(4):
         assert is_made(dataclasses.replace(step_context(model), seed=seed))
-    assert len([*kept_exports.FOLDER.iterdir()]) == 2
+    assert len([*export_cache.FOLDER.iterdir()]) == 2
