@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import secrets
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -67,7 +68,10 @@ def html_page(result: dict[str, Any]) -> str:
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
     script = (UPLOT / "uPlot.esm.js").read_text().replace("export { uPlot as default };", "")
     return environment.get_template("report.html.j2").render(
-        result=result, uplot=script, style=(UPLOT / "uPlot.min.css").read_text()
+        result=result,
+        uplot=script,
+        style=(UPLOT / "uPlot.min.css").read_text(),
+        nonce=secrets.token_urlsafe(),
     )
 
 

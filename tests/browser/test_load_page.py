@@ -93,3 +93,16 @@ def test_the_page_is_not_wider_than_its_window(
     page = opened(browser, tmp_path, result(**TIMES, **CACHE), width)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.close()
+
+
+def test_injected_script_is_blocked_by_the_content_security_policy(
+    browser: Browser, tmp_path: Path
+) -> None:
+    path = tmp_path / "load.html"
+    measured = json.loads(json.dumps(result(), default=as_json))
+    injected = "<script>document.title = 'injected'</script></body>"
+    path.write_text(html_page(measured).replace("</body>", injected))
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    assert page.title() == "Load of local-text"
+    page.close()

@@ -76,7 +76,7 @@ def test_new_prices_do_not_change_the_builder(tmp_path: Path) -> None:
     assert (facts / "releases.toml").is_file()
     assert not (facts / "prices.toml").exists()
     assert not (facts / "rules").exists()
-    assert [path.name for path in facts.parent.glob("requirements*")] == ["requirements-build.txt"]
+    assert [path.name for path in facts.parent.glob("requirements*/**/*")] == ["build.txt"]
 
 
 def test_archive_key_is_known_before_the_build(endpoint_template: Template) -> None:

@@ -43,7 +43,8 @@ def test_construct_library_is_imported_from_this_repository() -> None:
 
 @pytest.mark.parametrize("part", ["build", "cdk"])
 def test_a_part_of_the_packages_has_the_versions_that_everything_was_tested_with(part: str) -> None:
-    locked, pins = (_pins(ROOT / f"requirements{name}.txt") for name in ("", f"-{part}"))
+    locked = _pins(ROOT / "requirements.txt")
+    pins = _pins(ROOT / "requirements" / f"{part}.txt")
     assert pins
     assert {name: locked.get(name) for name in pins} == pins
 
@@ -61,7 +62,7 @@ for module in sys.argv[2:]:
 
 
 def test_synth_reviews_and_most_commands_import_what_requirements_cdk_has() -> None:
-    installed = _pins(ROOT / "requirements-cdk.txt").keys()
+    installed = _pins(ROOT / "requirements/cdk.txt").keys()
     missing = [
         module
         for module, names in packages_distributions().items()
@@ -76,7 +77,7 @@ def test_synth_reviews_and_most_commands_import_what_requirements_cdk_has() -> N
 
 
 def test_builds_install_all_that_they_import_and_not_the_whole_app() -> None:
-    built, known = _pins(ROOT / "requirements-build.txt"), packages_distributions()
+    built, known = _pins(ROOT / "requirements/build.txt"), packages_distributions()
     sources = (*BUILD_SOURCES, *ROOT.glob("models/*/*.py"))
     imported = set().union(*(_imports(file) for root in sources for file in _python_files(root)))
     imported -= sys.stdlib_module_names | {source.stem for source in BUILD_SOURCES}
@@ -93,7 +94,7 @@ def test_a_gpu_of_one_s_own_has_the_tensorrt_of_the_release_that_the_stages_have
         platform_facts.release(yaml.safe_load(path.read_text())["release"]).tensorrt
         for path in (ROOT / "stages" / "dev.yaml", ROOT / "stages" / "prod.yaml")
     }
-    ((name, version),) = _pins(ROOT / "requirements-gpu.txt").items()
+    ((name, version),) = _pins(ROOT / "requirements/gpu.txt").items()
     assert name == "tensorrt-cu13"
     assert {re.sub(r"\.post\d+$", "", version)} == values
 

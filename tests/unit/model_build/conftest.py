@@ -7,7 +7,7 @@ import pytest
 
 from model_build import BuildTarget, ModelSource
 from model_build.build import Build, build
-from model_build.export import kept_exports
+from model_build.export import export_cache
 from model_build.repository import CONFIG, Repository
 from tests.unit.model_build.fakes import FakeS3, FakeSageMaker, FakeSsm, ProgressLines, no_engines
 
@@ -20,7 +20,7 @@ def _empty_export_cache(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Use an empty cache of exports, not the user's."""
-    monkeypatch.setattr(kept_exports, "FOLDER", tmp_path_factory.mktemp("cache") / "exports")
+    monkeypatch.setattr(export_cache, "FOLDER", tmp_path_factory.mktemp("cache") / "exports")
 
 
 @pytest.fixture

@@ -20,8 +20,8 @@ from model_build import (
 )
 from model_build.archive import Archive, pack
 from model_build.build import Build, build
-from model_build.export.gate import Answered, GateReport
-from model_build.export.step import Made, StepContext
+from model_build.export.gate import GateReport, OutputTensor
+from model_build.export.step import StepContext, StepOutput
 from model_build.formats.onnx import Onnx
 from tests.unit.model_build.checks.broken import files
 from tests.unit.model_build.fakes import ProgressLines, no_engines
@@ -80,7 +80,7 @@ def _config(contents: dict[str, bytes], model: str) -> Any:
     return model_config.parse(contents[f"{model}/config.pbtxt"].decode())
 
 
-def _gate_report(*answers: list[Answered]) -> GateReport:
+def _gate_report(*answers: list[OutputTensor]) -> GateReport:
     return GateReport(
         max_absolute_difference=0.0,
         max_relative_difference=0.0,
@@ -252,12 +252,12 @@ def test_exported_file_with_undeclared_output_shape_is_refused(
     recipe = f"description: x\nfiles: {{ double/1/model.onnx: {TO_ONNX} }}\n"
     config = (doubled / "double" / "config.pbtxt").read_text().replace("python", "onnxruntime")
     write_files(doubled, {"recipe.yaml": recipe, "export.py": "", "double/config.pbtxt": config})
-    report = _gate_report([Answered("Y", "FP32", (1, 3))])
+    report = _gate_report([OutputTensor("Y", "FP32", (1, 3))])
 
-    def make(_: Onnx, to: Path, context: StepContext) -> Made:
+    def make(_: Onnx, to: Path, context: StepContext) -> StepOutput:
         del context
         to.touch()
-        return Made([("ONNX", report)])
+        return StepOutput([("ONNX", report)])
 
     monkeypatch.setattr(Onnx, "make", make)
     with pytest.raises(RepositoryInvalid, match=r"/double/config\.pbtxt:\d+:\d+: output \"Y\" is"):
@@ -271,10 +271,10 @@ def test_alternative_is_built_with_its_own_backend(
     onnx = files.onnx({"X": ["batch", 2]}, {"Y": ["batch", 2]})
     report = _gate_report()
 
-    def make(step: Onnx, to: Path, context: StepContext) -> Made:
+    def make(step: Onnx, to: Path, context: StepContext) -> StepOutput:
         assert (step.source, context.target) == ("export.py:f", CPU)
         to.write_bytes(onnx)
-        return Made([("ONNX and PyTorch", report)])
+        return StepOutput([("ONNX and PyTorch", report)])
 
     monkeypatch.setattr(Onnx, "make", make)
     write_files(doubled, {"recipe.yaml": recipe, "export.py": ""})

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from model_build.declared_outputs import declared_outputs
-from model_build.export.gate import Answered
+from model_build.export.gate import OutputTensor
 from model_build.repository import Repository
 
 CONFIG = """\
@@ -16,15 +16,15 @@ output [
   { name: "LABEL" data_type: TYPE_STRING dims: [ 1 ] reshape { shape: [ ] } }
 ]
 """
-Y = Answered("Y", "FP32", (2, 3))
-LABEL = Answered("LABEL", "BYTES", (2, 1))
+Y = OutputTensor("Y", "FP32", (2, 3))
+LABEL = OutputTensor("LABEL", "BYTES", (2, 1))
 
 Problems = Callable[..., list[str]]
 
 
 @pytest.fixture
 def problems(write_configs: Callable[..., Repository]) -> Problems:
-    def check(*answer: Answered, config: str = CONFIG, backend: str | None = None) -> list[str]:
+    def check(*answer: OutputTensor, config: str = CONFIG, backend: str | None = None) -> list[str]:
         repository = write_configs(m=config)
         findings = declared_outputs(repository.models["m"], answer, batch=2, backend=backend)
         return [str(finding).removeprefix(f"{repository.folder}/") for finding in findings]
@@ -54,7 +54,7 @@ def problems(write_configs: Callable[..., Repository]) -> Problems:
     ids=["as declared", "missing output", "datatype"],
 )
 def test_missing_output_and_datatype_are_reported_with_line(
-    problems: Problems, outputs: list[Answered], problem: list[str]
+    problems: Problems, outputs: list[OutputTensor], problem: list[str]
 ) -> None:
     assert problems(*outputs) == problem
 
@@ -75,7 +75,7 @@ def test_model_file_returns_shape_before_reshape(problems: Problems) -> None:
 
 def test_torchscript_outputs_are_matched_by_position(problems: Problems) -> None:
     config = CONFIG.replace('"Y"', '"OUTPUT__1"').replace('"LABEL"', '"OUTPUT__0"')
-    first, second = Answered("label", "BYTES", (2,)), Answered("y", "FP32", (2, 3))
+    first, second = OutputTensor("label", "BYTES", (2,)), OutputTensor("y", "FP32", (2, 3))
     assert problems(first, second, config=config, backend="pytorch") == []
     assert len(problems(second, first, config=config, backend="pytorch")) == 4
 

@@ -3,7 +3,7 @@
 import struct
 from pathlib import Path
 
-from model_build.native_libraries import unmet_libraries, unmet_lines
+from model_build.native_libraries import missing_library_warnings, unmet_libraries
 
 
 def shared_object(*needed: str) -> bytes:
@@ -40,7 +40,7 @@ def write(folder: Path, **libraries: tuple[str, ...]) -> Path:
 def test_unmet_library_is_reported(tmp_path: Path) -> None:
     folder = write(tmp_path, lightgbm__lib=("libgomp.so.1", "libc.so.6", "libOpenCL.so.1"))
     assert unmet_libraries(folder) == {"libOpenCL.so.1": ["lightgbm/lib.so"]}
-    assert unmet_lines(folder) == [
+    assert missing_library_warnings(folder) == [
         "lightgbm/lib.so needs libOpenCL.so.1, which the archive does not have; whether Triton's "
         "image has it is unknown: add a package that brings it, or try it on the release's image"
     ]

@@ -73,7 +73,7 @@ def test_absent_field_has_the_position_of_its_parent(
     write_configs: "WriteConfigs", path: tuple[str | int, ...], line: int, column: int
 ) -> None:
     model = write_configs(a=CONFIG).models["a"]
-    assert model.at(*path) == Place(model.directory / "config.pbtxt", line, column)
+    assert model.field_place(*path) == Place(model.directory / "config.pbtxt", line, column)
 
 
 NESTED = """\
@@ -104,7 +104,7 @@ def test_singular_message_needs_no_index(
     write_configs: "WriteConfigs", path: tuple[str | int, ...], line: int, column: int
 ) -> None:
     model = write_configs(a=NESTED).models["a"]
-    assert model.at(*path) == Place(model.directory / "config.pbtxt", line, column)
+    assert model.field_place(*path) == Place(model.directory / "config.pbtxt", line, column)
 
 
 def test_versions_are_the_numbered_folders(tmp_path: Path, write_files: "WriteFiles") -> None:

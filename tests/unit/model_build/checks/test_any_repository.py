@@ -20,7 +20,7 @@ from model_build.repository import CONFIG, Repository
 from tests.unit.model_build.checks.broken import files
 from tests.unit.model_build.checks.broken.bases import MODEL
 
-RULES = checks.of_release(platform_facts.release("25.09"))
+RULES = checks.rules_for_release(platform_facts.release("25.09"))
 
 # Texts and numbers that mean something to a rule, and some that mean nothing.
 TEXTS = st.sampled_from(

@@ -39,7 +39,7 @@ def lint(case: Case, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]
         alternatives = (None, *ModelSource(here).recipe.alternatives)
         findings = [each for name in alternatives for each in checks.lint(ModelSource(here, name))]
         return list(dict.fromkeys(map(str, findings)))
-    rules = checks.of_release(platform_facts.release(case.release))
+    rules = checks.rules_for_release(platform_facts.release(case.release))
     return [str(finding) for finding in checks.findings(Repository.read(here), rules)]
 
 
@@ -60,5 +60,5 @@ def test_a_repository_in_which_nothing_is_wrong_is_told_nothing(
 def test_every_rule_is_broken_by_some_case() -> None:
     release = platform_facts.release("25.09")
     named = {re.search(r" \[(\w+)\]$", line) for case in CASES for line in case.messages}
-    rules = {each.__name__ for each in (*checks.of_release(release), *checks.FOR_RECIPE)}
+    rules = {each.__name__ for each in (*checks.rules_for_release(release), *checks.RECIPE_RULES)}
     assert {result[1] for result in named if result} == rules

@@ -22,11 +22,13 @@ def test_nothing_is_wrong_with_a_shipped_model(model: ModelSource) -> None:
 
 
 def test_a_release_adds_its_rules_to_those_for_all() -> None:
-    names = [rule.__name__ for rule in checks.of_release(RELEASE)]
-    assert set(checks.WRITTEN) < set(checks.BUILT)
-    assert names[: len(checks.BUILT)] == [rule.__name__ for rule in checks.BUILT]
+    names = [rule.__name__ for rule in checks.rules_for_release(RELEASE)]
+    assert set(checks.SOURCE_RULES) < set(checks.REPOSITORY_RULES)
+    assert names[: len(checks.REPOSITORY_RULES)] == [
+        rule.__name__ for rule in checks.REPOSITORY_RULES
+    ]
     releases = {"release_backends", "onnx_versions", "torchscript_versions", "fil_versions"}
-    assert set(names[len(checks.BUILT) :]) == releases
+    assert set(names[len(checks.REPOSITORY_RULES) :]) == releases
 
 
 def test_each_backend_has_one_format_and_a_row_in_the_table_of_backends() -> None:
@@ -46,7 +48,7 @@ def test_one_error_lists_every_finding_of_every_rule_in_order(tmp_path: Path) ->
 
     def two(checked: Repository) -> Iterator[tuple[Place, str]]:
         assert checked is repository
-        yield checked.file("a", "b.txt"), "is first"
+        yield checked.file_place("a", "b.txt"), "is first"
         yield Place(Path("c"), 3, 4), "is second"
 
     def one(checked: Repository) -> Iterator[tuple[Place, str]]:

@@ -72,7 +72,7 @@ def test_rollback_to_another_hosting_mode_is_refused(aws: "FakeAws", fail: "Fail
 def test_killed_delivery_is_overridden_or_expires(deployed: "FakeAws", data_of: "Data") -> None:
     write_delivery(deployed, "started")
     assert data_of("rollback", *ENDPOINT, "minilm", "--during-delivery")["version"] == OLD
-    write_delivery(deployed, "started", age=stage_record.LONGEST)
+    write_delivery(deployed, "started", age=stage_record.MAX_DURATION)
     assert data_of("rollback", *ENDPOINT, "minilm", "--to", NEW)["version"] == NEW
 
 

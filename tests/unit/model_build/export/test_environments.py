@@ -69,7 +69,7 @@ def pip(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 def _run(
     requirements: Path, script: Path, progress_lines: ProgressLines | None = None, **parameters: Any
 ) -> None:
-    environments.run_in(
+    environments.run_script(
         requirements,
         script,
         {"source": "export.py:f", **parameters},

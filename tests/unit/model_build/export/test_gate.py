@@ -27,7 +27,7 @@ SHAPES = [
 
 
 def _outputs() -> list[Arrays]:
-    return [{"y": inputs["x"].numpy().copy()} for inputs in gate.sampled(IDENTITY, SHAPES)]
+    return [{"y": inputs["x"].numpy().copy()} for inputs in gate.sample_inputs(IDENTITY, SHAPES)]
 
 
 def _compare(converted: list[Arrays], allowed: float) -> gate.GateReport:
@@ -49,8 +49,8 @@ def test_report_has_the_largest_difference_of_all_shapes() -> None:
     assert report.max_absolute_difference == pytest.approx(0.25, abs=1e-6)
     assert report.max_relative_difference == pytest.approx(0.34, abs=0.01)  # of the smallest shape
     assert report.allowed == 0.5
-    assert report.shapes == SHAPES == gate.shapes_of(IDENTITY)
-    assert report.answers[1] == [gate.Answered("y", "FP32", (2, 12))]
+    assert report.shapes == SHAPES == gate.compared_sizes(IDENTITY)
+    assert report.answers[1] == [gate.OutputTensor("y", "FP32", (2, 12))]
 
 
 def test_difference_in_one_number_fails() -> None:

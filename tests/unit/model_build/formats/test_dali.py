@@ -27,13 +27,13 @@ def test_decoder_runs_on_the_gpu_of_the_target(
 ) -> None:
     calls: list[Any] = []
 
-    def run_in(
+    def run_script(
         requirements: Path, worker: Path, parameters: dict[str, str], **options: Any
     ) -> None:
         calls.append((requirements, worker, parameters, options))
         Path(parameters["output_path"]).write_bytes(CPU_PIPELINE)
 
-    monkeypatch.setattr("model_build.export.environments.run_in", run_in)
+    monkeypatch.setattr("model_build.export.environments.run_script", run_script)
     monkeypatch.chdir(tmp_path)
     context = step_context(
         tmp_path, model_folder=Path("models/pictures"), target=target, progress=progress_lines

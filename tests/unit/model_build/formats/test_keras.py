@@ -68,7 +68,7 @@ def export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Export:
                     outputs[f"{case}/converted/z"] = -x
             np.savez(parameters["answers"], **outputs)
 
-        monkeypatch.setattr("model_build.export.environments.run_in", worker)
+        monkeypatch.setattr("model_build.export.environments.run_script", worker)
         context = step_context(tmp_path, weights=tmp_path / "weights", seed=3)
         (gate,) = step.make(tmp_path / "model.out", context).gates
         return gate, calls[0]

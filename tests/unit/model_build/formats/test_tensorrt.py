@@ -9,15 +9,15 @@ import pytest
 from model_build import BuildError, BuildTarget, GateFailed
 from model_build.engines.accepted_results import FolderResults
 from model_build.engines.engine_job import EngineJob
+from model_build.engines.local_gpu import LocalGpu
 from model_build.engines.provider import Engines
-from model_build.engines.this_machine import ThisMachine
 from model_build.export.step import StepContext
 from model_build.formats.tensorrt import TensorRt
 from model_build.progress import Progress
 from model_build.recipe import Recipe
 from platform_facts import ComputeCapability
 from tests.unit.model_build.checks.broken import files
-from tests.unit.model_build.engines.test_this_machine import ROOT, STAND_IN
+from tests.unit.model_build.engines.test_local_gpu import ROOT, STAND_IN
 from tests.unit.model_build.fakes import ProgressLines, step_context
 
 SOURCE = """
@@ -63,7 +63,7 @@ class _Gpu:
 
     def run(self, job: EngineJob, *, to: Path, progress: Progress) -> None:
         self.jobs.append(job)
-        ThisMachine().run(job, to=to, progress=progress)
+        LocalGpu().run(job, to=to, progress=progress)
 
 
 @pytest.fixture

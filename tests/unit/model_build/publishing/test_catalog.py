@@ -3,7 +3,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from model_build.publishing.catalog import Catalog, Past, Way, lineage
+from model_build.publishing.catalog import Catalog, CatalogVersion, Cause, lineage
 
 if TYPE_CHECKING:
     from tests.unit.model_build.fakes import FakeSsm
@@ -69,7 +69,7 @@ def test_invalid_history_values_are_skipped_with_a_warning(
     ],
 )
 def test_lineage_omits_versions_that_were_rolled_back(history: str, expected: str) -> None:
-    ways: dict[str, Way] = {"": "deployed", "back": "rolled back", "published": "published"}
+    ways: dict[str, Cause] = {"": "deployed", "back": "rolled back", "published": "published"}
     values = [part.rpartition(":") for part in history.split()]
-    line = lineage([Past(_entry(version), ways[way]) for way, _, version in values])
+    line = lineage([CatalogVersion(_entry(version), ways[way]) for way, _, version in values])
     assert [past.version for past in line] == expected.split()

@@ -10,7 +10,7 @@ import pytest
 from model_build import BuildError
 from model_build.engines.accepted_results import BucketResults
 from model_build.engines.codebuild import CodeBuildGpu
-from model_build.engines.this_machine import ThisMachine
+from model_build.engines.local_gpu import LocalGpu
 from model_build.publishing import engines
 from model_build.publishing.manifests import delete_unused
 from platform_facts import ComputeCapability
@@ -53,7 +53,7 @@ def test_codebuild_compiles_in_the_configured_project(stacks: _Stacks) -> None:
     gpu = engines.bucket_engines("bucket", project="gpu", images=images, deadline=7.0).gpu
     assert isinstance(gpu, CodeBuildGpu)
     assert (gpu.bucket, gpu.project, gpu.images, gpu.deadline) == ("bucket", "gpu", images, 7.0)
-    assert isinstance(engines.bucket_engines("bucket", project=None, images={}).gpu, ThisMachine)
+    assert isinstance(engines.bucket_engines("bucket", project=None, images={}).gpu, LocalGpu)
 
 
 def test_machine_without_tensorrt_uses_the_project_of_the_stage(

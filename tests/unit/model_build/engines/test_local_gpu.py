@@ -9,7 +9,7 @@ import pytest
 from model_build import BuildError
 from model_build.engines.engine_job import EngineJob
 from model_build.engines.engine_result import EngineResult
-from model_build.engines.this_machine import ThisMachine
+from model_build.engines.local_gpu import LocalGpu
 from tests.gpu_stand_in.driver_stand_in import DriverStandIn
 from tests.unit.model_build.engines.conftest import INPUT
 from tests.unit.model_build.fakes import ProgressLines
@@ -28,7 +28,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_job_is_compiled_and_its_engine_run(gpu: None, job: EngineJob, tmp_path: Path) -> None:
     progress = ProgressLines()
-    ThisMachine().run(job, to=tmp_path / "result", progress=progress)
+    LocalGpu().run(job, to=tmp_path / "result", progress=progress)
     result = EngineResult.read(tmp_path / "result", job)
     assert result.plan.read_bytes().startswith(b"a stand-in's plan")
     ((output,),) = [list(case.values()) for case in result.answers()]
@@ -68,7 +68,7 @@ def test_unsuitable_machine_writes_no_result(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(BuildError) as error:
-        ThisMachine().run(job, to=tmp_path / "result", progress=ProgressLines())
+        LocalGpu().run(job, to=tmp_path / "result", progress=ProgressLines())
     assert message in str(error.value)
     assert not (tmp_path / "result").exists()
 
@@ -77,7 +77,7 @@ def test_post_release_of_tensorrt_is_accepted(
     gpu: None, job: EngineJob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STAND_IN_TENSORRT", "10.13.3.9.post1")  # PyPI's repair of 10.13.3.9
-    ThisMachine().run(job, to=tmp_path / "result", progress=ProgressLines())
+    LocalGpu().run(job, to=tmp_path / "result", progress=ProgressLines())
     assert EngineResult.read(tmp_path / "result", job)
 
 
@@ -92,7 +92,7 @@ def test_missing_driver_is_a_build_error(
         pytest.skip("this machine has a driver")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     with pytest.raises(BuildError, match=r"^this machine has no NVIDIA driver"):
-        ThisMachine().run(job, to=tmp_path / "result", progress=ProgressLines())
+        LocalGpu().run(job, to=tmp_path / "result", progress=ProgressLines())
 
 
 def test_killed_step_is_a_build_error(
@@ -103,11 +103,11 @@ def test_killed_step_is_a_build_error(
     (killer / "tensorrt.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n")
     monkeypatch.setenv("PYTHONPATH", f"{killer}:{STAND_IN}:{ROOT}")
     with pytest.raises(BuildError, match="the GPU step ended with exit code -9"):
-        ThisMachine().run(job, to=tmp_path / "result", progress=ProgressLines())
+        LocalGpu().run(job, to=tmp_path / "result", progress=ProgressLines())
 
 
 def test_error_without_a_gpu_names_alternatives(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CUDA_VERSION", raising=False)
     monkeypatch.setattr(ctypes, "CDLL", lambda _: DriverStandIn(fails="cuInit"))
     with pytest.raises(BuildError, match="or build for a cpu target, which is served the same"):
-        ThisMachine().compute_capability()
+        LocalGpu().compute_capability()

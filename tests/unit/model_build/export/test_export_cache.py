@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from model_build import BuildTarget
-from model_build.export import kept_exports
-from model_build.export.gate import Answered, GateReport
-from model_build.export.kept_exports import exported
+from model_build.export import export_cache
+from model_build.export.export_cache import cached_export
+from model_build.export.gate import GateReport, OutputTensor
 from model_build.export.step import Gates, StepContext
 from model_build.formats.onnx import Onnx
 from model_build.recipe_values import Gate
@@ -30,7 +30,7 @@ GATES: Gates = [
             max_relative_difference=1e-7,
             allowed=1e-4,
             shapes=[{"batch": 2}],
-            answers=[[Answered("Y", "FP32", (2, 3))]],
+            answers=[[OutputTensor("Y", "FP32", (2, 3))]],
         ),
     )
 ]
@@ -57,7 +57,7 @@ def export(tmp_path: Path) -> Export:
             to.write_text("weights")
             return GATES
 
-        assert exported(step, to, context, make) == GATES
+        assert cached_export(step, to, context, make) == GATES
         assert to.read_text() == "weights"
         return bool(calls)
 
@@ -82,10 +82,10 @@ def test_changed_input_is_exported_again(
     assert export(dataclasses.replace(context, weights=tmp_path / "other"))
     gpu = BuildTarget(release="25.09", compute_capability="8.6")
     assert export(dataclasses.replace(context, target=gpu))
-    monkeypatch.setattr(kept_exports, "_builder", lambda: {"torch": "2.14.0"})
+    monkeypatch.setattr(export_cache, "_builder", lambda: {"torch": "2.14.0"})
     assert export(context)
     monkeypatch.undo()
-    monkeypatch.setattr(kept_exports, "FOLDER", tmp_path / "exports")
+    monkeypatch.setattr(export_cache, "FOLDER", tmp_path / "exports")
     (model / "export.py").write_text("second")
     assert export(context)
 
@@ -93,7 +93,7 @@ def test_changed_input_is_exported_again(
 def test_changed_cached_file_is_exported_again(model: Path, export: Export) -> None:
     context = step_context(model)
     assert export(context)
-    for path in kept_exports.FOLDER.glob("*/file"):
+    for path in export_cache.FOLDER.glob("*/file"):
         path.write_text("changed")
     assert [export(context), export(context)] == [True, False]
 
@@ -101,7 +101,7 @@ def test_changed_cached_file_is_exported_again(model: Path, export: Export) -> N
 def test_only_the_latest_exports_are_kept(
     model: Path, export: Export, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_exports, "KEPT", 2)
+    monkeypatch.setattr(export_cache, "MAX_EXPORTS", 2)
     for seed in range(4):
         assert export(dataclasses.replace(step_context(model), seed=seed))
-    assert len([*kept_exports.FOLDER.iterdir()]) == 2
+    assert len([*export_cache.FOLDER.iterdir()]) == 2
