@@ -29,11 +29,11 @@ from model_build.build import build
 from model_build.commands.arguments import Commands, add_model
 from model_build.commands.arguments import target as read_target
 from model_build.declared_outputs import declared_outputs
-from model_build.digest import LENGTH
+from model_build.digest import VERSION_DIGITS
 from model_build.engines.accepted_results import FolderResults
+from model_build.engines.local_gpu import LocalGpu
 from model_build.engines.provider import Engines
-from model_build.engines.this_machine import ThisMachine
-from model_build.export.gate import Answered
+from model_build.export.gate import OutputTensor
 from model_build.export.weights import CACHE
 from model_build.findings import Finding
 from model_build.plan import ModelPlan, plan_model
@@ -86,22 +86,23 @@ def run(options: argparse.Namespace) -> int:
     parameters = request_parameters.parse(options.parameter)
     if plan.is_decoupled:
         raise CommandError(
-            f"{repository.entry.at('model_transaction_policy')}: {plan.name} is decoupled, and "
-            "try reads one response: serve it with hosting: single-model and server: { "
-            "inference_type: generate_stream }, and run tritonsm invoke STAGE ENDPOINT "
+            f"{repository.entry.field_place('model_transaction_policy')}: {plan.name} is "
+            "decoupled, and try reads one response: serve it with hosting: single-model and "
+            "server: { inference_type: generate_stream }, and run tritonsm invoke STAGE ENDPOINT "
             f"{plan.name} --stream --local"
         )
     if repository.stateful and SEQUENCE not in parameters:
         raise CommandError(
-            f"{repository.stateful.at('sequence_batching')}: sequence_batching: the request needs "
-            "a sequence: add --parameter sequence_id=1 --parameter sequence_start=true"
+            f"{repository.stateful.field_place('sequence_batching')}: sequence_batching: the "
+            "request needs a sequence: add --parameter sequence_id=1 --parameter "
+            "sequence_start=true"
         )
     request = arrays_of(entry, inputs.chosen(options.input, entry, beside))
     body, content_type = encode(entry, request, parameters=parameters)
     steps = Steps()
     target = options.target
     if not options.server:
-        target = BuildTarget(release=RELEASE).run_in(find_triton().model_python.version)
+        target = BuildTarget(release=RELEASE).with_python(find_triton().model_python.version)
     archive = TRIED / str(target) / plan.target_model
     if not archive.is_file():
         with steps.step("build", f"{plan.name} for {target}"):
@@ -132,7 +133,7 @@ def _undeclared(
 ) -> Iterator[Finding]:
     """Yield what the answer has otherwise than config.pbtxt declares it."""
     answered = [
-        Answered(name, np_to_triton_dtype(array.dtype), array.shape)
+        OutputTensor(name, np_to_triton_dtype(array.dtype), array.shape)
         for name, array in answer.items()
     ]
     batch = len(next(iter(request.values()))) if request else None
@@ -150,10 +151,10 @@ def _entry(plan: ModelPlan) -> CatalogEntry:
 
 def _build(model: ModelSource, archive: Path, target: BuildTarget, progress: Steps) -> None:
     """Write the archive, and delete those of the model's earlier digests."""
-    engines = Engines(FolderResults(CACHE / "engines"), ThisMachine())
+    engines = Engines(FolderResults(CACHE / "engines"), LocalGpu())
     with build(model, name=model.name, target=target, progress=progress, engines=engines) as built:
         save(built, archive, progress=progress)
-    for earlier in archive.parent.glob(f"{model.name}-{'[0-9a-f]' * LENGTH}.*"):
+    for earlier in archive.parent.glob(f"{model.name}-{'[0-9a-f]' * VERSION_DIGITS}.*"):
         if earlier not in (archive, archive.with_name(manifest_key(archive.name))):
             earlier.unlink()
 

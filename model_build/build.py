@@ -16,7 +16,7 @@ from model_build.declared_outputs import declared_outputs
 from model_build.engines.provider import Engines
 from model_build.export import weights
 from model_build.export.gate import GateReport
-from model_build.export.step import Made, RecipeStep, StepContext
+from model_build.export.step import RecipeStep, StepContext, StepOutput
 from model_build.export.steps import make
 from model_build.findings import RepositoryInvalid
 from model_build.gpu_step.result import JobResult
@@ -58,7 +58,7 @@ class Build:
             target={"processor": self.target.processor, **asdict(self.target)},
             archive={**asdict(archive), **checksum},
             signature=Signature.of(self.repository.entry.config),
-            gates={name: report.figures() for name, report in self.gates.items()},
+            gates={name: report.manifest_entry() for name, report in self.gates.items()},
             engines={
                 path: EngineOrigin(job=result.job, compiled_on=result.compiled_on)
                 for path, result in self.engines.items()
@@ -113,7 +113,7 @@ def build(
             if file.engine:
                 compiled[path] = file.engine
         repository = Repository.read(folder, shown_as=Path())
-        checks.check(repository, checks.of_release(release))
+        checks.check(repository, checks.rules_for_release(release))
         _unname_entry(repository)
         yield Build(
             source=model,
@@ -132,7 +132,7 @@ def _backends(made: recipe.Files) -> dict[str, str]:
     return {path.partition("/")[0]: step.backend for path, step in made.items() if step.backend}
 
 
-def _check_answers(by_hand: Repository, path: str, step: RecipeStep, file: Made) -> None:
+def _check_answers(by_hand: Repository, path: str, step: RecipeStep, file: StepOutput) -> None:
     """Raise `RepositoryInvalid` where a made file answers otherwise than config.pbtxt declares."""
     model = by_hand.models[path.partition("/")[0]]
     findings = [

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from model_build.export.gate import Answered
+from model_build.export.gate import OutputTensor
 from model_build.findings import Finding
 from model_build.formats.torchscript import BY_POSITION
 from model_build.model_config import data_type
@@ -11,7 +11,7 @@ from model_build.repository import Model
 
 def declared_outputs(
     model: Model,
-    answer: Iterable[Answered],
+    answer: Iterable[OutputTensor],
     *,
     batch: int | None = None,
     backend: str | None = None,
@@ -34,7 +34,7 @@ def declared_outputs(
         if output is None:
             yield Finding(
                 declared_outputs.__name__,
-                model.at("output", index, "name"),
+                model.field_place("output", index, "name"),
                 f'output "{declared.name}" is missing in the answer, which has '
                 f"{', '.join(answers) or 'none'}: return it, or remove it here",
             )
@@ -44,7 +44,7 @@ def declared_outputs(
         if output.datatype != datatype and (datatype, output.datatype) != ("BF16", "FP32"):
             yield Finding(
                 declared_outputs.__name__,
-                model.at("output", index, "data_type"),
+                model.field_place("output", index, "data_type"),
                 f'output "{declared.name}" is declared {datatype}, the answer has '
                 f"{output.datatype}: make them equal",
             )
@@ -57,7 +57,7 @@ def declared_outputs(
         if not fits:
             yield Finding(
                 declared_outputs.__name__,
-                model.at("output", index, "dims"),
+                model.field_place("output", index, "dims"),
                 f'output "{declared.name}" is declared {shape}'
                 + (" with the batch axis" if batches else "")
                 + f", the answer has shape {list(output.shape)}: change dims, or the answer",

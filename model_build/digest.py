@@ -8,7 +8,7 @@ BUILD_FORMAT = 2
 """Raise it when a change to the builder alters archives: every model is then rebuilt. A change that
 alters no output leaves it, and rebuilds nothing."""
 
-LENGTH = 12
+VERSION_DIGITS = 12
 """Hexadecimal digits of a digest in names: 48 bits tell a model's versions apart."""
 
 IGNORED = ("__pycache__", "*.pyc", ".*", "tests")

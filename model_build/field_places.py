@@ -19,7 +19,9 @@ def field_places(text: str) -> dict[FieldPath, tuple[int, int]]:
     return reader.places
 
 
-def place_of(places: dict[FieldPath, tuple[int, int]], path: FieldPath) -> tuple[int, int] | None:
+def nearest_place(
+    places: dict[FieldPath, tuple[int, int]], path: FieldPath
+) -> tuple[int, int] | None:
     """Return where a field stands, or the nearest one around it that is written.
 
     A field that is there once needs no index: `("ensemble_scheduling", "step", 1)`.

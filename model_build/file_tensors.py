@@ -31,13 +31,13 @@ def compare(model: Model, kind: str, in_file: Sequence[FileTensor], *, file: str
         theirs = by_name.get(tensor.name)
         if theirs is None:
             yield (
-                model.at(kind, index, "name"),
+                model.field_place(kind, index, "name"),
                 f'{file} has no {kind} "{tensor.name}"; it has {offer}',
             )
             continue
         if theirs.data_type and theirs.data_type != type_name(tensor.data_type):
             yield (
-                model.at(kind, index, "data_type"),
+                model.field_place(kind, index, "data_type"),
                 f'{kind} "{tensor.name}" is {theirs.data_type} in {file}',
             )
         if theirs.dims is not None:
@@ -46,14 +46,14 @@ def compare(model: Model, kind: str, in_file: Sequence[FileTensor], *, file: str
     if kind == "input":
         for name in by_name.keys() - {tensor.name for tensor in declared}:
             if not by_name[name].optional:
-                yield model.at(kind), f'{file} needs an input "{name}": declare it'
+                yield model.field_place(kind), f'{file} needs an input "{name}": declare it'
 
 
 def _compare_dims(
     model: Model, kind: str, index: int, dims: list[int], in_file: list[int], file: str
 ) -> Problems:
     name = getattr(model.config, kind)[index].name
-    place = model.at(kind, index, "dims")
+    place = model.field_place(kind, index, "dims")
     batches = model.config.max_batch_size > 0
     if batches and in_file and in_file[0] != -1:
         yield (

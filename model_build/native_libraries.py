@@ -36,7 +36,7 @@ def unmet_libraries(folder: Path) -> dict[str, list[str]]:
     return dict(unmet)
 
 
-def unmet_lines(folder: Path) -> list[str]:
+def missing_library_warnings(folder: Path) -> list[str]:
     """Return a line for each library of `unmet_libraries`."""
     return [
         f"{files[0]} needs {library}, which the archive does not have; whether Triton's image has "

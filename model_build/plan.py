@@ -6,7 +6,7 @@ from pathlib import Path
 import platform_facts
 from model_build import checks
 from model_build.archive import file_name
-from model_build.digest import LENGTH
+from model_build.digest import VERSION_DIGITS
 from model_build.engines.compatibility import compatibility_level
 from model_build.errors import BuildError
 from model_build.findings import Place
@@ -86,7 +86,7 @@ class ModelPlan:
     @property
     def version(self) -> str:
         """The digest as it stands in names."""
-        return self.digest[:LENGTH]
+        return self.digest[:VERSION_DIGITS]
 
 
 def plan_model(model: ModelSource) -> ModelPlan:

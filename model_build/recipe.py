@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import AfterValidator, Field, field_validator
 
 import checked_yaml
-from model_build.export.step import Made, RecipeStep, StepContext
+from model_build.export.step import RecipeStep, StepContext, StepOutput
 from model_build.export.weights import RandomWeights, Weights
 from model_build.formats import BACKENDS, FORMATS
 from model_build.recipe_values import InnerPath, Strict
@@ -22,15 +22,15 @@ FILE = "recipe.yaml"
 class Copy(RecipeStep):
     """A weights file, as it is: one of the recipe's weights, or without them one beside it."""
 
-    beside: ClassVar[tuple[str, ...]] = ("weights",)
-    is_kept: ClassVar[bool] = False
+    file_keys: ClassVar[tuple[str, ...]] = ("weights",)
+    is_cacheable: ClassVar[bool] = False
     to: Literal["copy"]
     weights: InnerPath
 
-    def make(self, to: Path, context: StepContext) -> Made:
+    def make(self, to: Path, context: StepContext) -> StepOutput:
         """Copy the file."""
         shutil.copyfile((context.weights or context.model_folder) / self.weights, to)
-        return Made([])
+        return StepOutput([])
 
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Recipe(Strict):
         """The seed of random weights."""
         return self.weights.seed if isinstance(self.weights, RandomWeights) else 0
 
-    def files_of(self, alternative: str | None) -> Files:
+    def files_for(self, alternative: str | None) -> Files:
         """Return the files of the model itself, or of one of its alternatives."""
         if alternative is None:
             return self.files

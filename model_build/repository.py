@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from model_build import digest, model_config
-from model_build.field_places import FieldPath, field_places, place_of
+from model_build.field_places import FieldPath, field_places, nearest_place
 from model_build.findings import Finding, Place, RepositoryInvalid
 from model_build.model_config import ModelConfig
 
@@ -52,19 +52,19 @@ class Model:
         names = [path.name for path in numbered if any(digest.files(path))]
         return names or (["1"] if self.is_ensemble else [])
 
-    def inner(self, path: Path) -> str:
+    def relative_path(self, path: Path) -> str:
         """Return a path below the directory as text: `1/model.onnx`."""
         return os.path.relpath(path, self.directory)
 
-    def at(self, *path: str | int) -> Place:
-        """Return where a field of config.pbtxt stands: `at("input", 0, "dims")`.
+    def field_place(self, *path: str | int) -> Place:
+        """Return where a field of config.pbtxt stands: `field_place("input", 0, "dims")`.
 
         A field that is not written stands where the nearest one around it does.
         """
-        place = place_of(self._places, path)
+        place = nearest_place(self._places, path)
         return Place(self.shown_as / CONFIG, *place or ())
 
-    def file(self, *parts: str) -> Place:
+    def file_place(self, *parts: str) -> Place:
         """Return a path below the directory, as findings call it."""
         return Place(self.shown_as.joinpath(*parts))
 
@@ -101,7 +101,7 @@ class Repository:
             raise RepositoryInvalid(unreadable)
         return cls(folder, shown_as, models)
 
-    def file(self, *parts: str) -> Place:
+    def file_place(self, *parts: str) -> Place:
         """Return a path below the folder, as findings call it."""
         return Place(self.shown_as.joinpath(*parts))
 

@@ -45,7 +45,7 @@ class ModelSource:
     @property
     def files(self) -> Files:
         """The steps that make the generated files."""
-        return self.recipe.files_of(self.alternative)
+        return self.recipe.files_for(self.alternative)
 
     @cached_property
     def digest(self) -> str:

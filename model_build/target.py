@@ -47,7 +47,7 @@ class BuildTarget:
         release = platform_facts.release(self.release)
         return self.processor == "cuda" and "tensorflow" in release.backends
 
-    def run_in(self, python: str) -> Self:
+    def with_python(self, python: str) -> Self:
         """Return the target with Python models run in that version (`3.11`).
 
         The image's own is not named, so that there is one name for one target. Raises `BuildError`.
@@ -84,7 +84,7 @@ class BuildTarget:
         )
 
 
-def or_release(accepts: Callable[[platform_facts.Release], bool]) -> str:
+def newer_release_hint(accepts: Callable[[platform_facts.Release], bool]) -> str:
     """Return the end of a message: the oldest release that would do, if there is one."""
     oldest = platform_facts.oldest_release(accepts)
     return f", or choose Triton {oldest.name} or newer" if oldest else ""

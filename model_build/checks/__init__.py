@@ -50,7 +50,7 @@ def _each_file(rule: Callable[[Model, Path], Problems], known: Format) -> Rule:
     return _each_model(of_all, known.backend)
 
 
-WRITTEN: tuple[Rule, ...] = (
+SOURCE_RULES: tuple[Rule, ...] = (
     *(layout.archive_root, layout.no_links, layout.one_entry),
     *map(_each_model, (layout.model_names, backends.known_backends)),
     *map(_each_model, (tensors.tensor_declarations, tensors.tensor_shapes)),
@@ -60,32 +60,32 @@ WRITTEN: tuple[Rule, ...] = (
 )
 """Rules about what people write: they hold before anything is built."""
 
-BUILT: tuple[Rule, ...] = (
-    *WRITTEN,
+REPOSITORY_RULES: tuple[Rule, ...] = (
+    *SOURCE_RULES,
     _each_model(layout.version_files),
     *(_each_model(rule, known.backend) for known in FORMATS for rule in known.model_rules),
     *(_each_file(rule, known) for known in FORMATS for rule in known.file_rules),
 )
 """Rules about a complete repository, which also open the files that backends will open."""
 
-FOR_RECIPE = (recipes.recipe_meets_files, recipes.recipe_imports, recipes.hashed_packages)
+RECIPE_RULES = (recipes.recipe_meets_files, recipes.recipe_imports, recipes.hashed_packages)
 """Rules that hold a recipe against what people write."""
 
-FOR_TARGET = (environment_versions, backends.target_backends)
+TARGET_RULES = (environment_versions, backends.target_backends)
 """Rules that hold a model as people wrote it against a target that it is built for."""
 
 
-def of_source(source: ModelSource) -> tuple[Rule, ...]:
+def rules_for_source(source: ModelSource) -> tuple[Rule, ...]:
     """Return every rule about a model as people wrote it."""
     if source.is_complete:
-        return BUILT
-    return (*WRITTEN, *(_named(rule, source) for rule in FOR_RECIPE))
+        return REPOSITORY_RULES
+    return (*SOURCE_RULES, *(_named(rule, source) for rule in RECIPE_RULES))
 
 
-def of_release(release: platform_facts.Release) -> tuple[Rule, ...]:
+def rules_for_release(release: platform_facts.Release) -> tuple[Rule, ...]:
     """Return every rule about a complete repository that one release of Triton will serve."""
     return (
-        *BUILT,
+        *REPOSITORY_RULES,
         _each_model(_named(backends.release_backends, release)),
         *(
             _each_file(_named(rule, release), known)
@@ -97,7 +97,7 @@ def of_release(release: platform_facts.Release) -> tuple[Rule, ...]:
 
 def lint(source: ModelSource) -> list[Finding]:
     """Return every finding in a model's folder. Raises like `read` for files that do not parse."""
-    return findings(Repository.read(source.folder), of_source(source))
+    return findings(Repository.read(source.folder), rules_for_source(source))
 
 
 def read(source: ModelSource) -> Repository:
@@ -106,7 +106,7 @@ def read(source: ModelSource) -> Repository:
     Raises `checked_yaml.InvalidFile` or `RepositoryInvalid`, with every finding at its file.
     """
     repository = Repository.read(source.folder)
-    check(repository, of_source(source))
+    check(repository, rules_for_source(source))
     return repository
 
 
@@ -117,7 +117,7 @@ def check_target(source: ModelSource, target: BuildTarget) -> None:
     """
     problems = [
         Finding(rule.__name__, place, message)
-        for rule in FOR_TARGET
+        for rule in TARGET_RULES
         for place, message in rule(source, target)
     ]
     if problems:

@@ -12,21 +12,21 @@ def batch_sizes(model: Model) -> Problems:
     limit = model.config.max_batch_size
     if limit < 0:
         yield (
-            model.at("max_batch_size"),
+            model.field_place("max_batch_size"),
             f"is {limit}: write the largest batch, or 0 for a model that does not batch",
         )
     if not model.config.HasField("dynamic_batching"):
         return
     if not limit:
         yield (
-            model.at("dynamic_batching"),
+            model.field_place("dynamic_batching"),
             "makes no batches of a model with max_batch_size 0: remove it, or set max_batch_size",
         )
         return
     for index, size in enumerate(model.config.dynamic_batching.preferred_batch_size):
         if not 1 <= size <= limit:
             yield (
-                model.at("dynamic_batching", "preferred_batch_size", index),
+                model.field_place("dynamic_batching", "preferred_batch_size", index),
                 f"prefers batches of {size}: write 1 to max_batch_size ({limit})",
             )
 
@@ -39,11 +39,11 @@ def instance_groups(model: Model) -> Problems:
     """
     groups = model.config.instance_group
     if model.is_ensemble and groups:
-        yield model.at("instance_group"), "ensembles run nothing themselves: remove it"
+        yield model.field_place("instance_group"), "ensembles run nothing themselves: remove it"
     for index, group in enumerate(groups):
         if group.gpus:
             reason = f"pins gpus {list(group.gpus)}: remove gpus"
-            yield model.at("instance_group", index, "gpus"), reason
+            yield model.field_place("instance_group", index, "gpus"), reason
 
 
 def model_warmups(model: Model) -> Problems:
@@ -53,7 +53,7 @@ def model_warmups(model: Model) -> Problems:
     """
     inputs = {tensor.name: tensor.optional for tensor in model.config.input}
     for index, sample in enumerate(model.config.model_warmup):
-        place = model.at("model_warmup", index)
+        place = model.field_place("model_warmup", index)
         for name in sorted(sample.inputs.keys() - inputs.keys()):
             yield place, f'"{name}" is not an input of the model: write one of {", ".join(inputs)}'
         for name in sorted(inputs.keys() - sample.inputs.keys()):

@@ -57,14 +57,14 @@ def _findings(ensemble: Model, models: dict[str, ModelConfig]) -> Problems:
     for index, step in steps:
         if step.model_name not in models:
             yield (
-                ensemble.at(*STEP, index, "model_name"),
+                ensemble.field_place(*STEP, index, "model_name"),
                 f'step "{step.model_name}" is not another model of this archive: {_offer(models)}',
             )
     known = [(index, step) for index, step in steps if step.model_name in models]
     for index, step in known:
         outputs = _Tensor.all_of(models[step.model_name], "output")
         for output, tensor in sorted(step.output_map.items()):
-            place = ensemble.at(*STEP, index, "output_map", output)
+            place = ensemble.field_place(*STEP, index, "output_map", output)
             if output not in outputs:
                 yield place, f'"{step.model_name}" has no output "{output}": {_offer(outputs)}'
             elif tensor in made:
@@ -74,7 +74,7 @@ def _findings(ensemble: Model, models: dict[str, ModelConfig]) -> Problems:
     for index, step in known:
         inputs = _Tensor.all_of(models[step.model_name], "input")
         for name, tensor in sorted(step.input_map.items()):
-            place = ensemble.at(*STEP, index, "input_map", name)
+            place = ensemble.field_place(*STEP, index, "input_map", name)
             if name not in inputs:
                 yield place, f'"{step.model_name}" has no input "{name}": {_offer(inputs)}'
             elif tensor not in made:
@@ -85,11 +85,11 @@ def _findings(ensemble: Model, models: dict[str, ModelConfig]) -> Problems:
         for name in sorted(inputs.keys() - step.input_map.keys()):
             if not inputs[name].optional:
                 yield (
-                    ensemble.at(*STEP, index),
+                    ensemble.field_place(*STEP, index),
                     f'step "{step.model_name}" gives no tensor for its input "{name}"',
                 )
     for index, declared in enumerate(config.output):
-        place, name = ensemble.at("output", index), declared.name
+        place, name = ensemble.field_place("output", index), declared.name
         if name not in made:
             yield place, f'output "{name}" is made by no step: map a step\'s output to it'
         else:
@@ -102,13 +102,13 @@ def _findings(ensemble: Model, models: dict[str, ModelConfig]) -> Problems:
         for output, tensor in sorted(step.output_map.items()):
             if tensor in made and tensor not in used | returned:
                 yield (
-                    ensemble.at(*STEP, index, "output_map", output),
+                    ensemble.field_place(*STEP, index, "output_map", output),
                     f'tensor "{tensor}" is used by nothing: remove it from the map',
                 )
     for index, declared in enumerate(config.input):
         if declared.name not in used and len(known) == len(steps):
             yield (
-                ensemble.at("input", index),
+                ensemble.field_place("input", index),
                 f'input "{declared.name}" is used by no step: map it to one, or remove it',
             )
 

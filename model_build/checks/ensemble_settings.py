@@ -16,7 +16,7 @@ def ensemble_settings(repository: Repository) -> Problems:
         steps = model.config.ensemble_scheduling.step
         if not steps:
             yield (
-                model.at("ensemble_scheduling"),
+                model.field_place("ensemble_scheduling"),
                 "an ensemble needs ensemble_scheduling with at least one step",
             )
         for index, step in enumerate(steps):
@@ -24,7 +24,7 @@ def ensemble_settings(repository: Repository) -> Problems:
             limit = called.config.max_batch_size if called else 0
             if 0 < limit < model.config.max_batch_size:
                 yield (
-                    model.at("ensemble_scheduling", "step", index, "model_name"),
+                    model.field_place("ensemble_scheduling", "step", index, "model_name"),
                     f'"{step.model_name}" takes batches up to {limit}, the ensemble up to '
                     f"{model.config.max_batch_size}: make them equal",
                 )

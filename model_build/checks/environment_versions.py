@@ -12,7 +12,7 @@ from model_build import recipe
 from model_build.export.step import Writer
 from model_build.findings import Place, Problems
 from model_build.source import ModelSource
-from model_build.target import BuildTarget, or_release
+from model_build.target import BuildTarget, newer_release_hint
 
 _PIN = re.compile(r"\s*(?P<package>[\w.-]+)\s*==\s*(?P<version>[\w.!+]+)")
 
@@ -31,7 +31,7 @@ def environment_versions(source: ModelSource, target: BuildTarget) -> Problems:
         writer = made.writer
         if writer is None or source.files.get(file) is not step:
             continue
-        name = getattr(made, str(made.pins))
+        name = getattr(made, str(made.requirements_key))
         line = checked_yaml.line_of(source.folder / recipe.FILE, *keys, file, "environment")
         place = Place(source.folder / recipe.FILE, line)
         pins = _pins(source.folder / name, writer)
@@ -49,7 +49,7 @@ def environment_versions(source: ModelSource, target: BuildTarget) -> Problems:
                     f"{file}: {name}:{pinned_at} pins {package}=={version}, Triton {release.name} "
                     f"has {has}, which need not read what a newer one wrote: write "
                     f"{_readable(writer.name, release)}"
-                    + or_release(partial(_has, writer.name, version)),
+                    + newer_release_hint(partial(_has, writer.name, version)),
                 )
 
 

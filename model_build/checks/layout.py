@@ -20,7 +20,7 @@ def archive_root(repository: Repository) -> Problems:
     """
     if (repository.folder / CONFIG).is_file():
         yield (
-            repository.file(CONFIG),
+            repository.file_place(CONFIG),
             "lies at the root of the archive: move it and its version folders into a folder of "
             "the model's name",
         )
@@ -28,7 +28,7 @@ def archive_root(repository: Repository) -> Problems:
         below = path.relative_to(repository.folder)
         if below.parts[0] not in repository.models and not below.parts[0].startswith("."):
             yield (
-                repository.file(*below.parts),
+                repository.file_place(*below.parts),
                 f"is one folder too deep for Triton: move {below.parts[1]}/ up, out of "
                 f"{below.parts[0]}/",
             )
@@ -39,7 +39,10 @@ def no_links(repository: Repository) -> Problems:
     for path in sorted(repository.folder.rglob("*")):
         relative = path.relative_to(repository.folder)
         if path.is_symlink() and not digest.is_ignored(relative):
-            yield repository.file(*relative.parts), "is a symbolic link: put the file itself there"
+            yield (
+                repository.file_place(*relative.parts),
+                "is a symbolic link: put the file itself there",
+            )
 
 
 def one_entry(repository: Repository) -> Problems:
@@ -52,11 +55,11 @@ def one_entry(repository: Repository) -> Problems:
     models = repository.models
     ensembles = [model.name for model in models.values() if model.is_ensemble]
     if not models:
-        yield repository.file(), f"has no model: add a folder with a {CONFIG}"
+        yield repository.file_place(), f"has no model: add a folder with a {CONFIG}"
     elif len(models) > 1 and len(ensembles) != 1:
         listed = f"{len(ensembles)} ensembles ({', '.join(ensembles)})"
         yield (
-            repository.file(),
+            repository.file_place(),
             f"{len(models)} models and {listed if ensembles else 'no ensemble'}: an archive of "
             'several models needs exactly one with platform: "ensemble", which is the one served',
         )
@@ -69,10 +72,10 @@ def model_names(model: Model) -> Problems:
     ends loading some names with blanks and quotes.
     """
     if not _PLAIN.fullmatch(model.name):
-        yield model.file(), "call the folder by letters, digits, . _ and - alone"
+        yield model.file_place(), "call the folder by letters, digits, . _ and - alone"
     if model.config.name and model.config.name != model.name:
         yield (
-            model.at("name"),
+            model.field_place("name"),
             f'name is "{model.config.name}", the directory is {model.name}: write '
             f'name: "{model.name}"',
         )
@@ -89,7 +92,7 @@ def version_folders(model: Model) -> Problems:
         if path.is_dir() and wrong and not digest.is_ignored(path.relative_to(model.directory)):
             number = re.sub("[^0-9].*", "", path.name.lower().lstrip("version-_. ")).lstrip("0")
             yield (
-                model.file(path.name),
+                model.file_place(path.name),
                 f"is not a version for Triton: call the folder {number or 1}",
             )
 
@@ -100,9 +103,12 @@ def version_files(model: Model) -> Problems:
         return
     file = BACKENDS[model.backend].file_of(model.config)
     if not model.versions and (model.directory / "1").is_dir():
-        yield model.file("1"), f"is empty: put {file} there"
+        yield model.file_place("1"), f"is empty: put {file} there"
     elif not model.versions:
-        yield model.file(), f"has no version: add a folder 1/ with {file}"
+        yield model.file_place(), f"has no version: add a folder 1/ with {file}"
     for version in model.versions:
         if not os.path.exists(model.directory / version / file):
-            yield model.file(version, file), f"is missing: the {model.backend} backend opens it"
+            yield (
+                model.file_place(version, file),
+                f"is missing: the {model.backend} backend opens it",
+            )

@@ -17,7 +17,10 @@ def tensor_declarations(model: Model) -> Problems:
     for kind in ("input", "output"):
         tensors = getattr(model.config, kind)
         if not tensors:
-            yield model.at(), f"declares no {kind}: add {kind} [ {{ name data_type dims }} ]"
+            yield (
+                model.field_place(),
+                f"declares no {kind}: add {kind} [ {{ name data_type dims }} ]",
+            )
         names = Counter(tensor.name for tensor in tensors)
         for index, tensor in enumerate(tensors):
             yield from _findings(model, kind, index, names[tensor.name])
@@ -26,24 +29,27 @@ def tensor_declarations(model: Model) -> Problems:
 def _findings(model: Model, kind: str, index: int, same: int) -> Problems:
     tensor = getattr(model.config, kind)[index]
     if not tensor.name:
-        yield model.at(kind, index), f'an {kind} has no name: add name: "..."'
+        yield model.field_place(kind, index), f'an {kind} has no name: add name: "..."'
     elif same > 1:
-        yield model.at(kind, index, "name"), f'{kind} "{tensor.name}" is declared {same} times'
+        yield (
+            model.field_place(kind, index, "name"),
+            f'{kind} "{tensor.name}" is declared {same} times',
+        )
     if not tensor.data_type or not type_name(tensor.data_type).startswith("TYPE_"):
         yield (
-            model.at(kind, index, "data_type"),
+            model.field_place(kind, index, "data_type"),
             f'{kind} "{tensor.name}" has no data type: add data_type: TYPE_FP32 or its like',
         )
     if not tensor.dims:
         yield (
-            model.at(kind, index, "dims"),
+            model.field_place(kind, index, "dims"),
             f'{kind} "{tensor.name}" has no dims: add dims: [ ... ], without the batch axis where '
             "max_batch_size is above 0",
         )
     for position, size in enumerate(tensor.dims):
         if size < 1 and size != -1:
             yield (
-                model.at(kind, index, "dims", position),
+                model.field_place(kind, index, "dims", position),
                 f'{kind} "{tensor.name}" has a dim of {size}: write a size from 1 up, or -1 for '
                 "any",
             )
@@ -61,7 +67,7 @@ def tensor_shapes(model: Model) -> Problems:
                 _products_between_variables(dims) != _products_between_variables(shape)
             ):
                 yield (
-                    model.at(kind, index, "reshape"),
+                    model.field_place(kind, index, "reshape"),
                     f'"{tensor.name}" has dims {dims}, its reshape {shape} has another number of '
                     "elements, or other sizes around -1: make the products equal",
                 )

@@ -10,10 +10,10 @@ from model_build.archive import file_name
 from model_build.build import build
 from model_build.commands.arguments import Commands, add_model, add_target, command
 from model_build.commands.outcome import Outcome
-from model_build.digest import LENGTH
+from model_build.digest import VERSION_DIGITS
 from model_build.engines.accepted_results import FolderResults
+from model_build.engines.local_gpu import LocalGpu
 from model_build.engines.provider import Engines
-from model_build.engines.this_machine import ThisMachine
 from model_build.errors import BuildError
 from model_build.export.weights import CACHE
 from model_build.progress import Printer
@@ -85,11 +85,11 @@ def run(options: argparse.Namespace) -> Outcome:
         )
     progress = Printer(name)
     if not options.bucket:
-        engines = Engines(FolderResults(CACHE / "engines"), ThisMachine())
+        engines = Engines(FolderResults(CACHE / "engines"), LocalGpu())
         with build(
             model, name=name, target=options.target, progress=progress, engines=engines
         ) as built:
-            path = options.output / file_name(name, model.digest[:LENGTH])
+            path = options.output / file_name(name, model.digest[:VERSION_DIGITS])
             manifest = save(built, path, progress=progress)
         return Outcome(text=f"wrote {path}", data={"path": str(path), **manifest.model_dump()})
     s3 = boto3.client("s3")

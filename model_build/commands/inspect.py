@@ -15,7 +15,7 @@ from model_build.commands.outcome import Outcome
 from model_build.errors import BuildError
 from model_build.formats.python.imports import PACKAGES
 from model_build.manifest import Manifest, Signature
-from model_build.native_libraries import unmet_lines
+from model_build.native_libraries import missing_library_warnings
 from model_build.progress import WARNING
 from model_build.publishing.manifests import manifest_key
 from model_build.repository import Repository
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> Outcome:
         except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
             raise BuildError(f"{path} is not a gzip tar: {error}") from None
         repository = Repository.read(Path(scratch), shown_as=Path())
-        findings = checks.findings(repository, checks.BUILT)
+        findings = checks.findings(repository, checks.REPOSITORY_RULES)
         data: dict[str, Any] = {
             "archive": str(path),
             "bytes": path.stat().st_size,
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> Outcome:
                 }
                 for name, model in repository.models.items()
             },
-            "warnings": unmet_lines(repository.folder),
+            "warnings": missing_library_warnings(repository.folder),
             "findings": [str(finding) for finding in findings],
         }
     manifest = path.with_name(manifest_key(path.name))

@@ -11,7 +11,7 @@ from model_build.commands.arguments import Commands, add_endpoint, command
 from model_build.commands.outcome import Outcome
 from model_build.commands.stage_events import (
     record,
-    refuse_delivered,
+    refuse_delivered_version,
     refuse_during_delivery,
     served_prefixes,
 )
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> Outcome:
                 f"the catalog names {entry['target_model']} for {name}: clients are sent there. "
                 "Publish another version or roll back first"
             )
-    refuse_delivered(options, prefixes[0].bucket)
+    refuse_delivered_version(options, prefixes[0].bucket)
     s3 = boto3.client("s3")
     keys: dict[str, list[str]] = defaultdict(list)
     for prefix in prefixes:

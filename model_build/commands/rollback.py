@@ -10,7 +10,7 @@ from model_build.commands.outcome import Outcome
 from model_build.commands.stage_events import record, refuse_during_delivery, served_prefixes
 from model_build.errors import BuildError
 from model_build.publishing.bucket import is_published
-from model_build.publishing.catalog import Catalog, Entry, Past, lineage
+from model_build.publishing.catalog import Catalog, CatalogVersion, Entry, lineage
 from model_build.publishing.hosted import ArchivePrefix
 
 
@@ -65,11 +65,11 @@ def run(options: argparse.Namespace) -> Outcome:
     )
 
 
-def _unchanged(current: Past, text: str) -> Outcome:
+def _unchanged(current: CatalogVersion, text: str) -> Outcome:
     return Outcome(text=text, data={"model": current.entry["model"], "version": current.version})
 
 
-def _earlier(history: Sequence[Past], version: str | None) -> Past:
+def _earlier(history: Sequence[CatalogVersion], version: str | None) -> CatalogVersion:
     """Return the requested version, by default the predecessor of the current one."""
     *before, current = lineage(history)
     earlier = before if version is None else [past for past in history if past.version == version]
@@ -82,7 +82,7 @@ def _earlier(history: Sequence[Past], version: str | None) -> Past:
     return earlier[-1]
 
 
-def _listed(history: Sequence[Past]) -> str:
+def _listed(history: Sequence[CatalogVersion]) -> str:
     """Return the versions but the current one, the latest first, each once."""
     latest = dict.fromkeys(past.version for past in reversed(history))
     return ", ".join(list(latest)[1:]) or "none"

@@ -35,7 +35,7 @@ def refuse_during_delivery(options: argparse.Namespace) -> None:
         )
 
 
-def refuse_delivered(options: argparse.Namespace, bucket: str) -> None:
+def refuse_delivered_version(options: argparse.Namespace, bucket: str) -> None:
     """Raise `BuildError` where a version belongs to a commit that the stage may be rolled back to.
 
     The live commit is one of them.

@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 import platform_facts
 from model_build.engines.build_overrides import build_overrides
 from model_build.engines.engine_job import EngineJob
-from model_build.engines.engine_result import is_whole
+from model_build.engines.engine_result import is_complete_result
 from model_build.engines.gpu_failures import NO_QUOTA, QUOTA, gpu_failure
 from model_build.engines.job_bucket import JobBucket
 from model_build.errors import BuildError
@@ -59,7 +59,7 @@ class CodeBuildGpu:
         claim = place.last_claim()
         if claim and self._may_be_followed(claim.build, job, progress):
             self._wait(job, claim.build, progress)
-            if place.download_raw(claim.build, to=to) and is_whole(to, job):
+            if place.download_raw(claim.build, to=to) and is_complete_result(to, job):
                 return
             progress(f"{claim.build} left no whole result: the engine is compiled anew")
             shutil.rmtree(to)

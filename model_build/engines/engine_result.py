@@ -60,7 +60,7 @@ class EngineResult:
         ]
 
 
-def is_whole(folder: Path, job: EngineJob) -> bool:
+def is_complete_result(folder: Path, job: EngineJob) -> bool:
     """Whether a folder has a result of `job` with all its files."""
     try:
         EngineResult.read(folder, job)

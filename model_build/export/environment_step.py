@@ -11,15 +11,15 @@ from model_build.recipe_values import InnerPath, Source
 class EnvironmentStep(RecipeStep):
     """An export by the script `worker`, with the packages of the file `environment`."""
 
-    beside: ClassVar[tuple[str, ...]] = ("source", "environment")
-    pins: ClassVar[str] = "environment"
+    file_keys: ClassVar[tuple[str, ...]] = ("source", "environment")
+    requirements_key: ClassVar[str] = "environment"
     worker: ClassVar[Path]
     source: Source
     environment: InnerPath
 
     def run(self, to: Path, context: StepContext, **order: Any) -> None:
         """Have the worker write the file `to`. Raises `BuildError` when the source fails."""
-        environments.run_in(
+        environments.run_script(
             context.model_folder / self.environment,
             self.worker,
             {

@@ -21,7 +21,7 @@ _LINES = 12
 _RUN = "import runpy, sys; sys.path.insert(0, sys.argv[1]); runpy.run_path(sys.argv[2])"
 
 
-def run_in(
+def run_script(
     requirements: Path,
     script: Path,
     order: dict[str, Any],

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     import torch
 
 SEED = 20230711
-"""Seeds the inputs on which a gate compares; the figures in a manifest can be had again with it."""
+"""Seed of the inputs that a gate compares; makes the measurements in a manifest reproducible."""
 
 FRACTIONS = (0.0, 0.1, 0.5, 1.0)
-"""Where between the smallest sizes of the axes and the largest a gate compares."""
+"""Sizes that a gate compares: 0 is an axis's smallest size, 1 its largest."""
 
 Sizes = dict[str, int]
 """A size for each dynamic axis."""
 
 
-class Answered(NamedTuple):
+class OutputTensor(NamedTuple):
     """An output of an answer: KServe v2 datatype, and shape with the batch axis."""
 
     name: str
@@ -55,20 +55,20 @@ class GateReport:
     max_relative_difference: float
     allowed: float
     shapes: list[Sizes]
-    answers: list[list[Answered]]
+    answers: list[list[OutputTensor]]
 
-    def figures(self) -> dict[str, Any]:
-        """Return the gate's figures for a manifest."""
-        figures = asdict(self)
-        del figures["answers"]
-        return figures
+    def manifest_entry(self) -> dict[str, Any]:
+        """Return the gate's manifest_entry for a manifest."""
+        manifest_entry = asdict(self)
+        del manifest_entry["answers"]
+        return manifest_entry
 
 
 def compare(cases: Iterable[Case], gate: Gate, *, converted: str, origin: str) -> GateReport:
     """Return how far the answers differ. Raises `GateFailed` for other shapes, or too far."""
     absolute = relative = 0.0
     shapes: list[Sizes] = []
-    answers: list[list[Answered]] = []
+    answers: list[list[OutputTensor]] = []
     for case in cases:
         for name, theirs in case.origin.items():
             ours = case.converted[name]
@@ -87,7 +87,7 @@ def compare(cases: Iterable[Case], gate: Gate, *, converted: str, origin: str) -
         shapes.append(case.sizes)
         answers.append(
             [
-                Answered(name, np_to_triton_dtype(array.dtype), array.shape)
+                OutputTensor(name, np_to_triton_dtype(array.dtype), array.shape)
                 for name, array in case.converted.items()
             ]
         )
@@ -106,7 +106,7 @@ def compare(cases: Iterable[Case], gate: Gate, *, converted: str, origin: str) -
     )
 
 
-def sampled(model: TorchModel, shapes: list[Sizes]) -> Iterator[dict[str, "torch.Tensor"]]:
+def sample_inputs(model: TorchModel, shapes: list[Sizes]) -> Iterator[dict[str, "torch.Tensor"]]:
     """Yield the seeded inputs of each of the shapes."""
     import torch
 
@@ -115,7 +115,7 @@ def sampled(model: TorchModel, shapes: list[Sizes]) -> Iterator[dict[str, "torch
         yield model.sample(sizes, generator)
 
 
-def shapes_of(model: TorchModel) -> list[Sizes]:
+def compared_sizes(model: TorchModel) -> list[Sizes]:
     """Return the smallest sizes, the largest, and some between."""
     return [model.sizes_at(fraction) for fraction in FRACTIONS]
 

@@ -19,7 +19,7 @@ Gates = list[tuple[str, GateReport]]
 """The two forms that were compared, and the result."""
 
 
-class Made(NamedTuple):
+class StepOutput(NamedTuple):
     """The history of a file: its gates, and for a TensorRT plan the result of the GPU step."""
 
     gates: Gates
@@ -72,17 +72,17 @@ class RecipeStep(Strict):
     backend: ClassVar[str | None] = None
     """The backend that opens the file, None for a file that is no model."""
     writer: ClassVar[Writer | None] = None
-    beside: ClassVar[tuple[str, ...]] = ("source",)
+    file_keys: ClassVar[tuple[str, ...]] = ("source",)
     """The keys that name files beside the recipe."""
-    pins: ClassVar[str | None] = None
+    requirements_key: ClassVar[str | None] = None
     """The one of them that names a requirements file."""
-    is_kept: ClassVar[bool] = True
+    is_cacheable: ClassVar[bool] = True
     """Whether the file depends on nothing but the step, its files, weights and packages."""
     to: str
 
-    def files_beside(self) -> dict[str, str]:
+    def source_files(self) -> dict[str, str]:
         """Return the files beside the recipe that this step needs, by their keys."""
-        return {key: getattr(self, key).partition(":")[0] for key in self.beside}
+        return {key: getattr(self, key).partition(":")[0] for key in self.file_keys}
 
     def for_target(self, target: BuildTarget) -> "RecipeStep":
         """Return the step that serves on `target` what a recipe asks for."""
@@ -94,6 +94,6 @@ class RecipeStep(Strict):
         del file, model
         yield from ()
 
-    def make(self, to: Path, context: StepContext) -> Made:
+    def make(self, to: Path, context: StepContext) -> StepOutput:
         """Make the file or folder `to`. Raises `BuildError`, `GateFailed` among them."""
         raise NotImplementedError

@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from model_build.export.kept_exports import exported
-from model_build.export.step import Made, RecipeStep, StepContext
+from model_build.export.export_cache import cached_export
+from model_build.export.step import RecipeStep, StepContext, StepOutput
 
 
-def make(step: RecipeStep, to: Path, context: StepContext) -> Made:
+def make(step: RecipeStep, to: Path, context: StepContext) -> StepOutput:
     """Make the file or folder `to`. Raises `BuildError`, `GateFailed` among them."""
-    if step.is_kept:
-        made = Made(exported(step, to, context, lambda: step.make(to, context).gates))
+    if step.is_cacheable:
+        made = StepOutput(cached_export(step, to, context, lambda: step.make(to, context).gates))
     else:
         made = step.make(to, context)
     for what, report in made.gates:

@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 Entry = dict[str, Any]
 """What a parameter says: `model`, `version`, `endpoint`, `target_model`, `signature`."""
 
-Way = Literal["deployed", "published", "rolled back"]
+Cause = Literal["deployed", "published", "rolled back"]
 """How an entry became current. What a deploy writes says nothing of it."""
 
 
 @dataclass(frozen=True)
-class Past:
+class CatalogVersion:
     """An earlier value of a parameter, and how it became current."""
 
     entry: Entry
-    way: Way
+    way: Cause
 
     @property
     def version(self) -> str:
@@ -65,7 +65,7 @@ class Catalog:
         names = (str(entry["endpoint"]) for entry in self.entries().values() if "endpoint" in entry)
         return next(names, f"{self.stage}-{self.endpoint}")
 
-    def history(self, model: str) -> list[Past]:
+    def history(self, model: str) -> list[CatalogVersion]:
         """Return the values of a model's parameter, the current entry last; SSM keeps 100.
 
         Values that clients could not be sent by are left out, and named.
@@ -79,13 +79,13 @@ class Catalog:
         for value in values:
             entry = _entry(value["Value"]) or {}
             if entry.keys() >= {"model", "version", "endpoint", "target_model"}:
-                pasts.append(Past(entry, _way(value.get("Description", ""))))
+                pasts.append(CatalogVersion(entry, _way(value.get("Description", ""))))
             else:
                 name = f"{self._name(model)}:{value['Version']}"
                 print(f"! {name} is not a catalog entry: left out", file=sys.stderr)  # noqa: T201
         return pasts
 
-    def flip(self, entry: Entry, way: Way) -> None:
+    def flip(self, entry: Entry, way: Cause) -> None:
         """Make `entry` what clients resolve its model to.
 
         Parameter Store keeps a description with each value, and CloudFormation writes its own with
@@ -112,19 +112,19 @@ def _entry(value: str) -> Entry | None:
     return entry if isinstance(entry, dict) else None
 
 
-def _way(description: str) -> Way:
+def _way(description: str) -> Cause:
     way = description.rpartition(", ")[2]
-    return cast("Way", way) if way in ("published", "rolled back") else "deployed"
+    return cast("Cause", way) if way in ("published", "rolled back") else "deployed"
 
 
-def lineage(history: Sequence[Past]) -> list[Past]:
+def lineage(history: Sequence[CatalogVersion]) -> list[CatalogVersion]:
     """Return the versions that led to the current one, which is the last.
 
     What was rolled back from is not among them, by whomever: a deploy of a version that stands here
     already is a failed deploy's way back, or an older commit's. Only `publish` puts such a version
     on top, since somebody wanted it after the others.
     """
-    line: list[Past] = []
+    line: list[CatalogVersion] = []
     for past in history:
         same = [number for number, earlier in enumerate(line) if earlier.version == past.version]
         if same and (past.way != "published" or same[-1] == len(line) - 1):

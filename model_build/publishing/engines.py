@@ -13,8 +13,8 @@ from botocore.config import Config
 from model_build.engines.accepted_results import BucketResults
 from model_build.engines.codebuild import CodeBuildGpu
 from model_build.engines.engine_job import EngineJob
+from model_build.engines.local_gpu import LocalGpu
 from model_build.engines.provider import Engines, GpuRunner
-from model_build.engines.this_machine import ThisMachine
 from model_build.errors import BuildError
 from model_build.progress import Progress
 from platform_facts import ComputeCapability
@@ -34,7 +34,7 @@ def bucket_engines(
 
     `images` has copies of NVIDIA's images by release, which are pulled instead.
     """
-    gpu = _codebuild(bucket, project, images, deadline=deadline) if project else ThisMachine()
+    gpu = _codebuild(bucket, project, images, deadline=deadline) if project else LocalGpu()
     return Engines(BucketResults(boto3.client("s3"), bucket, is_builder=True), gpu)
 
 
@@ -65,7 +65,7 @@ class StageGpu:
     @cached_property
     def _gpu(self) -> GpuRunner:
         if find_spec("tensorrt"):
-            return ThisMachine()
+            return LocalGpu()
         outputs = _outputs(self.stage)
         images = json.loads(outputs.get(GPU_IMAGES, "{}"))
         return _codebuild(self.bucket, outputs[GPU_PROJECT], images, deadline=None)

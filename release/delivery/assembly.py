@@ -10,13 +10,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from release.delivery.steps import step
-from release.stage_resources import (
-    StackArchive,
-    StackEndpoint,
-    archives,
-    resolve,
-    stack_endpoints,
-)
+from release.stack_catalog import StackArchive, archives
+from release.stack_endpoints import StackEndpoint, stack_endpoints
+from release.template_resources import resolve
 from release.tree import SUFFIX, Template, Tree, templates
 
 MANIFEST = "manifest.json"
@@ -64,11 +60,7 @@ class Assembly:
     @property
     def endpoints(self) -> list[StackEndpoint]:
         """The stage's endpoints."""
-        return [
-            endpoint
-            for stack, template in self.templates.items()
-            for endpoint in stack_endpoints(self.stage, stack, template)
-        ]
+        return stack_endpoints(self.stage, self.templates)
 
     @contextmanager
     def with_template(self, stack: str, template: Template) -> Iterator[Path]:

@@ -7,7 +7,7 @@ from release.delivery.deployment import StageDeployment
 from release.delivery.errors import ChangedByHand
 from release.delivery.stack_status import not_complete
 from release.delivery.steps import say
-from release.stage_resources import catalog_entries
+from release.stack_catalog import catalog_entries
 from release.tree import Template
 
 

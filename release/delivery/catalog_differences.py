@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from release import parameters
-from release.stage_resources import catalog_entries
+from release.stack_catalog import catalog_entries
 from release.tree import Template
 
 if TYPE_CHECKING:

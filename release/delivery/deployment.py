@@ -23,8 +23,8 @@ from release.delivery.steps import step
 from release.delivery.stuck_rollback import stuck_rollback
 from release.delivery.time_budget import DeliveryTimeBudget
 from release.preflight.running_endpoints import described_endpoint
+from release.stack_endpoints import StackEndpoint
 from release.stack_template import stack_template
-from release.stage_resources import StackEndpoint
 from release.tree import Template
 
 

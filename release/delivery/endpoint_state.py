@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from release.delivery.errors import Unfinished
 from release.delivery.steps import wait_while
 from release.preflight.running_endpoints import described_endpoint
-from release.stage_resources import StackEndpoint
+from release.stack_endpoints import StackEndpoint
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient

@@ -12,8 +12,9 @@ from release.delivery.catalog_differences import differences
 from release.delivery.endpoint_state import endpoint_fault
 from release.delivery.errors import NotDelivered, Unfinished
 from release.delivery.stack_status import NOT_THERE, not_complete
+from release.stack_catalog import catalog_entries, prefixes
+from release.stack_endpoints import stack_endpoints
 from release.stack_template import stack_template
-from release.stage_resources import catalog_entries, prefixes, stack_endpoints
 from release.tree import Template
 
 
@@ -63,7 +64,7 @@ def _of_endpoint(
     session: boto3.Session, stage: str, name: str, template: Template
 ) -> Iterator[LiveDifference]:
     clients = session.client("sagemaker"), session.client("cloudformation")
-    for endpoint in stack_endpoints(stage, name, template):
+    for endpoint in stack_endpoints(stage, {name: template}):
         if fault := endpoint_fault(*clients, endpoint, deadline=0):
             text = fault.text.removeprefix(f"{endpoint.name} ")
             command = f"aws sagemaker describe-endpoint --endpoint-name {endpoint.name}"

@@ -16,7 +16,8 @@ from release.delivery.archive_bucket import ArchiveBucket, source_key
 from release.delivery.catalog_differences import current_entries
 from release.delivery.deployment import StageDeployment
 from release.delivery.errors import NotDelivered
-from release.stage_resources import StackEndpoint, named_archives, prefixes
+from release.stack_catalog import named_archives, prefixes
+from release.stack_endpoints import StackEndpoint
 
 Properties = dict[str, str]
 """The input of a build: the properties of its custom resource."""

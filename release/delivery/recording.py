@@ -18,7 +18,7 @@ from release.delivery.errors import (
 )
 from release.delivery.history import History
 from release.delivery.steps import say
-from release.stage_resources import catalog_entries
+from release.stack_catalog import catalog_entries
 from release.tree import CheckoutError, Template
 from stage_record import Delivery, DeliveryOutcome, Event
 

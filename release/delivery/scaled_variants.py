@@ -4,15 +4,15 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from release.stage_resources import (
+from release.scaling_limits import SCALABLE_TARGET
+from release.stack_endpoints import (
     ENDPOINT_CONFIG,
-    SCALABLE_TARGET,
     StackEndpoint,
     StackVariant,
-    resources,
     scaled_variants_that_change,
     stack_variants,
 )
+from release.template_resources import resources
 from release.tree import Template
 
 

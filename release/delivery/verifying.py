@@ -22,7 +22,7 @@ from release.delivery.errors import (
 from release.delivery.recording import model_versions
 from release.delivery.stack_status import not_complete, wait_for_stacks
 from release.delivery.steps import step
-from release.stage_resources import COMPONENTS
+from release.stack_endpoints import COMPONENTS
 
 VERIFY_SECONDS = 30 * 60
 """The time limit for updates to end and for all models to be invoked."""

@@ -15,7 +15,7 @@ from release.preflight.clients import client
 from release.preflight.running_endpoints import RunningEndpoint, running_endpoints
 from release.preflight.service_quotas import ServiceQuotas
 from release.stack_template import stack_template
-from release.stage_resources import resources
+from release.template_resources import resources
 from release.tree import Template, Tree, templates
 
 

@@ -6,7 +6,7 @@ from botocore.exceptions import ClientError
 
 from release.plan import plan
 from release.preflight.account import Account
-from release.stage_resources import StackArchive, archives
+from release.stack_catalog import StackArchive, archives
 
 
 def archives_to_build(account: Account) -> list[str]:

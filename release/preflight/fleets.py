@@ -8,7 +8,8 @@ from typing import Any
 
 from release.preflight.account import Account
 from release.preflight.running_endpoints import RunningEndpoint
-from release.stage_resources import StackEndpoint, StackVariant, references, stack_endpoints
+from release.stack_endpoints import StackEndpoint, StackVariant, stack_endpoints
+from release.template_resources import references
 from release.tree import Template
 
 Instances = Counter[str]
@@ -35,11 +36,7 @@ class Peak:
 
 def endpoints(account: Account) -> list[StackEndpoint]:
     """Return the endpoints in the assembly."""
-    return [
-        endpoint
-        for stack, template in account.templates.items()
-        for endpoint in stack_endpoints(account.stage, stack, template)
-    ]
+    return stack_endpoints(account.stage, account.templates)
 
 
 def instance_types(account: Account) -> set[str]:

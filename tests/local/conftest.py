@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 POLLED_OFTEN = "query_interval=Duration.seconds(15)", "query_interval=Duration.seconds(3)"
 """What a checkout is changed by: builds of tests take seconds."""
 
-BUILD_REQUIREMENTS = "requirements-build.txt"
+BUILD_REQUIREMENTS = "requirements/build.txt"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -35,7 +35,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def target_in(aws: LocalSageMaker, of_image: str) -> str:
     """Return the name of a build target whose models run in a local SageMaker's Python."""
-    return str(BuildTarget.parse(of_image).run_in(aws.running.python))
+    return str(BuildTarget.parse(of_image).with_python(aws.running.python))
 
 
 @dataclass(frozen=True)

@@ -242,7 +242,7 @@ def test_what_the_linter_passes_is_loaded(triton: Triton, tmp_path: Path) -> Non
     def each(written: Written) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         written.write(folder)
-        findings = checks.findings(Repository.read(folder), checks.BUILT)
+        findings = checks.findings(Repository.read(folder), checks.REPOSITORY_RULES)
         if findings:
             observed["refused"] += 1
             return

@@ -75,7 +75,7 @@ def test_builder_asset_excludes_prices_and_rules(tmp_path: Path) -> None:
     assert (facts / "releases.toml").is_file()
     assert not (facts / "prices.toml").exists()
     assert not (facts / "rules").exists()
-    assert [path.name for path in facts.parent.glob("requirements*")] == ["requirements-build.txt"]
+    assert [path.name for path in facts.parent.glob("requirements*/**/*")] == ["build.txt"]
 
 
 def test_at_most_four_builds_start_at_once() -> None:

@@ -53,4 +53,4 @@ def _unzip(staged: Path, to: Path) -> None:
 
 
 def _findings(folder: Path) -> list[Finding]:
-    return checks.findings(Repository.read(folder, shown_as=Path()), checks.WRITTEN)
+    return checks.findings(Repository.read(folder, shown_as=Path()), checks.SOURCE_RULES)

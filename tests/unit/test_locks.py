@@ -14,7 +14,8 @@ from stacks.model_stack import BUILDSPEC
 
 ROOT = Path(__file__).parents[2]
 LOCKS = [
-    *(ROOT / f"requirements{each}.txt" for each in ("", "-build", "-cdk", "-checkov", "-torch")),
+    ROOT / "requirements.txt",
+    *(ROOT / "requirements" / f"{name}.txt" for name in ("build", "cdk", "checkov", "torch")),
     *ROOT.glob("tests/*/requirements*.txt"),
     ROOT / "docs" / "requirements.txt",
 ]
@@ -38,9 +39,10 @@ def wheel(folder: Path, version: str, content: str) -> None:
 def test_build_rejects_a_wheel_with_another_hash(tmp_path: Path, version: str) -> None:
     # PEP 440: ==1.17.0 also takes 1.17.0+other, which pip prefers; any index that it asks may
     # have one.
-    lock = (ROOT / "requirements-build.txt").read_text()
+    lock = (ROOT / "requirements/build.txt").read_text()
     (entry,) = re.findall(r"^six==.*(?:\n +--hash.*)*", lock, re.MULTILINE)
-    (tmp_path / "requirements-build.txt").write_text(entry)
+    (tmp_path / "requirements").mkdir()
+    (tmp_path / "requirements" / "build.txt").write_text(entry)
     wheel(tmp_path, version, "print('other')")
     environment = {
         **{"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "PIP_CONFIG_FILE": "/dev/null"},
@@ -85,29 +87,28 @@ def test_every_installation_requires_hashes_and_wheels() -> None:
 
 @pytest.mark.parametrize("target", ["install-cdk", "synth", "review", "judge", "assemblies"])
 def test_synth_and_reviews_install_neither_torch_nor_triton(tmp_path: Path, target: str) -> None:
-    for name in ("Makefile", "package-lock.json", "pyproject.toml"):
+    for name in ("Makefile", "package-lock.json", "pyproject.toml", "requirements.txt"):
         shutil.copy2(ROOT / name, tmp_path)
-    for path in ROOT.glob("requirements*.txt"):
-        shutil.copy2(path, tmp_path)
+    shutil.copytree(ROOT / "requirements", tmp_path / "requirements")
     planned = subprocess.run(
         ["make", "--dry-run", target], cwd=tmp_path, capture_output=True, text=True, check=True
     ).stdout
-    assert "--requirement requirements-cdk.txt" in planned
+    assert "--requirement requirements/cdk.txt" in planned
     assert "--requirement requirements.txt" not in planned
 
 
 def test_every_lock_has_the_same_cpu_pytorch() -> None:
-    block = re.search(r"^torch==.*(?:\n +--hash.*)*", (ROOT / "requirements-torch.txt").read_text(),
-                      re.MULTILINE)  # fmt: skip
+    pinned = (ROOT / "requirements" / "torch.txt").read_text()
+    block = re.search(r"^torch==.*(?:\n +--hash.*)*", pinned, re.MULTILINE)
     assert block
-    for name in ("requirements.txt", "requirements-build.txt"):
+    for name in ("requirements.txt", "requirements/build.txt"):
         text = (ROOT / name).read_text()
         assert block[0] in text
         assert len(re.findall(r"^torch==", text, re.MULTILINE)) == 1
         assert not re.search(r"^(nvidia-c|cuda-|triton==)", text, re.MULTILINE)
     expected = block[0].split()[0]
     assert re.search(
-        rf"^{re.escape(expected)}\s", (ROOT / "requirements-build.in").read_text(), re.M
+        rf"^{re.escape(expected)}\s", (ROOT / "requirements/build.in").read_text(), re.M
     )
 
 

@@ -43,7 +43,8 @@ def test_construct_library_is_imported_from_this_repository() -> None:
 
 @pytest.mark.parametrize("part", ["build", "cdk"])
 def test_partial_locks_have_the_versions_of_the_full_lock(part: str) -> None:
-    locked, pins = (_pins(ROOT / f"requirements{name}.txt") for name in ("", f"-{part}"))
+    locked = _pins(ROOT / "requirements.txt")
+    pins = _pins(ROOT / "requirements" / f"{part}.txt")
     assert pins
     assert {name: locked.get(name) for name in pins} == pins
 
@@ -61,7 +62,7 @@ for module in sys.argv[2:]:
 
 
 def test_cdk_lock_covers_imports_of_synth_and_reviews() -> None:
-    installed = _pins(ROOT / "requirements-cdk.txt").keys()
+    installed = _pins(ROOT / "requirements/cdk.txt").keys()
     missing = [
         module
         for module, names in packages_distributions().items()
@@ -76,7 +77,7 @@ def test_cdk_lock_covers_imports_of_synth_and_reviews() -> None:
 
 
 def test_build_lock_covers_imports_of_builds() -> None:
-    built, known = _pins(ROOT / "requirements-build.txt"), packages_distributions()
+    built, known = _pins(ROOT / "requirements/build.txt"), packages_distributions()
     sources = (*BUILD_SOURCES, *ROOT.glob("models/*/*.py"))
     imported = set().union(*(_imports(file) for root in sources for file in _python_files(root)))
     imported -= sys.stdlib_module_names | {source.stem for source in BUILD_SOURCES}
@@ -93,9 +94,11 @@ def test_gpu_lock_has_tensorrt_version_of_the_stages() -> None:
         platform_facts.release(yaml.safe_load(path.read_text())["release"]).tensorrt
         for path in (ROOT / "stages" / "dev.yaml", ROOT / "stages" / "prod.yaml")
     }
-    ((name, version),) = _pins(ROOT / "requirements-gpu.txt").items()
+    ((name, version),) = _pins(ROOT / "requirements/gpu.txt").items()
     assert name == "tensorrt-cu13"
     assert {re.sub(r"\.post\d+$", "", version)} == values
+
+
 
 
 def test_links_in_readme_and_docs_exist() -> None:

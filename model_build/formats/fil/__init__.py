@@ -11,7 +11,7 @@ from model_build.format import Format
 from model_build.formats.fil.tree_model import read_tree_model
 from model_build.model_config import type_name
 from model_build.repository import Model
-from model_build.target import or_release
+from model_build.target import newer_release_hint
 
 _FILES = {
     "xgboost_json": "xgboost.json",
@@ -48,15 +48,21 @@ def fil_settings(model: Model) -> Problems:
     """
     if model.config.max_batch_size < 1:
         yield (
-            model.at("max_batch_size"),
+            model.field_place("max_batch_size"),
             "FIL needs 1 or more: write 32768, for example",
         )
     for kind, name in (("input", "input__0"), ("output", "output__0")):
         for index, tensor in enumerate(getattr(model.config, kind)[:1]):
             if tensor.name != name:
-                yield model.at(kind, index, "name"), f'FIL calls its {kind} "{name}": write that'
+                yield (
+                    model.field_place(kind, index, "name"),
+                    f'FIL calls its {kind} "{name}": write that',
+                )
             if type_name(tensor.data_type) != "TYPE_FP32":
-                yield model.at(kind, index, "data_type"), "FIL computes in FP32: write TYPE_FP32"
+                yield (
+                    model.field_place(kind, index, "data_type"),
+                    "FIL computes in FP32: write TYPE_FP32",
+                )
     parameters = model.config.parameters
     values = {name: parameter.string_value for name, parameter in parameters.items()}
     classifies = values.get("output_class", values.get("is_classifier"))
@@ -65,13 +71,13 @@ def fil_settings(model: Model) -> Problems:
         missing.append(("threshold", "0.5"))
     for name, value in missing:
         yield (
-            model.at("parameters"),
+            model.field_place("parameters"),
             f'FIL needs {name}: add parameters {{ key: "{name}" value {{ string_value: "{value}" '
             "} }",
         )
     for name, value in sorted(values.items()):
         if value not in _VALUES.get(name, (value,)):
-            place = model.at("parameters", name)
+            place = model.field_place("parameters", name)
             yield place, f'{name} is "{value}": write {", ".join(_VALUES[name])}'
 
 
@@ -81,8 +87,9 @@ def fil_features(model: Model, path: Path) -> Problems:
     dims = [size for tensor in model.config.input[:1] for size in tensor.dims[:1]]
     if features is not None and dims and dims != [features]:
         yield (
-            model.at("input", 0, "dims"),
-            f"has {dims[0]} features, {model.inner(path)} has {features}: write [ {features} ]",
+            model.field_place("input", 0, "dims"),
+            f"has {dims[0]} features, {model.relative_path(path)} has {features}: "
+            f"write [ {features} ]",
         )
 
 
@@ -94,7 +101,7 @@ def fil_versions(release: platform_facts.Release, model: Model, path: Path) -> P
     kind = model.config.parameters["model_type"].string_value
     if kind == "xgboost_ubj" and release.name < _UBJSON:
         yield (
-            model.at("parameters", "model_type"),
+            model.field_place("parameters", "model_type"),
             f"Triton {release.name} has no xgboost_ubj: write xgboost_json, or choose Triton "
             f"{_UBJSON} or newer",
         )
@@ -102,10 +109,11 @@ def fil_versions(release: platform_facts.Release, model: Model, path: Path) -> P
     needed = next((version for since, version in _READS if xgboost and xgboost >= since), None)
     if needed and release.treelite and not _has(needed, release):
         yield (
-            model.file(model.inner(path)),
+            model.file_place(model.relative_path(path)),
             f"was written by XGBoost {'.'.join(map(str, xgboost or ()))}; Treelite "
             f"{release.treelite} of Triton {release.name} does not read it: save it with an older "
-            "XGBoost (3.0 for 24.03 to 25.09, 1.6 before)" + or_release(partial(_has, needed)),
+            "XGBoost (3.0 for 24.03 to 25.09, 1.6 before)"
+            + newer_release_hint(partial(_has, needed)),
         )
 
 

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from model_build.export.environment_step import EnvironmentStep
 from model_build.export.gate import Case, compare, read_answers
-from model_build.export.step import Made, RecipeStep, StepContext, Writer
+from model_build.export.step import RecipeStep, StepContext, StepOutput, Writer
 from model_build.format import Format
 from model_build.formats.onnx.export import answers
 from model_build.recipe_values import Gate
@@ -23,7 +23,7 @@ class _Keras(EnvironmentStep):
     opset: Annotated[int, Field(ge=13)]
     gate: Gate
 
-    def make(self, to: Path, context: StepContext) -> Made:
+    def make(self, to: Path, context: StepContext) -> StepOutput:
         """Write the file, which is then run by ONNX Runtime, or TensorFlow in the environment."""
         file, form = context.scratch / f"{to.name}.npz", self.backend == "onnxruntime"
         self.run(to, context, onnx=form, opset=self.opset, answers=str(file), batches=BATCHES)
@@ -32,7 +32,7 @@ class _Keras(EnvironmentStep):
         converted = tensors.get("converted") or answers(to, tensors["input"], tuple(origin[0]))
         cases = map(Case, shapes, converted, origin)
         report = compare(cases, self.gate, converted=to.name, origin="Keras")
-        return Made([(f"{'ONNX' if form else 'GraphDef'} and Keras", report)])
+        return StepOutput([(f"{'ONNX' if form else 'GraphDef'} and Keras", report)])
 
 
 class TensorFlowOnnx(_Keras):

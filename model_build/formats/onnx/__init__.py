@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 import platform_facts
-from model_build.export.step import Made, RecipeStep, StepContext
+from model_build.export.step import RecipeStep, StepContext, StepOutput
 from model_build.file_tensors import compare
 from model_build.findings import Problems
 from model_build.format import Format
@@ -15,7 +15,7 @@ from model_build.formats.onnx.export import export_onnx
 from model_build.formats.onnx.graph import read_graph
 from model_build.recipe_values import Gate, Source
 from model_build.repository import Model
-from model_build.target import or_release
+from model_build.target import newer_release_hint
 
 
 class Onnx(RecipeStep):
@@ -31,10 +31,10 @@ class Onnx(RecipeStep):
     opset: Annotated[int, Field(ge=18)]
     gate: Gate
 
-    def make(self, to: Path, context: StepContext) -> Made:
+    def make(self, to: Path, context: StepContext) -> StepOutput:
         """Write the ONNX file."""
         report = export_onnx(self.source, opset=self.opset, gate=self.gate, to=to, context=context)
-        return Made([("ONNX and PyTorch", report)])
+        return StepOutput([("ONNX and PyTorch", report)])
 
 
 def onnx_tensors(model: Model, path: Path) -> Problems:
@@ -42,10 +42,10 @@ def onnx_tensors(model: Model, path: Path) -> Problems:
 
     Source: onnxruntime_backend src/onnxruntime.cc (ValidateInputs, ValidateOutputs).
     """
-    file = model.inner(path)
+    file = model.relative_path(path)
     graph = read_graph(path)
     if graph is None:
-        yield model.file(file), "is not an ONNX file: build or copy it again"
+        yield model.file_place(file), "is not an ONNX file: build or copy it again"
         return
     yield from compare(model, "input", graph.inputs, file=file)
     yield from compare(model, "output", graph.outputs, file=file)
@@ -68,10 +68,10 @@ def onnx_versions(release: platform_facts.Release, model: Model, path: Path) -> 
         limit = getattr(release, field)
         if limit is not None and version > limit:
             yield (
-                model.file(model.inner(path)),
+                model.file_place(model.relative_path(path)),
                 f"has {what} {version}; ONNX Runtime {release.onnxruntime} of Triton "
                 f"{release.name} knows up to {limit}: {how.format(limit)} or lower"
-                + or_release(partial(_accepts, field, version)),
+                + newer_release_hint(partial(_accepts, field, version)),
             )
 
 

@@ -11,7 +11,7 @@ from google.protobuf.message import Message
 from model_build.engines.engine_job import Arrays
 from model_build.errors import BuildError
 from model_build.export import torch_source
-from model_build.export.gate import SEED, Case, GateReport, compare, sampled, shapes_of
+from model_build.export.gate import SEED, Case, GateReport, compare, compared_sizes, sample_inputs
 from model_build.export.step import StepContext
 from model_build.export.torch_model import TorchModel
 from model_build.recipe_values import Gate
@@ -31,10 +31,10 @@ def export_onnx(
     cannot be used.
     """
     model = torch_source.load(source, context)
-    shapes = shapes_of(model)
+    shapes = compared_sizes(model)
     try:
         _write(model, opset=opset, to=to)
-        inputs = list(sampled_arrays(model, shapes))
+        inputs = list(sample_arrays(model, shapes))
         pairs = zip(
             shapes, answers(to, inputs, model.outputs), _module_answers(model, shapes), strict=True
         )
@@ -59,16 +59,16 @@ def answers(path: Path, cases: Iterable[Arrays], outputs: tuple[str, ...]) -> It
         yield dict(zip(outputs, session.run(outputs, case), strict=True))
 
 
-def sampled_arrays(model: TorchModel, shapes: list[dict[str, int]]) -> Iterator[Arrays]:
+def sample_arrays(model: TorchModel, shapes: list[dict[str, int]]) -> Iterator[Arrays]:
     """Yield the seeded inputs of each of the shapes, as arrays."""
-    for inputs in sampled(model, shapes):
+    for inputs in sample_inputs(model, shapes):
         yield {name: inputs[name].numpy() for name in model.inputs}
 
 
 def _module_answers(model: TorchModel, shapes: list[dict[str, int]]) -> Iterator[Arrays]:
     import torch
 
-    for inputs in sampled(model, shapes):
+    for inputs in sample_inputs(model, shapes):
         with torch.inference_mode():
             outputs = model.module(*(inputs[name] for name in model.inputs))
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)

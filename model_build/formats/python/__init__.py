@@ -6,12 +6,12 @@ from textwrap import dedent
 from typing import ClassVar, Literal
 
 from model_build.export import pip
-from model_build.export.step import Made, RecipeStep, StepContext
+from model_build.export.step import RecipeStep, StepContext, StepOutput
 from model_build.format import Format
 from model_build.formats.python.bls_calls import bls_calls
 from model_build.formats.python.imports import PACKAGES, python_imports
 from model_build.formats.python.models import python_models
-from model_build.native_libraries import unmet_lines
+from model_build.native_libraries import missing_library_warnings
 from model_build.progress import WARNING
 from model_build.recipe_values import InnerPath
 from model_build.repository import Model
@@ -34,9 +34,9 @@ class PythonPackages(RecipeStep):
     `requirements` is a file beside the recipe, every line pinned with a hash.
     """
 
-    beside: ClassVar[tuple[str, ...]] = ("requirements",)
-    pins: ClassVar[str] = "requirements"
-    is_kept: ClassVar[bool] = False
+    file_keys: ClassVar[tuple[str, ...]] = ("requirements",)
+    requirements_key: ClassVar[str] = "requirements"
+    is_cacheable: ClassVar[bool] = False
     to: Literal["python-packages"]
     requirements: InnerPath
 
@@ -52,13 +52,13 @@ class PythonPackages(RecipeStep):
                 "model.py",
             )
 
-    def make(self, to: Path, context: StepContext) -> Made:
+    def make(self, to: Path, context: StepContext) -> StepOutput:
         """Install the packages, and name the native libraries that they lack."""
         requirements = context.model_folder / self.requirements
         install(requirements, to=to, python=context.triton_python)
-        for line in unmet_lines(to):
+        for line in missing_library_warnings(to):
             context.progress(f"{WARNING} {line}")
-        return Made([])
+        return StepOutput([])
 
 
 def install(requirements: Path, *, to: Path, python: str) -> None:

@@ -20,7 +20,7 @@ def bls_calls(model: Model) -> Problems:
     for path in sorted(model.directory.glob("[1-9]*/**/*.py")):
         for line, column, name in _calls(path.read_bytes()):
             yield (
-                Place(model.file(model.inner(path)).path, line, column),
+                Place(model.file_place(model.relative_path(path)).path, line, column),
                 f'calls model "{name}" by a fixed name: it is not loaded, or its name is '
                 "not unique on a multi-model endpoint: load it in initialize under a "
                 "name of its own (docs/models.md, Models that call models), or make it a step "

@@ -74,15 +74,15 @@ def python_imports(model: Model) -> Problems:
     A multi-model endpoint would find out at the first invocation only. A model with a Python
     environment of its own (`EXECUTION_ENV_PATH`) has what that has.
     """
-    yield from ((place, message) for _, place, message in unmet_imports(model))
+    yield from ((place, message) for _, place, message in missing_imports(model))
 
 
-def unmet_imports(model: Model) -> Iterator[tuple[Import, Place, str]]:
+def missing_imports(model: Model) -> Iterator[tuple[Import, Place, str]]:
     """Yield the imports of one model that nothing answers, if it is a Python model."""
     if model.backend != "python" or "EXECUTION_ENV_PATH" in model.config.parameters:
         return
     for file, imported in _unmet(model.directory):
-        path = model.file(model.inner(file)).path
+        path = model.file_place(model.relative_path(file)).path
         yield (
             imported,
             Place(path, imported.line, imported.column),

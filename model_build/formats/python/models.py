@@ -19,7 +19,7 @@ def python_models(model: Model) -> Problems:
     for version in model.versions:
         path = model.directory / version / name
         if os.path.isfile(path):
-            shown = model.file(version, name).path
+            shown = model.file_place(version, name).path
             yield from _findings(path, shown)
 
 

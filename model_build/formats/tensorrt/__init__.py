@@ -14,12 +14,12 @@ from model_build.engines.engine_job import Engine
 from model_build.engines.engine_result import EngineResult
 from model_build.export import torch_source
 from model_build.export.gate import Case, GateReport, Sizes, compare
-from model_build.export.step import Made, RecipeStep, StepContext
+from model_build.export.step import RecipeStep, StepContext, StepOutput
 from model_build.export.torch_model import TorchModel
 from model_build.findings import Problems
 from model_build.format import Format
 from model_build.formats.onnx import Onnx
-from model_build.formats.onnx.export import answers, sampled_arrays
+from model_build.formats.onnx.export import answers, sample_arrays
 from model_build.formats.tensorrt.half_precision import to_half_precision
 from model_build.formats.tensorrt.profiles import profile_problems
 from model_build.model_config import KIND
@@ -36,7 +36,7 @@ class TensorRt(RecipeStep):
     """
 
     backend: ClassVar[str] = "tensorrt"
-    is_kept: ClassVar[bool] = False
+    is_cacheable: ClassVar[bool] = False
     to: Literal["tensorrt"]
     source: Source
     opset: Annotated[int, Field(ge=18)]
@@ -57,7 +57,7 @@ class TensorRt(RecipeStep):
         for message in profile_problems(model, self.engine):
             yield ("engine", "profiles"), message
 
-    def make(self, to: Path, context: StepContext) -> Made:
+    def make(self, to: Path, context: StepContext) -> StepOutput:
         """Write the plan, compiled where the context's engines are, and judged here by its gate.
 
         Raises `BuildError` where there is no GPU, or one that compiles nothing for the target's, or
@@ -77,8 +77,8 @@ class TensorRt(RecipeStep):
             to_half_precision(onnx_file, compiled_from)
 
         model = torch_source.load(self.source, context)
-        shapes = shapes_in(self.engine, model)
-        cases = list(sampled_arrays(model, shapes))
+        shapes = profile_sizes(self.engine, model)
+        cases = list(sample_arrays(model, shapes))
         job = engine_job.write(
             folder / "job",
             onnx_file=compiled_from,
@@ -99,10 +99,10 @@ class TensorRt(RecipeStep):
             job, scratch=folder, judge=judge, progress=context.progress
         )
         shutil.copyfile(result.plan, to)
-        return Made([*gates, ("engine and ONNX Runtime", report)], result.result)
+        return StepOutput([*gates, ("engine and ONNX Runtime", report)], result.result)
 
 
-def shapes_in(engine: Engine, model: TorchModel) -> list[Sizes]:
+def profile_sizes(engine: Engine, model: TorchModel) -> list[Sizes]:
     """Return the sizes of every profile: the smallest, the best and the largest."""
     return [
         {
@@ -120,7 +120,7 @@ def tensorrt_settings(model: Model) -> Problems:
     for index, group in enumerate(model.config.instance_group):
         if group.kind == KIND.KIND_CPU:
             yield (
-                model.at("instance_group", index, "kind"),
+                model.field_place("instance_group", index, "kind"),
                 "TensorRT runs on GPUs only: write KIND_GPU (CPU targets get ONNX)",
             )
 

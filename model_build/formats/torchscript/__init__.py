@@ -11,7 +11,7 @@ import platform_facts
 from model_build.export import torch_model
 from model_build.export.environment_step import EnvironmentStep
 from model_build.export.gate import FRACTIONS, SEED, Case, compare, read_answers
-from model_build.export.step import Made, StepContext, Writer
+from model_build.export.step import StepContext, StepOutput, Writer
 from model_build.findings import Problems
 from model_build.format import Format
 from model_build.recipe_values import Gate
@@ -39,7 +39,7 @@ class TorchScript(EnvironmentStep):
     to: Literal["torchscript"]
     gate: Gate
 
-    def make(self, to: Path, context: StepContext) -> Made:
+    def make(self, to: Path, context: StepContext) -> StepOutput:
         """Trace the module into a file, and compare the two."""
         answers = context.scratch / f"{to.name}.npz"
         self.run(
@@ -53,7 +53,7 @@ class TorchScript(EnvironmentStep):
         shapes, tensors = read_answers(answers)
         cases = map(Case, shapes, tensors["converted"], tensors["origin"])
         report = compare(cases, self.gate, converted=to.name, origin="PyTorch")
-        return Made([("TorchScript and PyTorch", report)])
+        return StepOutput([("TorchScript and PyTorch", report)])
 
 
 def torchscript_names(model: Model) -> Problems:
@@ -71,14 +71,14 @@ def torchscript_names(model: Model) -> Problems:
         for index, (tensor, match) in enumerate(zip(tensors, matches, strict=True)):
             if match is None and any(matches):
                 yield (
-                    model.at(kind, index, "name"),
+                    model.field_place(kind, index, "name"),
                     f'"{tensor.name}" has no position, as others have: write '
                     f"{kind.upper()}__{index}",
                 )
         positions = sorted(int(match["index"]) for match in matches if match)
         if all(matches) and positions != list(range(len(matches))):
             yield (
-                model.at(kind),
+                model.field_place(kind),
                 f"{kind}s have positions {positions}: number them from 0, each once",
             )
 
@@ -86,7 +86,10 @@ def torchscript_names(model: Model) -> Problems:
 def torchscript_files(model: Model, path: Path) -> Problems:
     """A TorchScript file is a zip (pytorch/pytorch, torch/csrc/jit/docs/serialization.md)."""
     if model.config.platform != "torch_aoti" and not zipfile.is_zipfile(path):
-        yield model.file(model.inner(path)), "is not a TorchScript file: build or copy it again"
+        yield (
+            model.file_place(model.relative_path(path)),
+            "is not a TorchScript file: build or copy it again",
+        )
 
 
 def torchscript_versions(release: platform_facts.Release, model: Model, path: Path) -> Problems:
@@ -102,7 +105,7 @@ def torchscript_versions(release: platform_facts.Release, model: Model, path: Pa
     for record in records & _ADDED.keys():
         if Version(release.torch) < _ADDED[record]:
             yield (
-                model.file(model.inner(path)),
+                model.file_place(model.relative_path(path)),
                 f"was written by PyTorch {_ADDED[record]} or newer, Triton {release.name} has "
                 f"{release.torch}, which may not load it: export it with that or an older version, "
                 "or choose a newer release",

@@ -11,7 +11,7 @@ from botocore.stub import Stubber
 from release.delivery import endpoint_state, steps
 from release.delivery.endpoint_state import EndpointFault, endpoint_fault
 from release.delivery.errors import Unfinished
-from release.stage_resources import StackEndpoint
+from release.stack_endpoints import StackEndpoint
 
 ENDPOINT = StackEndpoint(name="prod-text", short_name="text", stack="prod-text", config="Config")
 PENDING = {"EndpointConfigName": "Config-New"}

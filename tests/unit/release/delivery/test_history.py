@@ -185,7 +185,7 @@ def test_a_delivery_that_was_killed_is_continued_by_its_own_commit_or_ends_by_it
     other.begin("a")
     other.refuse_superseded()
     history.refuse_superseded()
-    began = (datetime.now(UTC) - stage_record.LONGEST).isoformat()
+    began = (datetime.now(UTC) - stage_record.MAX_DURATION).isoformat()
     killed = {"commit": "b", "time": began, "outcome": "started"}
     ssm.values = [json.dumps({"deliveries": [killed]})]
     other.begin("c")
@@ -224,7 +224,7 @@ def test_broken_entries_are_left_out_and_named(
     ssm.values.append(json.dumps(record))
     assert served(history) == "a"
     warnings = capsys.readouterr().err.splitlines()
-    assert [warning.partition(" is broken")[0] for warning in warnings] == [
+    assert [warning.partition(" is invalid")[0] for warning in warnings] == [
         f"! /triton/prod/delivered: delivery {number}" for number in (2, 3)
     ]
 

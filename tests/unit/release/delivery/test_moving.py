@@ -7,7 +7,7 @@ import pytest
 from release.delivery.archive_bucket import ArchiveBucket
 from release.delivery.errors import NotDelivered
 from release.delivery.moving import Move
-from release.stage_resources import StackEndpoint
+from release.stack_endpoints import StackEndpoint
 
 OLD, NEW = "text/cuda-25.04-sm86/", "text/cuda-25.09-sm86/"
 ARCHIVE, OTHER = "bert-0-0123456789ab.tar.gz", "minilm-aaaaaaaaaaaa.tar.gz"

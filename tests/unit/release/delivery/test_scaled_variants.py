@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from release import stage_resources
+from release import stack_catalog
 from release.delivery import scaled_variants
-from release.stage_resources import StackEndpoint
+from release.stack_endpoints import StackEndpoint
 from release.tree import Template
 
 URL = ["s3://", {"Fn::ImportValue": "prod-models:Bucket"}]
@@ -51,13 +51,13 @@ def test_every_multi_model_variant_has_its_prefix() -> None:
         "B": model("text/cuda-25.09-sm86/", Mode="MultiModel"),
         "C": model("text/cpu-24.09/", Mode="MultiModel"),
     }
-    prefixes = stage_resources.prefixes({"Resources": resources})
+    prefixes = stack_catalog.prefixes({"Resources": resources})
     assert prefixes == {"text/cpu-24.09/", "text/cuda-25.09-sm86/"}
 
 
 def test_an_endpoint_of_one_model_has_no_prefix() -> None:
     resources = {"A": model("text/cpu-24.09/minilm-1.tar.gz")}
-    assert stage_resources.prefixes({"Resources": resources}) == set()
+    assert stack_catalog.prefixes({"Resources": resources}) == set()
 
 
 def test_the_catalog_s_entries_name_archives_where_clients_choose_them() -> None:
@@ -70,7 +70,7 @@ def test_the_catalog_s_entries_name_archives_where_clients_choose_them() -> None
         "B": entry("/triton/prod/search/minilm", None),
         "C": {"Type": "AWS::SSM::Parameter", "Properties": {"Name": "/other", "Value": "text"}},
     }
-    assert stage_resources.named_archives({"Resources": resources}) == {"minilm-1.tar.gz"}
+    assert stack_catalog.named_archives({"Resources": resources}) == {"minilm-1.tar.gz"}
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from release.delivery.assembly import Assembly
 from release.delivery.deploying import deploy
 from release.delivery.deployment import StageDeployment
 from release.delivery.errors import DeliveredWrong, NotDelivered, RollbackFailed, Unfinished
-from release.stage_resources import StackEndpoint
+from release.stack_endpoints import StackEndpoint
 from release.tree import Template
 from tests.unit.release.delivery.test_scaled_variants import template
 

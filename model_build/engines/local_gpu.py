@@ -12,7 +12,7 @@ from model_build.progress import Progress
 from platform_facts import ComputeCapability
 
 
-class ThisMachine:
+class LocalGpu:
     """Runs the GPU step as a process, with the `tensorrt` of this Python."""
 
     def compute_capability(self) -> ComputeCapability:

@@ -20,13 +20,13 @@ from model_build.repository import CONFIG
 
 FOLDER = CACHE / "exports"
 RECIPE = "recipe.yaml"
-KEPT = 20
+MAX_EXPORTS = 20
 """Exports that are kept: the latest used."""
 
 _GATES = TypeAdapter(Gates)
 
 
-def exported(
+def cached_export(
     step: RecipeStep, to: Path, context: StepContext, export: Callable[[], Gates]
 ) -> Gates:
     """Write the file `to`, by `export` where it is not kept, and return its gates.
@@ -56,7 +56,9 @@ def exported(
         (new / "sha256").write_text(sha256(to))
         shutil.rmtree(folder, ignore_errors=True)
         new.rename(folder)
-    for old in sorted(FOLDER.glob("[0-9a-f]*"), key=lambda path: path.stat().st_mtime)[:-KEPT]:
+    for old in sorted(FOLDER.glob("[0-9a-f]*"), key=lambda path: path.stat().st_mtime)[
+        :-MAX_EXPORTS
+    ]:
         shutil.rmtree(old, ignore_errors=True)
     return made
 
