@@ -99,8 +99,6 @@ def test_gpu_lock_has_tensorrt_version_of_the_stages() -> None:
     assert {re.sub(r"\.post\d+$", "", version)} == values
 
 
-
-
 def test_links_in_readme_and_docs_exist() -> None:
     pages = (page for root in (ROOT, ROOT / "local_sagemaker") for page in root.glob("docs/*.md"))
     for page in (ROOT / "README.md", ROOT / "local_sagemaker" / "README.md", *pages):
