@@ -153,7 +153,7 @@ def test_a_model_that_cannot_be_served_is_told_before_aws_is_asked(
         ),
         (
             lambda aws: aws.sagemaker.host("dev-text", "s3://bucket/text/cpu-25.09/"),
-            "dev-text was updated meanwhile, and loads archives from another place now. Nothing",
+            "dev-text was updated during the build and now loads archives from another prefix. The",
         ),
     ],
 )

@@ -198,8 +198,8 @@ def test_a_build_that_overrides_a_setting_of_the_project_is_not_followed(
     assert (tmp_path / "ours" / "model.plan").read_bytes() == b"a plan"
     theirs, ours = codebuild.builds
     assert progress[0] == (
-        f"{theirs} is not followed: it overrides {setting.partition('.location')[0]} of gpu. The "
-        "engine is compiled anew"
+        f"{theirs} is not used: it overrides {setting.partition('.location')[0]} of gpu. The "
+        "engine is compiled again"
     )
     assert progress[1].startswith(ours)
 
@@ -271,8 +271,8 @@ def test_past_the_deadline_the_build_goes_on_and_is_named(
     with pytest.raises(BuildError) as late:
         gpu.run(job, to=tmp_path / "raw", progress=Lines())
     assert str(late.value) == (
-        f"{_only(codebuild)} still compiles the engine (phase QUEUED), and goes on: deploy again "
-        "when it has ended, and its result is found; `make deliver` waits for it"
+        f"{_only(codebuild)} is still compiling the engine (phase QUEUED) and continues: deploy "
+        "again when it has finished, which uses its result; `make deliver` waits for it"
     )
     assert codebuild.stopped == []
 
@@ -347,7 +347,7 @@ def test_a_result_that_is_half_written_is_told_and_compiled_anew(
 
     with pytest.raises(
         BuildError,
-        match=r"left no result\.json below .* the GPU step did not end",
+        match=r"left no result\.json below .* the GPU step did not finish",
     ):
         _gpu(codebuild, s3, half).run(job, to=tmp_path / "first", progress=Lines())
 
@@ -489,7 +489,7 @@ def test_a_followed_build_whose_result_is_broken_is_not_followed_for_ever(
     message = Lines()
     _gpu(codebuild, s3, succeed).run(job, to=tmp_path / "second", progress=message)
     assert EngineResult.read(tmp_path / "second", job).plan.read_bytes() == b"a plan"
-    assert any("left no whole result: the engine is compiled anew" in each for each in message)
+    assert any("left no complete result: the engine is compiled again" in each for each in message)
 
 
 def test_a_build_of_another_project_is_nobodys_here(

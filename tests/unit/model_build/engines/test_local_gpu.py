@@ -110,5 +110,5 @@ def test_a_step_that_is_killed_is_told(
 def test_without_a_gpu_the_ways_out_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CUDA_VERSION", raising=False)
     monkeypatch.setattr(ctypes, "CDLL", lambda _: DriverStandIn(fails="cuInit"))
-    with pytest.raises(BuildError, match="or build for a cpu target, which is served the same"):
+    with pytest.raises(BuildError, match="or build for a cpu target, which serves the model"):
         LocalGpu().compute_capability()

@@ -120,7 +120,7 @@ def test_other_bytes_than_the_recipe_pins_are_refused_with_both_sha256(
         _fetch(PINNED, tmp_path)
     assert str(refused.value) == (
         f"tiny-weights==1.0: model.bin has SHA-256 {_sha256(b'other')}, the recipe pins "
-        f"{_sha256(b'weights')}. The origin changed, or the recipe is wrong"
+        f"{_sha256(b'weights')}. The file has changed, or the recipe is wrong"
     )
 
 
@@ -160,7 +160,7 @@ def test_a_folder_without_them_is_named_with_what_codebuild_has(tmp_path: Path) 
         _fetch(_weights("folder", path="data"), tmp_path / "cache", folder=tmp_path)
     assert str(refused.value) == (
         f"{tmp_path}/data/model.bin does not exist: the recipe takes its weights from there. "
-        "CodeBuild has the model's folder alone: put them below it, or into S3"
+        "CodeBuild has only the model's folder: put the weights into it or into S3"
     )
 
 

@@ -58,8 +58,8 @@ def test_a_driver_without_a_gpu_is_an_error_that_names_the_call(
     with pytest.raises(StepError) as refused:
         Driver()
     assert str(refused.value) == (
-        "the NVIDIA driver of this machine finds no GPU that can be used (nvidia-smi says what it "
-        f"sees): {function} gave CUDA error 100 (error 100 in words)"
+        "the NVIDIA driver of this machine finds no usable GPU (nvidia-smi lists GPUs): "
+        f"{function} returned CUDA error 100 (error 100 in words)"
     )
 
 
@@ -68,7 +68,9 @@ def test_a_driver_without_a_gpu_is_an_error_that_names_the_call(
 )
 def test_whatever_else_fails_is_named(monkeypatch: pytest.MonkeyPatch, function: str) -> None:
     _use(monkeypatch, DriverStandIn(fails=function))
-    with pytest.raises(StepError, match=f"of this machine failed: {function} gave CUDA error 100"):
+    with pytest.raises(
+        StepError, match=f"of this machine failed: {function} returned CUDA error 100"
+    ):
         Driver()
 
 

@@ -39,7 +39,7 @@ def test_a_flip_writes_what_clients_resolve_the_model_to_and_how_it_became_that(
     assert catalog.entries() == {"minilm": _entry("1")}
     assert json.loads(ssm.writes[0]["Value"]) == _entry("2")
     assert ssm.writes[0]["Description"] == "Current archive of minilm, published"
-    assert [(each.version, each.way) for each in catalog.history("minilm")] == [
+    assert [(each.version, each.cause) for each in catalog.history("minilm")] == [
         ("1", "deployed"),
         ("2", "published"),
         ("1", "rolled back"),

@@ -105,6 +105,6 @@ def test_an_update_begins_and_ends_with_the_stacks(
     if not refused:
         assert archive_prefixes(sagemaker.client, cloudformation.client, "dev-text")
         return
-    what_helps = "(Wait until it is|Continue it first)"
+    what_helps = "(Wait until it has finished|Continue it first)"
     with pytest.raises(BuildError, match=f"^the stack dev-text is {status}: .* {what_helps}"):
         archive_prefixes(sagemaker.client, cloudformation.client, "dev-text")
