@@ -54,11 +54,11 @@ help: ## show this
 install: $(VENV)/.installed node_modules/.installed ## make .venv and node_modules, where they are not current
 install-cdk: $(VENV)/.installed-cdk node_modules/.installed ## the part of it for synth, diff and reviews: no torch, no Triton
 
-$(VENV)/.installed-cdk: requirements-cdk.txt pyproject.toml
+$(VENV)/.installed-cdk: requirements/cdk.txt pyproject.toml
 	@[ -n "$(PYTHON)" ] || { echo "error: no Python 3.11 or 3.12 on PATH: install one, or name it: make PYTHON=/path/to/python3.12" >&2; exit 1; }
 	@echo "installing the pinned Python packages of synth and reviews into .venv (about 0.8 GB)"
 	@$(PYTHON) -m venv $(VENV) || { echo "error: $(PYTHON) cannot make virtual environments: on Debian and Ubuntu, apt-get install python3-venv" >&2; exit 1; }
-	@$(VENV)/bin/python $(PIP) --quiet --requirement requirements-cdk.txt
+	@$(VENV)/bin/python $(PIP) --quiet --requirement requirements/cdk.txt
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -75,10 +75,10 @@ node_modules/.installed: package-lock.json $(VENV)/.installed-cdk
 	@ln -sf ../../tritonsm $(VENV)/bin/tritonsm
 	@touch $@
 
-$(CHECKOV)/.installed: requirements-checkov.txt
+$(CHECKOV)/.installed: requirements/checkov.txt
 	@echo "installing checkov into an environment of its own"
 	@$(PYTHON) -m venv $(CHECKOV)
-	@$(CHECKOV)/bin/python $(PIP) --quiet --requirement requirements-checkov.txt
+	@$(CHECKOV)/bin/python $(PIP) --quiet --requirement requirements/checkov.txt
 	@touch $@
 
 $(CLIENTS)/%/.installed: tests/clients/requirements-%.txt
@@ -195,8 +195,8 @@ rollback: install ## deploy the commit that served a stage before: STAGE=prod
 
 .PHONY: dist
 dist: install-cdk ## build sdists and wheels into dist/: the client with the construct library, the local SageMaker
-	@./distribution.sh . dist
-	@./distribution.sh local_sagemaker dist
+	@.ci/distribution.sh . dist
+	@.ci/distribution.sh local_sagemaker dist
 
 .PHONY: dist-test
 dist-test: dist ## use the client's wheel in a newer Python: NEWER=python3.14
@@ -247,5 +247,5 @@ review-changes: install ## say which random changes of templates the review does
 	@python -m tests.review_changes
 
 .PHONY: lock
-lock: install ## resolve requirements.in into requirements.txt, and of it requirements-build.txt
-	@./requirements.lock.sh
+lock: install ## resolve requirements/app.in into requirements.txt, and of it requirements/build.txt
+	@./requirements/lock.sh

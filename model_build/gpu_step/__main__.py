@@ -85,7 +85,7 @@ def _tensorrt() -> Any:
     except ImportError as error:
         raise StepError(
             f"TensorRT cannot be imported ({error}): run the step in nvcr.io/nvidia/tensorrt of "
-            "the release, or where requirements-gpu.txt is installed"
+            "the release, or where requirements/gpu.txt is installed"
         ) from None
 
 

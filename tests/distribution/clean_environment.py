@@ -21,7 +21,7 @@ PIP = "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-in
 def build(project: str, folder: Path) -> Path:
     """Build the sdist of a project, and of it the wheel, which is returned; leave nothing else."""
     before = _left_by_builds()
-    command = [str(ROOT / "distribution.sh"), project, str(folder)]
+    command = [str(ROOT / ".ci" / "distribution.sh"), project, str(folder)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     assert _left_by_builds() == before
     assert len(list(folder.glob("*.tar.gz"))) == 1

@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 POLLED_OFTEN = "query_interval=Duration.seconds(15)", "query_interval=Duration.seconds(3)"
 """What a checkout is changed by: builds of tests take seconds."""
 
-BUILD_REQUIREMENTS = "requirements-build.txt"
+BUILD_REQUIREMENTS = "requirements/build.txt"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

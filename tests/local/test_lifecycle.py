@@ -38,7 +38,7 @@ def listening_before() -> set[str]:
 
 @pytest.fixture(scope="module")
 def deployed(checkout: Checkout, listening_before: set[str]) -> Checkout:
-    shutil.copy2(ROOT / BUILD_REQUIREMENTS, checkout.path)
+    shutil.copy2(ROOT / BUILD_REQUIREMENTS, checkout.path / BUILD_REQUIREMENTS)
     write_line(checkout.path / "models" / "line")
     write_python(checkout.path / TWICE, times(2))
     checkout.edit("stages/local.yaml", "models: [minilm]", "models: [line, twice]")

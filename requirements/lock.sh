@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Resolves requirements.in into requirements.txt, and of it what builds need: `make lock`.
+# Resolves requirements/app.in into requirements.txt, and of it what builds need: `make lock`.
 #
 # PyPI's torch names CUDA packages of several GB, which nothing here needs: the locks have the builds
-# for CPUs of requirements-torch.txt instead.
+# for CPUs of requirements/torch.txt instead.
 set -euo pipefail
 python -m pip install --quiet uv==0.13.8
 compile() {
@@ -17,27 +17,27 @@ without_accelerators() {
   # shellcheck disable=SC2046
   "$@" $(printf -- '--no-emit-package %s ' $accelerator) | sed '/^$/d; /^# The following/,$d'
 }
-accelerator=$(compile --universal --no-annotate requirements.in |
+accelerator=$(compile --universal --no-annotate requirements/app.in |
   sed -nE 's/^((nvidia-[cn]|cuda-)[^=]*|triton|torch)==.*/\1/p')
 {
-  echo "# Made by \`make lock\` from requirements.in; serves Python 3.11 and 3.12 on Linux and macOS."
-  without_accelerators everywhere requirements.in
-  cat requirements-torch.txt
+  echo "# Made by \`make lock\` from requirements/app.in; serves Python 3.11 and 3.12 on Linux and macOS."
+  without_accelerators everywhere requirements/app.in
+  cat requirements/torch.txt
 } > requirements.txt
 {
-  echo "# Made by \`make lock\` from requirements-cdk.in, with the versions of requirements.txt."
-  everywhere requirements-cdk.in --constraint requirements.txt --no-annotate
-} > requirements-cdk.txt
+  echo "# Made by \`make lock\` from requirements/cdk.in, with the versions of requirements.txt."
+  everywhere requirements/cdk.in --constraint requirements.txt --no-annotate
+} > requirements/cdk.txt
 {
-  echo "# Made by \`make lock\` from requirements-build.in, with the versions of requirements.txt."
+  echo "# Made by \`make lock\` from requirements/build.in, with the versions of requirements.txt."
   without_accelerators compile --python-platform x86_64-manylinux_2_35 \
-    requirements-build.in --constraint requirements.txt --no-annotate
-  cat requirements-torch.txt
-} > requirements-build.txt
+    requirements/build.in --constraint requirements.txt --no-annotate
+  cat requirements/torch.txt
+} > requirements/build.txt
 {
   echo "# checkov in an environment of its own: its pins clash with the app's. Made by \`make lock\`."
   echo "checkov==3.3.30" | uv pip compile - --quiet --no-header --no-annotate --generate-hashes --python-version 3.11
-} > requirements-checkov.txt
+} > requirements/checkov.txt
 # The clients that tests/clients runs, in two environments: SDK v2 and v3 clash. Of v3 the core
 # alone, which invokes: the rest of it trains and deploys.
 clients() {

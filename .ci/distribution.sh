@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds the sdist, and of it the wheel, of a project into a folder: `distribution.sh . dist`, or
-# `distribution.sh local_sagemaker dist`. The environment's own setuptools builds them, from a copy:
-# nothing is left in the tree.
+# Builds the sdist of a project, and from it the wheel, into a folder: `.ci/distribution.sh . dist`, or
+# `.ci/distribution.sh local_sagemaker dist`. The environment's own setuptools builds them from a
+# copy of the project, so that the tree stays clean.
 set -euo pipefail
-here=$(cd "$(dirname "$0")" && pwd)
+here=$(cd "$(dirname "$0")/.." && pwd)
 project=$1
 mkdir -p "$2"
 to=$(cd "$2" && pwd)
