@@ -338,8 +338,6 @@ def test_build_without_result_file_is_an_error(compilation: Compilation) -> None
     result_file = compilation.artifacts.pop("result.json")
     message = r"left no result\.json below .* the GPU step did not finish"
     with pytest.raises(BuildError, match=message):
-        BuildError, match=r"left no result\.json below .* the GPU step did not finish"
-    ):
         compilation.run("first", compilation.succeed)
     compilation.artifacts["result.json"] = result_file
     compilation.run("second", compilation.succeed)
