@@ -29,7 +29,7 @@ from model_build.manifest import Source
 from model_build.publishing import bucket, engines, hosted, manifests
 from model_build.publishing.catalog import Catalog
 from release import parameters
-from release.delivery import archive_bucket, building, moving, scaled_variants
+from release.delivery import archive_bucket, building, endpoint_moves, suspended_scaling
 from stacks.model_stack import BUILDSPEC, ENGINE_BUILDSPEC, build_functions
 from stacks.settings import RETENTION
 from stage_record import delivered_parameter
@@ -135,14 +135,14 @@ def test_builder_handler_and_delivery_take_the_same_archives_for_complete(
 
 def test_deliveries_build_again_from_the_source_that_a_manifest_names() -> None:
     source = Source(model="bert", alternative="onnx")
-    values = moving.build_properties({"digest": "d", "source": source.model_dump()})
+    values = endpoint_moves.build_properties({"digest": "d", "source": source.model_dump()})
     assert values.keys() == set(index.VARIABLES.values()) - {"Target", "Bucket", "Key"}
     assert values == {"Model": "bert", "Alternative": "onnx", "Digest": "d"}
     assert archive_bucket.source_key("d") == manifests.source_key("d")
 
 
 def test_the_three_who_ask_take_the_same_place_for_a_publisher_s() -> None:
-    assert moving.PUBLISHED == hosted.PUBLISHED == model_bucket.PUBLISHED
+    assert endpoint_moves.PUBLISHED == hosted.PUBLISHED == model_bucket.PUBLISHED
 
 
 def test_the_buildspec_reads_the_variables_that_the_handler_and_the_project_set(
@@ -290,7 +290,7 @@ def test_a_template_without_scaling_names_nothing_that_is_not_in_it(templates: T
             for resource in template["Resources"].values()
             if resource["Type"] == "AWS::ApplicationAutoScaling::ScalableTarget"
         ]
-        left = scaled_variants.without_scaling(template, targets)
+        left = suspended_scaling.without_scaling(template, targets)
         there = left["Resources"].keys() | left.get("Parameters", {}).keys()
         named = {
             name
