@@ -7,7 +7,7 @@ from pathlib import Path
 
 import boto3
 
-from cli import inputs, request_parameters
+from cli import inputs, outputs, request_parameters
 from cli.parsers import add_command
 from endpoint_client import EndpointClient
 from model_build.commands.arguments import Commands

@@ -22,7 +22,7 @@ HASH = re.compile(r"[A-Za-z][0-9A-F]{8}(?![0-9A-Za-z])")
 """How logical IDs end."""
 
 
-def test_other_construct_ids_give_the_same_access(
+def test_access_does_not_depend_on_construct_ids(
     every_template: Templates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = access(every_template("all"))
@@ -45,7 +45,7 @@ def test_other_construct_ids_give_the_same_access(
     assert access(templates) == before
 
 
-def test_no_policy_has_a_logical_id_in_a_name(every_template: Templates) -> None:
+def test_policies_contain_no_logical_ids(every_template: Templates) -> None:
     for statement in access(every_template("all")):
         assert HASH.search(statement) is None
 

@@ -60,7 +60,7 @@ def entry(templates: Templates) -> dict[str, Any]:
     return dict(result)
 
 
-def test_clients_publishers_and_deliveries_look_where_a_deploy_writes(
+def test_catalog_parameter_path_is_the_same_everywhere(
     entry: dict[str, Any],
 ) -> None:
     assert entry["Name"] == "/triton/prod/text/minilm"
@@ -79,7 +79,7 @@ def test_clients_publishers_and_deliveries_look_where_a_deploy_writes(
     assert [each.name for each in result.inputs] == ["TEXT"]
 
 
-def test_publish_writes_the_entry_that_a_deploy_writes(entry: dict[str, Any]) -> None:
+def test_publish_and_deploy_write_the_same_entry(entry: dict[str, Any]) -> None:
     plan = model_build.plan_model(model_build.find_model(MODELS, "minilm"))
     assert json.loads(entry["Value"]) == publish._entry(plan, "prod-text", plan.target_model)
 
@@ -95,7 +95,7 @@ def test_publish_writes_the_entry_that_a_deploy_writes(entry: dict[str, Any]) ->
         ({"checksum": "AAAA-1"}, {}, None),
     ],
 )
-def test_builder_handler_and_delivery_take_the_same_archives_for_complete(
+def test_archive_completeness_is_the_same_everywhere(
     manifest: dict[str, str] | None,
     archive: dict[str, str] | None,
     complete: bool | None,
@@ -133,7 +133,7 @@ def test_builder_handler_and_delivery_take_the_same_archives_for_complete(
     assert manifests.manifest_key(KEY) == archive_bucket.manifest_key(KEY) == MANIFEST
 
 
-def test_deliveries_build_again_from_the_source_that_a_manifest_names() -> None:
+def test_delivery_rebuilds_from_manifest_source() -> None:
     source = Source(model="bert", alternative="onnx")
     values = endpoint_moves.build_properties({"digest": "d", "source": source.model_dump()})
     assert values.keys() == set(index.VARIABLES.values()) - {"Target", "Bucket", "Key"}
@@ -141,11 +141,11 @@ def test_deliveries_build_again_from_the_source_that_a_manifest_names() -> None:
     assert archive_bucket.source_key("d") == manifests.source_key("d")
 
 
-def test_the_three_who_ask_take_the_same_place_for_a_publisher_s() -> None:
+def test_published_prefix_is_the_same_everywhere() -> None:
     assert endpoint_moves.PUBLISHED == hosted.PUBLISHED == model_bucket.PUBLISHED
 
 
-def test_the_buildspec_reads_the_variables_that_the_handler_and_the_project_set(
+def test_buildspec_variables_are_set_by_handler_and_project(
     templates: Templates,
 ) -> None:
     read = set(re.findall(r"\$\{?([A-Z_]+)", str(BUILDSPEC["phases"])))
@@ -163,7 +163,7 @@ def test_the_buildspec_reads_the_variables_that_the_handler_and_the_project_set(
     }
 
 
-def test_deliveries_call_the_functions_that_cloudformation_calls(templates: Templates) -> None:
+def test_delivery_invokes_the_provider_functions(templates: Templates) -> None:
     models = templates("prod")["prod-models"]
     named = {output: models["Outputs"][output]["Value"]["Ref"] for output in OUTPUTS}
     handlers = {
@@ -177,11 +177,11 @@ def test_deliveries_call_the_functions_that_cloudformation_calls(templates: Temp
     assert {*names} == {*build_functions("prod")}  # which the deploy role may invoke
 
 
-def test_the_local_sagemaker_names_its_python_as_the_app_reads_it() -> None:
+def test_python_variable_is_the_same_in_local_sagemaker() -> None:
     assert PYTHON_VARIABLE == model_build.PYTHON_VARIABLE
 
 
-def test_a_stage_can_set_every_alarm_threshold() -> None:
+def test_stage_can_set_every_alarm_threshold() -> None:
     thresholds = {field.name for field in fields(AlarmThresholds)}
     assert set(AlarmsConfig.model_fields) == thresholds, (
         "stages/schema/alarms.py differs from constructs/triton_sagemaker/alarm_thresholds.py: "
@@ -189,7 +189,7 @@ def test_a_stage_can_set_every_alarm_threshold() -> None:
     )
 
 
-def test_a_stage_can_keep_logs_as_long_as_cloudwatch_does() -> None:
+def test_stage_can_set_every_cloudwatch_log_retention() -> None:
     assert set(RETENTION.values()) == set(logs.RetentionDays) - {logs.RetentionDays.INFINITE}
     stack = Stack()
     for days in get_args(RetentionDays):
@@ -209,9 +209,7 @@ def gpu_build() -> Any:
     return codebuild.start_build.call_args.kwargs
 
 
-def test_a_gpu_build_may_read_its_job_and_write_its_result(
-    gpu_build: Any, templates: Templates
-) -> None:
+def test_gpu_build_may_read_job_and_write_result(gpu_build: Any, templates: Templates) -> None:
     (source,) = gpu_build["secondarySourcesOverride"]
     assert f"$CODEBUILD_SRC_DIR_{source['sourceIdentifier']}" in str(ENGINE_BUILDSPEC)
     granted, bucket = (
@@ -225,9 +223,7 @@ def test_a_gpu_build_may_read_its_job_and_write_its_result(
     assert allows(granted, "s3:PutObject", resource=f"{bucket}/{result}")
 
 
-def test_the_build_of_a_model_may_start_the_gpu_build_that_it_asks_for(
-    gpu_build: Any, templates: Templates
-) -> None:
+def test_model_build_may_start_gpu_build(gpu_build: Any, templates: Templates) -> None:
     overridden = {each.removesuffix("Override") for each in gpu_build if each.endswith("Override")}
     assert overridden == {"artifacts", "image", "secondarySources"}  # no others are allowed
     assert allows(
@@ -238,7 +234,7 @@ def test_the_build_of_a_model_may_start_the_gpu_build_that_it_asks_for(
     )
 
 
-def test_the_build_of_a_model_may_read_its_source_and_write_what_it_makes(
+def test_model_build_may_read_source_and_write_outputs(
     templates: Templates,
 ) -> None:
     granted, bucket = (
@@ -265,12 +261,12 @@ def test_the_build_of_a_model_may_read_its_source_and_write_what_it_makes(
     assert not allows(granted, "s3:PutObject", resource=result)
 
 
-def test_jobs_are_forgotten_and_accepted_engines_are_not() -> None:
+def test_only_engine_jobs_are_below_the_expiring_prefix() -> None:
     assert job_bucket.PREFIX == ENGINE_JOBS
     assert not accepted_results.PREFIX.startswith(ENGINE_JOBS)
 
 
-def test_publish_finds_the_gpu_project_of_a_stage(templates: Templates) -> None:
+def test_publish_reads_gpu_project_from_stack_outputs(templates: Templates) -> None:
     models = templates("prod")["prod-models"]
     project = models["Resources"][models["Outputs"][engines.GPU_PROJECT]["Value"]["Ref"]]
     assert project["Properties"]["Environment"]["Type"] == "LINUX_GPU_CONTAINER"
@@ -283,7 +279,7 @@ def _granted(templates: Templates, role: str) -> list[dict[str, Any]]:
     return stage.granted(result)
 
 
-def test_a_template_without_scaling_names_nothing_that_is_not_in_it(templates: Templates) -> None:
+def test_template_without_scaling_has_no_dangling_references(templates: Templates) -> None:
     for stack, template in templates("prod").items():
         targets = [
             resource["Properties"]["ResourceId"].rpartition("/")[2]

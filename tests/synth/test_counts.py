@@ -25,7 +25,7 @@ def synthesise(add: Callable[[App, str], None], number: int) -> Any:
     return app.synth()
 
 
-def test_the_calls_of_jsii_for_an_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jsii_calls_per_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = 0
     send = process._NodeProcess.send
 
@@ -49,7 +49,7 @@ def test_the_calls_of_jsii_for_an_endpoint(monkeypatch: pytest.MonkeyPatch) -> N
     )
 
 
-def test_the_bytes_of_a_template_for_a_model() -> None:
+def test_template_bytes_per_model() -> None:
     def size(models: int) -> int:
         stack = synthesise(add_models, models).get_stack_by_name("prod-text")
         return len(json.dumps(stack.template, indent=1))
@@ -57,7 +57,7 @@ def test_the_bytes_of_a_template_for_a_model() -> None:
     assert (size(20) - size(10)) / 10 <= BYTES_OF_A_MODEL
 
 
-def test_a_synthesis_starts_no_process_but_the_one_of_jsii(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_synthesis_starts_only_the_jsii_process(monkeypatch: pytest.MonkeyPatch) -> None:
     synthesise(add_endpoints, 1)  # jsii's own, where no test has started it
     started: list[Any] = []
     start = subprocess.Popen.__init__

@@ -76,12 +76,12 @@ def constructs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return environment(tmp_path_factory.mktemp("constructs"), wheel, extra="constructs")
 
 
-def test_the_client_asks_a_model_where_there_is_no_cdk(base: Path, tmp_path: Path) -> None:
+def test_client_works_without_the_cdk(base: Path, tmp_path: Path) -> None:
     assert run(base, "-c", ASK, cwd=tmp_path) == "[[1.0, 2.0]] False\n"
     assert run(base, "-c", "import importlib.util as i; print(i.find_spec('aws_cdk'))") == "None\n"
 
 
-def test_an_app_of_another_repository_synthesises(constructs: Path, tmp_path: Path) -> None:
+def test_example_app_synthesises(constructs: Path, tmp_path: Path) -> None:
     shutil.copy2(EXAMPLE, tmp_path)
     out = tmp_path / "out"
     run(constructs, EXAMPLE.name, cwd=tmp_path, CDK_OUTDIR=str(out))
@@ -94,13 +94,13 @@ def test_an_app_of_another_repository_synthesises(constructs: Path, tmp_path: Pa
     } <= kinds
 
 
-def test_every_package_is_typed(wheel: Path) -> None:
+def test_every_package_has_py_typed(wheel: Path) -> None:
     with ZipFile(wheel) as files:
         typed = {Path(name).parent.name for name in files.namelist() if name.endswith("py.typed")}
     assert typed == OURS
 
 
-def test_a_users_type_checker_sees_the_types(base: Path, tmp_path: Path) -> None:
+def test_types_are_visible_to_mypy(base: Path, tmp_path: Path) -> None:
     # Where there is no CDK, whose types would take mypy a minute to read.
     message = _type_check(base, tmp_path, TYPED)
     assert 'Revealed type is "tuple[' in message
@@ -108,7 +108,7 @@ def test_a_users_type_checker_sees_the_types(base: Path, tmp_path: Path) -> None
     assert 'Argument "disk_percent" to "AlarmThresholds" has incompatible type "int"' in message
 
 
-def test_example_is_as_short_as_promised() -> None:
+def test_example_is_short() -> None:
     assert len(EXAMPLE.read_text().splitlines()) <= 22
 
 

@@ -9,7 +9,6 @@ import pytest
 from aws_cdk import Annotations, App, Environment
 from aws_cdk.assertions import Match, Template
 
-from checked_yaml import LocatedErrors
 from stacks.endpoint_stack import EndpointStack
 from stacks.model_stack import ModelStack
 from stages import StageConfig
@@ -85,7 +84,7 @@ def waits_for(template: dict[str, Any], kind: str) -> list[list[str]]:
         ),
     ],
 )
-def test_a_stateful_model_on_several_instances_gets_a_warning(
+def test_stateful_model_on_several_instances_is_a_warning(
     settings: dict[str, Any], warned: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stateful = replace(planned_model("minilm"), is_stateful=True)
@@ -96,23 +95,16 @@ def test_a_stateful_model_on_several_instances_gets_a_warning(
     assert ("stateful-model" in warnings) is warned
 
 
-def test_an_engine_is_refused_where_codebuild_has_no_gpu() -> None:
-    place = r"models/minilm/recipe\.yaml: encoder/1/model\.plan: "
-    with pytest.raises(LocatedErrors, match=place + "CodeBuild has no GPU in this region"):
-        text_endpoint(region="eu-north-1")
-    text_endpoint(region="eu-north-1", instance_type="ml.m5.xlarge")
-
-
 # Order
 
 
-def test_an_endpoint_takes_over_only_when_every_model_is_built(templates: Templates) -> None:
+def test_models_depend_on_every_build(templates: Templates) -> None:
     # Without it, instances of a new release would ask for archives that are not there yet.
     two_models = templates("examples")["examples-text"]
     assert [kinds.count(BUILD) for kinds in waits_for(two_models, MODEL)] == [2]
 
 
-def test_an_entry_waits_for_its_own_builds_and_the_check_alone(templates: Templates) -> None:
+def test_catalog_entry_depends_on_its_builds_and_update_check(templates: Templates) -> None:
     # Clients are sent to an archive that is built, when instances serve it; a dashboard or an alarm
     # that fails must not keep them on the old one.
     resources = templates("examples")["examples-text"]["Resources"]
@@ -129,45 +121,10 @@ def test_an_entry_waits_for_its_own_builds_and_the_check_alone(templates: Templa
 # Builds
 
 
-def test_variants_of_one_kind_of_gpu_share_a_build() -> None:
-    # Two resources with one archive would build it twice, and race for its key.
-    variants = {"Small": {}, "Large": {"instance_type": "ml.g5.4xlarge"}}
-    text_endpoint(variants=variants).resource_count_is(BUILD, 1)
-
-
-def test_variants_of_two_kinds_of_gpus_have_a_build_each() -> None:
-    variants = {"Old": {}, "New": {"instance_type": "ml.g6.xlarge"}}
-    template = text_endpoint(variants=variants)
-    for target in ("cuda-25.09-sm86", "cuda-25.09-sm89"):
-        template.has_resource_properties(BUILD, {"Target": target})
-
-
-def test_archives_for_another_python_have_a_prefix_of_their_own() -> None:
-    template = text_endpoint(instance_type="ml.m5.xlarge", python="3.11")
-    template.has_resource_properties(
-        BUILD,
-        {"Target": "cpu-25.09-py311", "Key": Match.string_like_regexp("^text/cpu-25.09-py311/")},
-    )
-    assert "text/cpu-25.09-py311/" in json.dumps(template.find_resources(MODEL))
-    unchanged = text_endpoint(instance_type="ml.m5.xlarge", python="3.12").to_json()
-    assert unchanged == text_endpoint(instance_type="ml.m5.xlarge").to_json()
-
-
-def test_an_engine_for_a_gpu_that_the_builder_cannot_compile_for_is_refused() -> None:
-    with pytest.raises(LocatedErrors) as raised:
-        text_endpoint(instance_type="ml.g4dn.xlarge")
-    assert str(raised.value) == (
-        "models/minilm/recipe.yaml: encoder/1/model.plan: an "
-        "engine for compute capability 7.5 cannot be compiled on a builder with 8.6: TensorRT "
-        "compiles across kinds of GPUs from 8.0 up only. Choose an instance type with a GPU of 8.0 "
-        "or newer (ml.g5 has 8.6), or serve the model as ONNX or TorchScript, which need no engine"
-    )
-
-
 # Volumes
 
 
-def test_the_models_key_encrypts_volumes(templates: Templates) -> None:
+def test_volumes_are_encrypted_with_the_models_key(templates: Templates) -> None:
     text = Template.from_json(templates("local")["local-text"])
     text.has_resource_properties(
         CONFIG,
@@ -176,7 +133,7 @@ def test_the_models_key_encrypts_volumes(templates: Templates) -> None:
 
 
 @pytest.mark.parametrize("other", ["ml.g5.xlarge", "ml.m5.xlarge"])
-def test_no_key_is_given_where_a_variant_has_no_volume_to_encrypt(other: str) -> None:
+def test_nvme_variant_has_no_volume_key(other: str) -> None:
     # NVMe storage is encrypted by its hardware, and SageMaker may refuse a key for it.
     variants = {"Nvme": {}, "Other": {"instance_type": other}}
     text_endpoint(variants=variants).has_resource_properties(CONFIG, {"KmsKeyId": Match.absent()})
@@ -185,25 +142,10 @@ def test_no_key_is_given_where_a_variant_has_no_volume_to_encrypt(other: str) ->
 # Catalog
 
 
-def test_catalog_entry_says_how_to_invoke(endpoint_template: Template) -> None:
-    (entry,) = endpoint_template.find_resources(ENTRY).values()
-    assert entry["Properties"]["Name"] == "/triton/prod/text/minilm"
-    value = json.loads(entry["Properties"]["Value"])
-    assert value["endpoint"] == "prod-text"
-    assert value["target_model"] == f"minilm-{value['version']}.tar.gz"
-    assert value["signature"]["inputs"] == [{"name": "TEXT", "datatype": "BYTES", "shape": [-1, 1]}]
-
-
-def test_catalog_entry_of_a_single_model_endpoint_has_no_target_model(templates: Templates) -> None:
-    template = Template.from_json(templates("prod")["prod-search"])
-    (entry,) = template.find_resources(ENTRY).values()
-    assert json.loads(entry["Properties"]["Value"])["target_model"] is None
-
-
 # Settings
 
 
-def test_a_canary_is_as_large_and_watched_as_long_as_the_stage_says() -> None:
+def test_canary_size_and_wait_are_those_of_the_stage() -> None:
     update = {"strategy": "canary", "percent": 25, "wait_seconds": 1200}
     routing = {
         "Type": "CANARY",
@@ -216,7 +158,7 @@ def test_a_canary_is_as_large_and_watched_as_long_as_the_stage_says() -> None:
     )
 
 
-def test_triton_s_own_metrics_are_published_and_drawn(every_template: Templates) -> None:
+def test_triton_metrics_are_published_and_on_the_dashboard(every_template: Templates) -> None:
     endpoint = Template.from_json(every_template("plain")["plain-volumes"])
     message = {
         "SAGEMAKER_TRITON_ALLOW_METRICS": "true",
@@ -239,20 +181,14 @@ def test_triton_s_own_metrics_are_published_and_drawn(every_template: Templates)
     )
 
 
-@pytest.mark.parametrize("production", [False, True])
-def test_nothing_is_published_by_variables_that_nobody_confirmed(production: bool) -> None:
-    template = text_endpoint(production=production)
-    assert "PUBLISH_METRICS" not in json.dumps(template.find_resources(MODEL))
-
-
 @pytest.mark.parametrize("detailed", [False, True])
-def test_detailed_observability_is_what_the_stage_says(detailed: bool) -> None:
+def test_detailed_observability_is_that_of_the_stage(detailed: bool) -> None:
     text_endpoint(detailed_observability=detailed).has_resource_properties(
         CONFIG, {"MetricsConfig": {"EnableDetailedObservability": detailed}}
     )
 
 
-def test_an_endpoint_can_scale_by_its_cpus() -> None:
+def test_endpoint_scales_by_cpu_utilization() -> None:
     scaling = {"min_count": 2, "max_count": 4, "cpu_percent": 60}
     text_endpoint(instance_type="ml.m5.xlarge", scaling=scaling).has_resource_properties(
         "AWS::ApplicationAutoScaling::ScalingPolicy",
@@ -260,21 +196,21 @@ def test_an_endpoint_can_scale_by_its_cpus() -> None:
     )
 
 
-def test_an_update_is_rolled_back_at_the_share_of_failures_that_the_stage_says() -> None:
+def test_rollback_error_rate_is_that_of_the_stage() -> None:
     update = {"strategy": "all-at-once", "rollback_error_rate": 0.4}
     text_endpoint(update=update).has_resource_properties(
         "AWS::CloudWatch::Alarm", {"MetricName": "InvocationModelErrors", "Threshold": 0.4}
     )
 
 
-def test_alarms_have_the_thresholds_that_the_stage_says() -> None:
+def test_alarm_thresholds_are_those_of_the_stage() -> None:
     alarms = {"server_error_rate": {"critical": 0.2}}
     text_endpoint(production=True, alarms=alarms).has_resource_properties(
         "AWS::CloudWatch::Alarm", {"MetricName": "Invocation5XXErrors", "Threshold": 0.2}
     )
 
 
-def test_alarms_are_told_to_the_stage_s_topic_and_to_those_that_it_names(
+def test_alarms_notify_stage_topic_and_configured_topics(
     templates: Templates,
 ) -> None:
     named = text_endpoint(production=True).find_resources("AWS::CloudWatch::Alarm")
@@ -288,7 +224,7 @@ def test_alarms_are_told_to_the_stage_s_topic_and_to_those_that_it_names(
     assert f':{own}"' in messages
 
 
-def test_every_variant_scales_by_load_and_by_gpu(templates: Templates) -> None:
+def test_every_variant_scales_by_load_and_gpu(templates: Templates) -> None:
     # Heavy requests fill GPUs before their number says so, light ones the other way round.
     policies = Template.from_json(templates("prod")["prod-search"]).find_resources(
         "AWS::ApplicationAutoScaling::ScalingPolicy"
@@ -300,7 +236,7 @@ def test_every_variant_scales_by_load_and_by_gpu(templates: Templates) -> None:
     ]
 
 
-def test_one_model_s_instances_are_told_which_of_the_archive_s_models_to_serve(
+def test_single_model_endpoint_sets_default_model_name(
     templates: Templates,
 ) -> None:
     # The archive of an ensemble holds its steps too, and the container ends where it must choose.
@@ -312,7 +248,7 @@ def test_one_model_s_instances_are_told_which_of_the_archive_s_models_to_serve(
 # Stages
 
 
-def test_a_trial_stage_has_nothing_that_only_production_needs(templates: Templates) -> None:
+def test_trial_stage_has_no_production_resources(templates: Templates) -> None:
     resources = templates("dev")["dev-text"]["Resources"].values()
     assert sorted(resource["Type"] for resource in resources) == [
         "AWS::CloudWatch::Alarm",  # rolls updates back, and so does the next
@@ -329,7 +265,7 @@ def test_a_trial_stage_has_nothing_that_only_production_needs(templates: Templat
     ]
 
 
-def test_an_update_is_guarded_and_clients_are_told_of_it_when_it_is_checked(
+def test_update_guard_and_check_order(
     templates: Templates,
 ) -> None:
     resources = templates("dev")["dev-text"]["Resources"]
@@ -351,7 +287,7 @@ def test_an_update_is_guarded_and_clients_are_told_of_it_when_it_is_checked(
     assert resources[guard]["Properties"]["Archives"] == [entry["target_model"]]
 
 
-def test_the_guard_is_asked_before_every_update_also_of_the_update_policy_alone() -> None:
+def test_guard_changes_with_the_update_policy() -> None:
     def guard(wait: int) -> dict[str, Any]:
         update = {"strategy": "canary", "wait_seconds": wait}
         return dict(text_endpoint(update=update).find_resources("Custom::TritonUpdateGuard"))
@@ -359,7 +295,7 @@ def test_the_guard_is_asked_before_every_update_also_of_the_update_policy_alone(
     assert guard(60) != guard(90)
 
 
-def test_variants_scale_only_after_the_update_was_checked(templates: Templates) -> None:
+def test_scaling_depends_on_update_check(templates: Templates) -> None:
     resources = templates("prod")["prod-text"]["Resources"]
     targets = [
         resource["DependsOn"]
@@ -371,7 +307,7 @@ def test_variants_scale_only_after_the_update_was_checked(templates: Templates) 
         assert [resources[name]["Type"] for name in depends_on] == ["Custom::TritonUpdateCheck"]
 
 
-def test_a_private_endpoint_is_deleted_with_its_network_interfaces_before_its_security_group(
+def test_guard_of_private_endpoint_has_its_security_group(
     templates: Templates,
 ) -> None:
     resources = templates("prod")["prod-text"]["Resources"]
@@ -383,29 +319,8 @@ def test_a_private_endpoint_is_deleted_with_its_network_interfaces_before_its_se
     assert "SecurityGroup" not in str(templates("dev")["dev-text"])
 
 
-def test_the_guard_and_the_check_look_again_every_fifteen_seconds_for_less_than_an_hour(
-    templates: Templates,
-) -> None:
-    (machine,) = (
-        resource["Properties"]["DefinitionString"]["Fn::Join"][1]
-        for name, resource in templates("dev")["dev-models"]["Resources"].items()
-        if resource["Type"] == "AWS::StepFunctions::StateMachine" and "UpdateChecks" in name
-    )
-    (definition,) = (each for each in machine if isinstance(each, str) and "MaxAttempts" in each)
-    assert '"IntervalSeconds":15,"MaxAttempts":220,"BackoffRate":1' in definition
-
-
-def test_a_stage_without_gpus_serves_from_the_cpu_image(templates: Templates) -> None:
-    text = Template.from_json(templates("local")["local-text"])
-    text.has_resource_properties(
-        MODEL, {"PrimaryContainer": {"Image": Match.string_like_regexp(":24.09-py3-cpu$")}}
-    )
-    variant = {"InferenceAmiVersion": Match.absent(), "InstanceType": "ml.m5.xlarge"}
-    text.has_resource_properties(CONFIG, {"ProductionVariants": [Match.object_like(variant)]})
-
-
 @pytest.mark.parametrize("name", ["prod-text", "prod-vision", "prod-search"])
-def test_production_endpoints_are_safe(templates: Templates, name: str) -> None:
+def test_production_endpoint_defaults(templates: Templates, name: str) -> None:
     template = Template.from_json(templates("prod")[name])
     template.has_resource_properties(
         ENDPOINT,
@@ -432,7 +347,7 @@ def variables(template: Template) -> dict[str, str]:
     return result
 
 
-def test_a_server_s_options_are_those_of_the_stage() -> None:
+def test_server_options_are_those_of_the_stage() -> None:
     server = {
         "log_verbose": 2,
         "log_info": False,
@@ -468,19 +383,19 @@ def test_a_server_s_options_are_those_of_the_stage() -> None:
     }
 
 
-def test_a_stage_can_set_every_option_that_reaches_the_server() -> None:
+def test_stage_can_set_every_server_option() -> None:
     in_mib = {"python_shm_default", "python_shm_growth"}
     options = {field.name for field in fields(ServerOptions)} - in_mib - {"publish_metrics"}
     assert set(ServerConfig.model_fields) == options | {f"{each}_mib" for each in in_mib}
 
 
-def test_variables_of_one_s_own_stand_beside_the_server_s() -> None:
+def test_custom_environment_variables_are_added() -> None:
     message = variables(text_endpoint(environment={"OMP_NUM_THREADS": "4"}))
     assert message["OMP_NUM_THREADS"] == "4"
     assert message["SAGEMAKER_TRITON_PING_MODE"] == "live"
 
 
-def test_models_need_not_stay_in_memory_and_no_alarm_says_so() -> None:
+def test_disabled_model_cache_has_no_cache_alarms() -> None:
     template = text_endpoint(production=True, cache_models=False)
     template.has_resource_properties(
         MODEL, {"PrimaryContainer": {"MultiModelConfig": {"ModelCacheSetting": "Disabled"}}}
@@ -492,7 +407,7 @@ def test_models_need_not_stay_in_memory_and_no_alarm_says_so() -> None:
         assert metric in json.dumps(text_endpoint(production=True).to_json())
 
 
-def test_scaling_follows_concurrency_with_the_stage_s_cooldowns() -> None:
+def test_concurrency_scaling_with_cooldowns() -> None:
     scaling = {
         **{"min_count": 2, "max_count": 4, "concurrency": 5, "gpu_percent": 70},
         **{"scale_out_cooldown_seconds": 0},
@@ -513,7 +428,7 @@ def test_scaling_follows_concurrency_with_the_stage_s_cooldowns() -> None:
 
 
 @pytest.mark.parametrize("strategy", ["all-at-once", "canary", "linear", "rolling"])
-def test_scaling_limits_leave_the_endpoint_as_it_is(strategy: str) -> None:
+def test_scaling_limits_do_not_change_the_endpoint(strategy: str) -> None:
     # Else UpdateEndpoint would be called with the configuration that serves.
     night = {"at": "cron(0 20 ? * MON-FRI *)", "min_count": 2, "max_count": 9}
     scaling = {"min_count": 2, "max_count": 4, "max_rps": 9}
@@ -525,22 +440,4 @@ def test_scaling_limits_leave_the_endpoint_as_it_is(strategy: str) -> None:
     assert endpoint() == endpoint(scaling=scaling)
     assert endpoint() == endpoint(
         scaling={**scaling, "max_count": 8, "schedules": {"night": night}}
-    )
-
-
-def test_schedules_change_the_limits() -> None:
-    night = {"at": "cron(0 20 ? * MON-FRI *)", "min_count": 2, "max_count": 40}
-    scaling = {"min_count": 2, "max_count": 4, "max_rps": 9, "schedules": {"night": night}}
-    text_endpoint(scaling=scaling).has_resource_properties(
-        "AWS::ApplicationAutoScaling::ScalableTarget",
-        {
-            "ScheduledActions": [
-                {
-                    "ScalableTargetAction": {"MaxCapacity": 40, "MinCapacity": 2},
-                    "Schedule": "cron(0 20 ? * MON-FRI *)",
-                    "ScheduledActionName": "night",
-                    "Timezone": "UTC",
-                }
-            ]
-        },
     )

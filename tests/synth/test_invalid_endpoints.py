@@ -4,8 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from aws_cdk import Duration, Size, TimeZone
-from aws_cdk import aws_ec2 as ec2
+from aws_cdk import Duration, TimeZone
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sns as sns
 from aws_cdk.aws_applicationautoscaling import Schedule
@@ -94,22 +93,6 @@ def topic(scene: Scene, name: str, region: str = "us-east-1") -> sns.ITopic:
     return sns.Topic.from_topic_arn(scene.stack, name, f"arn:aws:sns:{region}:123456789012:{name}")
 
 
-def vpc(scene: Scene) -> ec2.IVpc:
-    return ec2.Vpc(
-        scene.stack,
-        "Vpc",
-        availability_zones=["a", "b"],
-        nat_gateways=0,
-        subnet_configuration=[
-            ec2.SubnetConfiguration(name="I", subnet_type=ec2.SubnetType.PRIVATE_ISOLATED)
-        ],
-    )
-
-
-def groups(scene: Scene, vpc: ec2.IVpc, count: int) -> list[ec2.ISecurityGroup]:
-    return [ec2.SecurityGroup(scene.stack, f"Group{number}", vpc=vpc) for number in range(count)]
-
-
 V = "variants.AllTraffic"
 HOUR = Duration.hours(1)
 CASES: dict[str, tuple[Wrong, str]] = {
@@ -117,16 +100,6 @@ CASES: dict[str, tuple[Wrong, str]] = {
         lambda s: s.endpoint(endpoint_name="my_endpoint"),
         "endpoint_name: 'my_endpoint', of 11 characters, is not an endpoint name: write up "
         "to 63 letters, digits, and hyphens between them",
-    ),
-    "endpoint name too long": (
-        lambda s: s.endpoint(endpoint_name="e-" * 32 + "e"),
-        "endpoint_name: 'e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-"
-        "e-e', of 65 characters, is not an endpoint name: write up to 63 letters, digits, "
-        "and hyphens between them",
-    ),
-    "no variant": (
-        lambda s: s.endpoint(variants=[]),
-        "variants: 0 variants: write one to 10",
     ),
     "too many variants": (
         lambda s: s.endpoint(*(s.variant(variant_name=f"V{n}") for n in range(11))),
@@ -172,11 +145,6 @@ CASES: dict[str, tuple[Wrong, str]] = {
         f'{V}.hosting.prefix: "text" would make every TargetModel start with a slash, or name no '
         'folder: write "text/"',
     ),
-    "prefix with a slash in front": (
-        lambda s: s.endpoint(s.variant(hosting=s.multi_model(prefix="/text/"))),
-        f'{V}.hosting.prefix: "/text/" would make every TargetModel start with a slash, or name '
-        'no folder: write "text/"',
-    ),
     "key of no archive": (
         lambda s: s.endpoint(s.variant(hosting=s.single_model(key="text/"))),
         f'{V}.hosting.key: "text/" is not an archive: write a key that ends in .tar.gz, without a '
@@ -212,18 +180,9 @@ CASES: dict[str, tuple[Wrong, str]] = {
         f"{V}.container.options.inference_type: release 24.09 does not have it: remove it, "
         "or write release 25.03 or newer",
     ),
-    "additional arguments before their release": (
-        lambda s: old_release(s, "23.03", additional_args="--x"),
-        f"{V}.container.options.additional_args: release 23.03 does not have it: remove it, "
-        "or write release 23.07 or newer",
-    ),
     "no threads": (
         lambda s: s.endpoint(s.with_options(thread_count=0)),
         f"{V}.container.options.thread_count: 0 is out of range: write 1 to 2147483647",
-    ),
-    "no shared memory": (
-        lambda s: s.endpoint(s.with_options(python_shm_default=Size.bytes(0))),
-        f"{V}.container.options.python_shm_default: 0 is out of range: write 1 to 2147483647",
     ),
     "GPU limit": (
         lambda s: s.endpoint(s.with_options(model_load_gpu_limit=80)),
@@ -239,10 +198,6 @@ CASES: dict[str, tuple[Wrong, str]] = {
         lambda s: s.endpoint(s.with_options(ping_mode="ready")),
         f"{V}.container.options.ping_mode: ready makes a multi-model instance unhealthy as soon as "
         "one model fails to load: remove it",
-    ),
-    "no instance": (
-        lambda s: s.endpoint(s.variant(initial_instance_count=0)),
-        f"{V}.initial_instance_count: 0 is out of range: write 1 to 2147483647",
     ),
     "four GPUs for many models": (
         lambda s: s.endpoint(s.variant("ml.g5.12xlarge")),
@@ -275,28 +230,15 @@ CASES: dict[str, tuple[Wrong, str]] = {
         lambda s: s.endpoint(update=Canary(percent=60)),
         "update.percent: 60 % is out of range for canary: write 1 to 50",
     ),
-    "canary for too long": (
-        lambda s: s.endpoint(update=Canary(wait=Duration.seconds(4000))),
-        "update.wait: 4000 is out of range: write 0 to 3600",
-    ),
     "steps too small": (
         lambda s: s.endpoint(update=Linear(percent=5)),
         "update.percent: 5 % is out of range for linear: write 10 to 50",
-    ),
-    "batch too small": (
-        lambda s: s.endpoint(update=Rolling(percent=1)),
-        "update.percent: 1 % is out of range for rolling: write 5 to 50",
     ),
     "nine hours of linear steps": (
         lambda s: s.endpoint(update=Linear(percent=10, wait=HOUR)),
         "update.wait: up to 9 waits of 3600 s, 2400 s to start instances, 300 s for the old ones: "
         "these are 35100 s, and SageMaker ends an update after 28800 s: write a shorter wait, or a "
         "larger percent",
-    ),
-    "ten hours of batches": (
-        lambda s: s.endpoint(update=Rolling(percent=5, wait=Duration.seconds(900))),
-        "update.wait: up to 39 waits of 900 s, 2400 s to start instances: these are 37500 s, and "
-        "SageMaker ends an update after 28800 s: write a shorter wait, or a larger percent",
     ),
     "rolling with two variants": (
         lambda s: s.endpoint(s.variant(), s.variant(variant_name="B"), update=Rolling()),
@@ -320,17 +262,9 @@ CASES: dict[str, tuple[Wrong, str]] = {
         scaled(on_invocations, min_capacity=0),
         f"{V}.auto_scale_instance_count.min_capacity: 0 is out of range: write 1 to 2147483647",
     ),
-    "scaling limits turned round": (
-        scaled(on_invocations, max_capacity=0),
-        f"{V}.auto_scale_instance_count.max_capacity: 0 is out of range: write 1 to 2147483647",
-    ),
     "fewer instances than scaling allows": (
         scaled(on_invocations, min_capacity=2),
         f"{V}.initial_instance_count: 1 is outside the scaling limits: write 2 to 4",
-    ),
-    "more instances than scaling allows": (
-        scaled(on_invocations, initial_count=5),
-        f"{V}.initial_instance_count: 5 is outside the scaling limits: write 1 to 4",
     ),
     "nothing to scale on": (
         scaled(lambda _: None),
@@ -348,14 +282,6 @@ CASES: dict[str, tuple[Wrong, str]] = {
     "GPU target of more than one GPU": (
         scaled(on_gpus(150)),
         f"{V}.scale_on_gpu_utilization: 150 is out of range: write more than 0, at most 100",
-    ),
-    "CPU target of nothing": (
-        scaled(lambda c: c.scale_on_cpu_utilization("Cpu", target_utilization_percent=0)),
-        f"{V}.scale_on_cpu_utilization: 0 is out of range: write more than 0, at most 100",
-    ),
-    "no requests": (
-        scaled(lambda c: c.scale_on_invocations("Invocations", max_requests_per_second=0)),
-        f"{V}.scale_on_invocations: 0 is out of range: write more than 0",
     ),
     "no concurrent requests": (
         scaled(lambda c: c.scale_on_concurrency("C", requests_per_instance=0), single=True),
@@ -400,17 +326,17 @@ CASES: dict[str, tuple[Wrong, str]] = {
         Rolling(percent=25, wait=HOUR),
     ],
 )
-def test_an_update_that_ends_in_time_is_taken(update: Any) -> None:
+def test_update_within_the_time_limit_is_valid(update: Any) -> None:
     assert Scene().endpoint(update=update).problems == []
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_wrong_configuration_says_where_what_and_what_to_write(case: str) -> None:
+def test_invalid_argument_is_a_problem_with_its_path(case: str) -> None:
     make, message = CASES[case]
     assert [str(problem) for problem in make(Scene()).problems] == [message]
 
 
-def test_percents_of_nothing_are_problems_and_no_crash() -> None:
+def test_zero_percent_is_a_problem() -> None:
     for update in (Linear(percent=0), Rolling(percent=0)):
         assert len(Scene().endpoint(update=update).problems) == 1
 
@@ -427,13 +353,13 @@ REGIONS = {
 
 
 @pytest.mark.parametrize("region", REGIONS)
-def test_the_stacks_region_must_have_the_image(region: str | None) -> None:
+def test_region_without_the_image_is_a_problem(region: str | None) -> None:
     (problem,) = Scene(region=region).endpoint().problems
     assert str(problem).startswith(REGIONS[region])
 
 
 @pytest.mark.parametrize("synthesise", [Scene.template, lambda scene: scene.app.synth()])
-def test_all_problems_of_all_endpoints_fail_the_synthesis_at_once(
+def test_synthesis_fails_with_problems_of_all_endpoints(
     synthesise: Callable[[Scene], object],
 ) -> None:
     scene = Scene()  # without the context of this repository's cdk.json

@@ -10,7 +10,6 @@ from aws_cdk import App, Environment, Stack
 from aws_cdk import aws_s3_assets as s3_assets
 from aws_cdk.assertions import Template
 
-from model_build import ModelSource, plan_model
 from stages.time_budget import LONGEST_BUILD_MINUTES
 from tests.synth.conftest import ROOT
 from tests.synth.endpoints import model_stack, trial_stage
@@ -24,7 +23,7 @@ def project(template: Template) -> dict[str, Any]:
     return dict(only)
 
 
-def test_a_build_that_takes_too_long_is_heard_of_before_cloudformation_s_hour_is_over(
+def test_build_timeouts_are_below_the_provider_timeout(
     models_template: Template, endpoint_template: Template
 ) -> None:
     # The provider must outlast the wait and the grace, or it would say less than the build; and
@@ -42,13 +41,13 @@ def test_a_build_that_takes_too_long_is_heard_of_before_cloudformation_s_hour_is
     assert messages < waited <= 55
 
 
-def test_a_build_may_take_longer_than_any_delivery_waits(models_template: Template) -> None:
+def test_build_timeout_exceeds_the_longest_wait(models_template: Template) -> None:
     values = project(models_template)
     messages = LONGEST_BUILD_MINUTES + index.GRACE_SECONDS / 60
     assert messages < values["TimeoutInMinutes"] == values["QueuedTimeoutInMinutes"] == 240
 
 
-def test_a_build_gets_pytorch_without_cuda_and_knows_who_compiles_engines(
+def test_build_environment_has_cpu_torch_and_gpu_project(
     models_template: Template,
 ) -> None:
     environment = project(models_template)["Environment"]
@@ -60,7 +59,7 @@ def test_a_build_gets_pytorch_without_cuda_and_knows_who_compiles_engines(
     assert variables["GPU_PROJECT"]["Ref"].startswith("EnginesProject")
 
 
-def test_a_build_makes_the_alternative_and_the_digest_that_were_planned(
+def test_build_command_has_alternative_and_digest(
     models_template: Template,
 ) -> None:
     buildspec = yaml.safe_load(project(models_template)["Source"]["BuildSpec"])
@@ -69,7 +68,7 @@ def test_a_build_makes_the_alternative_and_the_digest_that_were_planned(
     assert '--digest "$MODEL_DIGEST"' in command
 
 
-def test_new_prices_do_not_change_the_builder(tmp_path: Path) -> None:
+def test_builder_asset_excludes_prices_and_rules(tmp_path: Path) -> None:
     # They are refreshed every month, and a builder that changes is a deploy of every stage.
     model_stack(App(outdir=str(tmp_path)), trial_stage())
     (facts,) = tmp_path.glob("asset.*/platform_facts")
@@ -79,21 +78,7 @@ def test_new_prices_do_not_change_the_builder(tmp_path: Path) -> None:
     assert [path.name for path in facts.parent.glob("requirements*/**/*")] == ["build.txt"]
 
 
-def test_archive_key_is_known_before_the_build(endpoint_template: Template) -> None:
-    planned = plan_model(ModelSource(ROOT / "models" / "minilm"))
-    endpoint_template.has_resource_properties(
-        "Custom::TritonModel",
-        {
-            "Digest": planned.digest,
-            "Key": f"text/cuda-25.09-sm86/minilm-{planned.version}.tar.gz",
-            "Model": "minilm",
-            "Target": "cuda-25.09-sm86",
-            "WaitMinutes": "50",
-        },
-    )
-
-
-def test_builds_of_a_stack_start_in_chains_that_a_new_account_has_room_for() -> None:
+def test_at_most_four_builds_start_at_once() -> None:
     # A custom resource takes two executions of Lambda, of which a new account has ten.
     app = App()
     builder = model_stack(app, trial_stage()).builder

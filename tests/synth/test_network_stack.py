@@ -8,7 +8,7 @@ from stacks.network_stack import NetworkStack
 from tests.synth.conftest import Templates
 
 
-def test_instances_in_every_subnet_reach_s3_without_the_internet(templates: Templates) -> None:
+def test_every_subnet_has_the_s3_gateway_endpoint(templates: Templates) -> None:
     network = Template.from_json(templates("prod")["prod-network"])
     (endpoint,) = network.find_resources("AWS::EC2::VPCEndpoint").values()
     assert endpoint["Properties"]["VpcEndpointType"] == "Gateway"
@@ -23,7 +23,7 @@ NAMED = ["us-east-1c", "us-east-1a", "us-east-1d"]
 
 
 @pytest.mark.parametrize(("zones", "subnets"), [(None, CHOSEN), (NAMED, NAMED)])
-def test_subnets_stand_in_the_zones_of_the_stage_or_in_two(
+def test_subnets_are_in_the_configured_zones_or_in_two(
     zones: list[str] | None, subnets: list[object]
 ) -> None:
     env = Environment(region="us-east-1")

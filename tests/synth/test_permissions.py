@@ -68,22 +68,20 @@ def delivered(templates: Templates) -> tuple[StageConfig, Stacks]:
     return settings, templates("prod") | made
 
 
-def test_a_stage_allows_what_is_needed_and_nothing_else(stage: str, templates: Templates) -> None:
+def test_shipped_stage_matches_the_ledger(stage: str, templates: Templates) -> None:
     values = site(load_stage(stage), stage, templates(stage))
     assert list(missing(values)) == []
     assert list(beyond(values)) == []
 
 
 @pytest.mark.parametrize("name", EVERY_STAGE)
-def test_so_does_whatever_a_stage_may_ask(name: str, every_template: Templates) -> None:
+def test_generated_stage_matches_the_ledger(name: str, every_template: Templates) -> None:
     values = site(every_stage(name), name, every_template(name))
     assert list(missing(values)) == []
     assert list(beyond(values)) == []
 
 
-def test_every_row_is_held_against_some_stage(
-    templates: Templates, every_template: Templates
-) -> None:
+def test_every_ledger_row_is_tested(templates: Templates, every_template: Templates) -> None:
     sites = [
         site(load_stage("local"), "local", templates("local")),
         *(
@@ -151,15 +149,6 @@ BROKEN = [
         "lacks s3:AbortMultipartUpload on",
     ),
     Broken(
-        "an action misspelt",
-        "prod-text",
-        lambda each: statement(policy(each, ENDPOINT), "ecr:GetAuth").update(
-            Action="ecr:GetAuthorisationToken"
-        ),
-        missing,
-        "lacks ecr:GetAuthorizationToken on *",
-    ),
-    Broken(
         "a resource too narrow: the bucket for its objects",
         "prod-models",
         lambda each: statement(policy(each, WATCH), "s3:GetObject").update(
@@ -167,33 +156,6 @@ BROKEN = [
         ),
         missing,
         "lacks s3:GetObject on arn:aws:s3:::prod-models-modelsbucket970c6ada-a1b2c3d4e5f6/*/cpu-",
-    ),
-    Broken(
-        "a name where an ARN belongs",
-        "prod-models",
-        lambda each: statement(policy(each, WATCH), "codebuild:BatchGetBuilds").update(
-            Resource={"Ref": "BuilderProject42795FEE"}
-        ),
-        missing,
-        "lacks codebuild:BatchGetBuilds on arn:aws:codebuild",
-    ),
-    Broken(
-        "another endpoint's prefix",
-        "prod-text",
-        lambda each: statement(policy(each, ENDPOINT), "s3:ListBucket")["Condition"].update(
-            StringLike={"s3:prefix": ["vision/*"]}
-        ),
-        missing,
-        "lacks s3:ListBucket on",
-    ),
-    Broken(
-        "a condition that never holds",
-        "prod-models",
-        lambda each: statement(policy(each, BUILDER), "codebuild:StartBuild")["Condition"].update(
-            StringEquals={"codebuild:environment.image": "nvcr.io/nvidia/tensorrt:*"}
-        ),
-        missing,
-        "lacks codebuild:StartBuild on",
     ),
     Broken(
         "a condition on what the request does not have",
@@ -214,24 +176,6 @@ BROKEN = [
         "prod-text.EndpointRoleB9AA434A lacks kms:Decrypt",
     ),
     Broken(
-        "a key policy without CloudWatch",
-        "prod-models",
-        lambda each: statement(named(each, "AlarmsKey", "AWS::KMS::Key"), "kms:Decrypt").update(
-            Principal={"Service": "events.amazonaws.com"}
-        ),
-        missing,
-        "alarms lacks kms:Decrypt",
-    ),
-    Broken(
-        "a bucket that denies everybody",
-        "prod-models",
-        lambda each: statement(
-            named(each, "ModelsBucketPolicy", "AWS::S3::BucketPolicy"), "s3:*"
-        ).pop("Condition"),
-        missing,
-        "prod-text.EndpointRoleB9AA434A lacks s3:GetObject",
-    ),
-    Broken(
         "a role that is gone",
         "prod-models",
         lambda each: each.pop(
@@ -248,15 +192,6 @@ BROKEN = [
         "prod-text.EndpointRoleB9AA434A may s3:Get* on",
     ),
     Broken(
-        "a wildcard too many in a resource",
-        "prod-text",
-        lambda each: statement(policy(each, ENDPOINT), "logs:PutLogEvents").update(
-            Resource="arn:aws:logs:us-east-1:111122223333:log-group:*"
-        ),
-        beyond,
-        "may logs:PutLogEvents on arn:aws:logs:us-east-1:111122223333:log-group:*, and no row",
-    ),
-    Broken(
         "a condition less",
         "prod-models",
         lambda each: statement(policy(each, BUILDER), "codebuild:StartBuild")["Condition"][
@@ -264,15 +199,6 @@ BROKEN = [
         ].pop("codebuild:serviceRole"),
         beyond,
         "may codebuild:StartBuild on",
-    ),
-    Broken(
-        "a condition with a value more",
-        "prod-text",
-        lambda each: statement(policy(each, ENDPOINT), "s3:ListBucket")["Condition"].update(
-            StringLike={"s3:prefix": ["text/*", "vision/*"]}
-        ),
-        beyond,
-        "may s3:ListBucket on",
     ),
     Broken(
         "all actions but one",
@@ -296,22 +222,6 @@ BROKEN = [
         "has policies of AWS's",
     ),
     Broken(
-        "a policy inside its role",
-        "prod-models",
-        lambda each: named(each, WATCH, "AWS::IAM::Role")["Properties"].update(
-            Policies=[
-                {
-                    "PolicyName": "More",
-                    "PolicyDocument": {
-                        "Statement": [{"Effect": "Allow", "Action": "iam:*", "Resource": "*"}]
-                    },
-                }
-            ]
-        ),
-        beyond,
-        "may iam:* on *",
-    ),
-    Broken(
         "a role that another service may assume too",
         "prod-text",
         lambda each: named(each, ENDPOINT, "AWS::IAM::Role")["Properties"][
@@ -332,16 +242,6 @@ BROKEN = [
         "for any account: aws:SourceAccount",
     ),
     Broken(
-        "interfaces of every network",
-        "prod-text",
-        lambda each: statement(
-            next(value for name, value in each.items() if "VpcPolicy" in name),
-            "ec2:DeleteNetworkInterface",
-        ).pop("Condition"),
-        beyond,
-        "ec2:DeleteNetworkInterface on",
-    ),
-    Broken(
         "a role that nobody knows",
         "prod-models",
         lambda each: each.update(Another=named(each, WATCH, "AWS::IAM::Role")),
@@ -358,18 +258,6 @@ BROKEN = [
         ),
         beyond,
         "lets * in, which is in no file of the ledger",
-    ),
-    Broken(
-        "a topic that any alarm of AWS may tell",
-        "prod-models",
-        lambda each: (
-            statement(named(each, "AlarmsTopicPolicy", "AWS::SNS::TopicPolicy"), "sns:Publish")
-            and named(each, "AlarmsTopicPolicy", "AWS::SNS::TopicPolicy")["Properties"][
-                "PolicyDocument"
-            ]["Statement"][-1].pop("Condition")
-        ),
-        beyond,
-        "may sns:Publish on",
     ),
     Broken(
         "a permission that is not a policy",
@@ -389,20 +277,11 @@ BROKEN = [
         beyond,
         "may s3:ListBucket on arn:aws:s3:::*-models-modelsbucket*",
     ),
-    Broken(
-        "a deploy role for buckets that are called otherwise",
-        "prod-delivery",
-        lambda each: statement(policy(each, "Deploy"), "s3:ListBucket").update(
-            Resource="arn:aws:s3:::prod-models-bucket*"
-        ),
-        missing,
-        "lacks s3:ListBucket on arn:aws:s3:::prod-models-modelsbucket970c6ada-a1b2c3d4e5f6",
-    ),
 ]
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda value: value.what)
-def test_a_broken_policy_is_seen(broken: Broken, delivered: tuple[StageConfig, Stacks]) -> None:
+def test_changed_policy_is_reported(broken: Broken, delivered: tuple[StageConfig, Stacks]) -> None:
     settings, templates = delivered
     values = copy.deepcopy(templates)
     broken.change(values[broken.stack]["Resources"])
@@ -441,7 +320,7 @@ DELIVERED = "text/cuda-25.09-sm86/minilm-0123456789ab.tar.gz"
         ("plain-delivery-Deploy", DELIVERED, ONCE, False),
     ],
 )
-def test_builders_alone_write_what_a_deploy_serves_and_only_once(
+def test_bucket_policy_decides_who_may_write(
     who: str, key: str, request_has: dict[str, str], may: bool, every_template: Templates
 ) -> None:
     """Each has a role that may write everything: the bucket's own policy decides."""

@@ -31,7 +31,7 @@ def staged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("case", allowed.CASES, ids=lambda case: case.name)
-def test_what_the_linter_allows_here_it_allows_in_a_build_on_aws(
+def test_asset_has_the_same_files_and_findings_as_the_model(
     case: Case, staged: dict[str, Path], tmp_path: Path
 ) -> None:
     written, unpacked = tmp_path / "written", tmp_path / "unpacked"

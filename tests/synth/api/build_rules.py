@@ -1,6 +1,5 @@
-"""What CodeBuild, Lambda and Step Functions demand of several fields together."""
+"""Constraints of CodeBuild that involve several request fields."""
 
-import json
 import re
 from collections.abc import Iterator
 
@@ -9,8 +8,6 @@ from tests.synth.api.calls import Calls
 
 GPU_SIZES = ("BUILD_GENERAL1_SMALL", "BUILD_GENERAL1_LARGE")
 """CodeBuild API reference, ProjectEnvironment, computeType: those with LINUX_GPU_CONTAINER."""
-MOST_VARIABLES = 4 * 1024
-"""Bytes of a function's variables, names included (Lambda developer guide, quotas; from memory)."""
 
 
 def build_projects(calls: Calls) -> Iterator[str]:
@@ -35,24 +32,4 @@ def build_projects(calls: Calls) -> Iterator[str]:
             yield f"{call.made_for}: no archive at {source['location']}"
 
 
-def functions(calls: Calls) -> Iterator[str]:
-    """Functions' variables."""
-    for call in calls.of("CreateFunction"):
-        variables = call.parameters.get("Environment", {}).get("Variables", {})
-        size = sum(len(name.encode()) + len(each.encode()) for name, each in variables.items())
-        if size > MOST_VARIABLES:
-            yield f"{call.made_for}: variables of {size} bytes"
-
-
-def state_machines(calls: Calls) -> Iterator[str]:
-    """The states that a machine names are there (Amazon States Language, "Top-level fields")."""
-    for call in calls.of("CreateStateMachine"):
-        machine = json.loads(call.parameters["definition"])
-        named = {machine["StartAt"]}
-        for state in machine["States"].values():
-            named |= {each["Next"] for each in [state, *state.get("Catch", ())] if "Next" in each}
-        if missing := named - machine["States"].keys():
-            yield f"{call.made_for}: no state {', '.join(sorted(missing))}"
-
-
-RULES = (build_projects, functions, state_machines)
+RULES = (build_projects,)

@@ -6,27 +6,6 @@ from typing import Any
 from platform_facts import inference_amis, instance_type
 from tests.synth.api.calls import Call, Calls
 
-KB = 1024
-
-
-def environments(calls: Calls) -> Iterator[str]:
-    """Containers' environments.
-
-    "The maximum length of each key and value in the Environment map is 1024 bytes. The maximum
-    length of all keys and values in the map, combined, is 32 KB" (API reference,
-    ContainerDefinition).
-    """
-    for call in calls.of("CreateModel"):
-        texts = [
-            text.encode()
-            for pair in call.parameters["PrimaryContainer"]["Environment"].items()
-            for text in pair
-        ]
-        if any(len(each) > KB for each in texts):
-            yield f"{call.made_for}: a variable has more than 1024 bytes"
-        if sum(map(len, texts)) > 32 * KB:
-            yield f"{call.made_for}: the environment has more than 32 KB"
-
 
 def model_data(calls: Calls) -> Iterator[str]:
     """What is served.
@@ -210,4 +189,4 @@ def _share(size: dict[str, Any], least: int) -> Iterator[str]:
         yield f"{size['Value']} % is not {least} to 50 %"
 
 
-RULES = (environments, model_data, subnets, variants, updates, components)
+RULES = (model_data, subnets, variants, updates, components)

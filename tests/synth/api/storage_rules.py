@@ -31,13 +31,6 @@ def parameters(calls: Calls) -> Iterator[str]:
             yield f"{call.made_for}: {name} is AWS's"
 
 
-def logs(calls: Calls) -> Iterator[str]:
-    """ "Log group names can't start with the string aws/" (API reference, CreateLogGroup)."""
-    for call in calls.of("CreateLogGroup"):
-        if call.parameters["logGroupName"].startswith("aws/"):
-            yield f"{call.made_for}: a name that begins with aws/"
-
-
 def buckets(calls: Calls) -> Iterator[str]:
     """Where access logs go, and what rules delete.
 
@@ -83,4 +76,4 @@ def networks(calls: Calls) -> Iterator[str]:
             yield f"{call.made_for}: described with characters that EC2 does not take"
 
 
-RULES = (parameters, logs, buckets, networks)
+RULES = (parameters, buckets, networks)

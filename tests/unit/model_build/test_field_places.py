@@ -1,4 +1,4 @@
-"""Every field is found where a person would point at it."""
+"""Line and column of each field of a config.pbtxt."""
 
 from typing import Any
 
@@ -66,19 +66,19 @@ def _is_map(field: Any) -> bool:
 
 
 def _fields(message: Any, path: FieldPath = ()) -> list[FieldPath]:
-    """Every field that a message has, as `field_places` calls it."""
-    result: list[FieldPath] = []
+    """Return the path of every field of a message, as in `field_places`."""
+    paths: list[FieldPath] = []
     for field, value in message.ListFields():
-        result.append((*path, field.name))
+        paths.append((*path, field.name))
         if _is_map(field):
-            result += [(*path, field.name, key) for key in value]
+            paths += [(*path, field.name, key) for key in value]
             continue
         values = value if field.is_repeated else [value]
-        for index, each in enumerate(values):
-            result.append((*path, field.name, index))
+        for index, element in enumerate(values):
+            paths.append((*path, field.name, index))
             if field.type == FieldDescriptor.TYPE_MESSAGE:
-                result += _fields(each, (*path, field.name, index))
-    return result
+                paths += _fields(element, (*path, field.name, index))
+    return paths
 
 
 def _line_from(text: str, place: tuple[int, int]) -> str:
@@ -87,15 +87,13 @@ def _line_from(text: str, place: tuple[int, int]) -> str:
 
 
 @given(configs)
-def test_the_place_of_every_field_that_protobuf_prints_is_where_its_name_stands(
-    config: Any,
-) -> None:
+def test_place_of_a_printed_field_is_that_of_its_name(config: Any) -> None:
     text = text_format.MessageToString(config)
     places = field_places(text)
     for path in _fields(config):
         name = next(step for step in reversed(path) if isinstance(step, str))
         if len(path) > 1 and path[-1] == name and not isinstance(path[-2], int):
-            name = str(path[-2])  # a key of a map: its entry begins with the map's name
+            name = str(path[-2])  # a map key: its entry starts with the name of the map
         assert _line_from(text, places[path]).startswith(f"{name}"), path
 
 
@@ -125,15 +123,15 @@ def test_the_place_of_every_field_that_protobuf_prints_is_where_its_name_stands(
         ('name: "ü" backend: "b"', ("backend",), (1, 11)),
     ],
 )
-def test_the_spellings_that_people_use_are_read(
+def test_every_text_format_spelling_is_read(
     text: str, path: FieldPath, place: tuple[int, int]
 ) -> None:
-    text_format.Parse(text, model_config_pb2.ModelConfig())  # it is one that protobuf takes
+    text_format.Parse(text, model_config_pb2.ModelConfig())  # the text is valid
     assert field_places(text)[path] == place
 
 
 @pytest.mark.parametrize("key", ["ü", "it's", 'say "a"'])
-def test_an_entry_of_a_map_is_found_under_any_key(key: str) -> None:
+def test_map_entry_is_read_with_any_key(key: str) -> None:
     config = model_config_pb2.ModelConfig()
     config.parameters[key].string_value = "x"
     assert ("parameters", key) in field_places(text_format.MessageToString(config))

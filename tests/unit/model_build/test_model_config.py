@@ -45,7 +45,7 @@ configs = st.builds(
 
 
 @given(configs)
-def test_what_is_written_is_read_back_as_it(
+def test_written_config_is_read_back_unchanged(
     tmp_path_factory: pytest.TempPathFactory, config: Any
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "config.pbtxt"
@@ -95,14 +95,12 @@ def test_what_is_written_is_read_back_as_it(
         ('name: "a', "1:7: String missing ending quote: '\"a'"),
     ],
 )
-def test_what_is_no_configuration_is_refused_at_its_line_and_column(
-    tmp_path: Path, text: str, message: str
-) -> None:
+def test_parse_error_has_line_and_column(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "config.pbtxt"
     path.write_text(text)
-    with pytest.raises(model_config.NotParsed) as refused:
+    with pytest.raises(model_config.NotParsed) as error:
         model_config.read(path)
-    assert str(refused.value) == message
+    assert str(error.value) == message
 
 
 def _groups(config: Any) -> list[tuple[int, str, list[int]]]:
@@ -111,7 +109,7 @@ def _groups(config: Any) -> list[tuple[int, str, list[int]]]:
 
 
 @pytest.fixture
-def on_two_gpus(tmp_path: Path) -> Any:
+def gpu_config(tmp_path: Path) -> Any:
     path = tmp_path / "config.pbtxt"
     path.write_text(
         'name: "a" instance_group [ '
@@ -120,18 +118,18 @@ def on_two_gpus(tmp_path: Path) -> Any:
     return model_config.read(path)
 
 
-def test_on_a_cpu_every_instance_is_of_the_cpu_and_pins_no_gpu(on_two_gpus: Any) -> None:
-    adapted = model_config.for_target(on_two_gpus, CPU, backend="")
+def test_cpu_target_has_only_cpu_instances(gpu_config: Any) -> None:
+    adapted = model_config.for_target(gpu_config, CPU, backend="")
     assert _groups(adapted) == [(2, "KIND_CPU", []), (0, "KIND_CPU", [])]
     assert adapted.name == "a"
 
 
-def test_on_a_gpu_a_configuration_stays_as_it_is(on_two_gpus: Any) -> None:
-    assert model_config.for_target(on_two_gpus, GPU, backend="") == on_two_gpus
+def test_gpu_target_leaves_the_config_unchanged(gpu_config: Any) -> None:
+    assert model_config.for_target(gpu_config, GPU, backend="") == gpu_config
 
 
 @given(configs)
-def test_adapting_leaves_the_original_and_changes_nothing_but_instance_groups(config: Any) -> None:
+def test_for_target_changes_only_instance_groups_of_a_copy(config: Any) -> None:
     before = model_config_pb2.ModelConfig()
     before.CopyFrom(config)
     adapted = model_config.for_target(config, CPU, backend=config.backend)
@@ -143,7 +141,7 @@ def test_adapting_leaves_the_original_and_changes_nothing_but_instance_groups(co
 
 
 @pytest.mark.parametrize(
-    ("written", "datatype"),
+    ("name", "datatype"),
     [
         ("TYPE_FP32", "FP32"),
         ("TYPE_STRING", "BYTES"),
@@ -152,16 +150,16 @@ def test_adapting_leaves_the_original_and_changes_nothing_but_instance_groups(co
         ("TYPE_BF16", "BF16"),
     ],
 )
-def test_a_datatype_has_the_name_that_clients_send(written: str, datatype: str) -> None:
-    assert model_config.data_type(model_config_pb2.DataType.Value(written)) == datatype
+def test_datatype_has_the_name_of_the_protocol(name: str, datatype: str) -> None:
+    assert model_config.data_type(model_config_pb2.DataType.Value(name)) == datatype
 
 
-def test_what_is_not_utf_8_is_refused(tmp_path: Path) -> None:
+def test_config_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "config.pbtxt"
     path.write_bytes(b'name: "a"\nbackend: "\xff"\n')
-    with pytest.raises(model_config.NotParsed) as refused:
+    with pytest.raises(model_config.NotParsed) as error:
         model_config.read(path)
-    assert str(refused.value) == "1:1: not UTF-8: save the file as UTF-8"
+    assert str(error.value) == "1:1: not UTF-8: save the file as UTF-8"
 
 
 TORCHSCRIPT = """
@@ -174,19 +172,19 @@ dynamic_batching { }
 """
 
 
-def test_for_another_backend_what_is_said_to_the_old_one_is_left_out() -> None:
+def test_settings_of_the_old_backend_are_removed() -> None:
     config = model_config.parse(TORCHSCRIPT)
     adapted = model_config.for_target(config, GPU, backend="onnxruntime")
     expected = 'backend: "onnxruntime" instance_group [ { count: 2 kind: KIND_GPU } ]'
     assert adapted == model_config.parse(f"{expected} optimization {{ }} dynamic_batching {{ }}")
 
 
-def test_an_accelerator_of_gpus_is_left_out_on_a_cpu() -> None:
+def test_gpu_accelerator_is_removed_for_a_cpu_target() -> None:
     adapted = model_config.for_target(model_config.parse(TORCHSCRIPT), CPU, backend="pytorch")
     assert not adapted.optimization.execution_accelerators.gpu_execution_accelerator
 
 
-def test_a_configuration_without_optimization_gets_none() -> None:
+def test_config_without_optimization_gets_none() -> None:
     config = model_config.parse('platform: "ensemble"')
     for backend in ("ensemble", "python"):
         assert not model_config.for_target(config, CPU, backend=backend).HasField("optimization")

@@ -13,9 +13,7 @@ ENSEMBLE = 'platform: "ensemble"'
 PYTHON = 'backend: "python"'
 
 
-def test_every_folder_with_a_configuration_is_a_model(
-    tmp_path: Path, write_files: "WriteFiles"
-) -> None:
+def test_folder_with_config_is_a_model(tmp_path: Path, write_files: "WriteFiles") -> None:
     write_files(
         tmp_path,
         {
@@ -35,16 +33,16 @@ def test_every_folder_with_a_configuration_is_a_model(
 def test_parse_errors_have_file_line_and_column(
     write_configs: "WriteConfigs", tmp_path: Path
 ) -> None:
-    with pytest.raises(RepositoryInvalid) as refused:
+    with pytest.raises(RepositoryInvalid) as error:
         write_configs(a=PYTHON, b="backnd: 1", c='\n backend: "python')
-    first, second = refused.value.findings
+    first, second = error.value.findings
     assert first.place == Place(tmp_path / "b" / "config.pbtxt", 1, 1)
     assert 'has no field named "backnd"' in first.message
     assert second.place == Place(tmp_path / "c" / "config.pbtxt", 2, 11)
     assert {first.rule, second.rule} == {"config_parses"}
 
 
-PLACED = """\
+CONFIG = """\
 name: "a"
 input [
   { name: "X" data_type: TYPE_FP32 dims: [ 1 ] },
@@ -64,17 +62,17 @@ parameters {
         (("input",), 2, 1),
         (("input", 1), 4, 3),
         (("input", 0, "dims"), 3, 36),
-        (("input", 1, "dims"), 4, 3),  # not written: where its tensor is
+        (("input", 1, "dims"), 4, 3),  # absent: position of its tensor
         (("input", 7, "dims"), 2, 1),
         (("parameters", "max_length"), 6, 1),
         (("output",), None, None),
         ((), None, None),
     ],
 )
-def test_position_of_a_missing_field_is_that_of_its_parent(
+def test_absent_field_has_the_position_of_its_parent(
     write_configs: "WriteConfigs", path: tuple[str | int, ...], line: int, column: int
 ) -> None:
-    model = write_configs(a=PLACED).models["a"]
+    model = write_configs(a=CONFIG).models["a"]
     assert model.field_place(*path) == Place(model.directory / "config.pbtxt", line, column)
 
 
@@ -109,7 +107,7 @@ def test_singular_message_needs_no_index(
     assert model.field_place(*path) == Place(model.directory / "config.pbtxt", line, column)
 
 
-def test_versions_are_the_folders_with_a_number(tmp_path: Path, write_files: "WriteFiles") -> None:
+def test_versions_are_the_numbered_folders(tmp_path: Path, write_files: "WriteFiles") -> None:
     write_files(
         tmp_path,
         {
@@ -131,7 +129,7 @@ def test_versions_are_the_folders_with_a_number(tmp_path: Path, write_files: "Wr
         ({"a": PYTHON, "b": ENSEMBLE, "c": PYTHON}, "b"),
     ],
 )
-def test_entry_is_the_only_ensemble_or_the_only_model(
+def test_entry_model_is_the_only_ensemble_or_model(
     write_configs: "WriteConfigs", configs: dict[str, str], entry: str
 ) -> None:
     assert write_configs(**configs).entry.name == entry

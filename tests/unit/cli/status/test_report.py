@@ -255,7 +255,7 @@ def test_what_differs_from_the_live_templates_is_named_with_its_command(aws: Aws
     assert "it serves with prod-text, but prod-text created another" in endpoint.text
     assert (entry.subject, entry.text) == ("text/minilm", "the catalog has no entry")
     assert entry.command == "make deliver STAGE=prod"
-    assert archive.text == "s3://bucket/text/cpu-24.09/minilm-a.tar.gz is not there"
+    assert archive.text == "s3://bucket/text/cpu-24.09/minilm-a.tar.gz does not exist"
 
 
 def test_a_stack_in_a_failed_state_is_a_difference_and_nothing_else_is_compared(aws: Aws) -> None:

@@ -1,4 +1,4 @@
-"""The linter, held against repositories in which something is wrong, and ones like them."""
+"""Findings of the linter in invalid and valid repositories."""
 
 import re
 from pathlib import Path
@@ -31,34 +31,36 @@ CASES = [
 
 
 def lint(case: Case, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Write a case's repository, and return what the linter prints in its folder."""
+    """Write the repository of a case and return the lines that lint prints in its folder."""
     case.write(folder)
     monkeypatch.chdir(folder)
     here = Path()
     if (folder / recipe.FILE).is_file():
         alternatives = (None, *ModelSource(here).recipe.alternatives)
-        findings = [each for name in alternatives for each in checks.lint(ModelSource(here, name))]
+        findings = [
+            finding for name in alternatives for finding in checks.lint(ModelSource(here, name))
+        ]
         return list(dict.fromkeys(map(str, findings)))
     rules = checks.rules_for_release(platform_facts.release(case.release))
     return [str(finding) for finding in checks.findings(Repository.read(here), rules)]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_a_broken_repository_is_told_what_is_wrong_and_where(
+def test_invalid_repository_has_findings(
     case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert lint(case, tmp_path, monkeypatch) == case.messages
 
 
 @pytest.mark.parametrize("case", allowed.CASES, ids=lambda case: case.name)
-def test_a_repository_in_which_nothing_is_wrong_is_told_nothing(
+def test_valid_repository_has_no_findings(
     case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert lint(case, tmp_path, monkeypatch) == []
 
 
-def test_every_rule_is_broken_by_some_case() -> None:
+def test_every_rule_has_a_case() -> None:
     release = platform_facts.release("25.09")
-    named = {re.search(r" \[(\w+)\]$", line) for case in CASES for line in case.messages}
-    rules = {each.__name__ for each in (*checks.rules_for_release(release), *checks.RECIPE_RULES)}
-    assert {result[1] for result in named if result} == rules
+    matches = {re.search(r" \[(\w+)\]$", line) for case in CASES for line in case.messages}
+    rules = {rule.__name__ for rule in (*checks.rules_for_release(release), *checks.RECIPE_RULES)}
+    assert {match[1] for match in matches if match} == rules

@@ -1,4 +1,4 @@
-"""The GPU step as a process, on a machine whose GPU is a stand-in."""
+"""The GPU step as a process on this machine, with a fake GPU and TensorRT."""
 
 import ctypes
 import sys
@@ -12,7 +12,7 @@ from model_build.engines.engine_result import EngineResult
 from model_build.engines.local_gpu import LocalGpu
 from tests.gpu_stand_in.driver_stand_in import DriverStandIn
 from tests.unit.model_build.engines.conftest import INPUT
-from tests.unit.model_build.fakes import Lines
+from tests.unit.model_build.fakes import ProgressLines
 
 ROOT = Path(__file__).parents[4]
 STAND_IN = ROOT / "tests" / "gpu_stand_in"
@@ -20,20 +20,19 @@ STAND_IN = ROOT / "tests" / "gpu_stand_in"
 
 @pytest.fixture
 def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let processes see the stand-in's GPU and TensorRT."""
+    """Let child processes import the fake CUDA driver and TensorRT."""
     monkeypatch.setenv("PYTHONPATH", f"{STAND_IN}:{ROOT}")
     monkeypatch.delenv("CUDA_VERSION", raising=False)
     monkeypatch.delenv("STAND_IN_TENSORRT", raising=False)
 
 
-def test_a_job_is_compiled_and_its_engine_run(gpu: None, job: EngineJob, tmp_path: Path) -> None:
-    message = Lines()
-    LocalGpu().run(job, to=tmp_path / "result", progress=message)
+def test_job_is_compiled_and_its_engine_run(gpu: None, job: EngineJob, tmp_path: Path) -> None:
+    progress = ProgressLines()
+    LocalGpu().run(job, to=tmp_path / "result", progress=progress)
     result = EngineResult.read(tmp_path / "result", job)
     assert result.plan.read_bytes().startswith(b"a stand-in's plan")
-    ((answer,),) = [list(case.values()) for case in result.answers()]
-    assert (answer == INPUT).all()
-    version = ".".join(map(str, sys.version_info[:3]))
+    ((output,),) = [list(case.values()) for case in result.answers()]
+    assert (output == INPUT).all()
     assert result.result.compiled_on == {
         "driver": result.result.compiled_on["driver"],
         "driver_cuda": "13.0",
@@ -41,10 +40,10 @@ def test_a_job_is_compiled_and_its_engine_run(gpu: None, job: EngineJob, tmp_pat
         "compute_capability": "8.6",
         "tensorrt": "10.13.3.9",
         "image_cuda": "",
-        "python": version,
+        "python": ".".join(map(str, sys.version_info[:3])),
     }
-    assert message[0].startswith("found driver")
-    assert message[1] == f"compiling job {job.digest}"
+    assert progress[0].startswith("found driver")
+    assert progress[1] == f"compiling job {job.digest}"
 
 
 @pytest.mark.parametrize(
@@ -58,7 +57,7 @@ def test_a_job_is_compiled_and_its_engine_run(gpu: None, job: EngineJob, tmp_pat
         ({"CUDA_VERSION": "14.0.0"}, "supports CUDA 13.0, this image has CUDA 14.0.0"),
     ],
 )
-def test_another_machine_than_the_jobs_writes_no_result(
+def test_unsuitable_machine_writes_no_result(
     gpu: None,
     job: EngineJob,
     tmp_path: Path,
@@ -68,21 +67,21 @@ def test_another_machine_than_the_jobs_writes_no_result(
 ) -> None:
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    with pytest.raises(BuildError) as refused:
-        LocalGpu().run(job, to=tmp_path / "result", progress=Lines())
-    assert message in str(refused.value)
+    with pytest.raises(BuildError) as error:
+        LocalGpu().run(job, to=tmp_path / "result", progress=ProgressLines())
+    assert message in str(error.value)
     assert not (tmp_path / "result").exists()
 
 
-def test_a_tensorrt_with_a_suffix_to_its_version_is_the_same(
+def test_post_release_of_tensorrt_is_accepted(
     gpu: None, job: EngineJob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STAND_IN_TENSORRT", "10.13.3.9.post1")  # PyPI's repair of 10.13.3.9
-    LocalGpu().run(job, to=tmp_path / "result", progress=Lines())
+    LocalGpu().run(job, to=tmp_path / "result", progress=ProgressLines())
     assert EngineResult.read(tmp_path / "result", job)
 
 
-def test_without_a_driver_a_job_ends_in_a_line(
+def test_missing_driver_is_a_build_error(
     job: EngineJob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     try:
@@ -93,10 +92,10 @@ def test_without_a_driver_a_job_ends_in_a_line(
         pytest.skip("this machine has a driver")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     with pytest.raises(BuildError, match=r"^this machine has no NVIDIA driver"):
-        LocalGpu().run(job, to=tmp_path / "result", progress=Lines())
+        LocalGpu().run(job, to=tmp_path / "result", progress=ProgressLines())
 
 
-def test_a_step_that_is_killed_is_told(
+def test_killed_step_is_a_build_error(
     gpu: None, job: EngineJob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     killer = tmp_path / "killer"
@@ -104,10 +103,10 @@ def test_a_step_that_is_killed_is_told(
     (killer / "tensorrt.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n")
     monkeypatch.setenv("PYTHONPATH", f"{killer}:{STAND_IN}:{ROOT}")
     with pytest.raises(BuildError, match="the GPU step ended with exit code -9"):
-        LocalGpu().run(job, to=tmp_path / "result", progress=Lines())
+        LocalGpu().run(job, to=tmp_path / "result", progress=ProgressLines())
 
 
-def test_without_a_gpu_the_ways_out_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_without_a_gpu_names_alternatives(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CUDA_VERSION", raising=False)
     monkeypatch.setattr(ctypes, "CDLL", lambda _: DriverStandIn(fails="cuInit"))
     with pytest.raises(BuildError, match="or build for a cpu target, which is served the same"):

@@ -1,8 +1,9 @@
-"""Exports that are made once for the same inputs, and again where one of them changes."""
+"""Cache of exports: reused for equal inputs."""
 
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,6 +15,11 @@ from model_build.export.step import Gates, StepContext
 from model_build.formats.onnx import Onnx
 from model_build.recipe_values import Gate
 from tests.unit.model_build.fakes import step_context
+
+if TYPE_CHECKING:
+    from tests.unit.model_build.conftest import WriteFiles
+
+Export = Callable[..., bool]
 
 STEP = Onnx(to="onnx", source="export.py:f", opset=18, gate=Gate(max_absolute_difference=1e-4))
 GATES: Gates = [
@@ -28,29 +34,21 @@ GATES: Gates = [
         ),
     )
 ]
+OTHER_FILES = ["recipe.yaml", "m/config.pbtxt", "m/1/model.py", "tests/golden.json"]
+"""Files that the export does not read."""
 
 
 @pytest.fixture
-def model(tmp_path: Path) -> Path:
-    for name, text in {
-        "export.py": "first",
-        "recipe.yaml": "first",
-        "m/config.pbtxt": "first",
-        "m/1/model.py": "first",
-        "tests/golden.json": "first",
-    }.items():
-        path = tmp_path / "model" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return tmp_path / "model"
+def model(tmp_path: Path, write_files: "WriteFiles") -> Path:
+    return write_files(tmp_path / "model", dict.fromkeys(["export.py", *OTHER_FILES], "first"))
 
 
 @pytest.fixture
-def is_made(tmp_path: Path) -> Callable[..., bool]:
-    """Export; return whether the file was made, and not taken from those that are kept."""
+def export(tmp_path: Path) -> Export:
+    """Function that exports and returns whether the file was made instead of reused."""
     to = tmp_path / "model.onnx"
 
-    def export(context: StepContext, step: Onnx = STEP) -> bool:
+    def run(context: StepContext, step: Onnx = STEP) -> bool:
         calls: list[str] = []
         to.unlink(missing_ok=True)
 
@@ -63,49 +61,47 @@ def is_made(tmp_path: Path) -> Callable[..., bool]:
         assert to.read_text() == "weights"
         return bool(calls)
 
-    return export
+    return run
 
 
-def test_the_same_inputs_are_exported_once(model: Path, is_made: Callable[..., bool]) -> None:
+def test_equal_inputs_are_exported_once(model: Path, export: Export) -> None:
     context = step_context(model)
-    assert [is_made(context), is_made(context)] == [True, False]
-    for name in ("recipe.yaml", "m/config.pbtxt", "m/1/model.py", "tests/golden.json"):
+    assert [export(context), export(context)] == [True, False]
+    for name in OTHER_FILES:
         (model / name).write_text("second")
-    assert not is_made(context)
+    assert not export(context)
 
 
-def test_any_other_input_is_exported_again(
-    model: Path, tmp_path: Path, is_made: Callable[..., bool], monkeypatch: pytest.MonkeyPatch
+def test_changed_input_is_exported_again(
+    model: Path, tmp_path: Path, export: Export, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     context = step_context(model)
-    assert is_made(context)
-    assert is_made(context, STEP.model_copy(update={"opset": 19}))
-    assert is_made(dataclasses.replace(context, seed=1))
-    assert is_made(dataclasses.replace(context, weights=tmp_path / "other"))
+    assert export(context)
+    assert export(context, STEP.model_copy(update={"opset": 19}))
+    assert export(dataclasses.replace(context, seed=1))
+    assert export(dataclasses.replace(context, weights=tmp_path / "other"))
     gpu = BuildTarget(release="25.09", compute_capability="8.6")
-    assert is_made(dataclasses.replace(context, target=gpu))
+    assert export(dataclasses.replace(context, target=gpu))
     monkeypatch.setattr(export_cache, "_builder", lambda: {"torch": "2.14.0"})
-    assert is_made(context)
+    assert export(context)
     monkeypatch.undo()
     monkeypatch.setattr(export_cache, "FOLDER", tmp_path / "exports")
     (model / "export.py").write_text("second")
-    assert is_made(context)
+    assert export(context)
 
 
-def test_a_kept_file_that_somebody_changed_is_made_again(
-    model: Path, is_made: Callable[..., bool]
-) -> None:
+def test_changed_cached_file_is_exported_again(model: Path, export: Export) -> None:
     context = step_context(model)
-    assert is_made(context)
+    assert export(context)
     for path in export_cache.FOLDER.glob("*/file"):
         path.write_text("changed")
-    assert [is_made(context), is_made(context)] == [True, False]
+    assert [export(context), export(context)] == [True, False]
 
 
-def test_the_latest_exports_are_kept(
-    model: Path, is_made: Callable[..., bool], monkeypatch: pytest.MonkeyPatch
+def test_only_the_latest_exports_are_kept(
+    model: Path, export: Export, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(export_cache, "MAX_EXPORTS", 2)
     for seed in range(4):
-        assert is_made(dataclasses.replace(step_context(model), seed=seed))
+        assert export(dataclasses.replace(step_context(model), seed=seed))
     assert len([*export_cache.FOLDER.iterdir()]) == 2

@@ -1,4 +1,4 @@
-"""What the builder makes of a small PyTorch module, which the tests export for real."""
+"""ONNX exports of a small PyTorch module."""
 
 import itertools
 import textwrap
@@ -34,7 +34,7 @@ class TwoLayers(torch.nn.Module):
 
     def forward(self, x):
         if torch.compiler.is_exporting():
-            warnings.warn("which does no harm")
+            warnings.warn("harmless")
         return self.layers(x)
 
 
@@ -43,7 +43,7 @@ class Drifting(TwoLayers):
         return self.layers(x) + 0.5
 
 
-def _of(module):
+def _model(module):
     return TorchModel(
         module=module.eval(),
         inputs={"x": torch.float32},
@@ -56,11 +56,11 @@ def _of(module):
 
 
 def two_layers(weights):
-    return _of(TwoLayers())
+    return _model(TwoLayers())
 
 
 def drifting(weights):
-    return _of(Drifting())
+    return _model(Drifting())
 
 
 def module_alone(weights):
@@ -68,7 +68,7 @@ def module_alone(weights):
 
 
 def weights_folder(weights):
-    raise RuntimeError(f"given {weights}")
+    raise RuntimeError(f"weights {weights}")
 """
 
 
@@ -96,24 +96,16 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
     return _export(tmp_path_factory.mktemp("two_layers"), "two_layers")
 
 
-def test_an_exported_file_is_of_the_opset_that_the_recipe_asks_for(exported: Exported) -> None:
-    versions = {entry.domain: entry.version for entry in onnx.load(exported.file).opset_import}
-    assert versions[""] == 18
-
-
-def test_an_exported_file_is_as_old_as_its_opset_allows(exported: Exported) -> None:
-    assert onnx.load(exported.file).ir_version == 8  # what opset 18 came with
-
-
-def test_an_exported_file_does_not_say_for_which_processor_torch_was_built(
-    exported: Exported,
-) -> None:
+def test_exported_file_has_opset_ir_version_and_producer(exported: Exported) -> None:
     model = onnx.load(exported.file)
+    versions = {entry.domain: entry.version for entry in model.opset_import}
+    assert versions[""] == 18
+    assert model.ir_version == 8  # the oldest one for opset 18
     assert model.producer_name == "pytorch"
-    assert model.producer_version == torch.__version__.partition("+")[0]
+    assert model.producer_version == torch.__version__.partition("+")[0]  # without the processor
 
 
-def test_an_exported_file_says_nothing_of_the_machine_it_was_made_on(exported: Exported) -> None:
+def test_exported_file_has_no_trace_of_the_machine(exported: Exported) -> None:
     content = exported.file.read_bytes()
     for trace in (str(exported.folder), "export.py", "site-packages", "torch/", "stack_trace"):
         assert trace.encode() not in content, trace
@@ -124,8 +116,8 @@ def test_an_exported_file_says_nothing_of_the_machine_it_was_made_on(exported: E
         assert not entry.doc_string
 
 
-def test_a_trace_is_removed_wherever_the_exporter_can_leave_one() -> None:
-    # Which entries carry one changes with torch's versions: here all do.
+def test_traces_are_removed_from_every_entry() -> None:
+    # The entries with a trace depend on the version of torch: here every entry has one.
     tensor = helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1])
     node = helper.make_node("Relu", ["x"], ["y"])
     graph = helper.make_graph(
@@ -146,13 +138,13 @@ def test_a_trace_is_removed_wherever_the_exporter_can_leave_one() -> None:
         entry.doc_string = "trace"
         entry.metadata_props.add(key="stack_trace", value="/home/me/export.py")
     export._strip_traces(model)
-    left = model.SerializeToString()
-    assert b"trace" not in left
-    assert b"/home/me" not in left
+    content = model.SerializeToString()
+    assert b"trace" not in content
+    assert b"/home/me" not in content
     assert [entry.name for entry in model.graph.initializer] == ["w"]
 
 
-def test_a_trace_is_removed_inside_branches_and_functions() -> None:
+def test_traces_are_removed_from_branches_and_functions() -> None:
     def graph(node: onnx.NodeProto) -> onnx.GraphProto:
         return helper.make_graph([node], "graph", [], [])
 
@@ -168,13 +160,13 @@ def test_a_trace_is_removed_inside_branches_and_functions() -> None:
     )
     model = helper.make_model(graph(branch), functions=[function])
     export._strip_traces(model)
-    left = model.SerializeToString()
-    assert b"trace" not in left
-    assert b"/home/me" not in left
-    assert left.count(b"Relu") == 2
+    content = model.SerializeToString()
+    assert b"trace" not in content
+    assert b"/home/me" not in content
+    assert content.count(b"Relu") == 2
 
 
-def test_a_gate_compares_the_smallest_the_largest_and_sizes_between(exported: Exported) -> None:
+def test_gate_compares_smallest_largest_and_middle_sizes(exported: Exported) -> None:
     report = exported.report
     assert report.shapes == [{"batch": 1}, {"batch": 2}, {"batch": 4}, {"batch": 8}]
     assert report.allowed == 1e-5
@@ -189,7 +181,7 @@ def test_a_gate_compares_the_smallest_the_largest_and_sizes_between(exported: Ex
         (SOURCE, "module_alone", ":module_alone: return a model_build.TorchModel"),
     ],
 )
-def test_a_source_that_cannot_be_used_is_named(
+def test_unusable_source_is_refused(
     tmp_path: Path, source: str | None, function: str, message: str
 ) -> None:
     if source:
@@ -200,7 +192,7 @@ def test_a_source_that_cannot_be_used_is_named(
         opset=18,
         gate=Gate(max_absolute_difference=1),
     )
-    with pytest.raises(BuildError) as refused:
+    with pytest.raises(BuildError) as error:
         step.make(tmp_path / "m.onnx", step_context(tmp_path))
-    assert str(refused.value) == f"{tmp_path}/export.py{message}"
+    assert str(error.value) == f"{tmp_path}/export.py{message}"
     assert not (tmp_path / "m.onnx").exists()

@@ -1,4 +1,4 @@
-"""What an archive was made from is kept, so that it can be made again."""
+"""Model sources in the bucket, from which an archive can be rebuilt."""
 
 import io
 import zipfile
@@ -22,28 +22,28 @@ def _key(built: Build) -> str:
     return f"sources/{built.digest}.zip"
 
 
-def test_a_source_that_is_unpacked_has_the_digest_of_the_archive(
+def test_unpacked_source_has_the_digest_of_the_archive(
     s3: "FakeS3", built: Build, tmp_path: Path
 ) -> None:
     (built.source.folder / "tests").mkdir(exist_ok=True)
-    (built.source.folder / "tests" / "golden.json").write_text("{}")  # is no part of the model
+    (built.source.folder / "tests" / "golden.json").write_text("{}")  # not part of the model
     _keep(s3, built)
     kept = s3.objects[_key(built)]
     assert kept["ContentType"] == "application/zip"
     with zipfile.ZipFile(io.BytesIO(kept["Body"])) as packed:
-        packed.extractall(tmp_path / "again")
-    assert digest_of(tmp_path / "again") == built.digest
-    assert not (tmp_path / "again" / "tests").exists()
+        packed.extractall(tmp_path / "unpacked")
+    assert digest_of(tmp_path / "unpacked") == built.digest
+    assert not (tmp_path / "unpacked" / "tests").exists()
 
 
-def test_a_source_is_kept_once(s3: "FakeS3", built: Build) -> None:
+def test_source_is_uploaded_once(s3: "FakeS3", built: Build) -> None:
     assert _keep(s3, built) == _keep(s3, built)
     assert s3.calls.count("CreateMultipartUpload") == 1
 
 
 def test_concurrent_uploads_both_succeed(s3: "FakeS3", built: Build) -> None:
     def other(_: object) -> None:
-        s3.objects[f"sources/{built.digest}.zip"] = {"Body": b"the same"}
+        s3.objects[_key(built)] = {"Body": b"the same"}
 
     s3.before["CompleteMultipartUpload"] = other
     _keep(s3, built)
@@ -51,9 +51,7 @@ def test_concurrent_uploads_both_succeed(s3: "FakeS3", built: Build) -> None:
     assert s3.unfinished == {}
 
 
-def test_builds_of_one_digest_for_several_targets_do_not_abort_each_other(
-    s3: "FakeS3", built: Build
-) -> None:
+def test_concurrent_upload_of_the_same_source_is_not_aborted(s3: "FakeS3", built: Build) -> None:
     s3.create_multipart_upload(Bucket="bucket", Key=_key(built), ChecksumAlgorithm="SHA256")
     _keep(s3, built)
-    assert [each["Key"] for each in s3.unfinished.values()] == [_key(built)]
+    assert [upload["Key"] for upload in s3.unfinished.values()] == [_key(built)]

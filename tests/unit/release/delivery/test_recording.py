@@ -19,7 +19,7 @@ from release.delivery.errors import (
 from release.delivery.history import History
 from release.delivery.recording import recorded
 from stage_record import DeliveryOutcome
-from tests.unit.model_build.fakes import FakeS3, refusal
+from tests.unit.model_build.fakes import FakeS3, client_error
 from tests.unit.release.delivery.fakes import FakeAws, FakeSsm
 
 
@@ -56,7 +56,7 @@ def results(s3: FakeS3) -> list[tuple[str, str]]:
         (ChangedByHand("no"), "changed by hand", DeliveryOutcome.WRONG),
         (Unfinished("no"), "unfinished", DeliveryOutcome.UNFINISHED),
         (EndpointError("no"), "failed", DeliveryOutcome.FAILED),
-        (refusal("ListStacks", "AccessDenied"), "failed", DeliveryOutcome.FAILED),
+        (client_error("ListStacks", "AccessDenied"), "failed", DeliveryOutcome.FAILED),
         (EndpointConnectionError(endpoint_url="ssm"), "failed", DeliveryOutcome.FAILED),
         (SystemExit("no"), "unfinished", DeliveryOutcome.UNFINISHED),
         (AssertionError(), "unfinished", DeliveryOutcome.UNFINISHED),
@@ -125,10 +125,10 @@ def test_failed_recording_does_not_change_the_error(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     def refuse(_: Any) -> None:
-        raise refusal("PutObject", "AccessDenied")
+        raise client_error("PutObject", "AccessDenied")
 
     def expire() -> None:
-        raise refusal("PutParameter", "ExpiredToken")
+        raise client_error("PutParameter", "ExpiredToken")
 
     def end_wrong() -> None:
         ssm.before_put.append(expire)

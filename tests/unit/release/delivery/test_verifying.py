@@ -11,7 +11,7 @@ from release.delivery import smoke
 from release.delivery.deployment import StageDeployment
 from release.delivery.errors import DeliveredWrong, RollbackFailed, Unfinished
 from release.delivery.verifying import verify
-from tests.unit.model_build.fakes import refusal
+from tests.unit.model_build.fakes import client_error
 from tests.unit.release.delivery.fakes import EXPIRED, FakeAws
 
 
@@ -22,7 +22,7 @@ from tests.unit.release.delivery.fakes import EXPIRED, FakeAws
         (KeyboardInterrupt(), Unfinished),
         (EndpointConnectionError(endpoint_url="sagemaker"), Unfinished),
         (EndpointError("the catalog is empty"), DeliveredWrong),
-        (refusal("InvokeEndpoint", "ThrottlingException"), Unfinished),
+        (client_error("InvokeEndpoint", "ThrottlingException"), Unfinished),
     ],
     ids=["expired", "interrupted", "no network", "empty catalog", "throttled"],
 )

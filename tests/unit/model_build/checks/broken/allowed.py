@@ -1,4 +1,4 @@
-"""Repositories in which nothing is wrong: the bases, and what may be written in other ways."""
+"""Valid repositories: the bases and their variants."""
 
 from functools import partial
 
@@ -9,16 +9,16 @@ from tests.unit.model_build.checks.broken.bases import (
     MODEL,
     ONNX,
     OPENVINO,
-    PACKING,
+    PACKAGES,
     PYTHON,
     RECIPE,
     SEQUENCE,
     TENSORFLOW,
     TENSORRT,
     TORCHSCRIPT,
-    WARMED,
+    WARM_UP,
 )
-from tests.unit.model_build.checks.broken.case import Case, Files, Link
+from tests.unit.model_build.checks.broken.case import Files, Link, case
 
 BOTH, FIRST, SECOND = (f"{name}/config.pbtxt" for name in ("both", "first", "second"))
 CONFIG = "twice/config.pbtxt"
@@ -31,7 +31,7 @@ output [ { name: "OUTPUT__0" data_type: TYPE_FP32 dims: [ 2 ] } ]
 BASES = {
     "Python": PYTHON,
     "sequences": SEQUENCE,
-    "warm-up": WARMED,
+    "warm-up": WARM_UP,
     "ONNX": ONNX,
     "TorchScript": TORCHSCRIPT,
     "TensorRT": TENSORRT,
@@ -39,7 +39,7 @@ BASES = {
     "DALI": DALI,
     "ensemble": ENSEMBLE,
     "recipe": RECIPE,
-    "recipe with packages": PACKING,
+    "recipe with packages": PACKAGES,
 }
 FIL_TENSORS = (
     TENSORS.replace("INPUT__0", "input__0").replace("OUTPUT__0", "output__0")
@@ -66,45 +66,38 @@ FILES = {
     'platform: "tensorflow_savedmodel"': "model.savedmodel/saved_model.pb",
     'backend: "tensorflow" platform: "tensorflow_savedmodel"': "model.savedmodel/saved_model.pb",
 }
-"""What names a backend -> the file that it opens."""
+"""Lines of config.pbtxt -> the model file of the backend."""
 
 ENVIRONMENT = """parameters {
   key: "EXECUTION_ENV_PATH"
   value { string_value: "$$TRITON_MODEL_DIRECTORY/env.tar.gz" }
 }"""
-BESIDE: Files = {"twice/base.py": "", "twice/1/words.py": "", "twice/1/lines.cpython-312.so": ""}
+MODULES: Files = {"twice/base.py": "", "twice/1/words.py": "", "twice/1/lines.cpython-312.so": ""}
 
 CASES = [
-    *(Case(f"a base: {name}", files_, {}, []) for name, files_ in BASES.items()),
-    Case("an ensemble has an empty version folder", ENSEMBLE, {"both/1/": ""}, []),
-    Case("TensorFlow in a release that has it", TENSORFLOW, {}, [], release="24.09"),
+    *(case(f"base: {name}", files_, {}) for name, files_ in BASES.items()),
+    case("ensemble with an empty version folder", ENSEMBLE, {"both/1/": ""}),
+    case("TensorFlow in a release with it", TENSORFLOW, {}, release="24.09"),
     *(
-        Case(
-            f"{file} for {named}",
-            {CONFIG: named + (FIL_TENSORS if "fil" in named else TENSORS), f"twice/1/{file}": ""},
+        case(
+            f"{file} for {lines}",
+            {CONFIG: lines + (FIL_TENSORS if "fil" in lines else TENSORS), f"twice/1/{file}": ""},
             {},
-            [],
             release="24.09",
         )
-        for named, file in FILES.items()
+        for lines, file in FILES.items()
     ),
     # Layout
-    Case("the name is left out", PYTHON, {CONFIG: {'name: "twice"\n': ""}}, []),
-    Case(
-        "what an editor and Python leave behind is no part of a model",
+    case("config without a name", PYTHON, {CONFIG: {'name: "twice"\n': ""}}),
+    case(
+        "files of editors and Python",
         PYTHON,
-        {"twice/1/.cache": Link("/nowhere"), "twice/1/__pycache__/model.pyc": "", ".git/1/": ""},
-        [],
+        {"twice/1/.cache": Link("/missing"), "twice/1/__pycache__/model.pyc": "", ".git/1/": ""},
     ),
-    Case(
-        "folders whose names are no numbers hold what a model needs",
-        PYTHON,
-        {"twice/data/words.txt": "", "twice/vocabulary/1/words.txt": ""},
-        [],
-    ),
+    case("data folders", PYTHON, {"twice/data/words.txt": "", "twice/vocabulary/1/words.txt": ""}),
     # Tensors
-    Case(
-        "a reshape keeps the elements",
+    case(
+        "reshape to the same elements",
         PYTHON,
         {
             CONFIG: {
@@ -112,16 +105,14 @@ CASES = [
                 "reshape { shape: [ 1, 2, -1, 3, 2 ] } }"
             }
         },
-        [],
     ),
-    Case(
-        "inputs of a TorchScript model are called as its arguments",
+    case(
+        "TorchScript inputs with the names of the arguments",
         TORCHSCRIPT,
         {CONFIG: {"INPUT__0": "y", "INPUT__1": "x"}},
-        [],
     ),
-    Case(
-        "an ONNX file has more outputs, other sizes and an input with a value of its own",
+    case(
+        "ONNX file with more outputs, dynamic sizes and an input with a default",
         ONNX,
         {
             "twice/1/model.onnx": partial(
@@ -131,10 +122,9 @@ CASES = [
                 weights=["w"],
             )
         },
-        [],
     ),
-    Case(
-        "an ONNX model that does not batch has all dims, and optional inputs",
+    case(
+        "ONNX model without batching, with an optional input",
         ONNX,
         {
             CONFIG: {
@@ -144,58 +134,52 @@ CASES = [
                 '"y" data_type: TYPE_FP32 dims: [': '"y" data_type: TYPE_FP32 dims: [ -1,',
             }
         },
-        [],
     ),
     # Scheduling
-    Case(
-        "instances are on CPUs, or left to the server",
+    case(
+        "instances on CPUs and GPUs",
         PYTHON,
         {CONFIG: {"# more": "instance_group [ { count: 2 kind: KIND_CPU }, { kind: KIND_GPU } ]"}},
-        [],
     ),
-    Case(
-        "a model is decoupled",
+    case(
+        "decoupled model",
         PYTHON,
         {CONFIG: {"# more": "model_transaction_policy { decoupled: true }"}},
-        [],
     ),
     # Python models
     *(
-        Case(
-            f"a Python model imports {what}",
+        case(
+            f"Python model that imports {imports}",
             PYTHON,
-            {**BESIDE, "twice/1/model.py": code + MODEL},
-            [],
+            {**MODULES, "twice/1/model.py": code + MODEL},
         )
-        for what, code in {
-            "what every release has": "import json, numpy.linalg, distutils.util\n",
-            "what may be missing": "try:\n    import cupy\nexcept ImportError:\n    cupy = 0\n",
-            "what type checkers need": "if typing.TYPE_CHECKING:\n    import pandas\n",
-            "modules beside it": "from .words import a\nimport words\nimport lines\n",
+        for imports, code in {
+            "modules of every release": "import json, numpy.linalg, distutils.util\n",
+            "an optional package": "try:\n    import cupy\nexcept ImportError:\n    cupy = 0\n",
+            "a package for type checkers": "if typing.TYPE_CHECKING:\n    import pandas\n",
+            "its own modules": "from .words import a\nimport words\nimport lines\n",
         }.items()
     ),
-    Case(
-        "a Python model imports what it has packed",
+    case(
+        "Python model that imports its packages",
         PYTHON,
         {
             "twice/1/model.py": "import sklearn.svm\n" + MODEL,
             "twice/1/site-packages/sklearn/__init__.py": "import scipy",
         },
-        [],
     ),
-    Case(
-        "a Python model has an environment of its own",
+    case(
+        "Python model with an environment",
         PYTHON,
         {
             "twice/1/model.py": "import torch\n" + MODEL,
             CONFIG: {"# more": ENVIRONMENT},
             "twice/env.tar.gz": "",
         },
-        [],
     ),
     *(
-        Case(f"a Python model that {how}", PYTHON, {**BESIDE, "twice/1/model.py": text}, [])
-        for how, text in {
+        case(f"Python model that {variant}", PYTHON, {**MODULES, "twice/1/model.py": text})
+        for variant, text in {
             "imports its class": "from base import TritonPythonModel\n",
             "imports its class under another name": "from base import B as TritonPythonModel\n",
             "assigns its class": "import base\nTritonPythonModel = base.Model\n",
@@ -204,8 +188,8 @@ CASES = [
         }.items()
     ),
     # Ensembles
-    Case(
-        "the steps stand in another order",
+    case(
+        "steps in another order",
         ENSEMBLE,
         {
             BOTH: {
@@ -217,29 +201,26 @@ CASES = [
                 'key: "D" value: "Y"': 'key: "B" value: "M"',
             }
         },
-        [],
     ),
     *(
-        Case(f"a step takes [ 3, 4 ] of {dims}", ENSEMBLE, {FIRST: {"[ -1, 4 ]": dims}}, [])
+        case(f"step with [ 3, 4 ] after {dims}", ENSEMBLE, {FIRST: {"[ -1, 4 ]": dims}})
         for dims in ("[ 3, 4 ]", "[ 3, -1 ]", "[ -1, -1 ]")
     ),
-    Case(
-        "a step spells the batch axis out of one that batches",
+    case(
+        "step with an explicit batch axis after one that batches",
         ENSEMBLE,
         {
             FIRST: {"# more": "max_batch_size: 8", "[ -1, 4 ]": "[ 4 ]"},
             SECOND: {"[ 3, 4 ]": "[ -1, 4 ]"},
         },
-        [],
     ),
-    Case(
-        "an ensemble takes smaller batches than its steps",
+    case(
+        "ensemble with smaller batches than its steps",
         ENSEMBLE,
         {
             BOTH: {"input [": "max_batch_size: 4\ninput ["},
             FIRST: {"# more": "max_batch_size: 8"},
             SECOND: {"# more": "max_batch_size: 8"},
         },
-        [],
     ),
 ]

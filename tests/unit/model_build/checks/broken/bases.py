@@ -1,6 +1,6 @@
-"""Repositories in which nothing is wrong.
+"""Valid repositories, which cases change.
 
-Cases replace the comment `# more`, where there is one, by more of the configuration.
+Cases replace the comment `# more` of a config.pbtxt by more fields.
 """
 
 from functools import partial
@@ -48,7 +48,7 @@ sequence_batching {
 """,
 }
 
-WARMED: Files = {
+WARM_UP: Files = {
     **PYTHON,
     "twice/config.pbtxt": """\
 backend: "python"
@@ -191,7 +191,7 @@ output [ { name: "D" data_type: TYPE_FP32 dims: [ 2 ] } ]
 """,
     "second/1/model.py": MODEL,
 }
-"""`first` makes M of X, `second` makes Y of M."""
+"""`first` computes M from X, `second` computes Y from M."""
 
 RECIPE: Files = {
     "recipe.yaml": """\
@@ -211,14 +211,14 @@ alternatives:
       gate: { max_absolute_difference: 0.1 }
 """,
     "export.py": "",
-    "pins.txt": f"# torch alone\ntorch==2.4.1 \\\n    --hash=sha256:{64 * '0'}\n",
+    "pins.txt": f"# only torch\ntorch==2.4.1 \\\n    --hash=sha256:{64 * '0'}\n",
     "twice/config.pbtxt": ONNX["twice/config.pbtxt"],
 }
 
-PACKING: Files = {
+PACKAGES: Files = {
     **ENSEMBLE,
     "recipe.yaml": """\
-description: Words, with packages of its own
+description: An ensemble with packages
 files:
   first/1/site-packages: { to: python-packages, requirements: pins.txt }
 """,

@@ -1,4 +1,4 @@
-"""One repository, and what the linter says of it."""
+"""Repositories with the findings that the linter reports for them."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -7,32 +7,32 @@ from pathlib import Path
 
 Content = str | bytes | Callable[[], bytes]
 Files = dict[str, Content]
-"""Path -> content. A path that ends in a slash is an empty folder."""
+"""Path -> content; a path with a slash at the end is an empty folder."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """A symbolic link in a file's place."""
+    """A symbolic link instead of a file."""
 
-    to: str
+    target: str
 
 
 Change = Content | Link | dict[str, str] | None
-"""Another content; pieces of text and what stands there instead; or None, for no such file."""
+"""New content of a file; a dict of old text -> new text; or None to remove the file."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """`base` with the `changes`, of which lint prints the lines `told`, no more and no less.
+    """The repository `base` with `changes`, and all lines that lint prints for it.
 
-    `name` is a sentence, `release` the Triton that is to serve it.
+    `release` is the Triton release that serves the repository.
     """
 
     name: str
     base: Files
     changes: Mapping[str, Change]
     messages: list[str]
-    release: str = "25.09"
+    release: str
 
     def write(self, folder: Path) -> None:
         """Write the repository."""
@@ -46,11 +46,21 @@ class Case:
             _write(folder / path, content, is_folder=path.endswith("/"))
 
 
+def case(
+    name: str,
+    base: Files,
+    changes: Mapping[str, Change],
+    *messages: str,
+    release: str = "25.09",
+) -> Case:
+    return Case(name, base, changes, list(messages), release)
+
+
 def _replaced(text: Content, pieces: dict[str, str]) -> str:
     assert isinstance(text, str)
     for old in pieces:
-        assert text.count(old) == 1, f"{old!r} is there {text.count(old)} times"
-    return re.sub("|".join(map(re.escape, pieces)), lambda result: pieces[result[0]], text)
+        assert text.count(old) == 1, f"{old!r} occurs {text.count(old)} times"
+    return re.sub("|".join(map(re.escape, pieces)), lambda match: pieces[match[0]], text)
 
 
 def _write(path: Path, content: Change, *, is_folder: bool) -> None:
@@ -60,8 +70,8 @@ def _write(path: Path, content: Change, *, is_folder: bool) -> None:
     if is_folder:
         path.mkdir()
     elif isinstance(content, Link):
-        path.symlink_to(content.to)
+        path.symlink_to(content.target)
     else:
         assert not isinstance(content, dict)
-        written = content() if callable(content) else content
-        path.write_bytes(written.encode() if isinstance(written, str) else written)
+        data = content() if callable(content) else content
+        path.write_bytes(data.encode() if isinstance(data, str) else data)

@@ -1,4 +1,4 @@
-"""Small files of every framework, as bytes."""
+"""Small model files of several frameworks, as bytes."""
 
 import io
 import warnings
@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 Shapes = Mapping[str, Sequence[int | str]]
-"""Tensor name -> dims; a name in the place of a size is a dynamic axis."""
+"""Tensor name -> dims; a str is a dynamic axis."""
 
 
 def onnx(
@@ -19,15 +19,15 @@ def onnx(
     types: Mapping[str, str] | None = None,
     weights: Sequence[str] = (),
 ) -> bytes:
-    """Return an ONNX file whose outputs are its first input; FLOAT where `types` has no other.
+    """Return an ONNX file whose outputs equal its first input.
 
-    `weights` are inputs that the file itself has values for.
+    Tensors without an entry in `types` are FLOAT; `weights` are inputs with a value in the file.
     """
     from onnx import TensorProto, ValueInfoProto, helper
 
     def tensor(name: str, dims: Sequence[int | str]) -> ValueInfoProto:
-        kind = TensorProto.DataType.Value((types or {}).get(name, "FLOAT"))
-        return helper.make_tensor_value_info(name, kind, dims)
+        data_type = TensorProto.DataType.Value((types or {}).get(name, "FLOAT"))
+        return helper.make_tensor_value_info(name, data_type, dims)
 
     graph = helper.make_graph(
         [helper.make_node("Identity", [next(iter(inputs))], [name]) for name in outputs],
@@ -36,7 +36,7 @@ def onnx(
         [tensor(name, dims) for name, dims in outputs.items()],
         [helper.make_tensor(name, TensorProto.FLOAT, [1], [0.0]) for name in weights],
     )
-    # onnx itself writes newer files than ONNX Runtime reads.
+    # The default IR version of onnx is newer than ONNX Runtime reads.
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=ir)
     content: bytes = model.SerializeToString()
     return content
@@ -44,7 +44,7 @@ def onnx(
 
 @cache
 def torchscript(*, tensors: int) -> bytes:
-    """Return a traced module that takes `x`, or `x` and `y`, and returns as many."""
+    """Return a traced module with one or two inputs and as many outputs."""
     import torch
 
     class One(torch.nn.Module):
@@ -55,17 +55,17 @@ def torchscript(*, tensors: int) -> bytes:
         def forward(self, x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
             return x * 2, y * 2
 
-    written = io.BytesIO()
+    file = io.BytesIO()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "`torch.jit", DeprecationWarning)
         example = (torch.ones(1, 2),) * tensors
         module = {1: One, 2: Two}[tensors]()
         traced = torch.jit.trace(module, example)  # type: ignore[no-untyped-call]
-        torch.jit.save(traced, written)
-    return written.getvalue()
+        torch.jit.save(traced, file)
+    return file.getvalue()
 
 
 @cache
 def dali() -> bytes:
-    """Return a pipeline of one external source, DALI_INPUT_0, and one output; DALI wrote it."""
+    """Return a pipeline serialized by DALI: one external source, DALI_INPUT_0, and one output."""
     return (Path(__file__).parents[1] / "cpu.dali").read_bytes()

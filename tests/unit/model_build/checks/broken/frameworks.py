@@ -4,66 +4,58 @@ from functools import partial
 
 from tests.unit.model_build.checks.broken import files
 from tests.unit.model_build.checks.broken.bases import DALI, FIL, MODEL, ONNX, PYTHON, TORCHSCRIPT
-from tests.unit.model_build.checks.broken.case import Case
+from tests.unit.model_build.checks.broken.case import case
 
 CONFIG = "twice/config.pbtxt"
 
 CASES = [
     # python_imports
-    Case(
-        "a Python model imports a missing package",
+    case(
+        "Python model that imports a missing package",
         PYTHON,
         {
             "twice/1/model.py": "import numpy\n\ntry:\n    import cupy\nfinally:\n    import os\n"
             + MODEL,
             "twice/1/words.py": "def first():\n    from sklearn.svm import SVC\nimport sklearn\n",
         },
-        [
-            f"twice/1/{where}: imports {module}, which neither Python's standard library, nor "
+        *[
+            f"twice/1/{place}: imports {module}, which neither Python's standard library, nor "
             "numpy, nor this model directory has: add it with a `python-packages` step in "
             "recipe.yaml (docs/models.md), or catch ImportError [python_imports]"
-            for where, module in (("model.py:4:5", "cupy"), ("words.py:2:5", "sklearn"))
+            for place, module in (("model.py:4:5", "cupy"), ("words.py:2:5", "sklearn"))
         ],
     ),
     # python_models
-    Case(
-        "a Python model does not parse",
+    case(
+        "Python model with a syntax error",
         PYTHON,
         {"twice/1/model.py": "class TritonPythonModel:\n    def execute(self, requests)\n"},
-        [
-            "twice/1/model.py:2:32: does not parse: expected ':' [python_models]",
-        ],
+        "twice/1/model.py:2:32: does not parse: expected ':' [python_models]",
     ),
-    Case(
-        "a Python model has a null byte",
+    case(
+        "Python model with a null byte",
         PYTHON,
         {"twice/1/model.py": b"class TritonPythonModel:\0"},
-        [
-            "twice/1/model.py: does not parse: source code string cannot contain null bytes "
-            "[python_models]",
-        ],
+        "twice/1/model.py: does not parse: source code string cannot contain null bytes "
+        "[python_models]",
     ),
-    Case(
-        "a Python model's class has another name",
+    case(
+        "Python model without TritonPythonModel",
         PYTHON,
         {"twice/1/model.py": {"TritonPythonModel": "TritonModel"}},
-        [
-            "twice/1/model.py: has no class TritonPythonModel, which Triton's python backend "
-            "looks for [python_models]",
-        ],
+        "twice/1/model.py: has no class TritonPythonModel, which Triton's python backend "
+        "looks for [python_models]",
     ),
-    Case(
-        "a Python model has no execute",
+    case(
+        "Python model without execute",
         PYTHON,
         {"twice/1/model.py": {"class": "import json\n\n\nclass", "execute": "run"}},
-        [
-            "twice/1/model.py:4:1: TritonPythonModel has no method execute(self, requests) "
-            "[python_models]",
-        ],
+        "twice/1/model.py:4:1: TritonPythonModel has no method execute(self, requests) "
+        "[python_models]",
     ),
     # bls_calls
-    Case(
-        "a Python model calls another one by a fixed name",
+    case(
+        "Python model that calls another model by a fixed name",
         PYTHON,
         {
             "twice/1/model.py": MODEL
@@ -71,41 +63,27 @@ CASES = [
             + "def call():\n    utils.InferenceRequest(model_name=NAME)\n"
             + "    return utils.InferenceRequest(\n        model_name='inner', inputs=[])\n",
         },
-        [
-            'twice/1/model.py:10:12: calls model "inner" by a fixed name: it is not loaded, or its '
-            "name is not unique on a multi-model endpoint: load it in initialize under "
-            "a name of its own (docs/models.md, Models that call models), or make it a step of an "
-            "ensemble [bls_calls]",
-        ],
+        'twice/1/model.py:10:12: calls model "inner" by a fixed name: it is not loaded, or its '
+        "name is not unique on a multi-model endpoint: load it in initialize under "
+        "a name of its own (docs/models.md, Models that call models), or make it a step of an "
+        "ensemble [bls_calls]",
     ),
     # onnx_tensors
-    Case(
-        "model.onnx is a Git LFS pointer",
+    case(
+        "Git LFS pointer as model.onnx",
         ONNX,
         {"twice/1/model.onnx": "version https://git-lfs.github.com/spec/v1\n"},
-        [
-            "twice/1/model.onnx: is not an ONNX file: build or copy it again [onnx_tensors]",
-        ],
+        "twice/1/model.onnx: is not an ONNX file: build or copy it again [onnx_tensors]",
     ),
-    Case(
-        "an input of an ONNX file has another name",
+    case(
+        "ONNX file with another input",
         ONNX,
         {"twice/1/model.onnx": partial(files.onnx, {"X": ["n", 2]}, {"y": ["n", 2]})},
-        [
-            'twice/config.pbtxt:3:11: 1/model.onnx has no input "x"; it has X [onnx_tensors]',
-            'twice/config.pbtxt:3:1: 1/model.onnx needs an input "X": declare it [onnx_tensors]',
-        ],
+        'twice/config.pbtxt:3:11: 1/model.onnx has no input "x"; it has X [onnx_tensors]',
+        'twice/config.pbtxt:3:1: 1/model.onnx needs an input "X": declare it [onnx_tensors]',
     ),
-    Case(
-        "an ONNX file lacks an output",
-        ONNX,
-        {CONFIG: {"# more": 'output { name: "z" data_type: TYPE_FP32 dims: 2 }'}},
-        [
-            'twice/config.pbtxt:5:10: 1/model.onnx has no output "z"; it has y [onnx_tensors]',
-        ],
-    ),
-    Case(
-        "a tensor of an ONNX file has another type",
+    case(
+        "ONNX file with other types",
         ONNX,
         {
             "twice/1/model.onnx": partial(
@@ -115,22 +93,18 @@ CASES = [
                 types={"x": "INT64", "y": "INT64"},
             )
         },
-        [
-            'twice/config.pbtxt:3:21: input "x" is TYPE_INT64 in 1/model.onnx [onnx_tensors]',
-            'twice/config.pbtxt:4:22: output "y" is TYPE_INT64 in 1/model.onnx [onnx_tensors]',
-        ],
+        'twice/config.pbtxt:3:21: input "x" is TYPE_INT64 in 1/model.onnx [onnx_tensors]',
+        'twice/config.pbtxt:4:22: output "y" is TYPE_INT64 in 1/model.onnx [onnx_tensors]',
     ),
-    Case(
-        "a tensor of an ONNX file has another size",
+    case(
+        "ONNX file with another size",
         ONNX,
         {"twice/1/model.onnx": partial(files.onnx, {"x": ["n", 3]}, {"y": ["n", "m"]})},
-        [
-            'twice/config.pbtxt:3:42: input "x" has dims [2], 1/model.onnx has [3] behind the '
-            "batch axis [onnx_tensors]",
-        ],
+        'twice/config.pbtxt:3:42: input "x" has dims [2], 1/model.onnx has [3] behind the '
+        "batch axis [onnx_tensors]",
     ),
-    Case(
-        "an ONNX file's output lacks an axis of size 1",
+    case(
+        "ONNX file without an axis of size 1",
         ONNX,
         {
             CONFIG: {
@@ -138,90 +112,71 @@ CASES = [
             },
             "twice/1/model.onnx": partial(files.onnx, {"x": ["n", 2]}, {"y": ["n"]}),
         },
-        [
-            'twice/config.pbtxt:4:43: output "y" has dims [1], 1/model.onnx has [] behind the '
-            "batch axis: write dims as the file has them, or add reshape { shape: [] } "
-            "[onnx_tensors]",
-        ],
+        'twice/config.pbtxt:4:43: output "y" has dims [1], 1/model.onnx has [] behind the '
+        "batch axis: write dims as the file has them, or add reshape { shape: [] } "
+        "[onnx_tensors]",
     ),
-    Case(
-        "an ONNX file has a fixed batch size",
+    case(
+        "ONNX file with a fixed batch size",
         ONNX,
         {"twice/1/model.onnx": partial(files.onnx, {"x": [1, 2]}, {"y": ["n", 2]})},
-        [
-            'twice/config.pbtxt:3:42: input "x" is [1, 2] in 1/model.onnx: its first axis is '
-            "not dynamic, so the model cannot batch: write max_batch_size: 0 with all dims, "
-            "or export a dynamic batch axis [onnx_tensors]",
-        ],
+        'twice/config.pbtxt:3:42: input "x" is [1, 2] in 1/model.onnx: its first axis is '
+        "not dynamic, so the model cannot batch: write max_batch_size: 0 with all dims, "
+        "or export a dynamic batch axis [onnx_tensors]",
     ),
-    Case(
-        "an ONNX file's batch axis is not among the dims of a model that does not batch",
+    case(
+        "ONNX file with an undeclared batch axis",
         ONNX,
         {CONFIG: {"max_batch_size: 8": "max_batch_size: 0"}},
-        [
-            'twice/config.pbtxt:3:42: input "x" has dims [2], 1/model.onnx has [-1, 2] '
-            "[onnx_tensors]",
-            'twice/config.pbtxt:4:43: output "y" has dims [2], 1/model.onnx has [-1, 2] '
-            "[onnx_tensors]",
-        ],
+        'twice/config.pbtxt:3:42: input "x" has dims [2], 1/model.onnx has [-1, 2] [onnx_tensors]',
+        'twice/config.pbtxt:4:43: output "y" has dims [2], 1/model.onnx has [-1, 2] [onnx_tensors]',
     ),
-    Case(
-        "the second version's ONNX file has other dims",
+    case(
+        "ONNX file with other dims in version 2",
         ONNX,
         {"twice/2/model.onnx": partial(files.onnx, {"x": ["n", 2, 2]}, {"y": ["n", 2]})},
-        [
-            'twice/config.pbtxt:3:42: input "x" has dims [2], 2/model.onnx has [2, 2] behind '
-            "the batch axis [onnx_tensors]",
-        ],
+        'twice/config.pbtxt:3:42: input "x" has dims [2], 2/model.onnx has [2, 2] behind '
+        "the batch axis [onnx_tensors]",
     ),
     # onnx_versions
-    Case(
-        "an ONNX file is newer than the release",
+    case(
+        "ONNX file with a newer opset than the release",
         ONNX,
         {"twice/1/model.onnx": partial(files.onnx, {"x": ["n", 2]}, {"y": ["n", 2]}, opset=20)},
-        [
-            "twice/1/model.onnx: has opset 20; ONNX Runtime 1.16.3 of Triton 24.01 knows up "
-            "to 19: export with opset: 19 or lower, or choose Triton 24.03 or newer "
-            "[onnx_versions]",
-        ],
+        "twice/1/model.onnx: has opset 20; ONNX Runtime 1.16.3 of Triton 24.01 knows up "
+        "to 19: export with opset: 19 or lower, or choose Triton 24.03 or newer "
+        "[onnx_versions]",
         release="24.01",
     ),
-    Case(
-        "an ONNX file is of a newer IR version than the release reads",
+    case(
+        "ONNX file with a newer IR version than the release",
         ONNX,
         {"twice/1/model.onnx": partial(files.onnx, {"x": ["n", 2]}, {"y": ["n", 2]}, ir=10)},
-        [
-            "twice/1/model.onnx: has IR version 10; ONNX Runtime 1.16.3 of Triton 24.01 knows up "
-            "to 9: save it with ir_version = 9 or lower, or choose Triton 24.05 or newer "
-            "[onnx_versions]",
-        ],
+        "twice/1/model.onnx: has IR version 10; ONNX Runtime 1.16.3 of Triton 24.01 knows up "
+        "to 9: save it with ir_version = 9 or lower, or choose Triton 24.05 or newer "
+        "[onnx_versions]",
         release="24.01",
     ),
     # torchscript_files
-    Case(
-        "model.pt is not a TorchScript file",
+    case(
+        "model.pt without TorchScript",
         TORCHSCRIPT,
         {"twice/1/model.pt": "PK"},
-        [
-            "twice/1/model.pt: is not a TorchScript file: build or copy it again "
-            "[torchscript_files]",
-        ],
+        "twice/1/model.pt: is not a TorchScript file: build or copy it again [torchscript_files]",
     ),
     # torchscript_versions
-    Case(
-        "a TorchScript file is newer than the release",
+    case(
+        "TorchScript file newer than the release",
         TORCHSCRIPT,
         {},
-        [
-            "twice/1/model.pt: was written by PyTorch 2.1 or newer, Triton 23.03 has "
-            "2.0.0a0+1767026, which may not load it: export it with that or an older version, or "
-            "choose a newer release [torchscript_versions]",
-        ],
+        "twice/1/model.pt: was written by PyTorch 2.1 or newer, Triton 23.03 has "
+        "2.0.0a0+1767026, which may not load it: export it with that or an older version, or "
+        "choose a newer release [torchscript_versions]",
         release="23.03",
     ),
     # fil_settings
-    Case(
-        "a tree model has invalid tensors and parameters",
+    case(
+        "FIL with invalid tensors and parameters",
         FIL,
         {
             CONFIG: {
@@ -233,48 +188,40 @@ CASES = [
             "twice/1/xgboost.json": None,
             "twice/1/xgboost.model": "",
         },
-        [
-            "twice/config.pbtxt: FIL needs 1 or more: write 32768, for example [fil_settings]",
-            'twice/config.pbtxt:2:11: FIL calls its input "input__0": write that [fil_settings]',
-            "twice/config.pbtxt:2:21: FIL computes in FP32: write TYPE_FP32 [fil_settings]",
-            'twice/config.pbtxt:4:1: model_type is "xgboost_yaml": write xgboost, xgboost_json, '
-            "xgboost_ubj, lightgbm, treelite_checkpoint [fil_settings]",
-            'twice/config.pbtxt:5:1: output_class is "yes": write true, false [fil_settings]',
-        ],
+        "twice/config.pbtxt: FIL needs 1 or more: write 32768, for example [fil_settings]",
+        'twice/config.pbtxt:2:11: FIL calls its input "input__0": write that [fil_settings]',
+        "twice/config.pbtxt:2:21: FIL computes in FP32: write TYPE_FP32 [fil_settings]",
+        'twice/config.pbtxt:4:1: model_type is "xgboost_yaml": write xgboost, xgboost_json, '
+        "xgboost_ubj, lightgbm, treelite_checkpoint [fil_settings]",
+        'twice/config.pbtxt:5:1: output_class is "yes": write true, false [fil_settings]',
     ),
-    Case(
-        "a tree model lacks the parameters that FIL has no default for",
+    case(
+        "FIL without a required parameter",
         FIL,
         {CONFIG: {'key: "output_class"': 'key: "predict_proba"'}},
-        [
-            'twice/config.pbtxt:5:1: FIL needs output_class: add parameters { key: "output_class" '
-            'value { string_value: "true" } } [fil_settings]',
-        ],
+        'twice/config.pbtxt:5:1: FIL needs output_class: add parameters { key: "output_class" '
+        'value { string_value: "true" } } [fil_settings]',
     ),
-    Case(
-        "a classifier of FIL has no threshold",
+    case(
+        "FIL classifier without a threshold",
         FIL,
         {
             CONFIG: {
                 'string_value: "false"': 'string_value: "true"',
             }
         },
-        [
-            'twice/config.pbtxt:5:1: FIL needs threshold: add parameters { key: "threshold" value '
-            '{ string_value: "0.5" } } [fil_settings]',
-        ],
+        'twice/config.pbtxt:5:1: FIL needs threshold: add parameters { key: "threshold" value '
+        '{ string_value: "0.5" } } [fil_settings]',
     ),
     *(
-        Case(
-            f"a file of XGBoost {version} is newer than Triton {release} reads",
+        case(
+            f"XGBoost {version} file newer than Triton {release}",
             FIL,
             {"twice/1/xgboost.json": {'{"learner"': f'{{"version": [{version}], "learner"'}},
-            [
-                f"twice/1/xgboost.json: was written by XGBoost {version.replace(', ', '.')}; "
-                f"Treelite {treelite} of Triton {release} does not read it: save it with an older "
-                f"XGBoost (3.0 for 24.03 to 25.09, 1.6 before), or choose Triton {newer} or newer "
-                "[fil_versions]"
-            ],
+            f"twice/1/xgboost.json: was written by XGBoost {version.replace(', ', '.')}; "
+            f"Treelite {treelite} of Triton {release} does not read it: save it with an older "
+            f"XGBoost (3.0 for 24.03 to 25.09, 1.6 before), or choose Triton {newer} or newer "
+            "[fil_versions]",
             release=release,
         )
         for version, release, treelite, newer in (
@@ -282,70 +229,56 @@ CASES = [
             ("1, 7, 6", "24.01", "3.9.1", "24.03"),
         )
     ),
-    Case(
-        "a release does not know XGBoost's UBJSON",
+    case(
+        "XGBoost UBJSON in a release without it",
         FIL,
         {
             CONFIG: {"xgboost_json": "xgboost_ubj"},
             "twice/1/xgboost.json": None,
             "twice/1/xgboost.ubj": "",
         },
-        [
-            "twice/config.pbtxt:5:1: Triton 24.09 has no xgboost_ubj: write xgboost_json, or "
-            "choose Triton 24.10 or newer [fil_versions]",
-        ],
+        "twice/config.pbtxt:5:1: Triton 24.09 has no xgboost_ubj: write xgboost_json, or "
+        "choose Triton 24.10 or newer [fil_versions]",
         release="24.09",
     ),
-    Case(
-        "a file of XGBoost takes another number of features",
+    case(
+        "XGBoost file with another number of features",
         FIL,
         {CONFIG: {"[ 2 ]": "[ 4 ]"}},
-        [
-            "twice/config.pbtxt:3:49: has 4 features, 1/xgboost.json has 2: write [ 2 ] "
-            "[fil_features]",
-        ],
+        "twice/config.pbtxt:3:49: has 4 features, 1/xgboost.json has 2: write [ 2 ] [fil_features]",
     ),
-    Case(
-        "a file of LightGBM takes another number of features",
+    case(
+        "LightGBM file with another number of features",
         FIL,
         {
             CONFIG: {"xgboost_json": "lightgbm"},
             "twice/1/xgboost.json": None,
             "twice/1/model.txt": "tree\nversion=v4\nmax_feature_idx=3\n",
         },
-        [
-            "twice/config.pbtxt:3:49: has 2 features, 1/model.txt has 4: write [ 4 ] "
-            "[fil_features]",
-        ],
+        "twice/config.pbtxt:3:49: has 2 features, 1/model.txt has 4: write [ 4 ] [fil_features]",
     ),
     # dali_tensors
-    Case(
-        "model.dali is not a DALI pipeline",
+    case(
+        "model.dali without a pipeline",
         DALI,
         {"pictures/1/model.dali": "pipeline"},
-        [
-            "pictures/1/model.dali: is not a serialized DALI pipeline [dali_tensors]",
-        ],
+        "pictures/1/model.dali: is not a serialized DALI pipeline [dali_tensors]",
     ),
-    Case(
-        "a DALI pipeline's source has another name",
+    case(
+        "DALI pipeline with another source",
         DALI,
         {"pictures/config.pbtxt": {"DALI_INPUT_0": "IMAGE"}},
-        [
-            "pictures/config.pbtxt:3:1: declares inputs IMAGE; the external sources in "
-            "1/model.dali are DALI_INPUT_0 [dali_tensors]",
-        ],
+        "pictures/config.pbtxt:3:1: declares inputs IMAGE; the external sources in "
+        "1/model.dali are DALI_INPUT_0 [dali_tensors]",
     ),
-    Case(
-        "a DALI pipeline has fewer outputs",
+    case(
+        "DALI pipeline with fewer outputs",
         DALI,
         {
             "pictures/config.pbtxt": {
                 "output [": 'output { name: "SIZE" data_type: TYPE_INT64 dims: 2 }\noutput ['
             }
         },
-        [
-            "pictures/config.pbtxt:4:1: declares 2 outputs, 1/model.dali has 1 [dali_tensors]",
-        ],
+        "pictures/config.pbtxt:4:1: declares 2 outputs, 1/model.dali has 1 [dali_tensors]",
     ),
 ]
