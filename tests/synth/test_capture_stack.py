@@ -1,4 +1,4 @@
-"""CaptureStack: where a stage's endpoints record requests."""
+"""CaptureStack: the bucket for captured requests, tags, and log retention of a stage."""
 
 import json
 from typing import Any
@@ -42,17 +42,20 @@ def test_captured_data_has_retention_and_survives_stack_deletion(
     every_template: Templates,
 ) -> None:
     resources = every_template("all")["all-capture"]["Resources"]
-    (bucket,) = (each for name, each in resources.items() if name.startswith("CapturedBucket")
-                 and each["Type"] == BUCKET)  # fmt: skip
+    (bucket,) = (
+        resource
+        for name, resource in resources.items()
+        if name.startswith("CapturedBucket") and resource["Type"] == BUCKET
+    )
     rules = bucket["Properties"]["LifecycleConfiguration"]["Rules"]
     assert [(rule.get("Prefix"), rule["ExpirationInDays"]) for rule in rules] == [
-        (None, 30),  # endpoints that record no longer, too
+        (None, 30),  # also of endpoints that no longer capture
         ("ten-variants/", 7),
     ]
     kept = [
         resource for resource in resources.values() if resource["Type"] in (BUCKET, "AWS::KMS::Key")
     ]
-    assert [each["DeletionPolicy"] for each in kept] == ["Retain"] * 3
+    assert [resource["DeletionPolicy"] for resource in kept] == ["Retain"] * 3
 
 
 def test_tags_are_set_on_taggable_resources(every_template: Templates) -> None:
@@ -90,4 +93,4 @@ def test_endpoint_log_retention_is_that_of_the_stage(
         for resource in resources
         if resource["Type"] == "AWS::Logs::LogGroup" and "LogGroupName" in resource["Properties"]
     }
-    assert kept == {f"/aws/sagemaker/Endpoints/{name}": each for name, each in days.items()}
+    assert kept == {f"/aws/sagemaker/Endpoints/{name}": day for name, day in days.items()}

@@ -1,4 +1,7 @@
-"""The dashboard's row of what clients measure. Neither package imports the other."""
+"""Client metrics of endpoint_client on the dashboard of triton_sagemaker.
+
+Neither package imports the other.
+"""
 
 import json
 from pathlib import Path
@@ -42,8 +45,8 @@ def test_dashboard_searches_metrics_that_clients_publish(
     (metrics,) = json.loads(capsys.readouterr().out)["_aws"]["CloudWatchMetrics"]
     assert metrics["Namespace"] == NAMESPACE == CLIENT_NAMESPACE
     assert metrics["Dimensions"] == [list(CLIENT_DIMENSIONS)]
-    drawn = {name for chart in CLIENT_METRICS.values() for name in chart}
-    assert {metric["Name"] for metric in metrics["Metrics"]} == drawn
+    charted = {name for chart in CLIENT_METRICS.values() for name in chart}
+    assert {metric["Name"] for metric in metrics["Metrics"]} == charted
 
 
 def test_client_metrics_have_a_dashboard_row(scene: Scene) -> None:

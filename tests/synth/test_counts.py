@@ -1,6 +1,6 @@
-"""What a synthesis takes, in counts: of calls, bytes and processes, whatever else the machine does.
+"""Cost of a synthesis as counts of jsii calls, template bytes and processes.
 
-Calls of jsii are most of a synthesis.
+Counts do not depend on the load of the machine. Most of the time goes to jsii calls.
 """
 
 import json
@@ -15,8 +15,8 @@ from jsii._kernel.providers import process
 from bench.synth import add_endpoints, add_models
 from tests.synth.conftest import CONTEXT
 
-CALLS_OF_AN_ENDPOINT = 190
-BYTES_OF_A_MODEL = 1_670
+MAX_CALLS_PER_ENDPOINT = 190
+MAX_BYTES_PER_MODEL = 1_670
 
 
 def synthesise(add: Callable[[App, str], None], number: int) -> Any:
@@ -36,16 +36,16 @@ def test_jsii_calls_per_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(process._NodeProcess, "send", count)
 
-    def calls_of(endpoints: int) -> int:
+    def count_calls(endpoints: int) -> int:
         before = calls
         synthesise(add_endpoints, endpoints)
         return calls - before
 
-    calls_of(1)  # some are made once a process
-    calls_of_one = (calls_of(4) - calls_of(2)) / 2
-    assert calls_of_one <= CALLS_OF_AN_ENDPOINT, (
-        "an endpoint takes more calls of jsii than before, about two for each alarm: remove calls, "
-        "or raise CALLS_OF_AN_ENDPOINT to the number above"
+    count_calls(1)  # some calls are made once per process
+    calls_per_endpoint = (count_calls(4) - count_calls(2)) / 2
+    assert calls_per_endpoint <= MAX_CALLS_PER_ENDPOINT, (
+        "an endpoint makes more jsii calls than before, about two for each alarm: remove calls or "
+        "raise MAX_CALLS_PER_ENDPOINT"
     )
 
 
@@ -54,11 +54,11 @@ def test_template_bytes_per_model() -> None:
         stack = synthesise(add_models, models).get_stack_by_name("prod-text")
         return len(json.dumps(stack.template, indent=1))
 
-    assert (size(20) - size(10)) / 10 <= BYTES_OF_A_MODEL
+    assert (size(20) - size(10)) / 10 <= MAX_BYTES_PER_MODEL
 
 
 def test_synthesis_starts_only_the_jsii_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    synthesise(add_endpoints, 1)  # jsii's own, where no test has started it
+    synthesise(add_endpoints, 1)  # starts the jsii process if no test has
     started: list[Any] = []
     start = subprocess.Popen.__init__
 

@@ -1,4 +1,4 @@
-"""DeliveryStack: who may become what. What that may do is the ledger's: `test_permissions`."""
+"""DeliveryStack: trust policies of its roles. test_permissions.py tests their permissions."""
 
 from typing import Any
 
@@ -32,22 +32,22 @@ def role(template: Template, name: str) -> dict[str, Any]:
 
 def resource(template: Template, kind: str, name: str) -> dict[str, Any]:
     result = template.find_resources(kind)
-    (only,) = (each for logical_id, each in result.items() if logical_id.startswith(name))
+    (only,) = (values for logical_id, values in result.items() if logical_id.startswith(name))
     properties: dict[str, Any] = only["Properties"]
     return properties
 
 
-def as_read(value: Any) -> Any:
-    """Return a part of a template with the partition filled in, so that ARNs can be read."""
+def resolve_joins(value: Any) -> Any:
+    """Return a part of a template with joins and the partition resolved."""
     match value:
         case {"Fn::Join": [separator, parts]}:
-            return separator.join(as_read(part) for part in parts)
+            return separator.join(resolve_joins(part) for part in parts)
         case {"Ref": "AWS::Partition"}:
             return "aws"
         case dict():
-            return {key: as_read(each) for key, each in value.items()}
+            return {key: resolve_joins(part) for key, part in value.items()}
         case list():
-            return [as_read(each) for each in value]
+            return [resolve_joins(part) for part in value]
     return value
 
 
@@ -101,7 +101,7 @@ def test_existing_oidc_provider_is_used() -> None:
     values.resource_count_is(PROVIDER, 0)
     (statement,) = role(values, "Deploy")["AssumeRolePolicyDocument"]["Statement"]
     existing = f"arn:aws:iam::{ACCOUNT}:oidc-provider/{ISSUER}"
-    assert as_read(statement["Principal"]) == {"Federated": existing}
+    assert resolve_joins(statement["Principal"]) == {"Federated": existing}
 
 
 def test_role_arns_are_outputs() -> None:

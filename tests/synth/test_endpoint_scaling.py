@@ -61,7 +61,7 @@ def test_policy_logical_ids_are_stable(scene: Scene) -> None:
 
 
 def test_invocation_target_is_half_of_max_requests(scene: Scene) -> None:
-    # New instances take minutes to start: until then the others serve the load.
+    # New instances take minutes to start; the others serve the load until then.
     assert _tracking(scene, on_invocations) == {
         "PredefinedMetricSpecification": {
             "PredefinedMetricType": "SageMakerVariantInvocationsPerInstance"

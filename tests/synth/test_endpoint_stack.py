@@ -1,4 +1,4 @@
-"""EndpointStack: what a stage's settings make of an endpoint, and in which order it is deployed."""
+"""EndpointStack: an endpoint with the settings of a stage, and the order of its deployment."""
 
 import json
 import re
@@ -18,7 +18,7 @@ from tests.synth.conftest import Templates
 from triton_sagemaker import ServerOptions
 
 MODEL, CONFIG, ENDPOINT = (
-    f"AWS::SageMaker::{each}" for each in ("Model", "EndpointConfig", "Endpoint")
+    f"AWS::SageMaker::{kind}" for kind in ("Model", "EndpointConfig", "Endpoint")
 )
 TOPIC = "arn:aws:sns:us-east-1:123456789012:on-call"
 BUILD, CHECK = "Custom::TritonModel", "Custom::TritonUpdateCheck"
@@ -33,7 +33,7 @@ def text_endpoint(
     python: str | None = None,
     **settings: Any,
 ) -> Template:
-    """The endpoint of a stage, by default a trial stage, that serves minilm."""
+    """Return the template of an endpoint that serves minilm, by default of a trial stage."""
     settings = {
         **{"models": ["minilm"], "instance_type": "ml.g5.xlarge", "instance_count": 2},
         **settings,
@@ -63,8 +63,8 @@ def text_endpoint(
     return Template.from_stack(stack)
 
 
-def waits_for(template: dict[str, Any], kind: str) -> list[list[str]]:
-    """The kinds of resources that each resource of a kind waits for."""
+def dependency_types(template: dict[str, Any], kind: str) -> list[list[str]]:
+    """Return the types of the dependencies of each resource of a type."""
     resources = template["Resources"]
     return [
         [resources[name]["Type"] for name in resource.get("DependsOn", ())]
@@ -74,7 +74,7 @@ def waits_for(template: dict[str, Any], kind: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize(
-    ("settings", "warned"),
+    ("settings", "has_warning"),
     [
         ({"instance_count": 1}, False),
         ({"instance_count": 2}, True),
@@ -85,37 +85,39 @@ def waits_for(template: dict[str, Any], kind: str) -> list[list[str]]:
     ],
 )
 def test_stateful_model_on_several_instances_is_a_warning(
-    settings: dict[str, Any], warned: bool, monkeypatch: pytest.MonkeyPatch
+    settings: dict[str, Any], has_warning: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stateful = replace(planned_model("minilm"), is_stateful=True)
     monkeypatch.setattr("stages.plan.planned_model", lambda _: stateful)
     warnings: list[str] = []
     monkeypatch.setattr(Annotations, "add_warning_v2", lambda _, *added: warnings.append(added[0]))
     text_endpoint(instance_type="ml.m5.xlarge", **settings)
-    assert ("stateful-model" in warnings) is warned
+    assert ("stateful-model" in warnings) is has_warning
 
 
-# Order
+# Deployment order
 
 
 def test_models_depend_on_every_build(templates: Templates) -> None:
-    # Without it, instances of a new release would ask for archives that are not there yet.
+    # Instances of a new release load archives that the builds create.
     two_models = templates("examples")["examples-text"]
-    assert [kinds.count(BUILD) for kinds in waits_for(two_models, MODEL)] == [2]
+    assert [kinds.count(BUILD) for kinds in dependency_types(two_models, MODEL)] == [2]
 
 
 def test_catalog_entry_depends_on_its_builds_and_update_check(templates: Templates) -> None:
-    # Clients are sent to an archive that is built, when instances serve it; a dashboard or an alarm
-    # that fails must not keep them on the old one.
+    # Clients switch to a new archive after its build and the update. A failed dashboard or alarm
+    # must not delay that.
     resources = templates("examples")["examples-text"]["Resources"]
     entries = [resource for resource in resources.values() if resource["Type"] == ENTRY]
     assert len(entries) == 2
     for entry in entries:
-        needed = {resources[name]["Type"]: resources[name] for name in entry["DependsOn"]}
-        assert needed.keys() == {BUILD, CHECK}
+        dependencies = {resources[name]["Type"]: resources[name] for name in entry["DependsOn"]}
+        assert dependencies.keys() == {BUILD, CHECK}
         model = json.loads(entry["Properties"]["Value"])["model"]
-        assert needed[BUILD]["Properties"]["Model"] == model
-    assert [ENDPOINT in kinds for kinds in waits_for({"Resources": resources}, CHECK)] == [True]
+        assert dependencies[BUILD]["Properties"]["Model"] == model
+    assert [ENDPOINT in kinds for kinds in dependency_types({"Resources": resources}, CHECK)] == [
+        True
+    ]
 
 
 # Builds
@@ -134,7 +136,7 @@ def test_volumes_are_encrypted_with_the_models_key(templates: Templates) -> None
 
 @pytest.mark.parametrize("other", ["ml.g5.xlarge", "ml.m5.xlarge"])
 def test_nvme_variant_has_no_volume_key(other: str) -> None:
-    # NVMe storage is encrypted by its hardware, and SageMaker may refuse a key for it.
+    # Hardware encrypts NVMe storage, and SageMaker may reject a key for it.
     variants = {"Nvme": {}, "Other": {"instance_type": other}}
     text_endpoint(variants=variants).has_resource_properties(CONFIG, {"KmsKeyId": Match.absent()})
 
@@ -160,7 +162,7 @@ def test_canary_size_and_wait_are_those_of_the_stage() -> None:
 
 def test_triton_metrics_are_published_and_on_the_dashboard(every_template: Templates) -> None:
     endpoint = Template.from_json(every_template("plain")["plain-volumes"])
-    message = {
+    environment = {
         "SAGEMAKER_TRITON_ALLOW_METRICS": "true",
         "SAGEMAKER_TRITON_PUBLISH_METRICS_TO_CLOUDWATCH": "true",
         "SAGEMAKER_TRITON_CLOUDWATCH_LOG_GROUP": (
@@ -168,16 +170,17 @@ def test_triton_metrics_are_published_and_on_the_dashboard(every_template: Templ
         ),
         "SAGEMAKER_TRITON_METRIC_NAMESPACE": "Triton/plain-volumes",
     }
-    endpoint.has_resource_properties(MODEL, {"PrimaryContainer": {"Environment": message}})
+    endpoint.has_resource_properties(MODEL, {"PrimaryContainer": {"Environment": environment}})
     (dashboard,) = endpoint.find_resources("AWS::CloudWatch::Dashboard").values()
-    drawn = json.dumps(dashboard)
+    body = json.dumps(dashboard)
     for name in ("nv_inference_request_failure", "nv_inference_queue_duration_us"):
         assert re.search(
-            rf"SEARCH\('Namespace=\W+Triton/plain-volumes\W+MetricName=\W+{name}", drawn
+            rf"SEARCH\('Namespace=\W+Triton/plain-volumes\W+MetricName=\W+{name}", body
         )
     groups = Template.from_json(every_template("plain")["plain-models"])
     groups.has_resource_properties(
-        "AWS::Logs::LogGroup", {"LogGroupName": message["SAGEMAKER_TRITON_CLOUDWATCH_LOG_GROUP"]}
+        "AWS::Logs::LogGroup",
+        {"LogGroupName": environment["SAGEMAKER_TRITON_CLOUDWATCH_LOG_GROUP"]},
     )
 
 
@@ -213,19 +216,19 @@ def test_alarm_thresholds_are_those_of_the_stage() -> None:
 def test_alarms_notify_stage_topic_and_configured_topics(
     templates: Templates,
 ) -> None:
-    named = text_endpoint(production=True).find_resources("AWS::CloudWatch::Alarm")
-    assert [TOPIC] in [each["Properties"].get("AlarmActions") for each in named.values()]
+    alarms = text_endpoint(production=True).find_resources("AWS::CloudWatch::Alarm")
+    assert [TOPIC] in [alarm["Properties"].get("AlarmActions") for alarm in alarms.values()]
     (own,) = (
         resource["Properties"]["TopicName"]
         for resource in templates("prod")["prod-models"]["Resources"].values()
         if resource["Type"] == "AWS::SNS::Topic"
     )
-    messages = json.dumps(templates("prod")["prod-text"])
-    assert f':{own}"' in messages
+    template = json.dumps(templates("prod")["prod-text"])
+    assert f':{own}"' in template
 
 
 def test_every_variant_scales_by_load_and_gpu(templates: Templates) -> None:
-    # Heavy requests fill GPUs before their number says so, light ones the other way round.
+    # Heavy requests saturate GPUs at a low request rate, light requests do not.
     policies = Template.from_json(templates("prod")["prod-search"]).find_resources(
         "AWS::ApplicationAutoScaling::ScalingPolicy"
     )
@@ -239,7 +242,7 @@ def test_every_variant_scales_by_load_and_gpu(templates: Templates) -> None:
 def test_single_model_endpoint_sets_default_model_name(
     templates: Templates,
 ) -> None:
-    # The archive of an ensemble holds its steps too, and the container ends where it must choose.
+    # An ensemble archive contains several models, and the container exits without a default.
     search = Template.from_json(templates("prod")["prod-search"])
     environment = {"SAGEMAKER_TRITON_DEFAULT_MODEL_NAME": "minilm"}
     search.all_resources_properties(MODEL, {"PrimaryContainer": {"Environment": environment}})
@@ -251,7 +254,7 @@ def test_single_model_endpoint_sets_default_model_name(
 def test_trial_stage_has_no_production_resources(templates: Templates) -> None:
     resources = templates("dev")["dev-text"]["Resources"].values()
     assert sorted(resource["Type"] for resource in resources) == [
-        "AWS::CloudWatch::Alarm",  # rolls updates back, and so does the next
+        "AWS::CloudWatch::Alarm",  # both are rollback alarms
         "AWS::CloudWatch::Alarm",
         "AWS::IAM::Policy",
         "AWS::IAM::Role",
@@ -271,7 +274,7 @@ def test_update_guard_and_check_order(
     resources = templates("dev")["dev-text"]["Resources"]
 
     def only(kind: str) -> str:
-        (result,) = (name for name, each in resources.items() if each["Type"] == kind)
+        (result,) = (name for name, resource in resources.items() if resource["Type"] == kind)
         return str(result)
 
     guard, check = only("Custom::TritonUpdateGuard"), only("Custom::TritonUpdateCheck")
@@ -338,7 +341,7 @@ def test_production_endpoint_defaults(templates: Templates, name: str) -> None:
     template.resource_count_is("AWS::CloudWatch::Dashboard", 1)
 
 
-# What a stage can ask of servers, scaling and hosting
+# Server, scaling and hosting settings
 
 
 def variables(template: Template) -> dict[str, str]:
@@ -363,8 +366,10 @@ def test_server_options_are_those_of_the_stage() -> None:
         "inference_type": "generate",
         "additional_args": "--exit-timeout-secs=60",
     }
-    message = variables(text_endpoint(hosting="single-model", server=server))
-    assert {name.removeprefix("SAGEMAKER_TRITON_"): each for name, each in message.items()} == {
+    environment = variables(text_endpoint(hosting="single-model", server=server))
+    assert {
+        name.removeprefix("SAGEMAKER_TRITON_"): value for name, value in environment.items()
+    } == {
         "ADDITIONAL_ARGS": "--exit-timeout-secs=60",
         "BUFFER_MANAGER_THREAD_COUNT": "2",
         "DEFAULT_MODEL_NAME": "minilm",
@@ -386,13 +391,13 @@ def test_server_options_are_those_of_the_stage() -> None:
 def test_stage_can_set_every_server_option() -> None:
     in_mib = {"python_shm_default", "python_shm_growth"}
     options = {field.name for field in fields(ServerOptions)} - in_mib - {"publish_metrics"}
-    assert set(ServerConfig.model_fields) == options | {f"{each}_mib" for each in in_mib}
+    assert set(ServerConfig.model_fields) == options | {f"{option}_mib" for option in in_mib}
 
 
 def test_custom_environment_variables_are_added() -> None:
-    message = variables(text_endpoint(environment={"OMP_NUM_THREADS": "4"}))
-    assert message["OMP_NUM_THREADS"] == "4"
-    assert message["SAGEMAKER_TRITON_PING_MODE"] == "live"
+    environment = variables(text_endpoint(environment={"OMP_NUM_THREADS": "4"}))
+    assert environment["OMP_NUM_THREADS"] == "4"
+    assert environment["SAGEMAKER_TRITON_PING_MODE"] == "live"
 
 
 def test_disabled_model_cache_has_no_cache_alarms() -> None:
@@ -422,20 +427,21 @@ def test_concurrency_scaling_with_cooldowns() -> None:
     }
     assert result["Concurrency"]["TargetValue"] == 5
     cooldowns = {
-        name: (each["ScaleOutCooldown"], each["ScaleInCooldown"]) for name, each in result.items()
+        name: (resource["ScaleOutCooldown"], resource["ScaleInCooldown"])
+        for name, resource in result.items()
     }
     assert cooldowns == {"Concurrency": (0, 300), "Gpu": (0, 600)}
 
 
 @pytest.mark.parametrize("strategy", ["all-at-once", "canary", "linear", "rolling"])
 def test_scaling_limits_do_not_change_the_endpoint(strategy: str) -> None:
-    # Else UpdateEndpoint would be called with the configuration that serves.
+    # A changed resource would call UpdateEndpoint with the current configuration.
     night = {"at": "cron(0 20 ? * MON-FRI *)", "min_count": 2, "max_count": 9}
     scaling = {"min_count": 2, "max_count": 4, "max_rps": 9}
 
-    def endpoint(**more: Any) -> dict[str, Any]:
+    def endpoint(**settings: Any) -> dict[str, Any]:
         update = {"strategy": strategy, "percent": 50, "wait_seconds": 60}
-        return dict(text_endpoint(update=update, **more).find_resources(ENDPOINT))
+        return dict(text_endpoint(update=update, **settings).find_resources(ENDPOINT))
 
     assert endpoint() == endpoint(scaling=scaling)
     assert endpoint() == endpoint(

@@ -1,4 +1,4 @@
-"""EngineBuilder: the project with the GPU, and what it may reach."""
+"""EngineBuilder: the GPU build project, its source, timeouts and images."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from tests.synth.every_stage import MIRROR
 
 
 def project(template: Template) -> dict[str, Any]:
-    """The project with the GPU."""
+    """Return the properties of the GPU build project."""
     (only,) = template.find_resources(
         "AWS::CodeBuild::Project",
         {"Properties": {"Environment": {"Type": "LINUX_GPU_CONTAINER"}}},
@@ -28,7 +28,7 @@ def project(template: Template) -> dict[str, Any]:
 
 
 def test_gpu_project_timeouts_and_retries(models_template: Template) -> None:
-    # Eight hours are the longest that CodeBuild queues a build (API reference, CreateProject).
+    # CodeBuild queues a build for eight hours at most (API reference, CreateProject).
     values = project(models_template)
     assert (values["QueuedTimeoutInMinutes"], values["TimeoutInMinutes"]) == (480, 90)
     assert values["AutoRetryLimit"] == 0
@@ -84,9 +84,9 @@ def test_mirrored_image_is_in_outputs_and_builder_environment(every_template: Te
     template = every_template("all")["all-models"]
     assert template["Outputs"]["GpuImages"]["Value"] == json.dumps({"25.04": MIRROR})
     (builder,) = (
-        each["Properties"]["Environment"]["EnvironmentVariables"]
-        for name, each in template["Resources"].items()
-        if name.startswith("BuilderProject") and each["Type"] == "AWS::CodeBuild::Project"
+        resource["Properties"]["Environment"]["EnvironmentVariables"]
+        for name, resource in template["Resources"].items()
+        if name.startswith("BuilderProject") and resource["Type"] == "AWS::CodeBuild::Project"
     )
-    variables = {each["Name"]: each["Value"] for each in builder}
+    variables = {variable["Name"]: variable["Value"] for variable in builder}
     assert json.loads(variables["GPU_IMAGES"]) == {"25.04": MIRROR}

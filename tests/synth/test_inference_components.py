@@ -1,4 +1,4 @@
-"""Endpoints of inference components: resources, access, scaling, alarms and what is refused."""
+"""Endpoints of inference components: resources, access, scaling, alarms and invalid settings."""
 
 import json
 from dataclasses import replace
@@ -110,7 +110,9 @@ def test_component_has_rolling_update_and_rollback_alarms(
     assert policy["MaximumBatchSize"] == {"Type": "CAPACITY_PERCENT", "Value": 25}
     assert policy["WaitIntervalInSeconds"] == 120
     alarms = scene.template().find_resources(ALARM)
-    names = [each["AlarmName"]["Ref"] for each in deployment["AutoRollbackConfiguration"]["Alarms"]]
+    names = [
+        alarm["AlarmName"]["Ref"] for alarm in deployment["AutoRollbackConfiguration"]["Alarms"]
+    ]
     assert len(names) == 2
     for name in names:
         properties = alarms[name]["Properties"]
@@ -136,7 +138,9 @@ def ids(type_name: str) -> set[str]:
         "Concurrency", requests_per_copy=4
     )
     resources = scene.template().to_json()["Resources"]
-    return {name for name, each in resources.items() if each["Type"] in (ENDPOINT, COMPONENT)}
+    return {
+        name for name, resource in resources.items() if resource["Type"] in (ENDPOINT, COMPONENT)
+    }
 
 
 def test_new_instance_type_replaces_endpoint_and_components() -> None:
@@ -281,4 +285,4 @@ def never_scaled(scene: Scene) -> TritonEndpoint:
 )
 def test_unsupported_settings_are_problems(scene: Scene, make, problem: str) -> None:  # type: ignore[no-untyped-def]
     problems = make(scene).validate()
-    assert any(each.startswith(problem) for each in problems), problems
+    assert any(message.startswith(problem) for message in problems), problems

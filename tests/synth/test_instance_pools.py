@@ -19,7 +19,7 @@ def scene() -> Scene:
 
 
 def pool(scene: Scene, *types: str, own_archive: bool = True) -> Variant:
-    """Return a variant of the first type; further ones have archives of their own, or the same."""
+    """Return a variant of the first type with the others as fallbacks."""
     first, *others = types
     keys = [f"test/{name}/m.tar.gz" if own_archive else "test/m.tar.gz" for name in others]
     return scene.variant(
@@ -145,4 +145,7 @@ def without_fallback(scene: Scene) -> TritonEndpoint:
     ],
 )
 def test_invalid_pool_is_a_problem(scene: Scene, make, problem: str) -> None:  # type: ignore[no-untyped-def]
-    assert any(f"variants.AllTraffic.{problem}" in each for each in make(scene).validate())
+    assert any(
+        f"variants.AllTraffic.{problem}" in found_problem
+        for found_problem in make(scene).validate()
+    )

@@ -1,4 +1,4 @@
-"""ModelBucket."""
+"""ModelBucket: retention, lifecycle rules and the IBucket interface."""
 
 from aws_cdk import App, RemovalPolicies, Stack
 from aws_cdk import aws_iam as iam
@@ -11,7 +11,7 @@ from triton_sagemaker import ModelBucket
 def test_buckets_and_key_are_retained(models_template: Template) -> None:
     models_template.all_resources("AWS::S3::Bucket", {"DeletionPolicy": "Retain"})
     keys = models_template.find_resources("AWS::KMS::Key")
-    (key,) = (each for name, each in keys.items() if name.startswith("Models"))
+    (key,) = (key for name, key in keys.items() if name.startswith("Models"))
     assert key["DeletionPolicy"] == "Retain"
 
 

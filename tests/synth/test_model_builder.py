@@ -1,4 +1,4 @@
-"""ModelBuilder, and the archives that it builds."""
+"""ModelBuilder: build project, timeouts and order of builds."""
 
 import json
 import re
@@ -17,17 +17,19 @@ from triton_sagemaker.build_handler import index
 
 
 def project(template: Template) -> dict[str, Any]:
-    """The project that builds archives."""
+    """Return the properties of the project that builds archives."""
     result = template.find_resources("AWS::CodeBuild::Project")
-    (only,) = (each["Properties"] for name, each in result.items() if name.startswith("Builder"))
+    (only,) = (
+        resource["Properties"] for name, resource in result.items() if name.startswith("Builder")
+    )
     return dict(only)
 
 
 def test_build_timeouts_are_below_the_provider_timeout(
     models_template: Template, endpoint_template: Template
 ) -> None:
-    # The provider must outlast the wait and the grace, or it would say less than the build; and
-    # CloudFormation waits for a custom resource for one hour, then hangs in a rollback of its own.
+    # The provider timeout exceeds the build wait, so that the error of the build is reported, and
+    # is below one hour, the timeout of CloudFormation for custom resources.
     (build,) = endpoint_template.find_resources("Custom::TritonModel").values()
     machines = models_template.find_resources("AWS::StepFunctions::StateMachine")
     (waiter,) = (machine for name, machine in machines.items() if name.startswith("Builder"))
@@ -36,15 +38,15 @@ def test_build_timeouts_are_below_the_provider_timeout(
         json.dumps(waiter["Properties"]["DefinitionString"]).replace("\\", ""),
     )
     assert polls is not None
-    waited = int(polls[1]) * int(polls[2]) / 60
-    messages = int(build["Properties"]["WaitMinutes"]) + index.GRACE_SECONDS / 60
-    assert messages < waited <= 55
+    provider_minutes = int(polls[1]) * int(polls[2]) / 60
+    wait_minutes = int(build["Properties"]["WaitMinutes"]) + index.GRACE_SECONDS / 60
+    assert wait_minutes < provider_minutes <= 55
 
 
 def test_build_timeout_exceeds_the_longest_wait(models_template: Template) -> None:
     values = project(models_template)
-    messages = LONGEST_BUILD_MINUTES + index.GRACE_SECONDS / 60
-    assert messages < values["TimeoutInMinutes"] == values["QueuedTimeoutInMinutes"] == 240
+    wait_minutes = LONGEST_BUILD_MINUTES + index.GRACE_SECONDS / 60
+    assert wait_minutes < values["TimeoutInMinutes"] == values["QueuedTimeoutInMinutes"] == 240
 
 
 def test_build_environment_has_cpu_torch_and_gpu_project(
@@ -69,7 +71,7 @@ def test_build_command_has_alternative_and_digest(
 
 
 def test_builder_asset_excludes_prices_and_rules(tmp_path: Path) -> None:
-    # They are refreshed every month, and a builder that changes is a deploy of every stage.
+    # Prices change every month, and a changed builder needs a deploy of every stage.
     model_stack(App(outdir=str(tmp_path)), trial_stage())
     (facts,) = tmp_path.glob("asset.*/platform_facts")
     assert (facts / "releases.toml").is_file()
@@ -79,7 +81,7 @@ def test_builder_asset_excludes_prices_and_rules(tmp_path: Path) -> None:
 
 
 def test_at_most_four_builds_start_at_once() -> None:
-    # A custom resource takes two executions of Lambda, of which a new account has ten.
+    # A custom resource uses two concurrent Lambda executions; new accounts have ten.
     app = App()
     builder = model_stack(app, trial_stage()).builder
     stack = Stack(app, "Endpoint", env=Environment(region="us-east-1"))
@@ -96,9 +98,9 @@ def test_at_most_four_builds_start_at_once() -> None:
             source=source,
         )
     result = Template.from_stack(stack).find_resources("Custom::TritonModel")
-    number = {name: int(each["Properties"]["Key"][-8]) for name, each in result.items()}
+    number = {name: int(resource["Properties"]["Key"][-8]) for name, resource in result.items()}
     waits_for = {
-        number[name]: [number[other] for other in each.get("DependsOn", [])]
-        for name, each in result.items()
+        number[name]: [number[other] for other in resource.get("DependsOn", [])]
+        for name, resource in result.items()
     }
-    assert waits_for == {each: [each - 4] if each >= 4 else [] for each in range(10)}
+    assert waits_for == {build: [build - 4] if build >= 4 else [] for build in range(10)}

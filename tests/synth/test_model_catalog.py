@@ -1,4 +1,4 @@
-"""ModelCatalog."""
+"""ModelCatalog: dependencies, size limit and read access of entries."""
 
 from typing import Any
 
@@ -43,5 +43,5 @@ def test_grant_read_is_limited_to_the_catalog() -> None:
     catalog.grant_read(iam.User(scene.stack, "User"))
     (statement,) = scene.properties("AWS::IAM::Policy")["PolicyDocument"]["Statement"]
     assert statement["Action"] == ["ssm:GetParameter", "ssm:GetParametersByPath"]
-    ends = [each["Fn::Join"][1][-1] for each in statement["Resource"]]
+    ends = [arn["Fn::Join"][1][-1] for arn in statement["Resource"]]
     assert ends == [":parameter/triton/prod/text", ":parameter/triton/prod/text/*"]

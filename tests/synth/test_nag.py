@@ -1,4 +1,4 @@
-"""cdk-nag runs in every synth, and what is not acknowledged fails it."""
+"""cdk-nag runs in every synth, and unsuppressed findings fail it."""
 
 import pytest
 from aws_cdk import App, Duration, Environment, Stack, Validations
@@ -25,7 +25,7 @@ def test_unsuppressed_wildcard_fails_the_synth(
 
 
 def test_construct_library_has_no_nag_findings() -> None:
-    # The bucket in a stack of its own: in the endpoint's role, it is an Fn::ImportValue.
+    # The bucket is in another stack, so the endpoint role refers to it by Fn::ImportValue.
     scene = Scene(CONTEXT)
     Validations.of(scene.app).add_plugins(AwsSolutionsChecks(scene.app))
     models = ModelBucket(Stack(scene.app, "Shared", env=Environment(region="us-east-1")), "Models")

@@ -1,4 +1,4 @@
-"""What a deploy builds from: an asset must hold a model as people wrote it."""
+"""CDK assets of model sources contain the same files as the repository."""
 
 import shutil
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.unit.model_build.checks.broken.case import Case
 
 @pytest.fixture(scope="module")
 def staged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Case -> the folder that the CDK made of its repository."""
+    """Return case name -> asset folder of its model."""
     root = tmp_path_factory.mktemp("sources")
     app = App(outdir=str(root / "assembly"))
     stack = Stack(app, "Stack")
@@ -44,7 +44,7 @@ def test_asset_has_the_same_files_and_findings_as_the_model(
 
 
 def _unzip(staged: Path, to: Path) -> None:
-    """Copy what the CDK's command line zips: files, and no empty folder."""
+    """Copy the files of an asset without empty folders, like the zip of the CDK CLI."""
     for path in staged.rglob("*"):
         if path.is_file():
             copy = to / path.relative_to(staged)

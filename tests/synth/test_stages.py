@@ -1,4 +1,4 @@
-"""Snapshot and consistency tests of whole stages."""
+"""Snapshots and consistency of whole stages."""
 
 import json
 import os
@@ -30,11 +30,11 @@ HASH = re.compile(r"\b[0-9a-f]{64}\b")
 def test_templates_match_the_snapshot(
     stack: str, templates: Templates, snapshot: SnapshotAssertion
 ) -> None:
-    # Other stacks are made of the same parts; what differs in them is asserted where it belongs.
+    # Other stages have the same resources; other tests assert the differences.
     template = normalised(templates("prod")[f"prod-{stack}"])
     assert template == snapshot, (
-        "the template differs: where that is meant, run python -m pytest "
-        "tests/synth/test_stages.py --snapshot-update, and read the difference with git diff"
+        "the template differs: if this is intended, run python -m pytest "
+        "tests/synth/test_stages.py --snapshot-update, and review git diff"
     )
 
 
@@ -43,21 +43,21 @@ def test_models_stack_does_not_depend_on_the_stage(
     stage: str, other: str, templates: Templates
 ) -> None:
     models = json.dumps(templates(stage)[f"{stage}-models"])
-    assert _of_models(json.loads(models.replace(stage, other))) == _of_models(
-        templates(other)[f"{other}-models"]
-    )
+    assert _without_alarms_and_logs(
+        json.loads(models.replace(stage, other))
+    ) == _without_alarms_and_logs(templates(other)[f"{other}-models"])
 
 
 def test_stacks_have_account_and_region_of_the_stage(
     assembly: Assembly,
 ) -> None:
     # Not the account and region of the caller's credentials.
-    places = [stack.environment for stack in assembly("local").stacks]
-    assert {(place.account, place.region) for place in places} == {("000000000000", "us-east-1")}
+    environments = [stack.environment for stack in assembly("local").stacks]
+    assert {(env.account, env.region) for env in environments} == {("000000000000", "us-east-1")}
 
 
 def test_synth_is_reproducible_without_credentials(assembly: Assembly, tmp_path: Path) -> None:
-    # A subprocess, because PYTHONHASHSEED is per process; prod is the largest stage.
+    # PYTHONHASHSEED is per process, so this runs a subprocess; prod is the largest stage.
     _synthesise("prod", tmp_path / "other", hash_seed="1")
     assert _files(tmp_path / "other") == _files(Path(assembly("prod").directory))
 
@@ -84,8 +84,7 @@ def test_plan_file_matches_the_templates(stage: str, assembly: Assembly) -> None
 
 
 def test_models_stack_contains_no_model_name(stage: str, templates: Templates) -> None:
-    # CloudFormation refuses to change an export that is in use, so what changes with a model must
-    # not be in the stack that exports.
+    # CloudFormation cannot change exports in use, so the exporting stack must not depend on models.
     assert "minilm" not in json.dumps(templates(stage)[f"{stage}-models"])
 
 
@@ -100,8 +99,8 @@ def test_every_stack_name_is_reserved_or_an_endpoint() -> None:
     )
     app = App(context=CONTEXT)
     add_stage(app, "prod", everything)
-    made = {child.node.id for child in app.node.children if Stack.is_stack(child)}
-    assert made == {f"prod-{name}" for name in (*STACKS, *everything.endpoints)}
+    stack_ids = {child.node.id for child in app.node.children if Stack.is_stack(child)}
+    assert stack_ids == {f"prod-{name}" for name in (*STACKS, *everything.endpoints)}
 
 
 def test_stage_name_with_hyphen_has_no_nag_findings(tmp_path: Path) -> None:
@@ -130,16 +129,16 @@ def test_synth_without_stage_lists_the_stages() -> None:
 def test_error_ends_the_synth_without_traceback(
     monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    def load_mistaken(*_: object) -> NoReturn:
+    def fail(*_: object) -> NoReturn:
         raise error
 
-    monkeypatch.setattr(stage_stacks, "load_stage", load_mistaken)
+    monkeypatch.setattr(stage_stacks, "load_stage", fail)
     with pytest.raises(SystemExit) as end:
         runpy.run_path(str(ROOT / "app.py"), run_name="__main__")
     assert end.value.code == f"error: {error}"
 
 
-MISTAKEN = """\
+INVALID_STAGE = """\
 region: us-east-1
 release: "25.09"
 endpoints:
@@ -156,13 +155,13 @@ MODELS = "bert, inception, minilm, resnet50, resnet50-onnx, resnet50-tensorrt"
 def test_stack_errors_have_line_and_key(
     synth_error: Callable[[str], str],
 ) -> None:
-    assert synth_error(MISTAKEN) == (
+    assert synth_error(INVALID_STAGE) == (
         "stages/wrong.yaml:7: endpoints.text.models.1: no model 'mimilm' in models: did you mean "
         f"minilm? models are {MODELS}\n"
         "stages/wrong.yaml:8: endpoints.text.models.2: no model 'resnet' in models: did you mean "
         f"resnet50? models are {MODELS}"
     )
-    known = MISTAKEN.replace("      - mimilm\n      - resnet\n", "")
+    known = INVALID_STAGE.replace("      - mimilm\n      - resnet\n", "")
     assert synth_error(known).startswith(
         "stages/wrong.yaml:6: endpoints.text.models.0: models/minilm/recipe.yaml: "
         "encoder/1/model.plan: an engine for compute capability 7.5 cannot be compiled"
@@ -172,7 +171,7 @@ def test_stack_errors_have_line_and_key(
 def test_construct_errors_have_line_and_key(
     synth_error: Callable[[str], str],
 ) -> None:
-    good = MISTAKEN.replace("      - mimilm\n      - resnet\n", "").replace("g4dn", "g5")
+    good = INVALID_STAGE.replace("      - mimilm\n      - resnet\n", "").replace("g4dn", "g5")
     slow = "    update: { strategy: linear, percent: 10, wait_seconds: 3600 }\n"
     assert synth_error(good + slow).startswith(
         "stages/wrong.yaml:8: endpoints.text.update.wait_seconds: up to 9 waits of 3600 s"
@@ -181,24 +180,24 @@ def test_construct_errors_have_line_and_key(
 
 @pytest.fixture
 def synth_error(tmp_path: Path) -> Callable[[str], str]:
-    """Return the error of a synth of a stage file with this content."""
+    """Return the function that returns the error of a synth of a stage file."""
     folder = tmp_path / "stages"
     folder.mkdir()
 
     def synth(content: str) -> str:
         (folder / "wrong.yaml").write_text(content)
-        with pytest.raises(checked_yaml.InvalidFile) as refused:
+        with pytest.raises(checked_yaml.InvalidFile) as raised:
             synthesise(App(context=CONTEXT, outdir=str(tmp_path)), "wrong", folder=folder)
-        return str(refused.value).replace(f"{tmp_path}/", "")
+        return str(raised.value).replace(f"{tmp_path}/", "")
 
     return synth
 
 
-def _of_models(template: dict[str, Any]) -> dict[str, Any]:
+def _without_alarms_and_logs(template: dict[str, Any]) -> dict[str, Any]:
     """Drop alarm topics and log groups, which differ by stage."""
     kept = {
-        name: each
-        for name, each in template["Resources"].items()
+        name: resource
+        for name, resource in template["Resources"].items()
         if not name.startswith(("Alarms", "Log"))
     }
     result: dict[str, Any] = _in_fixed_order({**template, "Resources": kept})
@@ -206,19 +205,19 @@ def _of_models(template: dict[str, Any]) -> dict[str, Any]:
 
 
 def _in_fixed_order(value: Any) -> Any:
-    """Sort policy resources without hashes: the CDK sorts by text, with hashes and stage names."""
+    """Sort the resources of policies by text without hashes: the CDK sorts with hashes."""
     if isinstance(value, list):
-        return [_in_fixed_order(item) for item in value]
+        return [_in_fixed_order(part) for part in value]
     if not isinstance(value, dict):
         return value
-    ordered = {name: _in_fixed_order(item) for name, item in value.items()}
+    ordered = {name: _in_fixed_order(part) for name, part in value.items()}
     if isinstance(ordered.get("Resource"), list):
         ordered["Resource"].sort(key=lambda item: HASH.sub("", json.dumps(item)))
     return ordered
 
 
 def normalised(template: dict[str, Any]) -> dict[str, Any]:
-    """Name assets by order of appearance: their hashes change with every line of code in them."""
+    """Replace asset hashes, which change with the code, by numbers in order of appearance."""
     text = json.dumps(_in_fixed_order(template))
     for number, digest in enumerate(dict.fromkeys(HASH.findall(text))):
         text = text.replace(digest, f"<hash {number}>").replace(digest[:12], f"<version {number}>")
@@ -228,7 +227,7 @@ def normalised(template: dict[str, Any]) -> dict[str, Any]:
 
 def _synthesise(stage: str, to: Path, *, hash_seed: str) -> None:
     environment = {
-        name: each for name, each in os.environ.items() if not name.startswith("AWS_")
+        name: value for name, value in os.environ.items() if not name.startswith("AWS_")
     } | {
         "CDK_OUTDIR": str(to),
         "CDK_CONTEXT_JSON": json.dumps({**CONTEXT, "stage": stage}),

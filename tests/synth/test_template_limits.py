@@ -1,4 +1,4 @@
-"""How many models an endpoint's template holds, and what a synth says of one that is too large."""
+"""CloudFormation limits of templates, and errors of stages that exceed them."""
 
 import dataclasses
 import hashlib
@@ -27,7 +27,7 @@ Synth = Callable[[int], CloudAssembly]
 
 @pytest.fixture
 def synth(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Synth:
-    """Return the assembly of an endpoint `text` with so many models on one kind of GPU."""
+    """Return the function that synthesises an endpoint with a number of models."""
     folder = tmp_path / "stages"
     folder.mkdir()
     minilm = plan.planned_model("minilm")
@@ -39,7 +39,7 @@ def synth(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Synth:
 
     monkeypatch.setattr(plan, "planned_model", renamed)
 
-    def many(models: int) -> CloudAssembly:
+    def synthesise_models(models: int) -> CloudAssembly:
         endpoint = {
             "instance_type": "ml.g5.xlarge",
             "models": [f"model-{number:03}" for number in range(models)],
@@ -50,12 +50,12 @@ def synth(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Synth:
         app = App(context=CONTEXT, outdir=outdir, stack_traces=False)
         return synthesise(app, "many", folder=folder)
 
-    return many
+    return synthesise_models
 
 
 def template(assembly: CloudAssembly) -> bytes:
-    """The endpoint's template, as the cdk CLI uploads it."""
-    (stack,) = (each for each in assembly.stacks if each.stack_name == "many-text")
+    """Return the template of the endpoint as uploaded by the CDK CLI."""
+    (stack,) = (stack for stack in assembly.stacks if stack.stack_name == "many-text")
     return Path(stack.template_full_path).read_bytes()
 
 
@@ -66,9 +66,9 @@ def test_240_models_fit_in_half_of_the_byte_limit(synth: Synth) -> None:
 
 
 def test_too_many_models_are_an_error_at_their_line(synth: Synth) -> None:
-    with pytest.raises(checked_yaml.InvalidFile) as refused:
+    with pytest.raises(checked_yaml.InvalidFile) as raised:
         synth(246)
-    (problem,) = refused.value.problems
+    (problem,) = raised.value.problems
     assert (problem.path.name, problem.line) == ("many.yaml", 7)
     assert str(problem).partition(": ")[2] == (
         "endpoints.text.models: the template of many-text has 501 resources, CloudFormation takes "
@@ -76,7 +76,7 @@ def test_too_many_models_are_an_error_at_their_line(synth: Synth) -> None:
     )
 
 
-TOO_MANY = """
+PROGRAM = """
 import json, sys
 from aws_cdk import App, CfnResource, Stack
 from stacks.template_limits import take_limits_over
@@ -91,17 +91,17 @@ app.synth()
 
 
 def test_resource_limit_of_the_cdk_is_disabled(tmp_path: Path) -> None:
-    # Its own validation, which tests are spared, ends in a traceback.
-    environment = {name: each for name, each in os.environ.items() if name != "CDK_VALIDATION"}
+    # The validation of the CDK, off in other tests, would end with a traceback.
+    environment = {name: value for name, value in os.environ.items() if name != "CDK_VALIDATION"}
     subprocess.run(
-        [sys.executable, "-c", TOO_MANY, str(tmp_path)], cwd=ROOT, env=environment, check=True
+        [sys.executable, "-c", PROGRAM, str(tmp_path)], cwd=ROOT, env=environment, check=True
     )
     assert len(json.loads((tmp_path / "many.template.json").read_text())["Resources"]) == 501
 
 
 def test_template_above_the_byte_limit_is_an_error(tmp_path: Path) -> None:
-    assert refused(tmp_path, "prod-text", MAX_BYTES) == []
-    assert refused(tmp_path, "prod-text", MAX_BYTES + 1) == [
+    assert limit_errors(tmp_path, "prod-text", MAX_BYTES) == []
+    assert limit_errors(tmp_path, "prod-text", MAX_BYTES + 1) == [
         (
             ("endpoints", "text", "models"),
             "the template of prod-text has 1,000,001 bytes, CloudFormation takes "
@@ -111,13 +111,13 @@ def test_template_above_the_byte_limit_is_an_error(tmp_path: Path) -> None:
 
 
 def test_models_stack_above_the_byte_limit_is_an_error(tmp_path: Path) -> None:
-    ((keys, message),) = refused(tmp_path, "prod-models", MAX_BYTES + 1)
+    ((keys, message),) = limit_errors(tmp_path, "prod-models", MAX_BYTES + 1)
     assert keys == ("endpoints",)
     assert message.endswith("write some endpoints into the file of another stage")
 
 
-def refused(folder: Path, stack: str, size: int) -> list[tuple[checked_yaml.Keys, str]]:
-    """What is wrong with a stack of the stage prod whose template has so many bytes."""
+def limit_errors(folder: Path, stack: str, size: int) -> list[tuple[checked_yaml.Keys, str]]:
+    """Return the errors of a stack of prod with a template of `size` bytes."""
     file = folder / "template.json"
     file.write_bytes(b'{"Resources": {}}'.ljust(size))
     assembly: Any = SimpleNamespace(

@@ -1,4 +1,4 @@
-"""TritonEndpoint: models, configuration, endpoint, updates and access."""
+"""TritonEndpoint: models, configuration, updates, network, capture and access."""
 
 import json
 from typing import Any
@@ -23,7 +23,7 @@ from triton_sagemaker import (
 )
 
 MODEL, CONFIG, ENDPOINT = (
-    f"AWS::SageMaker::{each}" for each in ("Model", "EndpointConfig", "Endpoint")
+    f"AWS::SageMaker::{kind}" for kind in ("Model", "EndpointConfig", "Endpoint")
 )
 
 
@@ -129,7 +129,7 @@ def test_image_depends_on_region_and_instance_type(instance_type: str, tag: str)
             {
                 "RollingUpdatePolicy": {
                     "MaximumBatchSize": {"Type": "CAPACITY_PERCENT", "Value": 25},
-                    "MaximumExecutionTimeoutInSeconds": 7 * 2520,  # of seven instances, one each
+                    "MaximumExecutionTimeoutInSeconds": 7 * 2520,  # seven batches of one instance
                     "WaitIntervalInSeconds": 120,
                 }
             },
@@ -141,14 +141,16 @@ def test_update_policies(scene: Scene, update: Any, policy: dict[str, Any]) -> N
     scene.endpoint(update=update)
     deployment = scene.properties(ENDPOINT)["DeploymentConfig"]
     assert {
-        name: each for name, each in deployment.items() if name != "AutoRollbackConfiguration"
+        name: value for name, value in deployment.items() if name != "AutoRollbackConfiguration"
     } == (policy)
 
 
 def test_each_variant_has_rollback_alarms(scene: Scene) -> None:
     scene.endpoint(scene.variant(variant_name="A"), scene.variant(variant_name="B"))
     deployment = scene.properties(ENDPOINT)["DeploymentConfig"]
-    named = [each["AlarmName"]["Ref"] for each in deployment["AutoRollbackConfiguration"]["Alarms"]]
+    named = [
+        alarm["AlarmName"]["Ref"] for alarm in deployment["AutoRollbackConfiguration"]["Alarms"]
+    ]
     alarms = scene.template().find_resources("AWS::CloudWatch::Alarm")
     assert sorted(named) == sorted(alarms)
     dimensions = [
@@ -161,7 +163,7 @@ def test_each_variant_has_rollback_alarms(scene: Scene) -> None:
 
 
 def test_rollback_alarms_watch_only_the_new_config(scene: Scene) -> None:
-    # Old ones that fail would else stop the update that mends them.
+    # Failing old instances must not stop the update that repairs them.
     scene.endpoint()
     (config,) = scene.template().find_resources(CONFIG)
     alarms = scene.template().find_resources("AWS::CloudWatch::Alarm").values()
@@ -174,7 +176,7 @@ def test_rollback_alarms_watch_only_the_new_config(scene: Scene) -> None:
 
 
 def test_rollback_alarm_names_contain_the_config(scene: Scene) -> None:
-    # One that is changed keeps its state: what mends an endpoint would be rolled back by it.
+    # A changed alarm keeps its state and could roll back the update that repairs the endpoint.
     scene.endpoint(scene.variant(variant_name="A"))
     (config,) = scene.template().find_resources(CONFIG)
     names = [
@@ -185,7 +187,7 @@ def test_rollback_alarm_names_contain_the_config(scene: Scene) -> None:
         "under-test-A-ModelErrors-",
         "under-test-A-ServerErrors-",
     ]
-    assert all(each == {"Fn::GetAtt": [config, "EndpointConfigName"]} for _, each in names)
+    assert all(name == {"Fn::GetAtt": [config, "EndpointConfigName"]} for _, name in names)
 
 
 @pytest.mark.parametrize(
@@ -194,7 +196,7 @@ def test_rollback_alarm_names_contain_the_config(scene: Scene) -> None:
 def test_model_errors_roll_an_update_back(
     scene: Scene, arguments: dict[str, float], threshold: float
 ) -> None:
-    # Triton's own failures are 400, which no alarm on 5xx sees; a caller's mistakes are, too.
+    # Triton answers its own failures with 400, like invalid requests, so 5xx alarms miss them.
     scene.endpoint(**arguments)
     scene.template().has_resource_properties(
         "AWS::CloudWatch::Alarm",
@@ -227,7 +229,7 @@ def test_server_errors_roll_an_update_back(scene: Scene) -> None:
 
 
 def test_many_variants_keep_only_model_error_alarms(scene: Scene) -> None:
-    # Two alarms of each of six variants are more than the ten that SageMaker takes.
+    # Two alarms of six variants exceed the maximum of ten.
     scene.endpoint(*(scene.variant(variant_name=f"V{n}") for n in range(6)))
     alarms = scene.template().find_resources("AWS::CloudWatch::Alarm").values()
     assert [alarm["Properties"]["MetricName"] for alarm in alarms] == ["InvocationModelErrors"] * 6
@@ -242,7 +244,8 @@ def test_update_retains_instance_count_but_not_weights(
     endpoint = scene.properties(ENDPOINT)
     assert endpoint["RetainAllVariantProperties"] is True
     excluded = {
-        each["VariantPropertyType"] for each in endpoint["ExcludeRetainedVariantProperties"]
+        exclude_retained_variant_property["VariantPropertyType"]
+        for exclude_retained_variant_property in endpoint["ExcludeRetainedVariantProperties"]
     }
     assert excluded == {"DesiredWeight", "DataCaptureConfig"}
 
@@ -269,7 +272,7 @@ def test_given_security_groups_are_used(
     assert first == scene.stack.resolve(group.security_group_id)
     groups = scene.template().find_resources("AWS::EC2::SecurityGroup")
     (rule,) = groups[own["Fn::GetAtt"][0]]["Properties"]["SecurityGroupEgress"]
-    assert rule["CidrIp"] == "255.255.255.255/32"  # which is nobody: it only tells interfaces
+    assert rule["CidrIp"] == "255.255.255.255/32"  # the CDK's "no traffic" rule
     statements = _statements(scene)
     assert "ec2:CreateNetworkInterface" in statements["AttachToVpc"]["Action"]
 
@@ -292,17 +295,17 @@ def test_default_subnets_and_security_group(
 def test_models_depend_on_the_vpc_policy(
     scene: Scene,
 ) -> None:
-    # CloudFormation changes a policy before what depends on it, and deletes one at the very end.
+    # CloudFormation updates a policy before its dependents, and deletes a policy last.
     scene.endpoint(vpc=ec2.Vpc(scene.stack, "Vpc", max_azs=2))
     policies = scene.template().find_resources("AWS::IAM::Policy")
-    (name,) = (name for name, each in policies.items() if "ec2:" in json.dumps(each))
+    (name,) = (name for name, policy in policies.items() if "ec2:" in json.dumps(policy))
     assert "VpcPolicy" in name
     (model,) = scene.template().find_resources(MODEL).values()
     assert name in model["DependsOn"]
 
 
 def test_each_vpc_has_its_own_policy() -> None:
-    # Of one policy that changes, the update would begin without what deletes its old interfaces.
+    # A changed policy would lose the permission to delete the old interfaces before the update.
     names = []
     for vpc_id in ("vpc-1", "vpc-2"):
         scene = Scene()
@@ -347,7 +350,7 @@ def test_role_may_write_and_encrypt_captured_data(scene: Scene) -> None:
 def test_paid_metrics_are_disabled_by_default(
     scene: Scene, arguments: dict[str, bool], detailed: bool
 ) -> None:
-    # AWS's default is to publish them.
+    # AWS publishes them by default.
     scene.endpoint(**arguments)
     assert scene.properties(CONFIG)["MetricsConfig"] == {
         "EnableDetailedObservability": detailed,
@@ -357,7 +360,7 @@ def test_paid_metrics_are_disabled_by_default(
 
 
 def test_endpoint_depends_on_its_log_group(scene: Scene) -> None:
-    # The role may not make it: what the first instances say would be lost.
+    # The role may not create it, and the first logs would be lost.
     scene.endpoint()
     resources = scene.template().to_json()["Resources"]
     (endpoint,) = (resource for resource in resources.values() if resource["Type"] == ENDPOINT)
@@ -373,7 +376,7 @@ def test_default_log_retention(scene: Scene) -> None:
 
 
 def test_log_group_can_be_in_another_stack(scene: Scene) -> None:
-    # A create that fails takes its stack with it, and would take the log that says why.
+    # A failed creation deletes the stack, and a log group in it with the reason.
     stack = Stack(App.of(scene.stack), "Stays")
     scene.endpoint(log=EndpointLog(stack, "Log", endpoint_name="under-test"))
     scene.template().resource_count_is("AWS::Logs::LogGroup", 0)
@@ -437,7 +440,7 @@ def test_grant_invoke_by_model_needs_multi_model_hosting(scene: Scene) -> None:
         endpoint.grant_invoke(iam.User(scene.stack, "User"), models=["minilm"])
 
 
-# As the CDK's own
+# CDK interfaces
 
 
 def test_default_child_is_the_endpoint_resource(scene: Scene) -> None:
@@ -451,7 +454,7 @@ def test_api_gateway_integration_may_invoke_the_endpoint(scene: Scene) -> None:
     api = apigateway.RestApi(scene.stack, "Api", cloud_watch_role=False)
     api.root.add_method("POST", apigateway.SagemakerIntegration(scene.endpoint()))
     policies = scene.template().find_resources("AWS::IAM::Policy")
-    (policy,) = (each for name, each in policies.items() if name.startswith("Api"))
+    (policy,) = (policy for name, policy in policies.items() if name.startswith("Api"))
     (statement,) = policy["Properties"]["PolicyDocument"]["Statement"]
     assert statement["Action"] == "sagemaker:InvokeEndpoint"
     assert statement["Resource"]["Fn::Join"][1][-1] == ":endpoint/under-test"
@@ -473,16 +476,16 @@ def test_grant_invoke_of_an_imported_endpoint(scene: Scene) -> None:
 
 
 def _statements(scene: Scene) -> dict[str, dict[str, Any]]:
-    """What the role may do, by the names of its statements."""
+    """Return the statements of the role by Sid."""
     return {
         statement["Sid"]: statement for statement in _role_statements(scene) if "Sid" in statement
     }
 
 
 def _resources(scene: Scene, action: str) -> list[Any]:
-    """On what the role may do one thing; `grant_*` of the CDK gives its statements no names."""
-    result = [statement for statement in _role_statements(scene) if action in statement["Action"]]
-    return [each["Resource"] for each in result]
+    """Return the resources of the statements with an action; grant_* of the CDK sets no Sid."""
+    statements = _role_statements(scene)
+    return [statement["Resource"] for statement in statements if action in statement["Action"]]
 
 
 def _role_statements(scene: Scene) -> list[dict[str, Any]]:
@@ -497,7 +500,7 @@ def _role_statements(scene: Scene) -> list[dict[str, Any]]:
 
 def _user_statement(scene: Scene) -> dict[str, Any]:
     policies = scene.template().find_resources("AWS::IAM::Policy")
-    (policy,) = (each for name, each in policies.items() if name.startswith("User"))
+    (policy,) = (policy for name, policy in policies.items() if name.startswith("User"))
     (statement,) = policy["Properties"]["PolicyDocument"]["Statement"]
     result: dict[str, Any] = statement
     return result

@@ -1,4 +1,4 @@
-"""Which synths the CDK's own validation of templates can fail."""
+"""Synths that run the template validation of the CDK."""
 
 import json
 import subprocess
@@ -17,12 +17,12 @@ stack = Stack(app, "prod-text")
 CfnResource(stack, "Queue", type="AWS::SQS::Queue", properties={"DelaySecond": 5})
 app.synth()
 """
-"""DelaySecond is no property of a queue: CloudFormation would reject the template."""
+"""DelaySecond is not a property of a queue, so CloudFormation would reject the template."""
 
 
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tree:
-    """A tree whose stage has a wrong template, in a shell that sets no CDK_VALIDATION."""
+    """Return a tree whose stage has an invalid template, with CDK_VALIDATION unset."""
     monkeypatch.delenv("CDK_VALIDATION")
     context = json.loads((ROOT / "cdk.json").read_text())["context"]
     (tmp_path / "cdk.json").write_text(json.dumps({"app": "python app.py", "context": context}))

@@ -11,5 +11,5 @@ def test_every_mutant_is_applicable() -> None:
 
 def test_mutants_are_unique() -> None:
     listed = mutants()
-    assert len({each.name for each in listed}) == len(listed)
-    assert len({(each.file, each.old, each.new) for each in listed}) == len(listed)
+    assert len({mutant.name for mutant in listed}) == len(listed)
+    assert len({(mutant.file, mutant.old, mutant.new) for mutant in listed}) == len(listed)

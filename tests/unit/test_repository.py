@@ -17,7 +17,7 @@ from local_sagemaker.prerequisites import IMAGE_PYTHON
 
 ROOT = Path(__file__).parents[2]
 BUILD_SOURCES = [
-    ROOT / item for item in ("checked_yaml.py", "model_build", "platform_facts", "stage_record.py")
+    ROOT / name for name in ("checked_yaml.py", "model_build", "platform_facts", "stage_record.py")
 ]
 ELSEWHERE = {"keras", "nvidia", "tensorflow", "tensorrt", "tf2onnx"}
 """What recipes' own environments, or NVIDIA's image, bring."""
@@ -69,7 +69,9 @@ def test_cdk_lock_covers_imports_of_synth_and_reviews() -> None:
         if installed.isdisjoint(map(_normal, names)) and "triton-sagemaker" not in names
     ]
     assert {"torch", "pytriton", "geventhttpclient"} <= set(missing)
-    commands = [each.module for name, each in COMMANDS.items() if name not in NEED_ALL_PACKAGES]
+    commands = [
+        command.module for name, command in COMMANDS.items() if name not in NEED_ALL_PACKAGES
+    ]
     modules = ["app", "release.review.judge", "release.review.assemblies", *commands]
     program = [sys.executable, "-c", IMPORT_WITHOUT, " ".join(missing), *modules]
     finished = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -82,7 +84,9 @@ def test_build_lock_covers_imports_of_builds() -> None:
     imported = set().union(*(_imports(file) for root in sources for file in _python_files(root)))
     imported -= sys.stdlib_module_names | {source.stem for source in BUILD_SOURCES}
     missing = {
-        each for each in imported if built.keys().isdisjoint(map(_normal, known.get(each, ())))
+        package
+        for package in imported
+        if built.keys().isdisjoint(map(_normal, known.get(package, ())))
     }
     assert {"torch", "yaml"} <= imported
     assert missing <= ELSEWHERE

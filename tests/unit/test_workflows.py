@@ -57,8 +57,8 @@ def test_actions_are_pinned_by_commit(path: Path) -> None:
 
 
 def test_each_action_has_one_version() -> None:
-    used = {each for path in WORKFLOWS for each in re.findall(r"uses: (.*)", path.read_text())}
-    names = [each.partition("@")[0] for each in used]
+    used = {action for path in WORKFLOWS for action in re.findall(r"uses: (.*)", path.read_text())}
+    names = [action.partition("@")[0] for action in used]
     assert sorted(names) == sorted(set(names))
 
 
@@ -71,7 +71,9 @@ def test_workflow_permissions_are_read_only(
 def test_write_permissions_of_each_job() -> None:
     text = {
         f"{path.stem}/{name}": sorted(
-            each for each, level in job.get("permissions", {}).items() if level == "write"
+            permission
+            for permission, level in job.get("permissions", {}).items()
+            if level == "write"
         )
         for path in WORKFLOWS
         for name, job in yaml.safe_load(path.read_text())["jobs"].items()
@@ -137,7 +139,7 @@ def test_review_job_runs_no_code_of_the_pull_request() -> None:
     synth, review = jobs["synth"], jobs["review"]
     assert [step["run"] for step in synth["steps"] if "run" in step] == ["make assemblies"]
     head, base = (
-        each for each in review["steps"] if each.get("uses", "").startswith("actions/checkout")
+        step for step in review["steps"] if step.get("uses", "").startswith("actions/checkout")
     )
     assert head["with"]["path"] == "head"
     assert "ref" not in head["with"]
@@ -189,7 +191,7 @@ def test_artifacts_are_downloaded_by_id() -> None:
         if step.get("uses", "").startswith("actions/download-artifact@")
     ]
     assert taken
-    assert all("artifact-ids" in each and "name" not in each for each in taken)
+    assert all("artifact-ids" in inputs and "name" not in inputs for inputs in taken)
 
 
 def is_owned(path: str) -> bool:
@@ -301,7 +303,7 @@ def test_comment_replaces_the_previous_review(
 ) -> None:
     taken, *steps = pull_request()["comment"]["steps"]
     assert taken["if"] == "${{ needs.review.outputs.artifact != '' }}"
-    assert not any("if" in each for each in steps)
+    assert not any("if" in step for step in steps)
     (tmp_path / "gh").write_text(GH)
     (tmp_path / "gh").chmod(0o755)
     if review is not None:

@@ -6,9 +6,7 @@ from tests.unit.platform_facts.conftest import Accepted
 
 def test_table_has_the_gpu_amis_of_the_sagemaker_api(accepted: Accepted) -> None:
     offered = accepted("ProductionVariantInferenceAmiVersion")
-    assert {row.name for row in inference_amis()} == {
-        each for each in offered if "neuron" not in each
-    }
+    assert {row.name for row in inference_amis()} == {ami for ami in offered if "neuron" not in ami}
 
 
 def test_newer_ami_has_newer_cuda() -> None:

@@ -14,7 +14,7 @@ def test_accounts_have_twelve_digits() -> None:
     assert {
         name: both
         for name, both in accounts.items()
-        if not all(re.fullmatch(r"\d{12}", each) for each in both)
+        if not all(re.fullmatch(r"\d{12}", account) for account in both)
     } == {}
 
 
@@ -42,7 +42,11 @@ def test_regions_have_an_account_for_their_releases() -> None:
         for image in releases()
         if row.availability(image) is not Support.NO
     }
-    assert {at: each for at, each in result.items() if None in each or each[0] != each[1]} == {}
+    assert {
+        at: resource
+        for at, resource in result.items()
+        if None in resource or resource[0] != resource[1]
+    } == {}
 
 
 def test_releases_of_regions_exist_and_are_unique() -> None:
@@ -88,12 +92,12 @@ def test_unknown_region_error_suggests_names() -> None:
 
 def test_missing_resource_types_match_cloudformation() -> None:
     needed = {
-        *(f"AWS::SageMaker::{each}" for each in ("Endpoint", "EndpointConfig", "Model")),
+        *(f"AWS::SageMaker::{kind}" for kind in ("Endpoint", "EndpointConfig", "Model")),
         *("AWS::ApplicationAutoScaling::ScalableTarget", "AWS::CodeBuild::Project"),
         *("AWS::KMS::Key", "AWS::Lambda::Function", "AWS::Logs::LogGroup", "AWS::S3::Bucket"),
         *("AWS::SNS::Topic", "AWS::SSM::Parameter", "AWS::StepFunctions::StateMachine"),
     }
-    known = {each.name: PROVIDER_SCHEMA_MANAGER.get_resource_types(each.name) for each in regions()}
+    known = {row.name: PROVIDER_SCHEMA_MANAGER.get_resource_types(row.name) for row in regions()}
     lacking = {name: needed - set(types) for name, types in known.items() if needed - set(types)}
-    assert {each.name for each in regions() if each.missing} == set(lacking)
+    assert {row.name for row in regions() if row.missing} == set(lacking)
     assert all(region(name).missing in types for name, types in lacking.items())

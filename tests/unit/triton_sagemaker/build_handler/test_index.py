@@ -196,7 +196,7 @@ def function(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lambda]:
     }
     monkeypatch.setattr(boto3, "client", clients.__getitem__)
     with ExitStack() as stack:
-        stubs = {name: stack.enter_context(Stubber(each)) for name, each in clients.items()}
+        stubs = {name: stack.enter_context(Stubber(client)) for name, client in clients.items()}
         function = Lambda(index, **stubs)
         function.at(NOW)
         yield function

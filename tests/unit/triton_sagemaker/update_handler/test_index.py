@@ -95,7 +95,10 @@ class Account:
                 return {"ScalableTargets": [{"ResourceId": target} for target in targets]}
             case "GetParametersByPath":
                 assert request == {"Path": "/triton/prod/text"}
-                values = [json.dumps({"model": "m", "target_model": each}) for each in self.catalog]
+                values = [
+                    json.dumps({"model": "m", "target_model": target_model})
+                    for target_model in self.catalog
+                ]
                 return {
                     "Parameters": [{"Name": "a", "Value": value} for value in values + self.others]
                 }
@@ -459,8 +462,8 @@ def test_guard_rejects_another_model_of_single_model_endpoint(ask: Event, accoun
 
 def test_guard_ignores_deleted_models(ask: Event, account: Account) -> None:
     account.models["old-model"] = account.models["new-model"]
-    for each in account.configs.values():
-        each.append(*config(("Second", "gone-model", "g5")))
+    for variants in account.configs.values():
+        variants.append(*config(("Second", "gone-model", "g5")))
     assert ask("Guard")
 
 
