@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from cli.dispatch import read
+from cli.dispatch import parse_command
 from endpoint_client import EndpointClient
 from local_sagemaker.tests.support.tiny_models import SPEAKS, SPEAKS_CONFIG, write
 from tests.local.conftest import Checkout
@@ -46,6 +46,6 @@ def test_the_command_writes_each_response_as_a_line(
 ) -> None:
     monkeypatch.chdir(talking.path)
     options = ["--input", "PROMPT=hello", "--parameter", "TIMES=2", "--stream"]
-    assert read(["invoke", "talking", "talk", "speaks", *options])() == 0
+    assert parse_command(["invoke", "talking", "talk", "speaks", *options])() == 0
     lines = capsys.readouterr().out.splitlines()
     assert [json.loads(line) for line in lines] == 2 * [{"TEXT": "hello"}]

@@ -250,7 +250,7 @@ def test_an_endpoint_that_was_deleted_by_hand_is_created_again_by_the_commands(
     boto3.client("sagemaker").delete_endpoint(EndpointName="live-math")
     boto3.client("sagemaker").get_waiter("endpoint_deleted").wait(EndpointName="live-math")
     (endpoint,) = _differences(repository, "live-math")
-    assert endpoint["text"].startswith("does not exist: somebody deleted it")
+    assert endpoint["text"].startswith("does not exist: it was deleted")
     output = repository.deliver(code=2)
     assert "make rollback" not in output
     *commands, deliver = script("An endpoint is gone ✔ local").splitlines()
@@ -259,7 +259,7 @@ def test_an_endpoint_that_was_deleted_by_hand_is_created_again_by_the_commands(
     pasted = paste(repository, tmp_path, "\n".join(in_message))
     assert pasted.returncode == 0, pasted.stdout
     (stack,) = _differences(repository, "live-math")
-    assert stack["text"] == "the stack does not exist: somebody deleted it"
+    assert stack["text"] == "the stack does not exist: it was deleted"
     pasted = paste(repository, tmp_path, deliver, {"STAGE": "live"})
     assert pasted.returncode == 0, pasted.stdout
     assert _answer("plus") == 8

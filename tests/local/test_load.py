@@ -6,7 +6,7 @@ from pathlib import Path
 import boto3
 import pytest
 
-from cli.dispatch import read
+from cli.dispatch import parse_command
 from local_sagemaker.tests.support.endpoints import host, multi_model
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import pack_python, times
@@ -42,7 +42,7 @@ def _endpoint(local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPath
 def test_a_load_of_two_models_measures_its_steps(level: str, tmp_path: Path) -> None:
     file = tmp_path / "load.json"
     options = ["--steps", "2", "--seconds", "2", "--json", str(file)]
-    assert read(["load", *TARGETS, level, "4", *options])() == 0
+    assert parse_command(["load", *TARGETS, level, "4", *options])() == 0
     result = json.loads(file.read_text())
     assert result["mix"] == dict.fromkeys(TARGETS, 0.5)
     assert "no cost" in result["endpoints"]["local-text"]
@@ -59,7 +59,7 @@ def test_a_load_of_two_models_measures_its_steps(level: str, tmp_path: Path) -> 
 def test_the_page_of_a_load_has_the_metrics_of_each_step(tmp_path: Path) -> None:
     page, file = tmp_path / "load.html", tmp_path / "load.json"
     options = ["--steps", "2", "--seconds", "6", "--html", str(page), "--json", str(file)]
-    assert read(["load", *TARGETS, "--rate", "8", *options])() == 0
+    assert parse_command(["load", *TARGETS, "--rate", "8", *options])() == 0
     for step in json.loads(file.read_text())["steps"]:
         metrics = step["metrics"]["local-text/AllTraffic"]
         assert metrics["LoadedModelCount"] == 2
@@ -74,5 +74,5 @@ def test_inputs_that_do_not_fit_are_refused_before_any_load(
 ) -> None:
     (tmp_path / "wrong.json").write_text('{"Z": [[1]]}')
     options = ["--rate", "4", "--inputs", str(tmp_path)]
-    assert read(["load", TARGETS[0], *options])() == 1
+    assert parse_command(["load", TARGETS[0], *options])() == 1
     assert "no input 'Z': write one of X" in capsys.readouterr().err

@@ -9,7 +9,7 @@ from threading import Thread
 import pytest
 
 from cli import new_model, started_triton, try_model
-from cli.dispatch import read
+from cli.dispatch import parse_command
 from cli.started_triton import LOAD_SECONDS, TARGET_MODEL
 from local_sagemaker.tests.support.triton import triton_in
 
@@ -21,7 +21,7 @@ FAILS = """
 
 @pytest.fixture(autouse=True)
 def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(try_model, "TRIED", tmp_path / "tried")
+    monkeypatch.setattr(try_model, "ARCHIVES", tmp_path / "tried")
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_a_new_scikit_learn_model_answers_as_its_sample_says(
     models: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = new_model.write("flowers", "python", models=models)
-    assert read(["try", str(folder), "--json"])() == 0
+    assert parse_command(["try", str(folder), "--json"])() == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["outputs"]["SPECIES"]["data"] == ["setosa", "virginica"]
     assert [*printed["seconds"]][:4] == ["build", "start", "load", "first call"]
@@ -44,9 +44,9 @@ def test_a_model_that_did_not_change_is_built_once_and_asked_what_is_written(
     models: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = new_model.write("vowels", "repository", models=models)
-    assert read(["try", str(folder)])() == 0
+    assert parse_command(["try", str(folder)])() == 0
     assert "✓ build vowels" in capsys.readouterr().err
-    assert read(["try", str(folder), "--input", "TEXT=aab"])() == 0
+    assert parse_command(["try", str(folder), "--input", "TEXT=aab"])() == 0
     printed = capsys.readouterr()
     assert "build" not in printed.out + printed.err
     assert printed.out.splitlines()[1].split() == ["SCORE", "FP32", "[1,", "1]", "0.666667"]
@@ -58,19 +58,19 @@ def test_what_is_wrong_is_said_with_tritons_own_words(
     folder = new_model.write("vowels", "repository", models=models)
     golden = folder / "tests" / "golden.json"
     golden.write_text(golden.read_text().replace("0.8", "0.5"))
-    assert read(["try", str(folder)])() == 1
+    assert parse_command(["try", str(folder)])() == 1
     assert capsys.readouterr().err.endswith(
         "error: tests/golden.json: SCORE: expected 0.5, got 0.8; allowed difference 2 %\n"
     )
     model = folder / "vowels-score" / "1" / "model.py"
     model.write_text(f"{model.read_text()}\n{FAILS}")
-    assert read(["try", str(folder)])() == 1
+    assert parse_command(["try", str(folder)])() == 1
     printed = capsys.readouterr().err
     assert "error: Triton does not load it: " in printed
     assert "ValueError: no weights" in printed
     assert " vowels-score/1/model.py(" in printed
     assert printed.count("Triton's log: E") == 1
-    assert len([*try_model.TRIED.glob("*/*.tar.gz")]) == 1  # the earlier digest's is gone
+    assert len([*try_model.ARCHIVES.glob("*/*.tar.gz")]) == 1  # the earlier digest's is gone
 
 
 def test_an_output_that_is_not_as_declared_is_an_error_with_its_line(
@@ -83,7 +83,7 @@ def test_an_output_that_is_not_as_declared_is_an_error_with_its_line(
         path.write_text(
             path.read_text().replace('"SCORE" data_type: TYPE_FP32', '"SCORE" data_type: TYPE_FP64')
         )
-    assert read(["try", str(folder), "--input", "TEXT=aab"])() == 1
+    assert parse_command(["try", str(folder), "--input", "TEXT=aab"])() == 1
     place = next(
         number
         for number, line in enumerate(configs[0].read_text().splitlines(), 1)
@@ -131,10 +131,10 @@ def test_a_stateful_model_is_asked_as_a_sequence(
     (model / "config.pbtxt").write_text(COUNTER_CONFIG)
     (model / "1" / "model.py").write_text(COUNTER)
     command = ["try", str(models / "counter"), "--input", "X=[[1]]", "--json"]
-    assert read(command)() == 1
+    assert parse_command(command)() == 1
     assert f"{model}/config.pbtxt:6:1: sequence_batching: " in capsys.readouterr().err
     sequence = ["--parameter", "sequence_id=7", "--parameter", "sequence_start=true"]
-    assert read([*command, *sequence])() == 0
+    assert parse_command([*command, *sequence])() == 0
     assert json.loads(capsys.readouterr().out)["outputs"]["SUM"]["data"] == [1, 7]
 
 
@@ -146,7 +146,7 @@ def test_a_decoupled_model_is_refused_with_what_can_invoke_it(
     config = COUNTER_CONFIG.partition("sequence_batching")[0]
     (model / "config.pbtxt").write_text(config + "model_transaction_policy { decoupled: true }\n")
     (model / "1" / "model.py").write_text(COUNTER)
-    assert read(["try", str(models / "counter"), "--input", "X=[[1]]"])() == 1
+    assert parse_command(["try", str(models / "counter"), "--input", "X=[[1]]"])() == 1
     message = capsys.readouterr().err
     assert f"{model}/config.pbtxt:6:1: counter is decoupled, and try reads one response" in message
     assert "tritonsm invoke STAGE ENDPOINT counter --stream --local" in message
@@ -187,12 +187,12 @@ def test_a_triton_that_somebody_started_is_asked(
 ) -> None:
     folder = new_model.write("vowels", "repository", models=models)
     command = ["try", str(folder), "--server", server_url, "--target", "cpu-24.09-py311"]
-    assert read([*command, "--json"])() == 0
+    assert parse_command([*command, "--json"])() == 0
     assert json.loads(capsys.readouterr().out)["outputs"]["SCORE"]["data"][0] == pytest.approx(0.8)
     assert [*started_triton.FOLDER.iterdir()] == []
     model = folder / "vowels-score" / "1" / "model.py"
     model.write_text(f"{model.read_text()}\n{FAILS}")
-    assert read(command)() == 1
+    assert parse_command(command)() == 1
     error = capsys.readouterr().err
     assert "error: POST /models: Triton answered 400: " in error
     assert "ValueError: no weights" in error
@@ -202,5 +202,5 @@ def test_where_no_triton_answers_its_start_is_referred_to(
     models: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = new_model.write("vowels", "repository", models=models)
-    assert read(["try", str(folder), "--server", "http://127.0.0.1:1"])() == 1
-    assert "error: no Triton answers at http://127.0.0.1:1 (" in capsys.readouterr().err
+    assert parse_command(["try", str(folder), "--server", "http://127.0.0.1:1"])() == 1
+    assert "error: no Triton at http://127.0.0.1:1 (" in capsys.readouterr().err
