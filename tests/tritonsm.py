@@ -1,6 +1,6 @@
 """`tritonsm` commands run in the test process."""
 
-from cli.running import read
+from cli.dispatch import read
 
 
 def tritonsm(arguments: list[str]) -> int:

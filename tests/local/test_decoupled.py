@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from cli.running import read
+from cli.dispatch import read
 from endpoint_client import EndpointClient
 from local_sagemaker.tests.support.tiny_models import SPEAKS, SPEAKS_CONFIG, write
 from tests.local.conftest import Checkout

@@ -224,7 +224,7 @@ def test_rolling_back_brings_the_earlier_answer_without_a_build(
         rolled_back = repository.delivery("rollback-stage", "live", "--to", twice)
         assert rolled_back.returncode == 0, rolled_back.stdout
         assert _answer(live) == 14
-    assert "every archive is there: nothing is built" in rolled_back.stdout
+    assert "all archives exist: no build is needed" in rolled_back.stdout
     assert len(_builds()) == built
     refused = repository.delivery("rollback-stage", "live")
     assert refused.returncode == 1
@@ -259,7 +259,7 @@ def test_a_delivery_that_was_interrupted_is_taken_up_by_the_next(
             gate.open()
             rest = taken_up.communicate()[0]
         assert taken_up.returncode == 0, "".join(printed) + rest
-    assert "every model with a golden file answers as it should" in rest
+    assert "every model with a golden file gives the expected answer" in rest
     assert _answer(live) == 21
     assert _answer(EndpointClient(stage="live", endpoint="solo"), "plus") == 8
 

@@ -267,12 +267,11 @@ def test_an_endpoint_that_was_deleted_by_hand_is_created_again_by_the_commands(
 
 
 def test_a_model_that_was_never_invoked_is_named_beside_the_result(repository: Repository) -> None:
-    """Its delivery ended as `every model answers as it should`."""
     (repository.path / "models" / "plus" / "tests" / "golden.json").unlink()
     repository.commit("nobody knows what plus answers")
     *_, warning, result = repository.deliver().splitlines()
-    assert "not invoked, so that nobody knows whether they answer: live-math/plus (" in warning
-    assert result == "delivered: live serves what is checked out"
+    assert "golden.json has no inputs: live-math/plus" in warning
+    assert result == "delivered: live serves the checked-out commit"
 
 
 def _differences(repository: Repository, subject: str) -> list[dict[str, str]]:

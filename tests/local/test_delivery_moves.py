@@ -138,7 +138,7 @@ def test_release_instances_and_models_change_at_once_and_no_call_fails(
     repository.commit("another release, larger instances, thrice, and no plus")
     with _asked_all_the_while(*before.values()):
         message = repository.deliver()
-    assert "clients may be sent to it while its endpoint moves" in message
+    assert "clients may request it while its endpoint moves" in message
     assert f"{ENDPOINT}: variant AllTraffic: the stack is deployed twice" in message
     assert _variant() == ("ml.m5.2xlarge", 2, True)
     after = _catalog()
@@ -154,7 +154,7 @@ def test_release_instances_and_models_change_at_once_and_no_call_fails(
 def test_a_rollback_builds_nothing_and_brings_the_instances_back(repository: Repository) -> None:
     with _asked_all_the_while(*_catalog().values()):
         message = repository.deliver("rollback-stage")
-    assert "every archive is there: nothing is built" in message
+    assert "all archives exist: no build is needed" in message
     assert "the stack is deployed twice" in message
     assert _variant() == ("ml.m5.xlarge", 2, True)
     assert _catalog().keys() == {"times", "plus"}
@@ -174,7 +174,7 @@ def test_a_model_whose_source_is_gone_stops_a_move_before_it_begins(
     before = _variant()
     with _asked_all_the_while(*_catalog().values()):  # or it would be scaled in
         message = " ".join(repository.deliver(code=1).split())
-    assert f"its source s3://{bucket}/{source} is gone, so that {ENDPOINT} cannot move" in message
+    assert f"its source s3://{bucket}/{source} was deleted. {ENDPOINT} cannot move" in message
     assert "aws ssm delete-parameter --name /triton/live/math/plus" in message
     assert "cdk deploy" not in message
     assert _variant() == before

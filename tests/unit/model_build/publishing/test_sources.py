@@ -5,6 +5,9 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+from botocore.exceptions import ClientError
+
 from model_build import digest_of
 from model_build.build import Build
 from model_build.manifest import Source
@@ -39,6 +42,15 @@ def test_unpacked_source_has_the_digest_of_the_archive(
 def test_source_is_uploaded_once(s3: "FakeS3", built: Build) -> None:
     assert _keep(s3, built) == _keep(s3, built)
     assert s3.calls.count("CreateMultipartUpload") == 1
+
+
+def test_denied_read_is_not_a_missing_source(s3: "FakeS3", built: Build) -> None:
+    def refuse(request: object) -> None:
+        raise ClientError({"Error": {"Code": "403"}}, "HeadObject")
+
+    s3.before["HeadObject"] = refuse
+    with pytest.raises(ClientError, match="403"):
+        _keep(s3, built)
 
 
 def test_concurrent_uploads_both_succeed(s3: "FakeS3", built: Build) -> None:
