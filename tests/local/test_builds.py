@@ -1,4 +1,4 @@
-"""A build as the GPU project runs it: a job's folder in, files out, and a log in CloudWatch."""
+"""A build with the sources, artifacts and log of the GPU project."""
 
 import json
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import pytest
 
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.waiting import eventually
-from tests.local.builds import log_of_the_last_build
+from tests.local.stage_resources import latest_build_log, read_object
 
 LARGE = 20 * 2**20
 BUILDSPEC = {
@@ -33,7 +33,7 @@ def project(local_sagemaker: LocalSageMaker) -> Iterator[str]:
     codebuild = boto3.client("codebuild")
     key = boto3.client("kms").create_key()["KeyMetadata"]["Arn"]
     boto3.client("s3").create_bucket(Bucket="models")
-    made = codebuild.create_project(
+    codebuild.create_project(
         name="gpu",
         source={"type": "NO_SOURCE", "buildspec": json.dumps(BUILDSPEC)},
         artifacts={"type": "NO_ARTIFACTS"},
@@ -44,12 +44,12 @@ def project(local_sagemaker: LocalSageMaker) -> Iterator[str]:
         },
         serviceRole="arn:aws:iam::000000000000:role/gpu",
         encryptionKey=key,
-    )["project"]
-    yield made["name"]
-    codebuild.delete_project(name=made["name"])
+    )
+    yield "gpu"
+    codebuild.delete_project(name="gpu")
 
 
-def test_a_job_goes_in_and_what_came_of_it_comes_out(project: str) -> None:
+def test_failed_build_uploads_its_artifacts(project: str) -> None:
     s3, codebuild = boto3.client("s3"), boto3.client("codebuild")
     model = b"onnx" * (LARGE // 4)
     s3.put_object(Bucket="models", Key="jobs/1/job/model.onnx", Body=model)
@@ -70,11 +70,11 @@ def test_a_job_goes_in_and_what_came_of_it_comes_out(project: str) -> None:
         },
     )["build"]
 
-    def ended() -> Any:
-        (now,) = codebuild.batch_get_builds(ids=[build["id"]])["builds"]
-        return now if now["buildComplete"] else None
+    def ended_build() -> Any:
+        (latest,) = codebuild.batch_get_builds(ids=[build["id"]])["builds"]
+        return latest if latest["buildComplete"] else None
 
-    build = eventually(ended)
+    build = eventually(ended_build)
     assert build["buildStatus"] == "FAILED"
     raw = f"jobs/1/raw/{build['id'].partition(':')[2]}"
     assert build["artifacts"]["location"] == f"arn:aws:s3:::models/{raw}"
@@ -83,6 +83,5 @@ def test_a_job_goes_in_and_what_came_of_it_comes_out(project: str) -> None:
     assert plan["ServerSideEncryption"] == "aws:kms"
     assert plan["SSEKMSKeyId"] == build["encryptionKey"]
     assert plan["Metadata"] == {"codebuild-buildarn": build["arn"]}
-    output = s3.get_object(Bucket="models", Key=f"{raw}/outputs/a.bin")
-    assert output["Body"].read() == b"a"
-    assert "\nerror: the plan is not a plan\n[Container] " in log_of_the_last_build()
+    assert read_object("models", f"{raw}/outputs/a.bin") == b"a"
+    assert "\nerror: the plan is not a plan\n[Container] " in latest_build_log()

@@ -154,7 +154,10 @@ def test_job_is_uploaded_compiled_and_downloaded(compilation: Compilation) -> No
 
 
 def test_second_caller_follows_the_running_build(compilation: Compilation) -> None:
-    compilation.run("first", lambda: compilation.run("second", compilation.succeed) and None)
+    def call_again() -> None:
+        compilation.run("second", compilation.succeed)
+
+    compilation.run("first", call_again)
     assert len(compilation.codebuild.started) == 1
     assert compilation.plan("first") == compilation.plan("second") == b"a plan"
 
