@@ -59,7 +59,7 @@ def filled_condition(condition: Condition, names: Names) -> dict[str, dict[str, 
     """Return a condition with values for names, each a list."""
     return {
         operator: {
-            key: [each.format(**names) for each in ([value] if isinstance(value, str) else value)]
+            key: [part.format(**names) for part in ([value] if isinstance(value, str) else value)]
             for key, value in keys.items()
         }
         for operator, keys in condition.items()

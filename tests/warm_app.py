@@ -89,7 +89,7 @@ def _end_with_stdin() -> None:
 def _serve(listener: socket.socket) -> None:
     """Run an app for each connection, one after the other."""
     importlib.import_module("cdk_nag")  # and the CDK: the installed ones, which trees share
-    installed = [each for each in sys.path if Path(each).resolve() != ROOT]
+    installed = [folder for folder in sys.path if Path(folder).resolve() != ROOT]
     sys.dont_write_bytecode = True
     while True:
         connection, _ = listener.accept()

@@ -65,9 +65,7 @@ def _run(environment: str, script: str, *arguments: str | Path) -> list[str]:
     ("environment", "script"),
     [("v2", "aws_cli.sh"), ("v2", "boto3_json.py"), ("v3", "sagemaker_sdk_v3.py")],
 )
-def test_a_client_lists_the_endpoint_and_gets_tritons_own_answer(
-    environment: str, script: str
-) -> None:
+def test_client_lists_and_invokes_the_endpoint(environment: str, script: str) -> None:
     listed, content_type, answer = _run(environment, script, ENDPOINT, "times.tar.gz", "7")
     assert listed.split() == [ENDPOINT, "InService"]
     assert content_type == "application/json"
@@ -76,7 +74,7 @@ def test_a_client_lists_the_endpoint_and_gets_tritons_own_answer(
     ]
 
 
-def test_sdk_v2_deploys_adds_a_model_invokes_and_deletes(tmp_path: Path) -> None:
+def test_sdk_v2_lifecycle(tmp_path: Path) -> None:
     prefix = f"s3://{BUCKET}/math/"
     added = tmp_path / "three.tar.gz"
     added.write_bytes(pack_python(tmp_path / "times", times(3)))

@@ -36,7 +36,9 @@ class RecordedTensorRt:
             raise AttributeError(f"module 'tensorrt' has no attribute '{name}'")
         members = self.surface[name]
         if members and all(isinstance(member, int) for member in members.values()):
-            entries = {each: _Entry(name, each, int(number)) for each, number in members.items()}
+            entries = {
+                member: _Entry(name, member, int(number)) for member, number in members.items()
+            }
             return SimpleNamespace(**entries)
         if name in ("ILogger", "IProgressMonitor"):  # what users subclass
             severities = SimpleNamespace(INTERNAL_ERROR=0, ERROR=1, WARNING=2, INFO=3, VERBOSE=4)
@@ -112,7 +114,7 @@ class _Object:
             raise TypeError(
                 f"{name}.{member}: incompatible arguments {positional} {named}; {signatures}"
             )
-        arguments = [*map(_shown, positional), *(f"{each}={_shown(named[each])}" for each in named)]
+        arguments = [*map(_shown, positional), *(f"{name}={_shown(named[name])}" for name in named)]
         module.calls.append(f"{name}.{member}({', '.join(arguments)})")
         if f"{name}.{member}" in module.answers:
             answer = module.answers[f"{name}.{member}"]
@@ -131,7 +133,7 @@ class _Signature:
         match = re.search(r"\w+\((.*)\) -> (.+)$", signatures)
         assert match, signatures
         written = re.split(r", (?=\w+: )", match[1])  # a default may have commas, but no names
-        parameters = [(each.partition(":")[0], " = " in each) for each in written]
+        parameters = [(parameter.partition(":")[0], " = " in parameter) for parameter in written]
         returned = match[2].replace("nvonnxparser::I", "")  # a type that pybind11 did not know
         return cls([parameter for parameter in parameters if parameter[0] != "self"], returned)
 

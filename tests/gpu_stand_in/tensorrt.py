@@ -74,7 +74,7 @@ def _session() -> onnxruntime.InferenceSession:
 def _datatype(name: str) -> Any:
     session = _session()
     (result,) = [
-        each for each in (*session.get_inputs(), *session.get_outputs()) if each.name == name
+        tensor for tensor in (*session.get_inputs(), *session.get_outputs()) if tensor.name == name
     ]
     names = {"float": "FLOAT", "float16": "HALF", "int32": "INT32", "int64": "INT64"}
     return getattr(_api.DataType, names[result.type.removeprefix("tensor(").removesuffix(")")])
@@ -83,11 +83,11 @@ def _datatype(name: str) -> Any:
 def _answers() -> dict[str, Any]:
     session = _session()
     inputs = {}
-    for each in session.get_inputs():
-        kind = np.dtype({"tensor(float)": "float32"}.get(each.type, each.type[7:-1]))
-        shape = _shapes[each.name]
-        content = ctypes.string_at(_addresses[each.name], kind.itemsize * int(np.prod(shape)))
-        inputs[each.name] = np.frombuffer(content, kind).reshape(shape)
+    for get_input in session.get_inputs():
+        kind = np.dtype({"tensor(float)": "float32"}.get(get_input.type, get_input.type[7:-1]))
+        shape = _shapes[get_input.name]
+        content = ctypes.string_at(_addresses[get_input.name], kind.itemsize * int(np.prod(shape)))
+        inputs[get_input.name] = np.frombuffer(content, kind).reshape(shape)
     names = [output.name for output in session.get_outputs()]
     return dict(zip(names, session.run(names, inputs), strict=True))
 

@@ -23,16 +23,16 @@ SURVIVED = "SURVIVED"
 
 def main(part: str) -> int:
     """Try the mutants that `part` chooses; return the exit code."""
-    chosen = [each for each in mutants() if part in each.name or part in each.file]
+    chosen = [mutant for mutant in mutants() if part in mutant.name or part in mutant.file]
     if not chosen:
         sys.exit(f'error: no mutant has "{part}" in its name or file')
-    if faults := [fault for each in chosen for fault in each.faults(ROOT)]:
+    if faults := [fault for mutant in chosen for fault in mutant.faults(ROOT)]:
         sys.exit("\n".join(["error: the list is not current:", *faults]))
     killers = {}
     with TemporaryDirectory(prefix="mutants-") as folder:
         tree = Path(folder)
         _copy(ROOT, tree)
-        _require_success(tree, sorted({test for each in chosen for test in each.tests}))
+        _require_success(tree, sorted({test for mutant in chosen for test in mutant.tests}))
         for mutant in chosen:
             killers[mutant.name] = killer = _killer(mutant, tree)
             print(f"{mutant.file}: {mutant.name}: {killer}", flush=True)
@@ -88,9 +88,9 @@ def _pytest(tree: Path, tests: Sequence[str]) -> "subprocess.CompletedProcess[st
 
 def _print_table(tried: Sequence[Mutant], killers: dict[str, str]) -> None:
     print("\n| file | mutant | killed by |\n|---|---|---|")
-    for each in tried:
-        print(f"| {each.file} | {each.name} | {killers[each.name]} |")
-    survived = sum(killers[each.name] == SURVIVED for each in tried)
+    for mutant in tried:
+        print(f"| {mutant.file} | {mutant.name} | {killers[mutant.name]} |")
+    survived = sum(killers[mutant.name] == SURVIVED for mutant in tried)
     print(f"\n{len(tried)} mutants: {len(tried) - survived} killed, {survived} survived")
 
 

@@ -32,7 +32,7 @@ def clone(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_every_command_of_the_readme_ends_without_an_error(clone: Path) -> None:
+def test_readme_commands_succeed(clone: Path) -> None:
     blocks = re.findall(r"^```console\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
     commands = [line[2:] for block in blocks for line in block.splitlines() if line[:2] == "$ "]
     assert commands[0] == "make demo"

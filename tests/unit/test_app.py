@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.unit.test_repository import ROOT
 
 
-def test_an_interrupt_ends_it_without_a_traceback_while_it_imports_too(tmp_path: Path) -> None:
+def test_interrupt_during_import_has_no_traceback(tmp_path: Path) -> None:
     (tmp_path / "aws_cdk.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
     ended = subprocess.run(
         [sys.executable, str(ROOT / "app.py")],

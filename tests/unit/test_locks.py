@@ -36,9 +36,7 @@ def wheel(folder: Path, version: str, content: str) -> None:
 
 
 @pytest.mark.parametrize("version", ["1.17.0", "1.17.0+other"])
-def test_another_file_of_a_locked_version_is_not_installed_by_a_build(
-    tmp_path: Path, version: str
-) -> None:
+def test_build_rejects_a_wheel_with_another_hash(tmp_path: Path, version: str) -> None:
     # PEP 440: ==1.17.0 also takes 1.17.0+other, which pip prefers; any index that it asks may
     # have one.
     lock = (ROOT / "requirements/build.txt").read_text()
@@ -63,14 +61,14 @@ def test_another_file_of_a_locked_version_is_not_installed_by_a_build(
 
 
 @pytest.mark.parametrize("path", LOCKS, ids=lambda value: str(value.relative_to(ROOT)))
-def test_every_package_of_a_lock_has_hashes(path: Path) -> None:
+def test_every_locked_package_has_hashes(path: Path) -> None:
     lines = [line for line in path.read_text().splitlines() if not line.strip().startswith("#")]
     entries = re.split(r"(?<!\\)\n", "\n".join(lines))
     for entry in filter(None, entries):
         assert re.fullmatch(r"\S+==\S+( ; .*)?( \\\n +--hash=sha256:[0-9a-f]{64})+", entry), entry
 
 
-def test_every_installation_of_packages_is_by_hashes_and_of_wheels() -> None:
+def test_every_installation_requires_hashes_and_wheels() -> None:
     workflows = [yaml.safe_load(path.read_text()) for path in ROOT.glob(".github/workflows/*.yml")]
     run = [step.get("run", "") for workflow in workflows for job in workflow["jobs"].values()
            for step in job["steps"]]  # fmt: skip
@@ -99,7 +97,7 @@ def test_synth_and_reviews_install_neither_torch_nor_triton(tmp_path: Path, targ
     assert "--requirement requirements.txt" not in planned
 
 
-def test_pytorch_is_the_cpu_s_and_the_same_in_every_lock() -> None:
+def test_every_lock_has_the_same_cpu_pytorch() -> None:
     pinned = (ROOT / "requirements" / "torch.txt").read_text()
     block = re.search(r"^torch==.*(?:\n +--hash.*)*", pinned, re.MULTILINE)
     assert block
@@ -114,7 +112,7 @@ def test_pytorch_is_the_cpu_s_and_the_same_in_every_lock() -> None:
     )
 
 
-def test_what_pip_is_given_beside_its_index_has_torch_alone() -> None:
+def test_additional_package_source_is_only_for_torch() -> None:
     # An index would be asked for every package.
     assert "TORCH_FOR_CPUS := https://download.pytorch.org/whl/cpu/torch/\n" in MAKEFILE
     assert "INDEX" not in MAKEFILE

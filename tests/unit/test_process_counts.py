@@ -36,7 +36,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return commands
 
 
-def test_a_build_that_exports_nothing_starts_none(tmp_path: Path, started: list[list[str]]) -> None:
+def test_build_without_export_starts_no_process(tmp_path: Path, started: list[list[str]]) -> None:
     model = tmp_path / "double"
     (model / "double" / "1").mkdir(parents=True)
     (model / "double" / "config.pbtxt").write_text(CONFIG)
@@ -59,7 +59,7 @@ class CloudFormation:
 
 
 @pytest.mark.parametrize("bootstrapped", [True, False])
-def test_a_deploy_runs_the_cdk_cli_once_and_once_more_to_bootstrap(
+def test_deploy_runs_the_cdk_cli_once_after_bootstrap(
     tmp_path: Path,
     started: list[list[str]],
     monkeypatch: pytest.MonkeyPatch,

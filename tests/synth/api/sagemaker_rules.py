@@ -1,4 +1,4 @@
-"""What SageMaker demands of several fields together, each rule with where it is written."""
+"""Constraints of SageMaker that involve several request fields, with their sources."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,64 +6,43 @@ from typing import Any
 from platform_facts import inference_amis, instance_type
 from tests.synth.api.calls import Call, Calls
 
-KB = 1024
-
-
-def environments(calls: Calls) -> Iterator[str]:
-    """Containers' environments.
-
-    "The maximum length of each key and value in the Environment map is 1024 bytes. The maximum
-    length of all keys and values in the map, combined, is 32 KB" (API reference,
-    ContainerDefinition).
-    """
-    for call in calls.of("CreateModel"):
-        texts = [
-            text.encode()
-            for pair in call.parameters["PrimaryContainer"]["Environment"].items()
-            for text in pair
-        ]
-        if any(len(each) > KB for each in texts):
-            yield f"{call.made_for}: a variable has more than 1024 bytes"
-        if sum(map(len, texts)) > 32 * KB:
-            yield f"{call.made_for}: the environment has more than 32 KB"
-
 
 def model_data(calls: Calls) -> Iterator[str]:
-    """What is served.
+    """Yield invalid model data.
 
     One model is "a single gzip compressed tar archive (.tar.gz suffix)" (API reference,
     ContainerDefinition); many are "the prefix in Amazon S3 where the model artifacts are located"
     (developer guide, create-multi-model-endpoint), whose settings are MultiModelConfig's.
     """
-    for call in calls.of("CreateModel"):
+    for call in calls.by_operation("CreateModel"):
         container = call.parameters["PrimaryContainer"]
-        many, url = container.get("Mode") == "MultiModel", container["ModelDataUrl"]
-        if many and not url.endswith("/"):
-            yield f"{call.made_for}: {url} is no prefix"
-        if not many and not url.endswith(".tar.gz"):
-            yield f"{call.made_for}: {url} is no .tar.gz"
-        if not many and "MultiModelConfig" in container:
-            yield f"{call.made_for}: MultiModelConfig without Mode MultiModel"
+        multi_model, url = container.get("Mode") == "MultiModel", container["ModelDataUrl"]
+        if multi_model and not url.endswith("/"):
+            yield f"{call.resource_id}: {url} is not a prefix"
+        if not multi_model and not url.endswith(".tar.gz"):
+            yield f"{call.resource_id}: {url} is not a .tar.gz"
+        if not multi_model and "MultiModelConfig" in container:
+            yield f"{call.resource_id}: MultiModelConfig without Mode MultiModel"
 
 
 def subnets(calls: Calls) -> Iterator[str]:
-    """Networks of instances.
+    """Yield networks without subnets in two zones.
 
     "You must create at least two subnets in different availability zones in your private VPC, even
     if you have only one hosting instance" (developer guide, host-vpc).
     """
-    zones = [each.parameters["AvailabilityZone"] for each in calls.of("CreateSubnet")]
-    for call in [*calls.of("CreateModel"), *calls.of("CreateEndpointConfig")]:
+    zones = [call.parameters["AvailabilityZone"] for call in calls.by_operation("CreateSubnet")]
+    for call in [*calls.by_operation("CreateModel"), *calls.by_operation("CreateEndpointConfig")]:
         if "VpcConfig" not in call.parameters:
             continue
         if len(call.parameters["VpcConfig"]["Subnets"]) < 2:
-            yield f"{call.made_for}: one subnet"
+            yield f"{call.resource_id}: one subnet"
         if len(set(zones)) < len(zones):
-            yield f"{call.made_for}: subnets in one availability zone"
+            yield f"{call.resource_id}: subnets in one availability zone"
 
 
 def variants(calls: Calls) -> Iterator[str]:
-    """Variants of a configuration.
+    """Yield invalid variants.
 
     Multi-model hosting takes CPU types and types with one GPU (developer guide,
     multi-model-support). An AMI of GPUs is for "an accelerator: GPU" (API reference,
@@ -72,22 +51,22 @@ def variants(calls: Calls) -> Iterator[str]:
     InstancePools replace InstanceType, with priorities from 1 to 5, for single-model endpoints
     (developer guide, realtime-endpoints-heterogeneous; API reference, InstancePool).
     """
-    models = {each.parameters["ModelName"]: each for each in calls.of("CreateModel")}
+    models = {call.parameters["ModelName"]: call for call in calls.by_operation("CreateModel")}
     gpu_amis = {ami.name for ami in inference_amis()}
-    for call in calls.of("CreateEndpointConfig"):
+    for call in calls.by_operation("CreateEndpointConfig"):
         values = call.parameters["ProductionVariants"]
-        names = [each["VariantName"] for each in values]
+        names = [value["VariantName"] for value in values]
         if len(set(names)) < len(names):
-            yield f"{call.made_for}: a variant's name is given twice"
+            yield f"{call.resource_id}: duplicate variant name"
         for variant in values:
-            where = f"{call.made_for}: {variant['VariantName']}"
+            where = f"{call.resource_id}: {variant['VariantName']}"
             priorities = [pool["Priority"] for pool in variant.get("InstancePools", ())]
             if priorities != list(range(1, len(priorities) + 1)) or len(priorities) > 5:
                 yield f"{where}: priorities {priorities}"
             if ("InstanceType" in variant) == bool(priorities):
-                yield f"{where}: InstanceType beside InstancePools"
+                yield f"{where}: needs either InstanceType or InstancePools"
             if ("ModelName" in variant) == ("ManagedInstanceScaling" in variant):
-                yield f"{where}: ManagedInstanceScaling is of inference components"
+                yield f"{where}: ManagedInstanceScaling is only for inference components"
             if "ModelName" not in variant and "ExecutionRoleArn" not in call.parameters:
                 yield f"{where}: inference components without ExecutionRoleArn"
         with_models = [variant for variant in values if "ModelName" in variant]
@@ -96,19 +75,19 @@ def variants(calls: Calls) -> Iterator[str]:
             for variant in with_models
             for pool in variant.get("InstancePools", [variant])
         ]
-        for each, pool in pools:
+        for variant, pool in pools:
             kind = instance_type(pool["InstanceType"])
-            where = f"{call.made_for}: {each['VariantName']}"
-            model = pool.get("ModelNameOverride", each["ModelName"])
+            where = f"{call.resource_id}: {variant['VariantName']}"
+            model = pool.get("ModelNameOverride", variant["ModelName"])
             if model not in models:
-                yield f"{where} serves {model}, which nobody makes"
-            elif _serves_many(models[model]) and "InstancePools" in each:
+                yield f"{where} serves {model}, which does not exist"
+            elif _serves_many(models[model]) and "InstancePools" in variant:
                 yield f"{where}: instance pools of a multi-model endpoint"
             elif _serves_many(models[model]) and kind.gpu_count > 1:
                 yield f"{where}: {kind.name} has {kind.gpu_count} GPUs, for a multi-model endpoint"
-            if kind.gpu is None and each.get("InferenceAmiVersion") in gpu_amis:
+            if kind.gpu is None and variant.get("InferenceAmiVersion") in gpu_amis:
                 yield f"{where}: an AMI for GPUs on {kind.name}"
-            if kind.local_nvme and "VolumeSizeInGB" in each:
+            if kind.local_nvme and "VolumeSizeInGB" in variant:
                 yield f"{where}: VolumeSizeInGB with the NVMe storage of {kind.name}"
             if kind.local_nvme and "KmsKeyId" in call.parameters:
                 yield f"{where}: KmsKeyId with the NVMe storage of {kind.name}"
@@ -119,7 +98,7 @@ def _serves_many(model: Call) -> bool:
 
 
 def updates(calls: Calls) -> Iterator[str]:
-    """Deployment policies.
+    """Yield invalid deployment policies.
 
     One policy; "the timeout value should be larger than the total waiting time specified in
     TerminationWaitInSeconds and WaitIntervalInSeconds"; a canary is at most 50 % of the capacity, a
@@ -128,54 +107,68 @@ def updates(calls: Calls) -> Iterator[str]:
     guide, deployment-guardrails-blue-green-canary and -linear).
     """
     configs = {
-        item.parameters["EndpointConfigName"]: item for item in calls.of("CreateEndpointConfig")
+        call.parameters["EndpointConfigName"]: call
+        for call in calls.by_operation("CreateEndpointConfig")
     }
-    for call in calls.of("UpdateEndpoint"):
+    for call in calls.by_operation("UpdateEndpoint"):
         deployment = call.parameters.get("DeploymentConfig", {})
         config = configs[call.parameters["EndpointConfigName"]]
-        if all("ModelName" not in each for each in config.parameters["ProductionVariants"]):
+        if all(
+            "ModelName" not in production_variant
+            for production_variant in config.parameters["ProductionVariants"]
+        ):
             if deployment:
-                yield f"{call.made_for}: a DeploymentConfig of an endpoint of components"
+                yield f"{call.resource_id}: endpoints of components have no DeploymentConfig"
             continue
         blue_green, rolling = (
-            deployment.get(f"{item}UpdatePolicy") for item in ("BlueGreen", "Rolling")
+            deployment.get(f"{kind}UpdatePolicy") for kind in ("BlueGreen", "Rolling")
         )
         if bool(blue_green) == bool(rolling):
-            yield f"{call.made_for}: not one policy"
+            yield f"{call.resource_id}: needs either BlueGreenUpdatePolicy or RollingUpdatePolicy"
         if blue_green:
-            yield from (f"{call.made_for}: {item}" for item in _blue_green(blue_green))
+            yield from (f"{call.resource_id}: {problem}" for problem in _blue_green(blue_green))
         if rolling:
             several = len(config.parameters["ProductionVariants"]) > 1
-            yield from (f"{call.made_for}: {item}" for item in _rolling(rolling, several=several))
+            yield from (
+                f"{call.resource_id}: {problem}" for problem in _rolling(rolling, several=several)
+            )
 
 
 def components(calls: Calls) -> Iterator[str]:
-    """Inference components.
+    """Yield invalid inference components.
 
     The endpoint hosts them, and the variant is its (pulumi/pulumi-aws#4940). One copy is the least
     at creation: "an integer larger than 0" (stdapi-ai/stdapi.ai#43). Models are named, and serve
     one archive. Batches are 5 to 50 % of the copies (API reference,
     InferenceComponentRollingUpdatePolicy).
     """
-    models = {each.parameters["ModelName"]: each for each in calls.of("CreateModel")}
+    models = {call.parameters["ModelName"]: call for call in calls.by_operation("CreateModel")}
     configs = {
-        each.parameters["EndpointConfigName"]: each for each in calls.of("CreateEndpointConfig")
+        call.parameters["EndpointConfigName"]: call
+        for call in calls.by_operation("CreateEndpointConfig")
     }
-    endpoints = {each.parameters["EndpointName"]: each for each in calls.of("CreateEndpoint")}
-    for call in calls.of("CreateInferenceComponent"):
+    endpoints = {
+        call.parameters["EndpointName"]: call for call in calls.by_operation("CreateEndpoint")
+    }
+    for call in calls.by_operation("CreateInferenceComponent"):
         endpoint = endpoints[call.parameters["EndpointName"]]
         config = configs[endpoint.parameters["EndpointConfigName"]]
-        hosts = {each["VariantName"]: each for each in config.parameters["ProductionVariants"]}
+        hosts = {
+            production_variant["VariantName"]: production_variant
+            for production_variant in config.parameters["ProductionVariants"]
+        }
         if "ModelName" in hosts.get(call.parameters["VariantName"], {"ModelName": ""}):
-            yield f"{call.made_for}: not a variant that hosts components"
+            yield f"{call.resource_id}: the variant does not host components"
         if call.parameters["RuntimeConfig"]["CopyCount"] < 1:
-            yield f"{call.made_for}: created without a copy"
+            yield f"{call.resource_id}: CopyCount 0 at creation"
         model = models.get(call.parameters["Specification"]["ModelName"])
         if model is None or _serves_many(model):
-            yield f"{call.made_for}: serves no single model"
-    for call in calls.of("UpdateInferenceComponent"):
+            yield f"{call.resource_id}: does not serve a single model"
+    for call in calls.by_operation("UpdateInferenceComponent"):
         policy = call.parameters["DeploymentConfig"]["RollingUpdatePolicy"]
-        yield from (f"{call.made_for}: {each}" for each in _share(policy["MaximumBatchSize"], 5))
+        yield from (
+            f"{call.resource_id}: {problem}" for problem in _share(policy["MaximumBatchSize"], 5)
+        )
 
 
 SIZES = {"CANARY": ("CanarySize", 1), "LINEAR": ("LinearStepSize", 10)}
@@ -183,12 +176,12 @@ SIZES = {"CANARY": ("CanarySize", 1), "LINEAR": ("LinearStepSize", 10)}
 
 def _blue_green(policy: dict[str, Any]) -> Iterator[str]:
     routing = policy["TrafficRoutingConfiguration"]
-    size, least = SIZES.get(routing["Type"], (None, 0))
+    size, minimum = SIZES.get(routing["Type"], (None, 0))
     for name in ("CanarySize", "LinearStepSize"):
         if (name in routing) != (name == size):
             yield f"{routing['Type']} {'with' if name in routing else 'without'} {name}"
     if size in routing:
-        yield from _share(routing[size], least)
+        yield from _share(routing[size], minimum)
     step = routing.get("LinearStepSize", {}).get("Value", 50 if "CanarySize" in routing else 100)
     waits = (-(-100 // step) - 1) * routing["WaitIntervalInSeconds"] + policy[
         "TerminationWaitInSeconds"
@@ -205,9 +198,9 @@ def _rolling(policy: dict[str, Any], *, several: bool) -> Iterator[str]:
         yield "a rolling update of several variants"
 
 
-def _share(size: dict[str, Any], least: int) -> Iterator[str]:
-    if size["Type"] == "CAPACITY_PERCENT" and not least <= size["Value"] <= 50:
-        yield f"{size['Value']} % is not {least} to 50 %"
+def _share(size: dict[str, Any], minimum: int) -> Iterator[str]:
+    if size["Type"] == "CAPACITY_PERCENT" and not minimum <= size["Value"] <= 50:
+        yield f"{size['Value']} % is not {minimum} to 50 %"
 
 
-RULES = (environments, model_data, subnets, variants, updates, components)
+RULES = (model_data, subnets, variants, updates, components)

@@ -15,7 +15,7 @@ from typing import Any
 
 import boto3
 import pytest
-from botocore.exceptions import ClientError, EndpointConnectionError
+from botocore.exceptions import ClientError
 
 INDEX = Path(__file__).parents[4] / "constructs/triton_sagemaker/update_handler/index.py"
 
@@ -95,7 +95,10 @@ class Account:
                 return {"ScalableTargets": [{"ResourceId": target} for target in targets]}
             case "GetParametersByPath":
                 assert request == {"Path": "/triton/prod/text"}
-                values = [json.dumps({"model": "m", "target_model": each}) for each in self.catalog]
+                values = [
+                    json.dumps({"model": "m", "target_model": target_model})
+                    for target_model in self.catalog
+                ]
                 return {
                     "Parameters": [{"Name": "a", "Value": value} for value in values + self.others]
                 }
@@ -210,11 +213,11 @@ def refusal(ask: Event, kind: str = "Guard", **changes: Any) -> str:
 # Before the update
 
 
-def test_an_update_that_nobody_would_notice_may_be_made(ask: Event) -> None:
+def test_guard_allows_a_safe_update(ask: Event) -> None:
     assert ask("Guard")
 
 
-def test_an_endpoint_that_is_not_there_may_be_created(ask: Event, account: Account) -> None:
+def test_guard_allows_creation(ask: Event, account: Account) -> None:
     account.endpoint = None
     assert ask("Guard", "Create")
 
@@ -223,7 +226,7 @@ IN_PROGRESS = ["Creating", "Updating", "SystemUpdating", "RollingBack", "Deletin
 
 
 @pytest.mark.parametrize("status", IN_PROGRESS)
-def test_an_update_waits_for_operations_that_end_by_themselves(
+def test_guard_waits_for_an_operation_in_progress(
     ask: Event, account: Account, status: str
 ) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointStatus": status}
@@ -232,7 +235,7 @@ def test_an_update_waits_for_operations_that_end_by_themselves(
     assert ask("Guard")
 
 
-def test_an_update_waits_for_twenty_minutes(ask: Event, account: Account) -> None:
+def test_guard_waits_at_most_twenty_minutes(ask: Event, account: Account) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointStatus": "Updating"}
     assert not ask("Guard", minutes=19)
     assert refusal(ask, minutes=21) == (
@@ -250,7 +253,7 @@ def test_an_update_waits_for_twenty_minutes(ask: Event, account: Account) -> Non
         (None, True),  # the guard itself is new
     ],
 )
-def test_only_an_update_of_the_endpoint_waits(
+def test_guard_waits_only_if_the_endpoint_changes(
     ask: Event, account: Account, old: dict[str, Any] | None, waits: bool
 ) -> None:
     account.endpoint = {
@@ -267,7 +270,7 @@ def test_only_an_update_of_the_endpoint_waits(
         ("Failed", "Endpoint prod-text has failed, and SageMaker can only delete it. Deploy a"),
     ],
 )
-def test_an_endpoint_that_cannot_be_updated_is_left_alone(
+def test_guard_rejects_an_endpoint_out_of_service(
     ask: Event, account: Account, status: str, message: str
 ) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointStatus": status}
@@ -275,16 +278,14 @@ def test_an_endpoint_that_cannot_be_updated_is_left_alone(
     assert refusal(ask).endswith("Nothing was changed.")
 
 
-def test_without_the_configuration_that_serves_there_is_no_update(
-    ask: Event, account: Account
-) -> None:
+def test_guard_rejects_a_deleted_current_config(ask: Event, account: Account) -> None:
     del account.configs["old"]
     reason = refusal(ask)
     assert reason.startswith("Endpoint prod-text serves, but its configuration old is gone")
     assert "Do not destroy the stack: no call would be answered" in reason
 
 
-def test_a_scaled_variant_keeps_its_instances(ask: Event, account: Account) -> None:
+def test_guard_rejects_new_instance_type_of_scaled_variant(ask: Event, account: Account) -> None:
     account.configs["new"] = config(("AllTraffic", "new-model", "g6"))
     assert ask("Guard")
     account.scaled = {"endpoint/prod-text/variant/AllTraffic"}
@@ -307,7 +308,7 @@ def pools(*types: str, override: str | None = None) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("old", [config(("AllTraffic", "old-model", "g5")), pools("g5", "g6e")])
-def test_a_scaled_variant_may_get_instance_pools(
+def test_guard_allows_instance_pools_of_scaled_variant(
     ask: Event, account: Account, old: list[dict[str, Any]]
 ) -> None:
     account.configs |= {"old": old, "new": pools("g6", "g5")}
@@ -315,9 +316,7 @@ def test_a_scaled_variant_may_get_instance_pools(
     assert ask("Guard")
 
 
-def test_the_archive_of_each_instance_type_has_the_digest_of_its_manifest(
-    ask: Event, account: Account
-) -> None:
+def test_guard_checks_archives_of_every_instance_type(ask: Event, account: Account) -> None:
     account.configs["new"] = pools("g6", "g5", override="other-gpu")
     for name, target in (("new-model", "sm89"), ("other-gpu", "sm86")):
         key = f"text/cuda-25.09-{target}/m-1.tar.gz"
@@ -330,13 +329,8 @@ def test_the_archive_of_each_instance_type_has_the_digest_of_its_manifest(
     assert "text/cuda-25.09-sm86/m-1.tar.gz has the SHA-256" in refusal(ask)
 
 
-def test_a_scaled_variant_may_get_another_model(ask: Event, account: Account) -> None:
-    account.scaled = {"endpoint/prod-text/variant/AllTraffic"}
-    assert ask("Guard")
-
-
 @pytest.mark.parametrize("names", [("Other",), ("AllTraffic", "Other")])
-def test_an_endpoint_keeps_the_names_of_its_variants(
+def test_guard_rejects_renamed_or_added_variants(
     ask: Event, account: Account, names: tuple[str, ...]
 ) -> None:
     account.configs["new"] = config(*((name, "new-model", "g5") for name in names))
@@ -347,9 +341,7 @@ def test_an_endpoint_keeps_the_names_of_its_variants(
     )
 
 
-def test_an_archive_that_clients_are_sent_to_must_be_where_the_endpoint_will_serve_from(
-    ask: Event, account: Account
-) -> None:
+def test_guard_needs_current_archives_below_the_new_prefix(ask: Event, account: Account) -> None:
     account.catalog += ["minilm-0.tar.gz"]
     account.keys += [f"{OLD}minilm-0.tar.gz", f"{OLD}minilm-0.json"]
     assert refusal(ask) == (
@@ -364,9 +356,7 @@ def test_an_archive_that_clients_are_sent_to_must_be_where_the_endpoint_will_ser
     assert ask("Guard")
 
 
-def test_an_archive_that_clients_will_be_sent_to_must_be_where_a_rollback_serves_from(
-    ask: Event, account: Account
-) -> None:
+def test_guard_needs_new_archives_below_the_old_prefix(ask: Event, account: Account) -> None:
     archives = ["minilm-2.tar.gz"]
     account.keys += [f"{NEW}minilm-2.tar.gz", f"{NEW}minilm-2.json"]
     assert refusal(ask, Archives=archives).startswith(
@@ -376,16 +366,16 @@ def test_an_archive_that_clients_will_be_sent_to_must_be_where_a_rollback_serves
     assert ask("Guard", Archives=archives)
 
 
-def test_a_model_that_leaves_is_named_until_the_update_is_done(
-    ask: Event, account: Account
-) -> None:
+def test_guard_needs_archives_of_removed_models(ask: Event, account: Account) -> None:
     account.keys.remove(f"{NEW}minilm-1.tar.gz")
     assert refusal(ask, Archives=[]).startswith(
         f"Instances could not find minilm-1.tar.gz: missing in {NEW},"
     )
 
 
-def test_an_endpoint_that_stays_where_it_is_moves_nobody(ask: Event, account: Account) -> None:
+def test_guard_ignores_missing_archives_if_prefix_is_unchanged(
+    ask: Event, account: Account
+) -> None:
     account.models["new-model"] = account.models["old-model"]
     account.catalog += ["gone-0.tar.gz"]
     assert ask("Guard")
@@ -394,9 +384,7 @@ def test_an_endpoint_that_stays_where_it_is_moves_nobody(ask: Event, account: Ac
 @pytest.mark.parametrize(
     "value", ["junk", "[]", "7", "{}", '{"model": "m", "target_model": ["x"]}', "[" * 99_999]
 )
-def test_a_parameter_that_is_no_entry_is_named_with_what_to_do(
-    ask: Event, account: Account, value: str
-) -> None:
+def test_invalid_catalog_entry_is_an_error(ask: Event, account: Account, value: str) -> None:
     account.others = [value]
     assert refusal(ask) == (
         "Parameter a is not a catalog entry: delete it (calls of its model will fail) and deploy "
@@ -404,7 +392,7 @@ def test_a_parameter_that_is_no_entry_is_named_with_what_to_do(
     )
 
 
-def test_every_prefix_of_every_variant_counts(ask: Event, account: Account) -> None:
+def test_guard_checks_the_prefix_of_every_variant(ask: Event, account: Account) -> None:
     other = "text/cuda-25.09-sm89/"
     account.models["other"] = {"Mode": "MultiModel", "ModelDataUrl": f"s3://models/{other}"}
     account.configs["old"].append(*config(("Other", "other", "g6")))
@@ -412,9 +400,7 @@ def test_every_prefix_of_every_variant_counts(ask: Event, account: Account) -> N
     assert refusal(ask).startswith(f"Instances could not find minilm-1.tar.gz: missing in {other},")
 
 
-def test_an_archive_that_was_replaced_after_its_build_is_not_loaded_by_new_instances(
-    ask: Event, account: Account
-) -> None:
+def test_guard_rejects_a_replaced_archive(ask: Event, account: Account) -> None:
     account.checksums[f"{NEW}minilm-1.tar.gz"] = f"{OTHER}-1"
     url = f"s3://models/{NEW}minilm-1.tar.gz"
     assert refusal(ask) == (
@@ -432,9 +418,7 @@ def test_an_archive_that_was_replaced_after_its_build_is_not_loaded_by_new_insta
     assert ask("Guard")
 
 
-def test_a_replaced_archive_of_a_single_model_endpoint_is_not_loaded(
-    ask: Event, account: Account
-) -> None:
+def test_guard_rejects_a_replaced_single_model_archive(ask: Event, account: Account) -> None:
     key = "text/m-1.tar.gz"
     account.models = {name: {"ModelDataUrl": f"s3://models/{key}"} for name in account.models}
     account.catalog, account.recorded[key] = [None], {"checksum": f"{SHA256}-1"}
@@ -442,9 +426,7 @@ def test_a_replaced_archive_of_a_single_model_endpoint_is_not_loaded(
     assert refusal(ask, Archives=[]).startswith(f"s3://models/{key} has the SHA-256 {OTHER}-1,")
 
 
-def test_an_archive_without_a_record_of_its_builder_is_not_compared(
-    ask: Event, account: Account
-) -> None:
+def test_archive_without_recorded_checksum_is_not_compared(ask: Event, account: Account) -> None:
     account.recorded[f"{NEW}minilm-1.tar.gz"] = {}  # an earlier builder's
     published = "published/minilm-9.tar.gz"
     account.catalog.append(published)
@@ -455,30 +437,17 @@ def test_an_archive_without_a_record_of_its_builder_is_not_compared(
     assert ask("Guard")
 
 
-def test_another_hosting_mode_is_another_endpoint(ask: Event, account: Account) -> None:
+def test_guard_rejects_another_hosting_mode(ask: Event, account: Account) -> None:
     account.models["new-model"] = {"ModelDataUrl": f"s3://models/{NEW}minilm-1.tar.gz"}
     assert refusal(ask).startswith("Endpoint prod-text would change between multi-model and")
 
 
-def test_another_update_mends_a_rolling_one_whose_rollback_failed(
-    ask: Event, account: Account
-) -> None:
+def test_guard_allows_update_after_failed_rollback(ask: Event, account: Account) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointStatus": "UpdateRollbackFailed"}
     assert ask("Guard")
 
 
-def test_maintenance_of_aws_is_no_failed_update(ask: Event, account: Account) -> None:
-    account.endpoint = {
-        "EndpointName": "prod-text",
-        "EndpointConfigName": "new",
-        "EndpointStatus": "SystemUpdating",
-    }
-    assert ask("Check")
-
-
-def test_a_single_model_endpoint_serves_whatever_the_catalog_names(
-    ask: Event, account: Account
-) -> None:
+def test_guard_rejects_another_model_of_single_model_endpoint(ask: Event, account: Account) -> None:
     account.models = {
         name: {"ModelDataUrl": "s3://models/text/m-1.tar.gz"} for name in account.models
     }
@@ -491,23 +460,25 @@ def test_a_single_model_endpoint_serves_whatever_the_catalog_names(
     )
 
 
-def test_a_model_that_was_deleted_by_hand_holds_nothing_up(ask: Event, account: Account) -> None:
+def test_guard_ignores_deleted_models(ask: Event, account: Account) -> None:
     account.models["old-model"] = account.models["new-model"]
-    for each in account.configs.values():
-        each.append(*config(("Second", "gone-model", "g5")))
+    for variants in account.configs.values():
+        variants.append(*config(("Second", "gone-model", "g5")))
     assert ask("Guard")
 
 
 # After it
 
 
-def test_an_endpoint_that_serves_what_was_deployed_is_right(ask: Event, account: Account) -> None:
+def test_check_accepts_the_deployed_config(ask: Event, account: Account) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointConfigName": "new"}
     assert ask("Check")
 
 
 @pytest.mark.parametrize("status", ["Updating", "RollingBack"])
-def test_scaling_is_no_failed_update(ask: Event, account: Account, status: str) -> None:
+def test_check_accepts_operations_with_the_deployed_config(
+    ask: Event, account: Account, status: str
+) -> None:
     account.endpoint = {
         **{"EndpointName": "prod-text", "EndpointConfigName": "new"},
         "EndpointStatus": status,
@@ -522,7 +493,7 @@ def test_scaling_is_no_failed_update(ask: Event, account: Account, status: str) 
         {"PendingDeploymentSummary": {"EndpointConfigName": "other"}},
     ],
 )
-def test_the_check_waits_until_it_can_tell(
+def test_check_waits_for_the_update_result(
     ask: Event, account: Account, changes: dict[str, Any]
 ) -> None:
     account.endpoint = {
@@ -549,16 +520,14 @@ def test_the_check_waits_until_it_can_tell(
         ({"EndpointStatus": "UpdateRollbackFailed"}, "Endpoint prod-text is UpdateRollbackFailed"),
     ],
 )
-def test_an_update_that_was_rolled_back_fails(
+def test_check_reports_a_rolled_back_update(
     ask: Event, account: Account, changes: dict[str, str], message: str
 ) -> None:
     account.endpoint = {**(account.endpoint or {}), **changes}
     assert message in refusal(ask, "Check")
 
 
-def test_an_endpoint_that_leaves_its_vpc_keeps_its_role_until_the_interfaces_are_gone(
-    ask: Event, account: Account
-) -> None:
+def test_check_waits_for_network_interfaces_of_the_old_vpc(ask: Event, account: Account) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointConfigName": "new"}
     old = {"ConfigName": "old", "SecurityGroup": GROUP}
     assert not ask("Check", old=old, minutes=19)
@@ -568,7 +537,7 @@ def test_an_endpoint_that_leaves_its_vpc_keeps_its_role_until_the_interfaces_are
     assert ask("Check", old=old)
 
 
-def test_an_endpoint_that_is_gone_serves_nothing(ask: Event, account: Account) -> None:
+def test_check_reports_a_missing_endpoint(ask: Event, account: Account) -> None:
     account.endpoint = None
     assert refusal(ask, "Check") == (
         "Endpoint prod-text does not exist: destroy its stack, and deploy it again."
@@ -579,18 +548,14 @@ def test_an_endpoint_that_is_gone_serves_nothing(ask: Event, account: Account) -
 
 
 @pytest.mark.parametrize("status", ["UPDATE_ROLLBACK_IN_PROGRESS", "ROLLBACK_IN_PROGRESS"])
-def test_cloudformations_own_rollback_is_not_refused(
-    ask: Event, account: Account, status: str
-) -> None:
+def test_guard_allows_every_stack_rollback(ask: Event, account: Account, status: str) -> None:
     account.configs["new"] = config(("Other", "new-model", "g5"))
     assert refusal(ask)
     account.stack_status = status
     assert ask("Guard")
 
 
-def test_cloudformations_own_rollback_waits_longer_for_what_is_in_progress(
-    ask: Event, account: Account
-) -> None:
+def test_guard_waits_fifty_minutes_in_a_stack_rollback(ask: Event, account: Account) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointStatus": "Updating"}
     account.stack_status = "UPDATE_ROLLBACK_IN_PROGRESS"
     assert not ask("Guard", minutes=49)
@@ -600,9 +565,7 @@ def test_cloudformations_own_rollback_waits_longer_for_what_is_in_progress(
     )
 
 
-def test_a_rollback_of_cloudformations_that_was_rolled_back_deletes_nothing_that_serves(
-    ask: Event, account: Account
-) -> None:
+def test_check_reports_a_rolled_back_stack_rollback(ask: Event, account: Account) -> None:
     account.stack_status = "UPDATE_ROLLBACK_IN_PROGRESS"
     account.endpoint = {**(account.endpoint or {}), "EndpointConfigName": "new"}
     assert refusal(ask, "Check", ConfigName="old").endswith(
@@ -615,7 +578,7 @@ def test_a_rollback_of_cloudformations_that_was_rolled_back_deletes_nothing_that
 
 
 @pytest.mark.parametrize(("status", "code"), [(400, "ThrottlingException"), (503, "Unavailable")])
-def test_what_aws_throttles_or_fails_is_asked_again(
+def test_transient_aws_errors_are_retried(
     ask: Event, account: Account, status: int, code: str
 ) -> None:
     account.failure = (status, code)
@@ -623,12 +586,7 @@ def test_what_aws_throttles_or_fails_is_asked_again(
     assert not ask("Check", minutes=30)
 
 
-def test_what_cannot_be_reached_is_asked_again(ask: Event, account: Account) -> None:
-    account.failure = EndpointConnectionError(endpoint_url="https://sagemaker")
-    assert not ask("Guard")
-
-
-def test_what_is_denied_is_not_asked_again(ask: Event, account: Account) -> None:
+def test_access_denied_is_not_retried(ask: Event, account: Account) -> None:
     account.failure = (400, "AccessDeniedException")
     with pytest.raises(ClientError, match="AccessDenied"):
         ask("Guard")
@@ -638,14 +596,14 @@ def test_what_is_denied_is_not_asked_again(ask: Event, account: Account) -> None
 
 
 @pytest.mark.parametrize("kind", ["Guard", "Check"])
-def test_an_endpoint_that_is_gone_holds_nothing_up(ask: Event, account: Account, kind: str) -> None:
+def test_deletion_without_endpoint_is_complete(ask: Event, account: Account, kind: str) -> None:
     account.endpoint = None
     account.stack_status = "DELETE_IN_PROGRESS"
     assert ask(kind, "Delete")
 
 
 @pytest.mark.parametrize("status", IN_PROGRESS)
-def test_a_deletion_waits_until_sagemaker_would_delete_the_endpoint(
+def test_deletion_waits_for_an_operation_in_progress(
     ask: Event, account: Account, status: str
 ) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointStatus": status}
@@ -657,9 +615,7 @@ def test_a_deletion_waits_until_sagemaker_would_delete_the_endpoint(
     assert ask("Check", "Delete")
 
 
-def test_a_deletion_waits_until_the_endpoints_network_interfaces_are_gone(
-    ask: Event, account: Account
-) -> None:
+def test_deletion_waits_for_network_interfaces(ask: Event, account: Account) -> None:
     account.endpoint = None
     assert not ask("Guard", "Delete", SecurityGroup=GROUP, minutes=49)
     messages = refusal(ask, request_type="Delete", SecurityGroup=GROUP, minutes=51)
@@ -672,11 +628,11 @@ def test_a_deletion_waits_until_the_endpoints_network_interfaces_are_gone(
     assert ask("Guard", "Delete", SecurityGroup=GROUP)
 
 
-def test_a_guard_that_goes_without_its_endpoint_waits_for_nothing(ask: Event) -> None:
+def test_guard_deletion_with_existing_endpoint_is_complete(ask: Event) -> None:
     assert ask("Guard", "Delete", SecurityGroup=GROUP)
 
 
-def test_the_resource_stays_the_same_when_its_endpoint_is_renamed() -> None:
+def test_physical_id_survives_a_renamed_endpoint() -> None:
     properties = {**PROPERTIES, "Endpoint": "prod-other"}
     event = {
         **{"RequestType": "Update", "ResourceType": "Custom::TritonUpdateGuard"},
@@ -688,7 +644,7 @@ def test_the_resource_stays_the_same_when_its_endpoint_is_renamed() -> None:
     assert before <= taken["Since"] <= time.time()
 
 
-def test_what_is_said_fits_into_cloudformations_answer(ask: Event, account: Account) -> None:
+def test_error_is_truncated_for_cloudformation(ask: Event, account: Account) -> None:
     account.catalog = [f"{'m' * 100}-{number}.tar.gz" for number in range(50)]
     assert len(refusal(ask)) == 2000
 
@@ -723,13 +679,11 @@ def placed(account: Account) -> Account:
     return account
 
 
-def test_a_component_may_serve_another_archive(ask: Event, placed: Account) -> None:
+def test_guard_allows_new_archive_of_a_component(ask: Event, placed: Account) -> None:
     assert ask("Guard", **COMPONENTS)
 
 
-def test_the_archive_of_a_component_has_the_digest_of_its_manifest(
-    ask: Event, placed: Account
-) -> None:
+def test_guard_rejects_a_replaced_component_archive(ask: Event, placed: Account) -> None:
     placed.checksums[ARCHIVE] = OTHER
     assert f"{ARCHIVE} has the SHA-256" in refusal(ask, **COMPONENTS)
     placed.components["prod-text-minilm"] = component("new-model")  # nothing is updated
@@ -737,9 +691,7 @@ def test_the_archive_of_a_component_has_the_digest_of_its_manifest(
 
 
 @pytest.mark.parametrize("status", ["Creating", "Updating", "Deleting"])
-def test_an_update_of_a_component_waits_until_it_is_not_scaled(
-    ask: Event, placed: Account, status: str
-) -> None:
+def test_guard_waits_for_a_component_in_progress(ask: Event, placed: Account, status: str) -> None:
     placed.components["prod-text-minilm"] = component("old-model", status)
     assert not ask("Guard", **COMPONENTS)
     assert refusal(ask, minutes=21, **COMPONENTS) == (
@@ -748,12 +700,7 @@ def test_an_update_of_a_component_waits_until_it_is_not_scaled(
     )
 
 
-def test_a_component_that_is_not_there_yet_is_created(ask: Event, placed: Account) -> None:
-    placed.components = {}
-    assert ask("Guard", **COMPONENTS)
-
-
-def test_an_endpoint_of_components_keeps_its_instance_type(ask: Event, placed: Account) -> None:
+def test_guard_rejects_new_instance_type_of_component_endpoint(ask: Event, placed: Account) -> None:
     placed.endpoint = {**(placed.endpoint or {}), "EndpointConfigName": "old"}
     placed.configs["new"] = [{"VariantName": "AllTraffic", "InstanceType": "ml.g6.xlarge"}]
     assert refusal(ask, **COMPONENTS) == (
@@ -763,21 +710,21 @@ def test_an_endpoint_of_components_keeps_its_instance_type(ask: Event, placed: A
     )
 
 
-def test_an_endpoint_does_not_begin_to_host_components(ask: Event, account: Account) -> None:
+def test_guard_rejects_switch_to_components(ask: Event, account: Account) -> None:
     account.configs["new"] = [{"VariantName": "AllTraffic", "InstanceType": "ml.g5.xlarge"}]
     assert refusal(ask, **COMPONENTS).startswith(
         "Endpoint prod-text would begin or cease to host inference components"
     )
 
 
-def test_a_component_that_serves_what_was_deployed_is_checked(ask: Event, placed: Account) -> None:
+def test_check_accepts_the_deployed_component(ask: Event, placed: Account) -> None:
     placed.components["prod-text-minilm"] = component("new-model")
     assert ask("Check", **COMPONENTS)
     placed.components["prod-text-minilm"] = component("new-model", "Updating")  # it is scaled
     assert ask("Check", **COMPONENTS)
 
 
-def test_the_check_waits_while_a_component_is_updated(ask: Event, placed: Account) -> None:
+def test_check_waits_for_a_component_update(ask: Event, placed: Account) -> None:
     placed.components["prod-text-minilm"] = component("old-model", "Updating")
     assert not ask("Check", **COMPONENTS)
 
@@ -802,23 +749,21 @@ def test_the_check_waits_while_a_component_is_updated(ask: Event, placed: Accoun
         (None, "Inference component prod-text-minilm does not exist"),
     ],
 )
-def test_a_component_that_serves_something_else_fails_the_check(
+def test_check_reports_a_deviating_component(
     ask: Event, placed: Account, described: dict[str, Any] | None, message: str
 ) -> None:
     placed.components = {"prod-text-minilm": described} if described else {}
     assert refusal(ask, "Check", **COMPONENTS).startswith(message)
 
 
-def test_a_rollback_that_a_component_holds_up_says_how_it_goes_on(
-    ask: Event, placed: Account
-) -> None:
+def test_blocked_component_rollback_error_names_the_command(ask: Event, placed: Account) -> None:
     placed.stack_status = "UPDATE_ROLLBACK_IN_PROGRESS"
     reason = refusal(ask, "Check", **COMPONENTS)
     assert "continue-update-rollback --stack-name prod-text. If it fails here again" in reason
     assert reason.endswith("aws sagemaker update-inference-component.")
 
 
-def test_a_component_is_deleted_when_it_is_not_scaled_any_more(ask: Event, placed: Account) -> None:
+def test_component_deletion_waits_for_scaling(ask: Event, placed: Account) -> None:
     placed.components["prod-text-minilm"] = component("new-model", "Updating")
     assert not ask("Check", "Delete", **COMPONENTS)
     placed.components["prod-text-minilm"] = component("new-model")
