@@ -37,12 +37,7 @@ NUMBERS = np.array([[0], [1], [7]], np.float32)
 
 
 @pytest.fixture(scope="module")
-def listeners_before() -> set[str]:
-    return _listeners_on_port_8080()
-
-
-@pytest.fixture(scope="module")
-def deployed(checkout: Checkout, listeners_before: set[str]) -> Checkout:
+def deployed(checkout: Checkout) -> Checkout:
     shutil.copy2(ROOT / BUILD_REQUIREMENTS, checkout.path / BUILD_REQUIREMENTS)
     write_line(checkout.path / "models" / "line")
     write_python(checkout.path / TWICE, times(2))
@@ -56,30 +51,6 @@ def deployed(checkout: Checkout, listeners_before: set[str]) -> Checkout:
 def client(deployed: Checkout) -> EndpointClient:
     session = deployed.aws.session("application")
     return EndpointClient(stage="local", endpoint="text", catalog_ttl=0, session=session)
-
-
-def test_endpoint_is_in_service(deployed: Checkout) -> None:
-    sagemaker = boto3.client("sagemaker")
-    endpoint = sagemaker.describe_endpoint(EndpointName="local-text")
-    assert endpoint["EndpointStatus"] == "InService"
-    config = sagemaker.describe_endpoint_config(EndpointConfigName=endpoint["EndpointConfigName"])
-    (variant,) = config["ProductionVariants"]
-    model = sagemaker.describe_model(ModelName=variant["ModelName"])
-    assert model["PrimaryContainer"]["Mode"] == "MultiModel"
-
-
-def test_boto3_invokes_with_target_model(deployed: Checkout) -> None:
-    answer = boto3.client("sagemaker-runtime").invoke_endpoint(
-        EndpointName="local-text",
-        TargetModel=_entry()["target_model"],
-        ContentType="application/json",
-        Body=json.dumps(
-            {"inputs": [{"name": "INPUT__0", "shape": [1, 1], "datatype": "FP32", "data": [7]}]}
-        ),
-    )
-    assert answer["InvokedProductionVariant"] == "AllTraffic"
-    (output,) = json.loads(answer["Body"].read())["outputs"]
-    assert output["shape"] == [1, 1]
 
 
 def test_archives_are_stored_on_disk(deployed: Checkout) -> None:
@@ -121,28 +92,6 @@ def test_error_of_triton_reaches_the_caller(client: EndpointClient) -> None:
     with pytest.raises(ModelFailed, match="batch-size must be <= 8") as failure:
         client.invoke("line", {"INPUT__0": np.zeros((9, 1), np.float32)})
     assert failure.value.status == 400
-
-
-def test_missing_archive_is_a_validation_error(deployed: Checkout) -> None:
-    runtime = boto3.client("sagemaker-runtime")
-    with pytest.raises(runtime.exceptions.ClientError, match="Failed to download model data"):
-        runtime.invoke_endpoint(EndpointName="local-text", TargetModel="no.tar.gz", Body=b"")
-
-
-def test_configuration_in_use_can_be_deleted(deployed: Checkout, client: EndpointClient) -> None:
-    sagemaker = boto3.client("sagemaker")
-    name = sagemaker.describe_endpoint(EndpointName="local-text")["EndpointConfigName"]
-    config = sagemaker.describe_endpoint_config(EndpointConfigName=name)
-    sagemaker.delete_endpoint_config(EndpointConfigName=name)
-    predict(client, "twice")
-    sagemaker.create_endpoint_config(
-        EndpointConfigName=name, ProductionVariants=config["ProductionVariants"]
-    )  # which the stack expects
-
-
-def test_triton_listens_on_no_tcp_port(listeners_before: set[str], client: EndpointClient) -> None:
-    predict(client, "twice")
-    assert _listeners_on_port_8080() <= listeners_before
 
 
 def test_deployed_stacks_have_no_diff(deployed: Checkout) -> None:
@@ -204,20 +153,6 @@ def test_destroy_keeps_archives_and_stops_triton(
     assert bucket_keys(models_bucket("local")) == keys
     assert boto3.client("sagemaker").list_endpoints()["Endpoints"] == []
     assert _processes_with(str(local_sagemaker.folder.instances)) == []
-
-
-def _listeners_on_port_8080() -> set[str]:
-    """Return address and inode of each socket that listens on Triton's HTTP port."""
-    lines = [
-        line.split()
-        for table in ("/proc/net/tcp", "/proc/net/tcp6")
-        for line in Path(table).read_text().splitlines()
-    ]
-    return {
-        f"{fields[1]} {fields[9]}"
-        for fields in lines
-        if fields[1].endswith(f":{8080:04X}") and fields[3] == "0A"  # LISTEN
-    }
 
 
 def _entry() -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """A production-like stage: its settings, an update in place and its deletion."""
 
-import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,6 @@ from tests.local.invoking import call_repeatedly, predict
 
 STAGE_FILE = Path(__file__).with_name("prodlike.yaml")
 SEARCH, MATH = "prodlike-search", "prodlike-math"
-BODY = json.dumps({"inputs": [{"name": "X", "shape": [1, 1], "datatype": "FP32", "data": [7]}]})
 
 
 @pytest.fixture(scope="module")
@@ -36,12 +33,6 @@ def test_single_model_endpoint_needs_no_target_model(client: EndpointClient) -> 
     assert predict(client, "chain") == 15
 
 
-def test_single_model_endpoint_refuses_target_model(production: Checkout) -> None:
-    runtime = boto3.client("sagemaker-runtime")
-    with pytest.raises(runtime.exceptions.ClientError, match="only supported for multi-model"):
-        runtime.invoke_endpoint(EndpointName=SEARCH, TargetModel="x.tar.gz", Body=BODY)
-
-
 def test_capture_schedules_and_tags_are_deployed(production: Checkout) -> None:
     endpoint = boto3.client("sagemaker").describe_endpoint(EndpointName=MATH)
     capture = endpoint["DataCaptureConfig"]
@@ -52,25 +43,6 @@ def test_capture_schedules_and_tags_are_deployed(production: Checkout) -> None:
     scaling = boto3.client("application-autoscaling")
     (night,) = scaling.describe_scheduled_actions(ServiceNamespace="sagemaker")["ScheduledActions"]
     assert night["ScalableTargetAction"] == {"MinCapacity": 2, "MaxCapacity": 3}
-
-
-def test_variants_share_the_traffic_by_weight(production: Checkout) -> None:
-    runtime = boto3.client("sagemaker-runtime")
-    calls = Counter(
-        runtime.invoke_endpoint(EndpointName=SEARCH, ContentType="application/json", Body=BODY)[
-            "InvokedProductionVariant"
-        ]
-        for _ in range(200)
-    )
-    assert calls["Standard"] > 140  # the probability of fewer is below one in a million
-    assert calls["Large"] > 0
-
-
-def test_target_variant_is_used(production: Checkout) -> None:
-    response = boto3.client("sagemaker-runtime").invoke_endpoint(
-        EndpointName=SEARCH, TargetVariant="Large", ContentType="application/json", Body=BODY
-    )
-    assert response["InvokedProductionVariant"] == "Large"
 
 
 def test_update_keeps_counts_without_a_failed_call(

@@ -156,31 +156,3 @@ def test_repeated_publication_aborts_a_killed_upload(
     assert head["ChecksumSHA256"] == manifest["archive"]["checksum"]
     assert head["ChecksumSHA256"].endswith("-2")
     assert predict(client) == 77
-
-
-COPY_RECIPE = """
-description: Thirteen times, with weights that the recipe copies
-weights: {{ from: folder, path: weights, files: {{ w.bin: {sha256} }} }}
-files:
-  times/1/w.bin: {{ to: copy, weights: w.bin }}
-"""
-
-
-def test_repeated_publication_after_a_killed_build(
-    client: EndpointClient, s3: "S3Client", times: Write, tmp_path: Path
-) -> None:
-    model, weights = times(13), b"weights"
-    (model / "weights").mkdir()
-    (model / "weights" / "w.bin").write_bytes(weights)
-    (model / "recipe.yaml").write_text(
-        COPY_RECIPE.format(sha256=hashlib.sha256(weights).hexdigest())
-    )
-    before = bucket_keys(BUCKET)
-    step = "model_build.build.make"
-    _killed_after(step, "publish", *PLACE, model, scratch=tmp_path)
-    assert bucket_keys(BUCKET) == before
-    assert _unfinished(s3) == []
-
-    version = _run("publish", *PLACE, model)["version"]
-    assert f"{PUBLISHED}times-{version}.json" in bucket_keys(BUCKET)
-    assert predict(client) == 91

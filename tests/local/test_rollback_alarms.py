@@ -56,12 +56,6 @@ def test_alarm_before_an_update_does_not_roll_it_back(mended: Checkout) -> None:
     assert all(alarm["AlarmName"].endswith(config_name()) for alarm in alarms)
 
 
-def test_detailed_observability_is_disabled(mended: Checkout) -> None:
-    sagemaker: Any = boto3.client("sagemaker")
-    described = sagemaker.describe_endpoint_config(EndpointConfigName=config_name())
-    assert described["MetricsConfig"]["EnableDetailedObservability"] is False
-
-
 def config_name() -> str:
     """Return the name of the current endpoint configuration."""
     sagemaker: Any = boto3.client("sagemaker")

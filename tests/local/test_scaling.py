@@ -11,7 +11,6 @@ from typing import Any
 import boto3
 import pytest
 
-from cli.status.report import read_report
 from endpoint_client import EndpointClient
 from local_sagemaker.settings import SPEED
 from local_sagemaker.tests.support.asking import meanwhile, processes
@@ -101,29 +100,6 @@ def test_metrics_of_calls_are_in_cloudwatch(scaled: Checkout) -> None:
             == {"CPUUtilization", "MemoryUtilization", "DiskUtilization", "LoadedModelCount"}
         )
     )
-
-
-def test_logs_of_containers_and_builds_are_in_cloudwatch(scaled: Checkout) -> None:
-    logs: Any = boto3.client("logs")
-
-    def lines(group: str, words: str) -> list[dict[str, Any]]:
-        events = logs.filter_log_events(logGroupName=group)["events"]
-        return [event for event in events if words in event["message"]]
-
-    group = f"/aws/sagemaker/Endpoints/{ENDPOINT}"
-    (line, *_) = eventually(lambda: lines(group, "successfully loaded"))
-    assert line["logStreamName"].startswith(f"{VARIANT}/i-")
-    groups = logs.describe_log_groups()["logGroups"]
-    assert any(lines(group["logGroupName"], "Phase complete: BUILD") for group in groups)
-
-
-def test_status_reads_the_local_sagemaker(scaled: Checkout) -> None:
-    report = read_report(scaled.aws.session("status"), "scaled", ["scaled"])
-    assert report.denied == []
-    endpoint = next(endpoint for endpoint in report.endpoints if endpoint.name == ENDPOINT)
-    (variant,) = endpoint.variants
-    assert (endpoint.status, variant.instances) == ("InService", 1)
-    assert ENDPOINT in {model.endpoint for model in report.models}
 
 
 def publish_gpu_utilization(percent: int) -> None:
