@@ -44,9 +44,5 @@ def write_line(folder: Path) -> Path:
     """Write the model folder of `line`."""
     return write(
         folder,
-        {
-            "recipe.yaml": LINE_RECIPE,
-            "export.py": LINE_EXPORT,
-            "line/config.pbtxt": LINE_CONFIG,
-        },
+        {"recipe.yaml": LINE_RECIPE, "export.py": LINE_EXPORT, "line/config.pbtxt": LINE_CONFIG},
     )

@@ -104,10 +104,7 @@ def test_metrics_of_calls_are_in_cloudwatch(scaled: Checkout) -> None:
 
 def publish_gpu_utilization(percent: int) -> None:
     cloudwatch: Any = boto3.client("cloudwatch")
-    dimensions = [
-        {"Name": "EndpointName", "Value": GPU},
-        {"Name": "VariantName", "Value": VARIANT},
-    ]
+    dimensions = [{"Name": "EndpointName", "Value": GPU}, {"Name": "VariantName", "Value": VARIANT}]
     data = {"MetricName": "GPUUtilization", "Dimensions": dimensions, "Unit": "Percent"}
     cloudwatch.put_metric_data(
         Namespace="/aws/sagemaker/Endpoints", MetricData=[{**data, "Value": percent}]

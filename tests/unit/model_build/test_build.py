@@ -11,13 +11,7 @@ from typing import Any
 
 import pytest
 
-from model_build import (
-    BuildError,
-    BuildTarget,
-    ModelSource,
-    RepositoryInvalid,
-    model_config,
-)
+from model_build import BuildError, BuildTarget, ModelSource, RepositoryInvalid, model_config
 from model_build.archive import Archive, pack
 from model_build.build import Build, build
 from model_build.export.gate import GateReport, OutputTensor
@@ -155,21 +149,6 @@ def test_failed_build_leaves_no_files(
         _build(doubled)
     assert list(scratch.iterdir()) == []
     assert sorted(doubled.rglob("*")) == before
-
-
-def test_copy_without_weights_reads_the_model_folder(
-    doubled: Path, write_files: WriteFiles
-) -> None:
-    write_files(
-        doubled,
-        {
-            "recipe.yaml": "description: x\nfiles:\n  double/1/data/words.txt: "
-            "{ to: copy, weights: words.txt }\n",
-            "words.txt": "one two",
-        },
-    )
-    _, contents, _ = _build(doubled)
-    assert contents["double/1/data/words.txt"] == b"one two"
 
 
 def test_steps_receive_weights_and_python_version(

@@ -136,21 +136,11 @@ def test_folder_without_a_model_error_lists_models(
     assert error == f"argument MODEL: {message}"
 
 
-@pytest.mark.parametrize(
-    ("target", "message"),
-    [
-        (
-            "cpu",
-            "'cpu' is not a build target: write cpu-RELEASE or cuda-RELEASE-smCAPABILITY, for "
-            "example cpu-24.09 or cuda-25.09-sm86, and -py311 behind it where Python is not the "
-            "release's",
-        ),
-        ("cuda-25.10-sm86", 'no SageMaker Triton release "25.10": did you mean 25.09 or '),
-    ],
-)
-def test_unknown_target_is_refused(doubled: Path, target: str, message: str, fail: Fail) -> None:
-    error = fail("build", doubled, "--target", target, "--output", ".", code=2)
-    assert error.startswith(f"argument --target: {message}")
+def test_unknown_target_is_refused(doubled: Path, fail: Fail) -> None:
+    error = fail("build", doubled, "--target", "cuda-25.10-sm86", "--output", ".", code=2)
+    assert error.startswith(
+        'argument --target: no SageMaker Triton release "25.10": did you mean 25.09 or '
+    )
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_finding_of_several_alternatives_is_reported_once(
             "recipe.yaml": "description: x\nfiles:\n  double/1/words.txt: "
             "{ to: copy, weights: words.txt }\nalternatives:\n"
             f"  one: {{ double/1/model.onnx: {step} }}\n"
-            f"  two: {{ double/1/model.onnx: {step} }}\n",
+            f"  two: {{ double/1/model.onnx: {step} }}\n"
         },
     )
     code, data = _findings(capsys, "models")

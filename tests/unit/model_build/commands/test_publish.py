@@ -11,9 +11,8 @@ from botocore.exceptions import ClientError
 
 from model_build import digest_of
 from model_build.__main__ import main
-from tests.unit.model_build.commands.conftest import PREFIX, Data, Fail, FakeAws, Succeed
+from tests.unit.model_build.commands.conftest import ENDPOINT, PREFIX, Data, Fail, FakeAws, Succeed
 
-ENDPOINT = ("dev", "text")
 GPU_PREFIX = "text/cuda-25.09-sm86/"
 
 
@@ -146,11 +145,7 @@ def test_broken_model_is_refused_before_aws_calls(doubled: Path, fail: Fail) -> 
     ],
 )
 def test_update_during_the_build_leaves_the_catalog(
-    doubled: Path,
-    aws: FakeAws,
-    fail: Fail,
-    start_update: Callable[[FakeAws], None],
-    message: str,
+    doubled: Path, aws: FakeAws, fail: Fail, start_update: Callable[[FakeAws], None], message: str
 ) -> None:
     aws.s3.before["PutObject"] = lambda _: start_update(aws)
     assert message in fail("publish", *ENDPOINT, doubled)

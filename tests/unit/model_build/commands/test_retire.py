@@ -3,33 +3,29 @@ from typing import Any
 
 import pytest
 
-from tests.unit.model_build.commands.conftest import PREFIX, Data, Fail, FakeAws, Succeed
+from tests.unit.model_build.commands.conftest import (
+    ENDPOINT,
+    PREFIX,
+    VERSIONS,
+    Data,
+    Fail,
+    FakeAws,
+    Succeed,
+)
 
-ENDPOINT = ("dev", "text")
-OLD, NEW = "1" * 12, "2" * 12
-
-
-@pytest.fixture
-def deployed(aws: FakeAws) -> FakeAws:
-    for version in (OLD, NEW):
-        aws.deploy("minilm", version)
-    return aws
+OLD, _, NEW = VERSIONS
 
 
 def test_only_archive_and_manifest_of_the_version_are_deleted(
     deployed: FakeAws, data_of: Data
 ) -> None:
     deployed.s3.objects[f"{PREFIX}minilm-{OLD}-0.tar.gz"] = {"Body": b"another model"}
-    key = f"{PREFIX}minilm-{OLD}"
+    key, before = f"{PREFIX}minilm-{OLD}", deployed.archives
     assert data_of("retire", *ENDPOINT, "minilm", OLD) == [
         f"s3://bucket/{key}.json",
         f"s3://bucket/{key}.tar.gz",
     ]
-    assert deployed.archives == {
-        f"{PREFIX}minilm-{OLD}-0.tar.gz",
-        f"{PREFIX}minilm-{NEW}.json",
-        f"{PREFIX}minilm-{NEW}.tar.gz",
-    }
+    assert deployed.archives == before - {f"{key}.json", f"{key}.tar.gz"}
 
 
 def test_unused_engine_is_deleted(deployed: FakeAws, data_of: Data) -> None:

@@ -1,16 +1,14 @@
-import pytest
+from tests.unit.model_build.commands.conftest import (
+    ENDPOINT,
+    PREFIX,
+    VERSIONS,
+    Data,
+    Fail,
+    FakeAws,
+    Succeed,
+)
 
-from tests.unit.model_build.commands.conftest import PREFIX, Data, Fail, FakeAws, Succeed
-
-ENDPOINT = ("dev", "text")
-ONE, TWO, THREE, FOUR = ("1" * 12, "2" * 12, "3" * 12, "4" * 12)
-
-
-@pytest.fixture
-def deployed(aws: FakeAws) -> FakeAws:
-    for version in (ONE, TWO, THREE):
-        aws.deploy("minilm", version)
-    return aws
+(ONE, TWO, THREE), FOUR = VERSIONS, "4" * 12
 
 
 def test_previous_version_is_made_current(deployed: FakeAws, succeed: Succeed) -> None:

@@ -8,18 +8,10 @@ import pytest
 
 import stage_record
 from stage_record import Event
-from tests.unit.model_build.commands.conftest import Data, Fail, FakeAws
+from tests.unit.model_build.commands.conftest import ENDPOINT, VERSIONS, Data, Fail, FakeAws
 
-ENDPOINT = ("dev", "text")
-OLD, NEW = "1" * 12, "2" * 12
+_, OLD, NEW = VERSIONS
 COMMANDS = [("rollback", "minilm"), ("retire", "minilm", OLD)]
-
-
-@pytest.fixture
-def deployed(aws: FakeAws) -> FakeAws:
-    for version in (OLD, NEW):
-        aws.deploy("minilm", version)
-    return aws
 
 
 def write_delivery(aws: FakeAws, outcome: str, *, age: timedelta = timedelta()) -> None:

@@ -308,12 +308,7 @@ def test_build_continues_after_the_deadline(compilation: Compilation) -> None:
             [],
             "its driver is too old for the image: deploy again later",
         ),
-        (
-            "FAILED",
-            PULL_FAILED,
-            [],
-            "failed, its image could not be pulled: Unable to pull",
-        ),
+        ("FAILED", PULL_FAILED, [], "failed, its image could not be pulled: Unable to pull"),
         (
             "STOPPED",
             {"phaseType": "BUILD", "phaseStatus": "STOPPED"},

@@ -160,10 +160,7 @@ def test_unusable_source_is_refused(
     if source:
         (tmp_path / "export.py").write_text(source)
     step = Onnx(
-        to="onnx",
-        source=f"export.py:{function}",
-        opset=18,
-        gate=Gate(max_absolute_difference=1),
+        to="onnx", source=f"export.py:{function}", opset=18, gate=Gate(max_absolute_difference=1)
     )
     with pytest.raises(BuildError) as error:
         step.make(tmp_path / "m.onnx", step_context(tmp_path))
