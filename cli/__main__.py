@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> int:
     """Run one command; return its exit code."""
     interruption = Interruption()
     interruption.listen()
-    from cli.running import read
+    from cli.dispatch import read
 
     try:
         command = read(arguments)

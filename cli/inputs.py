@@ -38,7 +38,7 @@ def sample(models: Path, model: str) -> Golden | None:
 
     Raises `NotDelivered` for a file that cannot be read.
     """
-    path = golden.path_of(models, model)
+    path = golden.golden_path(models, model)
     return Golden.read(path) if path else None
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import boto3
 
-from cli import answers, inputs, request_parameters
+from cli import inputs, outputs, request_parameters
 from cli.parsers import add_command
 from endpoint_client import EndpointClient
 from model_build.commands.arguments import Commands
@@ -62,6 +62,6 @@ def run(options: argparse.Namespace) -> int:
             print(json.dumps(response, ensure_ascii=False), flush=True)
         return 0
     start = time.perf_counter()
-    outputs = client.invoke(options.model, tensors, parameters=parameters)
-    answers.show(outputs, {"call": time.perf_counter() - start}, as_json=options.json)
+    answer = client.invoke(options.model, tensors, parameters=parameters)
+    outputs.show(answer, {"call": time.perf_counter() - start}, as_json=options.json)
     return 0

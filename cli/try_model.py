@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tritonclient.utils import np_to_triton_dtype
 
-from cli import answers, inputs, request_parameters
+from cli import inputs, outputs, request_parameters
 from cli.errors import CommandError
 from cli.parsers import add_command
 from cli.progress import Steps
@@ -119,7 +119,7 @@ def run(options: argparse.Namespace) -> int:
             with steps.step("load", archive.name):
                 triton.load(archive.name)
         answer, times = _ask(triton, archive.name, body, content_type)
-        answers.show(answer, steps.seconds | times, as_json=options.json)
+        outputs.show(answer, steps.seconds | times, as_json=options.json)
     problems = [str(finding) for finding in _undeclared(repository.entry, answer, request)]
     if beside is not None and not options.input:
         problems += [f"{golden.FILE}: {difference}" for difference in beside.differences(answer)]

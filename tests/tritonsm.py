@@ -1,6 +1,6 @@
 """Commands of `tritonsm` in this process."""
 
-from cli.running import read
+from cli.dispatch import read
 
 
 def tritonsm(arguments: list[str]) -> int:

@@ -13,8 +13,8 @@ from cli.status.differences import differences
 from release import parameters
 from release.delivery.catalog_differences import parse_entry
 from release.delivery.live_differences import LiveDifference
-from release.preflight.answers import DENIED, why
 from release.preflight.clients import client
+from release.preflight.failure_reasons import DENIED, failure_reason
 
 TARGET_TRACKING = "TargetTracking-"
 """How the names of Application Auto Scaling's own alarms begin: one of them is in ALARM whenever
@@ -113,7 +113,7 @@ def read_report(session: boto3.Session, stage: str | None, stages: list[str]) ->
         except ClientError as error:
             if error.response["Error"].get("Code") not in DENIED:
                 raise
-            denied.append(f"{subject}: {why(error)}")
+            denied.append(f"{subject}: {failure_reason(error)}")
             return []
 
     def in_scope(name: str) -> bool:

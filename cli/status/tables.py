@@ -47,7 +47,7 @@ def _parts(report: Report) -> Iterator[RenderableType]:
         yield _title("alarms that are not OK")
         yield _table([_alarm(alarm) for alarm in report.alarms])
     for denied in report.denied:
-        yield whole_line(f"no permission: {denied}", "yellow")
+        yield whole_line(f"not shown: {denied}", "yellow")
 
 
 def _title(text: str) -> Text:

@@ -1,4 +1,4 @@
-"""Every model has a backend that its release and target have."""
+"""Rules for backends: known, and available in the release and on the target."""
 
 import platform_facts
 from model_build.findings import Problems
@@ -10,7 +10,7 @@ from model_build.target import BuildTarget
 
 
 def known_backends(model: Model) -> Problems:
-    """`backend` is one that the images have, or `platform` names one; they do not disagree."""
+    """`backend` or `platform` names a backend of the images; they do not contradict each other."""
     config = model.config
     offer = "write one of " + ", ".join(f'backend: "{name}"' for name in sorted(BACKENDS))
     if config.backend == "ensemble" or (config.ensemble_scheduling.step and not config.platform):
@@ -52,16 +52,16 @@ def release_backends(release: platform_facts.Release, model: Model) -> Problems:
 
 
 def target_backends(source: ModelSource, target: BuildTarget) -> Problems:
-    """The models that no recipe makes another file for run on the target as they are.
+    """The target supports the backends of models whose file no recipe step generates.
 
     A TensorRT plan needs a GPU. Source: server docs/customization_guide/build.md, whose list of
     backends "available for a non-GPU / CPU-only build" has no tensorrt. It has no dali either, but
-    DALI computes on CPUs too, and what AWS's CPU images carry is documented nowhere.
+    DALI also runs on CPUs, and AWS does not document the backends of its CPU images.
     """
-    made = {path.partition("/")[0] for path, step in source.files.items() if step.backend}
+    generated = {path.partition("/")[0] for path, step in source.files.items() if step.backend}
     release = platform_facts.release(target.release)
     for name, model in Repository.read(source.folder).models.items():
-        if name in made:
+        if name in generated:
             continue
         yield from release_backends(release, model)
         if model.backend == "tensorrt" and target.processor == "cpu":

@@ -1,11 +1,11 @@
-"""Batch sizes and instances that Triton and SageMaker can provide."""
+"""Rules for batch sizes, instance groups and warm-up samples."""
 
 from model_build.findings import Problems
 from model_build.repository import Model
 
 
 def batch_sizes(model: Model) -> Problems:
-    """`max_batch_size` is not negative, and preferred batch sizes are between 1 and it.
+    """`max_batch_size` is not negative; preferred batch sizes are from 1 to `max_batch_size`.
 
     Source: core src/model_config_utils.cc, ValidateModelConfig.
     """
@@ -32,10 +32,10 @@ def batch_sizes(model: Model) -> Problems:
 
 
 def instance_groups(model: Model) -> Problems:
-    """No GPU is pinned, and ensembles have no instances.
+    """Instance groups select no GPUs by number, and ensembles have no instance groups.
 
-    The endpoint's instance type decides which GPUs exist: an archive must serve on every instance
-    type with its GPU. Source: core src/model_config_utils.cc, ValidateInstanceGroup.
+    The number of GPUs depends on the endpoint's instance type. Source: core
+    src/model_config_utils.cc, ValidateInstanceGroup.
     """
     groups = model.config.instance_group
     if model.is_ensemble and groups:
@@ -47,9 +47,9 @@ def instance_groups(model: Model) -> Problems:
 
 
 def model_warmups(model: Model) -> Problems:
-    """A warm-up sample has the inputs of its model.
+    """A warm-up sample has data for the inputs of its model.
 
-    Triton loads the model all the same, without the warm-up, and its first callers wait.
+    Otherwise Triton loads the model without the warm-up, and the first requests are slow.
     """
     inputs = {tensor.name: tensor.optional for tensor in model.config.input}
     for index, sample in enumerate(model.config.model_warmup):

@@ -1,4 +1,4 @@
-"""Directories, names and versions are where Triton and SageMaker look for them."""
+"""Rules for the directories, names and version folders of a model repository."""
 
 import os
 import re
@@ -8,15 +8,15 @@ from model_build.findings import Problems
 from model_build.formats import BACKENDS
 from model_build.repository import CONFIG, Model, Repository
 
-_PLAIN = re.compile(r"[A-Za-z0-9_.-]+")
-_NEARLY = re.compile(r"(?:v|version)?[-_. ]?[0-9][0-9.]*", re.IGNORECASE)
+_MODEL_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+_MISSPELLED_VERSION = re.compile(r"(?:v|version)?[-_. ]?[0-9][0-9.]*", re.IGNORECASE)
 
 
 def archive_root(repository: Repository) -> Problems:
-    """A config.pbtxt lies in a model directory, not beside it and not below one.
+    """A config.pbtxt is directly in a model directory, not above it or below.
 
-    Triton polls the directories at the top of the repository; SageMaker's `serve` ends the
-    container where config.pbtxt is at the archive's root.
+    Triton polls the directories at the top of the repository; SageMaker's `serve` stops the
+    container if config.pbtxt is at the archive's root.
     """
     if (repository.folder / CONFIG).is_file():
         yield (
@@ -35,7 +35,7 @@ def archive_root(repository: Repository) -> Problems:
 
 
 def no_links(repository: Repository) -> Problems:
-    """Nothing is a symbolic link: its target may change, or lie outside, unseen by the digest."""
+    """No file is a symbolic link: the digest does not cover a target outside the folder."""
     for path in sorted(repository.folder.rglob("*")):
         relative = path.relative_to(repository.folder)
         if path.is_symlink() and not digest.is_ignored(relative):
@@ -46,11 +46,11 @@ def no_links(repository: Repository) -> Problems:
 
 
 def one_entry(repository: Repository) -> Problems:
-    """One model, or several of which exactly one is an ensemble.
+    """A repository has one model, or several models with exactly one ensemble.
 
     SageMaker gives Triton one name for an archive. Triton's front end maps it to the directory
-    whose config.pbtxt says `platform: "ensemble"`, and without one to whichever directory the file
-    system lists last.
+    with `platform: "ensemble"`; without an ensemble, to the directory that the file system lists
+    last.
     """
     models = repository.models
     ensembles = [model.name for model in models.values() if model.is_ensemble]
@@ -66,12 +66,12 @@ def one_entry(repository: Repository) -> Problems:
 
 
 def model_names(model: Model) -> Problems:
-    """`name` in config.pbtxt is the directory's name, or is left out.
+    """`name` in config.pbtxt is absent or equal to the directory's name.
 
-    Triton refuses a model whose configured name differs from its directory, and the local one never
-    ends loading some names with blanks and quotes.
+    Triton rejects a model whose configured name differs from its directory. Some names with spaces
+    and quotes make a local Triton hang while loading.
     """
-    if not _PLAIN.fullmatch(model.name):
+    if not _MODEL_NAME.fullmatch(model.name):
         yield model.file_place(), "call the folder by letters, digits, . _ and - alone"
     if model.config.name and model.config.name != model.name:
         yield (
@@ -82,13 +82,15 @@ def model_names(model: Model) -> Problems:
 
 
 def version_folders(model: Model) -> Problems:
-    """A version folder's name is a number from 1 up, without leading zeros.
+    """A version folder's name is a number from 1, without leading zeros.
 
-    Triton skips folders that do not begin with a digit, and ones that begin with a zero
-    (docs/user_guide/model_repository.md), so that a folder `v1` is silently no version.
+    Triton ignores folders such as `v1` and `01` without a message
+    (docs/user_guide/model_repository.md).
     """
     for path in sorted(model.directory.iterdir()):
-        wrong = not re.fullmatch("[1-9][0-9]*", path.name) and _NEARLY.fullmatch(path.name)
+        wrong = not re.fullmatch("[1-9][0-9]*", path.name) and _MISSPELLED_VERSION.fullmatch(
+            path.name
+        )
         if path.is_dir() and wrong and not digest.is_ignored(path.relative_to(model.directory)):
             number = re.sub("[^0-9].*", "", path.name.lower().lstrip("version-_. ")).lstrip("0")
             yield (
@@ -98,7 +100,7 @@ def version_folders(model: Model) -> Problems:
 
 
 def version_files(model: Model) -> Problems:
-    """Each model but an ensemble has a version folder, and each holds its backend's file."""
+    """Each model except an ensemble has a version folder with the file that its backend opens."""
     if model.backend not in BACKENDS:
         return
     file = BACKENDS[model.backend].file_of(model.config)

@@ -1,4 +1,4 @@
-"""A recipe's steps fit what people wrote."""
+"""Rules that compare a recipe's steps with the source files."""
 
 import re
 
@@ -27,12 +27,12 @@ _PACKAGES = {
     "sklearn": re.compile("scikit-learn", re.IGNORECASE),
     "yaml": re.compile("pyyaml", re.IGNORECASE),
 }
-"""Module -> the packages on PyPI that have it, such as tensorflow-cpu. Other modules may be in any
-package: a build, which has installed them, finds those that are missing."""
+"""Patterns of PyPI packages that contain a module, such as tensorflow-cpu. The build checks other
+modules, after it has installed the packages."""
 
 
 def recipe_meets_files(source: ModelSource, repository: Repository) -> Problems:
-    """A recipe's files go into model directories, for their backends, made of what is there."""
+    """A recipe's files are in model directories, fit their backends, and have existing sources."""
 
     def place(*keys: str) -> Place:
         return Place(
@@ -75,7 +75,10 @@ def _missing_source(step: RecipeStep, source: ModelSource) -> str | None:
 
 
 def recipe_imports(source: ModelSource, repository: Repository) -> Problems:
-    """As `python_imports`; with a step that packs packages, of modules whose package is known."""
+    """A Python model imports only modules that exist at run time (see `python_imports`).
+
+    For a model with a `python-packages` step, only modules with a known package are checked.
+    """
     packed: dict[str, set[str]] = {}
     for _, file, step in source.steps():
         if isinstance(step, PythonPackages):
@@ -95,7 +98,7 @@ def recipe_imports(source: ModelSource, repository: Repository) -> Problems:
 
 
 def hashed_packages(source: ModelSource, repository: Repository) -> Problems:
-    """Every requirement of a step has a hash: builds install nothing else."""
+    """Every requirement of a step has a hash: builds install no others."""
     del repository  # requirements are beside the recipe
     steps = (step for _, _, step in source.steps() if step.requirements_key)
     for file in sorted(

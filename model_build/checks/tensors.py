@@ -1,4 +1,4 @@
-"""Tensors are declared whole."""
+"""Rules for the declarations of inputs and outputs."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,10 +9,10 @@ from model_build.repository import Model
 
 
 def tensor_declarations(model: Model) -> Problems:
-    """Inputs and outputs have names of their own, data types, and dims of -1 or at least 1.
+    """Inputs and outputs have unique names, data types, and dims of -1 or at least 1.
 
-    Triton would fill some of them in from the model file. Here they are the contract: clients, the
-    catalog and the checks read them before any model file exists.
+    Triton could complete them from some model files, but clients, the catalog and the checks read
+    config.pbtxt before a model file exists.
     """
     for kind in ("input", "output"):
         tensors = getattr(model.config, kind)
@@ -26,14 +26,14 @@ def tensor_declarations(model: Model) -> Problems:
             yield from _findings(model, kind, index, names[tensor.name])
 
 
-def _findings(model: Model, kind: str, index: int, same: int) -> Problems:
+def _findings(model: Model, kind: str, index: int, name_count: int) -> Problems:
     tensor = getattr(model.config, kind)[index]
     if not tensor.name:
         yield model.field_place(kind, index), f'an {kind} has no name: add name: "..."'
-    elif same > 1:
+    elif name_count > 1:
         yield (
             model.field_place(kind, index, "name"),
-            f'{kind} "{tensor.name}" is declared {same} times',
+            f'{kind} "{tensor.name}" is declared {name_count} times',
         )
     if not tensor.data_type or not type_name(tensor.data_type).startswith("TYPE_"):
         yield (
@@ -56,7 +56,7 @@ def _findings(model: Model, kind: str, index: int, same: int) -> Problems:
 
 
 def tensor_shapes(model: Model) -> Problems:
-    """`reshape` keeps the number of elements, also between two variable sizes.
+    """`reshape` keeps the number of elements, also between axes of variable size.
 
     Source: core src/model_config_utils.cc, ValidateIOShape.
     """

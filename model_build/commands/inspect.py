@@ -1,4 +1,4 @@
-"""`inspect`: the content of an archive."""
+"""`inspect`: show the content of an archive."""
 
 import argparse
 import gzip
@@ -44,11 +44,11 @@ def run(options: argparse.Namespace) -> Outcome:
         try:
             with gzip.open(path) as plain, tarfile.open(fileobj=plain) as tar:
                 sizes = {entry.name: entry.size for entry in tar if entry.isfile()}
-                _refuse_what_leads_out(path, tar)
+                _reject_unsafe_entries(path, tar)
                 tar.extraction_filter = getattr(tarfile, "data_filter", None)
                 tar.extractall(scratch)
                 while plain.read(READ_BYTES):
-                    pass  # on to gzip's checksum, which tarfile leaves unread
+                    pass  # read up to gzip's checksum, which tarfile does not verify
         except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
             raise BuildError(f"{path} is not a gzip tar: {error}") from None
         repository = Repository.read(Path(scratch), shown_as=Path())
@@ -74,8 +74,11 @@ def run(options: argparse.Namespace) -> Outcome:
     return Outcome(text="\n".join(_lines(data)), data=data, failed=bool(findings))
 
 
-def _refuse_what_leads_out(path: Path, tar: tarfile.TarFile) -> None:
-    """Raise `BuildError`: Pythons before 3.11.4, such as Debian's, have no filters of their own."""
+def _reject_unsafe_entries(path: Path, tar: tarfile.TarFile) -> None:
+    """Raise `BuildError` for links and paths outside the archive.
+
+    Python before 3.11.4, as in Debian, has no extraction filters.
+    """
     for entry in tar:
         inside = not entry.name.startswith("/") and ".." not in entry.name.split("/")
         if not (inside and (entry.isreg() or entry.isdir())):
@@ -83,7 +86,7 @@ def _refuse_what_leads_out(path: Path, tar: tarfile.TarFile) -> None:
 
 
 def _packages(model: Path) -> dict[str, str]:
-    """Return the names of the Python packages in a model's directory -> their versions."""
+    """Return the versions of the Python packages in a model's directory, by name."""
     folders = [str(path) for path in model.glob(f"*/{PACKAGES}")]
     packages = importlib.metadata.distributions(path=folders)
     return dict(sorted((package.name, package.version) for package in packages))
@@ -96,9 +99,9 @@ def _lines(data: dict[str, Any]) -> list[str]:
             f"  {manifest['model']}, built for {manifest['target']['processor']} and Triton "
             f"{manifest['target']['release']}"
         )
-        for what, gate in manifest["gates"].items():
+        for name, gate in manifest["gates"].items():
             lines.append(
-                f"  gate {what}: {gate['max_absolute_difference']:.1e} of {gate['allowed']:.0e}"
+                f"  gate {name}: {gate['max_absolute_difference']:.1e} of {gate['allowed']:.0e}"
             )
     for name, model in data["models"].items():
         lines.append(f"  {name} ({model['backend']}), batches up to {model['max_batch_size']}")

@@ -1,4 +1,4 @@
-"""Engine jobs on the GPU of this machine."""
+"""Engine jobs on this machine's GPU."""
 
 import subprocess
 import sys
@@ -13,20 +13,20 @@ from platform_facts import ComputeCapability
 
 
 class LocalGpu:
-    """Runs the GPU step as a process, with the `tensorrt` of this Python."""
+    """Runner of engine jobs as local processes, with the installed `tensorrt`."""
 
     def compute_capability(self) -> ComputeCapability:
-        """Return the first GPU's. Raises `BuildError` where there is no driver or no GPU."""
+        """Return the first GPU's compute capability. Raises `BuildError` without driver or GPU."""
         try:
             return ComputeCapability.parse(Driver().compute_capability)
         except StepError as error:
             raise BuildError(
                 f"{error}. Deploy, or `publish` to a deployed stage, which compiles in CodeBuild; "
-                "or build for a cpu target, which is served the same model as ONNX"
+                "or build for a cpu target, which serves the model as ONNX"
             ) from None
 
     def run(self, job: EngineJob, *, to: Path, progress: Progress) -> None:
-        """Run the step; its lines are progress. Raises `BuildError` with its error."""
+        """Run the GPU step and forward its output to `progress`. Raises `BuildError`."""
         error = ""
         with subprocess.Popen(
             [sys.executable, "-m", "model_build.gpu_step", str(job.folder), str(to)],
@@ -41,5 +41,5 @@ class LocalGpu:
                 error = log.removeprefix("error: ") if log.startswith("error: ") else error
                 progress(log)
         if process.returncode:
-            ended = f"the GPU step ended with exit code {process.returncode}: see above"
-            raise BuildError(error or ended)
+            failed = f"the GPU step ended with exit code {process.returncode}: see above"
+            raise BuildError(error or failed)

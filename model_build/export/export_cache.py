@@ -1,4 +1,4 @@
-"""Exports, kept on this machine by everything that they are made of."""
+"""The cache of exported files on this machine."""
 
 import hashlib
 import importlib.metadata
@@ -21,7 +21,7 @@ from model_build.repository import CONFIG
 FOLDER = CACHE / "exports"
 RECIPE = "recipe.yaml"
 MAX_EXPORTS = 20
-"""Exports that are kept: the latest used."""
+"""Number of cached exports; the least recently used are deleted."""
 
 _GATES = TypeAdapter(Gates)
 
@@ -29,30 +29,30 @@ _GATES = TypeAdapter(Gates)
 def cached_export(
     step: RecipeStep, to: Path, context: StepContext, export: Callable[[], Gates]
 ) -> Gates:
-    """Write the file `to`, by `export` where it is not kept, and return its gates.
+    """Write the file `to` from the cache, or by `export`, and return its gates.
 
-    What is kept is found by the step, the seed, the weights, the processor, all files of the
-    model's folder outside of its Triton models, all installed packages, and the builder's code. A
-    file that is not the one that was kept is made again.
+    The cache key consists of the step, the seed, the weights, the processor, the files in the
+    model's folder outside of model directories, the installed packages and the builder's code. A
+    damaged cached file is exported again.
     """
     folder = FOLDER / _key(step, context)
-    kept, report = folder / "file", folder / "gates.json"
+    cached, report = folder / "file", folder / "gates.json"
     try:
         gates = _GATES.validate_json(report.read_bytes())
-        shutil.copyfile(kept, to)
+        shutil.copyfile(cached, to)
         if sha256(to) == (folder / "sha256").read_text():
             folder.touch()
             context.progress(f"{to.name} is the export of the same source, weights and packages")
             return gates
     except (OSError, ValidationError):
         pass
-    made = export()
+    gates = export()
     FOLDER.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=FOLDER, prefix=".new-") as scratch:
         new = Path(scratch, "export")
         new.mkdir()
-        shutil.copyfile(to, new / kept.name)
-        (new / report.name).write_bytes(_GATES.dump_json(made))
+        shutil.copyfile(to, new / cached.name)
+        (new / report.name).write_bytes(_GATES.dump_json(gates))
         (new / "sha256").write_text(sha256(to))
         shutil.rmtree(folder, ignore_errors=True)
         new.rename(folder)
@@ -60,7 +60,7 @@ def cached_export(
         :-MAX_EXPORTS
     ]:
         shutil.rmtree(old, ignore_errors=True)
-    return made
+    return gates
 
 
 def _key(step: RecipeStep, context: StepContext) -> str:
@@ -84,7 +84,7 @@ def _key(step: RecipeStep, context: StepContext) -> str:
 
 @cache
 def _builder() -> dict[str, str]:
-    """Return Python's version, those of all packages, and digests of the builder's code."""
+    """Return the versions of Python and all packages, and digests of the builder's code."""
     packages = {package.name: package.version for package in importlib.metadata.distributions()}
     package = Path(__file__).parents[1]
     code = {str(path.relative_to(package)): sha256(path) for path in package.rglob("*.py")}

@@ -53,7 +53,7 @@ class Assembly:
 
     @property
     def bucket_import(self) -> str:
-        """The name of the export with the bucket of the stack of models."""
+        """The name of the CloudFormation export with the model bucket."""
         archive = next(iter(self.archives.values()))
         return str(archive.properties["Bucket"]["Fn::ImportValue"])
 
@@ -66,18 +66,18 @@ class Assembly:
     def with_template(self, stack: str, template: Template) -> Iterator[Path]:
         """Provide the folder of a copy of the assembly in which one stack has another template.
 
-        The CLI uploads templates under the hash of their content: under the old hash, it would
-        take the new template for the old one.
+        The CLI uploads a template under the hash of its content, and skips a hash that exists: the
+        copy needs the new hash.
         """
         manifest = (self.folder / MANIFEST).read_text()
         properties = json.loads(manifest)["artifacts"][stack]["properties"]
-        own_hash = Path(properties["stackTemplateAssetObjectUrl"]).stem
+        old_hash = Path(properties["stackTemplateAssetObjectUrl"]).stem
         text = json.dumps(template, indent=1)
-        other_hash = hashlib.sha256(text.encode()).hexdigest()
+        new_hash = hashlib.sha256(text.encode()).hexdigest()
         assets = f"{stack}.assets.json"
         contents = {
-            MANIFEST: manifest.replace(own_hash, other_hash),
-            assets: (self.folder / assets).read_text().replace(own_hash, other_hash),
+            MANIFEST: manifest.replace(old_hash, new_hash),
+            assets: (self.folder / assets).read_text().replace(old_hash, new_hash),
             f"{stack}{SUFFIX}": text,
         }
         with TemporaryDirectory(prefix="delivery-") as folder:

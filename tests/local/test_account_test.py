@@ -14,7 +14,7 @@ from account_test import run as account_run
 from account_test.answers import AnswerRecorder
 from account_test.removal import Removal
 from account_test.state import FOLDER, State
-from cli.look import Parser
+from cli.help_format import Parser
 from tests.local.conftest import Checkout
 
 NO_BACKEND = "missing"

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from cli.running import read
+from cli.dispatch import read
 from local_sagemaker.tests.support.tiny_models import SPEAKS, SPEAKS_CONFIG, write
 from tests.local.conftest import Checkout
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import boto3
 import pytest
+from local_sagemaker.tests.support.running import LocalSageMaker
 
 from endpoint_client import EndpointClient
-from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES, Gate
 from model_build.__main__ import main as publish
 from release.delivery.archives import promote_from
@@ -189,7 +189,7 @@ def test_rollback_restores_the_commit_without_a_build(
         twice = repository.git("log", "--format=%h", "--grep=twice", "-1")
         output = repository.run("rollback-stage", "live", "--to", twice)
         assert predict(live) == 14
-    assert "every archive is there: nothing is built" in output
+    assert "all archives exist: no build is needed" in output
     assert len(build_ids()) == build_count
     output = repository.run("rollback-stage", "live", code=1)
     assert "no earlier commit was delivered to live" in output
@@ -220,7 +220,7 @@ def test_next_delivery_resumes_an_interrupted_one(
             gate.open()
             output = resumed.communicate()[0]
         assert resumed.returncode == 0, "".join(lines) + output
-    assert "every model with a golden file answers as it should" in output
+    assert "every model with a golden file gives the expected answer" in output
     assert predict(live) == 21
     assert predict(EndpointClient(stage="live", endpoint="solo"), "plus") == 8
 

@@ -255,8 +255,8 @@ def test_model_without_a_golden_file_is_reported(repository: Repository) -> None
     (repository.path / "models" / "plus" / "tests" / "golden.json").unlink()
     repository.commit("plus without a golden file")
     *_, warning, result = repository.deliver().splitlines()
-    assert "not invoked, so that nobody knows whether they answer: live-math/plus (" in warning
-    assert result == "delivered: live serves what is checked out"
+    assert "golden.json has no inputs: live-math/plus" in warning
+    assert result == "delivered: live serves the checked-out commit"
 
 
 def _differences(repository: Repository, subject: str) -> list[dict[str, str]]:

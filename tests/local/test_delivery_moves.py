@@ -130,7 +130,7 @@ def test_release_instances_and_models_change_together(repository: Repository) ->
     repository.commit("another release, larger instances, thrice, and no plus")
     with _call_archives(*before.values()):
         output = repository.deliver()
-    assert "clients may be sent to it while its endpoint moves" in output
+    assert "clients may request it while its endpoint moves" in output
     assert f"{ENDPOINT}: variant AllTraffic: the stack is deployed twice" in output
     assert _variant() == ("ml.m5.2xlarge", 2, True)
     after = _catalog()
@@ -144,7 +144,7 @@ def test_release_instances_and_models_change_together(repository: Repository) ->
 def test_rollback_restores_the_instances_without_a_build(repository: Repository) -> None:
     with _call_archives(*_catalog().values()):
         output = repository.run("rollback-stage", "live")
-    assert "every archive is there: nothing is built" in output
+    assert "all archives exist: no build is needed" in output
     assert "the stack is deployed twice" in output
     assert _variant() == ("ml.m5.xlarge", 2, True)
     assert _catalog().keys() == {"times", "plus"}
@@ -162,7 +162,7 @@ def test_missing_source_stops_a_release_change(repository: Repository) -> None:
     before = _variant()
     with _call_archives(*_catalog().values()):  # without calls, the endpoint would be scaled in
         output = " ".join(repository.deliver(code=1).split())
-    assert f"its source s3://{bucket}/{source} is gone, so that {ENDPOINT} cannot move" in output
+    assert f"its source s3://{bucket}/{source} was deleted. {ENDPOINT} cannot move" in output
     assert "aws ssm delete-parameter --name /triton/live/math/plus" in output
     assert "cdk deploy" not in output
     assert _variant() == before

@@ -180,7 +180,7 @@ def test_next_deploy_uses_the_gpu_build_of_the_first(
     output_without_waiting: str, deployed: GpuStage
 ) -> None:
     (build,) = _gpu_builds()
-    assert f"{build} still compiles the engine" in output_without_waiting
+    assert f"{build} is still compiling the engine" in output_without_waiting
 
 
 def test_changed_python_step_reuses_the_engine(deployed: GpuStage) -> None:

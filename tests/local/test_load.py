@@ -6,7 +6,7 @@ from pathlib import Path
 import boto3
 import pytest
 
-from cli.running import read
+from cli.dispatch import read
 from local_sagemaker.tests.support.endpoints import host, multi_model
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import pack_python, times

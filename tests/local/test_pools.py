@@ -16,7 +16,7 @@ import boto3
 import pytest
 
 from cli import deploy
-from cli.running import read
+from cli.dispatch import read
 from endpoint_client import EndpointClient
 from local_sagemaker.settings import CAPACITY, SPEED
 from local_sagemaker.tests.support.tiny_models import TIMES, write_python

@@ -65,7 +65,7 @@ def test_stage_within_the_quota_is_ok(app: Checkout) -> None:
     assert (code, refused_messages(rows)) == (0, {})
     assert rows[M5]["message"] == "quota 2; 0 run, 2 at the peak of this deploy"
     image = "763104351884.dkr.ecr.us-east-1.amazonaws.com/sagemaker-tritonserver:24.09-py3-cpu"
-    assert rows[image]["message"] == "exists, and may be pulled"
+    assert rows[image]["message"] == "exists and can be pulled"
     assert {row["verdict"] for row in rows.values()} == {"ok"}
 
 

@@ -9,7 +9,7 @@ from threading import Thread
 import pytest
 
 from cli import new_model, started_triton, try_model
-from cli.running import read
+from cli.dispatch import read
 from cli.started_triton import LOAD_SECONDS, TARGET_MODEL
 from local_sagemaker.tests.support.tiny_models import write
 from local_sagemaker.tests.support.triton import triton_in

@@ -1,4 +1,4 @@
-"""DALI pipelines, serialized."""
+"""Serialized DALI pipelines."""
 
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -14,8 +14,8 @@ from model_build.repository import Model
 class Dali(EnvironmentStep):
     """A serialized DALI pipeline.
 
-    `source` takes nothing and returns a `nvidia.dali.Pipeline` on the CPU; for a GPU the builder
-    moves its image decoders there, and what follows them. Neither needs a GPU to be written.
+    `source` has no arguments and returns a `nvidia.dali.Pipeline` for the CPU. For GPU targets the
+    builder moves image decoders and their successors to the GPU; the build needs no GPU.
     """
 
     backend: ClassVar[str] = "dali"
@@ -32,15 +32,15 @@ class Dali(EnvironmentStep):
 
 
 def dali_settings(model: Model) -> Problems:
-    """Pipelines run batches (dali_backend, docs: max_batch_size)."""
+    """DALI pipelines have a `max_batch_size` of at least 1 (dali_backend, docs)."""
     if model.config.max_batch_size < 1:
         yield model.field_place("max_batch_size"), "DALI pipelines run batches: write 1 or more"
 
 
 def dali_tensors(model: Model, path: Path) -> Problems:
-    """Inputs are called as the pipeline's external sources; outputs are as many as its own.
+    """Inputs have the names of the pipeline's external sources; the number of outputs is equal.
 
-    Source: dali_backend src/config_tools/config_tools.cc. Outputs are matched by their order.
+    Source: dali_backend src/config_tools/config_tools.cc. Outputs are matched by order.
     """
     file = model.relative_path(path)
     pipeline = read_pipeline(path)

@@ -1,4 +1,4 @@
-"""ONNX files, opened by ONNX Runtime."""
+"""ONNX files, and exports of PyTorch models as ONNX files."""
 
 from functools import partial
 from pathlib import Path
@@ -19,10 +19,10 @@ from model_build.target import newer_release_hint
 
 
 class Onnx(RecipeStep):
-    """An ONNX file, from what a Python function returns.
+    """An ONNX file of a PyTorch model.
 
-    `source` takes the folder of the checked weights and returns a `model_build.TorchModel`. It runs
-    among our packages.
+    `source` gets the folder of the verified weights and returns a `model_build.TorchModel`. It runs
+    with the builder's packages.
     """
 
     backend: ClassVar[str] = "onnxruntime"
@@ -38,7 +38,7 @@ class Onnx(RecipeStep):
 
 
 def onnx_tensors(model: Model, path: Path) -> Problems:
-    """Names, data types and dims are those of the file's graph, whose first axis is the batch's.
+    """Names, data types and dims match the file's graph, whose first axis is the batch axis.
 
     Source: onnxruntime_backend src/onnxruntime.cc (ValidateInputs, ValidateOutputs).
     """
@@ -52,12 +52,12 @@ def onnx_tensors(model: Model, path: Path) -> Problems:
 
 
 def onnx_versions(release: platform_facts.Release, model: Model, path: Path) -> Problems:
-    """An ONNX file's opset and IR version are none that the release's ONNX Runtime is too old for.
+    """The release's ONNX Runtime supports the file's opset and IR version, if known.
 
-    It refuses others when it loads the file. What a release accepts is compared where it is known.
+    ONNX Runtime rejects newer versions when it loads the file.
     """
     graph = read_graph(path)
-    for field, what, version, how in (
+    for field, label, version, fix in (
         (
             ("onnx_opset", "opset", graph.opset, "export with opset: {}"),
             ("onnx_ir", "IR version", graph.ir, "save it with ir_version = {}"),
@@ -69,8 +69,8 @@ def onnx_versions(release: platform_facts.Release, model: Model, path: Path) -> 
         if limit is not None and version > limit:
             yield (
                 model.file_place(model.relative_path(path)),
-                f"has {what} {version}; ONNX Runtime {release.onnxruntime} of Triton "
-                f"{release.name} knows up to {limit}: {how.format(limit)} or lower"
+                f"has {label} {version}; ONNX Runtime {release.onnxruntime} of Triton "
+                f"{release.name} knows up to {limit}: {fix.format(limit)} or lower"
                 + newer_release_hint(partial(_accepts, field, version)),
             )
 

@@ -1,4 +1,4 @@
-"""TensorRT plans, which the GPU step compiles from ONNX."""
+"""TensorRT plans, which the GPU step compiles from ONNX files."""
 
 import shutil
 from collections.abc import Iterator
@@ -30,9 +30,9 @@ from platform_facts import ComputeCapability
 
 
 class TensorRt(RecipeStep):
-    """A TensorRT plan, compiled from the ONNX file that `Onnx` would make.
+    """A TensorRT plan, compiled from the ONNX file of the step `Onnx`.
 
-    CPU targets are served that ONNX file instead.
+    For CPU targets, the step makes the ONNX file.
     """
 
     backend: ClassVar[str] = "tensorrt"
@@ -44,24 +44,24 @@ class TensorRt(RecipeStep):
     engine: Engine
 
     def onnx(self) -> Onnx:
-        """Return the step that makes the ONNX file."""
+        """Return the step for the ONNX file."""
         return Onnx(to="onnx", source=self.source, opset=self.opset, gate=self.gate)
 
     def for_target(self, target: BuildTarget) -> RecipeStep:
-        """Return the step itself, or the one that makes the ONNX file."""
+        """Return this step, or the step for the ONNX file."""
         return self.onnx() if target.processor == "cpu" else self
 
     def problems(self, file: str, model: Model) -> Iterator[tuple[tuple[str, ...], str]]:
-        """Yield what does not fit of the optimization profiles."""
+        """Yield problems of the optimization profiles."""
         del file
         for message in profile_problems(model, self.engine):
             yield ("engine", "profiles"), message
 
     def make(self, to: Path, context: StepContext) -> StepOutput:
-        """Write the plan, compiled where the context's engines are, and judged here by its gate.
+        """Write the plan and compare its outputs with ONNX Runtime.
 
-        Raises `BuildError` where there is no GPU, or one that compiles nothing for the target's, or
-        TensorRT refuses the model.
+        Raises `BuildError` if there is no GPU, the GPU cannot compile for the target's GPU, or
+        TensorRT rejects the model.
         """
         assert context.target.compute_capability is not None
         served = ComputeCapability.parse(context.target.compute_capability)
@@ -103,7 +103,7 @@ class TensorRt(RecipeStep):
 
 
 def profile_sizes(engine: Engine, model: TorchModel) -> list[Sizes]:
-    """Return the sizes of every profile: the smallest, the best and the largest."""
+    """Return the min, opt and max sizes of every profile."""
     return [
         {
             axis: getattr(profile[name], bound)[position]

@@ -5,7 +5,7 @@ import importlib
 import pytest
 
 from cli.commands import COMMANDS, Command
-from cli.look import Parser
+from cli.help_format import Parser
 from model_build.commands import COMMANDS as BUILDERS
 
 

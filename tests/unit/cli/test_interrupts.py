@@ -11,22 +11,22 @@ from tests.unit.test_repository import ROOT
 
 KILL = "os.kill(os.getpid(), signal.SIGINT)"
 EARLY = f"signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]); {KILL}; main([])"
-IMPORTING = f"running.read = lambda _: {KILL}; main([])"
+IMPORTING = f"dispatch.read = lambda _: {KILL}; main([])"
 CONVERTED = f"""
 def command():
     try:
         {KILL}
     except KeyboardInterrupt:
         raise ImportError("numpy.core failed to import")
-running.read = lambda _: command
+dispatch.read = lambda _: command
 sys.exit(main([]))
 """
-RUNNING = f"running.read = lambda _: lambda: {KILL}; sys.exit(main([]))"
+RUNNING = f"dispatch.read = lambda _: lambda: {KILL}; sys.exit(main([]))"
 
 
 @pytest.mark.parametrize("script", [EARLY, IMPORTING, CONVERTED, RUNNING])
 def test_an_interrupt_is_one_line_and_130(script: str) -> None:
-    setup = "import os, signal, sys; from cli import running; from cli.__main__ import main\n"
+    setup = "import os, signal, sys; from cli import dispatch; from cli.__main__ import main\n"
     ended = subprocess.run(
         [sys.executable, "-c", setup + script],
         cwd=ROOT,

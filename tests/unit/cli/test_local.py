@@ -12,7 +12,7 @@ import pytest
 
 import cdk_cli
 import local_sagemaker
-from cli import local
+from cli import local_option
 from local_sagemaker import Folder, RunningSageMaker
 from local_sagemaker.tests.support.waiting import eventually
 
@@ -68,7 +68,7 @@ def test_a_command_that_waits_for_the_cdk_cli_ends_soon_after_the_local_sagemake
     monkeypatch.setattr(
         cdk_cli, "print", lambda *_, **__: os.kill(running.pid, signal.SIGKILL), raising=False
     )
-    assert local.run(lambda: cdk_cli.run("deploy", title="cdk deploy").succeeded) == 1
+    assert local_option.run(lambda: cdk_cli.run("deploy", title="cdk deploy").succeeded) == 1
     eventually((tmp_path / "ended").exists)
     assert capsys.readouterr().err == (
         f"error: the local SageMaker has ended: read {Folder.default().log}; `up` "
@@ -85,14 +85,14 @@ def test_a_command_that_talks_itself_out_of_an_interruption_fails_too(
             signal.pause()
         return 0
 
-    assert local.run(command) == 1
+    assert local_option.run(command) == 1
 
 
 @pytest.mark.parametrize("command", ["deliver", "rollback-stage", "publish"])
 def test_a_command_on_aws_runs_nothing_of_the_local_sagemaker(command: str) -> None:
     # Its code has no owner who must approve it, and such commands have credentials.
     program = (
-        "import sys; from cli.running import read\n"
+        "import sys; from cli.dispatch import read\n"
         "try: read([sys.argv[1], '--help'])\n"
         "except SystemExit: sys.exit('local_sagemaker' in sys.modules)"
     )

@@ -9,10 +9,10 @@ from typing import Any
 import boto3
 import pytest
 
+from cli.dispatch import read
 from cli.load import arguments, size
 from cli.load.deployed import DeployedEndpoint, may_be_loaded
 from cli.load.generator import Generator
-from cli.running import read
 from stages import load_stage
 from tests.unit.cli.load.support import step
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import platform_facts
+from cli.dispatch import read
 from cli.load.cache import hit_rates, zipf
 from cli.load.fleet import MOST_MODELS, Demand, deal, plan
-from cli.running import read
 
 ROOT = Path(__file__).parents[4]
 DEMAND = Demand(models=1000, exponent=1.1, rps=500, model_mib=400, hits=0.9)

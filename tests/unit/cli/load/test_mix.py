@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cli.dispatch import read
 from cli.errors import CommandError
 from cli.load import mix
 from cli.load.mix import ModelTarget
 from cli.load.request_inputs import GENERATED, Request, drawn, requests_of
-from cli.running import read
 from endpoint_client import CatalogEntry, Tensor
 from endpoint_client._payload import arrays_of
 

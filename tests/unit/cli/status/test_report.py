@@ -179,8 +179,8 @@ def test_what_the_caller_has_no_permission_for_is_named_and_the_rest_is_reported
     report = _report(aws)
     assert [endpoint.name for endpoint in report.endpoints] == ["prod-text"]
     assert report.denied == [
-        "models: not allowed to ask (ssm:GetParametersByPath)",
-        "alarms: not allowed to ask (DescribeAlarms)",
+        "models: no permission (ssm:GetParametersByPath)",
+        "alarms: no permission (DescribeAlarms)",
     ]
 
 
@@ -252,10 +252,10 @@ def test_what_differs_from_the_live_templates_is_named_with_its_command(aws: Aws
     """As a delivery finds it: the endpoint's configuration, the catalog and the bucket."""
     _deployed(aws, "another")
     endpoint, entry, archive = _report(aws).differences
-    assert "it serves with prod-text, and prod-text made another" in endpoint.text
+    assert "it serves with prod-text, but prod-text created another" in endpoint.text
     assert (entry.subject, entry.text) == ("text/minilm", "the catalog has no entry")
     assert entry.command == "make deliver STAGE=prod"
-    assert archive.text == "s3://bucket/text/cpu-24.09/minilm-a.tar.gz is not there"
+    assert archive.text == "s3://bucket/text/cpu-24.09/minilm-a.tar.gz does not exist"
 
 
 def test_a_stack_in_a_failed_state_is_a_difference_and_nothing_else_is_compared(aws: Aws) -> None:
@@ -276,7 +276,7 @@ def test_an_endpoint_that_was_deleted_by_hand_is_a_difference(aws: Aws) -> None:
     }
     endpoint, _ = _report(aws).differences
     assert endpoint.subject == "prod-text"
-    assert endpoint.text.startswith("does not exist: somebody deleted it. No call is answered")
+    assert endpoint.text.startswith("does not exist: it was deleted. It cannot be invoked")
 
 
 def test_a_stack_that_was_deleted_by_hand_is_a_difference(aws: Aws) -> None:
@@ -303,4 +303,4 @@ def test_a_stack_that_was_deleted_by_hand_is_a_difference(aws: Aws) -> None:
     }
     (stack,) = _report(aws).differences
     assert (stack.subject, stack.command) == ("prod-text", "make deliver STAGE=prod")
-    assert stack.text == "the stack does not exist: somebody deleted it"
+    assert stack.text == "the stack does not exist: it was deleted"

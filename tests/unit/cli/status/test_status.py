@@ -103,7 +103,7 @@ def test_everything_that_is_wrong_is_printed(monkeypatch: pytest.MonkeyPatch, ca
             Alarm("dev-2", "ALARM", NOW, "", "Crossed \x1b[2J."),
         ],
         differences=[LiveDifference("dev-text", "the stack is gone", "make deliver STAGE=dev")],
-        denied=["models: not allowed to ask (ssm:GetParametersByPath)"],
+        denied=["models: no permission (ssm:GetParametersByPath)"],
     )
     output = _printed(monkeypatch, capsys, report)
     assert "dev-text Failed: No space." in output
@@ -111,7 +111,7 @@ def test_everything_that_is_wrong_is_printed(monkeypatch: pytest.MonkeyPatch, ca
     assert "dev-text: the stack is gone\n  make deliver STAGE=dev" in output
     assert "critical: share of 5xx answers of dev-text" in output
     assert "dev-2: Crossed \\x1b[2J." in output
-    assert "no permission: models: not allowed to ask" in output
+    assert "not shown: models: no permission" in output
 
 
 def test_instances_are_shown_by_type_where_there_are_several(

@@ -140,7 +140,7 @@ def test_broken_model_is_refused_before_aws_calls(doubled: Path, fail: Fail) -> 
         ),
         (
             lambda aws: aws.sagemaker.host("dev-text", "s3://bucket/text/cpu-25.09/"),
-            "dev-text was updated meanwhile, and loads archives from another place now. Nothing",
+            "dev-text was updated during the build and now loads archives from another prefix. The",
         ),
     ],
 )

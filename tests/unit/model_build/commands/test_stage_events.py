@@ -29,7 +29,7 @@ def test_command_during_a_delivery_is_refused(
     write_delivery(deployed, "started")
     message = fail(command[0], *ENDPOINT, *command[1:])
     assert message.startswith("a delivery of commit aaaaaaaaaaaa to dev is in progress since 20")
-    assert "make deliver STAGE=dev takes it up; --during-delivery goes on" in message
+    assert "make deliver STAGE=dev resumes it; --during-delivery ignores it" in message
     assert (deployed.ssm.writes, deployed.events) == ([], [])
 
 
@@ -44,7 +44,7 @@ def test_endpoint_of_components_is_refused(
         aws.ssm.put("/triton/dev/text/minilm", entry)
     aws.sagemaker.endpoints[name] = [None]
     message = fail(command[0], *ENDPOINT, *(command[1:] or [doubled]))
-    assert message.startswith(f"{name} is not a multi-model endpoint: its stack names each")
+    assert message.startswith(f"{name} is not a multi-model endpoint: another version")
     assert message.endswith("tritonsm deliver, tritonsm rollback-stage")
     assert (aws.ssm.writes, aws.archives) == ([], set())
 

@@ -228,8 +228,8 @@ def test_build_that_overrides_a_project_setting_is_not_followed(
     assert compilation.plan("own") == b"a plan"
     other, own = compilation.builds
     assert progress[0] == (
-        f"{other} is not followed: it overrides {setting.partition('.location')[0]} of gpu. The "
-        "engine is compiled anew"
+        f"{other} is not used: it overrides {setting.partition('.location')[0]} of gpu. The "
+        "engine is compiled again"
     )
     assert progress[1].startswith(own)
 
@@ -280,8 +280,8 @@ def test_build_continues_after_the_deadline(compilation: Compilation) -> None:
         compilation.run("raw", lambda: clock.append(200.0), deadline=150.0, now=lambda: clock[-1])
     (build,) = compilation.builds
     assert str(error.value) == (
-        f"{build} still compiles the engine (phase QUEUED), and goes on: deploy again "
-        "when it has ended, and its result is found; `make deliver` waits for it"
+        f"{build} is still compiling the engine (phase QUEUED) and continues: deploy "
+        "again when it has finished, which uses its result; `make deliver` waits for it"
     )
     assert compilation.codebuild.stopped == []
 
@@ -334,7 +334,8 @@ def test_failed_build_reports_the_cause_and_the_next_attempt_starts_a_new_build(
 
 def test_build_without_result_file_is_an_error(compilation: Compilation) -> None:
     result_file = compilation.artifacts.pop("result.json")
-    with pytest.raises(BuildError, match=r"left no result\.json below .* the GPU step did not end"):
+    message = r"left no result\.json below .* the GPU step did not finish"
+    with pytest.raises(BuildError, match=message):
         compilation.run("first", compilation.succeed)
     compilation.artifacts["result.json"] = result_file
     compilation.run("second", compilation.succeed)
@@ -412,7 +413,7 @@ def test_build_with_a_damaged_result_is_not_followed(
     compilation.artifacts = valid
     progress = compilation.run("second", compilation.succeed)
     assert compilation.plan("second") == b"a plan"
-    assert any("left no whole result: the engine is compiled anew" in line for line in progress)
+    assert any("left no complete result: the engine is compiled again" in line for line in progress)
 
 
 def test_claim_of_another_project_is_not_followed(compilation: Compilation) -> None:

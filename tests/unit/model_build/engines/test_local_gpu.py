@@ -109,5 +109,5 @@ def test_killed_step_is_a_build_error(
 def test_error_without_a_gpu_names_alternatives(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CUDA_VERSION", raising=False)
     monkeypatch.setattr(ctypes, "CDLL", lambda _: DriverStandIn(fails="cuInit"))
-    with pytest.raises(BuildError, match="or build for a cpu target, which is served the same"):
+    with pytest.raises(BuildError, match="or build for a cpu target, which serves the model"):
         LocalGpu().compute_capability()

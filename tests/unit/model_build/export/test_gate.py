@@ -58,7 +58,7 @@ def test_difference_in_one_number_fails() -> None:
         _compare(_with_error(0.5, 2), 1e-3)
     assert str(failure.value) == (
         "m.pt differs from PyTorch by 5.00e-01, the recipe's gate allows 1.00e-03: nothing is "
-        "published. Fix the export, or widen `gate` in the recipe and say why"
+        "published. Fix the export, or widen `gate` in the recipe and give the reason"
     )
 
 

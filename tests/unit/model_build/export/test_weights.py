@@ -121,7 +121,7 @@ def test_wrong_sha256_is_refused(tmp_path: Path, pip: Pip) -> None:
         _fetch(PINNED, tmp_path)
     assert str(error.value) == (
         f"tiny-weights==1.0: model.bin has SHA-256 {_sha256(b'other')}, the recipe pins "
-        f"{_sha256(b'weights')}. The origin changed, or the recipe is wrong"
+        f"{_sha256(b'weights')}. The file has changed, or the recipe is wrong"
     )
 
 
@@ -161,7 +161,7 @@ def test_missing_weights_file_is_an_error(tmp_path: Path) -> None:
         _fetch(_weights("folder", path="data"), tmp_path / "cache", folder=tmp_path)
     assert str(error.value) == (
         f"{tmp_path}/data/model.bin does not exist: the recipe takes its weights from there. "
-        "CodeBuild has the model's folder alone: put them below it, or into S3"
+        "CodeBuild has only the model's folder: put the weights into it or into S3"
     )
 
 

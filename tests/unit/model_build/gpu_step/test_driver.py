@@ -54,8 +54,8 @@ def test_driver_without_a_gpu_is_an_error(monkeypatch: pytest.MonkeyPatch, funct
     with pytest.raises(StepError) as error:
         Driver()
     assert str(error.value) == (
-        "the NVIDIA driver of this machine finds no GPU that can be used (nvidia-smi says what it "
-        f"sees): {function} gave CUDA error 100 (error 100 in words)"
+        "the NVIDIA driver of this machine finds no usable GPU (nvidia-smi lists GPUs): "
+        f"{function} returned CUDA error 100 (error 100 in words)"
     )
 
 
@@ -64,7 +64,9 @@ def test_driver_without_a_gpu_is_an_error(monkeypatch: pytest.MonkeyPatch, funct
 )
 def test_failed_call_is_an_error(monkeypatch: pytest.MonkeyPatch, function: str) -> None:
     _use_library(monkeypatch, DriverStandIn(fails=function))
-    with pytest.raises(StepError, match=f"of this machine failed: {function} gave CUDA error 100"):
+    with pytest.raises(
+        StepError, match=f"of this machine failed: {function} returned CUDA error 100"
+    ):
         Driver()
 
 

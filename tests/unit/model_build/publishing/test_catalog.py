@@ -33,7 +33,7 @@ def test_flip_writes_the_entry_and_its_origin(catalog: Catalog, ssm: FakeSsm) ->
     assert catalog.entries() == {"minilm": _entry("1")}
     assert json.loads(ssm.writes[0]["Value"]) == _entry("2")
     assert ssm.writes[0]["Description"] == "Current archive of minilm, published"
-    assert [(past.version, past.way) for past in catalog.history("minilm")] == [
+    assert [(past.version, past.cause) for past in catalog.history("minilm")] == [
         ("1", "deployed"),
         ("2", "published"),
         ("1", "rolled back"),

@@ -4,7 +4,7 @@ from model_build import BuildError, BuildTarget
 from model_build.publishing.hosted import ArchivePrefix, archive_prefixes
 from tests.unit.model_build.fakes import FakeCloudFormation, FakeSageMaker
 
-ERROR_HINT = "(Wait until it is|Continue it first)"
+ERROR_HINT = "(Wait until it has finished|Continue it first)"
 CPU = "s3://models/text/cpu-24.09/"
 GPU = "s3://models/text/cuda-25.09-sm86/"
 

@@ -4,11 +4,14 @@ import io
 import zipfile
 from pathlib import Path
 
+import pytest
+from botocore.exceptions import ClientError
+
 from model_build import digest_of
 from model_build.build import Build
 from model_build.manifest import Source
 from model_build.publishing import sources
-from tests.unit.model_build.fakes import FakeS3
+from tests.unit.model_build.fakes import FakeS3, client_error
 
 
 def _keep(s3: FakeS3, built: Build) -> Source:
@@ -36,6 +39,15 @@ def test_unpacked_source_has_the_digest_of_the_archive(
 def test_source_is_uploaded_once(s3: FakeS3, built: Build) -> None:
     assert _keep(s3, built) == _keep(s3, built)
     assert s3.calls.count("CreateMultipartUpload") == 1
+
+
+def test_denied_read_is_not_a_missing_source(s3: FakeS3, built: Build) -> None:
+    def refuse(request: object) -> None:
+        raise client_error("HeadObject", "403")
+
+    s3.before["HeadObject"] = refuse
+    with pytest.raises(ClientError, match="403"):
+        _keep(s3, built)
 
 
 def test_concurrent_uploads_both_succeed(s3: FakeS3, built: Build) -> None:

@@ -106,8 +106,8 @@ CASES = [
         },
         "recipe.yaml:3: twice/1/packages: packages are found in twice/1/site-packages: write "
         "that [recipe_meets_files]",
-        "recipe.yaml:3: twice/1/packages: twice/1/__init__.py is what the build writes to find "
-        "them: move its code to model.py [recipe_meets_files]",
+        "recipe.yaml:3: twice/1/packages: twice/1/__init__.py is written by the build: "
+        "move its code to model.py [recipe_meets_files]",
     ),
     case(
         "missing requirements file",

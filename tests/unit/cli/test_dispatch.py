@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cli import running
+from cli import dispatch
 from cli.commands import COMMANDS, NEED_ALL_PACKAGES
-from cli.running import read
+from cli.dispatch import read
 from local_sagemaker import Folder, RunningSageMaker, client_environment
 from tests.unit.test_repository import ROOT
 
@@ -27,7 +27,7 @@ def _run(*arguments: str, **environment: str) -> str:
 
 def test_the_overview_names_every_command_and_imports_no_room() -> None:
     script = (
-        "import sys; from cli.running import read; read([])(); "
+        "import sys; from cli.dispatch import read; read([])(); "
         "print('imported:', *{it.partition('.')[0] for it in sys.modules})"
     )
     message, imported = _run("-c", script).split("imported:")
@@ -62,7 +62,7 @@ def test_a_command_that_there_is_not_is_one_line_with_the_nearest(
 def test_a_command_whose_packages_install_cdk_leaves_out_names_the_installation(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(running, "find_spec", lambda _: None)
+    monkeypatch.setattr(dispatch, "find_spec", lambda _: None)
     assert COMMANDS.keys() >= NEED_ALL_PACKAGES
     with pytest.raises(SystemExit, match="1"):
         read(["build", "minilm"])

@@ -32,7 +32,7 @@ class Parser(argparse.ArgumentParser):
         self.exit(self.get_default(USAGE_CODE) or 2, f"error: {message} ({self.prog} --help)\n")
 
 
-def overview(groups: Mapping[str, Sequence[Command]]) -> int:
+def print_overview(groups: Mapping[str, Sequence[Command]]) -> int:
     """Print all commands, by what they are for; return the exit code."""
     console = Console(highlight=False)
     console.print("usage: tritonsm COMMAND ...   [dim](tritonsm COMMAND --help for details)[/]")

@@ -1,10 +1,12 @@
+"""Tests of templates without the scaling of a variant."""
+
 import json
 from typing import Any
 
 import pytest
 
 from release import stack_catalog
-from release.delivery import scaled_variants
+from release.delivery import suspended_scaling
 from release.stack_endpoints import StackEndpoint
 from release.tree import Template
 
@@ -12,19 +14,20 @@ URL = ["s3://", {"Fn::ImportValue": "prod-models:Bucket"}]
 VARIANT = "endpoint/prod-text/variant/"
 
 
-def model(prefix: str, **more: str) -> dict[str, Any]:
+def model(prefix: str, **container: str) -> dict[str, Any]:
     url = {"Fn::Join": ["", [*URL, f"/{prefix}"]]}
     return {
         "Type": "AWS::SageMaker::Model",
-        "Properties": {"PrimaryContainer": {"ModelDataUrl": url, **more}},
+        "Properties": {"PrimaryContainer": {"ModelDataUrl": url, **container}},
     }
 
 
 def template(*, scaled: tuple[str, ...] = (), multi_model: bool = False, **types: str) -> Template:
-    """Return an endpoint of variants with these instance types."""
+    """Return the template of an endpoint; `types` maps variants to instance types."""
     reference = {"ModelName": {"Fn::GetAtt": ["Model", "ModelName"]}}
     variants = [
-        {"VariantName": each, "InstanceType": kind, **reference} for each, kind in types.items()
+        {"VariantName": name, "InstanceType": instance_type, **reference}
+        for name, instance_type in types.items()
     ]
     config = {
         "Type": "AWS::SageMaker::EndpointConfig",
@@ -45,22 +48,18 @@ def template(*, scaled: tuple[str, ...] = (), multi_model: bool = False, **types
     return {"Resources": stack_resources, "Parameters": {}}
 
 
-def test_every_multi_model_variant_has_its_prefix() -> None:
+def test_prefixes_are_those_of_multi_model_endpoints() -> None:
     resources = {
         "A": model("text/cpu-24.09/", Mode="MultiModel"),
         "B": model("text/cuda-25.09-sm86/", Mode="MultiModel"),
         "C": model("text/cpu-24.09/", Mode="MultiModel"),
+        "D": model("text/cpu-24.09/minilm-1.tar.gz"),
     }
     prefixes = stack_catalog.prefixes({"Resources": resources})
     assert prefixes == {"text/cpu-24.09/", "text/cuda-25.09-sm86/"}
 
 
-def test_an_endpoint_of_one_model_has_no_prefix() -> None:
-    resources = {"A": model("text/cpu-24.09/minilm-1.tar.gz")}
-    assert stack_catalog.prefixes({"Resources": resources}) == set()
-
-
-def test_the_catalog_s_entries_name_archives_where_clients_choose_them() -> None:
+def test_named_archives_are_those_of_catalog_entries() -> None:
     def entry(name: str, archive: str | None) -> dict[str, Any]:
         value = json.dumps({"target_model": archive})
         return {"Type": "AWS::SSM::Parameter", "Properties": {"Name": name, "Value": value}}
@@ -79,47 +78,45 @@ def test_the_catalog_s_entries_name_archives_where_clients_choose_them() -> None
         (template(A="g5", B="g5"), []),
         (template(A="g6", B="g5"), ["A"]),
         (template(A="g5", B="g6"), []),  # B is not scaled
-        (template(B="g5"), []),  # refused, however it is deployed
-        (template(A="g6"), []),  # so is this
-        (template(A="g6", B="g5", multi_model=True), []),  # and this
+        (template(B="g5"), []),  # SageMaker refuses this update in any case
+        (template(A="g6"), []),  # refused too
+        (template(A="g6", B="g5", multi_model=True), []),  # refused too
         (template(A="g5", B="g5", C="g6", scaled=("C",)), []),
     ],
 )
-def test_a_scaled_variant_that_gets_other_instances_changes(
-    new: Template, changed: list[str]
-) -> None:
+def test_scaling_is_suspended_for_a_new_instance_type(new: Template, changed: list[str]) -> None:
     live = template(A="g5", B="g5", scaled=("A",))
     endpoint = StackEndpoint("prod-text", "text", "prod-text", "Config")
-    unscaled = scaled_variants.unscaled(endpoint, live, new)
-    assert (list(unscaled.variants) if unscaled else []) == changed
+    suspended = suspended_scaling.suspend_scaling(endpoint, live, new)
+    assert (list(suspended.variants) if suspended else []) == changed
 
 
-def test_an_endpoint_of_components_is_not_deployed_twice() -> None:
-    """SageMaker gives it no other instance type, and so it is another endpoint then."""
+def test_scaling_of_components_is_not_suspended() -> None:
+    """With another instance type, an endpoint of components gets another name."""
     live = template(A="g5", scaled=("A",))
     target = live["Resources"]["ATarget"]["Properties"]
     target["ResourceId"] = "inference-component/A"
     new = json.loads(json.dumps(live))
-    for side, kind in ((live, "g5"), (new, "g6")):
-        side["Resources"]["Config"]["Properties"]["ProductionVariants"] = [
-            {"VariantName": "A", "InstanceType": kind}
+    for changed, instance_type in ((live, "g5"), (new, "g6")):
+        changed["Resources"]["Config"]["Properties"]["ProductionVariants"] = [
+            {"VariantName": "A", "InstanceType": instance_type}
         ]
     endpoint = StackEndpoint("prod-text", "text", "prod-text", "Config")
-    assert scaled_variants.unscaled(endpoint, live, new) is None
+    assert suspended_scaling.suspend_scaling(endpoint, live, new) is None
 
 
-def test_without_scaling_nothing_depends_on_what_is_not_there() -> None:
+def test_dependencies_on_removed_scaling_are_removed() -> None:
     live = template(A="g5", B="g5", scaled=("A", "B"))
     live["Resources"]["Entry"] = {"DependsOn": ["ATarget", "APolicy", "BTarget"], "Type": "T"}
     live["Resources"]["Other"] = {"DependsOn": "ATarget", "Type": "T"}
-    left = scaled_variants.without_scaling(live, ["A"])["Resources"]
-    assert left["Entry"] == {"DependsOn": ["BTarget"], "Type": "T"}
-    assert left["Other"] == {"Type": "T"}
+    resources = suspended_scaling.without_scaling(live, ["A"])["Resources"]
+    assert resources["Entry"] == {"DependsOn": ["BTarget"], "Type": "T"}
+    assert resources["Other"] == {"Type": "T"}
 
 
-def test_without_scaling_a_template_is_what_it_was_in_all_else() -> None:
+def test_only_the_scaling_is_removed() -> None:
     live = template(A="g5", B="g5", scaled=("A", "B"))
     before = json.dumps(live)
-    without = scaled_variants.without_scaling(live, ["A"])
+    without = suspended_scaling.without_scaling(live, ["A"])
     assert without == template(A="g5", B="g5", scaled=("B",))
     assert json.dumps(live) == before

@@ -1,12 +1,12 @@
-"""What clients may be sent to while an endpoint moves is built from what the bucket has."""
+"""Tests of the archives that a move of an endpoint needs."""
 
 from typing import Any, cast
 
 import pytest
 
 from release.delivery.archive_bucket import ArchiveBucket
+from release.delivery.endpoint_moves import Move
 from release.delivery.errors import NotDelivered
-from release.delivery.moving import Move
 from release.stack_endpoints import StackEndpoint
 
 OLD, NEW = "text/cuda-25.04-sm86/", "text/cuda-25.09-sm86/"
@@ -15,7 +15,7 @@ SOURCE = {"model": "bert-0", "alternative": None}
 
 
 class FakeBucket:
-    """What is in it: manifests by the keys of archives, and other keys."""
+    """A bucket with manifests by archive, and other keys."""
 
     name = "models"
 
@@ -45,22 +45,20 @@ def move() -> Move:
 
 
 def build(move: Move, key: str, bucket: FakeBucket, **builds: Any) -> Any:
-    """Return how a missing key is built; raise why it cannot be."""
+    """Return the build of a missing key, or raise its error."""
     result = dict(move.missing(builds, cast(ArchiveBucket, bucket)))[key]
     if isinstance(result, NotDelivered):
         raise result
     return result
 
 
-def test_every_archive_must_be_below_every_prefix(move: Move, bucket: FakeBucket) -> None:
+def test_every_archive_is_needed_below_every_prefix(move: Move, bucket: FakeBucket) -> None:
     bucket.manifests = {OLD + ARCHIVE: {"digest": "d", "source": SOURCE}}
     missing = dict(move.missing({NEW + OTHER: {}}, cast(ArchiveBucket, bucket)))
     assert list(missing) == [NEW + ARCHIVE, OLD + OTHER]
 
 
-def test_an_archive_of_before_is_built_from_the_source_of_its_digest(
-    move: Move, bucket: FakeBucket
-) -> None:
+def test_old_archive_is_built_from_its_source(move: Move, bucket: FakeBucket) -> None:
     bucket.manifests = {OLD + ARCHIVE: {"digest": "0123456789abcdef", "source": SOURCE}}
     assert build(move, NEW + ARCHIVE, bucket) == {
         "Model": "bert-0",
@@ -73,9 +71,7 @@ def test_an_archive_of_before_is_built_from_the_source_of_its_digest(
     }
 
 
-def test_an_archive_of_this_commit_is_built_as_it_is_but_for_another_target(
-    move: Move, bucket: FakeBucket
-) -> None:
+def test_new_archive_is_built_for_another_target(move: Move, bucket: FakeBucket) -> None:
     own = {"Key": NEW + OTHER, "Target": "cuda-25.09-sm86", "Source": "assets/a.zip"}
     assert build(move, OLD + OTHER, bucket, **{NEW + OTHER: own}) == {
         "Key": OLD + OTHER,
@@ -90,39 +86,34 @@ def refusal(move: Move, bucket: FakeBucket) -> str:
     return str(refused.value)
 
 
-WAYS_ON = (
-    ", so that prod-text cannot move. Deliver this version of bert-0 before the move; or go back "
-    "to a delivered one: tritonsm rollback prod text bert-0; or, if nobody uses it: aws ssm "
-    "delete-parameter --name /triton/prod/text/bert-0"
+FIXES = (
+    ". prod-text cannot move without it. Deliver this version of bert-0 before the move; or go "
+    "back to a delivered version: tritonsm rollback prod text bert-0; or, if no client uses "
+    "bert-0: aws ssm delete-parameter --name /triton/prod/text/bert-0"
 )
 
 
-def test_an_entry_without_an_archive_is_refused_with_the_ways_on(
-    move: Move, bucket: FakeBucket
-) -> None:
-    reason = f"the catalog names it, and it is in none of {OLD}, {NEW}"
-    assert refusal(move, bucket) == f"{NEW}{ARCHIVE}: {reason}{WAYS_ON}"
+def test_missing_archive_is_refused_with_fixes(move: Move, bucket: FakeBucket) -> None:
+    reason = f"the catalog names it, but none of {OLD}, {NEW} has it"
+    assert refusal(move, bucket) == f"{NEW}{ARCHIVE}: {reason}{FIXES}"
 
 
-def test_an_archive_whose_source_is_gone_is_refused(move: Move, bucket: FakeBucket) -> None:
+def test_archive_without_source_is_refused(move: Move, bucket: FakeBucket) -> None:
     bucket.manifests = {OLD + ARCHIVE: {"digest": "d", "source": SOURCE}}
     bucket.keys.clear()
-    reason = "its source s3://models/sources/d.zip is gone"
-    assert refusal(move, bucket) == f"{NEW}{ARCHIVE}: {reason}{WAYS_ON}"
+    reason = "its source s3://models/sources/d.zip was deleted"
+    assert refusal(move, bucket) == f"{NEW}{ARCHIVE}: {reason}{FIXES}"
 
 
-def test_what_was_published_is_not_built(bucket: FakeBucket) -> None:
+def test_published_archive_is_not_built(bucket: FakeBucket) -> None:
     endpoint = StackEndpoint("prod-text", "text", "prod-text", "Config")
     archives = frozenset({f"published/{ARCHIVE}", OTHER})
     move = Move("prod", endpoint, frozenset({OLD, NEW}), archives)
     place = f"published/{ARCHIVE}"
-    bucket.manifests = {
-        OLD + place: {"digest": "d", "source": SOURCE},  # as an attacker may write it
-    }
+    bucket.manifests = {OLD + place: {"digest": "d", "source": SOURCE}}  # a forged manifest
     with pytest.raises(NotDelivered) as refused:
         build(move, NEW + place, bucket)
     reason = (
-        "version 0123456789ab of bert-0 was published by hand, and deliveries neither build nor "
-        "copy it"
+        "version 0123456789ab of bert-0 was published by hand; deliveries do not build or copy it"
     )
-    assert str(refused.value) == f"{NEW}{place}: {reason}{WAYS_ON}"
+    assert str(refused.value) == f"{NEW}{place}: {reason}{FIXES}"

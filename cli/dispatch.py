@@ -35,19 +35,21 @@ def read(arguments: list[str]) -> Callable[[], int]:
 
 
 def _help() -> Callable[[], int]:
-    from cli import look
+    from cli import help_format
 
-    return partial(look.overview, GROUPS)
+    return partial(help_format.print_overview, GROUPS)
 
 
 def _command(command: Command, arguments: list[str]) -> Callable[[], int]:
-    from cli import local, look
+    from cli import help_format, local_option
 
-    parser = look.Parser(prog="tritonsm")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=look.Parser)
+    parser = help_format.Parser(prog="tritonsm")
+    commands = parser.add_subparsers(
+        required=True, metavar="COMMAND", parser_class=help_format.Parser
+    )
     importlib.import_module(command.module).add_to(commands)
     if command.calls_aws:
-        local.add_option(commands.choices[command.name])
+        local_option.add_option(commands.choices[command.name])
     options = parser.parse_args(arguments)
     run: Callable[[], int] = partial(options.run, options)
-    return partial(local.run, run) if command.calls_aws and options.local else run
+    return partial(local_option.run, run) if command.calls_aws and options.local else run

@@ -1,4 +1,4 @@
-"""Identity and images: right and refused."""
+"""Tests of the checks of the caller and of images."""
 
 import pytest
 
@@ -20,7 +20,7 @@ OK, REFUSED, UNKNOWN = Verdict.OK, Verdict.REFUSED, Verdict.UNKNOWN
     ("account", "verdicts"),
     [("", [OK]), (f'"{ACCOUNT}"', [OK]), ('"999988887777"', [REFUSED, OK])],
 )
-def test_the_caller_is_of_the_stage_s_account(
+def test_caller_is_compared_with_the_stage_account(
     make: MakeAccount, account: str, verdicts: list[Verdict]
 ) -> None:
     stage = "region: us-east-1\n" + (f"account: {account}\n" if account else "")
@@ -29,12 +29,12 @@ def test_the_caller_is_of_the_stage_s_account(
     assert ACCOUNT in findings[0].message
 
 
-def test_an_image_that_is_there_is_right(make: MakeAccount, aws: Aws) -> None:
+def test_existing_image_is_ok(make: MakeAccount, aws: Aws) -> None:
     aws.answers["ecr.BatchGetImage"] = {"images": [{"imageManifest": "{}"}], "failures": []}
-    (row,) = images.check(
+    (finding,) = images.check(
         make(prod_text=endpoint_stack(), prod_vision=endpoint_stack("prod-vision"))
     )
-    assert row.verdict is OK
+    assert finding.verdict is OK
     (request,) = aws.requests("ecr.BatchGetImage")
     assert request["registryId"] == "763104351884"
     assert request["repositoryName"] == "sagemaker-tritonserver"
@@ -49,7 +49,7 @@ def test_an_image_that_is_there_is_right(make: MakeAccount, aws: Aws) -> None:
             REFUSED,
             "has no tag 25.09-py3",
         ),
-        (error("RepositoryNotFoundException"), REFUSED, "has no sagemaker-tritonserver here"),
+        (error("RepositoryNotFoundException"), REFUSED, "has no repository sagemaker-tritonserver"),
         (
             error(
                 "AccessDeniedException",
@@ -57,25 +57,25 @@ def test_an_image_that_is_there_is_right(make: MakeAccount, aws: Aws) -> None:
                 "resource-based policy allows the ecr:BatchGetImage action",
             ),
             REFUSED,
-            "lets no account have sagemaker-tritonserver in us-east-1",
+            "does not share sagemaker-tritonserver in us-east-1",
         ),
-        (denied("ecr:BatchGetImage"), UNKNOWN, "not allowed to ask (ecr:BatchGetImage)"),
+        (denied("ecr:BatchGetImage"), UNKNOWN, "no permission (ecr:BatchGetImage)"),
     ],
 )
-def test_an_image_that_cannot_be_pulled_is_refused(
+def test_missing_or_denied_image(
     make: MakeAccount, aws: Aws, answer: dict[str, object] | Exception, verdict: Verdict, text: str
 ) -> None:
     aws.answers["ecr.BatchGetImage"] = answer
-    (row,) = images.check(make(prod_text=endpoint_stack()))
-    assert row.verdict is verdict
-    assert text in row.message
+    (finding,) = images.check(make(prod_text=endpoint_stack()))
+    assert finding.verdict is verdict
+    assert text in finding.message
 
 
-def test_an_image_of_another_region_is_refused_and_one_of_no_registry_unknown(
+def test_image_of_another_region_or_registry(
     make: MakeAccount,
 ) -> None:
-    elsewhere = "763104351884.dkr.ecr.eu-west-1.amazonaws.com/sagemaker-tritonserver:25.09-py3"
-    (row,) = images.check(make(prod_text=endpoint_stack(image=elsewhere)))
-    assert row.verdict is REFUSED
-    (row,) = images.check(make(prod_text=endpoint_stack(image="triton")))
-    assert row.verdict is UNKNOWN
+    other_region = "763104351884.dkr.ecr.eu-west-1.amazonaws.com/sagemaker-tritonserver:25.09-py3"
+    (finding,) = images.check(make(prod_text=endpoint_stack(image=other_region)))
+    assert finding.verdict is REFUSED
+    (finding,) = images.check(make(prod_text=endpoint_stack(image="triton")))
+    assert finding.verdict is UNKNOWN

@@ -1,10 +1,10 @@
-"""The archives that must exist while an endpoint moves to other prefixes, or back.
+"""Moves of endpoints to other S3 prefixes, and the archives that must exist during a move.
 
-During an update, instances that load from the old prefixes and instances that load from the new
-ones answer, while the catalog has its old entries; entries of removed models are deleted last. In a
-rollback the endpoint goes back first, while the catalog may have new entries. So every archive that
-the catalog names, before or after, must exist below every prefix. Otherwise the guard in the stack
-refuses the update.
+During an update, old instances load from the old prefixes and new instances from the new ones,
+while the catalog still has its old entries; CloudFormation deletes entries of removed models last.
+In a rollback, the endpoint is restored first, while the catalog may have new entries. Therefore
+every archive in the old or new catalog must exist below every old and new prefix. Otherwise the
+guard in the stack refuses the update.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,9 +28,9 @@ PUBLISHED = "published/"
 
 @dataclass(frozen=True)
 class Move:
-    """An endpoint of `stage` that changes its prefixes.
+    """The move of an endpoint of `stage` to other prefixes.
 
-    `prefixes` are those before and after, `archives` those that the catalog names before and after.
+    `prefixes` are the old and the new ones, `archives` are those of the old and the new catalog.
     """
 
     stage: str
@@ -43,7 +43,7 @@ class Move:
     ) -> Iterator[tuple[str, Properties | NotDelivered]]:
         """Yield each missing key with its build, or with the error if it cannot be built.
 
-        `builds` are the commit's own builds by key; their keys do not count as missing.
+        `builds` has the builds of the commit by key; those keys are not missing.
         """
         for archive in sorted(self.archives):
             for key in (prefix + archive for prefix in sorted(self.prefixes)):
@@ -62,10 +62,10 @@ class Move:
         Raise `NotDelivered` if there is none, and for a published archive: the builder would run
         the publisher's recipe with its own role.
         """
-        model, version = _named(archive)
+        model, version = _model_and_version(archive)
         if archive.startswith(PUBLISHED):
-            reason = f"version {version} of {model} was published by hand, and deliveries neither "
-            raise self._refusal(key, model, f"{reason}build nor copy it")
+            reason = f"version {version} of {model} was published by hand; deliveries do not "
+            raise self._refusal(key, model, f"{reason}build or copy it")
         target = {"Key": key, "Target": key.removesuffix(f"/{archive}").rpartition("/")[2]}
         siblings = [prefix + archive for prefix in sorted(self.prefixes)]
         for sibling in siblings:
@@ -74,10 +74,10 @@ class Move:
         manifest = next(filter(None, map(bucket.manifest, siblings)), None)
         if manifest is None:
             places = ", ".join(sorted(self.prefixes))
-            raise self._refusal(key, model, f"the catalog names it, and it is in none of {places}")
+            raise self._refusal(key, model, f"the catalog names it, but none of {places} has it")
         source = source_key(manifest["digest"])
         if bucket.checksum(source) is None:
-            raise self._refusal(key, model, f"its source s3://{bucket.name}/{source} is gone")
+            raise self._refusal(key, model, f"its source s3://{bucket.name}/{source} was deleted")
         place = {"Bucket": bucket.name, "Source": f"{bucket.name}/{source}"}
         return {**build_properties(manifest), **target, **place}
 
@@ -85,17 +85,17 @@ class Move:
         place = f"{self.stage} {self.endpoint.short_name} {model}"
         entry = parameters.entry(self.stage, self.endpoint.short_name, model)
         return NotDelivered(
-            f"{key}: {reason}, so that {self.endpoint.name} cannot move. Deliver this version of "
-            f"{model} before the move; or go back to a delivered one: tritonsm rollback {place}; "
-            f"or, if nobody uses it: aws ssm delete-parameter --name {entry}"
+            f"{key}: {reason}. {self.endpoint.name} cannot move without it. Deliver this version "
+            f"of {model} before the move; or go back to a delivered version: tritonsm rollback "
+            f"{place}; or, if no client uses {model}: aws ssm delete-parameter --name {entry}"
         )
 
 
 def moves(deployment: StageDeployment) -> Iterator[Move]:
-    """Yield the endpoints whose prefixes change."""
+    """Yield a move for each endpoint whose prefixes change."""
     stage, ssm = deployment.assembly.stage, deployment.session.client("ssm")
     for endpoint in deployment.assembly.endpoints:
-        live, new = deployment.live(endpoint), deployment.new(endpoint)
+        live, new = deployment.live_template(endpoint), deployment.new_template(endpoint)
         if live is None or prefixes(live) == prefixes(new):
             continue
         if not prefixes(live) or not prefixes(new):
@@ -106,7 +106,7 @@ def moves(deployment: StageDeployment) -> Iterator[Move]:
 
 
 def build_properties(manifest: Mapping[str, Any]) -> Properties:
-    """Return the build properties of a manifest's archive, without its location."""
+    """Return the build properties of a manifest's archive, without bucket, key and target."""
     source = manifest["source"]
     return {
         "Model": source["model"],
@@ -115,7 +115,7 @@ def build_properties(manifest: Mapping[str, Any]) -> Properties:
     }
 
 
-def _named(archive: str) -> tuple[str, str]:
+def _model_and_version(archive: str) -> tuple[str, str]:
     """Return the model and the version in an archive's name."""
     model, _, version = archive.removesuffix(".tar.gz").rpartition("/")[2].rpartition("-")
     return model, version

@@ -1,7 +1,8 @@
-"""What a person and a program read, and what a delivery makes of it."""
+"""Tests of the preflight command, its output, and the preflight of a delivery."""
 
 import json
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from botocore.exceptions import EndpointConnectionError, NoCredentialsError
 
 from release.checkouts import Clone
-from release.delivery import first_step
+from release.delivery import preflight_gate
 from release.delivery.errors import NotDelivered
 from release.preflight import command
 from release.preflight.account import Account, NoCredentials, caller
@@ -22,11 +23,11 @@ from tests.unit.release.preflight.conftest import Aws, MakeAccount, denied, erro
 FINDINGS = [
     CheckFinding(Verdict.OK, "a", "exists", check="images"),
     CheckFinding(Verdict.REFUSED, "b", "does not exist", "choose another", check="images"),
-    CheckFinding(Verdict.UNKNOWN, "c", "not allowed to ask (a:B)", check="quotas"),
+    CheckFinding(Verdict.UNKNOWN, "c", "no permission (a:B)", check="quotas"),
 ]
 
 
-def test_the_table_has_marks_fixes_and_counts() -> None:
+def test_table_has_marks_and_fixes_and_counts() -> None:
     assert table(FINDINGS).splitlines() == [
         "images",
         "  ✓ a: exists",
@@ -34,7 +35,7 @@ def test_the_table_has_marks_fixes_and_counts() -> None:
         "    → choose another",
         "",
         "quotas",
-        "  ? c: not allowed to ask (a:B)",
+        "  ? c: no permission (a:B)",
         "",
         "1 ok, 1 refused, 1 unknown",
     ]
@@ -45,68 +46,57 @@ def test_json_has_every_finding() -> None:
         "check": "quotas",
         "subject": "c",
         "verdict": "unknown",
-        "message": "not allowed to ask (a:B)",
+        "message": "no permission (a:B)",
         "fix": "",
     }
 
 
-def fine(_: Account) -> Iterator[CheckFinding]:
+def passing_check(_: Account) -> Iterator[CheckFinding]:
     yield ok("c", "exists")
 
 
 @pytest.mark.parametrize(
     ("failure", "message"),
     [
-        (denied("ssm:GetParameter"), "not allowed to ask (ssm:GetParameter)"),
+        (denied("ssm:GetParameter"), "no permission (ssm:GetParameter)"),
         (
             error("UnauthorizedOperation", "no", "DescribeSubnets"),
-            "not allowed to ask (DescribeSubnets)",
+            "no permission (DescribeSubnets)",
         ),
-        (error("Throttled", "too fast", "ListThings"), "AWS answers ListThings with: too fast"),
-        (error("400", "", "ListThings"), "AWS answers ListThings with: 400"),
+        (error("Throttled", "too fast", "ListThings"), "AWS: ListThings failed: too fast"),
+        (error("400", "", "ListThings"), "AWS: ListThings failed: 400"),
         (
             EndpointConnectionError(endpoint_url="https://nowhere"),
             'AWS: Could not connect to the endpoint URL: "https://nowhere"',
         ),
     ],
 )
-def test_a_check_that_aws_does_not_answer_is_unknown_and_the_next_runs(
+def test_failed_call_is_unknown_and_the_next_check_runs(
     make: MakeAccount, failure: Exception, message: str
 ) -> None:
-    def broken(_: Account) -> Iterator[CheckFinding]:
-        yield refused("first", "was found before", "correct it")
+    def failing_check(_: Account) -> Iterator[CheckFinding]:
+        yield refused("first", "does not exist", "correct it")
         raise failure
 
-    first, second, third = run_checks(make(), {"broken": broken, "fine": fine})
+    first, second, third = run_checks(make(), {"failing": failing_check, "passing": passing_check})
     assert (first.subject, first.verdict) == ("first", Verdict.REFUSED)
-    assert second == CheckFinding(Verdict.UNKNOWN, "broken", message, check="broken")
+    assert second == CheckFinding(Verdict.UNKNOWN, "failing", message, check="failing")
     assert third.verdict is Verdict.OK
-
-
-def test_a_bug_is_no_finding(make: MakeAccount) -> None:
-    def broken(_: Account) -> Iterator[CheckFinding]:
-        yield ok("a", "exists")
-        raise KeyError("ours")
-
-    with pytest.raises(KeyError):
-        list(run_checks(make(), {"broken": broken}))
 
 
 @pytest.mark.parametrize(
     ("findings", "code"), [(FINDINGS, 1), ([FINDINGS[0], FINDINGS[2]], 0), ([], 0)]
 )
-def test_only_a_refusal_ends_with_1(
+def test_refused_finding_has_exit_code_1(
     clone: Clone, monkeypatch: pytest.MonkeyPatch, findings: list[CheckFinding], code: int
 ) -> None:
-    from contextlib import nullcontext
-
     monkeypatch.chdir(clone.root)
     monkeypatch.setattr(command, "account_of", lambda *_: nullcontext(SimpleNamespace()))
     monkeypatch.setattr(command, "run_checks", lambda *_: iter(findings))
     assert tritonsm(["preflight", "prod"]) == code
 
 
-def test_without_credentials_there_is_one_clear_line(
+def test_missing_credentials_are_one_line(
     clone: Clone, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(clone.root)
@@ -117,19 +107,13 @@ def test_without_credentials_there_is_one_clear_line(
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
     assert tritonsm(["preflight", "prod"]) == 1
     captured = capsys.readouterr()
-    assert captured.err == "error: no credentials: there are none: aws configure, or AWS_PROFILE\n"
+    assert (
+        captured.err == "error: no credentials: none found: run aws configure, or set AWS_PROFILE\n"
+    )
     assert captured.out == ""
 
 
-def test_a_stage_that_is_not_there_is_one_clear_line(
-    clone: Clone, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(clone.root)
-    assert tritonsm(["preflight", "nope"]) == 1
-    assert capsys.readouterr().err.startswith("error: no stage 'nope': ")
-
-
-def test_credentials_that_aws_does_not_know_are_none(aws: Aws) -> None:
+def test_invalid_credentials_are_an_error(aws: Aws) -> None:
     aws.answers["sts.GetCallerIdentity"] = error("ExpiredToken", "The token has expired")
     with pytest.raises(NoCredentials, match="The token has expired"):
         caller(aws.session)
@@ -146,7 +130,7 @@ def test_credentials_that_aws_does_not_know_are_none(aws: Aws) -> None:
         caller(aws.session)
 
 
-def check_in_a_delivery(
+def run_preflight(
     aws: Aws,
     monkeypatch: pytest.MonkeyPatch,
     findings: list[CheckFinding],
@@ -155,36 +139,34 @@ def check_in_a_delivery(
 ) -> None:
     arn = "arn:aws:iam::111122223333:root"
     aws.answers["sts.GetCallerIdentity"] = {"Account": "111122223333", "Arn": arn}
-    monkeypatch.setattr(first_step, "run_checks", lambda _: iter(findings))
+    monkeypatch.setattr(preflight_gate, "run_checks", lambda _: iter(findings))
     assembly: Any = SimpleNamespace(stage="prod", folder=Path("nowhere"))
     tree: Any = None
-    first_step.run_preflight(tree, assembly, aws.session, ignore_findings=ignore_findings)
+    preflight_gate.run_preflight(tree, assembly, aws.session, ignore_findings=ignore_findings)
 
 
-def test_a_delivery_ends_before_anything_changed_where_the_account_refuses(
-    aws: Aws, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_refused_finding_ends_a_delivery(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(NotDelivered) as refused:
-        check_in_a_delivery(aws, monkeypatch, FINDINGS)
+        run_preflight(aws, monkeypatch, FINDINGS)
     assert "does not exist" in str(refused.value)
     assert "IGNORE_PREFLIGHT=1" in str(refused.value)
     assert "a: exists" not in str(refused.value)
 
 
-def test_a_delivery_goes_on_where_it_is_told_to_and_where_nothing_is_known(
+def test_delivery_ignores_findings_on_request_and_unknown_ones(
     aws: Aws, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    check_in_a_delivery(aws, monkeypatch, FINDINGS, ignore_findings=True)
-    check_in_a_delivery(aws, monkeypatch, [FINDINGS[2]])
+    run_preflight(aws, monkeypatch, FINDINGS, ignore_findings=True)
+    run_preflight(aws, monkeypatch, [FINDINGS[2]])
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line.startswith("!")] == ["! b: does not exist"]
-    assert lines[-1] == "? not known before the deploy: c: not allowed to ask (a:B)"
+    assert lines[-1] == "? unknown before the deploy: c: no permission (a:B)"
 
 
-def test_a_delivery_without_credentials_is_none(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
-    def none(_: object) -> None:
-        raise NoCredentials("there are none")
+def test_delivery_without_credentials(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_caller(_: object) -> None:
+        raise NoCredentials("none found")
 
-    monkeypatch.setattr(first_step, "caller", none)
-    with pytest.raises(NotDelivered, match="no credentials: there are none"):
-        check_in_a_delivery(aws, monkeypatch, [])
+    monkeypatch.setattr(preflight_gate, "caller", no_caller)
+    with pytest.raises(NotDelivered, match="no credentials: none found"):
+        run_preflight(aws, monkeypatch, [])

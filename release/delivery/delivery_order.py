@@ -1,4 +1,4 @@
-"""The order of deliveries: of commits to a stage, and of stages."""
+"""Checks of the order of deliveries: no older commit, and no promotion before its source stage."""
 
 from release.checkouts import Clone
 from release.delivery.errors import NotDelivered
@@ -7,7 +7,7 @@ from release.tree import CheckoutError
 from stage_record import Delivery, DeliveryOutcome
 
 ALLOW_OLDER_OPTION = "ALLOW_OLDER=1"
-"""The option that lets a delivery undo the live commit."""
+"""The option that allows a delivery to undo the live commit."""
 
 
 def refuse_older(clone: Clone, stage: str, live: Delivery | None) -> None:
@@ -34,8 +34,8 @@ def require_delivered(history: History, commit: str) -> None:
     ended = [past.outcome for past in history.deliveries() if past.commit == commit]
     if ended and ended[-1] is DeliveryOutcome.DELIVERED:
         return
-    how = f"ended as {ended[-1].value!r} in" if ended else "was not delivered to"
+    state = f"ended as {ended[-1].value!r} in" if ended else "was not delivered to"
     raise NotDelivered(
-        f"commit {commit[:12]} {how} {history.stage}, and only what was delivered there is "
-        f"promoted: make deliver STAGE={history.stage}"
+        f"commit {commit[:12]} {state} {history.stage}, and only a commit that was delivered there "
+        f"is promoted: make deliver STAGE={history.stage}"
     )

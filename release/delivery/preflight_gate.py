@@ -1,4 +1,4 @@
-"""The first step of a delivery: a preflight, before anything changes."""
+"""The preflight as the first step of a delivery, before anything changes."""
 
 import boto3
 
@@ -27,10 +27,10 @@ def run_preflight(
         refused = [finding for finding in findings if finding.verdict is Verdict.REFUSED]
         if refused and not ignore_findings:
             raise NotDelivered(
-                f"the account refuses:\n{table(refused)}\n  Nothing was changed. Where preflight "
+                f"the preflight failed:\n{table(refused)}\n  Nothing was changed. If the preflight "
                 "is wrong: make deliver ... IGNORE_PREFLIGHT=1"
             )
     for finding in findings:
         if finding.verdict is not Verdict.OK:
-            mark = "!" if finding.verdict is Verdict.REFUSED else "? not known before the deploy:"
+            mark = "!" if finding.verdict is Verdict.REFUSED else "? unknown before the deploy:"
             say(f"{mark} {finding.subject}: {finding.message}")
