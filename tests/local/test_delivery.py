@@ -12,9 +12,9 @@ from pathlib import Path
 
 import boto3
 import pytest
-from local_sagemaker.tests.support.running import LocalSageMaker
 
 from endpoint_client import EndpointClient
+from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES, Gate
 from model_build.__main__ import main as publish
 from release.delivery.archives import promote_from
