@@ -21,16 +21,6 @@ def test_bundled_model_has_no_findings(model: ModelSource) -> None:
     assert checks.lint(model) == []
 
 
-def test_release_adds_its_rules() -> None:
-    names = [rule.__name__ for rule in checks.rules_for_release(RELEASE)]
-    assert set(checks.SOURCE_RULES) < set(checks.REPOSITORY_RULES)
-    assert names[: len(checks.REPOSITORY_RULES)] == [
-        rule.__name__ for rule in checks.REPOSITORY_RULES
-    ]
-    releases = {"release_backends", "onnx_versions", "torchscript_versions", "fil_versions"}
-    assert set(names[len(checks.REPOSITORY_RULES) :]) == releases
-
-
 def test_each_backend_has_one_format_and_one_table_row() -> None:
     assert len(FORMATS) == len(BACKENDS), (
         "two modules of model_build/formats have the same backend: add the file to `other_files` "

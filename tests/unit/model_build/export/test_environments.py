@@ -50,6 +50,14 @@ def script(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def empty_requirements(tmp_path: Path) -> Path:
+    """An empty requirements file, with an empty script worker.py in its folder."""
+    (tmp_path / "worker.py").write_text("")
+    (tmp_path / "requirements.txt").write_text("")
+    return tmp_path / "requirements.txt"
+
+
+@pytest.fixture
 def pip(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """Commands of a fake pip that installs nothing."""
     calls: list[list[str]] = []
@@ -109,16 +117,15 @@ def test_failed_script_error_has_source_and_last_lines(
     assert len(lines) == 12
 
 
-def test_pip_installs_only_pinned_wheels(tmp_path: Path, pip: list[list[str]]) -> None:
-    (tmp_path / "worker.py").write_text("")
-    requirements = tmp_path / "r.txt"
-    requirements.write_text("# empty\n")
-    _run(requirements, tmp_path / "worker.py")
+def test_pip_installs_only_pinned_wheels(
+    tmp_path: Path, empty_requirements: Path, pip: list[list[str]]
+) -> None:
+    _run(empty_requirements, tmp_path / "worker.py")
     (command,) = pip
     assert command[:4] == [sys.executable, "-m", "pip", "install"]
     assert {"--no-deps", "--require-hashes", "--target", "--requirement"} <= set(command)
     assert command[command.index("--only-binary") + 1] == ":all:"
-    assert command[-1] == str(requirements)
+    assert command[-1] == str(empty_requirements)
 
 
 def test_packages_without_hashes_are_refused(tmp_path: Path, pip: list[list[str]]) -> None:

@@ -76,13 +76,6 @@ CASES = [
         "[torchscript_names]",
     ),
     case(
-        "TorchScript inputs numbered from 1",
-        TORCHSCRIPT,
-        {CONFIG: {"INPUT__0": "INPUT__2"}},
-        "twice/config.pbtxt:3:1: inputs have positions [1, 2]: number them from 0, each "
-        "once [torchscript_names]",
-    ),
-    case(
         "two TorchScript outputs with one position",
         TORCHSCRIPT,
         {CONFIG: {"OUTPUT__1": "SCORES__0"}},
