@@ -51,8 +51,8 @@ def _built(
 
 def _pack(built: Build) -> tuple[bytes, Archive]:
     packed = built.folder.with_name("packed")
-    written = pack(built.folder, packed)
-    return packed.read_bytes(), written
+    archive = pack(built.folder, packed)
+    return packed.read_bytes(), archive
 
 
 def _contents(archive: bytes) -> dict[str, bytes]:
@@ -64,8 +64,8 @@ def _contents(archive: bytes) -> dict[str, bytes]:
 
 def _build(folder: Path, target: BuildTarget = CPU) -> tuple[bytes, dict[str, bytes], bytes]:
     with _built(folder, target) as built:
-        archive, written = _pack(built)
-        return archive, _contents(archive), built.manifest(written).json_bytes()
+        content, archive = _pack(built)
+        return content, _contents(content), built.manifest(archive).json_bytes()
 
 
 def _config(contents: dict[str, bytes], model: str) -> Any:
