@@ -17,7 +17,7 @@ from model_build.build import Build, build
 from model_build.export.gate import GateReport, OutputTensor
 from model_build.export.step import StepContext, StepOutput
 from model_build.formats.onnx import Onnx
-from tests.unit.model_build.checks.broken import files
+from tests.unit.model_build.checks.cases import files
 from tests.unit.model_build.conftest import WriteFiles
 from tests.unit.model_build.fakes import ProgressLines, no_engines
 
