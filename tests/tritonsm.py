@@ -1,4 +1,4 @@
-"""Commands of `tritonsm` in this process."""
+"""`tritonsm` commands run in the test process."""
 
 from cli.dispatch import parse_command
 

@@ -16,11 +16,11 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_module_imports_no_package_of_the_repository() -> None:
-    """import-linter contracts take packages alone as their sources."""
-    rooms = {path.parent.name for path in ROOT.glob("*/__init__.py")} | {"triton_sagemaker"}
+    # import-linter contracts cannot have a module as their source.
+    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} | {"triton_sagemaker"}
     imported = re.findall(r"^(?:from|import) (\w+)", (ROOT / "checked_yaml.py").read_text(), re.M)
     assert imported
-    assert not rooms & set(imported)
+    assert not packages & set(imported)
 
 
 class Strict(BaseModel):
@@ -74,16 +74,16 @@ class Drawing(Strict):
 
 @pytest.fixture
 def problems_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[str]]:
-    """Load a drawing's text from `drawing.yaml`, below the current folder."""
+    """Return the function that loads a text as drawing.yaml and returns its problems."""
     monkeypatch.chdir(tmp_path)
 
     def problems(text: str) -> list[str]:
         path = tmp_path / "drawing.yaml"
         path.write_text(textwrap.dedent(text), encoding="utf-8")
-        with pytest.raises(InvalidFile) as refused:
+        with pytest.raises(InvalidFile) as raised:
             load(path, Drawing)
-        lines = [str(problem) for problem in refused.value.problems]
-        assert str(refused.value) == "\n".join(lines)
+        lines = [str(problem) for problem in raised.value.problems]
+        assert str(raised.value) == "\n".join(lines)
         return lines
 
     return problems
@@ -389,9 +389,9 @@ def test_too_deep_nesting_is_an_error(problems_of: ProblemsOf, text: str) -> Non
 def test_invalid_utf_8_is_an_error_at_its_line(tmp_path: Path) -> None:
     path = tmp_path / "drawing.yaml"
     path.write_bytes("title: Zürich\ntags:\n- Genève\n".encode("latin-1"))
-    with pytest.raises(InvalidFile) as refused:
+    with pytest.raises(InvalidFile) as raised:
         load(path, Drawing)
-    assert refused.value.problems == [
+    assert raised.value.problems == [
         FileProblem(
             path, 1, "", "a character is not UTF-8, or not allowed in YAML: save the file as UTF-8"
         )
@@ -406,9 +406,9 @@ def test_repeated_alias_is_visited_once(tmp_path: Path) -> None:
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30)]
     path = tmp_path / "drawing.yaml"
     path.write_text("\n".join(lines))
-    with pytest.raises(InvalidFile) as refused:
+    with pytest.raises(InvalidFile) as raised:
         load(path, Drawing)
-    assert [problem.key for problem in refused.value.problems] == ["a0.0"]
+    assert [problem.key for problem in raised.value.problems] == ["a0.0"]
 
 
 @given(st.binary(max_size=40) | st.text(max_size=40).map(str.encode))
@@ -492,10 +492,10 @@ def test_arbitrary_yaml_errors_have_existing_lines(
     assert 1 <= lines[0] <= lines[-1] <= max(last, 1)
 
 
-# Where something stands
+# Lines of keys
 
 
-PLACED = """\
+LINES_EXAMPLE = """\
 description: x
 files:
   a/1/model.onnx:
@@ -524,7 +524,7 @@ other: *shared
         (("steps", 1), 9),
         (("steps", 1, "name"), 9),
         (("other", "key"), 11),
-        (("files", "a/1/model.onnx", "gate"), 3),  # not there: the last that is
+        (("files", "a/1/model.onnx", "gate"), 3),  # missing: line of the nearest parent
         (("files", "c"), 2),
         (("nothing", "at", "all"), 1),
         (("steps", 2), 7),
@@ -534,5 +534,5 @@ def test_line_of_key_or_its_nearest_parent(
     tmp_path: Path, keys: tuple[str | int, ...], line: int
 ) -> None:
     path = tmp_path / "a.yaml"
-    path.write_text(PLACED)
+    path.write_text(LINES_EXAMPLE)
     assert line_of(path, *keys) == line

@@ -72,9 +72,9 @@ def test_unsourced_fields_of_family_and_size_are_merged() -> None:
 
 
 def test_unknown_instance_type_error_suggests_names() -> None:
-    with pytest.raises(UnknownFact) as refused:
+    with pytest.raises(UnknownFact) as raised:
         instance_type("g5.xlarge")
-    message = str(refused.value)
+    message = str(raised.value)
     assert message.startswith(
         'no SageMaker hosting instance type "g5.xlarge": did you mean ml.g5.xlarge or '
     )

@@ -82,12 +82,12 @@ def test_region_without_old_account_has_no_old_release() -> None:
 
 
 def test_unknown_region_error_suggests_names() -> None:
-    with pytest.raises(UnknownFact) as refused:
+    with pytest.raises(UnknownFact) as raised:
         region("us-east1")
-    assert str(refused.value).startswith(
+    assert str(raised.value).startswith(
         'no AWS region with SageMaker Triton images "us-east1": did you mean us-east-1 or '
     )
-    assert "Known: af-south-1, ap-east-1, " in str(refused.value)
+    assert "Known: af-south-1, ap-east-1, " in str(raised.value)
 
 
 def test_missing_resource_types_match_cloudformation() -> None:

@@ -76,7 +76,7 @@ def test_versions_do_not_decrease(field: str) -> None:
     result = [getattr(row, field) for row in releases() if getattr(row, field) is not None]
     versions = [
         Version(str(each)).release for each in result
-    ]  # two commits of one version are equal
+    ]  # without the local part: two commits of one version are equal
     assert len(versions) > 10
     assert versions == sorted(versions, reverse=True)
 
@@ -127,9 +127,9 @@ def test_support_of_release_with_unknown_minimum_is_unknown() -> None:
 
 
 def test_unknown_release_error_suggests_names() -> None:
-    with pytest.raises(UnknownFact) as refused:
+    with pytest.raises(UnknownFact) as raised:
         release("25.9")
-    message = str(refused.value)
+    message = str(raised.value)
     assert message.startswith(
         'no SageMaker Triton release "25.9": did you mean 25.09? Known: 26.05, 26.03, 25.09, '
     )

@@ -154,7 +154,10 @@ def test_job_is_uploaded_compiled_and_downloaded(compilation: Compilation) -> No
 
 
 def test_second_caller_follows_the_running_build(compilation: Compilation) -> None:
-    compilation.run("first", lambda: compilation.run("second", compilation.succeed) and None)
+    def call_again() -> None:
+        compilation.run("second", compilation.succeed)
+
+    compilation.run("first", call_again)
     assert len(compilation.codebuild.started) == 1
     assert compilation.plan("first") == compilation.plan("second") == b"a plan"
 
@@ -305,12 +308,7 @@ def test_build_continues_after_the_deadline(compilation: Compilation) -> None:
             [],
             "its driver is too old for the image: deploy again later",
         ),
-        (
-            "FAILED",
-            PULL_FAILED,
-            [],
-            "failed, its image could not be pulled: Unable to pull",
-        ),
+        ("FAILED", PULL_FAILED, [], "failed, its image could not be pulled: Unable to pull"),
         (
             "STOPPED",
             {"phaseType": "BUILD", "phaseStatus": "STOPPED"},
