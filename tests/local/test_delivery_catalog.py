@@ -115,7 +115,7 @@ def test_delivery_restores_a_deleted_entry(repository: Repository, ssm: Any) -> 
         }
     ]
     assert _read(repository, "status", "live")["differences"] == []
-    assert "! math/times: the catalog has no entry: written again" in output
+    assert "! math/times: the catalog has no entry: restored" in output
     assert _version() == before
     assert failures["plus"] == 0
 
