@@ -8,12 +8,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 from urllib.parse import urlsplit
 
 from endpoint_client import AsyncEndpointClient, EndpointClient, EndpointError
 
 FIRST_INPUT = 1000
 """Input of the first caller; each caller sends another number, so that no response fits another."""
+Outputs = dict[str, Any]
 THROTTLED, UNAVAILABLE = "throttled", "unavailable"
 
 
@@ -31,10 +33,10 @@ class Calls:
         """Return the model of the n-th call."""
         return self._models[turn % len(self._models)]
 
-    def add_response(self, model: str, factor: float) -> None:
-        """Count a response by the factor between output and input."""
+    def add_response(self, model: str, number: int, outputs: Outputs) -> None:
+        """Count a response by the factor between its output and the input `number`."""
         with self._changed:
-            self.responses[model, factor] += 1
+            self.responses[model, float(outputs["Y"][0, 0]) / number] += 1
             self._changed.notify_all()
 
     def add_failure(self, error: EndpointError) -> None:
@@ -78,11 +80,9 @@ def call_concurrently(
         turn = number
         while not calls.is_over:
             turn += 1
+            model = calls.model(turn)
             try:
-                outputs = client.invoke(calls.model(turn), {"X": [[FIRST_INPUT + number]]})
-                calls.add_response(
-                    calls.model(turn), float(outputs["Y"][0, 0]) / (FIRST_INPUT + number)
-                )
+                calls.add_response(model, number, client.invoke(model, {"X": [[number]]}))
             except EndpointError as error:
                 calls.add_failure(error)
 
@@ -93,19 +93,19 @@ def call_concurrently(
                 turn = number
                 while not calls.is_over:
                     turn += 1
+                    model = calls.model(turn)
                     try:
-                        inputs = {"X": [[FIRST_INPUT + number]]}
-                        outputs = await asynchronous.invoke(calls.model(turn), inputs)
-                        factor = float(outputs["Y"][0, 0]) / (FIRST_INPUT + number)
-                        calls.add_response(calls.model(turn), factor)
+                        outputs = await asynchronous.invoke(model, {"X": [[number]]})
+                        calls.add_response(model, number, outputs)
                     except EndpointError as error:
                         calls.add_failure(error)
 
-            await asyncio.gather(*(call(number) for number in range(coroutines)))
+            await asyncio.gather(*(call(FIRST_INPUT + caller) for caller in range(coroutines)))
             assert asyncio.all_tasks() == {asyncio.current_task()}
 
     with ThreadPoolExecutor(threads + 1) as pool:
-        futures: list[Future[None]] = [pool.submit(call, number) for number in range(threads)]
+        numbers = range(FIRST_INPUT, FIRST_INPUT + threads)
+        futures: list[Future[None]] = [pool.submit(call, number) for number in numbers]
         if coroutines:
             futures.append(pool.submit(asyncio.run, call_in_loop()))
         for future in futures:

@@ -40,7 +40,6 @@ endpoints:
         memory_mb: 1024
 """
 ENDPOINT = "parts-math-m5-xlarge"
-ENTRY = "/triton/parts/math/{}"
 
 
 @pytest.fixture(scope="module")

@@ -78,41 +78,31 @@ def _command(message: str, program: str) -> str:
     return str(command)
 
 
-class Calls:
-    """Numbers of succeeded and failed calls, by model."""
-
-    def __init__(self) -> None:
-        self.succeeded = {"times": 0, "plus": 0}
-        self.failed = {"times": 0, "plus": 0}
-
-
 @contextmanager
-def _count_calls() -> Iterator[Calls]:
-    """Call both models in a loop for the length of the block."""
-    calls, stop, client = Calls(), threading.Event(), _client()
+def _count_failures() -> Iterator[dict[str, int]]:
+    """Call both models in a loop for the length of the block; count the failed calls."""
+    failures, stop, client = {"times": 0, "plus": 0}, threading.Event(), _client()
 
     def loop() -> None:
         while not stop.wait(0.5):
-            for model in calls.failed:
+            for model in failures:
                 try:
                     predict(client, model)
-                    calls.succeeded[model] += 1
                 except EndpointError:
-                    calls.failed[model] += 1
+                    failures[model] += 1
 
     thread = threading.Thread(target=loop)
     thread.start()
     try:
-        yield calls
+        yield failures
     finally:
         stop.set()
         thread.join()
-    print(f"succeeded {calls.succeeded}, failed {calls.failed}")  # noqa: T201
 
 
 def test_delivery_restores_a_deleted_entry(repository: Repository, ssm: Any) -> None:
     before = _version()
-    with _count_calls() as calls:
+    with _count_failures() as failures:
         ssm.delete_parameter(Name=TIMES_ENTRY)
         report = _read(repository, "status", "live")
         output = repository.deliver()
@@ -125,9 +115,9 @@ def test_delivery_restores_a_deleted_entry(repository: Repository, ssm: Any) -> 
         }
     ]
     assert _read(repository, "status", "live")["differences"] == []
-    assert "! math/times: the catalog has no entry: written again" in output
+    assert "! math/times: the catalog has no entry: restored" in output
     assert _version() == before
-    assert calls.failed["plus"] == 0
+    assert failures["plus"] == 0
 
 
 def test_delivery_restores_an_invalid_entry(repository: Repository, ssm: Any) -> None:
@@ -151,7 +141,7 @@ def test_new_version_is_delivered_although_the_entry_was_deleted(
 
 def test_manual_rollback_of_a_model_stops_the_delivery(repository: Repository) -> None:
     new = _version()
-    with _count_calls() as calls:
+    with _count_failures() as failures:
         _run("tritonsm rollback live math times")
         old = _version()
         output = repository.deliver(code=4)
@@ -164,29 +154,29 @@ def test_manual_rollback_of_a_model_stops_the_delivery(repository: Repository) -
         _run(_command(ending, "tritonsm"))
         repository.deliver()
     assert predict(_client()) == 28
-    assert calls.failed == {"times": 0, "plus": 0}
+    assert failures == {"times": 0, "plus": 0}
 
 
 def test_stage_rollback_to_the_version_of_a_manual_rollback(repository: Repository) -> None:
     _run("tritonsm rollback live math times")
     before = _version()
-    with _count_calls() as calls:
+    with _count_failures() as failures:
         output = repository.run("rollback-stage", "live")
     assert "changed by hand" not in output
     assert _version() == before
-    assert calls.failed == {"times": 0, "plus": 0}
+    assert failures == {"times": 0, "plus": 0}
     repository.deliver()
 
 
 def test_entry_without_a_model_is_reported_with_a_command(repository: Repository, ssm: Any) -> None:
     value = ssm.get_parameter(Name=TIMES_ENTRY)["Parameter"]["Value"]
     ssm.put_parameter(Name=EXTRA_ENTRY, Value=value.replace("times", "extra"), Type="String")
-    with _count_calls() as calls:
+    with _count_failures() as failures:
         output = repository.deliver()
     assert "! math/extra: the catalog has version" in output
     assert f"does not have this model: aws ssm delete-parameter --name {EXTRA_ENTRY}" in output
     ssm.delete_parameter(Name=EXTRA_ENTRY)
-    assert calls.failed == {"times": 0, "plus": 0}
+    assert failures == {"times": 0, "plus": 0}
 
 
 def test_changes_during_a_delivery_are_refused(
@@ -237,7 +227,7 @@ def test_commands_restore_a_deleted_endpoint(repository: Repository, tmp_path: P
     boto3.client("sagemaker").delete_endpoint(EndpointName="live-math")
     boto3.client("sagemaker").get_waiter("endpoint_deleted").wait(EndpointName="live-math")
     (endpoint,) = _differences(repository, "live-math")
-    assert endpoint["text"].startswith("does not exist: somebody deleted it")
+    assert endpoint["text"].startswith("does not exist: it was deleted")
     output = repository.deliver(code=2)
     assert "make rollback" not in output
     *commands, deliver = script("An endpoint is gone ✔ local").splitlines()
@@ -245,7 +235,7 @@ def test_commands_restore_a_deleted_endpoint(repository: Repository, tmp_path: P
     assert commands_in_message == [command.replace("$NAME", "live-math") for command in commands]
     run_script(repository, tmp_path, "\n".join(commands_in_message))
     (stack,) = _differences(repository, "live-math")
-    assert stack["text"] == "the stack does not exist: somebody deleted it"
+    assert stack["text"] == "the stack does not exist: it was deleted"
     run_script(repository, tmp_path, deliver, {"STAGE": "live"})
     assert predict(_client(), "plus") == 8
     assert _read(repository, "status", "live")["differences"] == []

@@ -110,7 +110,7 @@ def test_manually_published_model_stops_a_release_change(repository: Repository)
     output = " ".join(repository.deliver(code=1).split())
     repository.git("revert", "--no-edit", "HEAD")
     assert f"{local_target(repository.aws, NEW)}/{published}: version" in output
-    assert "of ten was published by hand, and deliveries neither build nor copy it" in output
+    assert "of ten was published by hand; deliveries do not build or copy it" in output
     name = "/triton/live/math/ten"
     assert f"aws ssm delete-parameter --name {name}" in output
     assert "cdk deploy" not in output

@@ -81,7 +81,6 @@ ensemble_scheduling {{ step [
 }
 TARGET = "cuda-25.09-sm86"
 SCALED_FOLDER = "models/scaled"
-RECIPE = f"{SCALED_FOLDER}/recipe.yaml"
 STAND_IN = ROOT / "tests" / "gpu_stand_in"
 WAITING_TENSORRT = f"""
 import pathlib, time

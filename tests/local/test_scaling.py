@@ -71,7 +71,7 @@ def test_instances_follow_the_load(scaled: Checkout) -> None:
     eventually(lambda: instance_count() == 1)  # without calls
     assert triton_count(scaled.aws) == 1
     latest = activities()[0]
-    assert latest["Description"] == "Setting desired instance instance_count to 1."
+    assert latest["Description"] == "Setting desired instance count to 1."
     assert "-AlarmLow-" in latest["Cause"]
 
 

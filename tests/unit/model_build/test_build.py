@@ -17,7 +17,7 @@ from model_build.build import Build, build
 from model_build.export.gate import GateReport, OutputTensor
 from model_build.export.step import StepContext, StepOutput
 from model_build.formats.onnx import Onnx
-from tests.unit.model_build.checks.broken import files
+from tests.unit.model_build.checks.cases import files
 from tests.unit.model_build.conftest import WriteFiles
 from tests.unit.model_build.fakes import ProgressLines, no_engines
 
@@ -51,8 +51,8 @@ def _built(
 
 def _pack(built: Build) -> tuple[bytes, Archive]:
     packed = built.folder.with_name("packed")
-    written = pack(built.folder, packed)
-    return packed.read_bytes(), written
+    archive = pack(built.folder, packed)
+    return packed.read_bytes(), archive
 
 
 def _contents(archive: bytes) -> dict[str, bytes]:
@@ -64,8 +64,8 @@ def _contents(archive: bytes) -> dict[str, bytes]:
 
 def _build(folder: Path, target: BuildTarget = CPU) -> tuple[bytes, dict[str, bytes], bytes]:
     with _built(folder, target) as built:
-        archive, written = _pack(built)
-        return archive, _contents(archive), built.manifest(written).json_bytes()
+        content, archive = _pack(built)
+        return content, _contents(content), built.manifest(archive).json_bytes()
 
 
 def _config(contents: dict[str, bytes], model: str) -> Any:

@@ -12,7 +12,6 @@ from model_build.formats import BACKENDS, FORMATS
 from model_build.repository import Repository
 from model_build.source import ModelSource, all_models
 
-RELEASE = platform_facts.release("25.09")
 BUNDLED = list(all_models(Path(checks.__file__).parents[2] / "models"))
 
 

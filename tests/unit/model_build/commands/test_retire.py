@@ -93,6 +93,13 @@ def test_published_archive_is_retired_unless_current(
     assert (PREFIX + archive in deployed.s3.objects) == is_current
 
 
+def test_archive_of_another_catalog_entry_is_refused(deployed: FakeAws, fail: Fail) -> None:
+    deployed.ssm.put("/triton/dev/text/other", {"target_model": f"minilm-{OLD}.tar.gz"})
+    assert f"the catalog names minilm-{OLD}.tar.gz for other" in fail(
+        "retire", *ENDPOINT, "minilm", OLD
+    )
+
+
 def test_source_is_deleted_with_its_last_archive(deployed: FakeAws, data_of: Data) -> None:
     gpu_prefix = "text/cuda-25.09-sm86/"
     for prefix, version in ((PREFIX, OLD), (gpu_prefix, OLD), (PREFIX, NEW)):

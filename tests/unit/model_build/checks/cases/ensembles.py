@@ -1,7 +1,7 @@
 """Invalid ensembles: `first` computes M from X, `second` computes Y from M."""
 
-from tests.unit.model_build.checks.broken.bases import ENSEMBLE, PYTHON
-from tests.unit.model_build.checks.broken.case import case
+from tests.unit.model_build.checks.cases.bases import ENSEMBLE, PYTHON
+from tests.unit.model_build.checks.cases.case import case
 
 BOTH, FIRST, SECOND = (f"{name}/config.pbtxt" for name in ("both", "first", "second"))
 EXTRA_INPUT = ',\n  {{ name: "{}" data_type: TYPE_FP32 dims: [ 1 ] }}'

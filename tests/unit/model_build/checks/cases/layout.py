@@ -1,7 +1,7 @@
 """Invalid folders, files and names of models."""
 
-from tests.unit.model_build.checks.broken.bases import ENSEMBLE, MODEL, ONNX, PYTHON, TENSORRT
-from tests.unit.model_build.checks.broken.case import Link, case
+from tests.unit.model_build.checks.cases.bases import ENSEMBLE, MODEL, ONNX, PYTHON, TENSORRT
+from tests.unit.model_build.checks.cases.case import Link, case
 
 CONFIG = "twice/config.pbtxt"
 BACKENDS_HINT = (

@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from tests.unit.model_build.checks.broken import files
-from tests.unit.model_build.checks.broken.bases import DALI, FIL, MODEL, ONNX, PYTHON, TORCHSCRIPT
-from tests.unit.model_build.checks.broken.case import case
+from tests.unit.model_build.checks.cases import files
+from tests.unit.model_build.checks.cases.bases import DALI, FIL, MODEL, ONNX, PYTHON, TORCHSCRIPT
+from tests.unit.model_build.checks.cases.case import case
 
 CONFIG = "twice/config.pbtxt"
 

@@ -1,7 +1,7 @@
 """Invalid declarations of inputs and outputs."""
 
-from tests.unit.model_build.checks.broken.bases import PYTHON, TORCHSCRIPT
-from tests.unit.model_build.checks.broken.case import case
+from tests.unit.model_build.checks.cases.bases import PYTHON, TORCHSCRIPT
+from tests.unit.model_build.checks.cases.case import case
 
 CONFIG = "twice/config.pbtxt"
 INPUT = 'input [ { name: "X" data_type: TYPE_FP32 dims: [ 2 ] } ]\n'

@@ -5,8 +5,8 @@ Cases replace the comment `# more` of a config.pbtxt by more fields.
 
 from functools import partial
 
-from tests.unit.model_build.checks.broken import files
-from tests.unit.model_build.checks.broken.case import Files
+from tests.unit.model_build.checks.cases import files
+from tests.unit.model_build.checks.cases.case import Files
 
 MODEL = """\
 class TritonPythonModel:
