@@ -35,7 +35,7 @@ def run(results: Results) -> None:
     shown = subprocess.run([AWS, "--version"], capture_output=True, text=True, check=True).stdout
     results.versions["aws-cli"] = shown.split()[0].partition("/")[2]
     with TemporaryDirectory() as scratch, local_sagemaker() as (_, running):
-        target = BuildTarget.parse("cpu-24.09").run_in(running.python)
+        target = BuildTarget.parse("cpu-24.09").with_python(running.python)
         numbers = count()
         minilm = Path(shutil.copytree(ROOT / "models" / "minilm", Path(scratch, "minilm")))
 

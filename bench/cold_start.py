@@ -36,7 +36,7 @@ METRICS = {"download and unpack": "ModelDownloadingTime", "load": "ModelLoadingT
 def run(results: Results) -> None:
     """Call copies of one archive for the first time, and take the floor's steps."""
     with TemporaryDirectory() as scratch, local_sagemaker() as (_, running):
-        target = BuildTarget.parse("cpu-24.09").run_in(running.python)
+        target = BuildTarget.parse("cpu-24.09").with_python(running.python)
         folder = Path(scratch, "archives")
         program = sys.executable, "-m", "model_build", "build", "models/minilm"
         command(*program, "--target", target, "--output", folder)

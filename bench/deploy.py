@@ -35,7 +35,7 @@ def run(results: Results) -> None:
             floor = _synth(f"-m bench.synth raw {ours}", to=raw)
             _synth(f"-m bench.deploy {stacks}", to=small)
             build = partial(command, sys.executable, "-m", "model_build", "build", "models/minilm")
-            target = BuildTarget.parse("cpu-24.09").run_in(running.python)
+            target = BuildTarget.parse("cpu-24.09").with_python(running.python)
             deployed, least = _deploy(ours), _deploy(small)
             alone = build("--target", target, "--bucket", NAME, "--key", "minilm.tar.gz")
             _add(results, "whole deploy", total(synth, deployed), total(floor, least, alone))

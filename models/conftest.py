@@ -83,7 +83,7 @@ def serve(archives: Path, server: TritonServer) -> Callable[[Path], ServedModel]
     def served(model: Path) -> ServedModel:
         # In this process: each of its own would import torch and transformers once more.
         with redirect_stdout(io.StringIO()) as message:
-            target = BuildTarget(release=RELEASE).run_in(find_triton().model_python.version)
+            target = BuildTarget(release=RELEASE).with_python(find_triton().model_python.version)
             command = ["build", str(model), "--target", str(target)]
             command += ["--output", str(archives), "--json"]
             assert model_build.main(command) == 0

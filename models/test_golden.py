@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from release.delivery.golden import Golden, path_of
+from release.delivery.golden import Golden, golden_path
 
 MODELS = Path(__file__).parent
 
 
 @pytest.mark.parametrize("name", ["bert", "inception", "minilm", "resnet50", "resnet50-onnx"])
 def test_a_golden_answer_is_the_models(name: str, serve: Callable[[Path], Any]) -> None:
-    path = path_of(MODELS, name)
+    path = golden_path(MODELS, name)
     assert path is not None
     golden = Golden.read(path)
     answer = serve(MODELS / name).ask({key: each.array() for key, each in golden.inputs.items()})

@@ -102,9 +102,9 @@ import sys
 from pathlib import Path
 
 from model_build.__main__ import main
-from model_build.export import kept_exports
+from model_build.export import export_cache
 
-kept_exports.FOLDER = Path(sys.argv[1])  # nothing that another build has exported
+export_cache.FOLDER = Path(sys.argv[1])  # nothing that another build has exported
 sys.exit(main(sys.argv[2:]))
 """
 

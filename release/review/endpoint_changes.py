@@ -11,7 +11,7 @@ from release.review.endpoints import DeclaredEndpoint
 from release.review.model_changes import ModelChange
 from release.review.refusals import refusal
 from release.review.stack_changes import details
-from release.stage_resources import ENDPOINT_CONFIG, StackComponent, StackVariant
+from release.stack_endpoints import ENDPOINT_CONFIG, StackComponent, StackVariant
 
 State = Literal["new", "removed", "renamed", "changed", "unchanged"]
 

@@ -1,7 +1,7 @@
 """Updates of an endpoint that are refused before they begin."""
 
 from release.review.endpoints import DeclaredEndpoint
-from release.stage_resources import COMPONENTS
+from release.stack_endpoints import COMPONENTS
 
 
 def refusal(before: DeclaredEndpoint, after: DeclaredEndpoint) -> str | None:

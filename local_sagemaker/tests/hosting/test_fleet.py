@@ -269,7 +269,7 @@ def test_each_variant_has_a_server_in_its_own_folder(triton: type[FakeTriton], h
         assert made.options["backends"] == host.backends
         assert made.options["environment"] == {"SAGEMAKER_MULTI_MODEL": "true", **environment}
         assert f"--model-repository={folder / 'empty'}" in made.options["arguments"]
-        assert "--sagemaker-thread-process_counts=4" in made.options["arguments"]
+        assert "--sagemaker-thread-count=4" in made.options["arguments"]
         assert list((folder / "empty").iterdir()) == []
         assert made.options["models"] == (folder / "models", folder / "models")
         assert made.options["notes"][0].startswith("Triton is running in SageMaker MME mode.")

@@ -434,6 +434,21 @@ async def test_hanging_unload_does_not_block_other_unloads(
     container.release(again)
 
 
+async def test_load_waits_for_the_memory_of_slow_unloads(
+    make: Make, triton: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    container = make(memory=MODEL_BYTES)
+    await invoke(container, "a")
+    monkeypatch.setattr(multi_model_container, "ROOM_SECONDS", 0.001)
+    triton.hanging = "a"
+    (waiting,) = start_invocations(container, "b")
+    for _ in range(100):  # more than a hundred times ROOM_SECONDS
+        await asyncio.sleep(0.001)
+    triton.may_unload.set()
+    assert await waiting == b"answer"
+    assert loaded(container) == ["b"]
+
+
 async def test_model_with_a_call_in_progress_is_not_unloaded(make: Make, triton: Any) -> None:
     container = make(memory=MODEL_BYTES)
     triton.may_answer.clear()

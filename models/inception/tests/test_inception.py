@@ -39,7 +39,7 @@ def expected(pictures: list[Path], tmp_path_factory: pytest.TempPathFactory) -> 
         "pictures": [str(path) for path in pictures],
         "to": str(to),
     }
-    environments.run_in(
+    environments.run_script(
         MODEL / "requirements-export.txt",
         Path(__file__).parent / "reference.py",
         order,

@@ -10,7 +10,7 @@ from release.review.files.model_configuration import uses_sequence_batching
 from release.review.model_changes import folder_of, model_changes
 from release.review.money import cost_of
 from release.review.refusals import refusal
-from release.stage_resources import scaled_variants_that_change
+from release.stack_endpoints import scaled_variants_that_change
 
 
 def removed_endpoints(comparison: Comparison) -> Iterator[Danger]:

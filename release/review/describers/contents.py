@@ -9,7 +9,8 @@ from release.review.access.gained import may_do_more
 from release.review.describers.generic import is_moved, shown
 from release.review.property_change import ChangeLine, Describer, PropertyChange
 from release.review.values import arrow, changed_lines, differences, listed, text_of
-from release.stage_resources import instance_types, references
+from release.stack_endpoints import instance_types
+from release.template_resources import references
 
 METRICS = ("PUBLISH_METRICS", "ALLOW_METRICS", "CLOUDWATCH_LOG_GROUP", "METRIC_NAMESPACE")
 """Parts of the names of variables that publish Triton's metrics."""

@@ -159,7 +159,7 @@ CHANGES: dict[str, list[Edit]] = {
         (STAGE, "private_network", "delivery: { repository: evil/fork }\nprivate_network"),
     ],
     "a package that models are built with": [
-        ("requirements-build.txt", "onnxruntime==", "onnxruntime==9"),
+        ("requirements/build.txt", "onnxruntime==", "onnxruntime==9"),
     ],
     "another region, and alarms that nobody hears": [
         (STAGE, "us-east-1", "eu-west-1"),

@@ -110,7 +110,7 @@ def test_a_change_of_what_judges_is_a_danger_that_names_every_file(clone: Clone)
         *(".cfnlintrc.yaml", ".checkov.yaml", ".ci/run", ".github/CODEOWNERS", "Makefile"),
         *(".github/workflows/pull-request.yml", ".venv/bin/python", "cdk.json", "new_module.py"),
         *("package-lock.json", "pyproject.toml", "release/review/dangers/low_minimum.py"),
-        *("release/acknowledged.yaml", "requirements-checkov.txt"),
+        *("release/acknowledged.yaml", "requirements/checkov.txt"),
         "constructs/triton_sagemaker/nag.py",
         *("node_modules/aws-cdk/bin/cdk", "tritonsm", ".npmrc", "setup.cfg", "ruff.toml", ".env"),
         *("yaml.cpython-311-x86_64-linux-gnu.so", "sitecustomize.py", "constructs/boto3.py"),

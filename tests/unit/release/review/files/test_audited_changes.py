@@ -81,9 +81,9 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
         "Makefile judges, installs or deploys the next change: changed, not judged",
     ),
     "an older version of a package": (
-        ("requirements-cdk.txt", "attrs==26.1.0", "attrs==25.1.0"),
+        ("requirements/cdk.txt", "attrs==26.1.0", "attrs==25.1.0"),
         "changed_judge",
-        "requirements-cdk.txt judges, installs or deploys the next change: "
+        "requirements/cdk.txt judges, installs or deploys the next change: "
         "attrs: ==26.1.0 -> ==25.1.0",
     ),
     "other weights under one version": (
@@ -246,9 +246,9 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
         f"{PACKAGES}: tokenizers: ==0.23.3 -> https://example.com/tokenizers.whl: not pinned by ==",
     ),
     "a package of the app of any version": (
-        ("requirements-cdk.txt", "attrs==26.1.0", "attrs"),
+        ("requirements/cdk.txt", "attrs==26.1.0", "attrs"),
         "lost_pins",
-        "requirements-cdk.txt: attrs: ==26.1.0 -> any version: not pinned by ==",
+        "requirements/cdk.txt: attrs: ==26.1.0 -> any version: not pinned by ==",
     ),
     # Workflows
     "a secret in what runs the change's code": (
@@ -436,8 +436,8 @@ NOTES: dict[str, tuple[Edit, str]] = {
         "Makefile: other comments, and no other code",
     ),
     "a newer version of a package of the app": (
-        ("requirements-cdk.txt", "attrs==26.1.0", "attrs==26.2.0"),
-        "requirements-cdk.txt: attrs: ==26.1.0 -> ==26.2.0",
+        ("requirements/cdk.txt", "attrs==26.1.0", "attrs==26.2.0"),
+        "requirements/cdk.txt: attrs: ==26.1.0 -> ==26.2.0",
     ),
     "the app's own version": (
         ("pyproject.toml", 'version = "0.1.0"', 'version = "0.2.0"'),
@@ -448,8 +448,8 @@ NOTES: dict[str, tuple[Edit, str]] = {
         "pyproject.toml: select: ZZZ is checked now",
     ),
     "what a lock is made of": (
-        ("requirements.in", "aws-cdk-lib", "more\naws-cdk-lib"),
-        "requirements.in: changed, not judged (+1 -0 lines): none -> more",
+        ("requirements/app.in", "aws-cdk-lib", "more\naws-cdk-lib"),
+        "requirements/app.in: changed, not judged (+1 -0 lines): none -> more",
     ),
     "files of an editor are ignored": (
         (".gitignore", "/build/\n", "/build/\n*.swp\n"),
