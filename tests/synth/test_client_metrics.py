@@ -33,11 +33,6 @@ endpoints:
 """
 
 
-@pytest.fixture
-def scene() -> Scene:
-    return Scene()
-
-
 def test_dashboard_searches_metrics_that_clients_publish(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -14,13 +14,11 @@ from tests.synth.reachability import (
     missing_component_logs,
     unprotected_log_groups,
     unsafe_replacements,
-    unusable_volume_keys,
 )
 
 Check = Callable[[Assembly], Iterator[str]]
 Resources = dict[str, dict[str, Any]]
 CHECKS = [
-    unusable_volume_keys,
     unprotected_log_groups,
     missing_component_logs,
     unsafe_replacements,
@@ -106,22 +104,6 @@ def by_sid(policy_statements: list[dict[str, Any]], sid: str) -> dict[str, Any]:
 
 CASES: list[tuple[str, Check, str, Callable[[Resources], object], str]] = [
     (
-        "topic policy with only a Deny",
-        alarms_without_notification,
-        "prod-models",
-        lambda resources: statements(first(resources, "AWS::SNS::TopicPolicy")).pop(),
-        "the policy of prod-models.AlarmsTopic3A2DFEBA does not allow CloudWatch to publish",
-    ),
-    (
-        "AWS managed key of SNS",
-        alarms_without_notification,
-        "prod-models",
-        lambda resources: first(resources, "AWS::SNS::Topic")["Properties"].update(
-            KmsMasterKeyId="alias/aws/sns"
-        ),
-        "prod-models.AlarmsTopic3A2DFEBA has a key outside of the templates",
-    ),
-    (
         "topic without subscription",
         alarms_without_notification,
         "prod-models",
@@ -154,22 +136,6 @@ CASES: list[tuple[str, Check, str, Callable[[Resources], object], str]] = [
             statements(first(resources, "AWS::IAM::Policy", "Role")), "WriteOwnLogs"
         )["Action"].append("logs:CreateLogGroup"),
         "may create prod-models.Logtext",
-    ),
-    (
-        "role without kms:CreateGrant",
-        unusable_volume_keys,
-        "local-text",
-        lambda resources: by_sid(
-            statements(first(resources, "AWS::IAM::Policy", "Role")), "EncryptVolumes"
-        ).update(Action="kms:ListGrants"),
-        "lacks kms:CreateGrant on local-models.ModelsKey",
-    ),
-    (
-        "volume key without IAM access",
-        unusable_volume_keys,
-        "local-models",
-        lambda resources: statements(first(resources, "AWS::KMS::Key", "Models")).clear(),
-        "the policy of local-models.ModelsKey",
     ),
     (
         "model with a fixed name",

@@ -10,8 +10,8 @@ from model_build import checks, digest
 from model_build.findings import Finding
 from model_build.repository import Repository
 from stacks.endpoint_stack import source_of
-from tests.unit.model_build.checks.broken import allowed
-from tests.unit.model_build.checks.broken.case import Case
+from tests.unit.model_build.checks.cases import valid
+from tests.unit.model_build.checks.cases.case import Case
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def staged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     app = App(outdir=str(root / "assembly"))
     stack = Stack(app, "Stack")
     assets = {}
-    for number, case in enumerate(allowed.CASES):
+    for number, case in enumerate(valid.CASES):
         folder = root / str(number)
         folder.mkdir()
         case.write(folder)
@@ -30,7 +30,7 @@ def staged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return assets
 
 
-@pytest.mark.parametrize("case", allowed.CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", valid.CASES, ids=lambda case: case.name)
 def test_asset_has_the_same_files_and_findings_as_the_model(
     case: Case, staged: dict[str, Path], tmp_path: Path
 ) -> None:

@@ -1,4 +1,4 @@
-"""Bytecode that a commit brings never runs in place of the source that was reviewed."""
+"""Committed bytecode never runs instead of the reviewed source."""
 
 import importlib._bootstrap_external
 import importlib.util
@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def poison(source: Path, hostile: str) -> Path:
-    """Compile something else for a source, which Python takes without a look at it (PEP 552)."""
+    """Write hostile bytecode that Python uses without checking the source (PEP 552)."""
     code = compile(hostile, source, "exec")
     content = importlib._bootstrap_external._code_to_hash_pyc(code, b"\0" * 8, checked=False)  # type: ignore[attr-defined]
     compiled = source.parent / "__pycache__" / f"{source.stem}.{sys.implementation.cache_tag}.pyc"
@@ -39,7 +39,7 @@ def poison(source: Path, hostile: str) -> Path:
 
 @pytest.fixture
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clone:
-    """A clone whose app imports a module, and a commit with hostile bytecode for it."""
+    """Return a clone whose app imports a module that has hostile bytecode."""
     clone = Clone(tmp_path.resolve() / "clone")
     write(clone, "app.py", APP)
     write(clone, "cdk.json", "{}")

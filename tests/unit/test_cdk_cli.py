@@ -1,4 +1,4 @@
-"""How the cdk CLI is run and shown, with a stand-in for it."""
+"""Runs of the CDK CLI and their output, with a stand-in for the CLI."""
 
 import io
 import json
@@ -24,7 +24,7 @@ signal.signal(signal.SIGTERM, lambda *_: ((here / "ended").touch(), sys.exit(1))
 (here / "started").write_text(json.dumps([sys.argv[1:], os.environ.get("CI"), os.getcwd()]))
 print((here / "output").read_text(), flush=True)
 print((here / "errors").read_text(), file=sys.stderr, flush=True)
-while (here / "goes on").exists():
+while (here / "keep running").exists():
     time.sleep(0.01)
 sys.exit((here / "fails").exists())
 """
@@ -49,12 +49,12 @@ dev-text/minilm-cpu/Resource/Default  (Custom::TritonModel minilmcpu9290E86F)
 Source Location: ...jsii runtime, node internals...
                  (no user code in 10 frames, use --stack-trace-limit to capture more)
 """
-"""What aws-cdk 2.1148.1 prints on stderr (formatResourceErrorBlock in its lib/index.js)."""
+"""The stderr of a failed deploy with aws-cdk 2.1148.1 (formatResourceErrorBlock, lib/index.js)."""
 
 
 @pytest.fixture
 def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of a CLI that prints its files `output` and `errors`."""
+    """Return the folder of a stand-in CLI that prints the files `output` and `errors`."""
     path = tmp_path / "cdk"
     path.write_text(STAND_IN)
     path.chmod(0o755)
@@ -112,7 +112,7 @@ def test_failed_synth_has_the_error_of_the_app(cli: Path) -> None:
 def test_terminal_shows_newest_line_per_stack_and_build(
     cli: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = displayed(monkeypatch, DEPLOYMENT)
+    text = terminal_output(monkeypatch, DEPLOYMENT)
     assert re.search(r"… cdk deploy \(\d+ s\)", text)
     newest = text.rpartition("… cdk deploy")[2]
     assert "dev-text | 1/12 | 7:07:56 AM | UPDATE_COMPLETE | AWS::IAM::Role" in newest
@@ -124,13 +124,13 @@ def test_terminal_shows_newest_line_per_stack_and_build(
 def test_terminal_shows_no_build_before_deployment(
     cli: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = displayed(monkeypatch, "✨  Synthesis time: 10.79s")
+    text = terminal_output(monkeypatch, "✨  Synthesis time: 10.79s")
     assert "Synthesis time" in text
-    assert "exporting encoder" not in text  # of an earlier deployment
+    assert "exporting encoder" not in text  # the status of an earlier deployment
 
 
-def displayed(monkeypatch: pytest.MonkeyPatch, output: str) -> str:
-    """Return what a terminal has displayed of a run."""
+def terminal_output(monkeypatch: pytest.MonkeyPatch, output: str) -> str:
+    """Return the terminal output of a run."""
     (cdk_cli.CLI.parent / "output").write_text(output)
     terminal = io.StringIO()
     console = Console(file=terminal, force_terminal=True, color_system=None, width=200)
@@ -140,36 +140,36 @@ def displayed(monkeypatch: pytest.MonkeyPatch, output: str) -> str:
 
 
 def test_interrupted_run_terminates_the_cli(cli: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (cli / "goes on").touch()
+    (cli / "keep running").touch()
 
     @contextmanager
     def interrupted(*_: Any) -> Iterator[Any]:
-        def show(_: str) -> None:
+        def interrupt(_: str) -> None:
             raise KeyboardInterrupt
 
-        yield show
+        yield interrupt
 
     monkeypatch.setattr(cdk_cli, "_shown", interrupted)
     with pytest.raises(KeyboardInterrupt):
         cdk_cli.run("deploy", title="t")
-    (cli / "goes on").unlink()
+    (cli / "keep running").unlink()
     assert (cli / "ended").exists()
 
 
 def test_direct_run_returns_output_and_exit_code(
     cli: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    (cli / "output").write_text("as it likes")
+    (cli / "output").write_text("output of the CLI")
     (cli / "fails").touch()
     assert cdk_cli.run_directly("diff", "-c", "stage=dev") == 1
-    assert capfd.readouterr().out == "as it likes\n"
+    assert capfd.readouterr().out == "output of the CLI\n"
     assert json.loads((cli / "started").read_text())[0] == ["diff", "-c", "stage=dev"]
 
 
 def test_interrupted_direct_run_terminates_its_process_group(
     cli: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (cli / "goes on").touch()
+    (cli / "keep running").touch()
     wait = subprocess.Popen.wait
 
     def interrupted(self: "subprocess.Popen[bytes]") -> int:
@@ -183,9 +183,3 @@ def test_interrupted_direct_run_terminates_its_process_group(
     with pytest.raises(KeyboardInterrupt):
         cdk_cli.run_directly("diff")
     assert (cli / "ended").exists()
-
-
-def test_missing_cli_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cdk_cli, "CLI", tmp_path / "cdk")
-    with pytest.raises(FileNotFoundError):
-        cdk_cli.run("deploy", title="t")

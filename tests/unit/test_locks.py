@@ -1,4 +1,4 @@
-"""Packages that run where roles are near: only the files whose hashes were reviewed."""
+"""Lock files and installations: only packages with reviewed hashes are installed."""
 
 import re
 import shutil
@@ -24,7 +24,7 @@ INSTALL = BUILDSPEC["phases"]["install"]["commands"][0]  # type: ignore[index]
 
 
 def wheel(folder: Path, version: str, content: str) -> None:
-    """Write a wheel of `six`, which needs nothing."""
+    """Write a wheel of `six`, which has no dependencies."""
     info = f"six-{version}.dist-info"
     with zipfile.ZipFile(folder / f"six-{version}-py2.py3-none-any.whl", "w") as file:
         file.writestr("six.py", content)
@@ -37,8 +37,7 @@ def wheel(folder: Path, version: str, content: str) -> None:
 
 @pytest.mark.parametrize("version", ["1.17.0", "1.17.0+other"])
 def test_build_rejects_a_wheel_with_another_hash(tmp_path: Path, version: str) -> None:
-    # PEP 440: ==1.17.0 also takes 1.17.0+other, which pip prefers; any index that it asks may
-    # have one.
+    # PEP 440: ==1.17.0 also matches 1.17.0+other, which pip prefers if an index has it.
     lock = (ROOT / "requirements/build.txt").read_text()
     (entry,) = re.findall(r"^six==.*(?:\n +--hash.*)*", lock, re.MULTILINE)
     (tmp_path / "requirements").mkdir()
@@ -52,11 +51,11 @@ def test_build_rejects_a_wheel_with_another_hash(tmp_path: Path, version: str) -
             "PIP_TARGET": str(tmp_path / "to"),
         },
     }
-    done = subprocess.run(
+    finished = subprocess.run(
         ["sh", "-c", INSTALL], cwd=tmp_path, env=environment, capture_output=True, check=False
     )
-    assert done.returncode
-    assert b"HASHES" in done.stderr
+    assert finished.returncode
+    assert b"HASHES" in finished.stderr
     assert not (tmp_path / "to" / "six.py").exists()
 
 
@@ -82,7 +81,7 @@ def test_every_installation_requires_hashes_and_wheels() -> None:
     tree, wheel = (line for line in installations if line not in by_hash)
     assert tree.endswith("--no-deps --no-build-isolation --editable .")
     assert wheel.endswith("--no-deps --no-index dist/triton_sagemaker-*.whl")
-    assert len(by_hash) == 2  # one rule for all in the Makefile
+    assert len(by_hash) == 2  # the rule of the Makefile and the one of builds
 
 
 @pytest.mark.parametrize("target", ["install-cdk", "synth", "review", "judge", "assemblies"])
@@ -113,6 +112,6 @@ def test_every_lock_has_the_same_cpu_pytorch() -> None:
 
 
 def test_additional_package_source_is_only_for_torch() -> None:
-    # An index would be asked for every package.
+    # pip would search an additional index for every package.
     assert "TORCH_FOR_CPUS := https://download.pytorch.org/whl/cpu/torch/\n" in MAKEFILE
     assert "INDEX" not in MAKEFILE

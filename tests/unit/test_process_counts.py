@@ -1,4 +1,4 @@
-"""How many processes a build and a deploy start."""
+"""Number of processes that a build and a deploy start."""
 
 import argparse
 import subprocess
@@ -24,7 +24,7 @@ MODEL = "class TritonPythonModel:\n    def execute(self, requests):\n        ret
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """The command lines of processes that were started."""
+    """Return the list of command lines of started processes."""
     commands: list[list[str]] = []
     start = subprocess.Popen.__init__
 
@@ -47,13 +47,13 @@ def test_build_without_export_starts_no_process(tmp_path: Path, started: list[li
 
 
 class CloudFormation:
-    """An account that was bootstrapped, or not."""
+    """A stand-in for an account with or without the CDK bootstrap stack."""
 
     def __init__(self, *, bootstrapped: bool) -> None:
         self._bootstrapped = bootstrapped
 
     def describe_stacks(self, **_: str) -> None:
-        """Raise as CloudFormation does for a stack that does not exist."""
+        """Raise the error of CloudFormation for a missing stack."""
         if not self._bootstrapped:
             raise ClientError({"Error": {"Code": "ValidationError"}}, "DescribeStacks")
 

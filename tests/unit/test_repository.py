@@ -1,4 +1,4 @@
-"""The repository's own rules: what no linter knows."""
+"""Rules of the repository that no linter checks."""
 
 import ast
 import re
@@ -19,13 +19,13 @@ ROOT = Path(__file__).parents[2]
 BUILD_SOURCES = [
     ROOT / name for name in ("checked_yaml.py", "model_build", "platform_facts", "stage_record.py")
 ]
-ELSEWHERE = {"keras", "nvidia", "tensorflow", "tensorrt", "tf2onnx"}
-"""What recipes' own environments, or NVIDIA's image, bring."""
+PROVIDED_PACKAGES = {"keras", "nvidia", "tensorflow", "tensorrt", "tf2onnx"}
+"""Packages of recipe environments or of the NVIDIA image."""
 
 
 def test_constructs_folder_is_not_a_package() -> None:
-    # With an __init__.py there, `from constructs import Construct` finds our folder first and
-    # fails (aws-cdk#19301).
+    # With an __init__.py, `from constructs import Construct` would import this folder instead of
+    # the PyPI package (aws-cdk#19301).
     assert not (ROOT / "constructs" / "__init__.py").exists()
     assert "site-packages" in str(_origin("constructs"))
 
@@ -89,7 +89,7 @@ def test_build_lock_covers_imports_of_builds() -> None:
         if built.keys().isdisjoint(map(_normal, known.get(package, ())))
     }
     assert {"torch", "yaml"} <= imported
-    assert missing <= ELSEWHERE
+    assert missing <= PROVIDED_PACKAGES
     assert built.keys().isdisjoint({"aws-cdk-lib", "ministack", "nvidia-pytriton", "pytest"})
 
 
@@ -131,7 +131,7 @@ def test_no_file_contains_local_paths_or_package_indexes() -> None:
 
 
 def _origin(package: str) -> Path:
-    """Where a package would be imported from; importing these starts jsii's Node."""
+    """Return the file of a package without importing it, which would start the jsii process."""
     result = find_spec(package)
     assert result
     assert result.origin
@@ -143,7 +143,7 @@ def _pins(path: Path) -> dict[str, str]:
 
 
 def _normal(name: str) -> str:
-    """A distribution's name as locks write it."""
+    """Return the normalised name of a distribution."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
@@ -152,7 +152,7 @@ def _python_files(root: Path) -> list[Path]:
 
 
 def _imports(path: Path) -> set[str]:
-    """The packages that a file imports, wherever in it, but for those for types alone."""
+    """Return the packages that a file imports, without those under TYPE_CHECKING."""
     tree = ast.parse(path.read_text())
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":

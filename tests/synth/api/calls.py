@@ -107,9 +107,7 @@ def calls(stage: Deployed, shape: Shape) -> Calls:
 
 def _resource_calls(stage: Deployed, resource: Resource, shape: Shape) -> Iterator[Call]:
     properties = stage.value(resource.properties, resource.stack)
-    if (tagging := TAGGED.get(resource.kind)) and (tags := properties.pop("Tags", None)):
-        service, operation, parameters = tagging(stage.name(resource), tags)
-        yield Call(resource.id, service, operation, parameters)
+    properties.pop("Tags", None)  # stages/schema/tags.py limits them
     for service, operation, parameters, used in FURTHER_CALLS.get(resource.kind, _none)(
         stage.name(resource), properties
     ):
@@ -253,7 +251,6 @@ def _topic_policy(name: str, properties: Properties) -> Further:
 
 def _network(name: str, properties: Properties) -> Further:
     vpc, subnet = "vpc-0123456789abcdef0", "subnet-0123456789abcdef0"
-    yield "ec2", "CreateTags", {"Resources": [vpc], "Tags": properties["Tags"]}, {"Tags"}
     for operation, resource, attribute in (
         ("ModifyVpcAttribute", {"VpcId": vpc}, "EnableDnsHostnames"),
         ("ModifyVpcAttribute", {"VpcId": vpc}, "EnableDnsSupport"),
@@ -301,13 +298,8 @@ def _scheduled(name: str, properties: Properties) -> Further:
 
 
 def _endpoint(name: str, properties: Properties) -> Further:
-    updated = {key: value for key, value in properties.items() if key != "Tags"}
-    yield (
-        "sagemaker",
-        "UpdateEndpoint",
-        updated,
-        {"RetainAllVariantProperties", "ExcludeRetainedVariantProperties"},
-    )
+    used = {"RetainAllVariantProperties", "ExcludeRetainedVariantProperties"}
+    yield "sagemaker", "UpdateEndpoint", properties, used
 
 
 def _component(name: str, properties: Properties) -> Further:
@@ -316,84 +308,12 @@ def _component(name: str, properties: Properties) -> Further:
     yield "sagemaker", "UpdateInferenceComponent", parameters, {"DeploymentConfig"}
 
 
-Tags = Any
-"""A list of key-value pairs or a mapping, depending on the resource type."""
-
-
-def _tag_arn(service: str, operation: str, arn: str, member: str = "ResourceArn") -> Any:
-    def call(name: str, tags: Tags) -> tuple[str, str, dict[str, Any]]:
-        return service, operation, {member: arn, "Tags": tags}
-
-    return call
-
-
-def _tag_key(name: str, tags: Tags) -> tuple[str, str, dict[str, Any]]:
-    values = [{"TagKey": tag["Key"], "TagValue": tag["Value"]} for tag in tags]
-    key = {"KeyId": "1234abcd-12ab-34cd-56ef-1234567890ab"}
-    return "kms", "TagResource", {**key, "Tags": values}
-
-
-def _tag_log(name: str, tags: Tags) -> tuple[str, str, dict[str, Any]]:
-    return "logs", "TagLogGroup", {"logGroupName": name, "tags": _mapping(tags)}
-
-
-def _tag_function(name: str, tags: Tags) -> tuple[str, str, dict[str, Any]]:
-    arn = f"arn:aws:lambda:us-east-1:111122223333:function:{name}"
-    return "lambda", "TagResource", {"Resource": arn, "Tags": _mapping(tags)}
-
-
-def _tag_target(name: str, tags: Tags) -> tuple[str, str, dict[str, Any]]:
-    arn = "arn:aws:application-autoscaling:us-east-1:111122223333:scalable-target/0"
-    return (
-        "application-autoscaling",
-        "TagResource",
-        {"ResourceARN": arn, "Tags": _mapping(tags)},
-    )
-
-
-def _tag_bucket(name: str, tags: Tags) -> tuple[str, str, dict[str, Any]]:
-    return "s3", "PutBucketTagging", {"Bucket": name, "Tagging": {"TagSet": tags}}
-
-
-def _tag_parameter(name: str, tags: Tags) -> tuple[str, str, dict[str, Any]]:
-    values = [{"Key": key, "Value": value} for key, value in tags.items()]
-    parameters = {"ResourceType": "Parameter", "ResourceId": name, "Tags": values}
-    return "ssm", "AddTagsToResource", parameters
-
-
-def _tag_group(name: str, tags: Tags) -> tuple[str, str, dict[str, Any]]:
-    return "ec2", "CreateTags", {"Resources": ["sg-0123456789abcdef0"], "Tags": tags}
-
-
-def _mapping(tags: Tags) -> dict[str, str]:
-    return {tag["Key"]: tag["Value"] for tag in tags}
-
-
-DASHBOARD = "arn:aws:cloudwatch::111122223333:dashboard/text"
-TOPIC = "arn:aws:sns:us-east-1:111122223333:alarms"
-
-TAGGED: dict[str, Callable[[str, Tags], tuple[str, str, dict[str, Any]]]] = {
-    "AWS::ApplicationAutoScaling::ScalableTarget": _tag_target,
-    "AWS::CloudWatch::Dashboard": _tag_arn("cloudwatch", "TagResource", DASHBOARD, "ResourceARN"),
-    "AWS::EC2::SecurityGroup": _tag_group,
-    "AWS::KMS::Key": _tag_key,
-    "AWS::Lambda::Function": _tag_function,
-    "AWS::Logs::LogGroup": _tag_log,
-    "AWS::S3::Bucket": _tag_bucket,
-    "AWS::SNS::Topic": _tag_arn("sns", "TagResource", TOPIC),
-    "AWS::SSM::Parameter": _tag_parameter,
-}
-"""Resource type -> tagging request, for types whose creating operation does not take the tags."""
-
-
 FURTHER_CALLS: dict[str, Callable[[str, Properties], Further]] = {
     "AWS::ApplicationAutoScaling::ScalableTarget": _scheduled,
     "AWS::ApplicationAutoScaling::ScalingPolicy": _scaling_policy,
-    "AWS::EC2::RouteTable": _network,
     "AWS::EC2::SecurityGroup": _security_group,
     "AWS::EC2::Subnet": _network,
     "AWS::EC2::VPC": _network,
-    "AWS::EC2::VPCEndpoint": _network,
     "AWS::IAM::Policy": _policy,
     "AWS::IAM::Role": _role,
     "AWS::KMS::Key": _key,

@@ -7,27 +7,19 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from model_build import (
-    BuildError,
-    BuildTarget,
-    ModelSource,
-    RepositoryInvalid,
-    model_config,
-)
+from model_build import BuildError, BuildTarget, ModelSource, RepositoryInvalid, model_config
 from model_build.archive import Archive, pack
 from model_build.build import Build, build
 from model_build.export.gate import GateReport, OutputTensor
 from model_build.export.step import StepContext, StepOutput
 from model_build.formats.onnx import Onnx
-from tests.unit.model_build.checks.broken import files
+from tests.unit.model_build.checks.cases import files
+from tests.unit.model_build.conftest import WriteFiles
 from tests.unit.model_build.fakes import ProgressLines, no_engines
-
-if TYPE_CHECKING:
-    from tests.unit.model_build.conftest import WriteFiles
 
 CPU = BuildTarget(release="24.09")
 GPU = BuildTarget(release="25.09", compute_capability="8.6")
@@ -59,8 +51,8 @@ def _built(
 
 def _pack(built: Build) -> tuple[bytes, Archive]:
     packed = built.folder.with_name("packed")
-    written = pack(built.folder, packed)
-    return packed.read_bytes(), written
+    archive = pack(built.folder, packed)
+    return packed.read_bytes(), archive
 
 
 def _contents(archive: bytes) -> dict[str, bytes]:
@@ -72,8 +64,8 @@ def _contents(archive: bytes) -> dict[str, bytes]:
 
 def _build(folder: Path, target: BuildTarget = CPU) -> tuple[bytes, dict[str, bytes], bytes]:
     with _built(folder, target) as built:
-        archive, written = _pack(built)
-        return archive, _contents(archive), built.manifest(written).json_bytes()
+        content, archive = _pack(built)
+        return content, _contents(content), built.manifest(archive).json_bytes()
 
 
 def _config(contents: dict[str, bytes], model: str) -> Any:
@@ -115,7 +107,7 @@ def test_instance_groups_follow_the_target(doubled: Path) -> None:
         assert group.Kind.Name(group.kind) == kind
 
 
-def test_format_newer_than_the_release_is_refused(doubled: Path, write_files: "WriteFiles") -> None:
+def test_format_newer_than_the_release_is_refused(doubled: Path, write_files: WriteFiles) -> None:
     step = "{ to: dali, source: export.py:f, environment: pins.txt }"
     write_files(
         doubled,
@@ -141,7 +133,7 @@ def test_builds_of_copied_folders_are_identical(doubled: Path, tmp_path: Path) -
 
 
 def test_failed_build_leaves_no_files(
-    doubled: Path, scratch: Path, write_files: "WriteFiles"
+    doubled: Path, scratch: Path, write_files: WriteFiles
 ) -> None:
     config = doubled / "double" / "config.pbtxt"
     config.write_text(config.read_text().replace('"python"', '"onnxruntime"'))
@@ -159,23 +151,8 @@ def test_failed_build_leaves_no_files(
     assert sorted(doubled.rglob("*")) == before
 
 
-def test_copy_without_weights_reads_the_model_folder(
-    doubled: Path, write_files: "WriteFiles"
-) -> None:
-    write_files(
-        doubled,
-        {
-            "recipe.yaml": "description: x\nfiles:\n  double/1/data/words.txt: "
-            "{ to: copy, weights: words.txt }\n",
-            "words.txt": "one two",
-        },
-    )
-    _, contents, _ = _build(doubled)
-    assert contents["double/1/data/words.txt"] == b"one two"
-
-
 def test_steps_receive_weights_and_python_version(
-    doubled: Path, tmp_path: Path, write_files: "WriteFiles", monkeypatch: pytest.MonkeyPatch
+    doubled: Path, tmp_path: Path, write_files: WriteFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     weights = write_files(tmp_path / "weights", {"model.bin": "fetched"})
     requests: list[Any] = []
@@ -205,7 +182,7 @@ files:
 
 
 def test_broken_repository_is_refused_before_weights_are_fetched(
-    doubled: Path, write_files: "WriteFiles", monkeypatch: pytest.MonkeyPatch
+    doubled: Path, write_files: WriteFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fetch(*arguments: object, **options: object) -> Path:
         pytest.fail("weights were fetched for a repository that cannot be served")
@@ -247,7 +224,7 @@ def test_archive_ignores_the_mode_of_source_files(doubled: Path) -> None:
 
 
 def test_exported_file_with_undeclared_output_shape_is_refused(
-    doubled: Path, write_files: "WriteFiles", monkeypatch: pytest.MonkeyPatch
+    doubled: Path, write_files: WriteFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recipe = f"description: x\nfiles: {{ double/1/model.onnx: {TO_ONNX} }}\n"
     config = (doubled / "double" / "config.pbtxt").read_text().replace("python", "onnxruntime")
@@ -265,7 +242,7 @@ def test_exported_file_with_undeclared_output_shape_is_refused(
 
 
 def test_alternative_is_built_with_its_own_backend(
-    doubled: Path, write_files: "WriteFiles", monkeypatch: pytest.MonkeyPatch
+    doubled: Path, write_files: WriteFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recipe = f"description: x\nalternatives: {{ onnx: {{ double/1/model.onnx: {TO_ONNX} }} }}\n"
     onnx = files.onnx({"X": ["batch", 2]}, {"Y": ["batch", 2]})

@@ -1,11 +1,7 @@
 """Comparison of config.pbtxt with the tensors of a model file."""
 
-from typing import TYPE_CHECKING
-
 from model_build.file_tensors import FileTensor, compare
-
-if TYPE_CHECKING:
-    from tests.unit.model_build.conftest import WriteConfigs
+from tests.unit.model_build.conftest import WriteConfigs
 
 CONFIG = """\
 backend: "onnxruntime"
@@ -15,24 +11,19 @@ input [ { name: "x" data_type: TYPE_FP32 dims: [ 2 ] } ]
 X = FileTensor("x", "TYPE_FP32", [-1, 2])
 
 
-def _messages(write_configs: "WriteConfigs", config: str, *tensors: FileTensor) -> list[str]:
+def _messages(write_configs: WriteConfigs, config: str, *tensors: FileTensor) -> list[str]:
     model = write_configs(m=config).models["m"]
     problems = compare(model, "input", tensors, file="1/model.onnx")
     return [f"{place.line}:{place.column}: {message}" for place, message in problems]
 
 
-def test_optional_input_may_be_undeclared(write_configs: "WriteConfigs") -> None:
-    hint = FileTensor("hint", "TYPE_FP32", [1], optional=True)
-    assert _messages(write_configs, CONFIG, X, hint) == []
-
-
-def test_dynamic_dims_require_dynamic_dims_in_the_file(write_configs: "WriteConfigs") -> None:
+def test_dynamic_dims_require_dynamic_dims_in_the_file(write_configs: WriteConfigs) -> None:
     config = CONFIG.replace("[ 2 ]", "[ -1 ]")
     assert len(_messages(write_configs, config, X)) == 1
     assert _messages(write_configs, config, FileTensor("x", None, [-1, -1])) == []
 
 
-def test_reshape_is_compared_with_the_file(write_configs: "WriteConfigs") -> None:
+def test_reshape_is_compared_with_the_file(write_configs: WriteConfigs) -> None:
     config = CONFIG.replace("dims: [ 2 ]", "dims: [ 2 ] reshape { shape: [ ] }")
     assert _messages(write_configs, config, FileTensor("x", None, [-1])) == []
     (messages,) = _messages(write_configs, config, X)

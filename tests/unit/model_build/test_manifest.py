@@ -1,5 +1,4 @@
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -10,9 +9,7 @@ from model_build.export.gate import GateReport
 from model_build.gpu_step.result import JobResult
 from model_build.manifest import Manifest, ManifestTensor, Signature, Source
 from model_build.source import ModelSource
-
-if TYPE_CHECKING:
-    from tests.unit.model_build.conftest import WriteConfigs
+from tests.unit.model_build.conftest import WriteConfigs
 
 TENSORS = """
 input [ { name: "X" data_type: TYPE_STRING dims: [ 1 ] } ]
@@ -23,7 +20,7 @@ output [
 """
 
 
-def test_shape_with_batching_starts_with_the_batch_axis(write_configs: "WriteConfigs") -> None:
+def test_shape_with_batching_starts_with_the_batch_axis(write_configs: WriteConfigs) -> None:
     config = write_configs(a=f"max_batch_size: 4 {TENSORS}").models["a"].config
     assert Signature.of(config) == Signature(
         inputs=[ManifestTensor(name="X", datatype="BYTES", shape=[-1, 1])],
@@ -35,13 +32,13 @@ def test_shape_with_batching_starts_with_the_batch_axis(write_configs: "WriteCon
     )
 
 
-def test_shape_without_batching_is_the_declared_one(write_configs: "WriteConfigs") -> None:
+def test_shape_without_batching_is_the_declared_one(write_configs: WriteConfigs) -> None:
     signature = Signature.of(write_configs(a=TENSORS).models["a"].config)
     assert signature.max_batch_size == 0
     assert [tensor.shape for tensor in signature.outputs] == [[-1, 3], []]
 
 
-def _manifest(write_configs: "WriteConfigs") -> Manifest:
+def _manifest(write_configs: WriteConfigs) -> Manifest:
     repository = write_configs(a=f'platform: "ensemble" {TENSORS}', b='backend: "python"')
     build = Build(
         source=ModelSource(repository.folder),
@@ -72,7 +69,7 @@ def _manifest(write_configs: "WriteConfigs") -> Manifest:
     )
 
 
-def test_manifest_content(write_configs: "WriteConfigs", monkeypatch: pytest.MonkeyPatch) -> None:
+def test_manifest_content(write_configs: WriteConfigs, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("model_build.build.BUILT_WITH", ("isal",))
     monkeypatch.setattr("importlib.metadata.version", {"isal": "1.2.3"}.__getitem__)
     content = _manifest(write_configs).json_bytes()
@@ -116,7 +113,7 @@ def test_manifest_content(write_configs: "WriteConfigs", monkeypatch: pytest.Mon
     }
 
 
-def test_built_with_has_versions_of_the_build_packages(write_configs: "WriteConfigs") -> None:
+def test_built_with_has_versions_of_the_build_packages(write_configs: WriteConfigs) -> None:
     built_with = _manifest(write_configs).built_with
     assert set(built_with) == {
         *("torch", "transformers", "onnx", "onnxscript", "onnxruntime", "isal")
@@ -124,7 +121,7 @@ def test_built_with_has_versions_of_the_build_packages(write_configs: "WriteConf
     assert all(version[0].isdigit() for version in built_with.values())
 
 
-def test_manifest_without_source_is_read(write_configs: "WriteConfigs") -> None:
+def test_manifest_without_source_is_read(write_configs: WriteConfigs) -> None:
     content = json.loads(_manifest(write_configs).json_bytes())
     del content["source"]
     assert Manifest.model_validate(content).source is None

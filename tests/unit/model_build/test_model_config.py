@@ -2,55 +2,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tritonclient.grpc import model_config_pb2
 
 from model_build import BuildTarget, model_config
 
 CPU = BuildTarget(release="24.09")
 GPU = BuildTarget(release="25.09", compute_capability="8.6")
-
-texts = st.text(max_size=8)
-kinds = st.sampled_from(["KIND_AUTO", "KIND_GPU", "KIND_CPU", "KIND_MODEL"])
-
-
-def _tensors(message: Any) -> st.SearchStrategy[list[Any]]:
-    types = st.sampled_from(model_config_pb2.DataType.values())
-    dims = st.lists(st.integers(-1, 2**40), max_size=4)
-    return st.lists(st.builds(message, name=texts, data_type=types, dims=dims), max_size=2)
-
-
-parameters = st.dictionaries(
-    texts, st.builds(model_config_pb2.ModelParameter, string_value=texts), max_size=3
-)
-configs = st.builds(
-    model_config_pb2.ModelConfig,
-    name=texts,
-    backend=texts,
-    max_batch_size=st.integers(0, 2**31 - 1),
-    input=_tensors(model_config_pb2.ModelInput),
-    output=_tensors(model_config_pb2.ModelOutput),
-    instance_group=st.lists(
-        st.builds(
-            model_config_pb2.ModelInstanceGroup,
-            count=st.integers(0, 8),
-            kind=kinds,
-            gpus=st.lists(st.integers(0, 7), max_size=2),
-        ),
-        max_size=2,
-    ),
-    parameters=parameters,
-)
-
-
-@given(configs)
-def test_written_config_is_read_back_unchanged(
-    tmp_path_factory: pytest.TempPathFactory, config: Any
-) -> None:
-    path = tmp_path_factory.getbasetemp() / "config.pbtxt"
-    model_config.write(config, path)
-    assert model_config.read(path) == config
 
 
 @pytest.mark.parametrize(
@@ -122,22 +79,16 @@ def test_cpu_target_has_only_cpu_instances(gpu_config: Any) -> None:
     adapted = model_config.for_target(gpu_config, CPU, backend="")
     assert _groups(adapted) == [(2, "KIND_CPU", []), (0, "KIND_CPU", [])]
     assert adapted.name == "a"
+    assert _groups(gpu_config)[0] == (2, "KIND_GPU", [0, 1])
+
+
+def test_written_config_is_read_back(gpu_config: Any, tmp_path: Path) -> None:
+    model_config.write(gpu_config, tmp_path / "written.pbtxt")
+    assert model_config.read(tmp_path / "written.pbtxt") == gpu_config
 
 
 def test_gpu_target_leaves_the_config_unchanged(gpu_config: Any) -> None:
     assert model_config.for_target(gpu_config, GPU, backend="") == gpu_config
-
-
-@given(configs)
-def test_for_target_changes_only_instance_groups_of_a_copy(config: Any) -> None:
-    before = model_config_pb2.ModelConfig()
-    before.CopyFrom(config)
-    adapted = model_config.for_target(config, CPU, backend=config.backend)
-    assert config == before
-    assert {kind for _, kind, _ in _groups(adapted)} <= {"KIND_CPU"}
-    adapted.ClearField("instance_group")
-    before.ClearField("instance_group")
-    assert adapted == before
 
 
 @pytest.mark.parametrize(

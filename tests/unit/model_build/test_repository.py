@@ -1,19 +1,16 @@
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from model_build import Place, RepositoryInvalid
 from model_build.repository import Repository
-
-if TYPE_CHECKING:
-    from tests.unit.model_build.conftest import WriteConfigs, WriteFiles
+from tests.unit.model_build.conftest import WriteConfigs, WriteFiles
 
 ENSEMBLE = 'platform: "ensemble"'
 PYTHON = 'backend: "python"'
 
 
-def test_folder_with_config_is_a_model(tmp_path: Path, write_files: "WriteFiles") -> None:
+def test_folder_with_config_is_a_model(tmp_path: Path, write_files: WriteFiles) -> None:
     write_files(
         tmp_path,
         {
@@ -31,7 +28,7 @@ def test_folder_with_config_is_a_model(tmp_path: Path, write_files: "WriteFiles"
 
 
 def test_parse_errors_have_file_line_and_column(
-    write_configs: "WriteConfigs", tmp_path: Path
+    write_configs: WriteConfigs, tmp_path: Path
 ) -> None:
     with pytest.raises(RepositoryInvalid) as error:
         write_configs(a=PYTHON, b="backnd: 1", c='\n backend: "python')
@@ -70,7 +67,7 @@ parameters {
     ],
 )
 def test_absent_field_has_the_position_of_its_parent(
-    write_configs: "WriteConfigs", path: tuple[str | int, ...], line: int, column: int
+    write_configs: WriteConfigs, path: tuple[str | int, ...], line: int, column: int
 ) -> None:
     model = write_configs(a=CONFIG).models["a"]
     assert model.field_place(*path) == Place(model.directory / "config.pbtxt", line, column)
@@ -101,13 +98,13 @@ ensemble_scheduling {
     ],
 )
 def test_singular_message_needs_no_index(
-    write_configs: "WriteConfigs", path: tuple[str | int, ...], line: int, column: int
+    write_configs: WriteConfigs, path: tuple[str | int, ...], line: int, column: int
 ) -> None:
     model = write_configs(a=NESTED).models["a"]
     assert model.field_place(*path) == Place(model.directory / "config.pbtxt", line, column)
 
 
-def test_versions_are_the_numbered_folders(tmp_path: Path, write_files: "WriteFiles") -> None:
+def test_versions_are_the_numbered_folders(tmp_path: Path, write_files: WriteFiles) -> None:
     write_files(
         tmp_path,
         {
@@ -130,7 +127,7 @@ def test_versions_are_the_numbered_folders(tmp_path: Path, write_files: "WriteFi
     ],
 )
 def test_entry_model_is_the_only_ensemble_or_model(
-    write_configs: "WriteConfigs", configs: dict[str, str], entry: str
+    write_configs: WriteConfigs, configs: dict[str, str], entry: str
 ) -> None:
     assert write_configs(**configs).entry.name == entry
 
@@ -138,9 +135,7 @@ def test_entry_model_is_the_only_ensemble_or_model(
 @pytest.mark.parametrize(
     "configs", [{}, {"a": PYTHON, "b": PYTHON}, {"a": ENSEMBLE, "b": ENSEMBLE, "c": PYTHON}]
 )
-def test_ambiguous_entry_model_raises(
-    write_configs: "WriteConfigs", configs: dict[str, str]
-) -> None:
+def test_ambiguous_entry_model_raises(write_configs: WriteConfigs, configs: dict[str, str]) -> None:
     with pytest.raises(KeyError, match="has no one entry model"):
         _ = write_configs(**configs).entry
 
@@ -155,6 +150,6 @@ def test_ambiguous_entry_model_raises(
     ],
 )
 def test_only_platform_ensemble_is_an_ensemble(
-    write_configs: "WriteConfigs", config: str, expected: bool
+    write_configs: WriteConfigs, config: str, expected: bool
 ) -> None:
     assert write_configs(a=config).models["a"].is_ensemble is expected

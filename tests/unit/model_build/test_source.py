@@ -1,14 +1,11 @@
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from model_build import ModelNotFound, ModelSource, RepositoryInvalid, checks
 from model_build.recipe import Recipe
 from model_build.source import all_models, find
-
-if TYPE_CHECKING:
-    from tests.unit.model_build.conftest import WriteFiles
+from tests.unit.model_build.conftest import WriteFiles
 
 ALTERNATIVES = """
 description: Twice a number
@@ -23,7 +20,7 @@ alternatives:
 
 
 @pytest.fixture
-def with_alternative(doubled: Path, write_files: "WriteFiles") -> Path:
+def with_alternative(doubled: Path, write_files: WriteFiles) -> Path:
     return write_files(doubled, {"recipe.yaml": ALTERNATIVES, "export.py": ""})
 
 
@@ -67,7 +64,7 @@ def test_unknown_model_error_lists_few_models(doubled: Path) -> None:
 
 
 def test_find_ignores_broken_recipes_of_other_models(
-    doubled: Path, write_files: "WriteFiles"
+    doubled: Path, write_files: WriteFiles
 ) -> None:
     write_files(doubled.parent, {"other/recipe.yaml": "descripton: x\n"})
     assert find(doubled.parent, "doubled").name == "doubled"

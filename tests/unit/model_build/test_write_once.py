@@ -21,6 +21,15 @@ def _write(s3: FakeS3, body: bytes = b"{}") -> bool:
     return write_once(s3.client, bucket="bucket", key="a.json", body=body)
 
 
+def test_denied_write_raises(s3: FakeS3) -> None:
+    def refuse(request: dict[str, Any]) -> None:
+        raise client_error("PutObject", "AccessDenied")
+
+    s3.before["PutObject"] = refuse
+    with pytest.raises(ClientError, match="AccessDenied"):
+        _write(s3)
+
+
 @pytest.mark.parametrize("other_succeeds", [True, False])
 def test_conflict_is_retried_after_a_pause(
     s3: FakeS3, pauses: list[float], other_succeeds: bool

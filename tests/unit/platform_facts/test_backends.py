@@ -15,8 +15,8 @@ def test_backend_availability_ends_with_its_last_release() -> None:
 
 
 def test_unknown_backend_error_lists_names() -> None:
-    with pytest.raises(UnknownFact) as refused:
+    with pytest.raises(UnknownFact) as raised:
         backend("onnx")
-    assert str(refused.value) == (
+    assert str(raised.value) == (
         f'no Triton backend "onnx". Known: {", ".join(row.name for row in backends())}'
     )

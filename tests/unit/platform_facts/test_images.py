@@ -57,11 +57,11 @@ def test_release_with_unknown_availability_is_allowed() -> None:
 def test_release_unavailable_in_region_is_an_error(
     release_name: str, region_name: str, newest: str
 ) -> None:
-    with pytest.raises(UnsupportedCombination) as refused:
+    with pytest.raises(UnsupportedCombination) as raised:
         image_uri(
             release=release(release_name), region=region(region_name), processor=Processor.GPU
         )
-    assert str(refused.value) == (
+    assert str(raised.value) == (
         f"region {region_name} has no SageMaker Triton {release_name}: "
         f"the newest release it has is {newest}"
     )

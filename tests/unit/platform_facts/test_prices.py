@@ -6,9 +6,9 @@ import platform_facts
 def test_prices_have_known_types_and_regions() -> None:
     table = platform_facts.prices()
     assert table.per_hour
-    for region, of in table.per_hour.items():
+    for region, prices in table.per_hour.items():
         platform_facts.region(region)
-        for name, price in of.items():
+        for name, price in prices.items():
             platform_facts.instance_type(name)
             assert 0.05 < price < 200
 

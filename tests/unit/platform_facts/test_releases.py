@@ -23,15 +23,6 @@ def test_releases_are_listed_newest_first() -> None:
     ]
 
 
-def test_release_fields() -> None:
-    row = release("25.09")
-    assert (row.cuda, row.python) == ("13.0.1.012", "3.12.3")
-    assert (row.torch, row.dali, row.tensorflow) == ("2.9.0a0+50eac811a6", "1.51.2", None)
-    assert (row.onnx_opset, row.onnx_ir) == (23, 11)
-    assert row.minimum_compute_capability == ComputeCapability(7, 5)
-    assert row.unsourced == ("tensorrt", "builder_tag", "tensorflow")
-
-
 def test_inference_amis_support_the_cuda_of_the_release() -> None:
     wrong = [
         (row.name, name)
@@ -40,15 +31,6 @@ def test_inference_amis_support_the_cuda_of_the_release() -> None:
         if not row.cuda or not cuda_satisfies(offered=inference_ami(name).cuda, needed=row.cuda)
     ]
     assert wrong == []
-
-
-def test_inference_amis_of_cuda_12_and_13() -> None:
-    expected = {"13": (GPU_4_1,), "12": (GPU_3_1, GPU_4_1), "": ()}
-    assert {row.name: row.inference_amis for row in releases()} == {
-        row.name: expected[(row.cuda or "").partition(".")[0]] for row in releases()
-    }
-    assert release("25.09").preferred_inference_ami == GPU_4_1
-    assert release("24.09").preferred_inference_ami == GPU_3_1
 
 
 def test_release_with_unknown_cuda_has_no_inference_ami() -> None:
@@ -66,17 +48,12 @@ def test_backends_of_releases() -> None:
     }
 
 
-def test_builder_tag_is_that_of_the_release() -> None:
-    tags = {row.name: row.builder_tag for row in releases()}
-    assert tags == {name: f"{name}-py3" for name in tags}
-
-
 @pytest.mark.parametrize("field", ["python", "torch", "onnxruntime", "onnx_opset", "onnx_ir"])
 def test_versions_do_not_decrease(field: str) -> None:
     result = [getattr(row, field) for row in releases() if getattr(row, field) is not None]
     versions = [
         Version(str(each)).release for each in result
-    ]  # two commits of one version are equal
+    ]  # without the local part: two commits of one version are equal
     assert len(versions) > 10
     assert versions == sorted(versions, reverse=True)
 
@@ -93,11 +70,6 @@ def test_onnx_opset_and_ir_are_known_with_onnxruntime() -> None:
         row for row in releases() if len({getattr(row, field) is None for field in fields}) > 1
     ]
     assert [row.name for row in wrong] == []
-
-
-def test_onnxruntime_version_determines_opset_and_ir() -> None:
-    accepted = {(row.onnxruntime, row.onnx_opset, row.onnx_ir) for row in releases()}
-    assert len(accepted) == len({version for version, _, _ in accepted})
 
 
 def test_minimum_compute_capability_does_not_decrease() -> None:
@@ -127,9 +99,9 @@ def test_support_of_release_with_unknown_minimum_is_unknown() -> None:
 
 
 def test_unknown_release_error_suggests_names() -> None:
-    with pytest.raises(UnknownFact) as refused:
+    with pytest.raises(UnknownFact) as raised:
         release("25.9")
-    message = str(refused.value)
+    message = str(raised.value)
     assert message.startswith(
         'no SageMaker Triton release "25.9": did you mean 25.09? Known: 26.05, 26.03, 25.09, '
     )

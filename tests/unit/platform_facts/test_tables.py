@@ -47,30 +47,30 @@ def test_sources_are_defined_in_the_heading_of_the_file() -> None:
     folder = Path(platform_facts.__file__).parent
     headings = {kind: (folder / name).read_text() for kind, name in FILES.items()}
 
-    def explained(row: Any) -> bool:
+    def has_citation(row: Any) -> bool:
         if isinstance(row, Backend) or row.source == "none read":
             return True  # rows of backends contain the full citation
         heading = headings[type(row)]
         return all(f"#   {short_name} " in heading for short_name in row.source.split("; "))
 
-    assert violations(explained) == []
+    assert violations(has_citation) == []
 
 
 def test_unsourced_names_are_distinct_fields() -> None:
-    def named_well(row: Any) -> bool:
+    def has_valid_names(row: Any) -> bool:
         names = {field.name for field in fields(row)}
         return set(row.unsourced) <= names and len(row.unsourced) == len(set(row.unsourced))
 
-    assert violations(named_well, WITH_UNSOURCED) == []
+    assert violations(has_valid_names, WITH_UNSOURCED) == []
 
 
 def test_fields_without_value_are_marked_unsourced() -> None:
-    def unknown(row: Any) -> set[str]:
+    def missing_fields(row: Any) -> set[str]:
         return {field.name for field in fields(row) if getattr(row, field.name) is None} - {
             "maximum_compute_capability"  # None: no upper limit, not unknown
         }
 
-    assert violations(lambda row: unknown(row) <= set(row.unsourced), releases()) == []
+    assert violations(lambda row: missing_fields(row) <= set(row.unsourced), releases()) == []
 
 
 def test_rows_without_source_are_marked_unsourced() -> None:
@@ -103,12 +103,3 @@ def test_regions_have_only_known_keys() -> None:
         for name, row in partition["regions"].items()
     }
     assert [name for name, row in rows.items() if not set(row) <= {"since", "before"}] == []
-
-
-def test_names_are_unique_in_a_table() -> None:
-    instances = read_table("instances.toml")
-    assert len(releases()) == len(read_table("releases.toml")["release"])
-    assert len(backends()) == len(read_table("releases.toml")["backend"])
-    assert len(inference_amis()) == len(read_table("inference_amis.toml")["inference_ami"])
-    assert len(gpus()) == len(instances["gpu"])
-    assert len(instance_types()) == sum(len(family["sizes"]) for family in instances["family"])

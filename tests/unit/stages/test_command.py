@@ -69,7 +69,7 @@ def test_invalid_stage_does_not_hide_the_others(
 
 @pytest.mark.parametrize("arguments", [["stages"], ["stages", "--schema"]])
 def test_command_imports_neither_cdk_nor_build_packages(arguments: list[str]) -> None:
-    """The CDK starts node; the build's packages take seconds to import."""
+    # The CDK starts node, and the packages of builds take seconds to import.
     program = (
         "import argparse, sys; "
         "sys.modules.update(dict.fromkeys(['aws_cdk', 'jsii', 'onnx', 'torch']));"

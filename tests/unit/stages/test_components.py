@@ -1,4 +1,4 @@
-"""A stage's endpoints of inference components: what they plan, and what is rejected at its line."""
+"""Endpoints of inference components in a stage: plan and invalid settings."""
 
 import re
 from collections.abc import Callable
@@ -71,10 +71,10 @@ def test_other_hosting_modes_have_no_component_fields(tmp_path: Path) -> None:
 def test_plan_has_copies_and_resources_of_components(
     plan: EndpointPlan,
 ) -> None:
-    written = plan.as_json()
-    assert written["hosting"] == "components"
-    assert written["instances"] == {"min": 0, "max": 4}
-    assert written["components"] == {
+    plan_json = plan.as_json()
+    assert plan_json["hosting"] == "components"
+    assert plan_json["instances"] == {"min": 0, "max": 4}
+    assert plan_json["components"] == {
         "minilm": {
             "name": "dev-text-g5-2xlarge-minilm",
             "min_copies": 0,
@@ -95,7 +95,7 @@ def test_plan_has_copies_and_resources_of_components(
 
 
 def test_longest_update_counts_batches_of_max_copies(plan: EndpointPlan) -> None:
-    # 20 minutes for instances, and 20 for each batch of 2 of 4 copies, or of 1 of 3.
+    # 20 minutes for instances and 20 for each of three batches: 50 % of 3 copies is one.
     assert plan.longest_update == 1200 + 3 * 1200
 
 
@@ -104,15 +104,15 @@ Problems = Callable[[str], list[str]]
 
 @pytest.fixture
 def problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Problems:
-    """Read a text as `prod.yaml`, below the current folder; return the lines of its error."""
+    """Return the function that loads a text as prod.yaml and returns its error lines."""
     monkeypatch.chdir(tmp_path)
 
     def problems_of(text: str) -> list[str]:
         assert text != STAGE
         (tmp_path / "prod.yaml").write_text(text, encoding="utf-8")
-        with pytest.raises(checked_yaml.InvalidFile) as refused:
+        with pytest.raises(checked_yaml.InvalidFile) as raised:
             load_stage("prod", tmp_path)
-        return str(refused.value).splitlines()
+        return str(raised.value).splitlines()
 
     return problems_of
 
@@ -122,7 +122,7 @@ PRODUCTION = "production: true\nnotify: { email: [team@company.com] }\nendpoints
 
 
 @pytest.mark.parametrize(
-    ("written", "instead", "problem"),
+    ("old", "new", "problem"),
     [
         (
             "unconfirmed: [components]\n",
@@ -185,9 +185,9 @@ PRODUCTION = "production: true\nnotify: { email: [team@company.com] }\nendpoints
     ],
 )
 def test_invalid_component_setting_is_an_error_at_its_line(
-    problems: Problems, written: str, instead: str, problem: str
+    problems: Problems, old: str, new: str, problem: str
 ) -> None:
-    lines = problems(STAGE.replace(written, instead, 1))
+    lines = problems(STAGE.replace(old, new, 1))
     assert any(re.match(problem, line) for line in lines), lines
 
 
@@ -203,11 +203,11 @@ def test_copies_scale_to_zero_with_a_minimum_instance(tmp_path: Path) -> None:
 
 
 def test_too_long_component_name_is_an_error(tmp_path: Path) -> None:
-    name = "a" * 41  # with the endpoint's 63 characters: `-text-g5-2xlarge-minilm`
+    name = "a" * 41  # and 23 characters of `-text-g5-2xlarge-minilm`
     (tmp_path / f"{name}.yaml").write_text(STAGE)
-    with pytest.raises(checked_yaml.InvalidFile) as refused:
+    with pytest.raises(checked_yaml.InvalidFile) as raised:
         load_stage(name, tmp_path)
-    (line,) = str(refused.value).splitlines()
+    (line,) = str(raised.value).splitlines()
     assert f"{name}.yaml:11: endpoints.text.components.minilm: " in line
     assert "of 64 characters" in line
 

@@ -1,4 +1,4 @@
-"""Several instance types of an endpoint: what a stage may write, and what each mistake is told."""
+"""Several instance types of an endpoint in a stage: valid and invalid settings."""
 
 from pathlib import Path
 
@@ -46,7 +46,7 @@ SCALING = "    scaling: {{ min_count: 1, max_count: 4, {} }}\n"
 
 
 @pytest.mark.parametrize(
-    ("written", "instead", "message"),
+    ("old", "new", "message"),
     [
         (
             TYPES,
@@ -105,9 +105,9 @@ SCALING = "    scaling: {{ min_count: 1, max_count: 4, {} }}\n"
     ],
 )
 def test_invalid_setting_is_an_error_at_its_key(
-    tmp_path: Path, written: str, instead: str, message: str
+    tmp_path: Path, old: str, new: str, message: str
 ) -> None:
-    assert written in POOL
+    assert old in POOL
     with pytest.raises(checked_yaml.InvalidFile) as raised:
-        endpoint(POOL.replace(written, instead), tmp_path)
+        endpoint(POOL.replace(old, new), tmp_path)
     assert message in str(raised.value)

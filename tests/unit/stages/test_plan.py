@@ -1,4 +1,4 @@
-"""What a stage makes of its endpoints and models, without any infrastructure."""
+"""StagePlan: archives, catalog entries and time budget of a stage."""
 
 import subprocess
 import sys
@@ -61,18 +61,6 @@ def test_pools_with_different_gpus_have_separate_archives() -> None:
     assert entry["target_model"] is None
 
 
-def test_engine_for_unsupported_fallback_gpu_is_an_error() -> None:
-    (message,) = problems(
-        models=["bert"],
-        hosting="single-model",
-        instance_type=None,
-        instance_types=["ml.g5.xlarge", "ml.g4dn.xlarge"],
-    ).values()
-    assert (
-        "an engine for compute capability 7.5 cannot be compiled on a builder with 8.6" in message
-    )
-
-
 def test_other_python_version_has_its_own_prefix() -> None:
     (archive,) = plan(instance_type="ml.m5.xlarge", python="3.11").archives
     assert archive.key.startswith("text/cpu-25.09-py311/")
@@ -84,8 +72,8 @@ def test_target_model_only_for_multi_model_hosting() -> None:
     (entry,) = plan().catalog
     assert (entry["endpoint"], entry["model"]) == ("dev-text", "minilm")
     assert entry["target_model"] == f"minilm-{entry['version']}.tar.gz"
-    (alone,) = plan(hosting="single-model").catalog
-    assert alone["target_model"] is None
+    (entry,) = plan(hosting="single-model").catalog
+    assert entry["target_model"] is None
 
 
 def test_nvme_variant_disables_volume_encryption() -> None:
@@ -94,9 +82,9 @@ def test_nvme_variant_disables_volume_encryption() -> None:
 
 
 def test_unknown_models_are_errors_at_their_keys() -> None:
-    refused = problems(models=["minilm", "mimilm", "resnet"])
-    assert list(refused) == [("endpoints", "text", "models", number) for number in (1, 2)]
-    assert "did you mean minilm?" in refused["endpoints", "text", "models", 1]
+    raised = problems(models=["minilm", "mimilm", "resnet"])
+    assert list(raised) == [("endpoints", "text", "models", number) for number in (1, 2)]
+    assert "did you mean minilm?" in raised["endpoints", "text", "models", 1]
 
 
 @pytest.mark.parametrize(
@@ -107,8 +95,8 @@ def test_unknown_models_are_errors_at_their_keys() -> None:
     ],
 )
 def test_unbuildable_model_is_an_error_at_its_key(settings: dict[str, Any], message: str) -> None:
-    refused = problems(**settings)
-    assert message in refused["endpoints", "text", "models", 0]
+    raised = problems(**settings)
+    assert message in raised["endpoints", "text", "models", 0]
 
 
 def test_too_large_catalog_entry_is_an_error_at_its_key(
@@ -116,8 +104,8 @@ def test_too_large_catalog_entry_is_an_error_at_its_key(
 ) -> None:
     large = {"inputs": "x" * 4096, "outputs": [], "max_batch_size": 1}
     monkeypatch.setattr(Signature, "model_dump", lambda _: large)
-    refused = problems()
-    assert "the catalog entry of minilm has" in refused["endpoints", "text", "models", 0]
+    raised = problems()
+    assert "the catalog entry of minilm has" in raised["endpoints", "text", "models", 0]
 
 
 @pytest.fixture
@@ -138,8 +126,8 @@ def _decoupled(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_decoupled_model_needs_a_generate_inference_type(
     settings: dict[str, Any],
 ) -> None:
-    refused = problems(**settings)
-    assert refused["endpoints", "text", "models", 0].startswith(
+    raised = problems(**settings)
+    assert raised["endpoints", "text", "models", 0].startswith(
         "minilm is decoupled, and a multi-model endpoint and inference_type infer answer a request "
         "with one response: write hosting: single-model and server: { inference_type: "
         "generate_stream } with release 25.03 or newer"
@@ -159,7 +147,7 @@ def test_time_budget_uses_max_count_of_schedules() -> None:
     update = {"strategy": "rolling", "percent": 50, "wait_seconds": 60}
     config = stage(update=update, scaling=scaling)
     budget = StagePlan.of("dev", config).as_json()["time_budget"]
-    # Two batches of one instance, each of 40 minutes to start and one to wait.
+    # Two batches of one instance, each with 40 minutes to start and one to wait.
     assert budget["rows"]["its endpoint's update"] == 2 * 41
 
 

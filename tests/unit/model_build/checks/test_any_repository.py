@@ -17,8 +17,8 @@ from model_build.findings import Finding, RepositoryInvalid
 from model_build.formats import BACKENDS as KNOWN_BACKENDS
 from model_build.model_config import PLATFORM_BACKENDS
 from model_build.repository import CONFIG, Repository
-from tests.unit.model_build.checks.broken import files
-from tests.unit.model_build.checks.broken.bases import MODEL
+from tests.unit.model_build.checks.cases import files
+from tests.unit.model_build.checks.cases.bases import MODEL
 
 RULES = checks.rules_for_release(platform_facts.release("25.09"))
 

@@ -12,23 +12,12 @@ from model_build.formats import BACKENDS, FORMATS
 from model_build.repository import Repository
 from model_build.source import ModelSource, all_models
 
-RELEASE = platform_facts.release("25.09")
 BUNDLED = list(all_models(Path(checks.__file__).parents[2] / "models"))
 
 
 @pytest.mark.parametrize("model", BUNDLED, ids=lambda model: model.name)
 def test_bundled_model_has_no_findings(model: ModelSource) -> None:
     assert checks.lint(model) == []
-
-
-def test_release_adds_its_rules() -> None:
-    names = [rule.__name__ for rule in checks.rules_for_release(RELEASE)]
-    assert set(checks.SOURCE_RULES) < set(checks.REPOSITORY_RULES)
-    assert names[: len(checks.REPOSITORY_RULES)] == [
-        rule.__name__ for rule in checks.REPOSITORY_RULES
-    ]
-    releases = {"release_backends", "onnx_versions", "torchscript_versions", "fil_versions"}
-    assert set(names[len(checks.REPOSITORY_RULES) :]) == releases
 
 
 def test_each_backend_has_one_format_and_one_table_row() -> None:

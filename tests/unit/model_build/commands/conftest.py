@@ -15,6 +15,8 @@ from stage_record import Event
 from tests.unit.model_build.fakes import FakeCloudFormation, FakeS3, FakeSageMaker, FakeSsm, FakeSts
 
 PREFIX = "text/cpu-24.09/"
+ENDPOINT = ("dev", "text")
+VERSIONS = ("1" * 12, "2" * 12, "3" * 12)
 
 
 @dataclass
@@ -74,6 +76,14 @@ def aws(_no_network: None, monkeypatch: pytest.MonkeyPatch) -> FakeAws:
     fake.sagemaker.host("dev-text", f"s3://bucket/{PREFIX}")
     monkeypatch.setattr("boto3.client", fake.client)
     return fake
+
+
+@pytest.fixture
+def deployed(aws: FakeAws) -> FakeAws:
+    """The endpoint with three versions of the model minilm; the last one is current."""
+    for version in VERSIONS:
+        aws.deploy("minilm", version)
+    return aws
 
 
 Succeed = Callable[..., str]

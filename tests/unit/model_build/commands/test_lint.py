@@ -1,13 +1,11 @@
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from model_build.__main__ import main
-
-if TYPE_CHECKING:
-    from tests.unit.model_build.conftest import WriteFiles
+from tests.unit.model_build.conftest import WriteFiles
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +56,7 @@ def test_findings_have_places_and_fail_the_command(
 
 
 def test_parse_errors_do_not_hide_other_findings(
-    misnamed: Path, write_files: "WriteFiles", capsys: pytest.CaptureFixture[str]
+    misnamed: Path, write_files: WriteFiles, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_files(
         Path("models"),
@@ -86,7 +84,7 @@ def test_parse_errors_do_not_hide_other_findings(
 
 
 def test_finding_of_several_alternatives_is_reported_once(
-    misnamed: Path, write_files: "WriteFiles", capsys: pytest.CaptureFixture[str]
+    misnamed: Path, write_files: WriteFiles, capsys: pytest.CaptureFixture[str]
 ) -> None:
     step = "{ to: onnx, source: export.py:f, opset: 18, gate: { max_absolute_difference: 1 } }"
     write_files(
@@ -95,7 +93,7 @@ def test_finding_of_several_alternatives_is_reported_once(
             "recipe.yaml": "description: x\nfiles:\n  double/1/words.txt: "
             "{ to: copy, weights: words.txt }\nalternatives:\n"
             f"  one: {{ double/1/model.onnx: {step} }}\n"
-            f"  two: {{ double/1/model.onnx: {step} }}\n",
+            f"  two: {{ double/1/model.onnx: {step} }}\n"
         },
     )
     code, data = _findings(capsys, "models")

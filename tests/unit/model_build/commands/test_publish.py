@@ -2,26 +2,22 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import Mock
 
 import boto3
 import pytest
-from botocore.exceptions import ClientError
 
 from model_build import digest_of
 from model_build.__main__ import main
-from tests.unit.model_build.commands.conftest import PREFIX
+from tests.unit.model_build.commands.conftest import ENDPOINT, PREFIX, Data, Fail, FakeAws, Succeed
+from tests.unit.model_build.fakes import client_error
 
-if TYPE_CHECKING:
-    from tests.unit.model_build.commands.conftest import Data, Fail, FakeAws, Succeed
-
-ENDPOINT = ("dev", "text")
 GPU_PREFIX = "text/cuda-25.09-sm86/"
 
 
 def test_model_is_built_for_the_endpoint_and_made_current(
-    doubled: Path, aws: "FakeAws", succeed: "Succeed"
+    doubled: Path, aws: FakeAws, succeed: Succeed
 ) -> None:
     version = digest_of(doubled)[:12]
     assert succeed("publish", *ENDPOINT, doubled) == f"doubled is now {version}\n"
@@ -41,7 +37,7 @@ def test_model_is_built_for_the_endpoint_and_made_current(
     }
 
 
-def test_decoupled_model_is_refused(doubled: Path, aws: "FakeAws", fail: "Fail") -> None:
+def test_decoupled_model_is_refused(doubled: Path, aws: FakeAws, fail: Fail) -> None:
     config = doubled / "double" / "config.pbtxt"
     config.write_text(config.read_text() + "model_transaction_policy { decoupled: true }\n")
     message = fail("publish", *ENDPOINT, doubled)
@@ -50,7 +46,7 @@ def test_decoupled_model_is_refused(doubled: Path, aws: "FakeAws", fail: "Fail")
 
 
 def test_publishing_again_changes_nothing(
-    doubled: Path, aws: "FakeAws", data_of: "Data", succeed: "Succeed"
+    doubled: Path, aws: FakeAws, data_of: Data, succeed: Succeed
 ) -> None:
     version = digest_of(doubled)[:12]
     assert data_of("publish", *ENDPOINT, doubled) == {"model": "doubled", "version": version}
@@ -62,7 +58,7 @@ def test_publishing_again_changes_nothing(
 
 
 def test_archive_that_every_prefix_has_is_reused(
-    doubled: Path, aws: "FakeAws", succeed: "Succeed"
+    doubled: Path, aws: FakeAws, succeed: Succeed
 ) -> None:
     prefixes = [PREFIX, "text/cpu-25.09/"]
     name = f"doubled-{digest_of(doubled)[:12]}.tar.gz"
@@ -78,9 +74,7 @@ def test_archive_that_every_prefix_has_is_reused(
     assert {key: aws.s3.objects[key] for key in aws.archives} == before
 
 
-def test_archive_is_built_for_every_variant(
-    doubled: Path, aws: "FakeAws", succeed: "Succeed"
-) -> None:
+def test_archive_is_built_for_every_variant(doubled: Path, aws: FakeAws, succeed: Succeed) -> None:
     prefixes = [PREFIX, GPU_PREFIX]
     aws.sagemaker.host("dev-text", *(f"s3://bucket/{prefix}" for prefix in prefixes))
     succeed("publish", *ENDPOINT, doubled)
@@ -90,11 +84,11 @@ def test_archive_is_built_for_every_variant(
 
 
 def test_catalog_is_not_changed_before_every_upload(
-    doubled: Path, aws: "FakeAws", fail: "Fail"
+    doubled: Path, aws: FakeAws, fail: Fail
 ) -> None:
     def refuse(request: dict[str, Any]) -> None:
         if "cuda" in request["Key"]:
-            raise ClientError({"Error": {"Code": "AccessDenied"}}, "PutObject")
+            raise client_error("PutObject", "AccessDenied")
 
     aws.sagemaker.host("dev-text", f"s3://bucket/{PREFIX}", f"s3://bucket/{GPU_PREFIX}")
     aws.s3.before["PutObject"] = refuse
@@ -104,7 +98,7 @@ def test_catalog_is_not_changed_before_every_upload(
 
 
 def test_empty_region_is_an_error(
-    doubled: Path, fail: "Fail", monkeypatch: pytest.MonkeyPatch
+    doubled: Path, fail: Fail, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("boto3.client", lambda service: boto3.Session().client(service))
     monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
@@ -123,14 +117,14 @@ def test_interrupt_exits_without_traceback(
 
 
 def test_unknown_endpoint_is_refused_before_the_build(
-    doubled: Path, aws: "FakeAws", fail: "Fail"
+    doubled: Path, aws: FakeAws, fail: Fail
 ) -> None:
     error = fail("publish", "dev", "pictures", doubled)
     assert error == ("no endpoint dev-pictures: deploy it, or write another STAGE and ENDPOINT")
     assert aws.s3.calls == []
 
 
-def test_broken_model_is_refused_before_aws_calls(doubled: Path, fail: "Fail") -> None:
+def test_broken_model_is_refused_before_aws_calls(doubled: Path, fail: Fail) -> None:
     (doubled / "double" / "config.pbtxt").write_text('backend: "pyhton"')
     assert '"pyhton" is not a backend' in fail("publish", *ENDPOINT, doubled)
 
@@ -151,11 +145,7 @@ def test_broken_model_is_refused_before_aws_calls(doubled: Path, fail: "Fail") -
     ],
 )
 def test_update_during_the_build_leaves_the_catalog(
-    doubled: Path,
-    aws: "FakeAws",
-    fail: "Fail",
-    start_update: Callable[["FakeAws"], None],
-    message: str,
+    doubled: Path, aws: FakeAws, fail: Fail, start_update: Callable[[FakeAws], None], message: str
 ) -> None:
     aws.s3.before["PutObject"] = lambda _: start_update(aws)
     assert message in fail("publish", *ENDPOINT, doubled)

@@ -1,41 +1,34 @@
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from tests.unit.model_build.commands.conftest import PREFIX
+from tests.unit.model_build.commands.conftest import (
+    ENDPOINT,
+    PREFIX,
+    VERSIONS,
+    Data,
+    Fail,
+    FakeAws,
+    Succeed,
+)
 
-if TYPE_CHECKING:
-    from tests.unit.model_build.commands.conftest import Data, Fail, FakeAws, Succeed
-
-ENDPOINT = ("dev", "text")
-OLD, NEW = "1" * 12, "2" * 12
-
-
-@pytest.fixture
-def deployed(aws: "FakeAws") -> "FakeAws":
-    for version in (OLD, NEW):
-        aws.deploy("minilm", version)
-    return aws
+OLD, _, NEW = VERSIONS
 
 
 def test_only_archive_and_manifest_of_the_version_are_deleted(
-    deployed: "FakeAws", data_of: "Data"
+    deployed: FakeAws, data_of: Data
 ) -> None:
     deployed.s3.objects[f"{PREFIX}minilm-{OLD}-0.tar.gz"] = {"Body": b"another model"}
-    key = f"{PREFIX}minilm-{OLD}"
+    key, before = f"{PREFIX}minilm-{OLD}", deployed.archives
     assert data_of("retire", *ENDPOINT, "minilm", OLD) == [
         f"s3://bucket/{key}.json",
         f"s3://bucket/{key}.tar.gz",
     ]
-    assert deployed.archives == {
-        f"{PREFIX}minilm-{OLD}-0.tar.gz",
-        f"{PREFIX}minilm-{NEW}.json",
-        f"{PREFIX}minilm-{NEW}.tar.gz",
-    }
+    assert deployed.archives == before - {f"{key}.json", f"{key}.tar.gz"}
 
 
-def test_unused_engine_is_deleted(deployed: "FakeAws", data_of: "Data") -> None:
+def test_unused_engine_is_deleted(deployed: FakeAws, data_of: Data) -> None:
     for version, jobs in {OLD: ["shared", "own"], NEW: ["shared"]}.items():
         engines = {f"{job}/1/model.plan": {"job": job} for job in jobs}
         body = json.dumps({"engines": engines}).encode()
@@ -48,7 +41,7 @@ def test_unused_engine_is_deleted(deployed: "FakeAws", data_of: "Data") -> None:
     assert "engines/shared/result.json" in deployed.s3.objects
 
 
-def test_retiring_again_deletes_nothing(deployed: "FakeAws", succeed: "Succeed") -> None:
+def test_retiring_again_deletes_nothing(deployed: FakeAws, succeed: Succeed) -> None:
     assert succeed("retire", *ENDPOINT, "minilm", OLD) == (
         f"deleted s3://bucket/{PREFIX}minilm-{OLD}.json\n"
         f"deleted s3://bucket/{PREFIX}minilm-{OLD}.tar.gz\n"
@@ -61,7 +54,7 @@ def test_retiring_again_deletes_nothing(deployed: "FakeAws", succeed: "Succeed")
 
 
 def test_manifest_is_deleted_before_the_archive(
-    deployed: "FakeAws", fail: "Fail", succeed: "Succeed"
+    deployed: FakeAws, fail: Fail, succeed: Succeed
 ) -> None:
     def interrupt(request: dict[str, Any]) -> None:
         if request["Key"].endswith(".tar.gz"):
@@ -76,7 +69,7 @@ def test_manifest_is_deleted_before_the_archive(
     )
 
 
-def test_version_in_the_catalog_is_refused(deployed: "FakeAws", fail: "Fail") -> None:
+def test_version_in_the_catalog_is_refused(deployed: FakeAws, fail: Fail) -> None:
     before = dict(deployed.s3.objects)
     assert fail("retire", *ENDPOINT, "minilm", NEW) == (
         f"the catalog names minilm-{NEW}.tar.gz for minilm: clients are sent there. Publish "
@@ -87,7 +80,7 @@ def test_version_in_the_catalog_is_refused(deployed: "FakeAws", fail: "Fail") ->
 
 @pytest.mark.parametrize("is_current", [True, False])
 def test_published_archive_is_retired_unless_current(
-    deployed: "FakeAws", data_of: "Data", fail: "Fail", *, is_current: bool
+    deployed: FakeAws, data_of: Data, fail: Fail, *, is_current: bool
 ) -> None:
     archive = f"published/minilm-{OLD}.tar.gz"
     deployed.s3.objects[PREFIX + archive] = {"Body": b""}
@@ -100,7 +93,14 @@ def test_published_archive_is_retired_unless_current(
     assert (PREFIX + archive in deployed.s3.objects) == is_current
 
 
-def test_source_is_deleted_with_its_last_archive(deployed: "FakeAws", data_of: "Data") -> None:
+def test_archive_of_another_catalog_entry_is_refused(deployed: FakeAws, fail: Fail) -> None:
+    deployed.ssm.put("/triton/dev/text/other", {"target_model": f"minilm-{OLD}.tar.gz"})
+    assert f"the catalog names minilm-{OLD}.tar.gz for other" in fail(
+        "retire", *ENDPOINT, "minilm", OLD
+    )
+
+
+def test_source_is_deleted_with_its_last_archive(deployed: FakeAws, data_of: Data) -> None:
     gpu_prefix = "text/cuda-25.09-sm86/"
     for prefix, version in ((PREFIX, OLD), (gpu_prefix, OLD), (PREFIX, NEW)):
         body = json.dumps({"digest": version, "source": {"model": "minilm"}}).encode()

@@ -1,24 +1,17 @@
-from typing import TYPE_CHECKING
+from tests.unit.model_build.commands.conftest import (
+    ENDPOINT,
+    PREFIX,
+    VERSIONS,
+    Data,
+    Fail,
+    FakeAws,
+    Succeed,
+)
 
-import pytest
-
-from tests.unit.model_build.commands.conftest import PREFIX
-
-if TYPE_CHECKING:
-    from tests.unit.model_build.commands.conftest import Data, Fail, FakeAws, Succeed
-
-ENDPOINT = ("dev", "text")
-ONE, TWO, THREE, FOUR = ("1" * 12, "2" * 12, "3" * 12, "4" * 12)
-
-
-@pytest.fixture
-def deployed(aws: "FakeAws") -> "FakeAws":
-    for version in (ONE, TWO, THREE):
-        aws.deploy("minilm", version)
-    return aws
+(ONE, TWO, THREE), FOUR = VERSIONS, "4" * 12
 
 
-def test_previous_version_is_made_current(deployed: "FakeAws", succeed: "Succeed") -> None:
+def test_previous_version_is_made_current(deployed: FakeAws, succeed: Succeed) -> None:
     message = succeed("rollback", *ENDPOINT, "minilm")
     assert message == f"minilm is now {TWO}, before {THREE}\n"
     assert deployed.catalog("minilm") == {
@@ -30,9 +23,7 @@ def test_previous_version_is_made_current(deployed: "FakeAws", succeed: "Succeed
     }
 
 
-def test_to_selects_a_version_once(
-    deployed: "FakeAws", data_of: "Data", succeed: "Succeed"
-) -> None:
+def test_to_selects_a_version_once(deployed: FakeAws, data_of: Data, succeed: Succeed) -> None:
     assert data_of("rollback", *ENDPOINT, "minilm", "--to", ONE) == {
         "model": "minilm",
         "version": ONE,
@@ -45,7 +36,7 @@ def test_to_selects_a_version_once(
 
 
 def test_second_rollback_changes_nothing(
-    deployed: "FakeAws", data_of: "Data", succeed: "Succeed"
+    deployed: FakeAws, data_of: Data, succeed: Succeed
 ) -> None:
     succeed("rollback", *ENDPOINT, "minilm")
     assert succeed("rollback", *ENDPOINT, "minilm") == (
@@ -56,7 +47,7 @@ def test_second_rollback_changes_nothing(
 
 
 def test_version_deployed_after_a_rollback_can_be_rolled_back(
-    deployed: "FakeAws", succeed: "Succeed"
+    deployed: FakeAws, succeed: Succeed
 ) -> None:
     succeed("rollback", *ENDPOINT, "minilm")
     deployed.deploy("minilm", FOUR)
@@ -64,14 +55,14 @@ def test_version_deployed_after_a_rollback_can_be_rolled_back(
     assert "already" in succeed("rollback", *ENDPOINT, "minilm")
 
 
-def test_rollback_can_be_undone_and_repeated(deployed: "FakeAws", succeed: "Succeed") -> None:
+def test_rollback_can_be_undone_and_repeated(deployed: FakeAws, succeed: Succeed) -> None:
     succeed("rollback", *ENDPOINT, "minilm")
     undone = succeed("rollback", *ENDPOINT, "minilm", "--to", THREE)
     assert undone == f"minilm is now {THREE}, before {TWO}\n"
     assert succeed("rollback", *ENDPOINT, "minilm") == f"minilm is now {TWO}, before {THREE}\n"
 
 
-def test_retired_version_is_refused(deployed: "FakeAws", fail: "Fail") -> None:
+def test_retired_version_is_refused(deployed: FakeAws, fail: Fail) -> None:
     del deployed.s3.objects[f"{PREFIX}minilm-{TWO}.json"]
     assert fail("rollback", *ENDPOINT, "minilm") == (
         f"s3://bucket/{PREFIX}minilm-{TWO}.tar.gz does not exist: it was retired, or never built "
@@ -80,7 +71,7 @@ def test_retired_version_is_refused(deployed: "FakeAws", fail: "Fail") -> None:
     assert deployed.catalog("minilm")["version"] == THREE
 
 
-def test_version_missing_for_a_variant_is_refused(deployed: "FakeAws", fail: "Fail") -> None:
+def test_version_missing_for_a_variant_is_refused(deployed: FakeAws, fail: Fail) -> None:
     deployed.sagemaker.host(
         "dev-text", f"s3://bucket/{PREFIX}", "s3://bucket/text/cuda-25.09-sm86/"
     )
@@ -88,13 +79,13 @@ def test_version_missing_for_a_variant_is_refused(deployed: "FakeAws", fail: "Fa
     assert deployed.catalog("minilm")["version"] == THREE
 
 
-def test_unknown_version_error_lists_the_known_ones(deployed: "FakeAws", fail: "Fail") -> None:
+def test_unknown_version_error_lists_the_known_ones(deployed: FakeAws, fail: Fail) -> None:
     assert fail("rollback", *ENDPOINT, "minilm", "--to", "f" * 12) == (
         f"minilm has no version {'f' * 12} in the catalog's history; --to takes: {TWO}, {ONE}"
     )
 
 
-def test_unknown_model_error_lists_the_known_ones(deployed: "FakeAws", fail: "Fail") -> None:
+def test_unknown_model_error_lists_the_known_ones(deployed: FakeAws, fail: Fail) -> None:
     deployed.deploy("bert", ONE)
     assert fail("rollback", *ENDPOINT, "minlm") == (
         "no model minlm in /triton/dev/text: there are bert, minilm"

@@ -3,29 +3,18 @@
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 import stage_record
 from stage_record import Event
+from tests.unit.model_build.commands.conftest import ENDPOINT, VERSIONS, Data, Fail, FakeAws
 
-if TYPE_CHECKING:
-    from tests.unit.model_build.commands.conftest import Data, Fail, FakeAws
-
-ENDPOINT = ("dev", "text")
-OLD, NEW = "1" * 12, "2" * 12
+_, OLD, NEW = VERSIONS
 COMMANDS = [("rollback", "minilm"), ("retire", "minilm", OLD)]
 
 
-@pytest.fixture
-def deployed(aws: "FakeAws") -> "FakeAws":
-    for version in (OLD, NEW):
-        aws.deploy("minilm", version)
-    return aws
-
-
-def write_delivery(aws: "FakeAws", outcome: str, *, age: timedelta = timedelta()) -> None:
+def write_delivery(aws: FakeAws, outcome: str, *, age: timedelta = timedelta()) -> None:
     """Write the delivery parameter of the stage: a delivery of commit aaa...."""
     time = (datetime.now(UTC) - age).isoformat(timespec="seconds")
     deliveries = [{"commit": "a" * 40, "time": time, "outcome": outcome}]
@@ -35,7 +24,7 @@ def write_delivery(aws: "FakeAws", outcome: str, *, age: timedelta = timedelta()
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda value: value[0])
 def test_command_during_a_delivery_is_refused(
-    command: tuple[str, ...], deployed: "FakeAws", fail: "Fail"
+    command: tuple[str, ...], deployed: FakeAws, fail: Fail
 ) -> None:
     write_delivery(deployed, "started")
     message = fail(command[0], *ENDPOINT, *command[1:])
@@ -46,7 +35,7 @@ def test_command_during_a_delivery_is_refused(
 
 @pytest.mark.parametrize("command", [*COMMANDS, ("publish",)], ids=lambda command: command[0])
 def test_endpoint_of_components_is_refused(
-    command: tuple[str, ...], doubled: Path, aws: "FakeAws", fail: "Fail"
+    command: tuple[str, ...], doubled: Path, aws: FakeAws, fail: Fail
 ) -> None:
     # The name of this endpoint differs from its stack, and it has no archive prefix.
     name = "dev-text-g5-xlarge"
@@ -60,7 +49,7 @@ def test_endpoint_of_components_is_refused(
     assert (aws.ssm.writes, aws.archives) == ([], set())
 
 
-def test_rollback_to_another_hosting_mode_is_refused(aws: "FakeAws", fail: "Fail") -> None:
+def test_rollback_to_another_hosting_mode_is_refused(aws: FakeAws, fail: Fail) -> None:
     entry = {"endpoint": "dev-text-g5-xlarge", "model": "minilm", "target_model": None}
     aws.ssm.put("/triton/dev/text/minilm", {**entry, "version": OLD})
     aws.deploy("minilm", NEW)
@@ -69,14 +58,14 @@ def test_rollback_to_another_hosting_mode_is_refused(aws: "FakeAws", fail: "Fail
     assert aws.ssm.writes == []
 
 
-def test_killed_delivery_is_overridden_or_expires(deployed: "FakeAws", data_of: "Data") -> None:
+def test_killed_delivery_is_overridden_or_expires(deployed: FakeAws, data_of: Data) -> None:
     write_delivery(deployed, "started")
     assert data_of("rollback", *ENDPOINT, "minilm", "--during-delivery")["version"] == OLD
     write_delivery(deployed, "started", age=stage_record.MAX_DURATION)
     assert data_of("rollback", *ENDPOINT, "minilm", "--to", NEW)["version"] == NEW
 
 
-def test_each_change_is_recorded_as_an_event(deployed: "FakeAws", data_of: "Data") -> None:
+def test_each_change_is_recorded_as_an_event(deployed: FakeAws, data_of: Data) -> None:
     data_of("rollback", *ENDPOINT, "minilm")
     data_of("retire", *ENDPOINT, "minilm", NEW)
     events = deployed.events
@@ -89,7 +78,7 @@ def test_each_change_is_recorded_as_an_event(deployed: "FakeAws", data_of: "Data
 
 @pytest.mark.parametrize("outcome", ["delivered", "rolled back", "wrong"])
 def test_version_of_a_delivered_commit_is_not_retired(
-    outcome: str, deployed: "FakeAws", fail: "Fail"
+    outcome: str, deployed: FakeAws, fail: Fail
 ) -> None:
     write_delivery(deployed, outcome)
     write_event(deployed, "a" * 40)
@@ -98,13 +87,13 @@ def test_version_of_a_delivered_commit_is_not_retired(
     assert f"{OLD} of text/minilm, and dev may be rolled back to it" in message
 
 
-def test_version_of_another_commit_is_retired(deployed: "FakeAws", data_of: "Data") -> None:
+def test_version_of_another_commit_is_retired(deployed: FakeAws, data_of: Data) -> None:
     write_delivery(deployed, "delivered")
     write_event(deployed, "b" * 40)
     assert len(data_of("retire", *ENDPOINT, "minilm", OLD)) == 2
 
 
-def write_event(aws: "FakeAws", commit: str) -> None:
+def write_event(aws: FakeAws, commit: str) -> None:
     """Record the delivery of a commit that has the old version."""
     versions = {"text/minilm": OLD}
     event = Event(stage="dev", action="deliver", who="ada", versions=versions, commit=commit)

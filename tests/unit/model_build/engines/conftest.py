@@ -11,7 +11,7 @@ from model_build.engines.engine_job import Engine, EngineJob
 from model_build.engines.engine_result import EngineResult
 from model_build.gpu_step.files import RawTensor, sha256
 from model_build.gpu_step.result import FILE, PLAN, JobResult
-from tests.unit.model_build.checks.broken import files
+from tests.unit.model_build.checks.cases import files
 
 ENGINE = Engine.model_validate(
     {

@@ -15,7 +15,7 @@ from model_build.engines.engine_job import EngineJob
 from model_build.engines.engine_result import EngineResult
 from tests.unit.model_build.engines.conftest import write_result
 from tests.unit.model_build.engines.fake_codebuild import FakeCodeBuild, pause_steps
-from tests.unit.model_build.fakes import FakeS3, ProgressLines
+from tests.unit.model_build.fakes import FakeS3, ProgressLines, client_error
 
 QUEUE_FULL = "Cannot have more than 1 builds in queue for the account"
 BUILD_FAILED = {
@@ -154,7 +154,10 @@ def test_job_is_uploaded_compiled_and_downloaded(compilation: Compilation) -> No
 
 
 def test_second_caller_follows_the_running_build(compilation: Compilation) -> None:
-    compilation.run("first", lambda: compilation.run("second", compilation.succeed) and None)
+    def call_again() -> None:
+        compilation.run("second", compilation.succeed)
+
+    compilation.run("first", call_again)
     assert len(compilation.codebuild.started) == 1
     assert compilation.plan("first") == compilation.plan("second") == b"a plan"
 
@@ -305,12 +308,7 @@ def test_build_continues_after_the_deadline(compilation: Compilation) -> None:
             [],
             "its driver is too old for the image: deploy again later",
         ),
-        (
-            "FAILED",
-            PULL_FAILED,
-            [],
-            "failed, its image could not be pulled: Unable to pull",
-        ),
+        ("FAILED", PULL_FAILED, [], "failed, its image could not be pulled: Unable to pull"),
         (
             "STOPPED",
             {"phaseType": "BUILD", "phaseStatus": "STOPPED"},
@@ -395,7 +393,7 @@ def test_unreadable_log_does_not_hide_the_failure(
     compilation: Compilation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(**_: Any) -> None:
-        raise ClientError({"Error": {"Code": "ResourceNotFoundException"}}, "GetLogEvents")
+        raise client_error("GetLogEvents", "ResourceNotFoundException")
 
     monkeypatch.setattr(compilation.codebuild, "get_log_events", refuse)
     with pytest.raises(BuildError, match="failed in phase BUILD: exit status 1"):

@@ -50,6 +50,14 @@ def script(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def empty_requirements(tmp_path: Path) -> Path:
+    """An empty requirements file, with an empty script worker.py in its folder."""
+    (tmp_path / "worker.py").write_text("")
+    (tmp_path / "requirements.txt").write_text("")
+    return tmp_path / "requirements.txt"
+
+
+@pytest.fixture
 def pip(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """Commands of a fake pip that installs nothing."""
     calls: list[list[str]] = []
@@ -95,30 +103,27 @@ def test_script_runs_isolated_with_the_installed_packages(
 
 
 def test_failed_script_error_has_source_and_last_lines(
-    tmp_path: Path, pip: list[list[str]]
+    tmp_path: Path, empty_requirements: Path, pip: list[list[str]]
 ) -> None:
     script = tmp_path / "worker.py"
     script.write_text("import sys\nfor n in range(40): print('line', n, file=sys.stderr)\n1 / 0\n")
-    requirements = tmp_path / "r.txt"
-    requirements.write_text("")
     with pytest.raises(BuildError) as error:
-        _run(requirements, script)
+        _run(empty_requirements, script)
     first, *lines = str(error.value).splitlines()
-    assert first == f"export.py:f failed with the packages of {requirements}:"
+    assert first == f"export.py:f failed with the packages of {empty_requirements}:"
     assert lines[-1] == "ZeroDivisionError: division by zero"
     assert len(lines) == 12
 
 
-def test_pip_installs_only_pinned_wheels(tmp_path: Path, pip: list[list[str]]) -> None:
-    (tmp_path / "worker.py").write_text("")
-    requirements = tmp_path / "r.txt"
-    requirements.write_text("# empty\n")
-    _run(requirements, tmp_path / "worker.py")
+def test_pip_installs_only_pinned_wheels(
+    tmp_path: Path, empty_requirements: Path, pip: list[list[str]]
+) -> None:
+    _run(empty_requirements, tmp_path / "worker.py")
     (command,) = pip
     assert command[:4] == [sys.executable, "-m", "pip", "install"]
     assert {"--no-deps", "--require-hashes", "--target", "--requirement"} <= set(command)
     assert command[command.index("--only-binary") + 1] == ":all:"
-    assert command[-1] == str(requirements)
+    assert command[-1] == str(empty_requirements)
 
 
 def test_packages_without_hashes_are_refused(tmp_path: Path, pip: list[list[str]]) -> None:
@@ -135,28 +140,23 @@ def test_packages_without_hashes_are_refused(tmp_path: Path, pip: list[list[str]
 
 
 def test_different_requirements_have_different_folders(
-    tmp_path: Path, pip: list[list[str]]
+    tmp_path: Path, empty_requirements: Path, pip: list[list[str]]
 ) -> None:
-    (tmp_path / "worker.py").write_text("")
-    requirements = tmp_path / "r.txt"
     for text in ("# one\n", "# two\n", "# one\n"):
-        requirements.write_text(text)
-        _run(requirements, tmp_path / "worker.py")
+        empty_requirements.write_text(text)
+        _run(empty_requirements, tmp_path / "worker.py")
     folders = [command[command.index("--target") + 1] for command in pip]
     assert len(set(folders)) == len(folders) == 2
 
 
 def test_interrupted_installation_is_repeated(
-    tmp_path: Path, pip: list[list[str]], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, empty_requirements: Path, pip: list[list[str]]
 ) -> None:
-    (tmp_path / "worker.py").write_text("")
-    requirements = tmp_path / "r.txt"
-    requirements.write_text("")
-    _run(requirements, tmp_path / "worker.py")
+    _run(empty_requirements, tmp_path / "worker.py")
     (folder,) = (path for path in (tmp_path / "cache/environments").iterdir() if path.is_dir())
     (folder / ".complete").unlink()  # written last
     (folder / "half.py").write_text("")
-    _run(requirements, tmp_path / "worker.py")
+    _run(empty_requirements, tmp_path / "worker.py")
     assert len(pip) == 2
     assert [path.name for path in folder.iterdir()] == [".complete"]
 

@@ -3,7 +3,6 @@
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,10 +13,8 @@ from model_build.export.gate import GateReport, OutputTensor
 from model_build.export.step import Gates, StepContext
 from model_build.formats.onnx import Onnx
 from model_build.recipe_values import Gate
+from tests.unit.model_build.conftest import WriteFiles
 from tests.unit.model_build.fakes import step_context
-
-if TYPE_CHECKING:
-    from tests.unit.model_build.conftest import WriteFiles
 
 Export = Callable[..., bool]
 
@@ -39,7 +36,7 @@ OTHER_FILES = ["recipe.yaml", "m/config.pbtxt", "m/1/model.py", "tests/golden.js
 
 
 @pytest.fixture
-def model(tmp_path: Path, write_files: "WriteFiles") -> Path:
+def model(tmp_path: Path, write_files: WriteFiles) -> Path:
     return write_files(tmp_path / "model", dict.fromkeys(["export.py", *OTHER_FILES], "first"))
 
 

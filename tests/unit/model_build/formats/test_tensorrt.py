@@ -16,7 +16,7 @@ from model_build.formats.tensorrt import TensorRt
 from model_build.progress import Progress
 from model_build.recipe import Recipe
 from platform_facts import ComputeCapability
-from tests.unit.model_build.checks.broken import files
+from tests.unit.model_build.checks.cases import files
 from tests.unit.model_build.engines.test_local_gpu import ROOT, STAND_IN
 from tests.unit.model_build.fakes import ProgressLines, step_context
 

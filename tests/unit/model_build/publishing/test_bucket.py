@@ -5,7 +5,7 @@ import hashlib
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
@@ -14,10 +14,7 @@ from model_build import BuildError, archive
 from model_build.build import Build
 from model_build.publishing.bucket import is_published, publish
 from model_build.publishing.upload import PART_BYTES
-from tests.unit.model_build.fakes import ProgressLines
-
-if TYPE_CHECKING:
-    from tests.unit.model_build.fakes import FakeS3
+from tests.unit.model_build.fakes import FakeS3, ProgressLines, client_error
 
 KEY = "text/cpu-24.09/doubled-abc.tar.gz"
 MANIFEST = "text/cpu-24.09/doubled-abc.json"
@@ -36,15 +33,15 @@ def _checksum(content: bytes) -> str:
     return f"{base64.b64encode(digest).decode()}-1"
 
 
-def _publish(s3: "FakeS3", built: Build) -> None:
+def _publish(s3: FakeS3, built: Build) -> None:
     publish(s3.client, built, bucket="bucket", key=KEY, progress=ProgressLines())
 
 
-def _is_published(s3: "FakeS3") -> bool:
+def _is_published(s3: FakeS3) -> bool:
     return is_published(s3.client, bucket="bucket", key=KEY)
 
 
-def test_publish_writes_archive_and_manifest_with_checksums(s3: "FakeS3", built: Build) -> None:
+def test_publish_writes_archive_and_manifest_with_checksums(s3: FakeS3, built: Build) -> None:
     assert not _is_published(s3)
     _publish(s3, built)
     assert _is_published(s3)
@@ -59,7 +56,7 @@ def test_publish_writes_archive_and_manifest_with_checksums(s3: "FakeS3", built:
     assert recorded["part_bytes"] == PART_BYTES
 
 
-def test_deleted_archive_is_written_again(s3: "FakeS3", built: Build) -> None:
+def test_deleted_archive_is_written_again(s3: FakeS3, built: Build) -> None:
     _publish(s3, built)
     before = dict(s3.objects)
     del s3.objects[KEY]
@@ -68,14 +65,14 @@ def test_deleted_archive_is_written_again(s3: "FakeS3", built: Build) -> None:
     assert s3.objects == before
 
 
-def test_replaced_archive_is_an_error(s3: "FakeS3", built: Build) -> None:
+def test_replaced_archive_is_an_error(s3: FakeS3, built: Build) -> None:
     _publish(s3, built)
     s3.objects[KEY]["ChecksumSHA256"] = "c29tZWJvZHk=-1"
     with pytest.raises(BuildError, match=f"s3://bucket/{KEY} has the SHA-256 c29tZWJvZHk=-1, and"):
         _is_published(s3)
 
 
-def test_archive_other_than_in_the_manifest_is_not_uploaded(s3: "FakeS3", built: Build) -> None:
+def test_archive_other_than_in_the_manifest_is_not_uploaded(s3: FakeS3, built: Build) -> None:
     _publish(s3, built)
     del s3.objects[KEY]
     manifest = json.loads(s3.objects[MANIFEST]["Body"])
@@ -86,12 +83,12 @@ def test_archive_other_than_in_the_manifest_is_not_uploaded(s3: "FakeS3", built:
     assert (KEY in s3.objects, s3.unfinished) == (False, {})
 
 
-def test_manifest_without_checksum_is_accepted(s3: "FakeS3", built: Build) -> None:
+def test_manifest_without_checksum_is_accepted(s3: FakeS3, built: Build) -> None:
     s3.objects |= {KEY: {"Body": b""}, MANIFEST: {"Body": b'{"archive": {"sha256": "0"}}'}}
     assert _is_published(s3)
 
 
-def test_publishing_again_changes_nothing(s3: "FakeS3", built: Build) -> None:
+def test_publishing_again_changes_nothing(s3: FakeS3, built: Build) -> None:
     _publish(s3, built)
     before = dict(s3.objects)
     _publish(s3, built)
@@ -99,7 +96,7 @@ def test_publishing_again_changes_nothing(s3: "FakeS3", built: Build) -> None:
     assert s3.unfinished == {}
 
 
-def test_other_object_under_the_key_is_refused(s3: "FakeS3", built: Build) -> None:
+def test_other_object_under_the_key_is_refused(s3: FakeS3, built: Build) -> None:
     s3.objects[KEY] = {"Body": b"by hand"}
     with pytest.raises(BuildError) as error:
         _publish(s3, built)
@@ -113,7 +110,7 @@ def test_other_object_under_the_key_is_refused(s3: "FakeS3", built: Build) -> No
     assert s3.unfinished == {}
 
 
-def test_interrupted_publication_is_completed_by_the_next(s3: "FakeS3", built: Build) -> None:
+def test_interrupted_publication_is_completed_by_the_next(s3: FakeS3, built: Build) -> None:
     def interrupt(request: dict[str, Any]) -> None:
         raise KeyboardInterrupt
 
@@ -127,7 +124,7 @@ def test_interrupted_publication_is_completed_by_the_next(s3: "FakeS3", built: B
     assert _is_published(s3)
 
 
-def test_concurrent_manifest_is_accepted(s3: "FakeS3", built: Build) -> None:
+def test_concurrent_manifest_is_accepted(s3: FakeS3, built: Build) -> None:
     def write_manifest(request: dict[str, Any]) -> None:
         s3.objects[MANIFEST] = {"Body": b"other"}
 
@@ -137,9 +134,9 @@ def test_concurrent_manifest_is_accepted(s3: "FakeS3", built: Build) -> None:
 
 
 @pytest.mark.parametrize("code", ["403", "AccessDenied", "NoSuchBucket"])
-def test_denied_read_is_not_an_unpublished_model(s3: "FakeS3", code: str) -> None:
+def test_denied_read_is_not_an_unpublished_model(s3: FakeS3, code: str) -> None:
     def refuse(request: dict[str, Any]) -> None:
-        raise ClientError({"Error": {"Code": code}}, "GetObject")
+        raise client_error("GetObject", code)
 
     s3.before["GetObject"] = refuse
     with pytest.raises(ClientError, match=code):

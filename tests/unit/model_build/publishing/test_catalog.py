@@ -1,16 +1,14 @@
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from model_build.publishing.catalog import Catalog, CatalogVersion, Cause, lineage
-
-if TYPE_CHECKING:
-    from tests.unit.model_build.fakes import FakeSsm
+from tests.unit.model_build.fakes import FakeSsm
 
 
 @pytest.fixture
-def catalog(ssm: "FakeSsm") -> Catalog:
+def catalog(ssm: FakeSsm) -> Catalog:
     return Catalog(ssm.client, "dev", "text")
 
 
@@ -19,7 +17,7 @@ def _entry(version: str, model: str = "minilm") -> dict[str, Any]:
     return {"model": model, "version": version, "endpoint": "dev-text", "target_model": archive}
 
 
-def test_entries_of_an_endpoint_are_read_from_every_page(catalog: Catalog, ssm: "FakeSsm") -> None:
+def test_entries_of_an_endpoint_are_read_from_every_page(catalog: Catalog, ssm: FakeSsm) -> None:
     names = [f"model-{number}" for number in range(5)]
     for name in names:
         ssm.put(f"/triton/dev/text/{name}", _entry("1", name))
@@ -28,7 +26,7 @@ def test_entries_of_an_endpoint_are_read_from_every_page(catalog: Catalog, ssm: 
     assert catalog.entries() == {name: _entry("1", name) for name in names}
 
 
-def test_flip_writes_the_entry_and_its_origin(catalog: Catalog, ssm: "FakeSsm") -> None:
+def test_flip_writes_the_entry_and_its_origin(catalog: Catalog, ssm: FakeSsm) -> None:
     ssm.put("/triton/dev/text/minilm", _entry("1"))
     catalog.flip(_entry("2"), "published")
     catalog.flip(_entry("1"), "rolled back")
@@ -43,7 +41,7 @@ def test_flip_writes_the_entry_and_its_origin(catalog: Catalog, ssm: "FakeSsm") 
 
 
 def test_invalid_history_values_are_skipped_with_a_warning(
-    catalog: Catalog, ssm: "FakeSsm", capsys: pytest.CaptureFixture[str]
+    catalog: Catalog, ssm: FakeSsm, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ssm.put("/triton/dev/text/minilm", _entry("1"))
     ssm.put("/triton/dev/text/minilm", {"version": 9999})

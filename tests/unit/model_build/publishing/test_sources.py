@@ -3,18 +3,18 @@
 import io
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pytest
+from botocore.exceptions import ClientError
 
 from model_build import digest_of
 from model_build.build import Build
 from model_build.manifest import Source
 from model_build.publishing import sources
-
-if TYPE_CHECKING:
-    from tests.unit.model_build.fakes import FakeS3
+from tests.unit.model_build.fakes import FakeS3, client_error
 
 
-def _keep(s3: "FakeS3", built: Build) -> Source:
+def _keep(s3: FakeS3, built: Build) -> Source:
     return sources.keep(s3.client, built, bucket="bucket")
 
 
@@ -23,7 +23,7 @@ def _key(built: Build) -> str:
 
 
 def test_unpacked_source_has_the_digest_of_the_archive(
-    s3: "FakeS3", built: Build, tmp_path: Path
+    s3: FakeS3, built: Build, tmp_path: Path
 ) -> None:
     (built.source.folder / "tests").mkdir(exist_ok=True)
     (built.source.folder / "tests" / "golden.json").write_text("{}")  # not part of the model
@@ -36,12 +36,21 @@ def test_unpacked_source_has_the_digest_of_the_archive(
     assert not (tmp_path / "unpacked" / "tests").exists()
 
 
-def test_source_is_uploaded_once(s3: "FakeS3", built: Build) -> None:
+def test_source_is_uploaded_once(s3: FakeS3, built: Build) -> None:
     assert _keep(s3, built) == _keep(s3, built)
     assert s3.calls.count("CreateMultipartUpload") == 1
 
 
-def test_concurrent_uploads_both_succeed(s3: "FakeS3", built: Build) -> None:
+def test_denied_read_is_not_a_missing_source(s3: FakeS3, built: Build) -> None:
+    def refuse(request: object) -> None:
+        raise client_error("HeadObject", "403")
+
+    s3.before["HeadObject"] = refuse
+    with pytest.raises(ClientError, match="403"):
+        _keep(s3, built)
+
+
+def test_concurrent_uploads_both_succeed(s3: FakeS3, built: Build) -> None:
     def other(_: object) -> None:
         s3.objects[_key(built)] = {"Body": b"the same"}
 
@@ -51,7 +60,7 @@ def test_concurrent_uploads_both_succeed(s3: "FakeS3", built: Build) -> None:
     assert s3.unfinished == {}
 
 
-def test_concurrent_upload_of_the_same_source_is_not_aborted(s3: "FakeS3", built: Build) -> None:
+def test_concurrent_upload_of_the_same_source_is_not_aborted(s3: FakeS3, built: Build) -> None:
     s3.create_multipart_upload(Bucket="bucket", Key=_key(built), ChecksumAlgorithm="SHA256")
     _keep(s3, built)
     assert [upload["Key"] for upload in s3.unfinished.values()] == [_key(built)]

@@ -4,15 +4,13 @@ import threading
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
 from model_build.publishing import upload
-
-if TYPE_CHECKING:
-    from tests.unit.model_build.fakes import FakeS3
+from tests.unit.model_build.fakes import FakeS3, client_error
 
 KEY = "text/cpu-24.09/minilm-abc.tar.gz"
 
@@ -29,11 +27,11 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def _upload(s3: "FakeS3", file: Path) -> None:
+def _upload(s3: FakeS3, file: Path) -> None:
     upload.upload(s3.client, file, bucket="bucket", key=KEY)
 
 
-def test_parts_are_completed_in_order(s3: "FakeS3", file: Path) -> None:
+def test_parts_are_completed_in_order(s3: FakeS3, file: Path) -> None:
     _upload(s3, file)
     (stored,) = s3.objects.items()
     assert stored[0] == KEY
@@ -49,7 +47,7 @@ def test_parts_are_completed_in_order(s3: "FakeS3", file: Path) -> None:
 
 
 @pytest.mark.parametrize(("size", "parts"), [(0, 1), (9, 1), (10, 1), (11, 2), (20, 2)])
-def test_number_of_parts_follows_the_size(s3: "FakeS3", file: Path, size: int, parts: int) -> None:
+def test_number_of_parts_follows_the_size(s3: FakeS3, file: Path, size: int, parts: int) -> None:
     file.write_bytes(bytes(size))
     _upload(s3, file)
     assert s3.calls.count("UploadPart") == parts
@@ -57,7 +55,7 @@ def test_number_of_parts_follows_the_size(s3: "FakeS3", file: Path, size: int, p
     assert s3.objects[KEY]["ChecksumSHA256"] == upload.checksum(file)
 
 
-def test_existing_key_is_not_overwritten(s3: "FakeS3", file: Path) -> None:
+def test_existing_key_is_not_overwritten(s3: FakeS3, file: Path) -> None:
     s3.objects[KEY] = {"Body": b"older"}
     with pytest.raises(upload.KeyTaken):
         _upload(s3, file)
@@ -66,10 +64,10 @@ def test_existing_key_is_not_overwritten(s3: "FakeS3", file: Path) -> None:
 
 
 @pytest.mark.parametrize("part", [1, 3, 4])
-def test_failed_part_aborts_the_upload(s3: "FakeS3", file: Path, part: int) -> None:
+def test_failed_part_aborts_the_upload(s3: FakeS3, file: Path, part: int) -> None:
     def fail(request: dict[str, Any]) -> None:
         if request["PartNumber"] == part:
-            raise ClientError({"Error": {"Code": "BadDigest"}}, "UploadPart")
+            raise client_error("UploadPart", "BadDigest")
 
     s3.before["UploadPart"] = fail
     with pytest.raises(ClientError, match="BadDigest"):
@@ -80,7 +78,7 @@ def test_failed_part_aborts_the_upload(s3: "FakeS3", file: Path, part: int) -> N
 
 
 def test_upload_is_aborted_after_its_last_part(
-    s3: "FakeS3", file: Path, monkeypatch: pytest.MonkeyPatch
+    s3: FakeS3, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # S3 keeps a part that arrives after the abort.
     part_started, may_end = threading.Event(), threading.Event()
@@ -94,7 +92,7 @@ def test_upload_is_aborted_after_its_last_part(
     def send(request: dict[str, Any]) -> None:
         if request["PartNumber"] == 1:
             part_started.wait()
-            raise ClientError({"Error": {"Code": "BadDigest"}}, "UploadPart")
+            raise client_error("UploadPart", "BadDigest")
         part_started.set()
         may_end.wait()
         events.append("part sent")
@@ -111,7 +109,7 @@ def test_upload_is_aborted_after_its_last_part(
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
-def test_interrupted_upload_is_aborted(s3: "FakeS3", file: Path, stop: type[BaseException]) -> None:
+def test_interrupted_upload_is_aborted(s3: FakeS3, file: Path, stop: type[BaseException]) -> None:
     def interrupt(request: dict[str, Any]) -> None:
         raise stop
 
@@ -122,11 +120,9 @@ def test_interrupted_upload_is_aborted(s3: "FakeS3", file: Path, stop: type[Base
     assert s3.objects == {}
 
 
-def test_concurrent_upload_takes_the_key(s3: "FakeS3", file: Path) -> None:
+def test_concurrent_upload_takes_the_key(s3: FakeS3, file: Path) -> None:
     def refuse(request: dict[str, Any]) -> None:
-        raise ClientError(
-            {"Error": {"Code": "ConditionalRequestConflict"}}, "CompleteMultipartUpload"
-        )
+        raise client_error("CompleteMultipartUpload", "ConditionalRequestConflict")
 
     s3.before["CompleteMultipartUpload"] = refuse
     with pytest.raises(upload.KeyTaken):
@@ -134,9 +130,9 @@ def test_concurrent_upload_takes_the_key(s3: "FakeS3", file: Path) -> None:
     assert s3.unfinished == {}
 
 
-def test_failed_abort_does_not_hide_the_upload_error(s3: "FakeS3", file: Path) -> None:
+def test_failed_abort_does_not_hide_the_upload_error(s3: FakeS3, file: Path) -> None:
     def refuse(request: dict[str, Any]) -> None:
-        raise ClientError({"Error": {"Code": "AccessDenied"}}, "UploadPart")
+        raise client_error("UploadPart", "AccessDenied")
 
     def fail(request: dict[str, Any]) -> None:
         raise ConnectionError("connection lost")
@@ -148,7 +144,7 @@ def test_failed_abort_does_not_hide_the_upload_error(s3: "FakeS3", file: Path) -
     assert s3.calls[-1] == "AbortMultipartUpload"
 
 
-def test_unfinished_uploads_of_the_key_are_aborted(s3: "FakeS3", file: Path) -> None:
+def test_unfinished_uploads_of_the_key_are_aborted(s3: FakeS3, file: Path) -> None:
     for key in (KEY, f"{KEY}.other", KEY, "text/cpu-24.09/other.tar.gz", KEY):
         s3.create_multipart_upload(Bucket="bucket", Key=key, ChecksumAlgorithm="SHA256")
     _upload(s3, file)
@@ -160,7 +156,7 @@ def test_unfinished_uploads_of_the_key_are_aborted(s3: "FakeS3", file: Path) -> 
 
 
 def test_memory_holds_only_the_parts_in_transfer(
-    s3: "FakeS3", file: Path, monkeypatch: pytest.MonkeyPatch
+    s3: FakeS3, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size = 100_000
     monkeypatch.setattr(upload, "PART_BYTES", size)

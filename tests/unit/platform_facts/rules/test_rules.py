@@ -1,4 +1,4 @@
-"""The rules as a whole: their page, and what each says of itself."""
+"""The generated page of the rules, their metadata, and examples of violations."""
 
 from pathlib import Path
 
@@ -71,7 +71,7 @@ def test_update_must_end_before_the_sagemaker_limit() -> None:
 
 @pytest.mark.parametrize(
     ("instances", "batches"),
-    [(1, 1), (3, 3), (8, 7), (None, 7)],  # 25 % of 7 is one instance: seven batches
+    [(1, 1), (3, 3), (8, 7), (None, 7)],  # seven batches: 25 % of 7 is one instance
 )
 def test_rolling_update_batch_count_is_rounded_up(instances: int | None, batches: int) -> None:
     times = UpdateTimes(strategy="rolling", start=100, percent=25, wait=10)

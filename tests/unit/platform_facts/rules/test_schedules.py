@@ -1,4 +1,4 @@
-"""Which schedules Application Auto Scaling takes, and what the others are told."""
+"""Schedules and time zones of Application Auto Scaling, and errors of invalid ones."""
 
 import pytest
 
@@ -87,6 +87,6 @@ def test_canonical_time_zones_are_valid(name: str) -> None:
     ],
 )
 def test_other_time_zone_names_are_invalid(name: str, close: str) -> None:
-    messages = f"{name!r} is not a canonical IANA time zone: write UTC, or a name such as {close}"
+    message = f"{name!r} is not a canonical IANA time zone: write UTC, or a name such as {close}"
     (problem,) = time_zone(name)
-    assert messages in problem.message
+    assert message in problem.message

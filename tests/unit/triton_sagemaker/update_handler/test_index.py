@@ -1,12 +1,11 @@
-"""The function behind UpdateChecks, run as Lambda runs it: as a file that imports nothing of ours.
+"""The Lambda function of UpdateChecks, loaded from its file as Lambda does.
 
-An account in memory answers; botocore validates what it is asked.
+An account in memory answers the calls; botocore validates their parameters.
 """
 
 import importlib.util
 import json
 import time
-from collections.abc import Callable
 from http import HTTPStatus
 from io import BytesIO
 from pathlib import Path
@@ -33,7 +32,7 @@ SHA256, OTHER = 43 * "A" + "=", 43 * "B" + "="
 
 
 def config(*variants: tuple[str, str, str]) -> list[dict[str, Any]]:
-    """Return variants by name, model and instance type."""
+    """Return production variants from (name, model, instance type without ml. and size)."""
     return [
         {
             **{"VariantName": name, "ModelName": model, "InstanceType": f"ml.{kind}.xlarge"},
@@ -44,9 +43,13 @@ def config(*variants: tuple[str, str, str]) -> list[dict[str, Any]]:
 
 
 class Account:
-    """What there is, to be changed by a test."""
+    """The resources of an AWS account in memory, and the handler that reads them.
 
-    def __init__(self) -> None:
+    Tests change the attributes.
+    """
+
+    def __init__(self, handler: ModuleType) -> None:
+        self.handler = handler
         self.stack_status = "UPDATE_IN_PROGRESS"
         self.endpoint: dict[str, Any] | None = {
             "EndpointName": "prod-text",
@@ -66,7 +69,7 @@ class Account:
         self.interfaces = ["eni-1", "eni-2"]
         self.failure: Exception | tuple[int, str] | None = None
         self.catalog = ["minilm-1.tar.gz", None]
-        self.others: list[str] = []
+        self.invalid_entries: list[str] = []
         self.keys = [
             f"{prefix}minilm-1.{end}" for prefix in (OLD, NEW) for end in ("json", "tar.gz")
         ]
@@ -74,7 +77,7 @@ class Account:
         self.recorded = {key: {"checksum": checksum} for key, checksum in self.checksums.items()}
 
     def answer(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Return what AWS answers. Raises `KeyError` for what is not there."""
+        """Return the response of an operation. Raise KeyError for a missing resource."""
         if isinstance(self.failure, Exception):
             raise self.failure
         match operation:
@@ -100,7 +103,9 @@ class Account:
                     for target_model in self.catalog
                 ]
                 return {
-                    "Parameters": [{"Name": "a", "Value": value} for value in values + self.others]
+                    "Parameters": [
+                        {"Name": "a", "Value": value} for value in values + self.invalid_entries
+                    ]
                 }
             case "DescribeNetworkInterfaces":
                 assert request == {"Filters": [{"Name": "group-id", "Values": [GROUP]}]}
@@ -129,49 +134,8 @@ class Account:
     def _none(self) -> dict[str, Any]:
         raise KeyError
 
-
-@pytest.fixture
-def account() -> Account:
-    return Account()
-
-
-Event = Callable[..., bool]
-
-
-@pytest.fixture
-def ask(account: Account, monkeypatch: pytest.MonkeyPatch) -> Event:
-    """Send the function an event, of a guard or a check; return whether CloudFormation goes on."""
-
-    def answered(model: Any, **_: Any) -> tuple[Any, dict[str, Any]]:
-        if isinstance(account.failure, tuple):
-            status, code = account.failure
-            error = {"Code": code, "Message": "No."}
-            described = {"ResponseMetadata": {"HTTPStatusCode": status}, "Error": error}
-            return SimpleNamespace(status_code=status), described
-        try:
-            parsed = account.answer(model.name, asking)
-        except KeyError:
-            error = {"Code": "ValidationException", "Message": "Could not find it."}
-            return SimpleNamespace(status_code=HTTPStatus.BAD_REQUEST), {"Error": error}
-        return SimpleNamespace(status_code=HTTPStatus.OK), parsed
-
-    asking: dict[str, Any] = {}
-
-    def client(service: str) -> Any:
-        made = session.client(service, region_name="us-east-1")
-        made.meta.events.register("provide-client-params", remember)
-        made.meta.events.register("before-call", answered)
-        return made
-
-    def remember(params: dict[str, Any], **_: Any) -> None:
-        asking.clear()
-        asking.update(params)
-
-    session: Any = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test")
-    index = _loaded()
-    monkeypatch.setattr(index.boto3, "client", client)
-
     def send(
+        self,
         kind: str,
         request_type: str = "Update",
         *,
@@ -179,6 +143,7 @@ def ask(account: Account, monkeypatch: pytest.MonkeyPatch) -> Event:
         old: dict[str, Any] | None = None,
         **changes: Any,
     ) -> bool:
+        """Send the handler a guard or check event, `minutes` old; return `IsComplete`."""
         event = {
             "RequestType": request_type,
             "ResourceType": f"Custom::TritonUpdate{kind}",
@@ -186,16 +151,55 @@ def ask(account: Account, monkeypatch: pytest.MonkeyPatch) -> Event:
             "ResourceProperties": {**PROPERTIES, **changes},
             **({} if old is None else {"OldResourceProperties": {**PROPERTIES, **changes, **old}}),
         }
-        taken = index.handle(event, None)
-        assert taken["PhysicalResourceId"] == f"Custom::TritonUpdate{kind}/prod-text"
-        taken["Since"] -= minutes * 60
-        answer: dict[str, bool] = index.handle({**event, **taken}, None)
+        response = self.handler.handle(event, None)
+        assert response["PhysicalResourceId"] == f"Custom::TritonUpdate{kind}/prod-text"
+        response["Since"] -= minutes * 60
+        answer: dict[str, bool] = self.handler.handle({**event, **response}, None)
         return answer["IsComplete"]
 
-    return send
+    def error(self, kind: str = "Guard", **changes: Any) -> str:
+        """Send an event that must fail; return the message."""
+        with pytest.raises(RuntimeError) as raised:
+            self.send(kind, **changes)
+        return str(raised.value)
 
 
-def _loaded() -> ModuleType:
+@pytest.fixture
+def account(monkeypatch: pytest.MonkeyPatch) -> Account:
+    """Return an account whose handler calls it instead of AWS."""
+    handler: Any = _load_handler()
+    account = Account(handler)
+    session: Any = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test")
+    request: dict[str, Any] = {}
+
+    def create_client(service: str) -> Any:
+        client = session.client(service, region_name="us-east-1")
+        client.meta.events.register("provide-client-params", remember)
+        client.meta.events.register("before-call", respond)
+        return client
+
+    def remember(params: dict[str, Any], **_: Any) -> None:
+        request.clear()
+        request.update(params)
+
+    def respond(model: Any, **_: Any) -> tuple[Any, dict[str, Any]]:
+        if isinstance(account.failure, tuple):
+            status, code = account.failure
+            error = {"Code": code, "Message": "No."}
+            described = {"ResponseMetadata": {"HTTPStatusCode": status}, "Error": error}
+            return SimpleNamespace(status_code=status), described
+        try:
+            parsed = account.answer(model.name, request)
+        except KeyError:
+            error = {"Code": "ValidationException", "Message": "Could not find it."}
+            return SimpleNamespace(status_code=HTTPStatus.BAD_REQUEST), {"Error": error}
+        return SimpleNamespace(status_code=HTTPStatus.OK), parsed
+
+    monkeypatch.setattr(handler.boto3, "client", create_client)
+    return account
+
+
+def _load_handler() -> ModuleType:
     spec = importlib.util.spec_from_file_location("update_handler_index", INDEX)
     assert spec
     assert spec.loader
@@ -204,41 +208,33 @@ def _loaded() -> ModuleType:
     return module
 
 
-def refusal(ask: Event, kind: str = "Guard", **changes: Any) -> str:
-    with pytest.raises(RuntimeError) as refused:
-        ask(kind, **changes)
-    return str(refused.value)
+# Guard: before the update
 
 
-# Before the update
+def test_guard_allows_a_safe_update(account: Account) -> None:
+    assert account.send("Guard")
 
 
-def test_guard_allows_a_safe_update(ask: Event) -> None:
-    assert ask("Guard")
-
-
-def test_guard_allows_creation(ask: Event, account: Account) -> None:
+def test_guard_allows_creation(account: Account) -> None:
     account.endpoint = None
-    assert ask("Guard", "Create")
+    assert account.send("Guard", "Create")
 
 
 IN_PROGRESS = ["Creating", "Updating", "SystemUpdating", "RollingBack", "Deleting"]
 
 
 @pytest.mark.parametrize("status", IN_PROGRESS)
-def test_guard_waits_for_an_operation_in_progress(
-    ask: Event, account: Account, status: str
-) -> None:
+def test_guard_waits_for_an_operation_in_progress(account: Account, status: str) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointStatus": status}
-    assert not ask("Guard")
+    assert not account.send("Guard")
     account.endpoint = {**account.endpoint, "EndpointStatus": "InService"}
-    assert ask("Guard")
+    assert account.send("Guard")
 
 
-def test_guard_waits_at_most_twenty_minutes(ask: Event, account: Account) -> None:
+def test_guard_waits_at_most_twenty_minutes(account: Account) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointStatus": "Updating"}
-    assert not ask("Guard", minutes=19)
-    assert refusal(ask, minutes=21) == (
+    assert not account.send("Guard", minutes=19)
+    assert account.error(minutes=21) == (
         "Endpoint prod-text is Updating after 21 minutes: wait until it is InService, and deploy "
         "again. Nothing was changed."
     )
@@ -247,20 +243,20 @@ def test_guard_waits_at_most_twenty_minutes(ask: Event, account: Account) -> Non
 @pytest.mark.parametrize(
     ("old", "waits"),
     [
-        ({"Archives": []}, False),  # a new model: the endpoint stays as it is
+        ({"Archives": []}, False),  # a new model does not change the endpoint
         ({"ConfigName": "old"}, True),
         ({"Deployment": {}}, True),
         (None, True),  # the guard itself is new
     ],
 )
 def test_guard_waits_only_if_the_endpoint_changes(
-    ask: Event, account: Account, old: dict[str, Any] | None, waits: bool
+    account: Account, old: dict[str, Any] | None, waits: bool
 ) -> None:
     account.endpoint = {
         **{"EndpointName": "prod-text", "EndpointConfigName": "new"},
         "EndpointStatus": "Updating",
     }
-    assert ask("Guard", old=old) is not waits
+    assert account.send("Guard", old=old) is not waits
 
 
 @pytest.mark.parametrize(
@@ -271,25 +267,25 @@ def test_guard_waits_only_if_the_endpoint_changes(
     ],
 )
 def test_guard_rejects_an_endpoint_out_of_service(
-    ask: Event, account: Account, status: str, message: str
+    account: Account, status: str, message: str
 ) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointStatus": status}
-    assert refusal(ask).startswith(message)
-    assert refusal(ask).endswith("Nothing was changed.")
+    assert account.error().startswith(message)
+    assert account.error().endswith("Nothing was changed.")
 
 
-def test_guard_rejects_a_deleted_current_config(ask: Event, account: Account) -> None:
+def test_guard_rejects_a_deleted_current_config(account: Account) -> None:
     del account.configs["old"]
-    reason = refusal(ask)
+    reason = account.error()
     assert reason.startswith("Endpoint prod-text serves, but its configuration old is gone")
     assert "Do not destroy the stack: no call would be answered" in reason
 
 
-def test_guard_rejects_new_instance_type_of_scaled_variant(ask: Event, account: Account) -> None:
+def test_guard_rejects_new_instance_type_of_scaled_variant(account: Account) -> None:
     account.configs["new"] = config(("AllTraffic", "new-model", "g6"))
-    assert ask("Guard")
+    assert account.send("Guard")
     account.scaled = {"endpoint/prod-text/variant/AllTraffic"}
-    assert refusal(ask) == (
+    assert account.error() == (
         "Variant AllTraffic is registered for scaling: SageMaker refuses to change "
         "its instance type. `make deliver` does it in two deploys; or deploy without scaling "
         "first, and then this change with it. Nothing was changed."
@@ -297,7 +293,7 @@ def test_guard_rejects_new_instance_type_of_scaled_variant(ask: Event, account: 
 
 
 def pools(*types: str, override: str | None = None) -> list[dict[str, Any]]:
-    """Return the only variant with instance pools; the last type has the Model `override`."""
+    """Return a variant with instance pools; the last pool overrides the model."""
     listed = [{"InstanceType": f"ml.{kind}.xlarge", "Priority": 1} for kind in types]
     if override:
         listed[-1]["ModelNameOverride"] = override
@@ -309,14 +305,14 @@ def pools(*types: str, override: str | None = None) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("old", [config(("AllTraffic", "old-model", "g5")), pools("g5", "g6e")])
 def test_guard_allows_instance_pools_of_scaled_variant(
-    ask: Event, account: Account, old: list[dict[str, Any]]
+    account: Account, old: list[dict[str, Any]]
 ) -> None:
     account.configs |= {"old": old, "new": pools("g6", "g5")}
     account.scaled = {"endpoint/prod-text/variant/AllTraffic"}
-    assert ask("Guard")
+    assert account.send("Guard")
 
 
-def test_guard_checks_archives_of_every_instance_type(ask: Event, account: Account) -> None:
+def test_guard_checks_archives_of_every_instance_type(account: Account) -> None:
     account.configs["new"] = pools("g6", "g5", override="other-gpu")
     for name, target in (("new-model", "sm89"), ("other-gpu", "sm86")):
         key = f"text/cuda-25.09-{target}/m-1.tar.gz"
@@ -324,185 +320,173 @@ def test_guard_checks_archives_of_every_instance_type(ask: Event, account: Accou
         account.checksums[key], account.recorded[key] = SHA256, {"checksum": SHA256}
     account.models["old-model"] = account.models["new-model"]
     account.catalog = [None]
-    assert ask("Guard")
+    assert account.send("Guard")
     account.checksums["text/cuda-25.09-sm86/m-1.tar.gz"] = OTHER
-    assert "text/cuda-25.09-sm86/m-1.tar.gz has the SHA-256" in refusal(ask)
+    assert "text/cuda-25.09-sm86/m-1.tar.gz has the SHA-256" in account.error()
 
 
 @pytest.mark.parametrize("names", [("Other",), ("AllTraffic", "Other")])
-def test_guard_rejects_renamed_or_added_variants(
-    ask: Event, account: Account, names: tuple[str, ...]
-) -> None:
+def test_guard_rejects_renamed_or_added_variants(account: Account, names: tuple[str, ...]) -> None:
     account.configs["new"] = config(*((name, "new-model", "g5") for name in names))
-    assert refusal(ask) == (
+    assert account.error() == (
         f"Endpoint prod-text has the variants AllTraffic, and would get other variants, "
         f"{', '.join(names)}: SageMaker cannot rename, add or remove variants in an update. Deploy "
         "a second endpoint, and move the clients. Nothing was changed."
     )
 
 
-def test_guard_needs_current_archives_below_the_new_prefix(ask: Event, account: Account) -> None:
+def test_guard_needs_current_archives_below_the_new_prefix(account: Account) -> None:
     account.catalog += ["minilm-0.tar.gz"]
     account.keys += [f"{OLD}minilm-0.tar.gz", f"{OLD}minilm-0.json"]
-    assert refusal(ask) == (
+    assert account.error() == (
         f"Instances could not find minilm-0.tar.gz: missing in {NEW}, from which instances load "
         "during this update or its rollback. Run make deliver, which builds missing archives "
         "first; or deploy the change of release or instance type alone, with the models that "
         "clients use now. Nothing was changed."
     )
     account.keys.append(f"{NEW}minilm-0.tar.gz")
-    assert "could not find minilm-0.tar.gz: missing in" in refusal(ask)  # it is not complete
+    assert (
+        "could not find minilm-0.tar.gz: missing in" in account.error()
+    )  # its manifest is missing
     account.keys.append(f"{NEW}minilm-0.json")
-    assert ask("Guard")
+    assert account.send("Guard")
 
 
-def test_guard_needs_new_archives_below_the_old_prefix(ask: Event, account: Account) -> None:
+def test_guard_needs_new_archives_below_the_old_prefix(account: Account) -> None:
     archives = ["minilm-2.tar.gz"]
     account.keys += [f"{NEW}minilm-2.tar.gz", f"{NEW}minilm-2.json"]
-    assert refusal(ask, Archives=archives).startswith(
+    assert account.error(Archives=archives).startswith(
         f"Instances could not find minilm-2.tar.gz: missing in {OLD},"
     )
     account.keys += [f"{OLD}minilm-2.tar.gz", f"{OLD}minilm-2.json"]
-    assert ask("Guard", Archives=archives)
+    assert account.send("Guard", Archives=archives)
 
 
-def test_guard_needs_archives_of_removed_models(ask: Event, account: Account) -> None:
+def test_guard_needs_archives_of_removed_models(account: Account) -> None:
     account.keys.remove(f"{NEW}minilm-1.tar.gz")
-    assert refusal(ask, Archives=[]).startswith(
+    assert account.error(Archives=[]).startswith(
         f"Instances could not find minilm-1.tar.gz: missing in {NEW},"
     )
 
 
-def test_guard_ignores_missing_archives_if_prefix_is_unchanged(
-    ask: Event, account: Account
-) -> None:
+def test_guard_ignores_missing_archives_if_prefix_is_unchanged(account: Account) -> None:
     account.models["new-model"] = account.models["old-model"]
     account.catalog += ["gone-0.tar.gz"]
-    assert ask("Guard")
+    assert account.send("Guard")
 
 
 @pytest.mark.parametrize(
     "value", ["junk", "[]", "7", "{}", '{"model": "m", "target_model": ["x"]}', "[" * 99_999]
 )
-def test_invalid_catalog_entry_is_an_error(ask: Event, account: Account, value: str) -> None:
-    account.others = [value]
-    assert refusal(ask) == (
+def test_invalid_catalog_entry_is_an_error(account: Account, value: str) -> None:
+    account.invalid_entries = [value]
+    assert account.error() == (
         "Parameter a is not a catalog entry: delete it (calls of its model will fail) and deploy "
         "again: aws ssm delete-parameter --name a. Nothing was changed."
     )
 
 
-def test_guard_checks_the_prefix_of_every_variant(ask: Event, account: Account) -> None:
+def test_guard_checks_the_prefix_of_every_variant(account: Account) -> None:
     other = "text/cuda-25.09-sm89/"
     account.models["other"] = {"Mode": "MultiModel", "ModelDataUrl": f"s3://models/{other}"}
     account.configs["old"].append(*config(("Other", "other", "g6")))
     account.configs["new"].append(*config(("Other", "new-model", "g5")))
-    assert refusal(ask).startswith(f"Instances could not find minilm-1.tar.gz: missing in {other},")
+    assert account.error().startswith(
+        f"Instances could not find minilm-1.tar.gz: missing in {other},"
+    )
 
 
-def test_guard_rejects_a_replaced_archive(ask: Event, account: Account) -> None:
+def test_guard_rejects_a_replaced_archive(account: Account) -> None:
     account.checksums[f"{NEW}minilm-1.tar.gz"] = f"{OTHER}-1"
     url = f"s3://models/{NEW}minilm-1.tar.gz"
-    assert refusal(ask) == (
+    assert account.error() == (
         f"{url} has the SHA-256 {OTHER}-1, and its manifest records {SHA256}-1: somebody has "
         f"replaced it. Find out who, then have it built again: aws s3 rm {url}; make deliver. "
         "Nothing was changed."
     )
     account.checksums[f"{NEW}minilm-1.tar.gz"] = ""  # uploaded without a checksum
-    assert refusal(ask).startswith(f"{url} has the SHA-256 of no builder, and its manifest")
+    assert account.error().startswith(f"{url} has the SHA-256 of no builder, and its manifest")
     account.models["new-model"] = account.models["old-model"]
-    assert ask("Guard")  # new instances load from elsewhere
+    assert account.send("Guard")  # new instances load from another prefix
     account.checksums[f"{OLD}minilm-1.tar.gz"] = f"{OTHER}-1"
-    assert "somebody has replaced it" in refusal(ask)  # the endpoint stays where it is
+    assert "somebody has replaced it" in account.error()  # the prefix is unchanged
     account.stack_status = "UPDATE_ROLLBACK_IN_PROGRESS"
-    assert ask("Guard")
+    assert account.send("Guard")
 
 
-def test_guard_rejects_a_replaced_single_model_archive(ask: Event, account: Account) -> None:
-    key = "text/m-1.tar.gz"
-    account.models = {name: {"ModelDataUrl": f"s3://models/{key}"} for name in account.models}
-    account.catalog, account.recorded[key] = [None], {"checksum": f"{SHA256}-1"}
-    account.checksums[key] = f"{OTHER}-1"
-    assert refusal(ask, Archives=[]).startswith(f"s3://models/{key} has the SHA-256 {OTHER}-1,")
-
-
-def test_archive_without_recorded_checksum_is_not_compared(ask: Event, account: Account) -> None:
-    account.recorded[f"{NEW}minilm-1.tar.gz"] = {}  # an earlier builder's
+def test_archive_without_recorded_checksum_is_not_compared(account: Account) -> None:
+    account.recorded[f"{NEW}minilm-1.tar.gz"] = {}  # of an old builder
     published = "published/minilm-9.tar.gz"
     account.catalog.append(published)
     for prefix in (OLD, NEW):
         account.keys += [prefix + published, prefix + published.replace(".tar.gz", ".json")]
         account.checksums[prefix + published] = f"{OTHER}-1"
         account.recorded[prefix + published] = {"checksum": f"{SHA256}-1"}
-    assert ask("Guard")
+    assert account.send("Guard")
 
 
-def test_guard_rejects_another_hosting_mode(ask: Event, account: Account) -> None:
+def test_guard_rejects_another_hosting_mode(account: Account) -> None:
     account.models["new-model"] = {"ModelDataUrl": f"s3://models/{NEW}minilm-1.tar.gz"}
-    assert refusal(ask).startswith("Endpoint prod-text would change between multi-model and")
+    assert account.error().startswith("Endpoint prod-text would change between multi-model and")
 
 
-def test_guard_allows_update_after_failed_rollback(ask: Event, account: Account) -> None:
+def test_guard_allows_update_after_failed_rollback(account: Account) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointStatus": "UpdateRollbackFailed"}
-    assert ask("Guard")
+    assert account.send("Guard")
 
 
-def test_guard_rejects_another_model_of_single_model_endpoint(ask: Event, account: Account) -> None:
+def test_guard_rejects_another_model_of_single_model_endpoint(account: Account) -> None:
     account.models = {
         name: {"ModelDataUrl": "s3://models/text/m-1.tar.gz"} for name in account.models
     }
     account.catalog, account.keys = [None], []
-    assert ask("Guard")
+    assert account.send("Guard")
     account.models["new-model"] = {"ModelDataUrl": "s3://models/text/m-large-1.tar.gz"}
-    assert refusal(ask) == (
+    assert account.error() == (
         "Clients call endpoint prod-text for m, but another model, m-large-1.tar.gz, would answer. "
         "Deploy a second endpoint, and move the clients. Nothing was changed."
     )
 
 
-def test_guard_ignores_deleted_models(ask: Event, account: Account) -> None:
+def test_guard_ignores_deleted_models(account: Account) -> None:
     account.models["old-model"] = account.models["new-model"]
     for variants in account.configs.values():
         variants.append(*config(("Second", "gone-model", "g5")))
-    assert ask("Guard")
+    assert account.send("Guard")
 
 
-# After it
+# Check: after the update
 
 
-def test_check_accepts_the_deployed_config(ask: Event, account: Account) -> None:
+def test_check_accepts_the_deployed_config(account: Account) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointConfigName": "new"}
-    assert ask("Check")
+    assert account.send("Check")
 
 
 @pytest.mark.parametrize("status", ["Updating", "RollingBack"])
-def test_check_accepts_operations_with_the_deployed_config(
-    ask: Event, account: Account, status: str
-) -> None:
+def test_check_accepts_operations_with_the_deployed_config(account: Account, status: str) -> None:
     account.endpoint = {
         **{"EndpointName": "prod-text", "EndpointConfigName": "new"},
         "EndpointStatus": status,
     }
-    assert ask("Check")
+    assert account.send("Check")
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"EndpointConfigName": "old"},  # scaling, after an update that was rolled back
+        {"EndpointConfigName": "old"},  # scaling after a rolled back update
         {"PendingDeploymentSummary": {"EndpointConfigName": "other"}},
     ],
 )
-def test_check_waits_for_the_update_result(
-    ask: Event, account: Account, changes: dict[str, Any]
-) -> None:
+def test_check_waits_for_the_update_result(account: Account, changes: dict[str, Any]) -> None:
     account.endpoint = {
         **{"EndpointName": "prod-text", "EndpointConfigName": "new"},
         "EndpointStatus": "Updating",
         **changes,
     }
-    assert not ask("Check", minutes=19)
-    assert refusal(ask, "Check", minutes=21) == (
+    assert not account.send("Check", minutes=19)
+    assert account.error("Check", minutes=21) == (
         f"Endpoint prod-text is Updating, and serves with {account.endpoint['EndpointConfigName']},"
         " after 21 minutes: to see the reason: "
         "aws sagemaker describe-endpoint --endpoint-name prod-text"
@@ -521,115 +505,110 @@ def test_check_waits_for_the_update_result(
     ],
 )
 def test_check_reports_a_rolled_back_update(
-    ask: Event, account: Account, changes: dict[str, str], message: str
+    account: Account, changes: dict[str, str], message: str
 ) -> None:
     account.endpoint = {**(account.endpoint or {}), **changes}
-    assert message in refusal(ask, "Check")
+    assert message in account.error("Check")
 
 
-def test_check_waits_for_network_interfaces_of_the_old_vpc(ask: Event, account: Account) -> None:
+def test_check_waits_for_network_interfaces_of_the_old_vpc(account: Account) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointConfigName": "new"}
     old = {"ConfigName": "old", "SecurityGroup": GROUP}
-    assert not ask("Check", old=old, minutes=19)
-    assert ask("Check", old=old, minutes=21)  # no reason to roll a good update back
-    assert ask("Check", old=old, SecurityGroup=GROUP)
+    assert not account.send("Check", old=old, minutes=19)
+    assert account.send("Check", old=old, minutes=21)  # no reason to roll the update back
+    assert account.send("Check", old=old, SecurityGroup=GROUP)
     account.interfaces = []
-    assert ask("Check", old=old)
+    assert account.send("Check", old=old)
 
 
-def test_check_reports_a_missing_endpoint(ask: Event, account: Account) -> None:
+def test_check_reports_a_missing_endpoint(account: Account) -> None:
     account.endpoint = None
-    assert refusal(ask, "Check") == (
+    assert account.error("Check") == (
         "Endpoint prod-text does not exist: destroy its stack, and deploy it again."
     )
 
 
-# Neither
+# Stack rollbacks and AWS errors
 
 
 @pytest.mark.parametrize("status", ["UPDATE_ROLLBACK_IN_PROGRESS", "ROLLBACK_IN_PROGRESS"])
-def test_guard_allows_every_stack_rollback(ask: Event, account: Account, status: str) -> None:
+def test_guard_allows_every_stack_rollback(account: Account, status: str) -> None:
     account.configs["new"] = config(("Other", "new-model", "g5"))
-    assert refusal(ask)
+    assert account.error()
     account.stack_status = status
-    assert ask("Guard")
+    assert account.send("Guard")
 
 
-def test_guard_waits_fifty_minutes_in_a_stack_rollback(ask: Event, account: Account) -> None:
+def test_guard_waits_fifty_minutes_in_a_stack_rollback(account: Account) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointStatus": "Updating"}
     account.stack_status = "UPDATE_ROLLBACK_IN_PROGRESS"
-    assert not ask("Guard", minutes=49)
-    assert refusal(ask, minutes=51) == (
+    assert not account.send("Guard", minutes=49)
+    assert account.error(minutes=51) == (
         "Endpoint prod-text is Updating after 51 minutes: wait until it is InService, then "
         "continue the rollback: aws cloudformation continue-update-rollback --stack-name prod-text"
     )
 
 
-def test_check_reports_a_rolled_back_stack_rollback(ask: Event, account: Account) -> None:
+def test_check_reports_a_rolled_back_stack_rollback(account: Account) -> None:
     account.stack_status = "UPDATE_ROLLBACK_IN_PROGRESS"
     account.endpoint = {**(account.endpoint or {}), "EndpointConfigName": "new"}
-    assert refusal(ask, "Check", ConfigName="old").endswith(
+    assert account.error("Check", ConfigName="old").endswith(
         "Nothing that serves is deleted. Remove the cause, then run: aws sagemaker update-endpoint "
         "--endpoint-name prod-text --endpoint-config-name old --retain-all-variant-properties; aws "
         "sagemaker wait endpoint-in-service --endpoint-name prod-text; "
         "aws cloudformation continue-update-rollback --stack-name prod-text"
     )
-    assert ask("Check", ConfigName="new")
+    assert account.send("Check", ConfigName="new")
 
 
 @pytest.mark.parametrize(("status", "code"), [(400, "ThrottlingException"), (503, "Unavailable")])
-def test_transient_aws_errors_are_retried(
-    ask: Event, account: Account, status: int, code: str
-) -> None:
+def test_transient_aws_errors_are_retried(account: Account, status: int, code: str) -> None:
     account.failure = (status, code)
-    assert not ask("Guard")
-    assert not ask("Check", minutes=30)
+    assert not account.send("Guard")
+    assert not account.send("Check", minutes=30)
 
 
-def test_access_denied_is_not_retried(ask: Event, account: Account) -> None:
+def test_access_denied_is_not_retried(account: Account) -> None:
     account.failure = (400, "AccessDeniedException")
     with pytest.raises(ClientError, match="AccessDenied"):
-        ask("Guard")
+        account.send("Guard")
 
 
-# When the stack is deleted
+# Stack deletion
 
 
 @pytest.mark.parametrize("kind", ["Guard", "Check"])
-def test_deletion_without_endpoint_is_complete(ask: Event, account: Account, kind: str) -> None:
+def test_deletion_without_endpoint_is_complete(account: Account, kind: str) -> None:
     account.endpoint = None
     account.stack_status = "DELETE_IN_PROGRESS"
-    assert ask(kind, "Delete")
+    assert account.send(kind, "Delete")
 
 
 @pytest.mark.parametrize("status", IN_PROGRESS)
-def test_deletion_waits_for_an_operation_in_progress(
-    ask: Event, account: Account, status: str
-) -> None:
+def test_deletion_waits_for_an_operation_in_progress(account: Account, status: str) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointStatus": status}
-    assert not ask("Check", "Delete", minutes=49)
-    assert refusal(ask, "Check", request_type="Delete", minutes=51).endswith(
+    assert not account.send("Check", "Delete", minutes=49)
+    assert account.error("Check", request_type="Delete", minutes=51).endswith(
         "after 51 minutes: wait until it is InService, and delete the stack again"
     )
     account.endpoint = {**account.endpoint, "EndpointStatus": "Failed"}
-    assert ask("Check", "Delete")
+    assert account.send("Check", "Delete")
 
 
-def test_deletion_waits_for_network_interfaces(ask: Event, account: Account) -> None:
+def test_deletion_waits_for_network_interfaces(account: Account) -> None:
     account.endpoint = None
-    assert not ask("Guard", "Delete", SecurityGroup=GROUP, minutes=49)
-    messages = refusal(ask, request_type="Delete", SecurityGroup=GROUP, minutes=51)
-    assert messages == (
+    assert not account.send("Guard", "Delete", SecurityGroup=GROUP, minutes=49)
+    assert account.error(request_type="Delete", SecurityGroup=GROUP, minutes=51) == (
         "Endpoint prod-text is deleted, and its network interfaces eni-1, eni-2 are still in "
         f"{GROUP} after 51 minutes: delete them, and then the stack again "
         '(docs/runbook.md, "A private stage is not destroyed")'
     )
     account.interfaces = []
-    assert ask("Guard", "Delete", SecurityGroup=GROUP)
+    assert account.send("Guard", "Delete", SecurityGroup=GROUP)
 
 
-def test_guard_deletion_with_existing_endpoint_is_complete(ask: Event) -> None:
-    assert ask("Guard", "Delete", SecurityGroup=GROUP)
+def test_guard_deletion_with_existing_endpoint_is_complete(account: Account) -> None:
+    assert account.send("Guard", "Delete", SecurityGroup=GROUP)
 
 
 def test_physical_id_survives_a_renamed_endpoint() -> None:
@@ -639,14 +618,14 @@ def test_physical_id_survives_a_renamed_endpoint() -> None:
         **{"PhysicalResourceId": "as-before", "ResourceProperties": properties},
     }
     before = time.time()
-    taken = _loaded().handle(event, None)
-    assert taken["PhysicalResourceId"] == "as-before"
-    assert before <= taken["Since"] <= time.time()
+    response = _load_handler().handle(event, None)
+    assert response["PhysicalResourceId"] == "as-before"
+    assert before <= response["Since"] <= time.time()
 
 
-def test_error_is_truncated_for_cloudformation(ask: Event, account: Account) -> None:
+def test_error_is_truncated_for_cloudformation(account: Account) -> None:
     account.catalog = [f"{'m' * 100}-{number}.tar.gz" for number in range(50)]
-    assert len(refusal(ask)) == 2000
+    assert len(account.error()) == 2000
 
 
 # Inference components
@@ -655,19 +634,19 @@ ARCHIVE = "text/cpu-25.09/minilm-2.tar.gz"
 COMPONENTS: dict[str, Any] = {"Components": {"prod-text-minilm": "new-model"}, "Archives": []}
 
 
-def component(model: str, status: str = "InService", **more: str) -> dict[str, Any]:
-    """Return a component as DescribeInferenceComponent does."""
+def component(model: str, status: str = "InService", **fields: str) -> dict[str, Any]:
+    """Return a response of DescribeInferenceComponent."""
     return {
         "InferenceComponentName": "prod-text-minilm",
         "InferenceComponentStatus": status,
         "Specification": {"ModelName": model},
-        **more,
+        **fields,
     }
 
 
 @pytest.fixture
-def placed(account: Account) -> Account:
-    """An endpoint with a component, which is going to serve another archive."""
+def component_account(account: Account) -> Account:
+    """Return an account with an endpoint whose component will serve another archive."""
     variant = {"VariantName": "AllTraffic", "InstanceType": "ml.g5.xlarge"}
     account.configs = {"old": [variant], "new": [variant]}
     account.models = {"new-model": {"ModelDataUrl": f"s3://models/{ARCHIVE}"}}
@@ -679,54 +658,51 @@ def placed(account: Account) -> Account:
     return account
 
 
-def test_guard_allows_new_archive_of_a_component(ask: Event, placed: Account) -> None:
-    assert ask("Guard", **COMPONENTS)
+def test_guard_allows_new_archive_of_a_component(component_account: Account) -> None:
+    assert component_account.send("Guard", **COMPONENTS)
 
 
-def test_guard_rejects_a_replaced_component_archive(ask: Event, placed: Account) -> None:
-    placed.checksums[ARCHIVE] = OTHER
-    assert f"{ARCHIVE} has the SHA-256" in refusal(ask, **COMPONENTS)
-    placed.components["prod-text-minilm"] = component("new-model")  # nothing is updated
-    assert ask("Guard", **COMPONENTS)
+def test_guard_rejects_a_replaced_component_archive(component_account: Account) -> None:
+    component_account.checksums[ARCHIVE] = OTHER
+    assert f"{ARCHIVE} has the SHA-256" in component_account.error(**COMPONENTS)
+    component_account.components["prod-text-minilm"] = component("new-model")  # not updated
+    assert component_account.send("Guard", **COMPONENTS)
 
 
 @pytest.mark.parametrize("status", ["Creating", "Updating", "Deleting"])
-def test_guard_waits_for_a_component_in_progress(ask: Event, placed: Account, status: str) -> None:
-    placed.components["prod-text-minilm"] = component("old-model", status)
-    assert not ask("Guard", **COMPONENTS)
-    assert refusal(ask, minutes=21, **COMPONENTS) == (
+def test_guard_waits_for_a_component_in_progress(component_account: Account, status: str) -> None:
+    component_account.components["prod-text-minilm"] = component("old-model", status)
+    assert not component_account.send("Guard", **COMPONENTS)
+    assert component_account.error(minutes=21, **COMPONENTS) == (
         f"Inference component prod-text-minilm is {status} after 21 minutes: wait until it is "
         "InService, and deploy again. Nothing was changed."
     )
 
 
-def test_guard_rejects_new_instance_type_of_component_endpoint(ask: Event, placed: Account) -> None:
-    placed.endpoint = {**(placed.endpoint or {}), "EndpointConfigName": "old"}
-    placed.configs["new"] = [{"VariantName": "AllTraffic", "InstanceType": "ml.g6.xlarge"}]
-    assert refusal(ask, **COMPONENTS) == (
+def test_guard_rejects_new_instance_type_of_component_endpoint(component_account: Account) -> None:
+    component_account.endpoint = {**(component_account.endpoint or {}), "EndpointConfigName": "old"}
+    component_account.configs["new"] = [
+        {"VariantName": "AllTraffic", "InstanceType": "ml.g6.xlarge"}
+    ]
+    assert component_account.error(**COMPONENTS) == (
         "SageMaker updates endpoint prod-text, of inference components, to no other instance "
         "type: give the endpoint and its components other names, such as with the type in them. "
         "Nothing was changed."
     )
 
 
-def test_guard_rejects_switch_to_components(ask: Event, account: Account) -> None:
+def test_guard_rejects_switch_to_components(account: Account) -> None:
     account.configs["new"] = [{"VariantName": "AllTraffic", "InstanceType": "ml.g5.xlarge"}]
-    assert refusal(ask, **COMPONENTS).startswith(
+    assert account.error(**COMPONENTS).startswith(
         "Endpoint prod-text would begin or cease to host inference components"
     )
 
 
-def test_check_accepts_the_deployed_component(ask: Event, placed: Account) -> None:
-    placed.components["prod-text-minilm"] = component("new-model")
-    assert ask("Check", **COMPONENTS)
-    placed.components["prod-text-minilm"] = component("new-model", "Updating")  # it is scaled
-    assert ask("Check", **COMPONENTS)
-
-
-def test_check_waits_for_a_component_update(ask: Event, placed: Account) -> None:
-    placed.components["prod-text-minilm"] = component("old-model", "Updating")
-    assert not ask("Check", **COMPONENTS)
+def test_check_accepts_the_deployed_component(component_account: Account) -> None:
+    component_account.components["prod-text-minilm"] = component("new-model")
+    assert component_account.send("Check", **COMPONENTS)
+    component_account.components["prod-text-minilm"] = component("new-model", "Updating")  # scaling
+    assert component_account.send("Check", **COMPONENTS)
 
 
 @pytest.mark.parametrize(
@@ -750,21 +726,23 @@ def test_check_waits_for_a_component_update(ask: Event, placed: Account) -> None
     ],
 )
 def test_check_reports_a_deviating_component(
-    ask: Event, placed: Account, described: dict[str, Any] | None, message: str
+    component_account: Account,
+    described: dict[str, Any] | None,
+    message: str,
 ) -> None:
-    placed.components = {"prod-text-minilm": described} if described else {}
-    assert refusal(ask, "Check", **COMPONENTS).startswith(message)
+    component_account.components = {"prod-text-minilm": described} if described else {}
+    assert component_account.error("Check", **COMPONENTS).startswith(message)
 
 
-def test_blocked_component_rollback_error_names_the_command(ask: Event, placed: Account) -> None:
-    placed.stack_status = "UPDATE_ROLLBACK_IN_PROGRESS"
-    reason = refusal(ask, "Check", **COMPONENTS)
+def test_blocked_component_rollback_error_names_the_command(component_account: Account) -> None:
+    component_account.stack_status = "UPDATE_ROLLBACK_IN_PROGRESS"
+    reason = component_account.error("Check", **COMPONENTS)
     assert "continue-update-rollback --stack-name prod-text. If it fails here again" in reason
     assert reason.endswith("aws sagemaker update-inference-component.")
 
 
-def test_component_deletion_waits_for_scaling(ask: Event, placed: Account) -> None:
-    placed.components["prod-text-minilm"] = component("new-model", "Updating")
-    assert not ask("Check", "Delete", **COMPONENTS)
-    placed.components["prod-text-minilm"] = component("new-model")
-    assert ask("Check", "Delete", **COMPONENTS)
+def test_component_deletion_waits_for_scaling(component_account: Account) -> None:
+    component_account.components["prod-text-minilm"] = component("new-model", "Updating")
+    assert not component_account.send("Check", "Delete", **COMPONENTS)
+    component_account.components["prod-text-minilm"] = component("new-model")
+    assert component_account.send("Check", "Delete", **COMPONENTS)

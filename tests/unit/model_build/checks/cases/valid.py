@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from tests.unit.model_build.checks.broken import files
-from tests.unit.model_build.checks.broken.bases import (
+from tests.unit.model_build.checks.cases import files
+from tests.unit.model_build.checks.cases.bases import (
     DALI,
     ENSEMBLE,
     MODEL,
@@ -18,7 +18,7 @@ from tests.unit.model_build.checks.broken.bases import (
     TORCHSCRIPT,
     WARM_UP,
 )
-from tests.unit.model_build.checks.broken.case import Files, Link, case
+from tests.unit.model_build.checks.cases.case import Files, Link, case
 
 BOTH, FIRST, SECOND = (f"{name}/config.pbtxt" for name in ("both", "first", "second"))
 CONFIG = "twice/config.pbtxt"

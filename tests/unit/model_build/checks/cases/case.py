@@ -47,11 +47,7 @@ class Case:
 
 
 def case(
-    name: str,
-    base: Files,
-    changes: Mapping[str, Change],
-    *messages: str,
-    release: str = "25.09",
+    name: str, base: Files, changes: Mapping[str, Change], *messages: str, release: str = "25.09"
 ) -> Case:
     return Case(name, base, changes, list(messages), release)
 

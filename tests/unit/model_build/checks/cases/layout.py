@@ -1,13 +1,7 @@
 """Invalid folders, files and names of models."""
 
-from tests.unit.model_build.checks.broken.bases import (
-    ENSEMBLE,
-    MODEL,
-    ONNX,
-    PYTHON,
-    TENSORRT,
-)
-from tests.unit.model_build.checks.broken.case import Link, case
+from tests.unit.model_build.checks.cases.bases import ENSEMBLE, MODEL, ONNX, PYTHON, TENSORRT
+from tests.unit.model_build.checks.cases.case import Link, case
 
 CONFIG = "twice/config.pbtxt"
 BACKENDS_HINT = (
@@ -115,12 +109,6 @@ CASES = [
         "for exactly that and does not see other spellings) [known_backends]",
     ),
     # version_folders
-    case(
-        "version folder with a v",
-        PYTHON,
-        {"twice/v2/model.py": MODEL},
-        "twice/v2: is not a version for Triton: call the folder 2 [version_folders]",
-    ),
     case(
         "version folder with a name, without another version",
         PYTHON,

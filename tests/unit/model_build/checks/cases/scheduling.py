@@ -1,6 +1,6 @@
 """Invalid batch sizes, instance groups, warm-ups and backends."""
 
-from tests.unit.model_build.checks.broken.bases import (
+from tests.unit.model_build.checks.cases.bases import (
     DALI,
     ENSEMBLE,
     OPENVINO,
@@ -9,7 +9,7 @@ from tests.unit.model_build.checks.broken.bases import (
     TENSORRT,
     WARM_UP,
 )
-from tests.unit.model_build.checks.broken.case import case
+from tests.unit.model_build.checks.cases.case import case
 
 CONFIG = "twice/config.pbtxt"
 

@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from tests.unit.model_build.checks.broken import files
-from tests.unit.model_build.checks.broken.bases import DALI, FIL, MODEL, ONNX, PYTHON, TORCHSCRIPT
-from tests.unit.model_build.checks.broken.case import case
+from tests.unit.model_build.checks.cases import files
+from tests.unit.model_build.checks.cases.bases import DALI, FIL, MODEL, ONNX, PYTHON, TORCHSCRIPT
+from tests.unit.model_build.checks.cases.case import case
 
 CONFIG = "twice/config.pbtxt"
 
@@ -61,7 +61,7 @@ CASES = [
             "twice/1/model.py": MODEL
             + "import triton_python_backend_utils as utils\nNAME = 'inner'\n\n\n"
             + "def call():\n    utils.InferenceRequest(model_name=NAME)\n"
-            + "    return utils.InferenceRequest(\n        model_name='inner', inputs=[])\n",
+            + "    return utils.InferenceRequest(\n        model_name='inner', inputs=[])\n"
         },
         'twice/1/model.py:10:12: calls model "inner" by a fixed name: it is not loaded, or its '
         "name is not unique on a multi-model endpoint: load it in initialize under "
@@ -87,10 +87,7 @@ CASES = [
         ONNX,
         {
             "twice/1/model.onnx": partial(
-                files.onnx,
-                {"x": ["n", 2]},
-                {"y": ["n", 2]},
-                types={"x": "INT64", "y": "INT64"},
+                files.onnx, {"x": ["n", 2]}, {"y": ["n", 2]}, types={"x": "INT64", "y": "INT64"}
             )
         },
         'twice/config.pbtxt:3:21: input "x" is TYPE_INT64 in 1/model.onnx [onnx_tensors]',
@@ -205,11 +202,7 @@ CASES = [
     case(
         "FIL classifier without a threshold",
         FIL,
-        {
-            CONFIG: {
-                'string_value: "false"': 'string_value: "true"',
-            }
-        },
+        {CONFIG: {'string_value: "false"': 'string_value: "true"'}},
         'twice/config.pbtxt:5:1: FIL needs threshold: add parameters { key: "threshold" value '
         '{ string_value: "0.5" } } [fil_settings]',
     ),

@@ -1,7 +1,7 @@
 """Invalid declarations of inputs and outputs."""
 
-from tests.unit.model_build.checks.broken.bases import PYTHON, TORCHSCRIPT
-from tests.unit.model_build.checks.broken.case import case
+from tests.unit.model_build.checks.cases.bases import PYTHON, TORCHSCRIPT
+from tests.unit.model_build.checks.cases.case import case
 
 CONFIG = "twice/config.pbtxt"
 INPUT = 'input [ { name: "X" data_type: TYPE_FP32 dims: [ 2 ] } ]\n'
@@ -74,13 +74,6 @@ CASES = [
         {CONFIG: {"OUTPUT__1": "MASK"}},
         'twice/config.pbtxt:9:5: "MASK" has no position, as others have: write OUTPUT__1 '
         "[torchscript_names]",
-    ),
-    case(
-        "TorchScript inputs numbered from 1",
-        TORCHSCRIPT,
-        {CONFIG: {"INPUT__0": "INPUT__2"}},
-        "twice/config.pbtxt:3:1: inputs have positions [1, 2]: number them from 0, each "
-        "once [torchscript_names]",
     ),
     case(
         "two TorchScript outputs with one position",

@@ -5,8 +5,8 @@ Cases replace the comment `# more` of a config.pbtxt by more fields.
 
 from functools import partial
 
-from tests.unit.model_build.checks.broken import files
-from tests.unit.model_build.checks.broken.case import Files
+from tests.unit.model_build.checks.cases import files
+from tests.unit.model_build.checks.cases.case import Files
 
 MODEL = """\
 class TritonPythonModel:
@@ -14,26 +14,28 @@ class TritonPythonModel:
         return []
 """
 
-PYTHON: Files = {
-    "twice/config.pbtxt": """\
-name: "twice"
-backend: "python"
+
+def _config(header: str, footer: str = "# more", *, x: str = "x", y: str = "y") -> str:
+    """Return a config.pbtxt with the input `x` and the output `y`."""
+    return f"""\
+{header}
 max_batch_size: 8
-input [ { name: "X" data_type: TYPE_FP32 dims: [ 2 ] } ]
-output [ { name: "Y" data_type: TYPE_FP32 dims: [ 2 ] } ]
-# more
-""",
+input [ {{ name: "{x}" data_type: TYPE_FP32 dims: [ 2 ] }} ]
+output [ {{ name: "{y}" data_type: TYPE_FP32 dims: [ 2 ] }} ]
+{footer}
+"""
+
+
+PYTHON: Files = {
+    "twice/config.pbtxt": _config('name: "twice"\nbackend: "python"', x="X", y="Y"),
     "twice/1/model.py": MODEL,
 }
 
 SEQUENCE: Files = {
     **PYTHON,
-    "twice/config.pbtxt": """\
-name: "twice"
-backend: "python"
-max_batch_size: 8
-input [ { name: "X" data_type: TYPE_FP32 dims: [ 2 ] } ]
-output [ { name: "Y" data_type: TYPE_FP32 dims: [ 2 ] } ]
+    "twice/config.pbtxt": _config(
+        'backend: "python"',
+        """\
 sequence_batching {
   oldest { preferred_batch_size: [ 8 ] }
   control_input {
@@ -44,8 +46,10 @@ sequence_batching {
     name: "ID"
     control { kind: CONTROL_SEQUENCE_CORRID data_type: TYPE_UINT64 }
   }
-}
-""",
+}""",
+        x="X",
+        y="Y",
+    ),
 }
 
 WARM_UP: Files = {
@@ -67,13 +71,7 @@ model_warmup {
 }
 
 ONNX: Files = {
-    "twice/config.pbtxt": """\
-backend: "onnxruntime"
-max_batch_size: 8
-input [ { name: "x" data_type: TYPE_FP32 dims: [ 2 ] } ]
-output [ { name: "y" data_type: TYPE_FP32 dims: [ 2 ] } ]
-# more
-""",
+    "twice/config.pbtxt": _config('backend: "onnxruntime"'),
     "twice/1/model.onnx": partial(files.onnx, {"x": ["batch", 2]}, {"y": ["batch", 2]}),
 }
 
@@ -95,24 +93,14 @@ output [
 }
 
 TENSORRT: Files = {
-    "twice/config.pbtxt": """\
-platform: "tensorrt_plan"
-max_batch_size: 8
-input [ { name: "x" data_type: TYPE_FP32 dims: [ 2 ] } ]
-output [ { name: "y" data_type: TYPE_FP32 dims: [ 2 ] } ]
-instance_group { kind: KIND_GPU profile: [ "0" ] }
-""",
+    "twice/config.pbtxt": _config(
+        'platform: "tensorrt_plan"', 'instance_group { kind: KIND_GPU profile: [ "0" ] }'
+    ),
     "twice/1/model.plan": "",
 }
 
 OPENVINO: Files = {
-    "twice/config.pbtxt": """\
-backend: "openvino"
-max_batch_size: 8
-input [ { name: "x" data_type: TYPE_FP32 dims: [ 2 ] } ]
-output [ { name: "y" data_type: TYPE_FP32 dims: [ 2 ] } ]
-instance_group { kind: KIND_CPU }
-""",
+    "twice/config.pbtxt": _config('backend: "openvino"', "instance_group { kind: KIND_CPU }"),
     "twice/1/model.xml": "",
     "twice/1/model.bin": "",
 }
@@ -131,13 +119,7 @@ parameters { key: "output_class" value { string_value: "false" } }
 }
 
 TENSORFLOW: Files = {
-    "twice/config.pbtxt": """\
-platform: "tensorflow_graphdef"
-max_batch_size: 8
-input [ { name: "x" data_type: TYPE_FP32 dims: [ 2 ] } ]
-output [ { name: "y" data_type: TYPE_FP32 dims: [ 2 ] } ]
-# more
-""",
+    "twice/config.pbtxt": _config('platform: "tensorflow_graphdef"'),
     "twice/1/model.graphdef": "",
 }
 """For releases up to 25.02."""

@@ -1,4 +1,4 @@
-"""An account that is ready for the CDK, made through the API as `cdk bootstrap` makes it."""
+"""Bootstrap of the CDK through the API, as `cdk bootstrap` does it."""
 
 from pathlib import Path
 
@@ -9,12 +9,12 @@ import cdk_cli
 STACK = "CDKToolkit"
 TEMPLATE = Path("aws-cdk", "lib", "api", "bootstrap", "bootstrap-template.yaml")
 AWS_MANAGED_KEY = "AWS_MANAGED_KEY"
-"""What `cdk bootstrap` gives for the key of assets; other parameters are the template's defaults
+"""KMS key of assets as `cdk bootstrap` passes it; the other parameters have the template's defaults
 (lib/api/bootstrap of aws-cdk 2.1148.1)."""
 
 
 def bootstrap() -> None:
-    """Create the stack with the roles and the bucket by which the CDK deploys."""
+    """Create the stack with the roles and the bucket that the CDK needs for deployments."""
     cloudformation = boto3.client("cloudformation")
     cloudformation.create_stack(
         StackName=STACK,

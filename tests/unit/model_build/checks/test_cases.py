@@ -9,16 +9,16 @@ import platform_facts
 from model_build import checks, recipe
 from model_build.repository import Repository
 from model_build.source import ModelSource
-from tests.unit.model_build.checks.broken import (
-    allowed,
+from tests.unit.model_build.checks.cases import (
     ensembles,
     frameworks,
     layout,
     recipes,
     scheduling,
     tensors,
+    valid,
 )
-from tests.unit.model_build.checks.broken.case import Case
+from tests.unit.model_build.checks.cases.case import Case
 
 CASES = [
     *layout.CASES,
@@ -52,7 +52,7 @@ def test_invalid_repository_has_findings(
     assert lint(case, tmp_path, monkeypatch) == case.messages
 
 
-@pytest.mark.parametrize("case", allowed.CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", valid.CASES, ids=lambda case: case.name)
 def test_valid_repository_has_no_findings(
     case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

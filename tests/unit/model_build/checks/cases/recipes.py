@@ -1,7 +1,7 @@
 """Recipes that do not match the files of their folder."""
 
-from tests.unit.model_build.checks.broken.bases import MODEL, PACKAGES, RECIPE
-from tests.unit.model_build.checks.broken.case import Change, case
+from tests.unit.model_build.checks.cases.bases import MODEL, PACKAGES, RECIPE
+from tests.unit.model_build.checks.cases.case import Change, case
 
 RECIPE_FILE = "recipe.yaml"
 ONNX_STEP = """\
