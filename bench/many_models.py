@@ -14,9 +14,9 @@ from tempfile import TemporaryDirectory
 from aws_cdk import App
 
 import stacks
-from cli.load.fleet import MOST_MODELS
+from cli.load.fleet import MAX_MODELS
 from cli.new_model import PLACEHOLDER, TEMPLATES
-from cli.new_stage import deal, write
+from cli.new_stage import spread, write
 from model_build.source import all_models
 from stacks.template_limits import MAX_BYTES, MAX_RESOURCES
 from stages import plan
@@ -50,7 +50,7 @@ def synthesise(folder: Path, count: int) -> list[bytes]:
     (folder / "stages").mkdir()
     write_models(folder / "models", count)
     (folder / "stages" / "dev.yaml").write_text((STAGES / "dev.yaml").read_text())
-    endpoints = deal(all_models(folder / "models"), -(-count // MOST_MODELS))
+    endpoints = spread(all_models(folder / "models"), -(-count // MAX_MODELS))
     write("fleet", "dev", endpoints, stages=folder / "stages", models=folder / "models")
     plan.MODELS = folder / "models"
     app = App(context={"aws:cdk:disable-creation-stack-traces": True}, stack_traces=False)
