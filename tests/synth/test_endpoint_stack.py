@@ -184,13 +184,6 @@ def test_triton_metrics_are_published_and_on_the_dashboard(every_template: Templ
     )
 
 
-@pytest.mark.parametrize("detailed", [False, True])
-def test_detailed_observability_is_that_of_the_stage(detailed: bool) -> None:
-    text_endpoint(detailed_observability=detailed).has_resource_properties(
-        CONFIG, {"MetricsConfig": {"EnableDetailedObservability": detailed}}
-    )
-
-
 def test_endpoint_scales_by_cpu_utilization() -> None:
     scaling = {"min_count": 2, "max_count": 4, "cpu_percent": 60}
     text_endpoint(instance_type="ml.m5.xlarge", scaling=scaling).has_resource_properties(
@@ -392,12 +385,6 @@ def test_stage_can_set_every_server_option() -> None:
     in_mib = {"python_shm_default", "python_shm_growth"}
     options = {field.name for field in fields(ServerOptions)} - in_mib - {"publish_metrics"}
     assert set(ServerConfig.model_fields) == options | {f"{option}_mib" for option in in_mib}
-
-
-def test_custom_environment_variables_are_added() -> None:
-    environment = variables(text_endpoint(environment={"OMP_NUM_THREADS": "4"}))
-    assert environment["OMP_NUM_THREADS"] == "4"
-    assert environment["SAGEMAKER_TRITON_PING_MODE"] == "live"
 
 
 def test_disabled_model_cache_has_no_cache_alarms() -> None:

@@ -76,7 +76,7 @@ class Account:
         self._min_counts: dict[str, int] = {}
         self._is_updated = False
         self._clock = FakeClock()
-        self._clock.then = lambda _: self._bake()
+        self._clock.on_sleep = lambda _: self._bake()
         self.hosting = Components(
             SimpleNamespace(  # type: ignore[arg-type]
                 capacities=Capacities(),

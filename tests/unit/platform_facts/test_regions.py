@@ -56,24 +56,6 @@ def test_releases_of_regions_exist_and_are_unique() -> None:
     assert [name for name, names in listed.items() if len(names) != len(set(names))] == []
 
 
-def test_us_east_1_has_every_documented_release() -> None:
-    silent = {
-        image.name
-        for image in releases()
-        if region("us-east-1").availability(image) is Support.UNDOCUMENTED
-    }
-    assert silent == {"26.03", "24.09", "24.05", "24.03", "24.01", "23.12"}
-    assert all(region("us-east-1").availability(image) is not Support.NO for image in releases())
-
-
-@pytest.mark.parametrize("name", ["cn-north-1", "cn-northwest-1"])
-def test_china_regions_end_with_25_04(name: str) -> None:
-    for image in releases():
-        expected = Support.YES if image.name <= "25.04" else Support.NO
-        assert region(name).availability(image) is expected
-    assert region(name).newest_release == "25.04"
-
-
 def test_region_without_old_account_has_no_old_release() -> None:
     row = region("ap-east-2")
     assert row.account(release("23.10")) is None

@@ -61,18 +61,6 @@ def test_pools_with_different_gpus_have_separate_archives() -> None:
     assert entry["target_model"] is None
 
 
-def test_engine_for_unsupported_fallback_gpu_is_an_error() -> None:
-    (message,) = problems(
-        models=["bert"],
-        hosting="single-model",
-        instance_type=None,
-        instance_types=["ml.g5.xlarge", "ml.g4dn.xlarge"],
-    ).values()
-    assert (
-        "an engine for compute capability 7.5 cannot be compiled on a builder with 8.6" in message
-    )
-
-
 def test_other_python_version_has_its_own_prefix() -> None:
     (archive,) = plan(instance_type="ml.m5.xlarge", python="3.11").archives
     assert archive.key.startswith("text/cpu-25.09-py311/")

@@ -473,12 +473,6 @@ def test_running_build_after_the_deadline_is_an_error(
     )
 
 
-def test_succeeded_build_after_the_deadline_is_complete(function: Lambda) -> None:
-    function.set_time(DEADLINE + 999)
-    function.expect_build_read(build(BUILD, buildStatus="SUCCEEDED"))
-    assert function.is_complete() == {"IsComplete": True}
-
-
 @pytest.mark.parametrize(
     ("status", "word"), [("FAILED", "failed"), ("STOPPED", "stopped"), ("FAULT", "fault")]
 )
@@ -522,15 +516,6 @@ def test_failed_build_error_has_last_logged_error(function: Lambda) -> None:
         "Build of minilm failed: the recipe's gate allows 0.01. Log: https://log.example . The "
         "endpoint and its archives are unchanged."
     )
-
-
-def test_failed_build_without_logged_error_has_phase(function: Lambda) -> None:
-    function.expect_build_read(
-        {"buildStatus": "TIMED_OUT", "logs": LOG_LOCATION, "phases": [FAILED_PHASE]}
-    )
-    function.expect_log_read("[build] export\n")
-    with pytest.raises(RuntimeError, match=r"^Build of minilm timed out in phase BUILD: killed\."):
-        function.is_complete()
 
 
 def test_missing_log_does_not_hide_the_failed_phase(function: Lambda) -> None:
