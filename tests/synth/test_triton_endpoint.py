@@ -403,7 +403,7 @@ def test_grant_invoke_by_model(scene: Scene) -> None:
 
 def test_grant_invoke_by_model_needs_multi_model_hosting(scene: Scene) -> None:
     endpoint = scene.endpoint(scene.variant(hosting=scene.single_model()))
-    with pytest.raises(ValueError, match="SingleModelHosting is invoked without naming"):
+    with pytest.raises(ValueError, match="SingleModelHosting has no TargetModel"):
         endpoint.grant_invoke(iam.User(scene.stack, "User"), models=["minilm"])
 
 
