@@ -77,7 +77,7 @@ def test_catalog_parameter_path_is_the_same_everywhere(entry: dict[str, Any]) ->
 
 def test_publish_and_deploy_write_the_same_entry(entry: dict[str, Any]) -> None:
     plan = model_build.plan_model(model_build.find_model(MODELS, "minilm"))
-    assert json.loads(entry["Value"]) == publish._entry(plan, "prod-text", plan.target_model)
+    assert json.loads(entry["Value"]) == publish.catalog_entry(plan, "prod-text", plan.target_model)
 
 
 @pytest.mark.parametrize(
