@@ -58,9 +58,7 @@ def entry(templates: Templates) -> dict[str, Any]:
     return dict(result)
 
 
-def test_catalog_parameter_path_is_the_same_everywhere(
-    entry: dict[str, Any],
-) -> None:
+def test_catalog_parameter_path_is_the_same_everywhere(entry: dict[str, Any]) -> None:
     assert entry["Name"] == "/triton/prod/text/minilm"
     unused: Any = None
     assert Catalog(unused, "prod", "text").path == "/triton/prod/text"
@@ -79,7 +77,7 @@ def test_catalog_parameter_path_is_the_same_everywhere(
 
 def test_publish_and_deploy_write_the_same_entry(entry: dict[str, Any]) -> None:
     plan = model_build.plan_model(model_build.find_model(MODELS, "minilm"))
-    assert json.loads(entry["Value"]) == publish._entry(plan, "prod-text", plan.target_model)
+    assert json.loads(entry["Value"]) == publish.catalog_entry(plan, "prod-text", plan.target_model)
 
 
 @pytest.mark.parametrize(
@@ -143,9 +141,7 @@ def test_published_prefix_is_the_same_everywhere() -> None:
     assert endpoint_moves.PUBLISHED == hosted.PUBLISHED == model_bucket.PUBLISHED
 
 
-def test_buildspec_variables_are_set_by_handler_and_project(
-    templates: Templates,
-) -> None:
+def test_buildspec_variables_are_set_by_handler_and_project(templates: Templates) -> None:
     read = set(re.findall(r"\$\{?([A-Z_]+)", str(BUILDSPEC["phases"])))
     resources = templates("prod")["prod-models"]["Resources"].values()
     environments = [
@@ -236,9 +232,7 @@ def test_model_build_may_start_gpu_build(gpu_build: Any, templates: Templates) -
     )
 
 
-def test_model_build_may_read_source_and_write_outputs(
-    templates: Templates,
-) -> None:
+def test_model_build_may_read_source_and_write_outputs(templates: Templates) -> None:
     statements, bucket = (
         _role_statements(templates, "BuilderProjectRole"),
         "<prod-models.ModelsBucket970C6ADA>",

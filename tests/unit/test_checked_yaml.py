@@ -297,9 +297,7 @@ def test_duplicate_keys_are_errors_at_the_second_line(problems_of: ProblemsOf) -
     ]
 
 
-def test_duplicate_key_in_a_list_item_is_an_error(
-    problems_of: ProblemsOf,
-) -> None:
+def test_duplicate_key_in_a_list_item_is_an_error(problems_of: ProblemsOf) -> None:
     result = problems_of("""\
         title: a
         labels:
@@ -367,9 +365,7 @@ def test_arbitrary_bytes_are_an_error(
         load(path, Drawing)
 
 
-def test_all_problems_are_reported_in_line_order(
-    problems_of: ProblemsOf,
-) -> None:
+def test_all_problems_are_reported_in_line_order(problems_of: ProblemsOf) -> None:
     result = problems_of("""\
         zoom: 3
         label:

@@ -618,9 +618,7 @@ def test_invalid_delivery_repository_is_an_error(problems: Problems, repository:
     )
 
 
-def test_all_errors_are_reported_in_line_order(
-    problems: Problems,
-) -> None:
+def test_all_errors_are_reported_in_line_order(problems: Problems) -> None:
     result = problems(
         "zone: a\n"
         "region: us-east1\n"
