@@ -233,9 +233,7 @@ def test_existing_archive_is_not_rebuilt(function: Lambda) -> None:
     assert function.is_complete(build_id=None) == {"IsComplete": True}
 
 
-def test_deleted_archive_is_rebuilt(
-    function: Lambda,
-) -> None:
+def test_deleted_archive_is_rebuilt(function: Lambda) -> None:
     function.expect_build_search()
     body = json.dumps({"digest": "d" * 64, "archive": {"checksum": "AAAA-1"}}).encode()
     content = StreamingBody(io.BytesIO(body), len(body))
@@ -287,9 +285,7 @@ def test_missing_archive_starts_a_build(function: Lambda, code: str) -> None:
     assert function.is_complete(build_id=None) == {"IsComplete": False, "BuildId": BUILD}
 
 
-def test_alternative_is_passed_to_the_build(
-    function: Lambda,
-) -> None:
+def test_alternative_is_passed_to_the_build(function: Lambda) -> None:
     values = STARTED["environmentVariablesOverride"]
     assert isinstance(values, list)
     alternative = {"name": "MODEL_ALTERNATIVE", "value": "onnx", "type": "PLAINTEXT"}
@@ -459,9 +455,7 @@ def test_build_has_a_grace_period_after_the_deadline(function: Lambda) -> None:
     assert function.is_complete() == {"IsComplete": False, "BuildId": BUILD}
 
 
-def test_running_build_after_the_deadline_is_an_error(
-    function: Lambda,
-) -> None:
+def test_running_build_after_the_deadline_is_an_error(function: Lambda) -> None:
     function.set_time(DEADLINE + 120)
     function.expect_build_read(build(BUILD))
     with pytest.raises(RuntimeError) as failure:
