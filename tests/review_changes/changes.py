@@ -11,9 +11,9 @@ from typing import Any
 
 from release.tree import Template
 from tests.review_changes import schemas
-from tests.review_changes.stages import NAMES, Synthesised, synthesised
+from tests.review_changes.stages import NAMES, SynthesisedTree, synthesised
 
-Steps = schemas.Steps
+KeyPath = schemas.KeyPath
 
 ATTRIBUTES = ("DeletionPolicy", "DependsOn", "UpdateReplacePolicy")
 """What is changed of a resource beside its properties."""
@@ -28,7 +28,7 @@ another one already."""
 class Change:
     """`path` is that of the property, without places in lists; empty for a whole resource."""
 
-    stage: Synthesised
+    stage: SynthesisedTree
     stack: str
     type: str
     resource: str
@@ -69,7 +69,7 @@ def change(seed: int) -> Change:
 
 
 @cache
-def _as_json(stage: Synthesised, stack: str) -> str:
+def _as_json(stage: SynthesisedTree, stack: str) -> str:
     return json.dumps(stage.templates[stack])
 
 
@@ -176,9 +176,9 @@ KINDS: dict[str, Kind] = {
 """What each does to a template; it returns the path of what it changed."""
 
 
-def _drawn(draw: random.Random, nodes: Any) -> tuple[Steps, Any]:
+def _drawn(draw: random.Random, nodes: Any) -> tuple[KeyPath, Any]:
     """Draw a property, then one of the places where it stands."""
-    by_name: dict[str, list[tuple[Steps, Any]]] = {}
+    by_name: dict[str, list[tuple[KeyPath, Any]]] = {}
     for steps, value in nodes:
         by_name.setdefault(_name(steps), []).append((steps, value))
     if not by_name:
@@ -186,24 +186,24 @@ def _drawn(draw: random.Random, nodes: Any) -> tuple[Steps, Any]:
     return draw.choice(by_name[draw.choice(sorted(by_name))])
 
 
-def _nodes(resource: dict[str, Any]) -> Iterator[tuple[Steps, Any]]:
+def _nodes(resource: dict[str, Any]) -> Iterator[tuple[KeyPath, Any]]:
     for part in ("Properties", *ATTRIBUTES):
         for steps, value in _below(resource.get(part, {}), (part,)):
             if len(steps) > 1 or (part != "Properties" and part in resource):
                 yield steps, value
 
 
-def _leaves(resource: dict[str, Any]) -> Iterator[tuple[Steps, Any]]:
-    return ((steps, each) for steps, each in _nodes(resource) if not _has_parts(each))
+def _leaves(resource: dict[str, Any]) -> Iterator[tuple[KeyPath, Any]]:
+    return ((steps, each) for steps, each in _nodes(resource) if not _is_object(each))
 
 
-def _leaves_of(value: Any) -> Iterator[tuple[Steps, Any]]:
-    return ((steps, each) for steps, each in _below(value, ()) if not _has_parts(each))
+def _leaves_of(value: Any) -> Iterator[tuple[KeyPath, Any]]:
+    return ((steps, each) for steps, each in _below(value, ()) if not _is_object(each))
 
 
-def _below(value: Any, steps: Steps) -> Iterator[tuple[Steps, Any]]:
+def _below(value: Any, steps: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
     yield steps, value
-    if isinstance(value, dict) and _has_parts(value):
+    if isinstance(value, dict) and _is_object(value):
         for name, each in value.items():
             yield from _below(each, (*steps, name))
     elif isinstance(value, list):
@@ -211,33 +211,33 @@ def _below(value: Any, steps: Steps) -> Iterator[tuple[Steps, Any]]:
             yield from _below(each, (*steps, number))
 
 
-def _has_parts(value: Any) -> bool:
+def _is_object(value: Any) -> bool:
     """Whether a value is made of others: a function of CloudFormation's counts as one value."""
     if isinstance(value, dict):
         return not any(each == "Ref" or each.startswith("Fn::") for each in value)
     return isinstance(value, list)
 
 
-def _get(value: Any, steps: Steps) -> Any:
+def _get(value: Any, steps: KeyPath) -> Any:
     for step in steps:
         value = value[step]
     return value
 
 
-def _put(value: Any, steps: Steps, new: Any) -> None:
+def _put(value: Any, steps: KeyPath, new: Any) -> None:
     _get(value, steps[:-1])[steps[-1]] = new
 
 
-def _inside(steps: Steps) -> Steps:
+def _inside(steps: KeyPath) -> KeyPath:
     """Return the steps below the properties, as a schema has them."""
     return steps[1:] if steps[0] == "Properties" else steps
 
 
-def _name(steps: Steps) -> str:
+def _name(steps: KeyPath) -> str:
     return ".".join(each for each in _inside(steps) if isinstance(each, str))
 
 
-def _present_values(template: Template, kind: str, steps: Steps) -> list[Any]:
+def _present_values(template: Template, kind: str, steps: KeyPath) -> list[Any]:
     """Return the values that a property has anywhere in the stack."""
     if steps[0] == "DependsOn":
         return [*template["Resources"]]
@@ -250,7 +250,7 @@ def _present_values(template: Template, kind: str, steps: Steps) -> list[Any]:
     ]
 
 
-def _other(draw: random.Random, value: Any, kind: str, steps: Steps, present: list[Any]) -> Any:
+def _other(draw: random.Random, value: Any, kind: str, steps: KeyPath, present: list[Any]) -> Any:
     """Return another value of the same kind."""
     name = [step for step in steps if isinstance(step, str)][-1]
     if "Statement" in steps and name in POLICIES:
@@ -277,7 +277,7 @@ def _other(draw: random.Random, value: Any, kind: str, steps: Steps, present: li
     return f"{value}-changed" if isinstance(value, str) else "changed"
 
 
-def _other_json(draw: random.Random, value: Any, kind: str, steps: Steps) -> str:
+def _other_json(draw: random.Random, value: Any, kind: str, steps: KeyPath) -> str:
     """Return the JSON of an object with one other value in it."""
     leaves = [each for each in _leaves_of(value) if each[0]]
     if not leaves:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from release.review.access.grants import in_words
+from release.review.access.grants import grant_sentences
 from release.review.comparison import Comparison
 from release.review.dangers import dangers
 from release.review.endpoint_changes import endpoint_changes
@@ -16,7 +16,7 @@ from tests.review_changes.stages import ROOT, synthesised
 
 MODELS = (None, ROOT / "models")
 _GENERAL = re.compile(
-    r"no change|models: .*|its instances stay as they are|updated in place, .*"
+    r"no change|models: .*|its instances are not replaced|updated in place, .*"
     r"|\d+ \S+ changed(, \d+ \S+ changed)*"
 )
 """Parts that say that something changes, and not what."""
@@ -49,4 +49,4 @@ def _lines(comparison: Comparison) -> Iterator[str]:
         yield from (f"{name}: {part}" for part in rest.split("; ") if not _GENERAL.fullmatch(part))
     yield from (f"{model.model} {model.state} {model.breaking}" for model in models)
     yield from (str(change) for change in cost_changes(comparison) if change.before != change.after)
-    yield from (line for each in comparison.access for line in in_words(each.by_new))
+    yield from (line for each in comparison.access for line in grant_sentences(each.by_new))

@@ -6,7 +6,7 @@ from typing import Any
 from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER
 
 Schema = dict[str, Any]
-Steps = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 
 STATEMENT = ("Action", "Effect", "Principal", "Resource")
 """What a policy's statement needs, of which CloudFormation's schemas know nothing."""
@@ -16,11 +16,11 @@ POLICY = {
     "Statement": [{"Effect": "Allow", "Action": "s3:*", "Principal": "*", "Resource": "*"}],
 }
 
-DEEPEST = 3
+MAX_DEPTH = 3
 """Objects in objects that a new property is made of, at most."""
 
 
-def is_required(kind: str, steps: Steps) -> bool:
+def is_required(kind: str, steps: KeyPath) -> bool:
     """Whether a property may not be left out."""
     if kind.startswith("Custom::"):
         return len(steps) == 1  # they have no schema, and their providers read all
@@ -30,7 +30,7 @@ def is_required(kind: str, steps: Steps) -> bool:
     return steps[-1] in parent.get("required", ())
 
 
-def choices(kind: str, steps: Steps) -> list[Any]:
+def choices(kind: str, steps: KeyPath) -> list[Any]:
     """Return the values that a property may have, none where it may have any."""
     return list(_at(kind, steps).get("enum", ()))
 
@@ -42,7 +42,7 @@ def additions(kind: str, there: set[str]) -> dict[str, Any]:
     result = {}
     for name, schema in sorted(whole.get("properties", {}).items()):
         if name not in there | read_only:
-            result[name] = _value(name, _resolved(whole, schema), whole, DEEPEST)
+            result[name] = _value(name, _resolved(whole, schema), whole, MAX_DEPTH)
     return {name: each for name, each in result.items() if each is not None}
 
 
@@ -54,7 +54,7 @@ def _of(kind: str) -> Schema:
     return schema
 
 
-def _at(kind: str, steps: Steps) -> Schema:
+def _at(kind: str, steps: KeyPath) -> Schema:
     whole = _of(kind)
     here = whole
     for step in steps:

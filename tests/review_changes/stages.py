@@ -20,7 +20,7 @@ NAMES = ("prod", "all")
 
 
 @dataclass(frozen=True, eq=False)
-class Synthesised:
+class SynthesisedTree:
     """A stage's templates by stack, and what the review reads of its file."""
 
     name: str
@@ -29,7 +29,7 @@ class Synthesised:
 
 
 @cache
-def synthesised(name: str) -> Synthesised:
+def synthesised(name: str) -> SynthesisedTree:
     """Synthesise a stage as the review does, once in a process."""
     stage = _stage(name)
     context = json.loads((ROOT / "cdk.json").read_text())["context"]
@@ -39,7 +39,7 @@ def synthesised(name: str) -> Synthesised:
         add_stacks(app, StagePlan.of(name, stage))
         app.synth()
         file = StageFile(region=stage.region, production=stage.production, account=stage.account)
-        return Synthesised(name, file, templates(Path(folder)))
+        return SynthesisedTree(name, file, templates(Path(folder)))
 
 
 def _stage(name: str) -> StageConfig:

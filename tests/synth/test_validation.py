@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from release.review.assemblies import write
+from release.review.assemblies import write_assemblies
 from release.tree import NotSynthesised, Tree, templates
 
 ROOT = Path(__file__).parents[2]
@@ -38,8 +38,8 @@ def test_a_delivery_and_the_head_of_a_review_reject_a_template_and_the_base_does
     with pytest.raises(NotSynthesised, match="DelaySecond"):
         tree.synthesise("prod", to=tmp_path)
     with pytest.raises(NotSynthesised, match="DelaySecond"):
-        write(tree, tmp_path / "head").synth("prod")
-    base = write(tree, tmp_path / "base", validate=False).synth("prod")
+        write_assemblies(tree, tmp_path / "head").synth("prod")
+    base = write_assemblies(tree, tmp_path / "base", validate=False).synth("prod")
     assert base.templates == templates(tmp_path / "base" / "prod")
     assert base.templates["prod-text"]["Resources"]["Queue"]["Properties"] == {"DelaySecond": 5}
 

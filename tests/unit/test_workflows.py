@@ -14,7 +14,7 @@ import yaml
 
 from release.review import markdown
 from release.review.files.next_change import affects_next_change
-from release.review.findings import NOTHING
+from release.review.findings import NO_FINDINGS
 from release.review.report import ChangeReport
 from release.tree import git
 
@@ -332,7 +332,7 @@ def test_the_comment_that_is_kept_current_is_found_by_what_every_review_has() ->
     steps = pull_request()["comment"]["steps"]
     (step,) = (step for step in steps if "gh api" in step.get("run", ""))
     assert '(.body | contains("Review against "))' in step["run"]
-    report = ChangeReport(base="origin/main", stages=(), findings=NOTHING)
+    report = ChangeReport(base="origin/main", stages=(), findings=NO_FINDINGS)
     assert "Review against " in markdown.render(report)
 
 

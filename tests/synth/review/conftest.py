@@ -16,7 +16,7 @@ import pytest
 from aws_cdk import App
 
 import platform_facts
-from release.review.assemblies import Synthesised, write
+from release.review.assemblies import SynthesisedTree, write_assemblies
 from release.review.stage_review import StageReview, review_stage
 from release.tree import CLI_CONTEXT, Tree
 from tests.unit.release.review.conftest import PRICES
@@ -114,16 +114,16 @@ def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Synthesised:
+def base(tmp_path_factory: pytest.TempPathFactory) -> SynthesisedTree:
     folder = tmp_path_factory.mktemp("base")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Tree, "synthesise", synthesise)
-        return write(Tree(copy_tree(folder / "tree")), folder / "assemblies", ["live"])
+        return write_assemblies(Tree(copy_tree(folder / "tree")), folder / "assemblies", ["live"])
 
 
 @dataclass(frozen=True)
 class Reviewer:
-    base: Synthesised
+    base: SynthesisedTree
     folder: Path
 
     def review(self, *edits: Edit, stages: Iterable[str] = ("live",)) -> list[StageReview]:
@@ -133,7 +133,7 @@ class Reviewer:
         for edit in edits:
             _apply(head, *edit)
         known = [each for each in stages if each in head.stages()]
-        made = write(head, self.folder / "assemblies", known)
+        made = write_assemblies(head, self.folder / "assemblies", known)
         return [review_stage(stage, self.base, made) for stage in stages]
 
 
@@ -151,5 +151,5 @@ def _apply(head: Tree, file: str, old: str, new: str) -> None:
 
 
 @pytest.fixture
-def reviewer(base: Synthesised, tmp_path: Path) -> Reviewer:
+def reviewer(base: SynthesisedTree, tmp_path: Path) -> Reviewer:
     return Reviewer(base, tmp_path)

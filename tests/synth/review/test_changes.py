@@ -7,7 +7,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from release.review import markdown
-from release.review.findings import NOTHING
+from release.review.findings import NO_FINDINGS
 from release.review.report import ChangeReport
 from release.review.stage_review import StageReview
 from tests.synth.review.conftest import STAGE as STAGE_FILE
@@ -17,7 +17,7 @@ STAGE = "stages/live.yaml"
 TEXT = "  text:\n    models: [minilm]\n    instance_type: ml.g5.xlarge"
 
 
-def _meant(*findings: str) -> Edit:
+def _acknowledged(*findings: str) -> Edit:
     """Acknowledge what cdk-nag finds in the stack of models: else the change is none."""
     place = "        self.builder = ModelBuilder("
     lines = [
@@ -140,7 +140,7 @@ CHANGES: dict[str, list[Edit]] = {
             '        role.add_to_policy(iam.PolicyStatement(actions=["*"], resources=["*"]))\n'
             "        if stage.notify.email:",
         ),
-        _meant("IAM5[Action::*]", "IAM5[Resource::*]"),
+        _acknowledged("IAM5[Action::*]", "IAM5[Resource::*]"),
         (
             "stacks/model_stack.py",
             "import aws_codebuild as codebuild\n",
@@ -180,9 +180,7 @@ CHANGES: dict[str, list[Edit]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_change_is_told_in_words(
-    change: str, reviewer: Reviewer, snapshot: SnapshotAssertion
-) -> None:
+def test_report_of_a_change(change: str, reviewer: Reviewer, snapshot: SnapshotAssertion) -> None:
     stages = reviewer.review(*CHANGES[change])
     assert _stable(_report(stages)) == snapshot, (
         "the report differs: where that is meant, run python -m pytest tests/synth/review/"
@@ -190,13 +188,13 @@ def test_a_change_is_told_in_words(
     )
 
 
-def test_a_renamed_stage_is_paid_for_twice(reviewer: Reviewer, snapshot: SnapshotAssertion) -> None:
+def test_report_of_a_renamed_stage(reviewer: Reviewer, snapshot: SnapshotAssertion) -> None:
     renamed = [(STAGE, STAGE_FILE, ""), ("stages/main.yaml", "", STAGE_FILE)]
     assert _stable(_report(reviewer.review(*renamed, stages=("live", "main")))) == snapshot
 
 
 def _report(stages: Iterable[StageReview]) -> str:
-    return markdown.render(ChangeReport(base="main", stages=tuple(stages), findings=NOTHING))
+    return markdown.render(ChangeReport(base="main", stages=tuple(stages), findings=NO_FINDINGS))
 
 
 def _stable(report: str) -> str:

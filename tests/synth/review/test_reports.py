@@ -10,9 +10,9 @@ import pytest
 import platform_facts
 from bench.review_reports import CHANGES, DOCUMENT, shown
 from release.review import markdown
-from release.review.assemblies import Synthesised, write
+from release.review.assemblies import SynthesisedTree, write_assemblies
 from release.review.files.file_review import compare_files
-from release.review.findings import NOTHING
+from release.review.findings import NO_FINDINGS
 from release.review.report import ChangeReport
 from release.tree import Tree
 from tests.synth.review.conftest import Reviewer, copy_tree
@@ -27,15 +27,19 @@ def prod(tmp_path_factory: pytest.TempPathFactory) -> Tree:
 
 
 @pytest.fixture
-def base(prod: Tree) -> Synthesised:
+def base(prod: Tree) -> SynthesisedTree:
     """The repository, whose `prod` is synthesised once."""
     folder = prod.root.parent / "assemblies"
-    return Synthesised(prod.root, folder) if folder.is_dir() else write(prod, folder, ["prod"])
+    return (
+        SynthesisedTree(prod.root, folder)
+        if folder.is_dir()
+        else write_assemblies(prod, folder, ["prod"])
+    )
 
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_report_in_the_documents_is_what_the_review_renders(
-    base: Synthesised, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    base: SynthesisedTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr(platform_facts, "prices", REAL_PRICES)
     edits = [(path, old, new) for path, (old, new) in CHANGES[name].items()]
@@ -48,7 +52,7 @@ def test_a_report_in_the_documents_is_what_the_review_renders(
     report = ChangeReport(
         "HEAD",
         tuple(stages),
-        NOTHING,
+        NO_FINDINGS,
         dangers=files.dangers,
         notes=files.notes,
         not_judged=files.not_judged,
