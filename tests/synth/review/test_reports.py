@@ -1,6 +1,6 @@
-"""The reports of docs/review.md are what the review renders from their changes.
+"""The example reports in docs/review.md, compared with the output of the review.
 
-Their templates are made in this process, and no linter runs: none of the three has a finding.
+The linters do not run, because the three reports have no findings.
 """
 
 from pathlib import Path
@@ -18,7 +18,7 @@ from release.tree import Tree
 from tests.synth.review.conftest import Reviewer, copy_tree
 
 REAL_PRICES = platform_facts.prices
-"""A fixture of the conftest replaces them."""
+"""A fixture in conftest.py replaces the function."""
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def prod(tmp_path_factory: pytest.TempPathFactory) -> Tree:
 
 @pytest.fixture
 def base(prod: Tree) -> SynthesisedTree:
-    """The repository, whose `prod` is synthesised once."""
+    """The repository with the synthesised stage `prod`."""
     folder = prod.root.parent / "assemblies"
     return (
         SynthesisedTree(prod.root, folder)
@@ -38,7 +38,7 @@ def base(prod: Tree) -> SynthesisedTree:
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_a_report_in_the_documents_is_what_the_review_renders(
+def test_report_in_the_documentation_is_current(
     base: SynthesisedTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr(platform_facts, "prices", REAL_PRICES)
