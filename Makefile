@@ -54,11 +54,11 @@ help: ## show this
 install: $(VENV)/.installed node_modules/.installed ## make .venv and node_modules, where they are not current
 install-cdk: $(VENV)/.installed-cdk node_modules/.installed ## the part of it for synth, diff and reviews: no torch, no Triton
 
-$(VENV)/.installed-cdk: requirements-cdk.txt pyproject.toml
+$(VENV)/.installed-cdk: requirements/cdk.txt pyproject.toml
 	@[ -n "$(PYTHON)" ] || { echo "error: no Python 3.11 or 3.12 on PATH: install one, or name it: make PYTHON=/path/to/python3.12" >&2; exit 1; }
 	@echo "installing the pinned Python packages of synth and reviews into .venv (about 0.8 GB)"
 	@$(PYTHON) -m venv $(VENV) || { echo "error: $(PYTHON) cannot make virtual environments: on Debian and Ubuntu, apt-get install python3-venv" >&2; exit 1; }
-	@$(VENV)/bin/python $(PIP) --quiet --requirement requirements-cdk.txt
+	@$(VENV)/bin/python $(PIP) --quiet --requirement requirements/cdk.txt
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -75,10 +75,10 @@ node_modules/.installed: package-lock.json $(VENV)/.installed-cdk
 	@ln -sf ../../tritonsm $(VENV)/bin/tritonsm
 	@touch $@
 
-$(CHECKOV)/.installed: requirements-checkov.txt
+$(CHECKOV)/.installed: requirements/checkov.txt
 	@echo "installing checkov into an environment of its own"
 	@$(PYTHON) -m venv $(CHECKOV)
-	@$(CHECKOV)/bin/python $(PIP) --quiet --requirement requirements-checkov.txt
+	@$(CHECKOV)/bin/python $(PIP) --quiet --requirement requirements/checkov.txt
 	@touch $@
 
 $(CLIENTS)/%/.installed: tests/clients/requirements-%.txt
@@ -166,7 +166,7 @@ lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts, models, wor
 
 .PHONY: review
 review: install-cdk $(CHECKOV)/.installed ## say what a change does: BASE=origin/main; STAGE=prod
-	@./tritonsm review --base $(BASE) $(if $(filter command line,$(origin STAGE)),$(STAGE))
+	@./tritonsm review --base '$(BASE)' $(if $(filter command line,$(origin STAGE)),'$(STAGE)')
 
 .PHONY: assemblies
 assemblies: install-cdk ## write the cloud assembly of every stage into assemblies/, for a review elsewhere
@@ -175,28 +175,28 @@ assemblies: install-cdk ## write the cloud assembly of every stage into assembli
 
 .PHONY: judge
 judge: install-cdk $(CHECKOV)/.installed ## review files by this tree's code: BASE=origin/main, HEAD=../head, ASSEMBLIES=../assemblies
-	@python -m release.review.judge --name $(BASE) --head $(HEAD) --assemblies $(ASSEMBLIES)
+	@python -m release.review.judge --name '$(BASE)' --head '$(HEAD)' --assemblies '$(ASSEMBLIES)'
 
 .PHONY: preflight
 preflight: install-cdk ## ask the account what a deploy needs: STAGE=prod; JSON=1
-	@./tritonsm preflight $(STAGE) $(if $(JSON),--json)
+	@./tritonsm preflight '$(STAGE)' $(if $(JSON),--json)
 
 .PHONY: account-test
 account-test: install ## answer docs/aws.md's open questions in an account: FREE=1 costs nothing; REGION=, YES=1
-	@./tritonsm account-test $(if $(FREE),--free) $(if $(REGION),--region $(REGION)) $(if $(YES),--yes)
+	@./tritonsm account-test $(if $(FREE),--free) $(if $(REGION),--region '$(REGION)') $(if $(YES),--yes)
 
 .PHONY: deliver
 deliver: install ## ask the account, deploy what is checked out, try every model: STAGE=prod, FROM_STAGE=dev
-	@./tritonsm deliver $(STAGE) $(if $(FROM_STAGE),--from-stage $(FROM_STAGE)) $(if $(IGNORE_PREFLIGHT),--ignore-preflight) $(if $(ALLOW_OLDER),--allow-older) $(if $(TAKE_OVER),--take-over)
+	@./tritonsm deliver '$(STAGE)' $(if $(FROM_STAGE),--from-stage '$(FROM_STAGE)') $(if $(IGNORE_PREFLIGHT),--ignore-preflight) $(if $(ALLOW_OLDER),--allow-older) $(if $(TAKE_OVER),--take-over)
 
 .PHONY: rollback
 rollback: install ## deploy the commit that served a stage before: STAGE=prod
-	@./tritonsm rollback-stage $(STAGE) $(if $(TAKE_OVER),--take-over)
+	@./tritonsm rollback-stage '$(STAGE)' $(if $(TAKE_OVER),--take-over)
 
 .PHONY: dist
 dist: install-cdk ## build sdists and wheels into dist/: the client with the construct library, the local SageMaker
-	@./distribution.sh . dist
-	@./distribution.sh local_sagemaker dist
+	@.ci/distribution.sh . dist
+	@.ci/distribution.sh local_sagemaker dist
 
 .PHONY: dist-test
 dist-test: dist ## use the client's wheel in a newer Python: NEWER=python3.14
@@ -231,7 +231,7 @@ format: install ## format the code
 
 .PHONY: synth
 synth: install-cdk ## write a stage's templates (STAGE=prod); needs no credentials
-	@cdk synth --quiet -c stage=$(STAGE) > cdk.out.log 2>&1 || { cat cdk.out.log; exit 1; }
+	@cdk synth --quiet -c 'stage=$(STAGE)' > cdk.out.log 2>&1 || { cat cdk.out.log; exit 1; }
 	@ls -1 $(CURDIR)/cdk.out/$(STAGE)-*.template.json
 
 .PHONY: schema
@@ -247,5 +247,5 @@ review-changes: install ## say which random changes of templates the review does
 	@python -m tests.review_changes
 
 .PHONY: lock
-lock: install ## resolve requirements.in into requirements.txt, and of it requirements-build.txt
-	@./requirements.lock.sh
+lock: install ## resolve requirements/app.in into requirements.txt, and of it requirements/build.txt
+	@./requirements/lock.sh

@@ -1,12 +1,12 @@
-"""The record of a stage: its deliveries and model changes, by whom, when, and their results.
+"""The record of a stage: its deliveries and model changes, with caller, time and result.
 
-`/triton/STAGE/delivered`, an SSM parameter, has the latest deliveries: what a rollback goes back
-to, and whether one is in progress. It is overwritten.
+The SSM parameter `/triton/STAGE/delivered` has the latest deliveries: the commits to roll back to,
+and a delivery in progress. It is overwritten.
 
-`history/` in the stage's bucket of models has every event, as it began and as it ended. Nothing is
-written over there: each object is new. They are objects because the versions of a stage's models
-(240 on an endpoint) do not fit into a parameter (4 KB), whose history ends after 100 versions
-(Systems Manager user guide, "Working with parameter versions").
+The folder `history/` of the stage's model bucket has two objects for every event: one written at
+its start, one at its end. They are never overwritten. A parameter would be too small (4 KB) for the
+versions of a stage's models (240 on an endpoint), and keeps only 100 versions (Systems Manager user
+guide, "Working with parameter versions").
 """
 
 import json
@@ -24,20 +24,21 @@ if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
 
 FOLDER = "history/"
-BEGUN, ENDED = ".json", ".ended.json"
-LONGEST = timedelta(hours=6)
-"""After which a delivery that says `started` has been killed: no job and no session of the deploy
-role is longer (`stacks/time_budget.py`)."""
+START_SUFFIX, END_SUFFIX = ".json", ".ended.json"
+MAX_DURATION = timedelta(hours=6)
+"""A delivery that is `started` for longer was killed: no job and no session of the deploy role
+lasts longer (`stacks/time_budget.py`)."""
 
 
 class BrokenRecord(Exception):
-    """The parameter has something else than deliveries."""
+    """The parameter does not contain a list of deliveries."""
 
 
 class DeliveryOutcome(StrEnum):
-    """How a delivery ended. `STARTED`: it is in progress, or was killed.
+    """The outcome of a delivery.
 
-    `UNFINISHED`: it ended while AWS was still changing the stage, or where nobody knows.
+    `STARTED`: in progress, or killed. `UNFINISHED`: ended while AWS was still changing the stage,
+    or in an unknown state.
     """
 
     STARTED = "started"
@@ -50,14 +51,14 @@ class DeliveryOutcome(StrEnum):
 
 @dataclass(frozen=True)
 class Delivery:
-    """A commit's delivery to the stage, at a time in UTC."""
+    """The delivery of a commit to the stage; `time` is its start in UTC."""
 
     commit: str
     time: str
     outcome: DeliveryOutcome
 
     def is_same(self, other: "Delivery") -> bool:
-        """Whether the other one is this delivery, perhaps with another outcome."""
+        """Return whether both are the same delivery; outcomes may differ."""
         return (self.commit, self.time) == (other.commit, other.time)
 
 
@@ -72,7 +73,7 @@ class Deliveries:
         if not self.entries or self.entries[-1].outcome is not DeliveryOutcome.STARTED:
             return None
         age = datetime.now(UTC) - datetime.fromisoformat(self.entries[-1].time)
-        return self.entries[-1] if age < LONGEST else None
+        return self.entries[-1] if age < MAX_DURATION else None
 
 
 def delivered_parameter(stage: str) -> str:
@@ -81,9 +82,9 @@ def delivered_parameter(stage: str) -> str:
 
 
 def read_deliveries(ssm: "SSMClient", stage: str) -> Deliveries:
-    """Return the latest deliveries of a stage; broken entries are left out, and named.
+    """Return the latest deliveries of a stage; warn about invalid entries and skip them.
 
-    Raises `BrokenRecord` where the parameter has no list of deliveries.
+    Raise `BrokenRecord` if the parameter does not contain a list of deliveries.
     """
     name = delivered_parameter(stage)
     try:
@@ -91,23 +92,23 @@ def read_deliveries(ssm: "SSMClient", stage: str) -> Deliveries:
     except ssm.exceptions.ParameterNotFound:
         return Deliveries()
     try:
-        listed = list(json.loads(parameter["Value"])["deliveries"])
+        contents = list(json.loads(parameter["Value"])["deliveries"])
     except (ValueError, KeyError, TypeError):
         raise BrokenRecord(
-            f"{name} is not a list of deliveries: somebody has written it. Write one of its "
-            f"earlier values again: aws ssm get-parameter-history --name {name}"
+            f"{name} is not a list of deliveries: somebody has overwritten it. Restore one of its "
+            f"earlier values: aws ssm get-parameter-history --name {name}"
         ) from None
-    entries = (_delivery(name, number, content) for number, content in enumerate(listed, 1))
+    entries = (_delivery(name, number, content) for number, content in enumerate(contents, 1))
     return Deliveries(tuple(entry for entry in entries if entry))
 
 
 def _delivery(name: str, number: int, content: Any) -> Delivery | None:
     try:
         commit, time = content["commit"], content["time"]
-        datetime.now(UTC) - datetime.fromisoformat(time)  # a time without its zone is none
+        datetime.now(UTC) - datetime.fromisoformat(time)  # TypeError if the time has no zone
         return Delivery(str(commit), time, DeliveryOutcome(content["outcome"]))
     except (ValueError, KeyError, TypeError) as error:
-        _warn(f"{name}: delivery {number} is broken ({error!r}): left out")
+        _warn(f"{name}: delivery {number} is invalid ({error!r}): ignored")
         return None
 
 
@@ -115,9 +116,9 @@ def _delivery(name: str, number: int, content: Any) -> Delivery | None:
 class Event:
     """A change of a stage: a delivery, or a command for one model.
 
-    `versions` are by `endpoint/model`: those of a commit, or of the command's models. `who` is the
-    caller's ARN. Times are ISO 8601 in UTC; `ended` is None while it is in progress, or where it
-    was killed.
+    `versions` maps `endpoint/model` to the version in the commit, or of the command. `who` is the
+    caller's ARN. Times are ISO 8601 in UTC; `ended` is None while the event is in progress, or if
+    its process was killed.
     """
 
     stage: str
@@ -132,25 +133,25 @@ class Event:
     number: str = field(default_factory=lambda: uuid4().hex[:8])
 
     def end(self, result: str, message: str = "") -> "Event":
-        """Return the event as it has ended now."""
+        """Return the event with its result and the current time as its end."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         return replace(self, result=result, message=message, ended=now)
 
     @property
     def name(self) -> str:
-        """Return the name of its objects, without the folder and what follows."""
+        """The name of its objects, without the folder and the suffix."""
         return f"{datetime.fromisoformat(self.begun):%Y%m%dT%H%M%S.%fZ}-{self.number}"
 
-    def began_as(self, begun: "Event") -> bool:
-        """Whether `begun` is this event before it ended."""
-        return replace(self, result=begun.result, message=begun.message, ended=None) == begun
+    def is_end_of(self, start: "Event") -> bool:
+        """Return whether `start` is this event before it ended."""
+        return replace(self, result=start.result, message=start.message, ended=None) == start
 
 
 def write(s3: "S3Client", bucket: str, event: Event) -> None:
-    """Write an event as it is now; what is there is never written over."""
+    """Write the event's start, or its end, to a new object; no object is overwritten."""
     s3.put_object(
         Bucket=bucket,
-        Key=f"{FOLDER}{event.name}{ENDED if event.ended else BEGUN}",
+        Key=f"{FOLDER}{event.name}{END_SUFFIX if event.ended else START_SUFFIX}",
         Body=json.dumps(asdict(event), indent=1).encode(),
         ContentType="application/json",
         IfNoneMatch="*",
@@ -158,38 +159,39 @@ def write(s3: "S3Client", bucket: str, event: Event) -> None:
 
 
 def read(s3: "S3Client", bucket: str, *, latest: int | None = None) -> Iterator[Event]:
-    """Yield events, the newest first: all, or the `latest`; broken objects are left out, and named.
+    """Yield all events, or the `latest` ones, the newest first; warn about invalid objects.
 
-    An end that is not that of the event as it began was written by somebody else.
+    An end that does not match the event's start was not written by its process, and is ignored.
     """
     pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=FOLDER)
-    keys = {listed["Key"] for page in pages for listed in page.get("Contents", ())}
-    names = {key.removesuffix(ENDED).removesuffix(BEGUN) for key in keys}
+    keys = {entry["Key"] for page in pages for entry in page.get("Contents", ())}
+    names = {key.removesuffix(END_SUFFIX).removesuffix(START_SUFFIX) for key in keys}
 
-    def stored(key: str) -> Event | None:
+    def load(key: str) -> Event | None:
         if key not in keys:
             return None
         content = s3.get_object(Bucket=bucket, Key=key)["Body"].read()
         event = _event(content)
         if event is None or not key.startswith(f"{FOLDER}{event.name}."):
-            _warn(f"s3://{bucket}/{key} is not an event of this stage: left out")
+            _warn(f"s3://{bucket}/{key} is not an event of this stage: ignored")
             return None
         return event
 
     def events() -> Iterator[Event]:
         for name in sorted(names, reverse=True):
-            begun, ended = stored(name + BEGUN), stored(name + ENDED)
-            if begun and ended and not ended.began_as(begun):
-                _warn(f"s3://{bucket}/{name}{ENDED} is not the end of {name}{BEGUN}: left out")
-                ended = None
-            if event := ended or begun:
+            start, end = load(name + START_SUFFIX), load(name + END_SUFFIX)
+            if start and end and not end.is_end_of(start):
+                path = f"s3://{bucket}/{name}{END_SUFFIX}"
+                _warn(f"{path} is not the end of {name}{START_SUFFIX}: ignored")
+                end = None
+            if event := end or start:
                 yield event
 
     return islice(events(), latest)
 
 
 def _event(content: bytes) -> Event | None:
-    """Return the event that is the content of an object, None where it is something else."""
+    """Return the event in an object's content, None if the content is no event."""
     try:
         event = Event(**json.loads(content))
         texts: tuple[object, ...] = (

@@ -11,9 +11,8 @@ from account_test.names import ENDPOINT, MODEL, STAGE
 from release.tree import Tree
 
 APP = (
-    *("app.py", "cdk.json", "checked_yaml.py", "stage_record.py"),
-    *("requirements.txt", "requirements-build.txt"),
-    *("constructs", "model_build", "platform_facts", "stacks", "stages"),
+    *("app.py", "cdk.json", "checked_yaml.py", "stage_record.py", "requirements.txt"),
+    *("constructs", "model_build", "platform_facts", "requirements", "stacks", "stages"),
 )
 """The files and folders of the repository that the app needs beside models."""
 SOURCE = Path(__file__).parent

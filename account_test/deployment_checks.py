@@ -6,7 +6,7 @@ from typing import Any
 from account_test.answers import Answer, Answers, Record
 from account_test.findings import StatementFinding, finding_for, inconclusive
 from account_test.names import ENDPOINT_STACK, MODELS_STACK
-from release.delivery.stack_failures import useful
+from release.delivery.stack_failures import readable_reason
 
 REFUSALS = ("InvalidInput", "ValidationError", "ValidationException")
 """Codes of a refusal that is about the request; others, such as AccessDenied, show nothing."""
@@ -169,7 +169,7 @@ def _failures(answers: Answers, step: str) -> str:
     described = answers.of("DescribeStackEvents", step).successful
     events = [event for answer in described for event in answer.response["StackEvents"]]
     reasons = (
-        f"{event['LogicalResourceId']}: {useful(event.get('ResourceStatusReason', ''))}"
+        f"{event['LogicalResourceId']}: {readable_reason(event.get('ResourceStatusReason', ''))}"
         for event in events
         if event["ResourceStatus"].endswith("_FAILED")
     )

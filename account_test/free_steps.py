@@ -29,7 +29,7 @@ from release.preflight.quotas import (
     builds_quota,
     instances_quota,
 )
-from release.stage_resources import resolve
+from release.template_resources import resolve
 
 LARGEST_BODY = 51_200
 """Bytes of a template in a request (CloudFormation API reference, ValidateTemplate)."""

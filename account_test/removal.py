@@ -10,7 +10,7 @@ from account_test.answers import AnswerRecorder
 from account_test.names import ENDPOINT_STACK, FREE, MODELS_STACK, STAGE, TAG
 from account_test.state import State
 from account_test.waiting import wait, wait_for_stack
-from release.delivery.endpoint_state import AT_REST
+from release.delivery.endpoint_state import IDLE_STATUSES
 from release.delivery.steps import say
 
 STACKS = (ENDPOINT_STACK, MODELS_STACK)
@@ -136,7 +136,7 @@ class Removal:
             changing = answer and answer["EndpointStatus"] not in settled
             return answer["EndpointStatus"] if changing else None
 
-        wait(name, lambda: status(*AT_REST))
+        wait(name, lambda: status(*IDLE_STATUSES))
         self.recorder.client("sagemaker").delete_endpoint(EndpointName=name)
         wait(name, status)
 

@@ -15,7 +15,7 @@ from account_test.names import ENDPOINT, ENDPOINT_NAME, ENDPOINT_STACK, MODEL, M
 from account_test.waiting import wait, wait_for_stack
 from endpoint_client import EndpointClient, EndpointError
 from release.delivery import cdk
-from release.delivery.endpoint_state import AT_REST
+from release.delivery.endpoint_state import IDLE_STATUSES
 from release.delivery.steps import say
 from release.delivery.time_budget import DeliveryTimeBudget
 from release.preflight.account import Account
@@ -75,7 +75,7 @@ class Run:
 
         def changing() -> str | None:
             status: str = self.describe()["EndpointStatus"]
-            return None if status in AT_REST else status
+            return None if status in IDLE_STATUSES else status
 
         wait(ENDPOINT_NAME, changing)
         name = self.describe()["EndpointConfigName"]

@@ -19,10 +19,10 @@ from release.delivery.archive_bucket import model_bucket, stack_name
 from release.tree import Tree
 from stage_record import Event
 
-SHOWN = 20
+DEFAULT_EVENTS = 20
 COLOURS = {"delivered": "green", "done": "green", "started": "yellow"}
-MODELS = 3
-"""Models that a line names; `--json` has all."""
+MAX_MODELS = 3
+"""Number of models in a row of the table; `--json` has all."""
 
 
 def add_to(commands: Commands) -> None:
@@ -31,7 +31,11 @@ def add_to(commands: Commands) -> None:
     parser.add_argument("stage", metavar="STAGE", help=STAGE)
     parser.add_argument("--json", action="store_true", help="write JSON to standard output")
     parser.add_argument(
-        "--last", type=int, default=SHOWN, metavar="N", help=f"events to show; default: {SHOWN}"
+        "--last",
+        type=int,
+        default=DEFAULT_EVENTS,
+        metavar="N",
+        help=f"events to show; default: {DEFAULT_EVENTS}",
     )
 
 
@@ -49,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     elif events:
         console().print(_table(events))
     else:
-        print(f"nothing is recorded in s3://{bucket}/{stage_record.FOLDER}")
+        print(f"there are no events in s3://{bucket}/{stage_record.FOLDER}")
     return 0
 
 
@@ -69,9 +73,9 @@ def _table(events: Iterable[Event]) -> Table:
 
 
 def _subject(event: Event) -> str:
-    """Return the commit, the versions of its first models, and why it did not end well."""
+    """Return the commit, the versions of its first models, and the first line of its error."""
     versions = [f"{name} {version}" for name, version in event.versions.items()]
-    if len(versions) > MODELS:
-        versions[MODELS:] = [f"and {len(versions) - MODELS} more"]
+    if len(versions) > MAX_MODELS:
+        versions[MAX_MODELS:] = [f"and {len(versions) - MAX_MODELS} more"]
     parts = [*([event.commit[:12]] if event.commit else []), ", ".join(versions)]
     return "\n".join([": ".join(parts), *event.message.splitlines()[:1]])

@@ -1,4 +1,4 @@
-"""Recipe -> Triton model repository -> checked -> archive -> bucket."""
+"""The builder: from a model folder to a checked archive in the model bucket."""
 
 from model_build.digest import digest_of
 from model_build.errors import BuildError, GateFailed, ModelNotFound

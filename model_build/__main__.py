@@ -7,7 +7,7 @@ from model_build.commands import COMMANDS
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; return its exit code: 0, 1 where it failed, 2 for wrong arguments."""
+    """Run one command; return its exit code: 0, 1 if it failed, 2 for wrong arguments."""
     parser = argparse.ArgumentParser(prog="python -m model_build", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for module in COMMANDS:

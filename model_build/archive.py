@@ -1,4 +1,4 @@
-"""A model repository as one .tar.gz whose bytes depend on its content alone."""
+"""Reproducible .tar.gz archives of model repositories."""
 
 import hashlib
 import os
@@ -13,7 +13,7 @@ SUFFIX = ".tar.gz"
 
 
 def file_name(model: str, version: str) -> str:
-    """Return the name of the archive of one version of a model, in a bucket and for clients."""
+    """Return the file name of an archive, which is also the `TargetModel` of an invocation."""
     return f"{model}-{version}{SUFFIX}"
 
 
@@ -57,5 +57,5 @@ def pack(folder: Path, to: Path) -> Archive:
 
 
 def _is_executable(path: Path) -> bool:
-    """Whether a file's owner may run it, which is what git keeps of a mode."""
+    """Return whether the owner may run the file: git stores no other part of the mode."""
     return bool(path.stat().st_mode & stat.S_IXUSR)

@@ -1,4 +1,4 @@
-"""A model, turned into the repository that its archive holds."""
+"""The build of a model repository from a model's source."""
 
 import shutil
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ from model_build.declared_outputs import declared_outputs
 from model_build.engines.provider import Engines
 from model_build.export import weights
 from model_build.export.gate import GateReport
-from model_build.export.step import Made, RecipeStep, StepContext
+from model_build.export.step import RecipeStep, StepContext, StepOutput
 from model_build.export.steps import make
 from model_build.findings import RepositoryInvalid
 from model_build.gpu_step.result import JobResult
@@ -27,12 +27,12 @@ from model_build.source import ModelSource
 from model_build.target import BuildTarget
 
 _NOT_SERVED = ("requirements.txt",)
-"""Files of model directories that only the builder reads."""
+"""Files of model directories that only the builder reads: they stay out of the archive."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Build:
-    """A finished build: `folder` has the content of the archive."""
+    """A finished build; `folder` is the model repository to pack."""
 
     source: ModelSource
     folder: Path
@@ -50,7 +50,10 @@ class Build:
         checksum: Mapping[str, str | int] = MappingProxyType({}),
         source: Source | None = None,
     ) -> Manifest:
-        """Describe the build, once it is packed; `checksum` and `source` are the bucket's."""
+        """Return the manifest of the packed build.
+
+        `checksum` is the archive's checksum in S3, `source` describes the source in the bucket.
+        """
         return Manifest(
             model=self.name,
             digest=self.digest,
@@ -58,7 +61,7 @@ class Build:
             target={"processor": self.target.processor, **asdict(self.target)},
             archive={**asdict(archive), **checksum},
             signature=Signature.of(self.repository.entry.config),
-            gates={name: report.figures() for name, report in self.gates.items()},
+            gates={name: report.manifest_entry() for name, report in self.gates.items()},
             engines={
                 path: EngineOrigin(job=result.job, compiled_on=result.compiled_on)
                 for path, result in self.engines.items()
@@ -77,19 +80,18 @@ def build(
     progress: Progress,
     engines: Engines,
 ) -> Iterator[Build]:
-    """Build one model's repository and keep it for the length of the `with` block.
+    """Build the model repository in a temporary folder, which exists during the `with` block.
 
-    `name` is the model's; `engines` has, or compiles, its TensorRT engines. Raises
-    `checked_yaml.InvalidFile` for a broken recipe and `BuildError` for everything else that a model
-    can be wrong about; whatever happens, no file is left behind but the caches.
+    `name` is the model's name; `engines` provides its TensorRT engines. Raises
+    `checked_yaml.InvalidFile` for an invalid recipe and `BuildError` for all other problems.
     """
-    by_hand = checks.read(model)
+    source_repository = checks.read(model)
     checks.check_target(model, target)
     release = platform_facts.release(target.release)
     with TemporaryDirectory(prefix=f"build-{name}-") as scratch:
         folder = Path(scratch, "repository")
-        made = dict(recipe.for_target(path, step, target) for path, step in model.files.items())
-        _copy_written(by_hand, folder, target, _backends(made))
+        steps = dict(recipe.for_target(path, step, target) for path, step in model.files.items())
+        _copy_source_files(source_repository, folder, target, _backends(steps))
         context = StepContext(
             model_folder=model.folder,
             weights=weights.fetch(
@@ -103,18 +105,18 @@ def build(
         )
         gates: dict[str, GateReport] = {}
         compiled: dict[str, JobResult] = {}
-        for path, step in made.items():
+        for path, step in steps.items():
             progress(f"making {path} ({step.to})")
             to = folder / path
             to.parent.mkdir(parents=True, exist_ok=True)
-            file = make(step, to, context)
-            gates |= {f"{path}: {what}": report for what, report in file.gates}
-            _check_answers(by_hand, path, step, file)
-            if file.engine:
-                compiled[path] = file.engine
+            output = make(step, to, context)
+            gates |= {f"{path}: {compared}": report for compared, report in output.gates}
+            _check_outputs(source_repository, path, step, output)
+            if output.engine:
+                compiled[path] = output.engine
         repository = Repository.read(folder, shown_as=Path())
-        checks.check(repository, checks.of_release(release))
-        _unname_entry(repository)
+        checks.check(repository, checks.rules_for_release(release))
+        _clear_entry_name(repository)
         yield Build(
             source=model,
             folder=folder,
@@ -127,17 +129,19 @@ def build(
         )
 
 
-def _backends(made: recipe.Files) -> dict[str, str]:
-    """Model directory -> the backend whose file is made for it."""
-    return {path.partition("/")[0]: step.backend for path, step in made.items() if step.backend}
+def _backends(steps: recipe.Files) -> dict[str, str]:
+    """Return the backends of the generated model files, by model directory."""
+    return {path.partition("/")[0]: step.backend for path, step in steps.items() if step.backend}
 
 
-def _check_answers(by_hand: Repository, path: str, step: RecipeStep, file: Made) -> None:
-    """Raise `RepositoryInvalid` where a made file answers otherwise than config.pbtxt declares."""
-    model = by_hand.models[path.partition("/")[0]]
+def _check_outputs(
+    source_repository: Repository, path: str, step: RecipeStep, output: StepOutput
+) -> None:
+    """Raise `RepositoryInvalid` if a generated file's outputs differ from config.pbtxt."""
+    model = source_repository.models[path.partition("/")[0]]
     findings = [
         finding
-        for _, report in file.gates
+        for _, report in output.gates
         for answer in report.answers
         for finding in declared_outputs(model, answer, backend=step.backend)
     ]
@@ -145,17 +149,17 @@ def _check_answers(by_hand: Repository, path: str, step: RecipeStep, file: Made)
         raise RepositoryInvalid(list(dict.fromkeys(findings)))
 
 
-def _copy_written(
-    by_hand: Repository, to: Path, target: BuildTarget, backends: dict[str, str]
+def _copy_source_files(
+    source_repository: Repository, to: Path, target: BuildTarget, backends: dict[str, str]
 ) -> None:
-    """Copy the model directories' files; each config.pbtxt is re-emitted for the target.
+    """Copy the files of the model directories and adapt each config.pbtxt to the target.
 
-    Only what the digest counts is copied, so no empty folders; but an ensemble gets the folder of
-    its version, which Triton wants though no file is in it.
+    Only files that the digest covers are copied. An ensemble gets an empty version folder, which
+    Triton requires.
     """
-    for path in digest.files(by_hand.folder):
-        relative = path.relative_to(by_hand.folder)
-        if relative.parts[0] in by_hand.models and path.name not in _NOT_SERVED:
+    for path in digest.files(source_repository.folder):
+        relative = path.relative_to(source_repository.folder)
+        if relative.parts[0] in source_repository.models and path.name not in _NOT_SERVED:
             (to / relative).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, to / relative)
     for name, model in Repository.read(to).models.items():
@@ -168,8 +172,8 @@ def _copy_written(
                 (to / name / version).mkdir(exist_ok=True)
 
 
-def _unname_entry(repository: Repository) -> None:
-    """SageMaker's Triton names the served model after the archive, so its config names none."""
+def _clear_entry_name(repository: Repository) -> None:
+    """Remove `name` from the entry model: SageMaker's Triton names the model after the archive."""
     config = repository.entry.config
     config.ClearField("name")
     model_config.write(config, repository.entry.directory / CONFIG)

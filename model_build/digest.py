@@ -5,18 +5,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 BUILD_FORMAT = 2
-"""Raise it when a change to the builder alters archives: every model is then rebuilt. A change that
-alters no output leaves it, and rebuilds nothing."""
+"""Increment it if a change to the builder changes archives: every model is then rebuilt."""
 
-LENGTH = 12
-"""Hexadecimal digits of a digest in names: 48 bits tell a model's versions apart."""
+VERSION_DIGITS = 12
+"""Number of hexadecimal digits of a version: 48 bits make the versions of a model unique."""
 
 IGNORED = ("__pycache__", "*.pyc", ".*", "tests")
-"""Glob patterns of names that are no part of a model, at any depth."""
+"""Glob patterns of file and folder names that do not belong to a model, at any depth."""
 
 
 def files(model_folder: Path) -> Iterator[Path]:
-    """Yield the files that make up a model, sorted by their path inside the folder."""
+    """Yield the files of a model, sorted by their path inside the folder."""
     yield from sorted(
         path
         for path in model_folder.rglob("*")
@@ -25,17 +24,15 @@ def files(model_folder: Path) -> Iterator[Path]:
 
 
 def is_ignored(relative: Path) -> bool:
-    """Whether a path inside a model's folder is no part of the model."""
+    """Return whether a path inside a model's folder does not belong to the model."""
     return any(Path(part).match(pattern) for part in relative.parts for pattern in IGNORED)
 
 
 def digest_of(model_folder: Path, *, alternative: str | None = None) -> str:
-    """Return SHA-256 over `BUILD_FORMAT` and every file's path and content, as 64 hex digits.
+    """Return the SHA-256 of `BUILD_FORMAT`, `alternative` and the files' paths and contents.
 
-    `alternative` is the one of its recipe's that is meant, and counts too.
-
-    The same folder has the same digest on every machine: neither times, modes nor the folder's own
-    place count. Modes do not reach the archive either, since not every unzip on the way keeps them.
+    The digest has 64 hex digits. Times, modes and the folder's own path do not affect it, so the
+    same folder has the same digest on every machine.
     """
     total = hashlib.sha256(f"build format {BUILD_FORMAT}\n".encode())
     if alternative:

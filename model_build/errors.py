@@ -1,13 +1,13 @@
-"""Errors of a build; each says what to do about it."""
+"""Errors of a build."""
 
 
 class BuildError(Exception):
-    """The build cannot go on; nothing was published."""
+    """A build that failed before anything was published; the message says what to do."""
 
 
 class ModelNotFound(BuildError):
-    """No folder offers a model of this name."""
+    """A model name that no folder has."""
 
 
 class GateFailed(BuildError):
-    """A converted model's answers are further from the framework's than its recipe allows."""
+    """A converted model whose outputs differ from the framework's by more than the tolerance."""

@@ -1,30 +1,29 @@
-"""The place of each field of a config.pbtxt, which protobuf's parser does not keep."""
+"""Line and column of each field of a config.pbtxt, which protobuf's parser does not report."""
 
 from collections import Counter
 
 from google.protobuf import text_format
 
 FieldPath = tuple[str | int, ...]
-"""`("input", 0, "dims")`: names, and indices of repeated fields. Entries of a map also stand under
-their key: `("parameters", "max_length")`."""
+"""Field names and indices of repeated fields, such as `("input", 0, "dims")`. Map entries can also
+be addressed by key: `("parameters", "max_length")`."""
 
 
 def field_places(text: str) -> dict[FieldPath, tuple[int, int]]:
-    """Return the line and column, from 1, at which each field of a protobuf text begins.
-
-    The text must be one that protobuf has parsed.
-    """
+    """Return the line and column, from 1, of each field of a valid protobuf text."""
     reader = _Reader(text)
     reader.read_message((), closing="")
     return reader.places
 
 
-def place_of(places: dict[FieldPath, tuple[int, int]], path: FieldPath) -> tuple[int, int] | None:
-    """Return where a field stands, or the nearest one around it that is written.
+def nearest_place(
+    places: dict[FieldPath, tuple[int, int]], path: FieldPath
+) -> tuple[int, int] | None:
+    """Return the place of a field, or of its nearest parent in the text.
 
-    A field that is there once needs no index: `("ensemble_scheduling", "step", 1)`.
+    Index 0 may be omitted: `("ensemble_scheduling", "step", 1)`.
     """
-    known = {_without_zeros(written): place for written, place in places.items()}
+    known = {_without_zeros(existing): place for existing, place in places.items()}
     for length in range(len(path), 0, -1):
         if place := known.get(_without_zeros(path[:length])):
             return place
@@ -32,19 +31,19 @@ def place_of(places: dict[FieldPath, tuple[int, int]], path: FieldPath) -> tuple
 
 
 def _without_zeros(path: FieldPath) -> FieldPath:
-    """Leave out the indices of first elements, unless it is the element that is meant."""
+    """Return a path without indices 0, except at its end."""
     return (*(step for step in path[:-1] if step != 0), *path[-1:])
 
 
 class _Reader:
-    """Reads a text with protobuf's tokenizer, which knows the place of each token."""
+    """Reader of a protobuf text that records the place of each token."""
 
     def __init__(self, text: str) -> None:
         self.places: dict[FieldPath, tuple[int, int]] = {}
         self._tokens = text_format.Tokenizer(text.split("\n"))
 
     def read_message(self, path: FieldPath, *, closing: str) -> None:
-        """Read fields up to `closing`, which is empty for the end of the text."""
+        """Read fields up to `closing`, or to the end of the text if `closing` is empty."""
         tokens, counts = self._tokens, Counter[str]()
         while not tokens.TryConsume(closing):
             if tokens.TryConsume(",") or tokens.TryConsume(";"):

@@ -1,19 +1,19 @@
-"""Tensors of a model file, compared with config.pbtxt."""
+"""Comparison of a model file's tensors with config.pbtxt."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from model_build.findings import Problems
-from model_build.model_config import type_name
+from model_build.model_config import dims_match, type_name
 from model_build.repository import Model
 
 
 @dataclass(frozen=True)
 class FileTensor:
-    """An input or output as the file has it.
+    """An input or output of a model file.
 
-    `data_type` is Triton's name (`TYPE_FP32`), `dims` include the batch axis, -1 is any size. None
-    is what the file does not say.
+    `data_type` is Triton's name (`TYPE_FP32`). `dims` include the batch axis; -1 is any size. Both
+    are None if the file does not declare them.
     """
 
     name: str
@@ -23,37 +23,40 @@ class FileTensor:
 
 
 def compare(model: Model, kind: str, in_file: Sequence[FileTensor], *, file: str) -> Problems:
-    """Yield every difference between a model's `input` or `output` and its file's."""
+    """Yield every difference between a model's `input` or `output` and its file.
+
+    `kind` is `input` or `output`, `file` the file's name in messages.
+    """
     by_name = {tensor.name: tensor for tensor in in_file}
     offer = ", ".join(by_name) or "none"
     declared = getattr(model.config, kind)
     for index, tensor in enumerate(declared):
-        theirs = by_name.get(tensor.name)
-        if theirs is None:
+        file_tensor = by_name.get(tensor.name)
+        if file_tensor is None:
             yield (
-                model.at(kind, index, "name"),
+                model.field_place(kind, index, "name"),
                 f'{file} has no {kind} "{tensor.name}"; it has {offer}',
             )
             continue
-        if theirs.data_type and theirs.data_type != type_name(tensor.data_type):
+        if file_tensor.data_type and file_tensor.data_type != type_name(tensor.data_type):
             yield (
-                model.at(kind, index, "data_type"),
-                f'{kind} "{tensor.name}" is {theirs.data_type} in {file}',
+                model.field_place(kind, index, "data_type"),
+                f'{kind} "{tensor.name}" is {file_tensor.data_type} in {file}',
             )
-        if theirs.dims is not None:
+        if file_tensor.dims is not None:
             dims = list(tensor.reshape.shape if tensor.HasField("reshape") else tensor.dims)
-            yield from _compare_dims(model, kind, index, dims, list(theirs.dims), file)
+            yield from _compare_dims(model, kind, index, dims, list(file_tensor.dims), file)
     if kind == "input":
         for name in by_name.keys() - {tensor.name for tensor in declared}:
             if not by_name[name].optional:
-                yield model.at(kind), f'{file} needs an input "{name}": declare it'
+                yield model.field_place(kind), f'{file} needs an input "{name}": declare it'
 
 
 def _compare_dims(
     model: Model, kind: str, index: int, dims: list[int], in_file: list[int], file: str
 ) -> Problems:
     name = getattr(model.config, kind)[index].name
-    place = model.at(kind, index, "dims")
+    place = model.field_place(kind, index, "dims")
     batches = model.config.max_batch_size > 0
     if batches and in_file and in_file[0] != -1:
         yield (
@@ -62,11 +65,7 @@ def _compare_dims(
             "cannot batch: write max_batch_size: 0 with all dims, or export a dynamic batch axis",
         )
         return
-    whole = [-1, *dims] if batches else dims
-    fits = len(whole) == len(in_file) and all(
-        size in (-1, ours) for ours, size in zip(whole, in_file, strict=True)
-    )
-    if not fits:
+    if not dims_match(in_file, [-1, *dims] if batches else dims):
         expected = in_file[1:] if batches and in_file else in_file
         yield (
             place,
@@ -77,7 +76,7 @@ def _compare_dims(
 
 
 def _reshape(dims: list[int], in_file: Sequence[int]) -> str:
-    """Return what to add where dims differ from the file's in axes of size 1 alone."""
+    """Return the fix for dims that differ from the file's only in axes of size 1."""
     if [size for size in dims if size != 1] != [size for size in in_file if size != 1]:
         return ""
     return f": write dims as the file has them, or add reshape {{ shape: {list(in_file)} }}"

@@ -1,4 +1,4 @@
-"""Findings: problems of a model's files, with their places."""
+"""Findings: problems of a model's files, with file, line and column."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from model_build.errors import BuildError
 
 @dataclass(frozen=True)
 class Place:
-    """A file, and where in it: `line` and `column` count from 1, and are None for the whole."""
+    """A place in a file: `line` and `column` count from 1; both are None for the whole file."""
 
     path: Path
     line: int | None = None
@@ -22,12 +22,12 @@ class Place:
 
 
 Problems = Iterator[tuple[Place, str]]
-"""The places and messages that a rule yields."""
+"""Places and messages of a rule's findings."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A problem; `rule` is the name of the rule."""
+    """A violated rule in a model's files; `rule` is its name."""
 
     rule: str
     place: Place
@@ -38,7 +38,7 @@ class Finding:
 
 
 class RepositoryInvalid(BuildError):
-    """Triton on SageMaker would refuse or misread the model repository; has every `findings`."""
+    """A model repository that Triton on SageMaker would reject or misread; has all `findings`."""
 
     def __init__(self, findings: list[Finding]) -> None:
         self.findings = findings

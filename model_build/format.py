@@ -1,4 +1,4 @@
-"""A format of model files, for the builder and the linter."""
+"""The description of a backend's model files, for the builder and the linter."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,29 +13,29 @@ from platform_facts import Release
 
 @dataclass(frozen=True, kw_only=True)
 class Format:
-    """A backend of Triton with the file that it opens, the steps that make it, and its rules.
+    """A backend of Triton: the file that it opens, the steps that make the file, and its rules.
 
-    Every module of `model_build.formats` has one, called `FORMAT`; nothing else lists them. A rule
-    is a function whose docstring says why, and whose name findings cite. It yields a place and a
-    message for each thing wrong.
+    Every module of `model_build.formats` defines one as `FORMAT`, which registers it. A rule is a
+    function that yields the place and the message of each problem. Its docstring gives the reason;
+    findings show its name.
     """
 
     backend: str
-    """The name in config.pbtxt."""
+    """The backend's name in config.pbtxt."""
     file: str
-    """The file in a version folder."""
+    """The default name of the model file in a version folder."""
     other_files: Mapping[str, str] = field(default_factory=dict)
-    """`platform`, or the parameter `model_type` -> the file that is opened instead."""
+    """Other file names, by `platform` or the parameter `model_type`."""
     steps: tuple[type[RecipeStep], ...] = ()
-    """The values of `to:` in a recipe."""
+    """The recipe steps, selected by `to:`."""
     config_rules: tuple[Callable[[Model], Problems], ...] = ()
-    """About hand-written files: config.pbtxt and sources."""
+    """Rules for source files: config.pbtxt and Python code."""
     model_rules: tuple[Callable[[Model], Problems], ...] = ()
-    """About a complete model directory."""
+    """Rules for a complete model directory."""
     file_rules: tuple[Callable[[Model, Path], Problems], ...] = ()
-    """About each file that the backend opens."""
+    """Rules for each file that the backend opens."""
     release_rules: tuple[Callable[[Release, Model, Path], Problems], ...] = ()
-    """About each such file and the release that serves it."""
+    """Rules for each file that the backend opens and the Triton release that serves it."""
 
     def file_of(self, config: ModelConfig) -> str:
         """Return the name of the file that the backend opens for a configuration."""

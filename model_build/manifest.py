@@ -1,4 +1,4 @@
-"""The manifest beside an archive: its content, origin and gates."""
+"""The manifest of an archive: its content, origin and gates."""
 
 import json
 from typing import Any, Self
@@ -8,11 +8,11 @@ from pydantic import BaseModel, ConfigDict
 from model_build.model_config import ModelConfig, data_type
 
 BUILT_WITH = ("torch", "transformers", "onnx", "onnxscript", "onnxruntime", "isal")
-"""Packages whose versions a manifest has."""
+"""Packages whose versions a manifest records."""
 
 
 class ManifestTensor(BaseModel):
-    """An input or output as a client sees it: `shape` includes the batch axis as -1."""
+    """An input or output; `shape` includes the batch axis as -1."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -32,14 +32,16 @@ class Signature(BaseModel):
 
     @classmethod
     def of(cls, config: ModelConfig) -> Self:
-        """Read the signature out of a Triton configuration."""
+        """Return the signature of a Triton configuration."""
         batch = [-1] if config.max_batch_size else []
         inputs, outputs = (
             [
                 ManifestTensor(
-                    name=t.name, datatype=data_type(t.data_type), shape=[*batch, *t.dims]
+                    name=tensor.name,
+                    datatype=data_type(tensor.data_type),
+                    shape=[*batch, *tensor.dims],
                 )
-                for t in tensors
+                for tensor in tensors
             ]
             for tensors in (config.input, config.output)
         )
@@ -47,7 +49,7 @@ class Signature(BaseModel):
 
 
 class EngineOrigin(BaseModel):
-    """The engine job whose result a plan is, and what compiled it: GPU, driver, TensorRT."""
+    """The engine job of a TensorRT plan, and the GPU, driver and TensorRT that compiled it."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -56,10 +58,9 @@ class EngineOrigin(BaseModel):
 
 
 class Source(BaseModel):
-    """The model, of those of its source, in an archive.
+    """The source of an archive, which the model bucket stores under a key made of the digest.
 
-    The source is in the archive's bucket, under a key that follows from the digest: the archive can
-    be built from it again, for any target.
+    `alternative` is the alternative of the recipe, None for the model itself.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -69,7 +70,7 @@ class Source(BaseModel):
 
 
 class Manifest(BaseModel):
-    """The JSON beside an archive. Two builds of one digest and target write the same manifest."""
+    """The JSON file beside an archive. It depends only on the digest and the target."""
 
     model: str
     digest: str
@@ -79,10 +80,10 @@ class Manifest(BaseModel):
     signature: Signature
     gates: dict[str, Any]
     engines: dict[str, EngineOrigin] = {}
-    """TensorRT plan -> where it comes from; archives of earlier builders say nothing of it."""
+    """Origins of the TensorRT plans by path; empty in manifests of earlier builders."""
     built_with: dict[str, str]
     source: Source | None = None
-    """None where it is not kept: outside of a bucket, of what is published, of earlier builders."""
+    """None if no source is stored: local builds, `publish`, earlier builders."""
 
     def json_bytes(self) -> bytes:
         """Return the manifest as indented JSON."""

@@ -1,7 +1,8 @@
-"""config.pbtxt, read and written through Triton's own protobuf."""
+"""Reading and writing of config.pbtxt with Triton's protobuf message."""
 
 import difflib
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -11,7 +12,7 @@ from tritonclient.grpc import model_config_pb2
 from model_build.target import BuildTarget
 
 ModelConfig: TypeAlias = model_config_pb2.ModelConfig
-"""Triton's `inference.ModelConfig` message. mypy knows nothing of it: tritonclient has no types."""
+"""Triton's `inference.ModelConfig` message; `Any` to mypy, since tritonclient has no types."""
 
 KIND = model_config_pb2.ModelInstanceGroup.Kind
 
@@ -24,17 +25,17 @@ PLATFORM_BACKENDS = {
     "tensorflow_graphdef": "tensorflow",
     "tensorflow_savedmodel": "tensorflow",
 }
-"""The older way to name a backend."""
+"""Backends by `platform`, the older field that selects a backend."""
 
 _UNKNOWN_NAME = re.compile(
     r'(?P<message>Message)? ?(?:Enum )?type "(?P<kind>[\w.]+)" has no '
     r'(?:field|value) named "?(?P<name>\w+)"?\.'
 )
-"""What protobuf says of a name that a message or an enum does not have."""
+"""protobuf's error for an unknown field or enum value."""
 
 
 class NotParsed(ValueError):
-    """A text is no ModelConfig: `line` and `column` from 1, and the parser's `reason`."""
+    """A text that is not a ModelConfig: `line` and `column` from 1, and the parser's `reason`."""
 
     def __init__(self, line: int, column: int, reason: str) -> None:
         self.line, self.column, self.reason = line, column, reason
@@ -42,7 +43,7 @@ class NotParsed(ValueError):
 
 
 def parse(text: str) -> ModelConfig:
-    """Return the ModelConfig that a config.pbtxt says. Raises `NotParsed`."""
+    """Return the ModelConfig of a config.pbtxt's text. Raises `NotParsed`."""
     try:
         return text_format.Parse(text, ModelConfig())
     except text_format.ParseError as error:
@@ -53,7 +54,7 @@ def parse(text: str) -> ModelConfig:
 
 
 def _nearest_name(reason: str) -> str:
-    """Return the nearest name to one that a message or an enum does not have."""
+    """Return a suggestion for an unknown field or enum value, or an empty string."""
     match = _UNKNOWN_NAME.match(reason)
     if match is None:
         return ""
@@ -67,7 +68,7 @@ def _nearest_name(reason: str) -> str:
 
 
 def read(path: Path) -> ModelConfig:
-    """Parse a file. Raises `NotParsed`, also where it is not UTF-8."""
+    """Return the ModelConfig of a file. Raises `NotParsed`, also if the file is not UTF-8."""
     try:
         return parse(path.read_bytes().decode())
     except UnicodeDecodeError:
@@ -75,10 +76,10 @@ def read(path: Path) -> ModelConfig:
 
 
 def for_target(config: ModelConfig, target: BuildTarget, *, backend: str) -> ModelConfig:
-    """Return the configuration that serves on `target` with a model file of `backend`.
+    """Return the configuration adapted to `target` and to a model file of `backend`.
 
-    On a CPU, every instance is KIND_CPU. What is said to another backend than `backend` (platform,
-    file name, parameters, accelerators) is left out.
+    For CPU targets, every instance group is KIND_CPU. If `backend` is not the configured one,
+    settings of the configured backend (platform, file name, parameters, accelerators) are removed.
     """
     adapted = ModelConfig()
     adapted.CopyFrom(config)
@@ -86,7 +87,7 @@ def for_target(config: ModelConfig, target: BuildTarget, *, backend: str) -> Mod
         for group in adapted.instance_group:
             group.kind = KIND.KIND_CPU
             del group.gpus[:]
-        if adapted.HasField("optimization"):  # reading it would add an empty one
+        if adapted.HasField("optimization"):  # reading an unset message field would set it
             del adapted.optimization.execution_accelerators.gpu_execution_accelerator[:]
     if backend != backend_of(config):
         for field in ("platform", "default_model_filename", "parameters"):
@@ -105,19 +106,26 @@ def write(config: ModelConfig, path: Path) -> None:
 
 
 def backend_of(config: ModelConfig) -> str:
-    """Return the backend's name, also where a configuration gives the older `platform`."""
+    """Return the backend's name, also for configurations with the older `platform`."""
     return str(config.backend or PLATFORM_BACKENDS.get(config.platform, config.platform))
 
 
 def type_name(config_type: int) -> str:
-    """Return the name of a configuration's data type, such as `TYPE_FP32`; `type 99` for none."""
+    """Return the name of a data type, such as `TYPE_FP32`, or `type 99` for an unknown number."""
     values = model_config_pb2.DataType.values()
-    if config_type not in values:  # a configuration may give a number
+    if config_type not in values:  # config.pbtxt may have a number instead of a name
         return f"type {config_type}"
     return str(model_config_pb2.DataType.Name(config_type))
 
 
 def data_type(config_type: int) -> str:
-    """Return a tensor's KServe v2 datatype (`FP32`, `BYTES`) for the configuration's enum value."""
+    """Return the KServe v2 datatype (`FP32`, `BYTES`) of a configuration's enum value."""
     name = type_name(config_type).removeprefix("TYPE_")
     return "BYTES" if name == "STRING" else name
+
+
+def dims_match(declared: Sequence[int], actual: Sequence[int]) -> bool:
+    """Return whether two shapes are equal, where -1 in `declared` matches any size."""
+    return len(declared) == len(actual) and all(
+        limit in (-1, size) for limit, size in zip(declared, actual, strict=True)
+    )

@@ -1,6 +1,5 @@
-"""Shared libraries that the native code of an archive needs from Triton's image."""
+"""Shared libraries that native code in an archive needs and Triton's image may not have."""
 
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -20,36 +19,30 @@ backends, libnuma-dev, libcurl4-openssl-dev, libarchive-dev, and zlib, which the
 (21.08), v2.22.0, v2.31.0, v2.41.0, v2.50.0, v2.61.0 and v2.69.0 (26.05)."""
 
 
-def unmet_libraries(folder: Path) -> dict[str, list[str]]:
-    """Return each library that neither the folder nor, for all we know, Triton's image has.
+def missing_library_warnings(folder: Path) -> list[str]:
+    """Return a warning for each library that neither the folder nor any known image has.
 
-    It maps to the files that need it (DT_NEEDED, ELF gABI), by their paths in the folder. A library
-    counts wherever in the folder it is: wheels bring theirs in folders of their own.
+    Libraries are those that ELF files name (DT_NEEDED, ELF gABI). A library may be anywhere in the
+    folder: wheels have their own library folders.
     """
     files = [path for path in sorted(folder.rglob("*.so*")) if path.is_file()]
     present = {path.name for path in files} | _IN_IMAGES
-    unmet: dict[str, list[str]] = defaultdict(list)
-    for path in files:
-        for library in _needed(path):
-            if library not in present:
-                unmet[library].append(path.relative_to(folder).as_posix())
-    return dict(unmet)
-
-
-def unmet_lines(folder: Path) -> list[str]:
-    """Return a line for each library of `unmet_libraries`."""
+    needed = {library: path for path in reversed(files) for library in _needed(path)}
     return [
-        f"{files[0]} needs {library}, which the archive does not have; whether Triton's image has "
-        "it is unknown: add a package that brings it, or try it on the release's image"
-        for library, files in sorted(unmet_libraries(folder).items())
+        f"{path.relative_to(folder).as_posix()} needs {library}, which the archive does not have; "
+        "whether Triton's image has it is unknown: add a package that brings it, or try it on the "
+        "release's image"
+        for library, path in sorted(needed.items())
+        if library not in present
     ]
 
 
 def _needed(path: Path) -> list[str]:
+    """Return the libraries that an ELF file names; none for other files, such as linker scripts."""
     with path.open("rb") as file:
         try:
             elf: Any = ELFFile(file)  # type: ignore[no-untyped-call]
             segments = list(elf.iter_segments("PT_DYNAMIC"))
             return [tag.needed for part in segments for tag in part.iter_tags("DT_NEEDED")]
         except (ELFError, ValueError, LookupError, UnicodeDecodeError):
-            return []  # no ELF file, such as a linker script
+            return []

@@ -1,4 +1,4 @@
-"""The plan of a model: its name, digest and signature, before it is built."""
+"""The plan of a model: name, digest and signature, known before the build."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import platform_facts
 from model_build import checks
 from model_build.archive import file_name
-from model_build.digest import LENGTH
+from model_build.digest import VERSION_DIGITS
 from model_build.engines.compatibility import compatibility_level
 from model_build.errors import BuildError
 from model_build.findings import Place
@@ -20,10 +20,10 @@ from platform_facts import ComputeCapability
 
 @dataclass(frozen=True, kw_only=True)
 class ModelPlan:
-    """A checked model: its name, its digest, and what clients will send and get.
+    """A checked model with its name, digest and signature.
 
-    `entry` is the Triton model in it that is served: the ensemble, or the only one. `alternative`
-    is the one of its recipe's that is meant, None for the folder's own.
+    `entry` is the Triton model that is served: the ensemble, or the only model. `alternative` is
+    the alternative of the recipe, None for the model itself.
     """
 
     folder: Path
@@ -35,17 +35,17 @@ class ModelPlan:
     engines: tuple[str, ...]
     """The files that TensorRT compiles for GPU targets."""
     is_stateful: bool = False
-    """Whether answers depend on earlier requests of a sequence, which one instance keeps."""
+    """Whether responses depend on earlier requests of a sequence, whose state one instance has."""
     is_decoupled: bool = False
-    """Whether it answers a request with any number of responses."""
+    """Whether a request can have any number of responses."""
 
     def instance_warning(self, *, most_instances: int) -> str | None:
-        """Return a warning about serving the model on that many instances, or None.
+        """Return a warning about a stateful model on several instances, or None.
 
-        SageMaker sends requests to any instance. Its stateful sessions (`SessionId`) keep one, but
-        the container must make the session's id (developer guide, "Stateful sessions with Amazon
-        SageMaker AI models"), and Triton's front end (server, src/sagemaker_server.cc, up to
-        v2.71.0) does not.
+        SageMaker sends requests to any instance. Its stateful sessions (`SessionId`) pin one
+        instance, but the container must create the session id (developer guide, "Stateful sessions
+        with Amazon SageMaker AI models"), and Triton's front end (server, src/sagemaker_server.cc,
+        up to v2.71.0) does not.
         """
         if not self.is_stateful or most_instances <= 1:
             return None
@@ -56,11 +56,9 @@ class ModelPlan:
         )
 
     def check_target(self, target: BuildTarget, *, builder: ComputeCapability | None) -> None:
-        """Raise `BuildError` where the model cannot be built for `target`.
+        """Raise `BuildError` if the model cannot be built for `target`.
 
-        Its release may be too old for what an environment of the recipe writes, or lack a backend;
-        there may be no GPU for a plan; or `builder`'s GPU may not compile its engines. `builder` is
-        None where there is no GPU to compile on.
+        `builder` is the compute capability of the GPU that compiles engines, None without a GPU.
         """
         checks.check_target(ModelSource(self.folder, self.alternative), target)
         if not self.engines or target.compute_capability is None:
@@ -80,20 +78,19 @@ class ModelPlan:
 
     @property
     def target_model(self) -> str:
-        """The archive's file name, which is also the `TargetModel` of an invocation."""
+        """The archive's file name and the `TargetModel` of an invocation."""
         return file_name(self.name, self.version)
 
     @property
     def version(self) -> str:
-        """The digest as it stands in names."""
-        return self.digest[:LENGTH]
+        """The first digits of the digest."""
+        return self.digest[:VERSION_DIGITS]
 
 
 def plan_model(model: ModelSource) -> ModelPlan:
-    """Check what people wrote in a model folder, and name what a build of it will be.
+    """Check a model's source and return its plan, without a build and without network access.
 
-    Builds nothing and needs no network. Raises `checked_yaml.InvalidFile` or
-    `RepositoryInvalid`, each with every finding at its file.
+    Raises `checked_yaml.InvalidFile` or `RepositoryInvalid` with all findings.
     """
     repository = checks.read(model)
     return ModelPlan(

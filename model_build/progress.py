@@ -1,18 +1,18 @@
-"""Progress of a build, line by line."""
+"""Progress lines of a build."""
 
 import sys
 import time
 from collections.abc import Callable
 
 WARNING = "warning:"
-"""The beginning of a line that a person should read when the work is done."""
+"""Prefix of lines that remain visible after the build."""
 
 Progress = Callable[[str], None]
-"""Takes a line about the work that begins now."""
+"""A function that receives a line when a piece of work starts."""
 
 
 class Printer:
-    """Writes lines such as `minilm    3.2 s  exporting ...` to stderr."""
+    """Writer of lines such as `minilm    3.2 s  exporting ...` to stderr."""
 
     def __init__(self, title: str) -> None:
         self._title, self._start = title, time.monotonic()

@@ -1,4 +1,4 @@
-"""The schema of `recipe.yaml`: the steps that make a repository's generated files."""
+"""The schema of `recipe.yaml`: the steps that generate files of a model repository."""
 
 import re
 import shutil
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import AfterValidator, Field, field_validator
 
 import checked_yaml
-from model_build.export.step import Made, RecipeStep, StepContext
+from model_build.export.step import RecipeStep, StepContext, StepOutput
 from model_build.export.weights import RandomWeights, Weights
 from model_build.formats import BACKENDS, FORMATS
 from model_build.recipe_values import InnerPath, Strict
@@ -20,17 +20,17 @@ FILE = "recipe.yaml"
 
 
 class Copy(RecipeStep):
-    """A weights file, as it is: one of the recipe's weights, or without them one beside it."""
+    """An unchanged weights file: one of the recipe's `weights`, or else a file in its folder."""
 
-    beside: ClassVar[tuple[str, ...]] = ("weights",)
-    is_kept: ClassVar[bool] = False
+    file_keys: ClassVar[tuple[str, ...]] = ("weights",)
+    is_cacheable: ClassVar[bool] = False
     to: Literal["copy"]
     weights: InnerPath
 
-    def make(self, to: Path, context: StepContext) -> Made:
+    def make(self, to: Path, context: StepContext) -> StepOutput:
         """Copy the file."""
         shutil.copyfile((context.weights or context.model_folder) / self.weights, to)
-        return Made([])
+        return StepOutput([])
 
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ else:
     AnyStep = Annotated[reduce(or_, STEPS), Field(discriminator="to")]
 
 Files = dict[str, AnyStep]
-"""Path inside the Triton model repository -> how it is made."""
+"""Steps by the path of the generated file in the model repository."""
 
 
 def _are_version_files(files: Files) -> Files:
@@ -64,11 +64,11 @@ class Recipe(Strict):
 
     description: str
     weights: Weights | None = None
+    """The weights that the steps use, None if they need none."""
     files: VersionFiles = Field(default_factory=dict)
-    """None where all is written."""
     alternatives: dict[AlternativeName, VersionFiles] = Field(default_factory=dict)
-    """Other ways to serve the same model: name -> the files that take the place of those in the
-    same version folders. An alternative is a model called FOLDER-NAME."""
+    """Other formats of the same model, by name: their files replace the model files in the same
+    version folders. An alternative is a model called FOLDER-NAME."""
 
     @field_validator("alternatives")
     @classmethod
@@ -83,7 +83,7 @@ class Recipe(Strict):
         """The seed of random weights."""
         return self.weights.seed if isinstance(self.weights, RandomWeights) else 0
 
-    def files_of(self, alternative: str | None) -> Files:
+    def files_for(self, alternative: str | None) -> Files:
         """Return the files of the model itself, or of one of its alternatives."""
         if alternative is None:
             return self.files
@@ -98,9 +98,9 @@ class Recipe(Strict):
 
 
 def for_target(path: str, step: RecipeStep, target: BuildTarget) -> tuple[str, RecipeStep]:
-    """Return the file and the step that serve on `target` what a recipe asks for.
+    """Return the file and the step for `target`.
 
-    Where a target cannot run a TensorRT plan or a GraphDef, that is the ONNX file they come from.
+    For a target that cannot run a TensorRT plan or a GraphDef, the result is the ONNX file.
     """
     served = step.for_target(target)
     if served is not step and served.backend:
@@ -109,5 +109,5 @@ def for_target(path: str, step: RecipeStep, target: BuildTarget) -> tuple[str, R
 
 
 def read(model_folder: Path) -> Recipe:
-    """Return the recipe of a folder in `models/`. Raises `checked_yaml.InvalidFile`."""
+    """Return the recipe of a model folder. Raises `checked_yaml.InvalidFile`."""
     return checked_yaml.load(model_folder / FILE, Recipe)

@@ -23,16 +23,16 @@ Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 FileName = Annotated[str, AfterValidator(_is_plain)]
 InnerPath = Annotated[str, AfterValidator(_leads_inside)]
 Source = Annotated[str, Field(pattern=r"^[\w/-]+\.py:\w+$"), AfterValidator(_leads_inside)]
-"""`FILE.py:FUNCTION` beside the recipe."""
+"""A function `FILE.py:FUNCTION` in the recipe's folder."""
 
 
 class Strict(BaseModel):
-    """A part of a recipe, without unknown keys."""
+    """A section of a recipe; unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Gate(Strict):
-    """The tolerance between the outputs of a converted model and its origin, on seeded inputs."""
+    """The maximum difference between a converted model's outputs and the original's."""
 
     max_absolute_difference: Annotated[float, Field(gt=0)]

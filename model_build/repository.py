@@ -1,4 +1,4 @@
-"""A Triton model repository on disk: the directories that one archive holds."""
+"""A Triton model repository on disk: the model directories of one archive."""
 
 import os
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from model_build import digest, model_config
-from model_build.field_places import FieldPath, field_places, place_of
+from model_build.field_places import FieldPath, field_places, nearest_place
 from model_build.findings import Finding, Place, RepositoryInvalid
 from model_build.model_config import ModelConfig
 
@@ -17,7 +17,7 @@ CONFIG = "config.pbtxt"
 
 @dataclass(frozen=True)
 class Model:
-    """A model directory and what its config.pbtxt says. `shown_as` is how findings call it."""
+    """A model directory with its parsed config.pbtxt; findings show the path `shown_as`."""
 
     directory: Path
     config: ModelConfig
@@ -25,25 +25,25 @@ class Model:
 
     @property
     def name(self) -> str:
-        """The directory's name, which is the model's."""
+        """The model's name: that of its directory."""
         return self.directory.name
 
     @property
     def backend(self) -> str:
-        """The backend's name, also where the configuration gives the older `platform`."""
+        """The backend's name, also for configurations with the older `platform`."""
         return model_config.backend_of(self.config)
 
     @property
     def is_ensemble(self) -> bool:
-        """Whether this is an ensemble, in the one spelling that SageMaker's front end sees."""
+        """Whether `platform` is "ensemble", the only spelling that SageMaker's front end knows."""
         return bool(self.config.platform == "ensemble")
 
     @cached_property
     def versions(self) -> list[str]:
         """The names of the version folders, which are numbers from 1.
 
-        An empty folder is none: neither git nor a deploy keeps it. An ensemble, which has no file,
-        has version 1 without a folder.
+        Empty folders are ignored: neither git nor a deploy keeps them. An ensemble has version 1
+        even without a folder.
         """
         paths = sorted(self.directory.iterdir())
         numbered = [
@@ -52,30 +52,31 @@ class Model:
         names = [path.name for path in numbered if any(digest.files(path))]
         return names or (["1"] if self.is_ensemble else [])
 
-    def inner(self, path: Path) -> str:
-        """Return a path below the directory as text: `1/model.onnx`."""
+    def relative_path(self, path: Path) -> str:
+        """Return a path relative to the directory, such as `1/model.onnx`."""
         return os.path.relpath(path, self.directory)
 
-    def at(self, *path: str | int) -> Place:
-        """Return where a field of config.pbtxt stands: `at("input", 0, "dims")`.
+    def field_place(self, *path: str | int) -> Place:
+        """Return the place of a field of config.pbtxt, such as `field_place("input", 0, "dims")`.
 
-        A field that is not written stands where the nearest one around it does.
+        An absent field has the place of its nearest parent.
         """
-        place = place_of(self._places, path)
+        place = nearest_place(self._places, path)
         return Place(self.shown_as / CONFIG, *place or ())
 
-    def file(self, *parts: str) -> Place:
+    def file_place(self, *parts: str) -> Place:
         """Return a path below the directory, as findings call it."""
         return Place(self.shown_as.joinpath(*parts))
 
     @cached_property
     def _places(self) -> dict[FieldPath, tuple[int, int]]:
+        """Line and column of each field of config.pbtxt."""
         return field_places((self.directory / CONFIG).read_bytes().decode())
 
 
 @dataclass(frozen=True)
 class Repository:
-    """The model directories below a folder, by name. `shown_as` is how findings call it."""
+    """The model directories of a folder, by name; findings show the path `shown_as`."""
 
     folder: Path
     shown_as: Path
@@ -83,7 +84,7 @@ class Repository:
 
     @classmethod
     def read(cls, folder: Path, *, shown_as: Path | None = None) -> Self:
-        """Read every model directory. Raises `RepositoryInvalid` for configs that do not parse."""
+        """Return the repository. Raises `RepositoryInvalid` for syntax errors in config.pbtxt."""
         shown_as = folder if shown_as is None else shown_as
         models, unreadable = {}, []
         for path in sorted(folder.glob(f"*/{CONFIG}")):
@@ -101,15 +102,15 @@ class Repository:
             raise RepositoryInvalid(unreadable)
         return cls(folder, shown_as, models)
 
-    def file(self, *parts: str) -> Place:
+    def file_place(self, *parts: str) -> Place:
         """Return a path below the folder, as findings call it."""
         return Place(self.shown_as.joinpath(*parts))
 
     @property
     def stateful(self) -> Model | None:
-        """A model with `sequence_batching`, None without one.
+        """A model with `sequence_batching`, or None.
 
-        An ensemble hands the sequence of its request on to such a step (server,
+        An ensemble passes the sequence id of its request to its steps (server,
         docs/user_guide/ensemble_models.md).
         """
         return next(
@@ -119,24 +120,23 @@ class Repository:
 
     @property
     def is_decoupled(self) -> bool:
-        """Whether the entry model answers a request with any number of responses.
+        """Whether a request to the entry model can have any number of responses.
 
-        An ensemble does where one of its steps does, whatever its own policy says (core,
+        An ensemble is decoupled if one of its steps is, regardless of its own policy (core,
         src/ensemble_utils.cc, ValidateEnsembleConfig).
         """
         steps = [
             self.models[step.model_name] for step in self.entry.config.ensemble_scheduling.step
         ]
-        answering = steps or [self.entry]
-        return any(model.config.model_transaction_policy.decoupled for model in answering)
+        models = steps or [self.entry]
+        return any(model.config.model_transaction_policy.decoupled for model in models)
 
     @property
     def entry(self) -> Model:
-        """The model that SageMaker serves under the archive's name.
+        """The model that SageMaker serves: the only ensemble, or the only model.
 
-        It is the one ensemble, or the only model. Triton's SageMaker front end chooses the same
-        way (server src/sagemaker_server.cc). Raises `KeyError` where there is no such choice;
-        `checks` says so in words.
+        Triton's SageMaker front end chooses in the same way (server src/sagemaker_server.cc).
+        Raises `KeyError` if there are several candidates or none, which `checks` report first.
         """
         ensembles = [model for model in self.models.values() if model.is_ensemble]
         candidates = ensembles or list(self.models.values())

@@ -1,4 +1,4 @@
-"""A model's folder, before it is built."""
+"""Models in the folders of `models/`."""
 
 import difflib
 from collections.abc import Iterator
@@ -14,15 +14,15 @@ from model_build.findings import Place
 from model_build.recipe import Files, Recipe
 from model_build.repository import CONFIG
 
-_NAMED = 8
-"""Models that an error names: a repository may have hundreds."""
+_MAX_LISTED = 8
+"""Number of models that an error message lists: a repository may have hundreds."""
 
 
 @dataclass(frozen=True)
 class ModelSource:
-    """A model that a folder offers: the folder's own, or one of its recipe's alternatives.
+    """The model of a folder, or an alternative of its recipe.
 
-    A Triton model repository without a recipe is a model too: it is packed as it is.
+    A Triton model repository without a recipe is a model too: it is packed unchanged.
     """
 
     folder: Path
@@ -30,9 +30,10 @@ class ModelSource:
 
     @property
     def name(self) -> str:
-        """The model's name: the folder's, and the alternative's behind a hyphen."""
-        written = self.folder.name  # as it stands in models/, were it a link
-        name = self.folder.resolve().name if written in ("", "..") else written
+        """The model's name: FOLDER, or FOLDER-ALTERNATIVE."""
+        name = self.folder.name  # of a link: the link's own name
+        if name in ("", ".."):
+            name = self.folder.resolve().name
         return f"{name}-{self.alternative}" if self.alternative else name
 
     @cached_property
@@ -45,20 +46,20 @@ class ModelSource:
     @property
     def files(self) -> Files:
         """The steps that make the generated files."""
-        return self.recipe.files_of(self.alternative)
+        return self.recipe.files_for(self.alternative)
 
     @cached_property
     def digest(self) -> str:
-        """The digest that names the model's archives, 64 hex digits."""
+        """The digest of the model's source, 64 hex digits."""
         return digest_of(self.folder, alternative=self.alternative)
 
     @property
     def is_complete(self) -> bool:
-        """Whether people wrote the whole repository: there is no recipe."""
+        """Whether the folder is a complete model repository, without a recipe."""
         return not (self.folder / recipe.FILE).is_file()
 
     def steps(self) -> Iterator[tuple[tuple[str, ...], str, RecipeStep]]:
-        """Yield the recipe's steps: the keys that lead to their files, the file, the step."""
+        """Yield the recipe's steps: parent keys in the recipe, generated file, step."""
         own = {} if self.alternative is None else self.recipe.alternatives[self.alternative]
         for keys, files in (
             (("files",), self.recipe.files),
@@ -68,7 +69,7 @@ class ModelSource:
 
 
 def is_model(folder: Path) -> bool:
-    """Whether a folder is a model: it has a recipe, or is a Triton model repository."""
+    """Return whether a folder has a recipe or is a Triton model repository."""
     return (folder / recipe.FILE).is_file() or any(folder.glob(f"*/{CONFIG}"))
 
 
@@ -82,13 +83,13 @@ def find(models: Path, name: str) -> ModelSource:
     known = sorted(model.name for model in all_models(models))
     close = difflib.get_close_matches(name, known, n=1)
     guess = f"did you mean {close[0]}? " if close else ""
-    shown = ", ".join(known[:_NAMED]) or "none"
-    more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
+    shown = ", ".join(known[:_MAX_LISTED]) or "none"
+    more = f" and {len(known) - _MAX_LISTED} more" if len(known) > _MAX_LISTED else ""
     raise ModelNotFound(f"no model {name!r} in {Place(models)}: {guess}models are {shown}{more}")
 
 
 def all_models(models: Path) -> Iterator[ModelSource]:
-    """Yield every model that the folders in `models` offer."""
+    """Yield the models of the folders in `models`, with their alternatives."""
     for folder in sorted(models.iterdir()):
         if folder.is_dir() and is_model(folder):
             model = ModelSource(folder)

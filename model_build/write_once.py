@@ -1,4 +1,4 @@
-"""Conditional writes to S3: the first writer of a key wins."""
+"""Conditional writes to S3: an existing object is never overwritten."""
 
 import time
 from typing import TYPE_CHECKING
@@ -8,25 +8,25 @@ from botocore.exceptions import ClientError
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-_STANDS = ("PreconditionFailed", "412")
-_UNDER_WAY = "ConditionalRequestConflict"
-"""S3's codes: an object stands; another write is under way, and nobody knows yet how it ends."""
+_OBJECT_EXISTS = ("PreconditionFailed", "412")
+_CONFLICT = "ConditionalRequestConflict"
+"""S3's error codes: the key has an object; another write to the key is in progress."""
 
 TRIES, PAUSE_SECONDS = 10, 1.0
 
 
 def write_once(s3: "S3Client", *, bucket: str, key: str, body: bytes) -> bool:
-    """Write JSON under a key that has no object; return False where it has one."""
-    for left in reversed(range(TRIES)):
+    """Write JSON unless the key has an object; return whether it was written."""
+    for tries_left in reversed(range(TRIES)):
         try:
             s3.put_object(
                 Bucket=bucket, Key=key, Body=body, ContentType="application/json", IfNoneMatch="*"
             )
         except ClientError as error:
             code = error.response["Error"]["Code"]
-            if code in _STANDS:
+            if code in _OBJECT_EXISTS:
                 return False
-            if code != _UNDER_WAY or not left:
+            if code != _CONFLICT or not tries_left:
                 raise
             time.sleep(PAUSE_SECONDS)
         else:
@@ -34,17 +34,6 @@ def write_once(s3: "S3Client", *, bucket: str, key: str, body: bytes) -> bool:
     raise AssertionError
 
 
-def is_there(s3: "S3Client", *, bucket: str, key: str) -> bool:
-    """Whether a key has an object."""
-    try:
-        s3.head_object(Bucket=bucket, Key=key)
-    except ClientError as error:
-        if error.response["Error"]["Code"] == "404":  # to HEAD, S3 answers with a status alone
-            return False
-        raise
-    return True
-
-
-def is_taken(error: ClientError) -> bool:
-    """Whether S3 refused a conditional write because the key has an object, or is getting one."""
-    return bool(error.response["Error"]["Code"] in (*_STANDS, _UNDER_WAY))
+def is_conflict(error: ClientError) -> bool:
+    """Return whether a conditional write failed because of an object or of another write."""
+    return bool(error.response["Error"]["Code"] in (*_OBJECT_EXISTS, _CONFLICT))

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 def stack_template(cloudformation: "CloudFormationClient", stack: str) -> Template | None:
     """Return the template that a stack was last deployed with, None if there is no stack.
 
-    Raise `ValueError` if it is not JSON: no CDK app made it.
+    Raise `ValueError` if it is not JSON, so not written by a CDK app.
     """
     try:
-        answer = cloudformation.get_template(StackName=stack, TemplateStage="Original")
+        response = cloudformation.get_template(StackName=stack, TemplateStage="Original")
     except ClientError as error:
         if error.response["Error"]["Code"] != "ValidationError":
             raise
         return None
-    body: Any = answer["TemplateBody"]  # a dictionary, unlike in the stubs
+    body: Any = response["TemplateBody"]  # a dictionary, although the type stubs say str
     template: Template = json.loads(body) if isinstance(body, str) else dict(body)
     return template

@@ -1,4 +1,4 @@
-"""The fields of a stage's YAML file that its templates do not have."""
+"""The fields of a stage's YAML file that its CloudFormation templates do not contain."""
 
 from typing import Annotated
 

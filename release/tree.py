@@ -36,19 +36,19 @@ BYTECODE = Path(os.environ.get("PYTHONPYCACHEPREFIX") or Path(sys.prefix, "bytec
 PROGRAMS = Path(sys.executable).parent
 """The folder of the pinned linters and Node.js; it comes first in PATH."""
 
-_PASSED = re.compile(r"PATH|LANG|TMPDIR|XDG_CACHE_HOME|(LC|CDK|JSII|TRITON)_\w+")
-"""Environment variables that the app and linters of a tree inherit: none leads to credentials. The
-machine's files and network are not closed to them."""
+_INHERITED = re.compile(r"PATH|LANG|TMPDIR|XDG_CACHE_HOME|(LC|CDK|JSII|TRITON)_\w+")
+"""Environment variables that the app and linters of a tree inherit: none gives credentials. The
+processes can still read files and use the network."""
 
 _TRACEBACK = re.compile(r"^(?:jsii\.errors\.\w+:|Traceback ).*\n(?=\S)", re.M | re.S)
 
 
 class CheckoutError(Exception):
-    """A git command that failed, or a stage that a tree does not have or cannot read."""
+    """A git command failed, or a tree has no readable file of a stage."""
 
 
 class NotSynthesised(CheckoutError):
-    """An app that failed; the message is what it printed."""
+    """The app of a tree failed; the message is its error output."""
 
 
 @dataclass(frozen=True)
@@ -66,14 +66,16 @@ class Tree:
     def environment(self) -> dict[str, str]:
         """Environment variables for a process that runs the tree's code, without credentials.
 
-        Python looks for bytecode outside of the tree alone: a `__pycache__` in the tree would run
-        in place of the source that was reviewed.
+        Python reads bytecode only from outside of the tree: a `__pycache__` in the tree would run
+        in place of the reviewed source.
         """
-        passed = {name: value for name, value in os.environ.items() if _PASSED.fullmatch(name)}
+        inherited = {
+            name: value for name, value in os.environ.items() if _INHERITED.fullmatch(name)
+        }
         return {
             "XDG_CACHE_HOME": str(Path.home() / ".cache"),  # jsii unpacks the CDK there
-            **passed,
-            "PATH": os.pathsep.join([str(PROGRAMS), passed.get("PATH", "")]),
+            **inherited,
+            "PATH": os.pathsep.join([str(PROGRAMS), inherited.get("PATH", "")]),
             "AWS_EC2_METADATA_DISABLED": "true",
             "HOME": "/nonexistent",
             "PYTHONPATH": os.pathsep.join([str(self.root), str(self.root / "constructs")]),
@@ -81,7 +83,7 @@ class Tree:
         }
 
     def files(self, *options: str) -> dict[str, bytes]:
-        """Return path -> content of the tracked files, and those that `ls-files` options add.
+        """Return path -> content of the tracked files, and of files that `ls-files` options add.
 
         The content of a symbolic link is its target. Raise `CheckoutError` outside of a clone.
         """
@@ -95,7 +97,7 @@ class Tree:
 
     def compiled(self) -> list[str]:
         """Return the compiled Python files that git tracks: they would run in place of sources."""
-        with suppress(CheckoutError):  # outside of a clone, nothing is tracked
+        with suppress(CheckoutError):  # outside of a clone, no file is tracked
             names = git(self.root, "ls-files", "-z", "--", *COMPILED).split("\0")
             return [name for name in names if name]
         return []
@@ -135,9 +137,9 @@ class Tree:
     def synthesise(self, stage: str, *, to: Path, validate: bool = True) -> None:
         """Run the tree's app, which writes the cloud assembly of a stage to the folder `to`.
 
-        The result is that of `cdk synth`: the app looks up nothing. Without `validate`, the CDK
-        does not validate the templates, which saves about half of the time; cdk-nag always runs.
-        Raise `NotSynthesised`.
+        The assembly is that of `cdk synth`, because the app makes no context lookups. Without
+        `validate`, the CDK does not validate the templates, which saves about half of the time;
+        cdk-nag always runs. Raise `NotSynthesised`.
         """
         if compiled := self.compiled():
             raise NotSynthesised(
@@ -162,7 +164,8 @@ class Tree:
 def has_transform(template: Mapping[str, Any]) -> bool:
     """Return whether CloudFormation would run a macro of the account on a template.
 
-    It runs macros even for a change set, and deploys their result, which no review has compared.
+    CloudFormation runs macros even for a change set, and deploys their result, which no review has
+    compared.
     """
     return "Transform" in template or '"Fn::Transform":' in json.dumps(template)
 
@@ -215,5 +218,5 @@ def nag_refusals(assembly: Path) -> Iterator[str]:
 
 
 def _reason(stderr: str) -> str:
-    """Return the app's standard error, of a traceback only the last line."""
+    """Return the app's standard error, with only the last line of a traceback."""
     return _TRACEBACK.sub("", stderr.strip()).removeprefix("error: ")

@@ -25,7 +25,8 @@ from triton_sagemaker import (
 ROOT = Path(__file__).parent.parent
 NOT_OF_BUILDS = [
     *("/*", "!/model_build", "!/platform_facts", "!/model_build/**", "!/platform_facts/**"),
-    *("!/checked_yaml.py", "!/requirements-build.txt", "!/stage_record.py"),
+    *("!/checked_yaml.py", "!/stage_record.py"),
+    *("!/requirements", "/requirements/*", "!/requirements/build.txt"),
     *("__pycache__", "/platform_facts/prices.toml", "/platform_facts/rules"),
 ]
 """Patterns of all but the code that builds: the rest may change without a change of its asset."""
@@ -138,7 +139,7 @@ BUILDSPEC = {
         "install": {
             "commands": [
                 "python3 -m pip install --quiet --require-hashes --only-binary :all:"
-                " --requirement requirements-build.txt",
+                " --requirement requirements/build.txt",
             ]
         },
         "build": {

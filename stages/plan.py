@@ -109,7 +109,7 @@ class EndpointPlan:
                 capability = str(gpu.compute_capability) if gpu else None
                 target = BuildTarget(release=release.name, compute_capability=capability)
                 if python is not None:
-                    target = target.run_in(python)
+                    target = target.with_python(python)
                 prefix = f"{short_name}/{target}/"
                 pools.append(PoolPlan(instance_type=instance_type, target=target, prefix=prefix))
             variants.append(VariantPlan(name=name, weight=variant.weight, pools=tuple(pools)))

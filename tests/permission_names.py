@@ -1,4 +1,4 @@
-"""The ledger of permissions in one place: its names filled with ARNs."""
+"""Values of the placeholders of the permission ledger."""
 
 import re
 from collections.abc import Mapping
@@ -8,19 +8,21 @@ from release.permissions import NAMED
 from release.permissions.ledger import Condition
 
 Names = Mapping[str, str]
-"""Name in the ledger -> ARN, or what else stands there."""
+"""Placeholder -> ARN or other value."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where the ledger is to hold.
+    """Placeholder values of one stage or endpoint; `*` matches any value.
 
-    `suffix` ends the names of the partition's services, `endpoint` is the short name of one
-    endpoint of the stage, `endpoint_name` SageMaker's where it is another, `component` one of its
-    inference components, `source_stage` the stage that archives are promoted from, `registry` the
-    account of the region's images, `builder_source` the asset that builds archives,
-    `engines_source` the one that compiles engines, `mirror` the copy in ECR of an image that
-    engines are compiled in, `mirror_repository` its repository as ARNs end.
+    suffix: DNS suffix of the partition.
+    endpoint: short name of an endpoint.
+    endpoint_name: name in SageMaker, if it differs from `<stage>-<endpoint>`.
+    component: name of an inference component.
+    source_stage: stage from which archives are promoted.
+    registry: account of the Triton images of the region.
+    builder_source, engines_source: source assets of the CodeBuild projects.
+    mirror, mirror_repository: image in ECR for engine builds, and the end of its repository ARN.
     """
 
     partition: str = "aws"
@@ -39,27 +41,27 @@ class Place:
     mirror_repository: str = "*"
 
     def names(self, resources: Names) -> dict[str, str]:
-        """Return all names: those of the place itself, and `resources` by the names of `NAMED`."""
+        """Return all placeholder values; `resources` are the ARNs of the resources in NAMED."""
         name = self.endpoint_name or f"{self.stage}-{self.endpoint}"
         return {**vars(self), "endpoint_name": name, **resources}
 
 
 def by_name(place: Place) -> dict[str, str]:
-    """Return the names of a place, resources as patterns that their ARNs fit."""
+    """Return all placeholder values of a place, with resource ARNs as patterns."""
     return place.names({name: named.arn.format(**vars(place)) for name, named in NAMED.items()})
 
 
 def filled(text: str, names: Names) -> str | None:
-    """Return a text of the ledger with ARNs for names; None where one of them is not there."""
+    """Return a text of the ledger with placeholders replaced; None if a value is missing."""
     used = re.findall(r"\{(\w+)\}", text)
     return None if set(used) - names.keys() else text.format(**names)
 
 
 def filled_condition(condition: Condition, names: Names) -> dict[str, dict[str, list[str]]]:
-    """Return a condition with values for names, each a list."""
+    """Return a condition with placeholders replaced and all values as lists."""
     return {
         operator: {
-            key: [each.format(**names) for each in ([value] if isinstance(value, str) else value)]
+            key: [part.format(**names) for part in ([value] if isinstance(value, str) else value)]
             for key, value in keys.items()
         }
         for operator, keys in condition.items()

@@ -1,8 +1,8 @@
-"""Commands of `tritonsm` in this process."""
+"""`tritonsm` commands run in the test process."""
 
-from cli.running import read
+from cli.dispatch import parse_command
 
 
 def tritonsm(arguments: list[str]) -> int:
     """Run a command; return its exit code."""
-    return read(arguments)()
+    return parse_command(arguments)()

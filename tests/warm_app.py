@@ -1,8 +1,8 @@
-"""The app of any tree, in one process that has Python, jsii and the CDK started already.
+"""A server process that runs the CDK app of a source tree with jsii and the CDK already loaded.
 
-A synth of a small stage takes half a second of CPU there, and four where it starts them. The tree's
-own modules are imported anew each time, so that the assembly is what `python app.py` writes. A
-program that a test starts runs its app there too, as `python -m tests.warm_app MODULE ...`.
+This reduces the CPU time of a small synth from four seconds to half a second. Modules of the tree
+are imported anew for each run, so the assembly is identical to that of `python app.py`. Programs
+started by tests use the server as `python -m tests.warm_app MODULE ...`.
 """
 
 import atexit
@@ -29,7 +29,7 @@ from release import tree
 ROOT = Path(__file__).parents[1]
 CDK = "aws_cdk"
 SOCKET = "TESTS_WARM_APP"
-"""The variable with the path of the process's socket, for programs that tests start."""
+"""Environment variable with the socket path of the server, for programs started by tests."""
 
 run_cold = tree.run_app
 
@@ -37,7 +37,7 @@ run_cold = tree.run_app
 def run_app(
     program: Sequence[str], *, cwd: Path, environment: Mapping[str, str]
 ) -> "subprocess.CompletedProcess[str]":
-    """Run a program of a tree, as `release.tree.run_app` does: its app in the process here."""
+    """Run a program like `release.tree.run_app`, but the app in the server process."""
     if program != (tree.APP,):
         return run_cold(program, cwd=cwd, environment=environment)
     request = {"cwd": str(cwd), "environment": dict(environment)}
@@ -51,7 +51,7 @@ def run_app(
 
 @cache
 def _socket() -> str:
-    """Return the socket of the process, which is started first where none is; it ends with this."""
+    """Return the socket path of the server; start it first if needed. It ends with this process."""
     if path := os.environ.get(SOCKET):
         return path
     folder = TemporaryDirectory(prefix="warm-app-")
@@ -62,7 +62,7 @@ def _socket() -> str:
         process = subprocess.Popen(
             [sys.executable, "-m", "tests.warm_app", "serve", str(listener.fileno())],
             cwd=ROOT,
-            stdin=subprocess.PIPE,  # which ends with this process, however it ends
+            stdin=subprocess.PIPE,  # is closed when this process ends, for whatever reason
             pass_fds=[listener.fileno()],
         )
     atexit.register(folder.cleanup)
@@ -71,7 +71,7 @@ def _socket() -> str:
 
 
 def _main(command: str, *arguments: str) -> None:
-    """Serve, or run a module as `python -m` does, with the app in the process that serves."""
+    """Serve, or run a module like `python -m` with the app in the server process."""
     if command == "serve":
         threading.Thread(target=_end_with_stdin, daemon=True).start()
         _serve(socket.socket(fileno=int(arguments[0])))
@@ -87,9 +87,9 @@ def _end_with_stdin() -> None:
 
 
 def _serve(listener: socket.socket) -> None:
-    """Run an app for each connection, one after the other."""
-    importlib.import_module("cdk_nag")  # and the CDK: the installed ones, which trees share
-    installed = [each for each in sys.path if Path(each).resolve() != ROOT]
+    """Run one app per connection, sequentially."""
+    importlib.import_module("cdk_nag")  # also imports the CDK; trees share the installed packages
+    installed = [folder for folder in sys.path if Path(folder).resolve() != ROOT]
     sys.dont_write_bytecode = True
     while True:
         connection, _ = listener.accept()
@@ -106,19 +106,19 @@ def _serve(listener: socket.socket) -> None:
 
 
 def _run(root: Path) -> int:
-    """Run the app of a tree as Python would; return its exit code."""
+    """Run the app of a tree; return its exit code."""
     for name in [name for name, module in sys.modules.items() if not _is_installed(module)]:
         del sys.modules[name]
     importlib.invalidate_caches()
-    _give_the_environment()
+    _pass_environment_to_apps()
     os.chdir(root)
     try:
         runpy.run_path(tree.APP, run_name="__main__")
-    except SystemExit as ended:
-        if isinstance(ended.code, str):
-            sys.stderr.write(f"{ended.code}\n")
+    except SystemExit as exit_:
+        if isinstance(exit_.code, str):
+            sys.stderr.write(f"{exit_.code}\n")
             return 1
-        return ended.code or 0
+        return exit_.code or 0
     except Exception:
         traceback.print_exc()
         return 1
@@ -126,23 +126,23 @@ def _run(root: Path) -> int:
 
 
 def _is_installed(module: ModuleType) -> bool:
-    """Whether a module is Python's own or an installed package's, and not of a tree."""
-    place = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", ())), "")
+    """Return whether a module belongs to Python or an installed package, not to a tree."""
+    origin = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", ())), "")
     installed = (sys.prefix, sys.base_prefix)
-    return module.__name__ == "__main__" or not place or place.startswith(installed)
+    return module.__name__ == "__main__" or not origin or origin.startswith(installed)
 
 
-def _give_the_environment() -> None:
-    """Give apps what node has read from its own environment when it was started."""
+def _pass_environment_to_apps() -> None:
+    """Pass the environment to apps explicitly: node has read its own at the start of the server."""
     cdk: Any = importlib.import_module(CDK)
     app = getattr(cdk, "ColdApp", cdk.App)
     cdk.ColdApp = app
 
-    def in_the_environment(*, context: Mapping[str, Any] | None = None, **more: Any) -> Any:
+    def create_app(*, context: Mapping[str, Any] | None = None, **arguments: Any) -> Any:
         values = {**(context or {}), **json.loads(os.environ["CDK_CONTEXT_JSON"])}
-        return app(context=values, outdir=os.environ["CDK_OUTDIR"], **more)
+        return app(context=values, outdir=os.environ["CDK_OUTDIR"], **arguments)
 
-    cdk.App = in_the_environment
+    cdk.App = create_app
 
 
 if __name__ == "__main__":

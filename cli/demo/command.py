@@ -41,11 +41,12 @@ def run(options: argparse.Namespace) -> int:
             _deploy_and_invoke(folder)
             if not options.keep:
                 with step("cdk destroy"):
-                    cdk("destroy", STAGE, "--all", "--force", local=folder)
+                    assembly = str(folder.root / "cdk.out")  # as cdk diff has synthesized it
+                    cdk("destroy", STAGE, "--all", "--force", "--app", assembly, local=folder)
         keep = options.keep
     finally:
         if not keep:
-            for number in INTERRUPTS:  # a second Ctrl-C would leave processes behind
+            for number in INTERRUPTS:  # a second Ctrl-C must not leave processes running
                 signal.signal(number, signal.SIG_IGN)
             with step("stop the local SageMaker"):
                 local_sagemaker.down(folder)
@@ -61,24 +62,15 @@ def _deploy_and_invoke(folder: Folder) -> None:
         cdk("deploy", STAGE, "--all", "--require-approval", "never", local=folder)
     with step(f"invoke {MODEL} by endpoint_client"):
         embeddings = invoke(stage=STAGE, endpoint=ENDPOINT, model=MODEL)
-    with step("run the same weights in transformers"):
-        expected = _embeddings_of_transformers()
-    _report(embeddings, expected)
-    with step("cdk diff: the deployed stacks are what the code says"):
-        cdk("diff", STAGE, "--fail", local=folder)
-
-
-def _embeddings_of_transformers() -> Array:
-    finished = subprocess.run(
-        [sys.executable, "-m", REFERENCE],
-        input=json.dumps(SENTENCES),
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
-    if finished.returncode:
-        raise CommandError(f"python -m {REFERENCE} ended with status {finished.returncode}")
-    return np.array(json.loads(finished.stdout), np.float32)
+    reference = [sys.executable, "-m", REFERENCE, json.dumps(SENTENCES)]
+    with subprocess.Popen(reference, stdout=subprocess.PIPE, text=True) as transformers:
+        with step("cdk diff: the deployed stacks are what the code says"):
+            cdk("diff", STAGE, "--fail", local=folder)
+        with step("run the same weights in transformers, beside cdk diff"):
+            expected, _ = transformers.communicate()
+    if transformers.returncode:
+        raise CommandError(f"python -m {REFERENCE} ended with status {transformers.returncode}")
+    _report(embeddings, np.array(json.loads(expected), np.float32))
 
 
 def _report(embeddings: Embeddings, expected: Array) -> None:

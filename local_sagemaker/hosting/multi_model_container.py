@@ -272,14 +272,19 @@ class MultiModelContainer:
         return await self._unload_unused(room_for)
 
     async def _unload_unused(self, room_for: str) -> bool:
-        """Unload the least recently used idle model; return False if all are in use.
+        """Unload the least recently used idle model, or wait for unloads that have not ended.
 
-        Its files stay on disk if models are cached, until the volume is full.
+        Return False if all models are in use. The files of an unloaded model stay on disk if models
+        are cached, until the volume is full.
         """
-        unused = self._unused()
-        if unused:
-            await asyncio.wait([self._begin_unload(unused[0], room_for)], timeout=ROOM_SECONDS)
-        return bool(unused)
+        unloads = (
+            [self._begin_unload(unused[0], room_for)]
+            if (unused := self._unused())
+            else [model.task for model in self._leaving.values() if model]
+        )
+        if unloads:
+            await asyncio.wait(unloads, timeout=ROOM_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        return bool(unloads)
 
     def _unused(self) -> list[str]:
         """Return the loaded models without a call, the least recently used first."""

@@ -1,8 +1,8 @@
-"""Rules about model repositories: what Triton on SageMaker would refuse or misread.
+"""Rules for model repositories: settings that Triton on SageMaker would reject or misread.
 
-A rule is a function whose docstring says why, and whose name findings cite. It takes a `Repository`
-or one `Model`, and yields a place and a message for each thing wrong: the problem, what to write.
-The rules of one format are in `model_build.formats`.
+A rule is a function of a `Repository` or a `Model` that yields the place and the message of each
+problem: the problem, then the fix. Its docstring states the rule and the reason; findings show its
+name. The rules of one backend are in `model_build.formats`.
 """
 
 import os
@@ -26,98 +26,98 @@ Rule = Callable[[Repository], Problems]
 
 
 def _each_model(rule: Callable[[Model], Problems], backend: str | None = None) -> Rule:
-    """Return a rule about every model, or every model of a backend."""
+    """Apply a rule to every model, or to every model of a backend."""
 
     @wraps(rule)
-    def of_all(repository: Repository) -> Problems:
+    def check_models(repository: Repository) -> Problems:
         for model in repository.models.values():
             if backend in (None, model.backend):
                 yield from rule(model)
 
-    return of_all
+    return check_models
 
 
-def _each_file(rule: Callable[[Model, Path], Problems], known: Format) -> Rule:
-    """Return a rule about every file that is there for a backend to open."""
+def _each_file(rule: Callable[[Model, Path], Problems], format_: Format) -> Rule:
+    """Apply a rule to every existing file that the format's backend opens."""
 
     @wraps(rule)
-    def of_all(model: Model) -> Problems:
+    def check_files(model: Model) -> Problems:
         for version in model.versions:
-            path = model.directory / version / known.file_of(model.config)
+            path = model.directory / version / format_.file_of(model.config)
             if os.path.isfile(path):
                 yield from rule(model, path)
 
-    return _each_model(of_all, known.backend)
+    return _each_model(check_files, format_.backend)
 
 
-WRITTEN: tuple[Rule, ...] = (
+SOURCE_RULES: tuple[Rule, ...] = (
     *(layout.archive_root, layout.no_links, layout.one_entry),
     *map(_each_model, (layout.model_names, backends.known_backends)),
     *map(_each_model, (tensors.tensor_declarations, tensors.tensor_shapes)),
     *map(_each_model, (batching.batch_sizes, batching.instance_groups, batching.model_warmups)),
     *(ensemble_settings, ensemble_maps, _each_model(layout.version_folders)),
-    *(_each_model(rule, known.backend) for known in FORMATS for rule in known.config_rules),
+    *(_each_model(rule, format_.backend) for format_ in FORMATS for rule in format_.config_rules),
 )
-"""Rules about what people write: they hold before anything is built."""
+"""Rules for source files, before the build."""
 
-BUILT: tuple[Rule, ...] = (
-    *WRITTEN,
+REPOSITORY_RULES: tuple[Rule, ...] = (
+    *SOURCE_RULES,
     _each_model(layout.version_files),
-    *(_each_model(rule, known.backend) for known in FORMATS for rule in known.model_rules),
-    *(_each_file(rule, known) for known in FORMATS for rule in known.file_rules),
+    *(_each_model(rule, format_.backend) for format_ in FORMATS for rule in format_.model_rules),
+    *(_each_file(rule, format_) for format_ in FORMATS for rule in format_.file_rules),
 )
-"""Rules about a complete repository, which also open the files that backends will open."""
+"""Rules for a complete repository, including its model files."""
 
-FOR_RECIPE = (recipes.recipe_meets_files, recipes.recipe_imports, recipes.hashed_packages)
-"""Rules that hold a recipe against what people write."""
+RECIPE_RULES = (recipes.recipe_meets_files, recipes.recipe_imports, recipes.hashed_packages)
+"""Rules that compare a recipe with the source files."""
 
-FOR_TARGET = (environment_versions, backends.target_backends)
-"""Rules that hold a model as people wrote it against a target that it is built for."""
+TARGET_RULES = (environment_versions, backends.target_backends)
+"""Rules that compare a model's source with its build target."""
 
 
-def of_source(source: ModelSource) -> tuple[Rule, ...]:
-    """Return every rule about a model as people wrote it."""
+def rules_for_source(source: ModelSource) -> tuple[Rule, ...]:
+    """Return all rules for a model's source."""
     if source.is_complete:
-        return BUILT
-    return (*WRITTEN, *(_named(rule, source) for rule in FOR_RECIPE))
+        return REPOSITORY_RULES
+    return (*SOURCE_RULES, *(_bind_first(rule, source) for rule in RECIPE_RULES))
 
 
-def of_release(release: platform_facts.Release) -> tuple[Rule, ...]:
-    """Return every rule about a complete repository that one release of Triton will serve."""
+def rules_for_release(release: platform_facts.Release) -> tuple[Rule, ...]:
+    """Return all rules for a complete repository that a Triton release will serve."""
     return (
-        *BUILT,
-        _each_model(_named(backends.release_backends, release)),
+        *REPOSITORY_RULES,
+        _each_model(_bind_first(backends.release_backends, release)),
         *(
-            _each_file(_named(rule, release), known)
-            for known in FORMATS
-            for rule in known.release_rules
+            _each_file(_bind_first(rule, release), format_)
+            for format_ in FORMATS
+            for rule in format_.release_rules
         ),
     )
 
 
 def lint(source: ModelSource) -> list[Finding]:
-    """Return every finding in a model's folder. Raises like `read` for files that do not parse."""
-    return findings(Repository.read(source.folder), of_source(source))
+    """Return all findings in a model's folder. Raises like `read` for syntax errors."""
+    return findings(Repository.read(source.folder), rules_for_source(source))
 
 
 def read(source: ModelSource) -> Repository:
-    """Return the hand-written part of a model's repository, if a build can use it.
+    """Return the source part of a model's repository.
 
-    Raises `checked_yaml.InvalidFile` or `RepositoryInvalid`, with every finding at its file.
+    Raises `checked_yaml.InvalidFile` or `RepositoryInvalid` with all findings.
     """
     repository = Repository.read(source.folder)
-    check(repository, of_source(source))
+    check(repository, rules_for_source(source))
     return repository
 
 
 def check_target(source: ModelSource, target: BuildTarget) -> None:
-    """Raise `RepositoryInvalid` with everything that keeps a model from being built for `target`.
+    """Raise `RepositoryInvalid` with all reasons why a model cannot be built for `target`.
 
-    It needs no file of the build.
+    The check needs no build.
     """
     problems = [
         Finding(rule.__name__, place, message)
-        for rule in FOR_TARGET
+        for rule in TARGET_RULES
         for place, message in rule(source, target)
     ]
     if problems:
@@ -125,7 +125,7 @@ def check_target(source: ModelSource, target: BuildTarget) -> None:
 
 
 def findings(repository: Repository, rules: Iterable[Rule]) -> list[Finding]:
-    """Return everything that the rules find, in their order."""
+    """Return the findings of the rules, in their order."""
     return [
         Finding(rule.__name__, place, message)
         for rule in rules
@@ -134,11 +134,11 @@ def findings(repository: Repository, rules: Iterable[Rule]) -> list[Finding]:
 
 
 def check(repository: Repository, rules: Iterable[Rule]) -> None:
-    """Raise `RepositoryInvalid` with every finding of every rule, if there is one."""
+    """Raise `RepositoryInvalid` if the rules have findings."""
     if problems := findings(repository, rules):
         raise RepositoryInvalid(problems)
 
 
-def _named(rule: Callable[..., Problems], first: object) -> Callable[..., Problems]:
-    """Return a rule with its first argument given, under its own name."""
-    return wraps(rule)(partial(rule, first))
+def _bind_first(rule: Callable[..., Problems], argument: object) -> Callable[..., Problems]:
+    """Return a rule with its first argument bound and its name kept."""
+    return wraps(rule)(partial(rule, argument))

@@ -1,4 +1,4 @@
-"""Every model has a backend that its release and target have."""
+"""Rules for backends: known, and available in the release and on the target."""
 
 import platform_facts
 from model_build.findings import Problems
@@ -10,32 +10,32 @@ from model_build.target import BuildTarget
 
 
 def known_backends(model: Model) -> Problems:
-    """`backend` is one that the images have, or `platform` names one; they do not disagree."""
+    """`backend` or `platform` names a backend of the images; they do not contradict each other."""
     config = model.config
     offer = "write one of " + ", ".join(f'backend: "{name}"' for name in sorted(BACKENDS))
     if config.backend == "ensemble" or (config.ensemble_scheduling.step and not config.platform):
         yield (
-            model.at("backend" if config.backend else "ensemble_scheduling"),
+            model.field_place("backend" if config.backend else "ensemble_scheduling"),
             'write platform: "ensemble" (SageMaker\'s front end looks for exactly that and does '
             "not see other spellings)",
         )
     elif not config.backend and not config.platform:
-        yield model.at(), f"names no backend: {offer}"
+        yield model.field_place(), f"names no backend: {offer}"
     elif config.platform and config.platform not in PLATFORM_BACKENDS:
         yield (
-            model.at("platform"),
+            model.field_place("platform"),
             f'"{config.platform}" is not a platform of Triton: remove it and {offer}',
         )
     elif config.backend and config.backend not in BACKENDS:
         yield (
-            model.at("backend"),
+            model.field_place("backend"),
             f'"{config.backend}" is not a backend that SageMaker\'s Triton has: {offer}',
         )
     elif (
         config.backend and config.platform and PLATFORM_BACKENDS[config.platform] != config.backend
     ):
         yield (
-            model.at("platform"),
+            model.field_place("platform"),
             f'platform "{config.platform}" is not of backend "{config.backend}": remove platform',
         )
 
@@ -45,28 +45,28 @@ def release_backends(release: platform_facts.Release, model: Model) -> Problems:
     if model.backend in BACKENDS and model.backend not in release.backends:
         last = platform_facts.backend(model.backend).last_release
         yield (
-            model.at("backend" if model.config.backend else "platform"),
+            model.field_place("backend" if model.config.backend else "platform"),
             f"Triton {release.name} has no {model.backend} backend; {last} was the last with it: "
             "export the model as ONNX, or choose an older release",
         )
 
 
 def target_backends(source: ModelSource, target: BuildTarget) -> Problems:
-    """The models that no recipe makes another file for run on the target as they are.
+    """The target supports the backends of models whose file no recipe step generates.
 
     A TensorRT plan needs a GPU. Source: server docs/customization_guide/build.md, whose list of
     backends "available for a non-GPU / CPU-only build" has no tensorrt. It has no dali either, but
-    DALI computes on CPUs too, and what AWS's CPU images carry is documented nowhere.
+    DALI also runs on CPUs, and AWS does not document the backends of its CPU images.
     """
-    made = {path.partition("/")[0] for path, step in source.files.items() if step.backend}
+    generated = {path.partition("/")[0] for path, step in source.files.items() if step.backend}
     release = platform_facts.release(target.release)
     for name, model in Repository.read(source.folder).models.items():
-        if name in made:
+        if name in generated:
             continue
         yield from release_backends(release, model)
         if model.backend == "tensorrt" and target.processor == "cpu":
             yield (
-                model.at("backend" if model.config.backend else "platform"),
+                model.field_place("backend" if model.config.backend else "platform"),
                 "a TensorRT plan runs on GPUs only: serve it on an instance_type with a GPU, such "
                 "as ml.g5.xlarge, or write a recipe that makes ONNX of it where there is none",
             )

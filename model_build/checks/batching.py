@@ -1,59 +1,59 @@
-"""Batch sizes and instances that Triton and SageMaker can provide."""
+"""Rules for batch sizes, instance groups and warm-up samples."""
 
 from model_build.findings import Problems
 from model_build.repository import Model
 
 
 def batch_sizes(model: Model) -> Problems:
-    """`max_batch_size` is not negative, and preferred batch sizes are between 1 and it.
+    """`max_batch_size` is not negative; preferred batch sizes are from 1 to `max_batch_size`.
 
     Source: core src/model_config_utils.cc, ValidateModelConfig.
     """
     limit = model.config.max_batch_size
     if limit < 0:
         yield (
-            model.at("max_batch_size"),
+            model.field_place("max_batch_size"),
             f"is {limit}: write the largest batch, or 0 for a model that does not batch",
         )
     if not model.config.HasField("dynamic_batching"):
         return
     if not limit:
         yield (
-            model.at("dynamic_batching"),
+            model.field_place("dynamic_batching"),
             "makes no batches of a model with max_batch_size 0: remove it, or set max_batch_size",
         )
         return
     for index, size in enumerate(model.config.dynamic_batching.preferred_batch_size):
         if not 1 <= size <= limit:
             yield (
-                model.at("dynamic_batching", "preferred_batch_size", index),
+                model.field_place("dynamic_batching", "preferred_batch_size", index),
                 f"prefers batches of {size}: write 1 to max_batch_size ({limit})",
             )
 
 
 def instance_groups(model: Model) -> Problems:
-    """No GPU is pinned, and ensembles have no instances.
+    """Instance groups select no GPUs by number, and ensembles have no instance groups.
 
-    The endpoint's instance type decides which GPUs exist: an archive must serve on every instance
-    type with its GPU. Source: core src/model_config_utils.cc, ValidateInstanceGroup.
+    The number of GPUs depends on the endpoint's instance type. Source: core
+    src/model_config_utils.cc, ValidateInstanceGroup.
     """
     groups = model.config.instance_group
     if model.is_ensemble and groups:
-        yield model.at("instance_group"), "ensembles run nothing themselves: remove it"
+        yield model.field_place("instance_group"), "ensembles run nothing themselves: remove it"
     for index, group in enumerate(groups):
         if group.gpus:
             reason = f"pins gpus {list(group.gpus)}: remove gpus"
-            yield model.at("instance_group", index, "gpus"), reason
+            yield model.field_place("instance_group", index, "gpus"), reason
 
 
 def model_warmups(model: Model) -> Problems:
-    """A warm-up sample has the inputs of its model.
+    """A warm-up sample has data for the inputs of its model.
 
-    Triton loads the model all the same, without the warm-up, and its first callers wait.
+    Otherwise Triton loads the model without the warm-up, and the first requests are slow.
     """
     inputs = {tensor.name: tensor.optional for tensor in model.config.input}
     for index, sample in enumerate(model.config.model_warmup):
-        place = model.at("model_warmup", index)
+        place = model.field_place("model_warmup", index)
         for name in sorted(sample.inputs.keys() - inputs.keys()):
             yield place, f'"{name}" is not an input of the model: write one of {", ".join(inputs)}'
         for name in sorted(inputs.keys() - sample.inputs.keys()):

@@ -1,6 +1,6 @@
-"""An ensemble's tensors meet."""
+"""The rule for the input and output maps of ensembles."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -12,9 +12,9 @@ STEP = ("ensemble_scheduling", "step")
 
 
 def ensemble_maps(repository: Repository) -> Problems:
-    """Every tensor is made once, before it is used, with the type and shape its user expects.
+    """Each tensor has one source, and the type and shape that its consumers expect.
 
-    Triton checks the same at load; found here, it costs no deploy.
+    Triton checks the same when it loads the ensemble, which is after a deploy.
     """
     for model in repository.models.values():
         if model.is_ensemble:
@@ -28,16 +28,16 @@ def ensemble_maps(repository: Repository) -> Problems:
 
 @dataclass(frozen=True)
 class _Tensor:
-    """An input or output as its model's configuration gives it."""
+    """A configured input or output."""
 
     data_type: int
     dims: Sequence[int]
     shape: Sequence[int]
-    """The dims behind the batch axis, where the model has one."""
+    """The dims with the batch axis, if the model has one."""
     optional: bool
 
     @classmethod
-    def all_of(cls, config: ModelConfig, kind: str) -> dict[str, Self]:
+    def by_name(cls, config: ModelConfig, kind: str) -> dict[str, Self]:
         batch = [-1] if config.max_batch_size > 0 else []
         return {
             tensor.name: cls(
@@ -52,63 +52,60 @@ class _Tensor:
 
 def _findings(ensemble: Model, models: dict[str, ModelConfig]) -> Problems:
     config = ensemble.config
-    made = _Tensor.all_of(config, "input")
+    produced = _Tensor.by_name(config, "input")
     steps = list(enumerate(config.ensemble_scheduling.step))
     for index, step in steps:
         if step.model_name not in models:
             yield (
-                ensemble.at(*STEP, index, "model_name"),
+                ensemble.field_place(*STEP, index, "model_name"),
                 f'step "{step.model_name}" is not another model of this archive: {_offer(models)}',
             )
     known = [(index, step) for index, step in steps if step.model_name in models]
     for index, step in known:
-        outputs = _Tensor.all_of(models[step.model_name], "output")
+        outputs = _Tensor.by_name(models[step.model_name], "output")
         for output, tensor in sorted(step.output_map.items()):
-            place = ensemble.at(*STEP, index, "output_map", output)
+            place = ensemble.field_place(*STEP, index, "output_map", output)
             if output not in outputs:
                 yield place, f'"{step.model_name}" has no output "{output}": {_offer(outputs)}'
-            elif tensor in made:
+            elif tensor in produced:
                 yield place, f'tensor "{tensor}" is made twice: give one of them another name'
             else:
-                made[tensor] = outputs[output]
+                produced[tensor] = outputs[output]
     for index, step in known:
-        inputs = _Tensor.all_of(models[step.model_name], "input")
+        inputs = _Tensor.by_name(models[step.model_name], "input")
         for name, tensor in sorted(step.input_map.items()):
-            place = ensemble.at(*STEP, index, "input_map", name)
+            place = ensemble.field_place(*STEP, index, "input_map", name)
             if name not in inputs:
                 yield place, f'"{step.model_name}" has no input "{name}": {_offer(inputs)}'
-            elif tensor not in made:
+            elif tensor not in produced:
                 yield place, f'step "{step.model_name}" uses tensor "{tensor}", which no step makes'
-            else:
-                for wrong in _mismatch(step.model_name, name, made[tensor], inputs[name]):
-                    yield place, wrong
+            elif message := _mismatch(step.model_name, name, produced[tensor], inputs[name]):
+                yield place, message
         for name in sorted(inputs.keys() - step.input_map.keys()):
             if not inputs[name].optional:
                 yield (
-                    ensemble.at(*STEP, index),
+                    ensemble.field_place(*STEP, index),
                     f'step "{step.model_name}" gives no tensor for its input "{name}"',
                 )
+    returned = _Tensor.by_name(config, "output")
     for index, declared in enumerate(config.output):
-        place, name = ensemble.at("output", index), declared.name
-        if name not in made:
+        place, name = ensemble.field_place("output", index), declared.name
+        if name not in produced:
             yield place, f'output "{name}" is made by no step: map a step\'s output to it'
-        else:
-            output = _Tensor.all_of(config, "output")[name]
-            for wrong in _mismatch("the ensemble's output", name, made[name], output):
-                yield place, wrong
+        elif message := _mismatch("the ensemble's output", name, produced[name], returned[name]):
+            yield place, message
     used = {tensor for _, step in known for tensor in step.input_map.values()}
-    returned = {tensor.name for tensor in config.output}
     for index, step in known:
         for output, tensor in sorted(step.output_map.items()):
-            if tensor in made and tensor not in used | returned:
+            if tensor in produced and tensor not in used | returned.keys():
                 yield (
-                    ensemble.at(*STEP, index, "output_map", output),
+                    ensemble.field_place(*STEP, index, "output_map", output),
                     f'tensor "{tensor}" is used by nothing: remove it from the map',
                 )
     for index, declared in enumerate(config.input):
         if declared.name not in used and len(known) == len(steps):
             yield (
-                ensemble.at("input", index),
+                ensemble.field_place("input", index),
                 f'input "{declared.name}" is used by no step: map it to one, or remove it',
             )
 
@@ -118,18 +115,21 @@ def _offer(known: Iterable[str]) -> str:
     return f"write one of {names}" if names else "there is none, remove it or add one"
 
 
-def _mismatch(user: str, name: str, made: _Tensor, used: _Tensor) -> Iterator[str]:
-    if made.data_type != used.data_type:
-        yield (
-            f'{user}: "{name}" is {data_type(used.data_type)}, what it is given is '
-            f"{data_type(made.data_type)}"
+def _mismatch(consumer: str, name: str, produced: _Tensor, expected: _Tensor) -> str:
+    """Return the difference between a tensor and the expected one, or an empty string."""
+    if produced.data_type != expected.data_type:
+        return (
+            f'{consumer}: "{name}" is {data_type(expected.data_type)}, what it is given is '
+            f"{data_type(produced.data_type)}"
         )
-    elif not _agree(made.dims, used.dims) and not _agree(made.shape, used.shape):
-        # As Triton has it (ValidateTensorConsistency): a model without batches may spell the axis.
-        yield f'{user}: "{name}" has dims {used.dims}, given {made.dims}'
+    # Like Triton (ValidateTensorConsistency): a model that does not batch may declare the batch
+    # axis in its dims.
+    if _compatible(produced.dims, expected.dims) or _compatible(produced.shape, expected.shape):
+        return ""
+    return f'{consumer}: "{name}" has dims {expected.dims}, given {produced.dims}'
 
 
-def _agree(made: Sequence[int], used: Sequence[int]) -> bool:
-    return len(made) == len(used) and all(
-        a == b or -1 in (a, b) for a, b in zip(made, used, strict=True)
+def _compatible(dims: Sequence[int], others: Sequence[int]) -> bool:
+    return len(dims) == len(others) and all(
+        size == other or -1 in (size, other) for size, other in zip(dims, others, strict=True)
     )

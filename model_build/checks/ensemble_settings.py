@@ -1,11 +1,11 @@
-"""Ensembles have steps, which take their batches."""
+"""The rule for the steps and batch sizes of ensembles."""
 
 from model_build.findings import Problems
 from model_build.repository import Repository
 
 
 def ensemble_settings(repository: Repository) -> Problems:
-    """An ensemble has steps, whose models take batches as large as its own.
+    """An ensemble has steps, and their models accept batches of the ensemble's size.
 
     Sources: core src/model_config_utils.cc (ValidateEnsembleSchedulingConfig),
     src/ensemble_scheduler/ensemble_utils.cc (ValidateEnsembleConfig).
@@ -16,15 +16,15 @@ def ensemble_settings(repository: Repository) -> Problems:
         steps = model.config.ensemble_scheduling.step
         if not steps:
             yield (
-                model.at("ensemble_scheduling"),
+                model.field_place("ensemble_scheduling"),
                 "an ensemble needs ensemble_scheduling with at least one step",
             )
         for index, step in enumerate(steps):
-            called = repository.models.get(step.model_name)
-            limit = called.config.max_batch_size if called else 0
+            step_model = repository.models.get(step.model_name)
+            limit = step_model.config.max_batch_size if step_model else 0
             if 0 < limit < model.config.max_batch_size:
                 yield (
-                    model.at("ensemble_scheduling", "step", index, "model_name"),
+                    model.field_place("ensemble_scheduling", "step", index, "model_name"),
                     f'"{step.model_name}" takes batches up to {limit}, the ensemble up to '
                     f"{model.config.max_batch_size}: make them equal",
                 )

@@ -1,4 +1,4 @@
-"""The release reads back what a recipe's environment writes."""
+"""The rule for the versions that a recipe's environment pins."""
 
 import re
 from functools import partial
@@ -12,26 +12,26 @@ from model_build import recipe
 from model_build.export.step import Writer
 from model_build.findings import Place, Problems
 from model_build.source import ModelSource
-from model_build.target import BuildTarget, or_release
+from model_build.target import BuildTarget, newer_release_hint
 
 _PIN = re.compile(r"\s*(?P<package>[\w.-]+)\s*==\s*(?P<version>[\w.!+]+)")
 
 
 def environment_versions(source: ModelSource, target: BuildTarget) -> Problems:
-    """An environment pins what writes its format, no newer than the target's release has it.
+    """An environment pins the library that writes the file, no newer than in the release's image.
 
     Sources: torch is forward compatible for two weeks (pytorch/pytorch wiki, PyTorch's Python
     Frontend Backward and Forward Compatibility Policy), TensorFlow for three
-    (tf.compat.forward_compatible); DALI writes operators that older ones do not know
-    (NVIDIA/DALI#2933). All three read what older versions wrote.
+    (tf.compat.forward_compatible); DALI writes operators that older versions do not have
+    (NVIDIA/DALI#2933). All three read files of older versions.
     """
     release = platform_facts.release(target.release)
     for keys, file, step in source.steps():
-        _, made = recipe.for_target(file, step, target)
-        writer = made.writer
+        _, target_step = recipe.for_target(file, step, target)
+        writer = target_step.writer
         if writer is None or source.files.get(file) is not step:
             continue
-        name = getattr(made, str(made.pins))
+        name = getattr(target_step, str(target_step.requirements_key))
         line = checked_yaml.line_of(source.folder / recipe.FILE, *keys, file, "environment")
         place = Place(source.folder / recipe.FILE, line)
         pins = _pins(source.folder / name, writer)
@@ -41,20 +41,20 @@ def environment_versions(source: ModelSource, target: BuildTarget) -> Problems:
                 f"{file}: {name} pins no {writer.name}, which writes the file: add "
                 f"{_readable(writer.name, release)}",
             )
-        for pinned_at, package, version in pins:
-            has = getattr(release, writer.name)
-            if has is not None and _order(version) > _order(has):
+        for line_number, package, version in pins:
+            in_image = getattr(release, writer.name)
+            if in_image is not None and _public(version) > _public(in_image):
                 yield (
                     place,
-                    f"{file}: {name}:{pinned_at} pins {package}=={version}, Triton {release.name} "
-                    f"has {has}, which need not read what a newer one wrote: write "
-                    f"{_readable(writer.name, release)}"
-                    + or_release(partial(_has, writer.name, version)),
+                    f"{file}: {name}:{line_number} pins {package}=={version}, Triton "
+                    f"{release.name} has {in_image}, which need not read what a newer one wrote: "
+                    f"write {_readable(writer.name, release)}"
+                    + newer_release_hint(partial(_has, writer.name, version)),
                 )
 
 
 def _pins(environment: Path, writer: Writer) -> list[tuple[int, str, str]]:
-    """Return line, name and version of each line that pins a package of that name."""
+    """Return line number, package and version of each pin of the writer's packages."""
     lines = enumerate(environment.read_text(encoding="utf-8").splitlines(), start=1)
     matches = [(number, _PIN.match(line)) for number, line in lines]
     return [
@@ -64,21 +64,22 @@ def _pins(environment: Path, writer: Writer) -> list[tuple[int, str, str]]:
     ]
 
 
-def _order(version: str) -> Version:
-    """What is compared: the commit behind the plus says nothing of age."""
+def _public(version: str) -> Version:
+    """Return a version without its local part (the commit), which has no order."""
     return Version(Version(version).public)
 
 
 def _readable(name: str, release: platform_facts.Release) -> str:
-    has = getattr(release, name)
-    if has is None:
+    """Return the versions that write files for a release, as a part of a message."""
+    in_image = getattr(release, name)
+    if in_image is None:
         return f"the {name} to use"
-    bound = _order(has)
+    bound = _public(in_image)
     if bound.is_prerelease:
         return f"a {name} before {bound.base_version}"
     return f"{name} {bound} or older"
 
 
 def _has(name: str, version: str, release: platform_facts.Release) -> bool:
-    has = getattr(release, name)
-    return has is not None and _order(has) >= _order(version)
+    in_image = getattr(release, name)
+    return in_image is not None and _public(in_image) >= _public(version)

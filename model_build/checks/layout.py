@@ -1,4 +1,4 @@
-"""Directories, names and versions are where Triton and SageMaker look for them."""
+"""Rules for the directories, names and version folders of a model repository."""
 
 import os
 import re
@@ -8,19 +8,19 @@ from model_build.findings import Problems
 from model_build.formats import BACKENDS
 from model_build.repository import CONFIG, Model, Repository
 
-_PLAIN = re.compile(r"[A-Za-z0-9_.-]+")
-_NEARLY = re.compile(r"(?:v|version)?[-_. ]?[0-9][0-9.]*", re.IGNORECASE)
+_MODEL_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+_MISSPELLED_VERSION = re.compile(r"(?:v|version)?[-_. ]?[0-9][0-9.]*", re.IGNORECASE)
 
 
 def archive_root(repository: Repository) -> Problems:
-    """A config.pbtxt lies in a model directory, not beside it and not below one.
+    """A config.pbtxt is directly in a model directory, not above it or below.
 
-    Triton polls the directories at the top of the repository; SageMaker's `serve` ends the
-    container where config.pbtxt is at the archive's root.
+    Triton polls the directories at the top of the repository; SageMaker's `serve` stops the
+    container if config.pbtxt is at the archive's root.
     """
     if (repository.folder / CONFIG).is_file():
         yield (
-            repository.file(CONFIG),
+            repository.file_place(CONFIG),
             "lies at the root of the archive: move it and its version folders into a folder of "
             "the model's name",
         )
@@ -28,81 +28,89 @@ def archive_root(repository: Repository) -> Problems:
         below = path.relative_to(repository.folder)
         if below.parts[0] not in repository.models and not below.parts[0].startswith("."):
             yield (
-                repository.file(*below.parts),
+                repository.file_place(*below.parts),
                 f"is one folder too deep for Triton: move {below.parts[1]}/ up, out of "
                 f"{below.parts[0]}/",
             )
 
 
 def no_links(repository: Repository) -> Problems:
-    """Nothing is a symbolic link: its target may change, or lie outside, unseen by the digest."""
+    """No file is a symbolic link: the digest does not cover a target outside the folder."""
     for path in sorted(repository.folder.rglob("*")):
         relative = path.relative_to(repository.folder)
         if path.is_symlink() and not digest.is_ignored(relative):
-            yield repository.file(*relative.parts), "is a symbolic link: put the file itself there"
+            yield (
+                repository.file_place(*relative.parts),
+                "is a symbolic link: put the file itself there",
+            )
 
 
 def one_entry(repository: Repository) -> Problems:
-    """One model, or several of which exactly one is an ensemble.
+    """A repository has one model, or several models with exactly one ensemble.
 
     SageMaker gives Triton one name for an archive. Triton's front end maps it to the directory
-    whose config.pbtxt says `platform: "ensemble"`, and without one to whichever directory the file
-    system lists last.
+    with `platform: "ensemble"`; without an ensemble, to the directory that the file system lists
+    last.
     """
     models = repository.models
     ensembles = [model.name for model in models.values() if model.is_ensemble]
     if not models:
-        yield repository.file(), f"has no model: add a folder with a {CONFIG}"
+        yield repository.file_place(), f"has no model: add a folder with a {CONFIG}"
     elif len(models) > 1 and len(ensembles) != 1:
         listed = f"{len(ensembles)} ensembles ({', '.join(ensembles)})"
         yield (
-            repository.file(),
+            repository.file_place(),
             f"{len(models)} models and {listed if ensembles else 'no ensemble'}: an archive of "
             'several models needs exactly one with platform: "ensemble", which is the one served',
         )
 
 
 def model_names(model: Model) -> Problems:
-    """`name` in config.pbtxt is the directory's name, or is left out.
+    """`name` in config.pbtxt is absent or equal to the directory's name.
 
-    Triton refuses a model whose configured name differs from its directory, and the local one never
-    ends loading some names with blanks and quotes.
+    Triton rejects a model whose configured name differs from its directory. Some names with spaces
+    and quotes make a local Triton hang while loading.
     """
-    if not _PLAIN.fullmatch(model.name):
-        yield model.file(), "call the folder by letters, digits, . _ and - alone"
+    if not _MODEL_NAME.fullmatch(model.name):
+        yield model.file_place(), "call the folder by letters, digits, . _ and - alone"
     if model.config.name and model.config.name != model.name:
         yield (
-            model.at("name"),
+            model.field_place("name"),
             f'name is "{model.config.name}", the directory is {model.name}: write '
             f'name: "{model.name}"',
         )
 
 
 def version_folders(model: Model) -> Problems:
-    """A version folder's name is a number from 1 up, without leading zeros.
+    """A version folder's name is a number from 1, without leading zeros.
 
-    Triton skips folders that do not begin with a digit, and ones that begin with a zero
-    (docs/user_guide/model_repository.md), so that a folder `v1` is silently no version.
+    Triton ignores folders such as `v1` and `01` without a message
+    (docs/user_guide/model_repository.md).
     """
     for path in sorted(model.directory.iterdir()):
-        wrong = not re.fullmatch("[1-9][0-9]*", path.name) and _NEARLY.fullmatch(path.name)
+        wrong = not re.fullmatch("[1-9][0-9]*", path.name) and _MISSPELLED_VERSION.fullmatch(
+            path.name
+        )
         if path.is_dir() and wrong and not digest.is_ignored(path.relative_to(model.directory)):
             number = re.sub("[^0-9].*", "", path.name.lower().lstrip("version-_. ")).lstrip("0")
             yield (
-                model.file(path.name),
+                model.file_place(path.name),
                 f"is not a version for Triton: call the folder {number or 1}",
             )
 
 
 def version_files(model: Model) -> Problems:
-    """Each model but an ensemble has a version folder, and each holds its backend's file."""
+    """Each model except an ensemble has a version folder with the file that its backend opens."""
     if model.backend not in BACKENDS:
         return
     file = BACKENDS[model.backend].file_of(model.config)
     if not model.versions and (model.directory / "1").is_dir():
-        yield model.file("1"), f"is empty: put {file} there"
+        yield model.file_place("1"), f"is empty: put {file} there"
     elif not model.versions:
-        yield model.file(), f"has no version: add a folder 1/ with {file}"
+        yield model.file_place(), f"has no version: add a folder 1/ with {file}"
     for version in model.versions:
         if not os.path.exists(model.directory / version / file):
-            yield model.file(version, file), f"is missing: the {model.backend} backend opens it"
+            yield (
+                model.file_place(version, file),
+                f"is missing: the {model.backend} backend opens it",
+            )

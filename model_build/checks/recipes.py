@@ -1,4 +1,4 @@
-"""A recipe's steps fit what people wrote."""
+"""Rules that compare a recipe's steps with the source files."""
 
 import re
 
@@ -8,7 +8,7 @@ from model_build.export.step import RecipeStep
 from model_build.export.weights import RandomWeights
 from model_build.findings import Place, Problems
 from model_build.formats.python import PythonPackages
-from model_build.formats.python.imports import unmet_imports
+from model_build.formats.python.imports import missing_imports
 from model_build.recipe import FILE, Copy
 from model_build.repository import CONFIG, Repository
 from model_build.source import ModelSource
@@ -27,15 +27,17 @@ _PACKAGES = {
     "sklearn": re.compile("scikit-learn", re.IGNORECASE),
     "yaml": re.compile("pyyaml", re.IGNORECASE),
 }
-"""Module -> the packages on PyPI that have it, such as tensorflow-cpu. Other modules may be in any
-package: a build, which has installed them, finds those that are missing."""
+"""Patterns of PyPI packages that contain a module, such as tensorflow-cpu. The build checks other
+modules, after it has installed the packages."""
 
 
 def recipe_meets_files(source: ModelSource, repository: Repository) -> Problems:
-    """A recipe's files go into model directories, for their backends, made of what is there."""
+    """A recipe's files are in model directories, fit their backends, and have existing sources."""
 
     def place(*keys: str) -> Place:
-        return Place(repository.file(FILE).path, checked_yaml.line_of(source.folder / FILE, *keys))
+        return Place(
+            repository.file_place(FILE).path, checked_yaml.line_of(source.folder / FILE, *keys)
+        )
 
     for keys, file, step in source.steps():
         directory = file.partition("/")[0]
@@ -66,14 +68,17 @@ def _missing_source(step: RecipeStep, source: ModelSource) -> str | None:
             return None
         known = ", ".join(sorted(weights.files))
         return f"{step.weights} is none of the recipe's weights: write one of {known}"
-    for key, file in step.files_beside().items():
+    for key, file in step.source_files().items():
         if not (source.folder / file).is_file():
             return f"{key} {file} does not exist: add it beside the recipe, or write another path"
     return None
 
 
 def recipe_imports(source: ModelSource, repository: Repository) -> Problems:
-    """As `python_imports`; with a step that packs packages, of modules whose package is known."""
+    """A Python model imports only modules that exist at run time (see `python_imports`).
+
+    For a model with a `python-packages` step, only modules with a known package are checked.
+    """
     packed: dict[str, set[str]] = {}
     for _, file, step in source.steps():
         if isinstance(step, PythonPackages):
@@ -83,7 +88,7 @@ def recipe_imports(source: ModelSource, repository: Repository) -> Problems:
                 names = set(re.findall(r"^([A-Za-z0-9][\w.-]*)", text, re.M))
                 packed.setdefault(file.partition("/")[0], set()).update(names)
     for name, model in repository.models.items():
-        for imported, place, message in unmet_imports(model):
+        for imported, place, message in missing_imports(model):
             packages = _PACKAGES.get(imported.module)
             may_be_packed = name in packed and (
                 packages is None or any(map(packages.fullmatch, packed[name]))
@@ -93,9 +98,11 @@ def recipe_imports(source: ModelSource, repository: Repository) -> Problems:
 
 
 def hashed_packages(source: ModelSource, repository: Repository) -> Problems:
-    """Every requirement of a step has a hash: builds install nothing else."""
+    """Every requirement of a step has a hash: builds install no others."""
     del repository  # requirements are beside the recipe
-    steps = (step for _, _, step in source.steps() if step.pins)
-    for file in sorted({source.folder / getattr(step, str(step.pins)) for step in steps}):
+    steps = (step for _, _, step in source.steps() if step.requirements_key)
+    for file in sorted(
+        {source.folder / getattr(step, str(step.requirements_key)) for step in steps}
+    ):
         if file.is_file():
             yield from missing_hashes(file)

@@ -1,4 +1,4 @@
-"""Tensors are declared whole."""
+"""Rules for the declarations of inputs and outputs."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,48 +9,54 @@ from model_build.repository import Model
 
 
 def tensor_declarations(model: Model) -> Problems:
-    """Inputs and outputs have names of their own, data types, and dims of -1 or at least 1.
+    """Inputs and outputs have unique names, data types, and dims of -1 or at least 1.
 
-    Triton would fill some of them in from the model file. Here they are the contract: clients, the
-    catalog and the checks read them before any model file exists.
+    Triton could complete them from some model files, but clients, the catalog and the checks read
+    config.pbtxt before a model file exists.
     """
     for kind in ("input", "output"):
         tensors = getattr(model.config, kind)
         if not tensors:
-            yield model.at(), f"declares no {kind}: add {kind} [ {{ name data_type dims }} ]"
+            yield (
+                model.field_place(),
+                f"declares no {kind}: add {kind} [ {{ name data_type dims }} ]",
+            )
         names = Counter(tensor.name for tensor in tensors)
         for index, tensor in enumerate(tensors):
             yield from _findings(model, kind, index, names[tensor.name])
 
 
-def _findings(model: Model, kind: str, index: int, same: int) -> Problems:
+def _findings(model: Model, kind: str, index: int, name_count: int) -> Problems:
     tensor = getattr(model.config, kind)[index]
     if not tensor.name:
-        yield model.at(kind, index), f'an {kind} has no name: add name: "..."'
-    elif same > 1:
-        yield model.at(kind, index, "name"), f'{kind} "{tensor.name}" is declared {same} times'
+        yield model.field_place(kind, index), f'an {kind} has no name: add name: "..."'
+    elif name_count > 1:
+        yield (
+            model.field_place(kind, index, "name"),
+            f'{kind} "{tensor.name}" is declared {name_count} times',
+        )
     if not tensor.data_type or not type_name(tensor.data_type).startswith("TYPE_"):
         yield (
-            model.at(kind, index, "data_type"),
+            model.field_place(kind, index, "data_type"),
             f'{kind} "{tensor.name}" has no data type: add data_type: TYPE_FP32 or its like',
         )
     if not tensor.dims:
         yield (
-            model.at(kind, index, "dims"),
+            model.field_place(kind, index, "dims"),
             f'{kind} "{tensor.name}" has no dims: add dims: [ ... ], without the batch axis where '
             "max_batch_size is above 0",
         )
     for position, size in enumerate(tensor.dims):
         if size < 1 and size != -1:
             yield (
-                model.at(kind, index, "dims", position),
+                model.field_place(kind, index, "dims", position),
                 f'{kind} "{tensor.name}" has a dim of {size}: write a size from 1 up, or -1 for '
                 "any",
             )
 
 
 def tensor_shapes(model: Model) -> Problems:
-    """`reshape` keeps the number of elements, also between two variable sizes.
+    """`reshape` keeps the number of elements, also between axes of variable size.
 
     Source: core src/model_config_utils.cc, ValidateIOShape.
     """
@@ -61,7 +67,7 @@ def tensor_shapes(model: Model) -> Problems:
                 _products_between_variables(dims) != _products_between_variables(shape)
             ):
                 yield (
-                    model.at(kind, index, "reshape"),
+                    model.field_place(kind, index, "reshape"),
                     f'"{tensor.name}" has dims {dims}, its reshape {shape} has another number of '
                     "elements, or other sizes around -1: make the products equal",
                 )

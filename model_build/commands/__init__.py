@@ -1,7 +1,7 @@
-"""The commands of `python -m model_build` and of `tritonsm`, one a module.
+"""The commands of `python -m model_build` and of `tritonsm`, one per module.
 
-Each has `add_to(commands)`, which adds its parser; the parser's `run` takes the parsed options,
-prints the `Outcome` of the module's own `run`, and returns the exit code.
+The `add_to(commands)` of a module adds its parser. The parser's default `run` takes the parsed
+options, prints the `Outcome` of the module's `run`, and returns the exit code.
 """
 
 from model_build.commands import build, inspect, lint, listing, publish, retire, rollback

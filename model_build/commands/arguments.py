@@ -1,4 +1,4 @@
-"""Arguments that several commands share."""
+"""Arguments of several commands."""
 
 import argparse
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from model_build.source import ModelSource, all_models, find, is_model
 from model_build.target import BuildTarget
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-"""What a parser's `add_subparsers` returns."""
+"""The return type of `add_subparsers`."""
 MODELS = Path("models")
 Run = Callable[[argparse.Namespace], Outcome]
 
@@ -27,7 +27,7 @@ def command(
     summary: str,
     examples: list[str],
 ) -> argparse.ArgumentParser:
-    """Add a command with `--json` and examples in its help; its `run` returns the exit code."""
+    """Add a command with `--json` and examples in its help."""
     shown = "\n".join(f"  tritonsm {example}" for example in examples)
     parser = commands.add_parser(
         name,
@@ -75,38 +75,33 @@ def add_endpoint(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def model(written: str) -> ModelSource:
-    """Read a model's path, or the name of one in models/."""
-    path = Path(written)
+def model(text: str) -> ModelSource:
+    """Return the model at a path, or of a name in models/."""
+    path = Path(text)
     if is_model(path):
         return ModelSource(path)
-    beside = MODELS if path.name == written and not path.exists() else path.parent
+    parent = MODELS if path.name == text and not path.exists() else path.parent
     try:
-        if (
-            inside := [str(path / source.name) for source in all_models(path)]
-            if path.is_dir()
-            else []
-        ):
-            raise argparse.ArgumentTypeError(
-                f"{path} is not a model; models in it: {', '.join(inside)}"
-            )
-        return find(beside if beside.is_dir() else MODELS, path.name)
+        sources = all_models(path) if path.is_dir() else ()
+        if names := ", ".join(str(path / source.name) for source in sources):
+            raise argparse.ArgumentTypeError(f"{path} is not a model; models in it: {names}")
+        return find(parent if parent.is_dir() else MODELS, path.name)
     except (BuildError, OSError, checked_yaml.InvalidFile) as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def models_folder(written: str) -> Path:
-    """Read the path of a folder of models."""
-    path = Path(written)
+def models_folder(text: str) -> Path:
+    """Return the path of a folder of models."""
+    path = Path(text)
     if not path.is_dir():
         raise argparse.ArgumentTypeError(f"{path} is not a folder")
     return path
 
 
-def target(written: str) -> BuildTarget:
-    """Read a build target whose release there is."""
+def target(text: str) -> BuildTarget:
+    """Return a build target of a known release."""
     try:
-        parsed = BuildTarget.parse(written)
+        parsed = BuildTarget.parse(text)
         platform_facts.release(parsed.release)
     except (ValueError, LookupError) as error:
         raise argparse.ArgumentTypeError(str(error)) from None

@@ -1,4 +1,4 @@
-"""`build`: one model's archive, into a folder or into the model bucket."""
+"""`build`: write a model's archive to a folder or to the model bucket."""
 
 import argparse
 import json
@@ -10,10 +10,10 @@ from model_build.archive import file_name
 from model_build.build import build
 from model_build.commands.arguments import Commands, add_model, add_target, command
 from model_build.commands.outcome import Outcome
-from model_build.digest import LENGTH
+from model_build.digest import VERSION_DIGITS
 from model_build.engines.accepted_results import FolderResults
+from model_build.engines.local_gpu import LocalGpu
 from model_build.engines.provider import Engines
-from model_build.engines.this_machine import ThisMachine
 from model_build.errors import BuildError
 from model_build.export.weights import CACHE
 from model_build.progress import Printer
@@ -39,9 +39,11 @@ def add_to(commands: Commands) -> None:
     )
     add_model(parser)
     add_target(parser)
-    where = parser.add_mutually_exclusive_group(required=True)
-    where.add_argument("--output", type=Path, help="a folder to write archive and manifest to")
-    where.add_argument("--bucket", help="the model bucket to publish to, with --key")
+    destination = parser.add_mutually_exclusive_group(required=True)
+    destination.add_argument(
+        "--output", type=Path, help="a folder to write archive and manifest to"
+    )
+    destination.add_argument("--bucket", help="the model bucket to publish to, with --key")
     parser.add_argument("--key", help="the archive's key in the bucket")
     parser.add_argument("--alternative", help="one of the recipe's alternatives")
     parser.add_argument(
@@ -55,7 +57,7 @@ def add_to(commands: Commands) -> None:
     )
     parser.add_argument(
         "--gpu-images",
-        type=_images,
+        type=_parse_images,
         default={},
         metavar="JSON",
         help="copies of NVIDIA's TensorRT images by release, which that project pulls instead",
@@ -70,8 +72,8 @@ def add_to(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> Outcome:
-    """Build, unless the bucket has the archive already."""
-    model = _chosen(options)
+    """Build the archive unless the bucket has it already."""
+    model = _select_alternative(options)
     name = options.name or model.name
     if bool(options.bucket) != bool(options.key):
         options.usage_error("write --bucket and --key together")
@@ -85,11 +87,11 @@ def run(options: argparse.Namespace) -> Outcome:
         )
     progress = Printer(name)
     if not options.bucket:
-        engines = Engines(FolderResults(CACHE / "engines"), ThisMachine())
+        engines = Engines(FolderResults(CACHE / "engines"), LocalGpu())
         with build(
             model, name=name, target=options.target, progress=progress, engines=engines
         ) as built:
-            path = options.output / file_name(name, model.digest[:LENGTH])
+            path = options.output / file_name(name, model.digest[:VERSION_DIGITS])
             manifest = save(built, path, progress=progress)
         return Outcome(text=f"wrote {path}", data={"path": str(path), **manifest.model_dump()})
     s3 = boto3.client("s3")
@@ -113,13 +115,13 @@ def run(options: argparse.Namespace) -> Outcome:
     return Outcome(text=f"published {place}", data={"path": place, "built": True})
 
 
-def _images(written: str) -> dict[str, str]:
-    """Read images by release; nothing where nothing is written (as in CodeBuild)."""
-    images: dict[str, str] = json.loads(written or "{}")
+def _parse_images(text: str) -> dict[str, str]:
+    """Return images by release. CodeBuild passes an empty string for no images."""
+    images: dict[str, str] = json.loads(text or "{}")
     return images
 
 
-def _chosen(options: argparse.Namespace) -> ModelSource:
+def _select_alternative(options: argparse.Namespace) -> ModelSource:
     model: ModelSource = options.model
     if not options.alternative:
         return model

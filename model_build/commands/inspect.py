@@ -1,8 +1,9 @@
-"""`inspect`: the content of an archive."""
+"""`inspect`: show the content of an archive."""
 
 import argparse
 import gzip
 import importlib.metadata
+import re
 import tarfile
 import zlib
 from pathlib import Path
@@ -15,12 +16,14 @@ from model_build.commands.outcome import Outcome
 from model_build.errors import BuildError
 from model_build.formats.python.imports import PACKAGES
 from model_build.manifest import Manifest, Signature
-from model_build.native_libraries import unmet_lines
+from model_build.native_libraries import missing_library_warnings
 from model_build.progress import WARNING
 from model_build.publishing.manifests import manifest_key
 from model_build.repository import Repository
 
 READ_BYTES = 1024 * 1024
+UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Characters of names in an archive that a terminal would execute, or cannot print."""
 
 
 def add_to(commands: Commands) -> None:
@@ -44,15 +47,15 @@ def run(options: argparse.Namespace) -> Outcome:
         try:
             with gzip.open(path) as plain, tarfile.open(fileobj=plain) as tar:
                 sizes = {entry.name: entry.size for entry in tar if entry.isfile()}
-                _refuse_what_leads_out(path, tar)
+                _reject_unsafe_entries(path, tar)
                 tar.extraction_filter = getattr(tarfile, "data_filter", None)
                 tar.extractall(scratch)
                 while plain.read(READ_BYTES):
-                    pass  # on to gzip's checksum, which tarfile leaves unread
+                    pass  # read up to gzip's checksum, which tarfile does not verify
         except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
             raise BuildError(f"{path} is not a gzip tar: {error}") from None
         repository = Repository.read(Path(scratch), shown_as=Path())
-        findings = checks.findings(repository, checks.BUILT)
+        findings = checks.findings(repository, checks.REPOSITORY_RULES)
         data: dict[str, Any] = {
             "archive": str(path),
             "bytes": path.stat().st_size,
@@ -65,25 +68,34 @@ def run(options: argparse.Namespace) -> Outcome:
                 }
                 for name, model in repository.models.items()
             },
-            "warnings": unmet_lines(repository.folder),
+            "warnings": missing_library_warnings(repository.folder),
             "findings": [str(finding) for finding in findings],
         }
     manifest = path.with_name(manifest_key(path.name))
     if manifest.is_file():
         data["manifest"] = Manifest.model_validate_json(manifest.read_bytes()).model_dump()
-    return Outcome(text="\n".join(_lines(data)), data=data, failed=bool(findings))
+    return Outcome(text="\n".join(map(_printable, _lines(data))), data=data, failed=bool(findings))
 
 
-def _refuse_what_leads_out(path: Path, tar: tarfile.TarFile) -> None:
-    """Raise `BuildError`: Pythons before 3.11.4, such as Debian's, have no filters of their own."""
+def _reject_unsafe_entries(path: Path, tar: tarfile.TarFile) -> None:
+    """Raise `BuildError` for links and paths outside the archive.
+
+    Python before 3.11.4, as in Debian, has no extraction filters.
+    """
     for entry in tar:
         inside = not entry.name.startswith("/") and ".." not in entry.name.split("/")
         if not (inside and (entry.isreg() or entry.isdir())):
-            raise BuildError(f"{path}: {entry.name} is not a file or folder in the archive")
+            name = _printable(entry.name)
+            raise BuildError(f"{path}: {name} is not a file or folder in the archive")
+
+
+def _printable(text: str) -> str:
+    """Return a text with escaped control characters."""
+    return UNSAFE.sub(lambda match: repr(match[0])[1:-1], text)
 
 
 def _packages(model: Path) -> dict[str, str]:
-    """Return the names of the Python packages in a model's directory -> their versions."""
+    """Return the versions of the Python packages in a model's directory, by name."""
     folders = [str(path) for path in model.glob(f"*/{PACKAGES}")]
     packages = importlib.metadata.distributions(path=folders)
     return dict(sorted((package.name, package.version) for package in packages))
@@ -96,9 +108,9 @@ def _lines(data: dict[str, Any]) -> list[str]:
             f"  {manifest['model']}, built for {manifest['target']['processor']} and Triton "
             f"{manifest['target']['release']}"
         )
-        for what, gate in manifest["gates"].items():
+        for name, gate in manifest["gates"].items():
             lines.append(
-                f"  gate {what}: {gate['max_absolute_difference']:.1e} of {gate['allowed']:.0e}"
+                f"  gate {name}: {gate['max_absolute_difference']:.1e} of {gate['allowed']:.0e}"
             )
     for name, model in data["models"].items():
         lines.append(f"  {name} ({model['backend']}), batches up to {model['max_batch_size']}")

@@ -1,4 +1,4 @@
-"""`lint`: problems that Triton on SageMaker would reject or misread."""
+"""`lint`: report settings that Triton on SageMaker would reject or misread."""
 
 import argparse
 from pathlib import Path
@@ -28,7 +28,7 @@ def add_to(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> Outcome:
-    """Lint every model below the given folders. Raise `BuildError` for a path without a folder."""
+    """Lint all models in the folders. Raise `BuildError` for a missing folder or without models."""
     if missing := [str(path) for path in options.paths if not path.is_dir()]:
         raise BuildError(f"{', '.join(missing)}: no such folder: write a model's, or models/")
     folders = sorted({folder for path in options.paths for folder in _folders(path)})

@@ -1,4 +1,4 @@
-"""`list`: the models, their versions and formats."""
+"""`list`: list the models with their versions and formats."""
 
 import argparse
 
@@ -21,7 +21,7 @@ def add_to(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> Outcome:
-    """List every model of a folder."""
+    """List the models of a folder."""
     models = []
     for model in all_models(options.models):
         plan = plan_model(model)

@@ -1,4 +1,4 @@
-"""The outcome of a command: its output and its exit code."""
+"""The outcome of a command: output and exit code."""
 
 import argparse
 import json
@@ -18,7 +18,7 @@ REGION = "AWS_DEFAULT_REGION"
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """`text` for people, `data` for `--json`; `failed` makes the exit code 1."""
+    """A command's result: `text`, or `data` with `--json`; `failed` sets exit code 1."""
 
     text: str
     data: Any
@@ -26,9 +26,9 @@ class Outcome:
 
 
 def exit_code(run: Callable[[argparse.Namespace], Outcome], options: argparse.Namespace) -> int:
-    """Run a command and print its outcome; return 0, 1 where it failed, 130 where interrupted."""
+    """Run a command and print its outcome; return 0, 1 if it failed, 130 if interrupted."""
     if not os.environ.get(REGION, "set"):
-        # botocore takes an empty one for a region: https://s3..amazonaws.com
+        # botocore uses an empty value as a region: https://s3..amazonaws.com
         del os.environ[REGION]
     code = 1
     try:
@@ -42,7 +42,7 @@ def exit_code(run: Callable[[argparse.Namespace], Outcome], options: argparse.Na
     except (BotoCoreError, ClientError) as error:
         message = f"AWS: {error}"
     except KeyboardInterrupt:
-        message, code = "interrupted: run it again, and nothing that is done is done twice", 130
+        message, code = "interrupted: run it again; completed work is not repeated", 130
     else:
         print(json.dumps(outcome.data, indent=2) if options.json else outcome.text)  # noqa: T201
         return int(outcome.failed)

@@ -1,4 +1,4 @@
-"""`publish`: a model on a running multi-model endpoint, without a deploy."""
+"""`publish`: publish a model to a running multi-model endpoint, without a deploy."""
 
 import argparse
 
@@ -34,13 +34,13 @@ def add_to(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> Outcome:
-    """Build for every kind of instance that the endpoint has, then flip the catalog.
+    """Build the archive for every target of the endpoint, then flip the catalog.
 
-    An archive that builds have delivered below every prefix is taken as it is.
+    If a delivery has built the archive below every prefix, that archive becomes current.
     """
     plan = plan_model(options.model)
     for problem in responses_of_a_model(plan.name, plan.is_decoupled, inference_type=None):
-        raise BuildError(problem.message)  # no single-model endpoint is published to
+        raise BuildError(problem.message)
     refuse_during_delivery(options)
     catalog = Catalog(boto3.client("ssm"), options.stage, options.endpoint)
     endpoint_name = catalog.endpoint_name
@@ -64,12 +64,12 @@ def run(options: argparse.Namespace) -> Outcome:
             publish(s3, built, **place, progress=progress)
     if served_prefixes(endpoint_name) != prefixes:
         raise BuildError(
-            f"{endpoint_name} was updated meanwhile, and loads archives from another place now. "
-            "Nothing was made current: publish again"
+            f"{endpoint_name} was updated during the build and now loads archives from another "
+            "prefix. The catalog is unchanged: publish again"
         )
     refuse_during_delivery(options)  # again: a build takes minutes
-    entry = _entry(plan, endpoint_name, archive)
     data = {"model": plan.name, "version": plan.version}
+    entry = catalog_entry(plan, endpoint_name, archive)
     if catalog.entries().get(plan.name) == entry:
         return Outcome(text=f"{plan.name} {plan.version} was current already", data=data)
     catalog.flip(entry, "published")
@@ -77,8 +77,8 @@ def run(options: argparse.Namespace) -> Outcome:
     return Outcome(text=f"{plan.name} is now {plan.version}", data=data)
 
 
-def _entry(plan: ModelPlan, endpoint_name: str, target_model: str) -> dict[str, object]:
-    """Return the entry of the catalog, as a deploy writes it."""
+def catalog_entry(plan: ModelPlan, endpoint_name: str, target_model: str) -> dict[str, object]:
+    """Return the catalog entry of a model, equal to that of a deploy."""
     return {
         "model": plan.name,
         "version": plan.version,

@@ -1,4 +1,4 @@
-"""`retire`: delete archives that no catalog entry names, with engines and sources of theirs."""
+"""`retire`: delete the archives of a version, with engines and sources that only they use."""
 
 import argparse
 from collections import defaultdict
@@ -11,10 +11,11 @@ from model_build.commands.arguments import Commands, add_endpoint, command
 from model_build.commands.outcome import Outcome
 from model_build.commands.stage_events import (
     record,
-    refuse_delivered,
+    refuse_delivered_version,
     refuse_during_delivery,
     served_prefixes,
 )
+from model_build.engines.job_bucket import keys_below
 from model_build.errors import BuildError
 from model_build.publishing.catalog import Catalog
 from model_build.publishing.hosted import PUBLISHED
@@ -40,7 +41,7 @@ def add_to(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> Outcome:
-    """Delete archive and manifest below every prefix of the endpoint, and what no other needs."""
+    """Delete archives and manifests below all prefixes of the endpoint, and unused parts."""
     refuse_during_delivery(options)
     catalog = Catalog(boto3.client("ssm"), options.stage, options.endpoint)
     endpoint_name = catalog.endpoint_name
@@ -53,32 +54,29 @@ def run(options: argparse.Namespace) -> Outcome:
                 f"the catalog names {entry['target_model']} for {name}: clients are sent there. "
                 "Publish another version or roll back first"
             )
-    refuse_delivered(options, prefixes[0].bucket)
+    refuse_delivered_version(options, prefixes[0].bucket)
     s3 = boto3.client("s3")
     keys: dict[str, list[str]] = defaultdict(list)
     for prefix in prefixes:
         keys[prefix.bucket] += [prefix.prefix + archive for archive in archives]
     deleted = [place for bucket in keys for place in _delete(s3, bucket, keys[bucket])]
     if not deleted:
-        there = f"{endpoint_name} has no version {options.version} of {options.model}"
-        return Outcome(text=f"{there}: nothing to delete", data=[])
+        missing = f"{endpoint_name} has no version {options.version} of {options.model}"
+        return Outcome(text=f"{missing}: nothing to delete", data=[])
     record(options, "retire", {options.model: options.version}, prefixes[0].bucket)
     return Outcome(text="\n".join(f"deleted {place}" for place in deleted), data=deleted)
 
 
 def _delete(s3: "S3Client", bucket: str, archives: list[str]) -> list[str]:
-    """Delete what is theirs alone, then manifests, then archives: it can be repeated."""
-    there = {part for key in archives for part in _parts(s3, bucket, key)}
-    manifests = [key for key in map(manifest_key, archives) if key in there]
+    """Delete engines and sources, then manifests, then archives, so that a retry can continue."""
+    existing = {
+        key for archive in archives for key in keys_below(s3, bucket, archive.removesuffix(SUFFIX))
+    }
+    manifests = [key for key in map(manifest_key, archives) if key in existing]
     deleted = delete_unused(s3, bucket, manifests)
-    for key in archives:
-        for part in (manifest_key(key), key):  # without its manifest, an archive is none
-            if part in there:
-                s3.delete_object(Bucket=bucket, Key=part)
-                deleted.append(part)
+    for archive in archives:
+        for key in (manifest_key(archive), archive):  # an archive without a manifest is not served
+            if key in existing:
+                s3.delete_object(Bucket=bucket, Key=key)
+                deleted.append(key)
     return [f"s3://{bucket}/{key}" for key in deleted]
-
-
-def _parts(s3: "S3Client", bucket: str, archive: str) -> list[str]:
-    listed = s3.list_objects_v2(Bucket=bucket, Prefix=archive.removesuffix(SUFFIX))
-    return [entry["Key"] for entry in listed.get("Contents", ())]

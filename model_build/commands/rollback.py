@@ -10,7 +10,7 @@ from model_build.commands.outcome import Outcome
 from model_build.commands.stage_events import record, refuse_during_delivery, served_prefixes
 from model_build.errors import BuildError
 from model_build.publishing.bucket import is_published
-from model_build.publishing.catalog import Catalog, Entry, Past, lineage
+from model_build.publishing.catalog import Catalog, CatalogVersion, Entry, lineage
 from model_build.publishing.hosted import ArchivePrefix
 
 
@@ -34,7 +34,7 @@ def add_to(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> Outcome:
-    """Flip the catalog's entry back, if the archive is still there."""
+    """Flip the catalog entry to an earlier version whose archive still exists."""
     catalog = Catalog(boto3.client("ssm"), options.stage, options.endpoint)
     entries = catalog.entries()
     if options.model not in entries:
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> Outcome:
     current = line[-1]
     if options.to == current.version:
         return _unchanged(current, f"{options.model} {current.version} was current already")
-    if options.to is None and current.way == "rolled back":
+    if options.to is None and current.cause == "rolled back":
         return _unchanged(
             current,
             f"{options.model} was rolled back already, to {current.version}; --to takes another: "
@@ -55,9 +55,9 @@ def run(options: argparse.Namespace) -> Outcome:
     refuse_during_delivery(options)
     prefixes = served_prefixes(current.entry["endpoint"])
     _require_archives(earlier.entry, prefixes)
-    # A version that was rolled back from is ahead, and may be rolled back from again.
-    behind = earlier.version in {past.version for past in line}
-    catalog.flip(earlier.entry, "rolled back" if behind else "published")
+    # Selecting a version that was rolled back before counts as publishing.
+    is_predecessor = earlier.version in {past.version for past in line}
+    catalog.flip(earlier.entry, "rolled back" if is_predecessor else "published")
     record(options, "rollback", {options.model: earlier.version}, prefixes[0].bucket)
     return Outcome(
         text=f"{options.model} is now {earlier.version}, before {current.version}",
@@ -65,12 +65,12 @@ def run(options: argparse.Namespace) -> Outcome:
     )
 
 
-def _unchanged(current: Past, text: str) -> Outcome:
+def _unchanged(current: CatalogVersion, text: str) -> Outcome:
     return Outcome(text=text, data={"model": current.entry["model"], "version": current.version})
 
 
-def _earlier(history: Sequence[Past], version: str | None) -> Past:
-    """Return the requested version, by default the predecessor of the current one."""
+def _earlier(history: Sequence[CatalogVersion], version: str | None) -> CatalogVersion:
+    """Return the requested version, by default the current version's predecessor."""
     *before, current = lineage(history)
     earlier = before if version is None else [past for past in history if past.version == version]
     if not earlier:
@@ -82,8 +82,8 @@ def _earlier(history: Sequence[Past], version: str | None) -> Past:
     return earlier[-1]
 
 
-def _listed(history: Sequence[Past]) -> str:
-    """Return the versions but the current one, the latest first, each once."""
+def _listed(history: Sequence[CatalogVersion]) -> str:
+    """Return the distinct versions without the current one, latest first."""
     latest = dict.fromkeys(past.version for past in reversed(history))
     return ", ".join(list(latest)[1:]) or "none"
 

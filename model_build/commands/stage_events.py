@@ -1,4 +1,4 @@
-"""Commands that change a model of a stage: not during a delivery, and recorded."""
+"""Checks before commands that change a stage's models, and the record of these commands."""
 
 import argparse
 import sys
@@ -14,16 +14,15 @@ from stage_record import BrokenRecord, Deliveries, DeliveryOutcome, Event
 
 
 def served_prefixes(endpoint_name: str) -> list[ArchivePrefix]:
-    """Return the prefixes that an endpoint serves from. Raises `BuildError` during an update."""
+    """Return the archive prefixes of an endpoint. Raises `BuildError` during an update."""
     clients = boto3.client("sagemaker"), boto3.client("cloudformation")
     return archive_prefixes(*clients, endpoint_name)
 
 
 def refuse_during_delivery(options: argparse.Namespace) -> None:
-    """Raise `BuildError` while a delivery of the stage is in progress, unless overridden.
+    """Raise `BuildError` during a delivery of the stage, without `--during-delivery`.
 
-    It compares the catalog with its commit when it begins and when it ends, whatever endpoint it
-    is updating in between.
+    A delivery compares the catalog with its commit at its beginning and at its end.
     """
     stage = options.stage
     delivery = _deliveries(stage).in_progress()
@@ -31,14 +30,14 @@ def refuse_during_delivery(options: argparse.Namespace) -> None:
         raise BuildError(
             f"a delivery of commit {delivery.commit[:12]} to {stage} is in progress since "
             f"{delivery.time}: wait until it ends (tritonsm history {stage}). If it was "
-            f"killed, make deliver STAGE={stage} takes it up; --during-delivery goes on here"
+            f"killed, make deliver STAGE={stage} resumes it; --during-delivery ignores it"
         )
 
 
-def refuse_delivered(options: argparse.Namespace, bucket: str) -> None:
-    """Raise `BuildError` where a version belongs to a commit that the stage may be rolled back to.
+def refuse_delivered_version(options: argparse.Namespace, bucket: str) -> None:
+    """Raise `BuildError` if the version belongs to a commit that the stage can be rolled back to.
 
-    The live commit is one of them.
+    These commits include the live commit.
     """
     deliveries = _deliveries(options.stage).entries
     commits = {past.commit for past in deliveries if past.outcome is not DeliveryOutcome.FAILED}
@@ -62,7 +61,7 @@ def _deliveries(stage: str) -> Deliveries:
 def record(
     options: argparse.Namespace, action: str, versions: Mapping[str, str], bucket: str
 ) -> None:
-    """Write an event for models whose versions are by name; failing to do so fails nothing."""
+    """Record an event with `versions` by model name; print a warning if that fails."""
     try:
         event = Event(
             stage=options.stage,

@@ -1,1 +1,1 @@
-"""TensorRT engines: jobs for the GPU step, their runners, and the accepted results."""
+"""TensorRT engines: jobs for the GPU step, runners of jobs, and accepted results."""

@@ -1,7 +1,7 @@
-"""Storage of results that passed their gate: the model bucket, or a folder.
+"""Storage of engine results that passed their gate, in the model bucket or in a folder.
 
-engines/<digest of the job>/<SHA-256 of a file>     its files, by their content
-engines/<digest of the job>/result.json             written last, and only where none stands
+engines/<digest of the job>/<SHA-256 of a file>     the files of the result
+engines/<digest of the job>/result.json             written last and never overwritten
 """
 
 import shutil
@@ -21,45 +21,45 @@ PREFIX = "engines/"
 
 
 class FolderResults:
-    """Accepted results in a folder of this machine."""
+    """Accepted results in a local folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def fetch(self, digest: str, *, to: Path) -> bool:
-        """Put a result into the folder `to`; return False where none was accepted."""
-        kept = self._folder / digest
-        if not kept.is_dir():
+        """Copy a job's result to the folder `to`; return False if there is none."""
+        stored = self._folder / digest
+        if not stored.is_dir():
             return False
-        shutil.copytree(kept, to)
+        shutil.copytree(stored, to)
         return True
 
     def accept(self, result: EngineResult) -> bool:
-        """Keep a result for good; return False where another was accepted before."""
-        kept = self._folder / result.result.job
-        partial = kept.with_name(f".{kept.name}-{result.result.plan_sha256}")
+        """Store a result; return False if the job has one already."""
+        stored = self._folder / result.result.job
+        partial = stored.with_name(f".{stored.name}-{result.result.plan_sha256}")
         shutil.rmtree(partial, ignore_errors=True)
         shutil.copytree(result.folder, partial)
         try:
-            partial.rename(kept)
-        except OSError:  # a folder with files is never replaced
+            partial.rename(stored)
+        except OSError:  # rename does not replace a folder with files
             shutil.rmtree(partial)
             return False
         return True
 
 
 class BucketResults:
-    """Accepted results in the model bucket, beside the endpoints' prefixes.
+    """Accepted results in the model bucket.
 
-    Builds alone keep results there: who publishes reads them, and finds the raw result of a job
-    again by its claim.
+    Only builds may write there (`is_builder`). `publish` reads accepted results, and reuses the raw
+    result of a job through its claim.
     """
 
     def __init__(self, s3: "S3Client", bucket: str, *, is_builder: bool) -> None:
         self._s3, self._bucket, self._is_builder = s3, bucket, is_builder
 
     def fetch(self, digest: str, *, to: Path) -> bool:
-        """Put a result into the folder `to`; return False where none was accepted."""
+        """Download a job's result to the folder `to`; return False if there is none."""
         key = f"{PREFIX}{digest}/{step.FILE}"
         try:
             content = self._s3.get_object(Bucket=self._bucket, Key=key)["Body"].read()
@@ -76,7 +76,7 @@ class BucketResults:
         return True
 
     def accept(self, result: EngineResult) -> bool:
-        """Keep a builder's result for good; return False where another was accepted before."""
+        """Store a builder's result; return False if the job has one already."""
         if not self._is_builder:
             return True
         prefix = f"{PREFIX}{result.result.job}/"

@@ -1,4 +1,4 @@
-"""Settings in which a build of CodeBuild differs from its project."""
+"""Detection of settings in which a CodeBuild build differs from its project."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,8 @@ SETTINGS = (
     "sourceVersion",
     "vpcConfig",
 )
-"""What a build and a project have in common, and what runs depends on (API, Build and Project)."""
+"""Settings of both builds and projects that affect the code that runs (API reference, Build and
+Project)."""
 
 
 def build_overrides(
@@ -21,26 +22,26 @@ def build_overrides(
 ) -> list[str]:
     """Return the settings that StartBuild overrode, such as `environment.privilegedMode`.
 
-    The build has to run in `image`. Its job and artifacts are not compared: a result names its job
-    by the content that it was compiled from.
+    The expected image is `image`. Source and artifacts are not compared: a result contains the
+    digest of its job.
     """
-    environment, own = build["environment"], {**project["environment"], "image": image}
+    environment, expected = build["environment"], {**project["environment"], "image": image}
     names = [name for name in SETTINGS if _differ(build.get(name), project.get(name))]
     names += [
         f"environment.{name}"
-        for name in sorted({*environment, *own})
-        if _differ(environment.get(name), own.get(name))
+        for name in sorted({*environment, *expected})
+        if _differ(environment.get(name), expected.get(name))
     ]
     return names + ["debugSession"] * _differ(build.get("debugSession"), None)
 
 
 def _differ(value: object, other: object) -> bool:
-    return bool(_written(value) != _written(other))
+    return bool(_without_empty(value) != _without_empty(other))
 
 
-def _written(value: object) -> object:
-    """Return a value without what is false or empty in it, which CodeBuild may leave out."""
+def _without_empty(value: object) -> object:
+    """Return a value without false and empty members, which CodeBuild may omit."""
     if isinstance(value, Mapping):
-        written = {key: _written(member) for key, member in value.items()}
-        return {key: member for key, member in written.items() if member} or None
+        members = {key: _without_empty(member) for key, member in value.items()}
+        return {key: member for key, member in members.items() if member} or None
     return value or None

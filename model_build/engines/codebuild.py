@@ -1,4 +1,4 @@
-"""Engine jobs on CodeBuild's GPU project of a stage."""
+"""Engine jobs on a stage's GPU project in CodeBuild."""
 
 import hashlib
 import shutil
@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 import platform_facts
 from model_build.engines.build_overrides import build_overrides
 from model_build.engines.engine_job import EngineJob
-from model_build.engines.engine_result import is_whole
+from model_build.engines.engine_result import is_complete_result
 from model_build.engines.gpu_failures import NO_QUOTA, QUOTA, gpu_failure
 from model_build.engines.job_bucket import JobBucket
 from model_build.errors import BuildError
@@ -32,11 +32,11 @@ POLL_SECONDS = 15.0
 
 @dataclass(frozen=True, kw_only=True)
 class CodeBuildGpu:
-    """Runs a job as a build of `project`, or follows the build of whoever claimed it before.
+    """Runner of engine jobs as builds of `project`, which are shared between processes.
 
-    The build goes on when this process ends: who asks for the same job next finds it. `images` has
-    copies of NVIDIA's images by release, which are pulled instead. `deadline` is when to give up
-    waiting, in seconds since 1970, None for never.
+    A process that needs a job with a claimed build waits for that build. The build continues if
+    the process ends. `images` are copies of NVIDIA's images by release. `deadline` is the Unix time
+    at which to stop waiting, None for no limit.
     """
 
     s3: "S3Client"
@@ -50,32 +50,32 @@ class CodeBuildGpu:
     pause: Callable[[float], None] = field(default=time.sleep)
 
     def compute_capability(self) -> ComputeCapability:
-        """Return that of the GPU project's machines."""
+        """Return the compute capability of the GPU project's machines."""
         return platform_facts.codebuild_gpu().compute_capability
 
     def run(self, job: EngineJob, *, to: Path, progress: Progress) -> None:
         """Compile the job and download the files of its result. Raises `BuildError`."""
-        place = JobBucket(self.s3, self.bucket, job.digest)
-        claim = place.last_claim()
-        if claim and self._may_be_followed(claim.build, job, progress):
+        job_bucket = JobBucket(self.s3, self.bucket, job.digest)
+        claim = job_bucket.last_claim()
+        if claim and self._is_trusted(claim.build, job, progress):
             self._wait(job, claim.build, progress)
-            if place.download_raw(claim.build, to=to) and is_whole(to, job):
+            if job_bucket.download_raw(claim.build, to=to) and is_complete_result(to, job):
                 return
-            progress(f"{claim.build} left no whole result: the engine is compiled anew")
+            progress(f"{claim.build} left no complete result: the engine is compiled again")
             shutil.rmtree(to)
-        build = self._start(job, place, claim.attempt + 1 if claim else 1, progress)
+        build = self._start(job, job_bucket, claim.attempt + 1 if claim else 1, progress)
         self._wait(job, build, progress)
-        if not place.download_raw(build, to=to):
+        if not job_bucket.download_raw(build, to=to):
             raise BuildError(
-                f"{build} left no {RESULT} below s3://{self.bucket}/{place.raw_folder}: the GPU "
-                "step did not end. Deploy again: it is compiled anew"
+                f"{build} left no {RESULT} below s3://{self.bucket}/{job_bucket.raw_folder}: the "
+                "GPU step did not finish. Deploy again, which compiles the engine again"
             )
 
-    def _may_be_followed(self, build: str, job: EngineJob, progress: Progress) -> bool:
-        """Whether a build goes on or has succeeded, and is as this process would start it.
+    def _is_trusted(self, build: str, job: EngineJob, progress: Progress) -> bool:
+        """Return whether a claimed build runs or has succeeded, with the project's own settings.
 
-        Who publishes writes claims, and may start builds: one of another project is not followed,
-        nor one with settings of its own.
+        Publishers can write claims and start builds, so builds of other projects and builds with
+        overridden settings are not used.
         """
         if not build.startswith(f"{self.project}:"):
             return False
@@ -86,53 +86,54 @@ class CodeBuildGpu:
         overrides = build_overrides(record, project, image=self._image(job))
         if overrides:
             progress(
-                f"{build} is not followed: it overrides {', '.join(overrides)} of {self.project}. "
-                "The engine is compiled anew"
+                f"{build} is not used: it overrides {', '.join(overrides)} of {self.project}. "
+                "The engine is compiled again"
             )
         return not overrides
 
     def _image(self, job: EngineJob) -> str:
         return self.images.get(job.release.name, f"{IMAGE}:{job.release.builder_tag}")
 
-    def _start(self, job: EngineJob, place: JobBucket, attempt: int, progress: Progress) -> str:
-        """Start a build and claim the attempt for it; return that of who was first, if it may be.
+    def _start(
+        self, job: EngineJob, job_bucket: JobBucket, attempt: int, progress: Progress
+    ) -> str:
+        """Start a build and claim the attempt; return the build that claimed the attempt first.
 
-        All who start the same attempt within five minutes are given one build, by the token.
+        Processes that start the same attempt within five minutes get the same build, by the
+        idempotency token.
         """
-        place.upload(job)
-        build = self._start_build(job, place, attempt, progress)
-        claim = place.claim(attempt, build)
-        if claim.build == build or not self._may_be_followed(claim.build, job, progress):
+        job_bucket.upload(job)
+        build = self._start_build(job, job_bucket, attempt, progress)
+        claim = job_bucket.claim(attempt, build)
+        if claim.build == build or not self._is_trusted(claim.build, job, progress):
             return build
         self.codebuild.stop_build(id=build)
         return claim.build
 
     def _start_build(
-        self, job: EngineJob, place: JobBucket, attempt: int, progress: Progress
+        self, job: EngineJob, job_bucket: JobBucket, attempt: int, progress: Progress
     ) -> str:
-        """Return the id of a build that CodeBuild has accepted."""
+        """Start a build and return its id, waiting while the account's limit is reached."""
         image = self._image(job)
-        # Another project, or another image with the same TensorRT, would be another request.
-        named = f"{self.project} {image} {job.digest} {attempt}"
-
-        refused = False
+        request = f"{self.project} {image} {job.digest} {attempt}"
+        is_waiting = False
         while True:
             try:
                 return self.codebuild.start_build(
                     projectName=self.project,
-                    idempotencyToken=hashlib.sha256(named.encode()).hexdigest(),
+                    idempotencyToken=hashlib.sha256(request.encode()).hexdigest(),
                     imageOverride=image,
                     secondarySourcesOverride=[
                         {
                             "type": "S3",
-                            "location": f"{self.bucket}/{place.job_folder}",
+                            "location": f"{self.bucket}/{job_bucket.job_folder}",
                             "sourceIdentifier": "job",
                         }
                     ],
                     artifactsOverride={
                         "type": "S3",
                         "location": self.bucket,
-                        "path": place.raw_folder,
+                        "path": job_bucket.raw_folder,
                         "namespaceType": "BUILD_ID",
                         "name": "/",
                         "packaging": "NONE",
@@ -146,22 +147,22 @@ class CodeBuildGpu:
                     raise BuildError(
                         f"CodeBuild starts no GPU build ({message}): {QUOTA}"
                     ) from None
-                if not refused:
+                if not is_waiting:
                     progress(f"waiting: {message}")
-                refused = True
+                is_waiting = True
             self.pause(POLL_SECONDS)
 
     def _is_late(self) -> bool:
         return self.deadline is not None and self.now() >= self.deadline
 
     def _wait(self, job: EngineJob, build: str, progress: Progress) -> None:
-        """Return when the build has succeeded; raise with its message if it failed."""
+        """Wait until the build has succeeded. Raises `BuildError` if it failed."""
         progress(f"{build} compiles the engine on a GPU, job {job.digest[:12]}")
         phase = ""
         while True:
             record = self._describe(build)
-            if (now_in := record.get("currentPhase", "")) != phase:
-                phase = now_in
+            if (current := record.get("currentPhase", "")) != phase:
+                phase = current
                 progress(f"{build}: {phase}")
             status = record.get("buildStatus")
             if status == "SUCCEEDED":
@@ -170,12 +171,12 @@ class CodeBuildGpu:
                 raise gpu_failure(build, record, self.logs)
             if self._is_late():
                 raise BuildError(
-                    f"{build} still compiles the engine (phase {phase}), and goes on: deploy again "
-                    "when it has ended, and its result is found; `make deliver` waits for it"
+                    f"{build} is still compiling the engine (phase {phase}) and continues: deploy "
+                    "again when it has finished, which uses its result; `make deliver` waits for it"
                 )
             self.pause(POLL_SECONDS)
 
     def _describe(self, build: str) -> "BuildTypeDef":
-        """Return CodeBuild's record of a build, empty for an unknown one."""
+        """Return CodeBuild's record of a build, empty for an unknown build."""
         builds = self.codebuild.batch_get_builds(ids=[build])["builds"]
         return builds[0] if builds else {}

@@ -1,4 +1,4 @@
-"""Hardware compatibility: the GPUs that a builder's GPU can compile engines for."""
+"""Hardware compatibility between the GPU that compiles an engine and the GPU that serves it."""
 
 from typing import Literal
 
@@ -8,20 +8,20 @@ from model_build.errors import BuildError
 from platform_facts import AMPERE, ComputeCapability, Release, oldest_release, releases
 
 SINCE = Version("8.6")
-"""The first TensorRT with hardware compatibility (TensorRT, samples/common/sampleOptions.cpp)."""
+"""The first TensorRT with compatibility levels (TensorRT, samples/common/sampleOptions.cpp)."""
 
 Level = Literal["none", "ampere-plus"]
-"""TensorRT's HardwareCompatibilityLevel: `none` is for the builder's own kind of GPU."""
+"""TensorRT's HardwareCompatibilityLevel: with `none`, engines run on the builder's kind of GPU."""
 
 
 def compatibility_level(
     *, builder: ComputeCapability, served: ComputeCapability, release: Release
 ) -> Level:
-    """Return the level at which `builder` compiles engines for `release` that run on `served`.
+    """Return the level with which `builder` compiles engines of `release` for `served`.
 
-    Raises `BuildError` where there is none. Source: TensorRT documentation, hardware compatibility:
-    AMPERE_PLUS engines run on every GPU of compute capability 8.0 and newer, on none older, and
-    must be compiled on one; they may be slower than engines of the GPU's own.
+    Raises `BuildError` if there is none. Source: TensorRT documentation, hardware compatibility:
+    AMPERE_PLUS engines are compiled on and run on GPUs of compute capability 8.0 and newer; they
+    may be slower than engines for one kind of GPU.
     """
     if served == builder:
         return "none"
@@ -45,9 +45,10 @@ def compatibility_level(
 
 
 def _lacks_levels(release: Release) -> bool:
-    """Whether a release's TensorRT is older; where none is listed it is no newer than the next's.
+    """Return whether a release's TensorRT has no compatibility levels.
 
-    That 23.05, after the last that is older, has 8.6.1 is in public files that are built upon
+    Some releases have no known TensorRT version: they count as no newer than the next release. The
+    first with levels is 23.05: it has 8.6.1 according to images that are built on
     nvcr.io/nvidia/tensorrt:23.05-py3 (jolibrain/deepdetect).
     """
     older = (

@@ -1,4 +1,4 @@
-"""An engine job in a folder, as the GPU step reads it."""
+"""Engine jobs in folders, for the GPU step."""
 
 import shutil
 from dataclasses import dataclass
@@ -25,14 +25,14 @@ Shape = Annotated[list[Size], Field(min_length=1)]
 
 
 class Shapes(Strict):
-    """The shapes of one input, batch axis included, that one optimization profile serves."""
+    """The shapes of an input in an optimization profile, with the batch axis."""
 
     min: Shape
     opt: Shape
     max: Shape
 
     @model_validator(mode="after")
-    def _grow(self) -> "Shapes":
+    def _check_order(self) -> "Shapes":
         if not len(self.min) == len(self.opt) == len(self.max):
             raise ValueError("min, opt and max have different numbers of axes: write all axes")
         for low, best, high in zip(self.min, self.opt, self.max, strict=True):
@@ -44,10 +44,10 @@ class Shapes(Strict):
 class Engine(Strict):
     """The options with which TensorRT compiles an ONNX file.
 
-    `profiles` are TensorRT's optimization profiles: input name -> shapes; Triton chooses one by its
-    index in `instance_group.profile`, the first without that. `workspace_mib` limits the scratch
-    memory that a layer may use, in MiB; None leaves TensorRT its own limit. `gate` limits the
-    difference from the outputs of ONNX Runtime.
+    `profiles` are optimization profiles: shapes by input. Triton selects one by the index in
+    `instance_group.profile`, by default the first. `workspace_mib` limits the scratch memory of a
+    layer in MiB; None is TensorRT's default. `gate` limits the difference from the outputs of ONNX
+    Runtime.
     """
 
     precision: Literal["fp16", "fp32"]
@@ -58,7 +58,7 @@ class Engine(Strict):
 
 @dataclass(frozen=True)
 class EngineJob:
-    """A job that lies in `folder`, for the TensorRT of `release`."""
+    """A job in `folder` for the TensorRT of `release`."""
 
     folder: Path
     job: step.Job
@@ -66,12 +66,11 @@ class EngineJob:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of the job, 64 hex digits; it names the job, its claims and its result in
-        S3."""
+        """The SHA-256 of the job, 64 hex digits, which S3 keys of claims and results contain."""
         return self.job.digest
 
     def files(self) -> dict[str, str]:
-        """Return the files beside job.json: name -> SHA-256."""
+        """Return the SHA-256 of each file of the job except job.json, by name."""
         tensors = {tensor.file: tensor.sha256 for case in self.job.cases for tensor in case}
         return {step.ONNX: self.job.onnx_sha256, **tensors}
 
@@ -87,10 +86,9 @@ def write(
     cases: list[Arrays],
     outputs: tuple[str, ...],
 ) -> EngineJob:
-    """Write the job that compiles `onnx_file` on a GPU of `compute_capability`.
+    """Write a job that compiles `onnx_file` on a GPU of `compute_capability` and runs `cases`.
 
-    The engine is then run on `cases`. Raises `BuildError` where the release's TensorRT is not
-    known.
+    Raises `BuildError` if the release's TensorRT version is not known.
     """
     if release.tensorrt is None:
         raise BuildError(

@@ -1,4 +1,4 @@
-"""The result of an engine job in a folder, as the GPU step left it."""
+"""Results of engine jobs in folders."""
 
 from dataclasses import dataclass
 from math import prod
@@ -15,14 +15,14 @@ from model_build.gpu_step.files import DATATYPES
 
 @dataclass(frozen=True)
 class EngineResult:
-    """A whole result in `folder`: every file has the content that the step wrote."""
+    """A complete result in `folder`; every file has the recorded SHA-256."""
 
     folder: Path
     result: step.JobResult
 
     @classmethod
     def read(cls, folder: Path, job: EngineJob) -> "EngineResult":
-        """Read the result of `job` and check that it fits. Raises `BuildError`."""
+        """Read the result of `job` and check it against the job. Raises `BuildError`."""
         try:
             result = step.read(folder, job=job.digest)
         except StepError as error:
@@ -44,7 +44,7 @@ class EngineResult:
 
     @property
     def plan(self) -> Path:
-        """The serialized engine, which nobody may load anywhere but on such a GPU."""
+        """The file with the serialized engine."""
         return self.folder / step.PLAN
 
     def answers(self) -> list[Arrays]:
@@ -60,8 +60,8 @@ class EngineResult:
         ]
 
 
-def is_whole(folder: Path, job: EngineJob) -> bool:
-    """Whether a folder has a result of `job` with all its files."""
+def is_complete_result(folder: Path, job: EngineJob) -> bool:
+    """Return whether a folder has a result of `job` with all its files."""
     try:
         EngineResult.read(folder, job)
     except BuildError:

@@ -1,10 +1,10 @@
-"""Engine jobs in the model bucket, on their way to a GPU and back.
+"""Engine jobs in the model bucket.
 
-    engine-jobs/<digest>/job/                    what the GPU step reads
-    engine-jobs/<digest>/claims/<attempt>.json   which build compiles it: the first to write decides
-    engine-jobs/<digest>/raw/<build>/            what the GPU step wrote: not accepted yet
+    engine-jobs/<digest>/job/                    input of the GPU step
+    engine-jobs/<digest>/claims/<attempt>.json   the build of an attempt; the first writer wins
+    engine-jobs/<digest>/raw/<build>/            output of the GPU step, not accepted yet
 
-The bucket forgets them after some weeks; what was accepted is elsewhere.
+A lifecycle rule deletes them after some weeks; accepted results have another prefix.
 """
 
 import json
@@ -34,7 +34,7 @@ def keys_below(s3: "S3Client", bucket: str, prefix: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Claim:
-    """An attempt at a job, counted from 1, and the id of the build that makes it."""
+    """An attempt at a job, counted from 1, and the id of its build."""
 
     attempt: int
     build: str
@@ -42,7 +42,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class JobBucket:
-    """The model bucket, as far as it holds one engine job."""
+    """The objects of one engine job in the model bucket."""
 
     s3: "S3Client"
     bucket: str
@@ -50,27 +50,27 @@ class JobBucket:
 
     @property
     def job_folder(self) -> str:
-        """The prefix of what the GPU step reads."""
+        """The prefix of the GPU step's input."""
         return f"{PREFIX}{self.digest}/job/"
 
     @property
     def raw_folder(self) -> str:
-        """The prefix below which each build leaves what it made, without a slash at its end."""
+        """The prefix of the builds' outputs, without a slash at its end."""
         return f"{PREFIX}{self.digest}/raw"
 
     def upload(self, job: EngineJob) -> None:
-        """Write the job's files, job.json last; the same digest means the same bytes."""
+        """Upload the job's files, job.json last."""
         for name in [*job.files(), step.FILE]:
             self.s3.upload_file(str(job.folder / name), self.bucket, self.job_folder + name)
 
     def last_claim(self) -> Claim | None:
-        """Return the newest attempt that anybody has made."""
+        """Return the claim of the latest attempt, or None."""
         keys = keys_below(self.s3, self.bucket, self._claims)
         claims = [key for key in keys if CLAIM.fullmatch(key.removeprefix(self._claims))]
         return self._read_claim(max(claims, key=_attempt)) if claims else None
 
     def claim(self, attempt: int, build: str) -> Claim:
-        """Write down that `build` makes this attempt; return the claim that was first."""
+        """Claim an attempt for `build` unless it is claimed; return the claim."""
         key = f"{self._claims}{attempt:04}.json"
         content = json.dumps({"build": build}).encode()
         if write_once(self.s3, bucket=self.bucket, key=key, body=content):
@@ -78,16 +78,16 @@ class JobBucket:
         return self._read_claim(key)
 
     def download_raw(self, build: str, *, to: Path) -> bool:
-        """Fetch what a build has left; return whether a result is among it.
+        """Download a build's output; return whether it has a result.
 
-        The artifacts are in a folder that ends in the build's id: CodeBuild's documents do not say
-        whether that is the whole id or what follows its colon.
+        The name of the artifacts' folder ends in the build's UUID: CodeBuild's documentation does
+        not say whether the project's name precedes it.
         """
         to.mkdir(parents=True)
-        own = build.rpartition(":")[2]
+        build_uuid = build.rpartition(":")[2]
         for key in keys_below(self.s3, self.bucket, f"{self.raw_folder}/"):
             folder, _, name = key.rpartition("/")
-            if folder.endswith(own):
+            if folder.endswith(build_uuid):
                 self.s3.download_file(self.bucket, key, str(to / name))
         return (to / step_result.FILE).is_file()
 
@@ -96,7 +96,7 @@ class JobBucket:
         return f"{PREFIX}{self.digest}/claims/"
 
     def _read_claim(self, key: str) -> Claim:
-        """Read a claim, which names no build where a publisher has written something else."""
+        """Return a claim; its build is empty if a publisher has written invalid JSON."""
         content = self.s3.get_object(Bucket=self.bucket, Key=key)["Body"].read()
         build = ""
         with suppress(ValueError, TypeError, KeyError, RecursionError):

@@ -1,4 +1,4 @@
-"""Engines as a build asks for them: found where one was accepted, otherwise compiled and judged."""
+"""The provider of engines for builds: accepted results, or else newly compiled engines."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,28 +17,25 @@ class GpuRunner(Protocol):
     """A machine with a GPU and the TensorRT of the job's release, which runs engine jobs."""
 
     def compute_capability(self) -> ComputeCapability:
-        """Return the GPU's. Raises `BuildError` where there is no GPU."""
+        """Return the GPU's compute capability. Raises `BuildError` if there is no GPU."""
 
     def run(self, job: EngineJob, *, to: Path, progress: Progress) -> None:
-        """Run the GPU step on `job` and put what it left into the folder `to`.
-
-        Raises `BuildError` that says what the step saw, or what kept it from running.
-        """
+        """Run the GPU step on `job`; the folder `to` gets its output. Raises `BuildError`."""
 
 
 class AcceptedResults(Protocol):
-    """Results that passed their gate, by the digests of jobs."""
+    """Storage of results that passed their gate, by the digests of jobs."""
 
     def fetch(self, digest: str, *, to: Path) -> bool:
-        """Put a result into the folder `to`; return False where none was accepted."""
+        """Copy a job's result to the folder `to`; return False if there is none."""
 
     def accept(self, result: EngineResult) -> bool:
-        """Keep a result for good; return False where another was accepted before."""
+        """Store a result; return False if the job has one already."""
 
 
 @dataclass(frozen=True)
 class Engines:
-    """Compiles each job once: whoever has the same job later finds the result."""
+    """Provider of engines that compiles each job once."""
 
     accepted: AcceptedResults
     gpu: GpuRunner
@@ -51,21 +48,20 @@ class Engines:
         judge: Callable[[EngineResult], Report],
         progress: Progress,
     ) -> tuple[EngineResult, Report]:
-        """Return the result of `job` and what `judge` says of it.
+        """Return the result of `job` and the report of `judge`, which raises for wrong outputs.
 
-        A result of the GPU step is kept only after `judge`, which raises where its outputs are
-        wrong; one that was accepted before is judged too, by this build's own gate. Raises
-        `BuildError`.
+        Every result is judged, by this build's own gate. Results of the GPU step are accepted
+        after that. Raises `BuildError`.
         """
-        kept = scratch / "accepted"
-        if self.accepted.fetch(job.digest, to=kept):
-            progress(f"the engine is there already: job {job.digest[:12]}")
-            result = EngineResult.read(kept, job)
+        accepted = scratch / "accepted"
+        if self.accepted.fetch(job.digest, to=accepted):
+            progress(f"the engine exists already: job {job.digest[:12]}")
+            result = EngineResult.read(accepted, job)
             return result, judge(result)
         self.gpu.run(job, to=scratch / "raw", progress=progress)
         result = EngineResult.read(scratch / "raw", job)
         report = judge(result)
-        if not self.accepted.accept(result) and self.accepted.fetch(job.digest, to=kept):
-            result = EngineResult.read(kept, job)  # the same for all who asked at once
+        if not self.accepted.accept(result) and self.accepted.fetch(job.digest, to=accepted):
+            result = EngineResult.read(accepted, job)  # concurrent builds use the same result
             report = judge(result)
         return result, report

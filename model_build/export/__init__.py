@@ -1,1 +1,1 @@
-"""A recipe's files, made: exports with their gates, engines, weights, packages."""
+"""Generation of a recipe's files: exports and their gates, weights, packages."""

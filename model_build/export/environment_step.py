@@ -1,4 +1,4 @@
-"""A step whose source runs with packages of its own."""
+"""The base of recipe steps whose source runs with its own packages."""
 
 from pathlib import Path
 from typing import Any, ClassVar
@@ -9,17 +9,17 @@ from model_build.recipe_values import InnerPath, Source
 
 
 class EnvironmentStep(RecipeStep):
-    """An export by the script `worker`, with the packages of the file `environment`."""
+    """An export by the script `worker` with the packages of the file `environment`."""
 
-    beside: ClassVar[tuple[str, ...]] = ("source", "environment")
-    pins: ClassVar[str] = "environment"
+    file_keys: ClassVar[tuple[str, ...]] = ("source", "environment")
+    requirements_key: ClassVar[str] = "environment"
     worker: ClassVar[Path]
     source: Source
     environment: InnerPath
 
-    def run(self, to: Path, context: StepContext, **order: Any) -> None:
-        """Have the worker write the file `to`. Raises `BuildError` when the source fails."""
-        environments.run_in(
+    def run(self, to: Path, context: StepContext, **request: Any) -> None:
+        """Run the worker, which writes the file `to`. Raises `BuildError` if the source fails."""
+        environments.run_script(
             context.model_folder / self.environment,
             self.worker,
             {
@@ -27,7 +27,7 @@ class EnvironmentStep(RecipeStep):
                 "weights": str(context.weights) if context.weights else None,
                 "seed": context.seed,
                 "output_path": str(to),
-                **order,
+                **request,
             },
             progress=context.progress,
         )

@@ -1,4 +1,4 @@
-"""The gate: a converted model must answer like its origin."""
+"""The gate: a converted model's outputs must be close to the original's."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     import torch
 
 SEED = 20230711
-"""Seeds the inputs on which a gate compares; the figures in a manifest can be had again with it."""
+"""Seed of the inputs that a gate compares; makes the measurements in a manifest reproducible."""
 
 FRACTIONS = (0.0, 0.1, 0.5, 1.0)
-"""Where between the smallest sizes of the axes and the largest a gate compares."""
+"""Sizes that a gate compares: 0 is an axis's smallest size, 1 its largest."""
 
 Sizes = dict[str, int]
-"""A size for each dynamic axis."""
+"""Sizes of the dynamic axes, by name."""
 
 
-class Answered(NamedTuple):
-    """An output of an answer: KServe v2 datatype, and shape with the batch axis."""
+class OutputTensor(NamedTuple):
+    """An output of a model: KServe v2 datatype, and shape with the batch axis."""
 
     name: str
     datatype: str
@@ -36,7 +36,7 @@ class Answered(NamedTuple):
 
 
 class Case(NamedTuple):
-    """The answers of two forms of a model to the same inputs, whose axes have `sizes`."""
+    """The outputs of the converted model and of the original for the same inputs."""
 
     sizes: Sizes
     converted: Arrays
@@ -45,49 +45,50 @@ class Case(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class GateReport:
-    """The measurements of a gate over all compared shapes.
+    """The measurements of a gate over all cases.
 
-    `max_relative_difference` is relative to the largest value of the same output. `answers` has
-    what the converted model answered, case by case.
+    `max_relative_difference` is relative to the largest value of the same output. `answers` are
+    the converted model's outputs per case.
     """
 
     max_absolute_difference: float
     max_relative_difference: float
     allowed: float
     shapes: list[Sizes]
-    answers: list[list[Answered]]
+    answers: list[list[OutputTensor]]
 
-    def figures(self) -> dict[str, Any]:
-        """Return the gate's figures for a manifest."""
-        figures = asdict(self)
-        del figures["answers"]
-        return figures
+    def manifest_entry(self) -> dict[str, Any]:
+        """Return the measurements for a manifest."""
+        return {name: value for name, value in asdict(self).items() if name != "answers"}
 
 
 def compare(cases: Iterable[Case], gate: Gate, *, converted: str, origin: str) -> GateReport:
-    """Return how far the answers differ. Raises `GateFailed` for other shapes, or too far."""
+    """Return the differences. Raises `GateFailed` if they exceed the gate or shapes differ.
+
+    `converted` and `origin` name the two models in messages.
+    """
     absolute = relative = 0.0
     shapes: list[Sizes] = []
-    answers: list[list[Answered]] = []
+    answers: list[list[OutputTensor]] = []
     for case in cases:
-        for name, theirs in case.origin.items():
-            ours = case.converted[name]
-            if ours.shape != theirs.shape:
+        for name, original in case.origin.items():
+            actual = case.converted[name]
+            if actual.shape != original.shape:
                 raise GateFailed(
-                    f'{converted} gives "{name}" with shape {list(ours.shape)}, {origin} with '
-                    f"{list(theirs.shape)}, for inputs of {case.sizes}: nothing is published. Fix "
-                    "the export"
+                    f'{converted} gives "{name}" with shape {list(actual.shape)}, {origin} with '
+                    f"{list(original.shape)}, for inputs of {case.sizes}: nothing is published. "
+                    "Fix the export"
                 )
-            exact = theirs.astype(np.float64)
-            # NaN stays through all of these, and is refused below.
-            worst = float(np.max(np.abs(ours.astype(np.float64) - exact), initial=0.0))
+            exact = original.astype(np.float64)
+            # NaN propagates through these calculations and is rejected below.
+            worst = float(np.max(np.abs(actual.astype(np.float64) - exact), initial=0.0))
             scale = float(np.max(np.abs(exact), initial=np.finfo(np.float64).tiny))
             absolute = float(np.maximum(absolute, worst))
             relative = float(np.maximum(relative, worst / scale))
         shapes.append(case.sizes)
         answers.append(
             [
-                Answered(name, np_to_triton_dtype(array.dtype), array.shape)
+                OutputTensor(name, np_to_triton_dtype(array.dtype), array.shape)
                 for name, array in case.converted.items()
             ]
         )
@@ -95,7 +96,7 @@ def compare(cases: Iterable[Case], gate: Gate, *, converted: str, origin: str) -
         raise GateFailed(
             f"{converted} differs from {origin} by {absolute:.2e}, the recipe's gate allows "
             f"{gate.max_absolute_difference:.2e}: nothing is published. Fix the export, or widen "
-            "`gate` in the recipe and say why"
+            "`gate` in the recipe and give the reason"
         )
     return GateReport(
         max_absolute_difference=absolute,
@@ -106,8 +107,8 @@ def compare(cases: Iterable[Case], gate: Gate, *, converted: str, origin: str) -
     )
 
 
-def sampled(model: TorchModel, shapes: list[Sizes]) -> Iterator[dict[str, "torch.Tensor"]]:
-    """Yield the seeded inputs of each of the shapes."""
+def sample_inputs(model: TorchModel, shapes: list[Sizes]) -> Iterator[dict[str, "torch.Tensor"]]:
+    """Yield seeded inputs for each of the shapes."""
     import torch
 
     generator = torch.Generator().manual_seed(SEED)
@@ -115,18 +116,18 @@ def sampled(model: TorchModel, shapes: list[Sizes]) -> Iterator[dict[str, "torch
         yield model.sample(sizes, generator)
 
 
-def shapes_of(model: TorchModel) -> list[Sizes]:
-    """Return the smallest sizes, the largest, and some between."""
+def compared_sizes(model: TorchModel) -> list[Sizes]:
+    """Return the smallest sizes, the largest, and sizes between them."""
     return [model.sizes_at(fraction) for fraction in FRACTIONS]
 
 
 def read_answers(path: Path) -> tuple[list[Sizes], dict[str, list[Arrays]]]:
-    """Read an .npz of a worker: the sizes of each case, and the tensors of each by their kind.
+    """Return the sizes of the cases in a worker's .npz, and the cases' tensors by kind.
 
-    Its arrays are called CASE/KIND/TENSOR; `shapes` is JSON.
+    The names of the arrays are CASE/KIND/TENSOR, and `shapes`, which contains JSON.
     """
-    with np.load(path) as kept:
-        arrays = dict(kept)
+    with np.load(path) as file:
+        arrays = dict(file)
     shapes: list[Sizes] = json.loads(str(arrays.pop("shapes")))
     tensors: dict[str, list[Arrays]] = {}
     for name, array in arrays.items():

@@ -1,4 +1,4 @@
-"""Pinned packages, installed by pip into a folder."""
+"""Installation of pinned packages into a folder."""
 
 import subprocess
 import sys
@@ -10,12 +10,10 @@ from model_build.findings import Place
 
 
 def install(requirements: Path, to: Path, *options: str) -> None:
-    """Install the wheels that `requirements` pins with their hashes, and no others, into `to`.
+    """Install the wheels that `requirements` pins with hashes, and no others, into `to`.
 
-    A build runs these packages beside its role. Nothing is compiled.
-
-    Raises `BuildError` with every requirement without hashes, before anything is installed, or with
-    the end of pip's error output.
+    Packages run with the build's permissions, so requirements without hashes raise `BuildError`
+    before the installation. Raises `BuildError` with the end of pip's error output if it fails.
     """
     if missing := [f"{place}: {message}" for place, message in missing_hashes(requirements)]:
         raise BuildError("\n".join(missing))
@@ -29,9 +27,9 @@ def install(requirements: Path, to: Path, *options: str) -> None:
 
 
 def missing_hashes(requirements: Path) -> Iterator[tuple[Place, str]]:
-    """Yield the requirements of a file that have no hash, and how to add hashes.
+    """Yield the place and a message for each requirement without a hash.
 
-    A requirement goes on after a backslash (pip, "Requirements File Format").
+    A backslash continues a line (pip, "Requirements File Format").
     """
     name = requirements.name
     line = 1

@@ -1,4 +1,4 @@
-"""A step of a recipe: how one file is made, and what that needs."""
+"""The base class of recipe steps, and the context in which they run."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,20 +16,20 @@ from model_build.repository import Model
 from model_build.target import BuildTarget
 
 Gates = list[tuple[str, GateReport]]
-"""The two forms that were compared, and the result."""
+"""Names of the compared models, such as `ONNX and PyTorch`, with the report."""
 
 
-class Made(NamedTuple):
-    """The history of a file: its gates, and for a TensorRT plan the result of the GPU step."""
+class StepOutput(NamedTuple):
+    """The output of a step: its gates and, for a TensorRT plan, the result of the GPU step."""
 
     gates: Gates
     engine: JobResult | None = None
 
 
 class Writer(NamedTuple):
-    """The library that writes a file, which the release must read it with.
+    """The library that writes a file and that the release reads it with.
 
-    `name` is that of the field of `platform_facts.Release`, `packages` a pattern of PyPI's names.
+    `name` is a field of `platform_facts.Release`, `packages` a pattern of package names on PyPI.
     """
 
     name: str
@@ -38,10 +38,10 @@ class Writer(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class StepContext:
-    """The settings and folders of one build.
+    """The settings and folders of a build.
 
-    `weights` is the folder of the checked weights, None where there are none; `seed` then seeds
-    random ones. `scratch` is for files that no archive holds. `engines` has TensorRT's.
+    `weights` is the folder of the verified weights, or None; `seed` is the seed of random weights.
+    `scratch` is a folder for temporary files. `engines` provides TensorRT engines.
     """
 
     model_folder: Path
@@ -54,12 +54,12 @@ class StepContext:
 
     @property
     def release(self) -> platform_facts.Release:
-        """The Triton release that is built for."""
+        """The target's Triton release."""
         return platform_facts.release(self.target.release)
 
     @property
     def triton_python(self) -> str:
-        """The Python version that models run in (`3.12`). Raises `BuildError` if not known."""
+        """The Python version that runs models (`3.12`). Raises `BuildError` if not known."""
         python = self.target.python or self.release.python
         if python is None:
             raise BuildError(f"the Python version of Triton {self.release.name} is not known")
@@ -67,33 +67,33 @@ class StepContext:
 
 
 class RecipeStep(Strict):
-    """A step that makes a file."""
+    """A step that generates a file."""
 
     backend: ClassVar[str | None] = None
-    """The backend that opens the file, None for a file that is no model."""
+    """The backend that opens the file, None if the file is not a model."""
     writer: ClassVar[Writer | None] = None
-    beside: ClassVar[tuple[str, ...]] = ("source",)
-    """The keys that name files beside the recipe."""
-    pins: ClassVar[str | None] = None
-    """The one of them that names a requirements file."""
-    is_kept: ClassVar[bool] = True
-    """Whether the file depends on nothing but the step, its files, weights and packages."""
+    file_keys: ClassVar[tuple[str, ...]] = ("source",)
+    """The keys whose values are files in the recipe's folder."""
+    requirements_key: ClassVar[str | None] = None
+    """The file key whose value is a requirements file."""
+    is_cacheable: ClassVar[bool] = True
+    """Whether the output depends only on the step, its files, weights and packages."""
     to: str
 
-    def files_beside(self) -> dict[str, str]:
-        """Return the files beside the recipe that this step needs, by their keys."""
-        return {key: getattr(self, key).partition(":")[0] for key in self.beside}
+    def source_files(self) -> dict[str, str]:
+        """Return the files in the recipe's folder that this step needs, by key."""
+        return {key: getattr(self, key).partition(":")[0] for key in self.file_keys}
 
     def for_target(self, target: BuildTarget) -> "RecipeStep":
-        """Return the step that serves on `target` what a recipe asks for."""
+        """Return the step to use for `target`."""
         del target
         return self
 
     def problems(self, file: str, model: Model) -> Iterator[tuple[tuple[str, ...], str]]:
-        """Yield what does not fit the model of the file: keys below the step, and a message."""
+        """Yield conflicts with the file's model: keys below the step, and a message."""
         del file, model
         yield from ()
 
-    def make(self, to: Path, context: StepContext) -> Made:
-        """Make the file or folder `to`. Raises `BuildError`, `GateFailed` among them."""
+    def make(self, to: Path, context: StepContext) -> StepOutput:
+        """Write the file or folder `to`. Raises `BuildError`."""
         raise NotImplementedError

@@ -1,20 +1,20 @@
-"""The files that a recipe names, made or taken from the exports that this machine keeps."""
+"""Execution of recipe steps with the export cache."""
 
 from pathlib import Path
 
-from model_build.export.kept_exports import exported
-from model_build.export.step import Made, RecipeStep, StepContext
+from model_build.export.export_cache import cached_export
+from model_build.export.step import RecipeStep, StepContext, StepOutput
 
 
-def make(step: RecipeStep, to: Path, context: StepContext) -> Made:
-    """Make the file or folder `to`. Raises `BuildError`, `GateFailed` among them."""
-    if step.is_kept:
-        made = Made(exported(step, to, context, lambda: step.make(to, context).gates))
+def make(step: RecipeStep, to: Path, context: StepContext) -> StepOutput:
+    """Write the file or folder `to`. Raises `BuildError`."""
+    if step.is_cacheable:
+        output = StepOutput(cached_export(step, to, context, lambda: step.make(to, context).gates))
     else:
-        made = step.make(to, context)
-    for what, report in made.gates:
+        output = step.make(to, context)
+    for compared, report in output.gates:
         context.progress(
-            f"{to.name}: {what} differ by {report.max_absolute_difference:.1e} at most "
+            f"{to.name}: {compared} differ by {report.max_absolute_difference:.1e} at most "
             f"({report.allowed:.0e} allowed)"
         )
-    return made
+    return output

@@ -1,7 +1,7 @@
-"""The model that an export function in `models/` returns to the builder.
+"""The return type of export functions in `models/`.
 
-In a recipe's environment this file is all that there is of `model_build`: it needs the standard
-library alone.
+Environments of recipes contain this file of `model_build` and no other: it imports only the
+standard library.
 """
 
 from collections.abc import Callable
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class TorchModel:
-    """A PyTorch module with what an exporter must know of it.
+    """A PyTorch module with the data that an exporter needs.
 
-    `inputs` maps each argument of `forward`, in order, to its dtype. `outputs` names what it
-    returns. `axes` gives the dynamic axes of each input, outermost first, as name -> (smallest,
-    largest) size; axes of one name are of one size. `sample` makes seeded inputs: it takes a size
-    for each axis and a generator.
+    `inputs` maps the arguments of `forward`, in order, to their dtypes. `outputs` are the names of
+    its results. `axes` maps each input to its dynamic axes, outermost first: axis name ->
+    (smallest, largest) size; axes of one name have the same size. `sample` returns seeded inputs
+    for a size of each axis and a generator.
     """
 
     module: "torch.nn.Module"
@@ -29,7 +29,7 @@ class TorchModel:
     sample: "Callable[[dict[str, int], torch.Generator], dict[str, torch.Tensor]]"
 
     def axis_bounds(self) -> dict[str, tuple[int, int]]:
-        """Return every dynamic axis once: name -> (smallest, largest) size."""
+        """Return the (smallest, largest) size of each dynamic axis, by name."""
         return {name: bounds for axes in self.axes.values() for name, bounds in axes.items()}
 
     def sizes_at(self, fraction: float) -> dict[str, int]:

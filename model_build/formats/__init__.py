@@ -1,4 +1,4 @@
-"""Formats of model files, one a module: a new one is found here by itself."""
+"""Backends with the formats of their model files, one per module, registered automatically."""
 
 import pkgutil
 from importlib import import_module
@@ -9,5 +9,5 @@ FORMATS: tuple[Format, ...] = tuple(
     import_module(f"{__name__}.{module.name}").FORMAT for module in pkgutil.iter_modules(__path__)
 )
 
-BACKENDS: dict[str, Format] = {known.backend: known for known in FORMATS}
-"""Formats by the name of the backend in config.pbtxt."""
+BACKENDS: dict[str, Format] = {format_.backend: format_ for format_ in FORMATS}
+"""Formats by the backend's name in config.pbtxt."""

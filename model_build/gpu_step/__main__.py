@@ -19,32 +19,32 @@ from .logger import TensorRtLog
 from .result import FILE, PLAN, JobResult
 from .runner import EngineRunner
 
-USAGE = "usage: python3 -m gpu_step JOB RESULT: two folders, of which RESULT is made"
+USAGE = "usage: python3 -m gpu_step JOB RESULT: two folders; RESULT is created"
 
 
 def main(arguments: list[str]) -> int:
-    """Do one job; return the exit code: 1 where it cannot be done, 2 for wrong arguments."""
+    """Run one job; return the exit code: 0, 1 if it failed, 2 for wrong arguments."""
     if len(arguments) != 2:
         print(USAGE, file=sys.stderr)
         return 2
     job, to = map(Path, arguments)
     try:
-        _do(job, to)
+        _run(job, to)
     except StepError as error:
         print(f"error: {error}", file=sys.stderr, flush=True)
         return 1
-    except Exception as error:  # whatever it is: a build's reader sees the line alone
+    except Exception as error:  # messages of failed builds show only the line with "error:"
         traceback.print_exc()
         print(f"error: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
         return 1
     return 0
 
 
-def _do(folder: Path, to: Path) -> None:
+def _run(folder: Path, to: Path) -> None:
     folder = jobs.find(folder)
     job = jobs.read(folder)
     driver = Driver()
-    # From here on: without a driver, TensorRT ends the process with a segmentation fault.
+    # After Driver(): without a driver, TensorRT stops the process with a segmentation fault.
     trt = _tensorrt()
     compiled_on = {
         "driver": driver.version,
@@ -55,16 +55,16 @@ def _do(folder: Path, to: Path) -> None:
         "image_cuda": image_cuda(),
         "python": platform.python_version(),
     }
-    _say("found " + ", ".join(f"{name} {value or '?'}" for name, value in compiled_on.items()))
-    _refuse_another_machine(job, driver, trt)
+    _log("found " + ", ".join(f"{name} {value or '?'}" for name, value in compiled_on.items()))
+    _check_machine(job, driver, trt)
     driver.activate()
-    _say(f"compiling job {job.digest}")
-    log = TensorRtLog(trt, _say)
+    _log(f"compiling job {job.digest}")
+    log = TensorRtLog(trt, _log)
     plan = compile_engine(trt, folder / jobs.ONNX, job, log=log)
     shutil.rmtree(to, ignore_errors=True)
     to.mkdir(parents=True)
     (to / PLAN).write_bytes(plan)
-    _say(f"running the engine ({len(plan) / 1e6:.1f} MB) on {len(job.cases)} sets of inputs")
+    _log(f"running the engine ({len(plan) / 1e6:.1f} MB) on {len(job.cases)} sets of inputs")
     runtime = trt.Runtime(log.logger)
     engine = load(trt, runtime, plan, level=job.level, log=log)
     runner = EngineRunner(trt, engine, driver, log)
@@ -76,7 +76,7 @@ def _do(folder: Path, to: Path) -> None:
     partial = to / f".{FILE}"
     partial.write_bytes(result.json_bytes())
     partial.replace(to / FILE)
-    _say("done: the build that asked for this engine judges it")
+    _log("done: the build that started this job checks the result")
 
 
 def _tensorrt() -> Any:
@@ -85,12 +85,12 @@ def _tensorrt() -> Any:
     except ImportError as error:
         raise StepError(
             f"TensorRT cannot be imported ({error}): run the step in nvcr.io/nvidia/tensorrt of "
-            "the release, or where requirements-gpu.txt is installed"
+            "the release, or where requirements/gpu.txt is installed"
         ) from None
 
 
-def _refuse_another_machine(job: jobs.Job, driver: Driver, trt: Any) -> None:
-    """Stop unless TensorRT and GPU are the job's: plans load in no other version."""
+def _check_machine(job: jobs.Job, driver: Driver, trt: Any) -> None:
+    """Raise `StepError` unless TensorRT and the GPU match the job."""
     installed, required = (version.split(".") for version in (trt.__version__, job.tensorrt))
     if installed[: len(required)] != required:
         raise StepError(
@@ -105,7 +105,7 @@ def _refuse_another_machine(job: jobs.Job, driver: Driver, trt: Any) -> None:
         )
 
 
-def _say(line: str) -> None:
+def _log(line: str) -> None:
     print(line, flush=True)
 
 

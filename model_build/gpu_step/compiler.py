@@ -1,8 +1,7 @@
-"""TensorRT's builder, in the calls that versions 8.6, 10 and 11 have in common.
+"""Compilation of engines with TensorRT's builder, for versions 8.6, 10 and 11.
 
-Where they differ: 8.6 has no strongly typed networks and takes FP16 as a builder flag; from 10 on
-a network's own types count, and 11 has nothing else. So an FP16 engine is compiled from an FP16
-ONNX file everywhere, and the flag is set where it exists and is needed.
+TensorRT 8.6 needs a builder flag for FP16. From 10 on, networks can be strongly typed; in 11 they
+always are. So FP16 engines are always compiled from FP16 ONNX files, and 8.6 gets the flag.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ MIB = 1024 * 1024
 def compile_engine(trt: Any, onnx_file: Path, job: Job, *, log: TensorRtLog) -> bytes:
     """Return the serialized engine.
 
-    `trt` is the module `tensorrt`. Raises `StepError` with every error of the ONNX parser, and
-    with TensorRT's own where no engine comes out.
+    `trt` is the module `tensorrt`. Raises `StepError` with the errors of the ONNX parser or of
+    TensorRT.
     """
     builder = trt.Builder(log.logger)
     network = builder.create_network(_network_flags(trt))
@@ -30,7 +29,7 @@ def compile_engine(trt: Any, onnx_file: Path, job: Job, *, log: TensorRtLog) -> 
     if job.precision == "fp16" and not _is_strongly_typed(trt):
         config.set_flag(trt.BuilderFlag.FP16)
     if job.precision == "fp32":
-        config.clear_flag(trt.BuilderFlag.TF32)  # it rounds to 10 bits, and is on by default
+        config.clear_flag(trt.BuilderFlag.TF32)  # on by default, with a mantissa of 10 bits
     if job.workspace_mib:
         config.set_memory_pool_limit(trt.MemoryPoolType.WORKSPACE, job.workspace_mib * MIB)
     if job.level == AMPERE_PLUS:
@@ -39,19 +38,18 @@ def compile_engine(trt: Any, onnx_file: Path, job: Job, *, log: TensorRtLog) -> 
         _add_profile(builder, config, profile)
     plan = builder.build_serialized_network(network, config)
     if plan is None:
-        raise StepError(f"TensorRT made no engine{log.why()}")
+        raise StepError(f"TensorRT made no engine{log.reason()}")
     return bytes(plan)
 
 
 def load(trt: Any, runtime: Any, plan: bytes, *, level: str, log: TensorRtLog) -> Any:
-    """Return the engine of a plan, which lives no longer than its `runtime`.
+    """Return the engine of a plan; `runtime` must exist as long as the engine.
 
-    Raises `StepError` unless it has the level that was asked for: an export was seen to lose it
-    without a word (pytorch/TensorRT#3941).
+    Raises `StepError` if the engine lost its hardware compatibility level (pytorch/TensorRT#3941).
     """
     engine = runtime.deserialize_cuda_engine(plan)
     if engine is None:
-        raise StepError(f"TensorRT cannot load the engine that it has just made{log.why()}")
+        raise StepError(f"TensorRT cannot load the compiled engine{log.reason()}")
     if level == AMPERE_PLUS:
         engine_level = engine.hardware_compatibility_level
         if engine_level != trt.HardwareCompatibilityLevel.AMPERE_PLUS:
@@ -63,14 +61,13 @@ def load(trt: Any, runtime: Any, plan: bytes, *, level: str, log: TensorRtLog) -
 
 
 def _network_flags(trt: Any) -> int:
-    """Flags are shifted by their names: their numbers change between versions."""
     flags = trt.NetworkDefinitionCreationFlag
-    chosen = flags.STRONGLY_TYPED if _is_strongly_typed(trt) else flags.EXPLICIT_BATCH
-    return 1 << int(chosen)
+    flag = flags.STRONGLY_TYPED if _is_strongly_typed(trt) else flags.EXPLICIT_BATCH
+    return 1 << int(flag)
 
 
 def _is_strongly_typed(trt: Any) -> bool:
-    """Whether networks can take every precision from the ONNX file."""
+    """Return whether networks take all precisions from the ONNX file."""
     return hasattr(trt.NetworkDefinitionCreationFlag, "STRONGLY_TYPED")
 
 
@@ -90,25 +87,25 @@ def _add_profile(builder: Any, config: Any, profile: dict[str, dict[str, list[in
 
 
 def _parse(trt: Any, network: Any, logger: Any, onnx_file: Path) -> None:
-    """Fill the network, which keeps the parser that owns its weights (pyOnnx.cpp, keep_alive)."""
+    """Parse the file into the network, which keeps the parser alive (pyOnnx.cpp, keep_alive)."""
     parser = trt.OnnxParser(network, logger)
     if parser.parse_from_file(str(onnx_file)):
         return
     errors = [parser.get_error(index) for index in range(parser.num_errors)]
     reasons = "; ".join(
-        f"{_where(error)}: {error.desc()} [{error.code()}, {error.file()}:{error.line()}]"
+        f"{_node(error)}: {error.desc()} [{error.code()}, {error.file()}:{error.line()}]"
         for error in errors
     )
     raise StepError(
-        f"TensorRT {trt.__version__} cannot parse the ONNX file: {reasons}. Mend the model, or "
+        f"TensorRT {trt.__version__} cannot parse the ONNX file: {reasons}. Change the model, or "
         "export it with another opset"
     )
 
 
-def _where(error: Any) -> str:
-    """Return the node of a parser's error; versions before 10 know its number only."""
-    where = f"node {error.node()}"
+def _node(error: Any) -> str:
+    """Return the node of a parser's error; versions before 10 have only its number."""
+    node = f"node {error.node()}"
     if hasattr(error, "node_name"):
-        where += f" {error.node_name()} ({error.node_operator()})"
-        where += "".join(f" in {function}" for function in error.local_function_stack())
-    return where
+        node += f" {error.node_name()} ({error.node_operator()})"
+        node += "".join(f" in {function}" for function in error.local_function_stack())
+    return node

@@ -1,7 +1,7 @@
-"""The GPU, through NVIDIA's driver library alone: no other library's version can disagree with it.
+"""The GPU, through NVIDIA's driver library, without a CUDA package that could conflict with it.
 
-Functions, constants and error codes are those of CUDA's cuda.h (CUDA Driver API), by the names that
-the library exports since CUDA 7.
+Functions, constants and error codes are those of CUDA's cuda.h (CUDA Driver API), with the names
+that the library exports since CUDA 7.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ LIBRARY = "libcuda.so.1"
 PROC = Path("/proc/driver/nvidia/version")
 _MAJOR, _MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR
 _NAME_BYTES = 100
-_NO_GPU = "finds no GPU that can be used (nvidia-smi says what it sees)"
+_NO_GPU = "finds no usable GPU (nvidia-smi lists GPUs)"
 _FAILED = {
     "cuInit": _NO_GPU,
     "cuDeviceGet": _NO_GPU,
-    "cuMemAlloc_v2": "has not that much memory: write smaller max shapes into the profiles",
+    "cuMemAlloc_v2": "reports too little GPU memory: write smaller max shapes into the profiles",
     "cuCtxSynchronize": "could not run the engine",
 }
-"""What it means that a function fails."""
+"""Descriptions of failed calls, by function."""
 
 
 class Driver:
     """The first GPU of this machine, with its primary context, which TensorRT uses too.
 
-    `cuda` is the newest CUDA that the driver supports (`13.0`), `version` the driver's own
-    (`580.82.07`, empty where it is not told), `gpu` and `compute_capability` what it drives.
+    `cuda` is the newest CUDA version that the driver supports (`13.0`), `version` the driver's
+    version (`580.82.07`, empty if unknown), `gpu` the GPU's name.
     """
 
     def __init__(self) -> None:
-        """Query the driver. Raise `StepError` if it is missing, or has no usable GPU."""
+        """Query the driver. Raises `StepError` if it is missing or has no usable GPU."""
         try:
             self._library = ctypes.CDLL(LIBRARY)
         except OSError:
@@ -44,7 +44,7 @@ class Driver:
             ) from None
         self.version = _driver_version()
         self.cuda = self._supported_cuda()
-        _refuse_older_than_the_image(self.cuda, self.version)
+        _check_driver_age(self.cuda, self.version)
         self._call("cuInit", ctypes.c_uint(0))
         self._device = ctypes.c_int()
         self._call("cuDeviceGet", ctypes.byref(self._device), ctypes.c_int(0))
@@ -52,19 +52,19 @@ class Driver:
         self.compute_capability = f"{self._attribute(_MAJOR)}.{self._attribute(_MINOR)}"
 
     def activate(self) -> None:
-        """Make the GPU's primary context this thread's."""
+        """Set the GPU's primary context as this thread's context."""
         context = ctypes.c_void_p()
         self._call("cuDevicePrimaryCtxRetain", ctypes.byref(context), self._device)
         self._call("cuCtxSetCurrent", context)
 
     def allocate(self, size: int) -> int:
-        """Return the address of `size` bytes of the GPU's memory, at least one."""
+        """Allocate `size` bytes of GPU memory, at least one, and return the address."""
         address = ctypes.c_uint64()
         self._call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(max(size, 1)))
         return address.value
 
     def free(self, address: int) -> None:
-        """Give memory back."""
+        """Free GPU memory."""
         self._call("cuMemFree_v2", ctypes.c_uint64(address))
 
     def write(self, address: int, content: bytes) -> None:
@@ -79,7 +79,7 @@ class Driver:
         return content.raw
 
     def wait(self) -> None:
-        """Return when the GPU has done all that it was given."""
+        """Wait until the GPU has completed all work."""
         self._call("cuCtxSynchronize")
 
     def _supported_cuda(self) -> str:
@@ -92,36 +92,36 @@ class Driver:
         self._call("cuDeviceGetName", name, ctypes.c_int(_NAME_BYTES), self._device)
         return name.value.decode()
 
-    def _attribute(self, which: int) -> int:
+    def _attribute(self, number: int) -> int:
         value = ctypes.c_int()
-        self._call("cuDeviceGetAttribute", ctypes.byref(value), ctypes.c_int(which), self._device)
+        self._call("cuDeviceGetAttribute", ctypes.byref(value), ctypes.c_int(number), self._device)
         return value.value
 
     def _call(self, function: str, *arguments: object) -> None:
         code = getattr(self._library, function)(*arguments)
         if code:
-            what = _FAILED.get(function, "failed")
+            failure = _FAILED.get(function, "failed")
             raise StepError(
-                f"the NVIDIA driver {self.version or 'of this machine'} {what}: {function} gave "
-                f"CUDA error {code}{self._meaning(code)}"
+                f"the NVIDIA driver {self.version or 'of this machine'} {failure}: {function} "
+                f"returned CUDA error {code}{self._description(code)}"
             )
 
-    def _meaning(self, code: int) -> str:
+    def _description(self, code: int) -> str:
         text = ctypes.c_char_p()
         self._library.cuGetErrorString(ctypes.c_int(code), ctypes.byref(text))
         return f" ({text.value.decode()})" if text.value else ""
 
 
 def image_cuda() -> str:
-    """Return the CUDA version that NVIDIA's images say they have, empty in no such image."""
+    """Return the CUDA version of NVIDIA's image, empty outside of these images."""
     return os.environ.get("CUDA_VERSION", "")
 
 
-def _refuse_older_than_the_image(cuda: str, version: str) -> None:
-    """Stop where the driver supports no CUDA of the image's major version.
+def _check_driver_age(cuda: str, version: str) -> None:
+    """Raise `StepError` if the driver does not support the major CUDA version of the image.
 
-    Within one, a driver runs newer minor versions (CUDA documentation, minor version
-    compatibility). Where the image's forward-compatibility library is in use, `cuda` is its.
+    A driver supports newer minor versions of its major version (CUDA documentation, minor version
+    compatibility). With the image's forward-compatibility library, `cuda` is that library's.
     """
     image = image_cuda()
     if image and int(cuda.split(".")[0]) < int(image.split(".")[0]):

@@ -1,5 +1,5 @@
-"""The error that ends the GPU step, with its cause and what to do."""
+"""The error of the GPU step."""
 
 
 class StepError(Exception):
-    """The job cannot be done here; its result is not written."""
+    """A job that cannot be run on this machine; no result is written."""

@@ -1,4 +1,4 @@
-"""The files of a job and of its result: tensors as raw bytes, with their SHA-256."""
+"""Files of jobs and results: tensors as raw bytes, verified by SHA-256."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 DATATYPES = {
     "float32": 4, "float16": 2, "int64": 8, "int32": 4, "int8": 1, "uint8": 1, "bool": 1,
 }  # fmt: skip
-"""Data types that a gate can compare, by numpy's names -> bytes of a value."""
+"""The size in bytes of the supported data types, by numpy's names."""
 
 
 class RawTensor(NamedTuple):
-    """A tensor in a file: little-endian, row by row. `datatype` is numpy's name, such as int32."""
+    """A tensor in a file, little-endian and row-major; `datatype` is numpy's, such as int32."""
 
     name: str
     datatype: str
@@ -28,16 +28,15 @@ class RawTensor(NamedTuple):
     sha256: str
 
 
-def read_tensor(written: dict[str, Any]) -> RawTensor:
-    """Return the tensor of a document. Raise `ValueError` unless its file has a plain name.
+def read_tensor(fields: dict[str, Any]) -> RawTensor:
+    """Return a tensor from JSON fields. Raises `ValueError` unless its file has a plain name.
 
-    Others write documents into the bucket, and files are read and written by the names in them: a
-    path would lead out of the document's folder.
+    The JSON is not trusted, since publishers can write it: a path could lead out of the folder.
     """
-    read = RawTensor(**written)
-    if not PLAIN_NAME.fullmatch(read.file):
-        raise ValueError(f"{read.file!r} is not a plain file name")
-    return read
+    tensor = RawTensor(**fields)
+    if not PLAIN_NAME.fullmatch(tensor.file):
+        raise ValueError(f"{tensor.file!r} is not a plain file name")
+    return tensor
 
 
 def sha256(path: Path) -> str:
@@ -50,8 +49,8 @@ def sha256(path: Path) -> str:
 
 
 def require(path: Path, expected: str) -> None:
-    """Raise `StepError` unless a file is there with the content that it must have."""
+    """Raise `StepError` unless a file exists with the expected SHA-256."""
     if not path.is_file():
-        raise StepError(f"{path} is missing: the step that wrote this folder did not end")
+        raise StepError(f"{path} is missing: the step that wrote this folder did not finish")
     if sha256(path) != expected:
         raise StepError(f"{path} does not match its SHA-256: it was changed after it was written")

@@ -13,19 +13,18 @@ from .files import RawTensor, read_tensor, require
 FILE = "job.json"
 ONNX = "model.onnx"
 FORMAT = 1
-"""Raise it when the step compiles or runs engines in another way: each is then compiled anew."""
+"""Increment it if a change to the step changes engines: all engines are then compiled again."""
 
 NONE, AMPERE_PLUS = "none", "ampere-plus"
 
 
 class Job(NamedTuple):
-    """All that decides an engine and its answers.
+    """The input of the GPU step.
 
-    `tensorrt` is the version that must compile, as many of its numbers as are known.
-    `compute_capability` is that of the GPU that must compile. `level` is TensorRT's hardware
-    compatibility level, `none` or `ampere-plus`. `precision` is `fp16` or `fp32`. `profiles` are
-    optimization profiles: input -> min, opt and max -> shape. `cases` are sets of inputs, `outputs`
-    the names of what they give.
+    `tensorrt` is the required version, possibly only its first numbers, and `compute_capability`
+    that of the GPU which compiles. `level` is TensorRT's hardware compatibility level, `none` or
+    `ampere-plus`. `precision` is `fp16` or `fp32`. `profiles` are optimization profiles: input ->
+    min, opt and max -> shape. `cases` are sets of inputs, `outputs` the names of the outputs.
     """
 
     onnx_sha256: str
@@ -39,7 +38,7 @@ class Job(NamedTuple):
     cases: list[list[RawTensor]]
 
     def json_bytes(self) -> bytes:
-        """Return the job as JSON: the same job, the same bytes."""
+        """Return the job as JSON, which has the same bytes for equal jobs."""
         content: dict[str, Any] = {
             **self._asdict(),
             "format": FORMAT,
@@ -49,14 +48,14 @@ class Job(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """The job's name: SHA-256 of its JSON, which has those of its files, in hex."""
+        """The SHA-256 of the JSON, in hex; it covers the files, whose digests the JSON has."""
         return hashlib.sha256(self.json_bytes()).hexdigest()
 
 
 def find(folder: Path) -> Path:
     """Return the folder of the job at or below `folder`.
 
-    No document says below which path CodeBuild puts the files of a folder in S3 as a source.
+    The paths that CodeBuild creates for a source folder in S3 are not documented.
     """
     return next((path.parent for path in sorted(folder.rglob(FILE))), folder)
 

@@ -1,18 +1,16 @@
-"""TensorRT's messages."""
+"""Printing of TensorRT's messages, and collection of its errors."""
 
 from __future__ import annotations
 
 from typing import Any, Callable
 
-Say = Callable[[str], None]
-
-_LAST = 3
+_SHOWN_ERRORS = 3
 
 
 class TensorRtLog:
-    """TensorRT's `logger`, which prints warnings and keeps errors."""
+    """A TensorRT `logger` that prints warnings and stores errors."""
 
-    def __init__(self, trt: Any, say: Say) -> None:
+    def __init__(self, trt: Any, write: Callable[[str], None]) -> None:
         self._errors: list[str] = []
         errors = self._errors
 
@@ -22,12 +20,14 @@ class TensorRtLog:
 
             def log(self, severity: Any, message: str) -> None:
                 if severity <= trt.ILogger.Severity.WARNING:
-                    say(f"TensorRT: {message}")
+                    write(f"TensorRT: {message}")
                 if severity <= trt.ILogger.Severity.ERROR:
                     errors.append(" ".join(message.split()))
 
         self.logger = Logger()
 
-    def why(self) -> str:
-        """Return the last errors as the end of a sentence; a build's reader sees one line of it."""
-        return ": " + "; ".join(self._errors[-_LAST:]) if self._errors else ", and did not say why"
+    def reason(self) -> str:
+        """Return the last errors in one line, as the end of a sentence."""
+        if not self._errors:
+            return " (it logged no error)"
+        return ": " + "; ".join(self._errors[-_SHOWN_ERRORS:])

@@ -14,9 +14,10 @@ PLAN = "model.plan"
 
 
 class JobResult(NamedTuple):
-    """A result of the job whose digest is `job`; written last, so that none is half written.
+    """The result of the job with the digest `job`; its JSON is written after all other files.
 
-    `outputs` has what each case of the job gave. `compiled_on` says driver, GPU, CUDA, TensorRT.
+    `outputs` are the engine's outputs per case. `compiled_on` has the versions of driver, GPU, CUDA
+    and TensorRT.
     """
 
     job: str
@@ -25,7 +26,7 @@ class JobResult(NamedTuple):
     compiled_on: dict[str, str]
 
     def files(self) -> dict[str, str]:
-        """Return the result's files: name -> SHA-256."""
+        """Return the SHA-256 of the result's files, by name."""
         return {
             PLAN: self.plan_sha256,
             **{tensor.file: tensor.sha256 for case in self.outputs for tensor in case},
@@ -41,11 +42,11 @@ class JobResult(NamedTuple):
 
 
 def parse(content: bytes, *, shown_as: str) -> JobResult:
-    """Read a result's JSON. Raises `StepError`."""
+    """Return the result of a JSON text. Raises `StepError`."""
     try:
-        written = json.loads(content)
-        outputs = [[read_tensor(tensor) for tensor in case] for case in written.pop("outputs")]
-        return JobResult(outputs=outputs, **written)
+        fields = json.loads(content)
+        outputs = [[read_tensor(tensor) for tensor in case] for case in fields.pop("outputs")]
+        return JobResult(outputs=outputs, **fields)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise StepError(f"{shown_as} is not the result of an engine job: {error}") from None
 
@@ -54,7 +55,7 @@ def read(folder: Path, *, job: str) -> JobResult:
     """Read the result of `job` and check its files. Raises `StepError`."""
     path = folder / FILE
     if not path.is_file():
-        raise StepError(f"{path} is missing: the step that should have written it did not end")
+        raise StepError(f"{path} is missing: the GPU step did not finish")
     result = parse(path.read_bytes(), shown_as=str(path))
     if result.job != job:
         raise StepError(f"{path} is the result of job {result.job}, not of {job}")

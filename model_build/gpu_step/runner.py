@@ -1,4 +1,4 @@
-"""Runs a TensorRT engine on tensors in files, by calls that versions 8.6 to 11 have in common."""
+"""Execution of TensorRT engines on tensors in files, for versions 8.6 to 11."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ _DATATYPES = {
     "UINT8": "uint8",
     "BOOL": "bool",
 }
-"""TensorRT's names of data types -> numpy's."""
+"""numpy's names of data types by TensorRT's names."""
 
 
 class EngineRunner:
-    """Runs one engine, case by case; `trt` is the module `tensorrt`."""
+    """Runner of one engine; `trt` is the module `tensorrt`."""
 
     def __init__(self, trt: Any, engine: Any, driver: Driver, log: TensorRtLog) -> None:
         self._engine, self._driver, self._log = engine, driver, log
         self._context = engine.create_execution_context()
         if self._context is None:
             raise StepError(
-                f"TensorRT has no memory to run the engine{log.why()}. Write smaller max shapes "
+                f"TensorRT has no memory to run the engine{log.reason()}. Write smaller max shapes "
                 "into the recipe's profiles"
             )
-        # Versions have different sets of types.
+        # The available types depend on TensorRT's version.
         self._datatypes = {
-            getattr(trt.DataType, theirs): ours
-            for theirs, ours in _DATATYPES.items()
-            if hasattr(trt.DataType, theirs)
+            getattr(trt.DataType, trt_name): numpy_name
+            for trt_name, numpy_name in _DATATYPES.items()
+            if hasattr(trt.DataType, trt_name)
         }
 
     def run(
@@ -47,27 +47,27 @@ class EngineRunner:
     ) -> list[RawTensor]:
         """Run the engine on tensors in the folder `read`; write its outputs as PREFIX-N to `to`.
 
-        Raises `StepError` where the engine does not take the inputs, or gives no such output.
+        Raises `StepError` if the engine does not accept the inputs or has not the outputs.
         """
         self._choose_profile(case)
-        held: list[int] = []
+        allocated: list[int] = []
         try:
             for tensor in case:
-                self._give(tensor, (read / tensor.file).read_bytes(), held)
-            made = [(name, *self._room_for(name, held)) for name in outputs]
+                self._bind_input(tensor, (read / tensor.file).read_bytes(), allocated)
+            bound = [(name, *self._bind_output(name, allocated)) for name in outputs]
             if not self._context.execute_async_v3(0):
-                raise StepError(f"TensorRT failed to run the engine{self._log.why()}")
+                raise StepError(f"TensorRT failed to run the engine{self._log.reason()}")
             self._driver.wait()
             return [
-                self._keep(name, shape, address, to / f"{prefix}-{index}.bin")
-                for index, (name, shape, address) in enumerate(made)
+                self._save_output(name, shape, address, to / f"{prefix}-{index}.bin")
+                for index, (name, shape, address) in enumerate(bound)
             ]
         finally:
-            for address in held:
+            for address in allocated:
                 self._driver.free(address)
 
     def _choose_profile(self, case: list[RawTensor]) -> None:
-        """Select the first optimization profile that has the inputs' shapes."""
+        """Select the first optimization profile that includes the inputs' shapes."""
         for index in range(self._engine.num_optimization_profiles):
             if all(
                 low <= size <= high
@@ -79,12 +79,12 @@ class EngineRunner:
             ):
                 if not self._context.set_optimization_profile_async(index, 0):
                     raise StepError(
-                        f"TensorRT refuses optimization profile {index}{self._log.why()}"
+                        f"TensorRT refuses optimization profile {index}{self._log.reason()}"
                     )
                 return
         raise StepError(f"no optimization profile has shapes {[tensor.shape for tensor in case]}")
 
-    def _give(self, tensor: RawTensor, content: bytes, held: list[int]) -> None:
+    def _bind_input(self, tensor: RawTensor, content: bytes, allocated: list[int]) -> None:
         datatype = self._datatype(tensor.name)
         if datatype != tensor.datatype:
             raise StepError(
@@ -92,12 +92,13 @@ class EngineRunner:
                 f"{tensor.datatype}: export it with {datatype} inputs"
             )
         address = self._driver.allocate(len(content))
-        held.append(address)
+        allocated.append(address)
         self._driver.write(address, content)
         _require(self._context.set_input_shape(tensor.name, tuple(tensor.shape)), tensor.name)
         _require(self._context.set_tensor_address(tensor.name, address), tensor.name)
 
-    def _room_for(self, name: str, held: list[int]) -> tuple[list[int], int]:
+    def _bind_output(self, name: str, allocated: list[int]) -> tuple[list[int], int]:
+        """Allocate memory for an output; return its shape and address."""
         shape = [int(size) for size in self._context.get_tensor_shape(name)]
         if any(size < 0 for size in shape):
             raise StepError(
@@ -105,11 +106,11 @@ class EngineRunner:
                 "with outputs whose shapes follow from its inputs'"
             )
         address = self._driver.allocate(self._size(name, shape))
-        held.append(address)
+        allocated.append(address)
         _require(self._context.set_tensor_address(name, address), name)
         return shape, address
 
-    def _keep(self, name: str, shape: list[int], address: int, path: Path) -> RawTensor:
+    def _save_output(self, name: str, shape: list[int], address: int, path: Path) -> RawTensor:
         content = self._driver.read(address, self._size(name, shape))
         path.write_bytes(content)
         return RawTensor(
@@ -120,14 +121,14 @@ class EngineRunner:
         return prod(shape) * DATATYPES[self._datatype(name)]
 
     def _datatype(self, name: str) -> str:
-        """Return the type of a tensor that is in the GPU's memory.
+        """Return the data type of a tensor. Raises `StepError` unless it is in GPU memory.
 
-        Those that decide shapes are in the host's (NvInferRuntime.h, getTensorLocation).
+        Tensors that determine shapes are in host memory (NvInferRuntime.h, getTensorLocation).
         """
         if self._engine.get_tensor_location(name).name != "DEVICE":
             raise StepError(
-                f'the tensor "{name}" decides a shape: export the model so that shapes follow from '
-                "those of its inputs"
+                f'the tensor "{name}" determines a shape: export the model so that shapes depend '
+                "only on its inputs' shapes"
             )
         datatype = self._engine.get_tensor_dtype(name)
         if datatype not in self._datatypes:

@@ -1,1 +1,1 @@
-"""Archives in the bucket, and the catalog that names the current ones."""
+"""Archives in the model bucket, and the catalog of current versions."""

@@ -10,31 +10,30 @@ if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
 
 Entry = dict[str, Any]
-"""What a parameter says: `model`, `version`, `endpoint`, `target_model`, `signature`."""
+"""A parameter's value: `model`, `version`, `endpoint`, `target_model`, `signature`."""
 
-Way = Literal["deployed", "published", "rolled back"]
-"""How an entry became current. What a deploy writes says nothing of it."""
+Cause = Literal["deployed", "published", "rolled back"]
+"""The operation that made an entry current. Deploys do not record it."""
 
 
 @dataclass(frozen=True)
-class Past:
-    """An earlier value of a parameter, and how it became current."""
+class CatalogVersion:
+    """A value of a model's parameter, and the operation that made it current."""
 
     entry: Entry
-    way: Way
+    cause: Cause
 
     @property
     def version(self) -> str:
-        """The version that clients were sent to."""
+        """The model's version."""
         return str(self.entry["version"])
 
 
 @dataclass(frozen=True)
 class Catalog:
-    """The models of one endpoint of one stage.
+    """The catalog of one endpoint of a stage.
 
-    Changing an entry here is a change that CloudFormation does not know of: it stays until a deploy
-    changes this model.
+    CloudFormation does not see changes made here: they remain until a deploy changes the model.
     """
 
     ssm: "SSMClient"
@@ -43,11 +42,11 @@ class Catalog:
 
     @property
     def path(self) -> str:
-        """The path below which the parameters stand."""
+        """The path of the parameters."""
         return f"/triton/{self.stage}/{self.endpoint}"
 
     def entries(self) -> dict[str, Entry]:
-        """Return the entry of every model; a value that is not an entry is left out."""
+        """Return the entries by model; invalid values are ignored."""
         pages = self.ssm.get_paginator("get_parameters_by_path").paginate(Path=self.path)
         parameters = [parameter for page in pages for parameter in page["Parameters"]]
         entries = {
@@ -58,42 +57,39 @@ class Catalog:
 
     @property
     def endpoint_name(self) -> str:
-        """SageMaker's name of the endpoint, which is in its entries.
-
-        Without an entry, the name that a multi-model endpoint has: the stack's.
-        """
+        """The endpoint's name in SageMaker: as in the entries, or else the stack's name."""
         names = (str(entry["endpoint"]) for entry in self.entries().values() if "endpoint" in entry)
         return next(names, f"{self.stage}-{self.endpoint}")
 
-    def history(self, model: str) -> list[Past]:
-        """Return the values of a model's parameter, the current entry last; SSM keeps 100.
+    def history(self, model: str) -> list[CatalogVersion]:
+        """Return the values of a model's parameter, the current one last; SSM keeps 100.
 
-        Values that clients could not be sent by are left out, and named.
+        Invalid values are ignored with a warning.
         """
         pages = self.ssm.get_paginator("get_parameter_history").paginate(Name=self._name(model))
         values = sorted(
             (value for page in pages for value in page["Parameters"]),
             key=lambda value: value["Version"],
         )
-        pasts = []
+        versions = []
         for value in values:
             entry = _entry(value["Value"]) or {}
             if entry.keys() >= {"model", "version", "endpoint", "target_model"}:
-                pasts.append(Past(entry, _way(value.get("Description", ""))))
+                versions.append(CatalogVersion(entry, _cause(value.get("Description", ""))))
             else:
                 name = f"{self._name(model)}:{value['Version']}"
                 print(f"! {name} is not a catalog entry: left out", file=sys.stderr)  # noqa: T201
-        return pasts
+        return versions
 
-    def flip(self, entry: Entry, way: Way) -> None:
-        """Make `entry` what clients resolve its model to.
+    def flip(self, entry: Entry, cause: Cause) -> None:
+        """Make `entry` the current entry of its model.
 
-        Parameter Store keeps a description with each value, and CloudFormation writes its own with
-        the next: so the mark is as old as the value (GetParameterHistory's reference).
+        The description records the cause: Parameter Store keeps a description with each value, and
+        CloudFormation overwrites it (GetParameterHistory's reference).
         """
         self.ssm.put_parameter(
             Name=self._name(entry["model"]),
-            Description=f"Current archive of {entry['model']}, {way}",
+            Description=f"Current archive of {entry['model']}, {cause}",
             Value=json.dumps(entry, separators=(",", ":")),
             Type="String",
             Overwrite=True,
@@ -104,7 +100,7 @@ class Catalog:
 
 
 def _entry(value: str) -> Entry | None:
-    """Return the entry of a parameter's value, or None if the value is not an entry."""
+    """Return the entry in a parameter's value, or None if the value is invalid."""
     try:
         entry = json.loads(value)
     except ValueError:
@@ -112,22 +108,22 @@ def _entry(value: str) -> Entry | None:
     return entry if isinstance(entry, dict) else None
 
 
-def _way(description: str) -> Way:
-    way = description.rpartition(", ")[2]
-    return cast("Way", way) if way in ("published", "rolled back") else "deployed"
+def _cause(description: str) -> Cause:
+    cause = description.rpartition(", ")[2]
+    return cast("Cause", cause) if cause in ("published", "rolled back") else "deployed"
 
 
-def lineage(history: Sequence[Past]) -> list[Past]:
-    """Return the versions that led to the current one, which is the last.
+def lineage(history: Sequence[CatalogVersion]) -> list[CatalogVersion]:
+    """Return the current version, last, after its predecessors.
 
-    What was rolled back from is not among them, by whomever: a deploy of a version that stands here
-    already is a failed deploy's way back, or an older commit's. Only `publish` puts such a version
-    on top, since somebody wanted it after the others.
+    Versions that were rolled back are not predecessors. A deploy of an earlier version is a
+    rollback too: of a failed deploy, or to an older commit. Publishing an earlier version puts it
+    after the others.
     """
-    line: list[Past] = []
+    line: list[CatalogVersion] = []
     for past in history:
         same = [number for number, earlier in enumerate(line) if earlier.version == past.version]
-        if same and (past.way != "published" or same[-1] == len(line) - 1):
+        if same and (past.cause != "published" or same[-1] == len(line) - 1):
             del line[same[-1] :]
         line.append(past)
     return line

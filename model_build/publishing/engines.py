@@ -1,4 +1,4 @@
-"""The GPU that compiles the engines of a model bucket."""
+"""The provider of TensorRT engines for a model bucket."""
 
 import json
 from collections.abc import Mapping
@@ -13,49 +13,49 @@ from botocore.config import Config
 from model_build.engines.accepted_results import BucketResults
 from model_build.engines.codebuild import CodeBuildGpu
 from model_build.engines.engine_job import EngineJob
+from model_build.engines.local_gpu import LocalGpu
 from model_build.engines.provider import Engines, GpuRunner
-from model_build.engines.this_machine import ThisMachine
 from model_build.errors import BuildError
 from model_build.progress import Progress
 from platform_facts import ComputeCapability
 
 PATIENT = Config(retries={"mode": "standard", "total_max_attempts": 12})
-"""A build goes on for minutes while CodeBuild throttles calls or does not answer."""
+"""Many retries: a GPU build takes minutes, and throttled calls must not fail it."""
 GPU_PROJECT = "GpuProject"
-"""The output of a stage's models stack that names its GPU project."""
+"""Output of a stage's models stack: the name of its GPU project."""
 GPU_IMAGES = "GpuImages"
-"""The output that has the copies of NVIDIA's images by release, as JSON, where there are any."""
+"""Output of a stage's models stack: copies of NVIDIA's images by release, as JSON."""
 
 
 def bucket_engines(
     bucket: str, *, project: str | None, images: Mapping[str, str], deadline: float | None = None
 ) -> Engines:
-    """Return a bucket's engines, compiled by CodeBuild's `project` or on this machine's GPU.
+    """Return the provider for builds, which compiles in CodeBuild's `project` or on this machine.
 
-    `images` has copies of NVIDIA's images by release, which are pulled instead.
+    `images` are copies of NVIDIA's images by release.
     """
-    gpu = _codebuild(bucket, project, images, deadline=deadline) if project else ThisMachine()
+    gpu = _codebuild(bucket, project, images, deadline=deadline) if project else LocalGpu()
     return Engines(BucketResults(boto3.client("s3"), bucket, is_builder=True), gpu)
 
 
 def stage_engines(bucket: str, *, stage: str) -> Engines:
-    """Return the engines of a stage's bucket, compiled by `StageGpu`."""
+    """Return the provider for `publish` to a deployed stage."""
     results = BucketResults(boto3.client("s3"), bucket, is_builder=False)
     return Engines(results, StageGpu(bucket, stage))
 
 
 @dataclass(frozen=True)
 class StageGpu:
-    """This machine's GPU where `tensorrt` is installed, else the GPU project of a deployed stage.
+    """This machine's GPU if `tensorrt` is installed, else the GPU project of a deployed stage.
 
-    The project is asked for when an engine is wanted.
+    The stage's outputs are read when the first engine is needed.
     """
 
     bucket: str
     stage: str
 
     def compute_capability(self) -> ComputeCapability:
-        """Return the GPU's."""
+        """Return the GPU's compute capability."""
         return self._gpu.compute_capability()
 
     def run(self, job: EngineJob, *, to: Path, progress: Progress) -> None:
@@ -65,7 +65,7 @@ class StageGpu:
     @cached_property
     def _gpu(self) -> GpuRunner:
         if find_spec("tensorrt"):
-            return ThisMachine()
+            return LocalGpu()
         outputs = _outputs(self.stage)
         images = json.loads(outputs.get(GPU_IMAGES, "{}"))
         return _codebuild(self.bucket, outputs[GPU_PROJECT], images, deadline=None)

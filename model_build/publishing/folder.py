@@ -1,4 +1,4 @@
-"""Put an archive and its manifest into a folder of this machine."""
+"""Archives in local folders."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from model_build.publishing.manifests import manifest_key
 
 
 def save(built: Build, path: Path, *, progress: Progress) -> Manifest:
-    """Write the archive `path` and its manifest beside it; a killed process leaves no half one."""
+    """Write the archive `path` and its manifest; an interrupted run leaves no partial archive."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.partial")
     progress(f"packing {path}")

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 _SERVING = ("InService", "RollingBack", "SystemUpdating", "Updating")
-"""DescribeEndpoint's reference: scaling sets RollingBack and Updating too; an update to another
-configuration has a PendingDeploymentSummary beside them. Maintenance, SystemUpdating, changes
-nothing that customers set."""
+"""Statuses without an update of the configuration. Scaling also sets RollingBack and Updating; an
+update to another configuration has a PendingDeploymentSummary. SystemUpdating is maintenance, which
+does not change the configuration (DescribeEndpoint's reference)."""
 
 
 PUBLISHED = "published/"
-"""Where publishers write, below each prefix: builds alone write what a deploy serves.
+"""The folder of published archives below each prefix; only builds write outside of it.
 
 A TargetModel is a path below ModelDataUrl (SageMaker developer guide, "Invoke a Multi-Model
 Endpoint").
@@ -37,7 +37,7 @@ class ObjectPlace(TypedDict):
 
 @dataclass(frozen=True)
 class ArchivePrefix:
-    """A prefix that a multi-model endpoint loads archives from, and their target."""
+    """An S3 prefix of a multi-model endpoint's archives, and their build target."""
 
     bucket: str
     prefix: str
@@ -51,12 +51,12 @@ class ArchivePrefix:
 def archive_prefixes(
     sagemaker: "SageMakerClient", cloudformation: "CloudFormationClient", endpoint_name: str
 ) -> list[ArchivePrefix]:
-    """Return the prefix of every variant of a multi-model endpoint, each once.
+    """Return the distinct prefixes of the variants of a multi-model endpoint.
 
-    Raises `BuildError` when there is no such endpoint, it has another hosting mode, or it is being
-    updated: then what the catalog names must be where it serves from and where it will, and the
-    update has looked at the catalog already. An update begins and ends with the stack's, which has
-    the name of a multi-model endpoint; an endpoint may have none.
+    Raises `BuildError` if the endpoint does not exist, has another hosting mode, or is being
+    updated. During an update the catalog must not change: its archives must exist below both the
+    old and the new prefix, and the update has checked that already. The update of the stack of the
+    same name, if there is one, includes the update of the endpoint.
     """
     try:
         endpoint = sagemaker.describe_endpoint(EndpointName=endpoint_name)
@@ -69,32 +69,32 @@ def archive_prefixes(
     config = sagemaker.describe_endpoint_config(EndpointConfigName=endpoint["EndpointConfigName"])
     prefixes = {}
     for variant in config["ProductionVariants"]:
-        model = variant.get("ModelName")  # none where it hosts inference components
+        model = variant.get("ModelName")  # absent on endpoints with inference components
         container = sagemaker.describe_model(ModelName=model)["PrimaryContainer"] if model else {}
         if container.get("Mode") != "MultiModel":
             raise BuildError(
-                f"{endpoint_name} is not a multi-model endpoint: its stack names each archive, and "
-                "another version takes a deploy. Commit the model and deliver the stage, or roll "
-                "the stage back: tritonsm deliver, tritonsm rollback-stage"
+                f"{endpoint_name} is not a multi-model endpoint: another version of a model needs "
+                "a deploy. Commit the model and deliver the stage, or roll the stage back: "
+                "tritonsm deliver, tritonsm rollback-stage"
             )
         prefix = _parse(container["ModelDataUrl"])
         prefixes[prefix] = prefix
-    _refuse_updates(endpoint, _stack_status(cloudformation, endpoint_name))
+    _check_not_updating(endpoint, _stack_status(cloudformation, endpoint_name))
     return list(prefixes)
 
 
-def _refuse_updates(endpoint: "DescribeEndpointOutputTypeDef", stack: str) -> None:
+def _check_not_updating(endpoint: "DescribeEndpointOutputTypeDef", stack_status: str) -> None:
     name, status = endpoint["EndpointName"], endpoint["EndpointStatus"]
-    if stack == "UPDATE_ROLLBACK_FAILED":
+    if stack_status == "UPDATE_ROLLBACK_FAILED":
         raise BuildError(
-            f"the stack {name} is {stack}: continuing the rollback may move the endpoint to a "
-            "prefix without the current model. Continue it first, then run this again: aws "
+            f"the stack {name} is {stack_status}: continuing the rollback may move the endpoint to "
+            "a prefix without the current model. Continue it first, then run this again: aws "
             f"cloudformation continue-update-rollback --stack-name {name}"
         )
-    if stack.endswith("_IN_PROGRESS"):
+    if stack_status.endswith("_IN_PROGRESS"):
         raise BuildError(
-            f"the stack {name} is {stack}: the catalog must not change meanwhile. Wait "
-            "until it is at rest, and run this again: aws cloudformation describe-stacks "
+            f"the stack {name} is {stack_status}: the catalog must not change meanwhile. Wait "
+            "until it has finished, and run this again: aws cloudformation describe-stacks "
             f"--stack-name {name} --query 'Stacks[].StackStatus'"
         )
     if status not in _SERVING or "PendingDeploymentSummary" in endpoint:
@@ -106,7 +106,7 @@ def _refuse_updates(endpoint: "DescribeEndpointOutputTypeDef", stack: str) -> No
 
 
 def _stack_status(cloudformation: "CloudFormationClient", name: str) -> str:
-    """Return the status of a stack, nothing where there is none."""
+    """Return the status of a stack, or an empty string if it does not exist."""
     try:
         (stack,) = cloudformation.describe_stacks(StackName=name)["Stacks"]
     except ClientError as error:
@@ -118,8 +118,8 @@ def _stack_status(cloudformation: "CloudFormationClient", name: str) -> str:
 
 def _parse(url: str) -> ArchivePrefix:
     bucket, _, prefix = url.removeprefix("s3://").partition("/")
-    written = prefix.rstrip("/").rpartition("/")[2]
+    target = prefix.rstrip("/").rpartition("/")[2]
     try:
-        return ArchivePrefix(bucket, prefix, BuildTarget.parse(written))
+        return ArchivePrefix(bucket, prefix, BuildTarget.parse(target))
     except ValueError as error:
         raise BuildError(f"{url} does not end in the target of its archives: {error}") from None

@@ -23,7 +23,7 @@ def read(s3: "S3Client", bucket: str, key: str) -> dict[str, Any]:
     return content
 
 
-def read_if_there(s3: "S3Client", bucket: str, key: str) -> dict[str, Any] | None:
+def read_existing(s3: "S3Client", bucket: str, key: str) -> dict[str, Any] | None:
     """Return a manifest, None if it does not exist."""
     try:
         return read(s3, bucket, key)
@@ -32,12 +32,12 @@ def read_if_there(s3: "S3Client", bucket: str, key: str) -> dict[str, Any] | Non
 
 
 def source_key(digest: str) -> str:
-    """Return the key of the source of archives with a digest."""
+    """Return the key of the stored source of a model with this digest."""
     return f"sources/{digest}.zip"
 
 
 def delete_unused(s3: "S3Client", bucket: str, retired: Collection[str]) -> list[str]:
-    """Delete engines and sources that no manifests but `retired` name; return the deleted keys.
+    """Delete engines and sources that only the manifests `retired` reference; return their keys.
 
     A manifest without its archive is ignored.
     """
@@ -49,7 +49,7 @@ def delete_unused(s3: "S3Client", bucket: str, retired: Collection[str]) -> list
     for key in manifests.intersection(keys).difference(retired):
         parts -= _parts(read(s3, bucket, key))
     unused = sorted(key for key in keys if key.startswith(tuple(parts))) if parts else []
-    # result.json first: without it, an interrupted deletion leaves no result that looks complete.
+    # result.json first, so that an interrupted deletion leaves no result that looks complete.
     unused.sort(key=lambda key: not key.endswith(".json"))
     for key in unused:
         s3.delete_object(Bucket=bucket, Key=key)
@@ -57,6 +57,6 @@ def delete_unused(s3: "S3Client", bucket: str, retired: Collection[str]) -> list
 
 
 def _parts(manifest: dict[str, Any]) -> set[str]:
-    """Return where an archive's engines and source are; earlier builders kept none."""
+    """Return the keys of an archive's engines and source; earlier builders stored none."""
     engines = {f"{PREFIX}{engine['job']}/" for engine in manifest.get("engines", {}).values()}
     return engines | ({source_key(manifest["digest"])} if manifest.get("source") else set())

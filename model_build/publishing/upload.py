@@ -1,4 +1,4 @@
-"""A file, uploaded in parts under a key without an object."""
+"""Conditional multipart uploads to S3."""
 
 import base64
 import contextlib
@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
 
-from model_build.write_once import is_taken
+from model_build.write_once import is_conflict
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_s3.type_defs import CompletedPartTypeDef
 
 PART_BYTES = 32 * 1024 * 1024
-"""S3 takes 10,000 parts: this is enough for 312 GiB. An object's checksum depends on it."""
+"""The size of a part. S3's limit of 10,000 parts allows 312 GiB. Checksums depend on this size."""
 THREADS = 4
 
 
@@ -26,7 +26,7 @@ class KeyTaken(Exception):
 
 
 def checksum(path: Path) -> str:
-    """Return the SHA-256 that S3 will keep of a file: the hash of the hashes of its parts.
+    """Return the checksum of a file in S3's format: SHA-256 of the parts' SHA-256s.
 
     S3 user guide, "Checking object integrity": base64, a dash and the number of parts.
     """
@@ -43,11 +43,11 @@ def upload(
     content_type: str = "application/gzip",
     has_other_writers: bool = False,
 ) -> None:
-    """Write a file under `key`. Raise `KeyTaken` where it has an object by the end.
+    """Write a file under `key`. Raises `KeyTaken` if the key has an object when the upload ends.
 
-    Parts carry a SHA-256 that S3 checks; no more than `THREADS` are in memory. A failed upload
-    leaves no part. Parts of a killed process under this key are removed first, unless it
-    `has_other_writers`, whose parts they may be: the bucket's lifecycle removes those.
+    Parts have a SHA-256, which S3 verifies; at most `THREADS` parts are in memory. A failed upload
+    is aborted. Unfinished uploads of this key are aborted first, unless it `has_other_writers`,
+    whose uploads they may be: the bucket's lifecycle rule aborts those.
 
     The pinned boto3 has no conditional `upload_file` (s3transfer, ALLOWED_UPLOAD_ARGS).
     """
@@ -68,15 +68,15 @@ def upload(
             IfNoneMatch="*",
         )
     except BaseException as error:
-        with contextlib.suppress(Exception):  # it would hide why the upload failed
+        with contextlib.suppress(Exception):  # it would hide the upload's error
             s3.abort_multipart_upload(Bucket=bucket, Key=key, UploadId=upload_id)
-        if isinstance(error, ClientError) and is_taken(error):
+        if isinstance(error, ClientError) and is_conflict(error):
             raise KeyTaken from error
         raise
 
 
 def _numbers(path: Path) -> range:
-    """Return the numbers of a file's parts, of which there is at least one."""
+    """Return the numbers of a file's parts; an empty file has one part."""
     return range(1, max(-(-path.stat().st_size // PART_BYTES), 1) + 1)
 
 
@@ -103,7 +103,7 @@ def _send_part(
 
 
 def _abort_uploads_of(s3: "S3Client", *, bucket: str, key: str) -> None:
-    """Remove unfinished uploads of one key; `Prefix` finds those of longer keys too."""
+    """Abort unfinished uploads of one key; `Prefix` also matches longer keys."""
     pages = s3.get_paginator("list_multipart_uploads").paginate(Bucket=bucket, Prefix=key)
     for page in pages:
         for unfinished in page.get("Uploads", ()):

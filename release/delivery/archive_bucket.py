@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from release.delivery.errors import NotDelivered
-from release.delivery.stack_status import described_stack
+from release.delivery.stack_status import stack_description
 from release.permissions import NAMED
 
 if TYPE_CHECKING:
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 OUTPUT = f"ExportsOutputRef{NAMED['model_bucket'].resource}"
-"""The beginning of the output with the bucket's name (aws-cdk-lib, core/lib/private/refs.ts)."""
-ABSENT = ("404", "NoSuchKey", "NotFound")
+"""Prefix of the stack output with the bucket's name (aws-cdk-lib, core/lib/private/refs.ts)."""
+NOT_FOUND = ("404", "NoSuchKey", "NotFound")
+"""S3's error codes for a key without an object."""
 
 
 @dataclass(frozen=True)
@@ -38,31 +39,31 @@ class ArchiveBucket:
             return False
         recorded = manifest["archive"].get("checksum", checksum)
         if checksum != recorded:
-            raise other_bytes(self.name, archive, recorded, checksum)
+            raise checksum_mismatch(self.name, archive, recorded, checksum)
         return True
 
     def checksum(self, key: str) -> str | None:
         """Return the SHA-256 that S3 stores for an object, None if there is no object.
 
-        It is empty for an object that was uploaded without one.
+        Return an empty text for an object that was uploaded without a SHA-256.
         """
         try:
             head = self.s3.head_object(Bucket=self.name, Key=key, ChecksumMode="ENABLED")
         except ClientError as error:
-            if error.response["Error"]["Code"] in ABSENT:
+            if error.response["Error"]["Code"] in NOT_FOUND:
                 return None
             raise
         return head.get("ChecksumSHA256", "")
 
     def manifest(self, archive: str) -> dict[str, Any] | None:
-        """Return an archive's manifest, which is written last; None if there is none."""
+        """Return an archive's manifest, None if there is none. It is written after the archive."""
         try:
-            answer = self.s3.get_object(Bucket=self.name, Key=manifest_key(archive))
+            response = self.s3.get_object(Bucket=self.name, Key=manifest_key(archive))
         except ClientError as error:
-            if error.response["Error"]["Code"] in ABSENT:
+            if error.response["Error"]["Code"] in NOT_FOUND:
                 return None
             raise
-        manifest: dict[str, Any] = json.loads(answer["Body"].read())
+        manifest: dict[str, Any] = json.loads(response["Body"].read())
         return manifest
 
 
@@ -72,15 +73,15 @@ def manifest_key(archive: str) -> str:
 
 
 def source_key(digest: str) -> str:
-    """Return the key of the source that archives with this digest are built from."""
+    """Return the key of the source for archives with this digest."""
     return f"sources/{digest}.zip"
 
 
-def other_bytes(bucket: str, key: str, recorded: str, actual: str) -> NotDelivered:
+def checksum_mismatch(bucket: str, key: str, recorded: str, actual: str) -> NotDelivered:
     """Return the error for an archive whose SHA-256 is not its manifest's."""
     return NotDelivered(
-        f"s3://{bucket}/{key} has the SHA-256 {actual or 'of no builder'}, and its manifest "
-        f"records {recorded}: somebody has replaced it. Delete the archive, and deliver that stage "
+        f"s3://{bucket}/{key} has {f'the SHA-256 {actual}' if actual else 'no SHA-256'}, and its "
+        f"manifest records {recorded}: the archive was replaced. Delete it, and deliver that stage "
         "again, which builds it"
     )
 
@@ -92,7 +93,7 @@ def stack_name(stage: str) -> str:
 
 def stack_outputs(cloudformation: "CloudFormationClient", *, stage: str) -> dict[str, str]:
     """Return the outputs of the stack with a stage's bucket; empty if it was never deployed."""
-    stack = described_stack(cloudformation, stack_name(stage))
+    stack = stack_description(cloudformation, stack_name(stage))
     outputs = stack.get("Outputs", ()) if stack else ()
     return {output["OutputKey"]: output["OutputValue"] for output in outputs}
 

@@ -6,8 +6,8 @@ from release.delivery import cdk
 from release.delivery.archive_bucket import ArchiveBucket, stack_name, stack_outputs
 from release.delivery.building import POLL_FUNCTION, START_FUNCTION, Builder
 from release.delivery.deployment import StageDeployment
+from release.delivery.endpoint_moves import Properties, moves
 from release.delivery.errors import NotDelivered
-from release.delivery.moving import Properties, moves
 from release.delivery.promotion import promote
 from release.delivery.steps import say, step
 
@@ -16,11 +16,12 @@ def promote_from(deployment: StageDeployment, stage: str, *, session: boto3.Sess
     """Copy the archives that this stage needs from another stage's bucket.
 
     `session` is in the other stage's region. Raise `NotDelivered` if there is no such bucket, if an
-    archive there is not one that a builder made, or if this stage's bucket holds other bytes.
+    archive there was not made by a builder, or if this stage's bucket has an archive with the same
+    key and another SHA-256.
     """
-    deployment.wait_until_at_rest()
-    other = deployment.bucket_of(stage, session)
-    if other is None:
+    deployment.wait_for_operations()
+    source = deployment.bucket_of(stage, session)
+    if source is None:
         raise NotDelivered(
             f"there is no stack {stack_name(stage)} in this account: deliver {stage} first, or "
             "deliver without FROM_STAGE, which builds what is missing"
@@ -32,30 +33,30 @@ def promote_from(deployment: StageDeployment, stage: str, *, session: boto3.Sess
         builds = _builds(deployment, own)
         needed = builds | _missing_for_moves(deployment, builds, own)
         for key, properties in sorted(needed.items()):
-            result = promote(key, digest=properties["Digest"], source=other, to=own)
+            result = promote(key, digest=properties["Digest"], source=source, to=own)
             say(f"  {key}: {result}")
 
 
 def build(deployment: StageDeployment) -> None:
-    """Build the missing archives of the commit, and those that a `Move` needs.
+    """Build the missing archives of the commit, and those that a move of an endpoint needs.
 
     CloudFormation would build the commit's archives too, but waits for at most an hour. Raise
     `NotDelivered` with the reason of the first build that fails, or if an archive cannot be built.
     """
-    deployment.wait_until_at_rest()
+    deployment.wait_for_operations()
     assembly, bucket = deployment.assembly, deployment.bucket
     moved = {}
     if bucket:
         moved = _missing_for_moves(deployment, _builds(deployment, bucket), bucket)
     missing = [key for key in assembly.archives if not (bucket and bucket.is_complete(key))]
     if not missing and not moved:
-        say("  every archive is there: nothing is built")
+        say("  all archives exist: no build is needed")
         return
     deployment.deploy(stack_name(assembly.stage))
     stacks = {assembly.archives[key].stack for key in missing}
     if moved:
         stacks |= {endpoint.stack for endpoint in assembly.endpoints}
-    with step("publish what the archives are built from"):
+    with step("upload the sources of the archives"):
         published = cdk.publish_assets(assembly.folder, *sorted(stacks))
         if not published.succeeded:
             raise NotDelivered("\n  ".join(published.error_lines))
@@ -63,7 +64,7 @@ def build(deployment: StageDeployment) -> None:
     builds = _builds(deployment, _own_bucket(deployment))
     with step(f"build {len(missing) + len(moved)} of {len(builds) + len(moved)} archives"):
         for key in moved:
-            say(f"  {key}: clients may be sent to it while its endpoint moves")
+            say(f"  {key}: clients may request it while its endpoint moves")
         builder = Builder(
             deployment.session.client("lambda"),
             outputs[START_FUNCTION],
@@ -76,9 +77,9 @@ def build(deployment: StageDeployment) -> None:
             if not moved:
                 raise
             raise NotDelivered(
-                f"{error}\n  Needed because clients may be sent there while an endpoint moves: "
-                f"{', '.join(moved)}. Where one cannot be built: deliver the change of release or "
-                "instance type and that of models one after the other"
+                f"{error}\n  Clients may request these archives while an endpoint moves: "
+                f"{', '.join(moved)}. If one cannot be built: deliver the change of release or "
+                "instance type first, and the change of models after it"
             ) from None
 
 
@@ -115,5 +116,5 @@ def _own_bucket(deployment: StageDeployment) -> ArchiveBucket:
     bucket = deployment.bucket
     if bucket is None:
         stack = stack_name(deployment.assembly.stage)
-        raise NotDelivered(f"{stack} has no output with the name of the models' bucket")
+        raise NotDelivered(f"{stack} has no output with the name of the model bucket")
     return bucket

@@ -10,13 +10,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from release.delivery.steps import step
-from release.stage_resources import (
-    StackArchive,
-    StackEndpoint,
-    archives,
-    resolve,
-    stack_endpoints,
-)
+from release.stack_catalog import StackArchive, archives
+from release.stack_endpoints import StackEndpoint, stack_endpoints
+from release.template_resources import resolve
 from release.tree import SUFFIX, Template, Tree, templates
 
 MANIFEST = "manifest.json"
@@ -57,35 +53,31 @@ class Assembly:
 
     @property
     def bucket_import(self) -> str:
-        """The name of the export with the bucket of the stack of models."""
+        """The name of the CloudFormation export with the model bucket."""
         archive = next(iter(self.archives.values()))
         return str(archive.properties["Bucket"]["Fn::ImportValue"])
 
     @property
     def endpoints(self) -> list[StackEndpoint]:
         """The stage's endpoints."""
-        return [
-            endpoint
-            for stack, template in self.templates.items()
-            for endpoint in stack_endpoints(self.stage, stack, template)
-        ]
+        return stack_endpoints(self.stage, self.templates)
 
     @contextmanager
     def with_template(self, stack: str, template: Template) -> Iterator[Path]:
         """Provide the folder of a copy of the assembly in which one stack has another template.
 
-        The CLI uploads templates under the hash of their content: under the old hash, it would
-        take the new template for the old one.
+        The CLI uploads a template under the hash of its content, and skips a hash that exists: the
+        copy needs the new hash.
         """
         manifest = (self.folder / MANIFEST).read_text()
         properties = json.loads(manifest)["artifacts"][stack]["properties"]
-        own_hash = Path(properties["stackTemplateAssetObjectUrl"]).stem
+        old_hash = Path(properties["stackTemplateAssetObjectUrl"]).stem
         text = json.dumps(template, indent=1)
-        other_hash = hashlib.sha256(text.encode()).hexdigest()
+        new_hash = hashlib.sha256(text.encode()).hexdigest()
         assets = f"{stack}.assets.json"
         contents = {
-            MANIFEST: manifest.replace(own_hash, other_hash),
-            assets: (self.folder / assets).read_text().replace(own_hash, other_hash),
+            MANIFEST: manifest.replace(old_hash, new_hash),
+            assets: (self.folder / assets).read_text().replace(old_hash, new_hash),
             f"{stack}{SUFFIX}": text,
         }
         with TemporaryDirectory(prefix="delivery-") as folder:

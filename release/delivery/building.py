@@ -9,12 +9,12 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from release.delivery.errors import NotDelivered, Unfinished, expired, explained
-from release.delivery.moving import Properties
+from release.delivery.endpoint_moves import Properties
+from release.delivery.errors import NotDelivered, Unfinished, credentials_expired, explain_error
 from release.delivery.steps import say, wait_while
 
 START_FUNCTION, POLL_FUNCTION = "StartFunction", "PollFunction"
-"""The outputs of the models' stack that name the functions."""
+"""The outputs of the model stack with the names of the functions."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class _Build:
     """A build in progress or in the queue; `event` is the payload of each poll."""
 
     event: dict[str, Any]
-    begun: float
+    start: float
 
     @property
     def key(self) -> str:
@@ -49,15 +49,15 @@ class Builder:
         """Build `archives` and print progress.
 
         Raise `NotDelivered` when a build fails, `Unfinished` when credentials have expired. Both
-        name the builds that are still running: the next delivery uses their archives.
+        errors list the builds that are still running: the next delivery uses their archives.
         """
         running: dict[str, _Build] = {}
         try:
             for archive in archives:
-                build = self._started(archive)
+                build = self._start(archive)
                 if "Deadline" in build.event:
                     running[build.key] = build
-            wait_while("builds", lambda: self._polled(running))
+            wait_while("builds", lambda: self._poll(running))
         except (NotDelivered, Unfinished) as error:
             others = [build.name for build in running.values() if "BuildId" in build.event]
             lines = [
@@ -66,7 +66,7 @@ class Builder:
             ]
             raise type(error)("\n  ".join(lines)) from None
 
-    def _started(self, properties: Properties) -> _Build:
+    def _start(self, properties: Properties) -> _Build:
         event = {
             "RequestType": "Create",
             "RequestId": str(uuid.uuid4()),
@@ -74,28 +74,30 @@ class Builder:
         }
         return _Build({**event, **self._invoke(self.start, event)}, time.monotonic())
 
-    def _polled(self, running: dict[str, _Build]) -> str | None:
+    def _poll(self, running: dict[str, _Build]) -> str | None:
         """Poll every build and remove completed ones; return the names of the others."""
         for key, build in list(running.items()):
             try:
-                answer = self._invoke(self.poll, build.event)
+                response = self._invoke(self.poll, build.event)
             except NotDelivered:
                 del running[key]
                 raise
-            running[key] = replace(build, event={**build.event, **answer})
-            if answer["IsComplete"]:
+            running[key] = replace(build, event={**build.event, **response})
+            if response["IsComplete"]:
                 del running[key]
-                say(f"  built {key} ({(time.monotonic() - build.begun) / 60:.0f} min)")
+                say(f"  built {key} ({(time.monotonic() - build.start) / 60:.0f} min)")
         return ", ".join(build.name for build in running.values()) or None
 
     def _invoke(self, function: str, event: dict[str, Any]) -> dict[str, Any]:
         """Return a function's response. Raise `NotDelivered` and `Unfinished` as `build` does."""
         try:
-            answer = self.functions.invoke(FunctionName=function, Payload=json.dumps(event))
+            response = self.functions.invoke(FunctionName=function, Payload=json.dumps(event))
         except (BotoCoreError, ClientError) as error:
-            raise (Unfinished if expired(error) else NotDelivered)(explained(error)) from None
-        payload: dict[str, Any] = json.loads(answer["Payload"].read())
-        if "FunctionError" in answer:
+            raise (Unfinished if credentials_expired(error) else NotDelivered)(
+                explain_error(error)
+            ) from None
+        payload: dict[str, Any] = json.loads(response["Payload"].read())
+        if "FunctionError" in response:
             key = event["ResourceProperties"]["Key"]
             raise NotDelivered(f"{key}: {payload['errorMessage']}")
         return payload

@@ -14,7 +14,7 @@ from release.checkouts import Clone
 from release.delivery import golden, smoke
 from release.delivery.assembly import synthesised
 from release.delivery.delivering import deliver, roll_back
-from release.delivery.errors import DeliveryError, NotDelivered, explained
+from release.delivery.errors import DeliveryError, NotDelivered, explain_error
 from release.tree import CheckoutError
 
 DELIVERED = 0
@@ -23,13 +23,13 @@ EXIT_CODES = """\
 Exit code 0: the stage serves the commit. 1: nothing was changed, or CloudFormation rolled the
 change back. 2: the commit is deployed and does not work, or CloudFormation could not roll it back.
 3: the delivery was interrupted, its credentials have expired, or AWS did not answer; AWS finishes
-the operations in progress: run the same command again once no build runs in CodeBuild. 4: somebody
-changed the catalog by hand; the message has the command that resolves it. 130: the delivery was
+the operations in progress: run the same command again once no build runs in CodeBuild. 4: the
+catalog was changed by hand; the message has the command that resolves it. 130: the delivery was
 interrupted before it changed anything.
 """
 SWITCHES = {
-    "--take-over": "begin even if another delivery is in progress, such as one that was killed",
-    "--ignore-preflight": "print what the account refuses, and go on",
+    "--take-over": "start even if another delivery is in progress, for example one that was killed",
+    "--ignore-preflight": "print the refusals of the preflight, and continue",
     "--allow-older": "deliver a commit that does not contain the stage's live commit",
 }
 
@@ -37,7 +37,7 @@ Run = Callable[[Clone, argparse.Namespace], None]
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the commands; `run` returns the exit code, `usage_code` is that for wrong arguments."""
+    """Add the commands; `run` returns the exit code, `usage_code` is for wrong arguments."""
 
     def add(name: str, run: Run, summary: str, *switches: str) -> argparse.ArgumentParser:
         parser = commands.add_parser(
@@ -71,12 +71,12 @@ def _exit_code(run: Run, options: argparse.Namespace) -> int:
         print(f"{error.label}: {error}{advice}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
-        print("not delivered: interrupted, before anything was begun", file=sys.stderr)
+        print("not delivered: interrupted before it changed anything", file=sys.stderr)
         return INTERRUPTED
     except CheckoutError as error:
         print(f"not delivered: {error}", file=sys.stderr)
     except (BotoCoreError, ClientError, EndpointError) as error:
-        print(f"not delivered: {explained(error)}", file=sys.stderr)
+        print(f"not delivered: {explain_error(error)}", file=sys.stderr)
     else:
         return DELIVERED
     return NotDelivered.exit_code
@@ -92,7 +92,7 @@ def _deliver(clone: Clone, options: argparse.Namespace) -> None:
         take_over=options.take_over,
     )
     _warn(not_invoked)
-    print(f"delivered: {options.stage} serves what is checked out")
+    print(f"delivered: {options.stage} serves the checked-out commit")
 
 
 def _roll_back(clone: Clone, options: argparse.Namespace) -> None:
@@ -108,15 +108,15 @@ def _roll_back(clone: Clone, options: argparse.Namespace) -> None:
 def _warn(not_invoked: list[str]) -> None:
     if not_invoked:
         print(
-            f"! not invoked, so that nobody knows whether they answer: {', '.join(not_invoked)} "
-            f"(no inputs in models/NAME/{golden.FILE})"
+            f"! not tested, because models/NAME/{golden.FILE} has no inputs: "
+            f"{', '.join(not_invoked)}"
         )
 
 
 def _golden(clone: Clone, options: argparse.Namespace) -> None:
     path = clone.models / options.model / golden.FILE
     if not path.is_file():
-        raise NotDelivered(f"{path} is not there: write its inputs first (docs/runbook.md)")
+        raise NotDelivered(f"{path} does not exist: write its inputs first (docs/runbook.md)")
     session = boto3.Session(region_name=clone.stage(options.stage).region)
     with synthesised(clone, options.stage) as assembly:
         names = [endpoint.short_name for endpoint in assembly.endpoints]

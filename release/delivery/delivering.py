@@ -7,12 +7,12 @@ from release.delivery import golden
 from release.delivery.archives import build, promote_from
 from release.delivery.assembly import synthesised
 from release.delivery.catalog_checks import check_before
+from release.delivery.delivery_order import refuse_older, require_delivered
 from release.delivery.deploying import deploy
 from release.delivery.deployment import StageDeployment
 from release.delivery.errors import DeliveryError, NotDelivered
-from release.delivery.first_step import run_preflight
 from release.delivery.history import History
-from release.delivery.order import refuse_older, require_delivered
+from release.delivery.preflight_gate import run_preflight
 from release.delivery.recording import recorded
 from release.delivery.steps import say
 from release.delivery.verifying import verify
@@ -21,8 +21,8 @@ from release.preflight import capacity_errors
 from release.tree import Tree
 
 DIRTY = (
-    "the working tree has changes that are in no commit, so nobody could roll back to them: "
-    "commit or stash them (git status)"
+    "the working tree has uncommitted changes, to which no rollback is possible: commit or stash "
+    "them (git status)"
 )
 
 
@@ -37,13 +37,13 @@ def deliver(
 ) -> list[str]:
     """Deliver the checked-out commit to `stage`; return the models that were not invoked.
 
-    With `from_stage`, copy archives from that stage. With `ignore_preflight`, findings of the
+    With `from_stage`, copy archives from that stage. With `ignore_preflight`, refusals of the
     preflight do not end the delivery; with `allow_older`, the commit need not contain the live one;
     with `take_over`, another delivery may be in progress. Raise `DeliveryError`.
     """
     for name in filter(None, (stage, from_stage)):
         clone.stage(name)  # an invalid stage is reported before uncommitted changes
-    commit = clone.committed()
+    commit = clone.clean_head()
     if commit is None:
         raise NotDelivered(DIRTY)
     golden.read_all(clone.models)
@@ -57,7 +57,7 @@ def deliver(
         session = _session(clone, stage)
         run_preflight(clone, assembly, session, ignore_findings=ignore_preflight)
         deployment = StageDeployment(assembly, session)
-        deployment.wait_until_at_rest()  # before anything is recorded or copied
+        deployment.wait_for_operations()  # before recording and copying
         for line in deployment.time_budget.lines():
             say(line)
         if from_stage is not None:
@@ -65,8 +65,8 @@ def deliver(
         check_before(deployment)
         with recorded(deployment, history, "deliver", commit, take_over=take_over) as live:
             if not allow_older:
-                refuse_older(clone, stage, live)  # again: another delivery may have ended since
-            return _put_in_place(deployment, history, clone)
+                refuse_older(clone, stage, live)  # again: another delivery may have ended
+            return _build_and_deploy(deployment, history, clone)
 
 
 def roll_back(
@@ -75,9 +75,9 @@ def roll_back(
     """Deploy an earlier commit of `stage`; return it, and the models that were not invoked.
 
     Without `to`, it is the last successful delivery of a different commit. Its app runs in a
-    worktree, with the packages that are installed now. Its archives are in the bucket; if the
-    rollback gives an endpoint its earlier name, archives of models that were delivered since are
-    built first, and a model that was published by hand is rejected. Raise `DeliveryError`.
+    worktree, with the packages that are installed now. Its archives are in the bucket. If the
+    rollback moves an endpoint to its earlier prefix, archives of newer models are built first, and
+    a model that was published by hand is rejected. Raise `DeliveryError`.
     """
     history = _history(clone, stage)
     target = history.target(to)
@@ -88,16 +88,16 @@ def roll_back(
         synthesised(tree, stage) as assembly,
     ):
         deployment = StageDeployment(assembly, _session(tree, stage))
-        deployment.wait_until_at_rest()
+        deployment.wait_for_operations()
         check_before(deployment)
         action = "rollback-stage"
         with recorded(
             deployment, history, action, target.commit, back_to=target, take_over=take_over
         ):
-            return target.commit, _put_in_place(deployment, history, tree)
+            return target.commit, _build_and_deploy(deployment, history, tree)
 
 
-def _put_in_place(deployment: StageDeployment, history: History, tree: Tree) -> list[str]:
+def _build_and_deploy(deployment: StageDeployment, history: History, tree: Tree) -> list[str]:
     """Build, deploy and verify; return the models that were not invoked."""
     build(deployment)
     history.refuse_superseded()

@@ -14,7 +14,7 @@ from release.delivery.errors import (
     NotDelivered,
     RollbackFailed,
     Unfinished,
-    explained,
+    explain_error,
     may_be_updating,
     unfinished,
 )
@@ -22,9 +22,9 @@ from release.delivery.stack_status import in_progress, rollback_failed, wait_for
 from release.delivery.steps import step
 from release.delivery.stuck_rollback import stuck_rollback
 from release.delivery.time_budget import DeliveryTimeBudget
-from release.preflight.running_endpoints import described_endpoint
+from release.preflight.running_endpoints import endpoint_description
+from release.stack_endpoints import StackEndpoint
 from release.stack_template import stack_template
-from release.stage_resources import StackEndpoint
 from release.tree import Template
 
 
@@ -50,21 +50,21 @@ class StageDeployment:
         name = model_bucket(session.client("cloudformation"), stage)
         return ArchiveBucket(session.client("s3"), name) if name else None
 
-    def new(self, endpoint: StackEndpoint) -> Template:
+    def new_template(self, endpoint: StackEndpoint) -> Template:
         """Return the new template of an endpoint's stack."""
         return self.assembly.templates[endpoint.stack]
 
-    def live(self, endpoint: StackEndpoint) -> Template | None:
+    def live_template(self, endpoint: StackEndpoint) -> Template | None:
         """Return the deployed template of an endpoint's stack, None if the endpoint does not exist.
 
         A stack whose first deploy failed has a template and no endpoint.
         """
-        if described_endpoint(self.session.client("sagemaker"), endpoint.name) is None:
+        if endpoint_description(self.session.client("sagemaker"), endpoint.name) is None:
             return None
         return stack_template(self.session.client("cloudformation"), endpoint.stack)
 
-    def wait_until_at_rest(self) -> None:
-        """Wait for operations in progress, so that live templates can be read.
+    def wait_for_operations(self) -> None:
+        """Wait until no operation is in progress on a stack or an endpoint of the stage.
 
         Raise `NotDelivered` if CloudFormation could not roll a stack back.
         """
@@ -72,13 +72,15 @@ class StageDeployment:
         cloudformation = self.session.client("cloudformation")
         with unfinished(may_be_updating(stacks)):
             wait_for_stacks(cloudformation, stacks)
-            if stuck := rollback_failed(cloudformation, stacks):
-                raise NotDelivered("\n  ".join(["Nothing was changed", *self._stuck(stuck)]))
+            if failed := rollback_failed(cloudformation, stacks):
+                raise NotDelivered(
+                    "\n  ".join(["Nothing was changed", *self._rollback_failures(failed)])
+                )
             names = [endpoint.name for endpoint in self.assembly.endpoints]
             wait_for_endpoints(self.session.client("sagemaker"), names)
 
     def deploy(self, *stacks: str, assembly: Path | None = None) -> None:
-        """Deploy stacks; of another assembly in the folder `assembly`, only these.
+        """Deploy stacks and their dependencies; with another `assembly` folder, only the stacks.
 
         Raise `NotDelivered` with the CLI's diagnosis, `RollbackFailed` if a stack could not be
         rolled back, `Unfinished` if CloudFormation is still working.
@@ -91,21 +93,22 @@ class StageDeployment:
                 return
             try:
                 operations = in_progress(cloudformation, stacks)
-                stuck = rollback_failed(cloudformation, stacks)
+                failed = rollback_failed(cloudformation, stacks)
             except ClientError as error:
                 raise Unfinished(
                     "the cdk CLI failed, and CloudFormation may still be updating: "
-                    f"{explained(error)}"
+                    f"{explain_error(error)}"
                 ) from error
             if operations:
                 raise Unfinished(
                     "the cdk CLI failed, and CloudFormation is still updating "
                     f"{', '.join(operations)}"
                 )
-            if stuck:
-                raise RollbackFailed("\n  ".join([*result.error_lines, *self._stuck(stuck)]))
+            if failed:
+                lines = [*result.error_lines, *self._rollback_failures(failed)]
+                raise RollbackFailed("\n  ".join(lines))
             raise NotDelivered("\n  ".join(result.error_lines))
 
-    def _stuck(self, stacks: list[str]) -> list[str]:
+    def _rollback_failures(self, stacks: list[str]) -> list[str]:
         cloudformation = self.session.client("cloudformation")
         return [stuck_rollback(cloudformation, stack) for stack in stacks]

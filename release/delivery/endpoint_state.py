@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from release.delivery.errors import Unfinished
 from release.delivery.steps import wait_while
-from release.preflight.running_endpoints import described_endpoint
-from release.stage_resources import StackEndpoint
+from release.preflight.running_endpoints import endpoint_description
+from release.stack_endpoints import StackEndpoint
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_sagemaker import SageMakerClient
 
-AT_REST = ("InService", "Failed", "OutOfService", "UpdateRollbackFailed")
+IDLE_STATUSES = ("InService", "Failed", "OutOfService", "UpdateRollbackFailed")
 """Statuses of an endpoint that is not changing (SageMaker API reference, DescribeEndpoint)."""
 SCALING = ("Updating", "RollingBack")
 """Statuses of an endpoint that scales or is updated; only an update to another configuration has a
@@ -24,7 +24,7 @@ RUNBOOK = 'docs/runbook.md, "An update was rolled back in silence"'
 class EndpointFault(NamedTuple):
     """A fault of an endpoint.
 
-    An endpoint that `must_be_created` again cannot be updated: no deploy repairs it.
+    With `must_be_created`, the endpoint cannot be updated, only deleted and created again.
     """
 
     text: str
@@ -34,7 +34,7 @@ class EndpointFault(NamedTuple):
 def wait_for_endpoints(sagemaker: "SageMakerClient", names: Iterable[str]) -> None:
     """Wait until no endpoint is updating or scaling: SageMaker refuses a second update."""
     for name in names:
-        wait_while(name, partial(_change, sagemaker, name))
+        wait_while(name, partial(_operation, sagemaker, name))
 
 
 def endpoint_fault(
@@ -48,21 +48,24 @@ def endpoint_fault(
 
     Raise `Unfinished` if it is still updating at `deadline`, in `time.monotonic` seconds.
 
-    SageMaker can roll an update back and be InService with the old configuration; tools that wait
-    for InService report success (https://github.com/hashicorp/terraform-provider-aws/issues/48997).
-    So the configuration is compared with the one that CloudFormation created.
+    After a rollback by SageMaker, the endpoint is InService with the old configuration, and tools
+    that wait for InService report success
+    (https://github.com/hashicorp/terraform-provider-aws/issues/48997). Therefore the configuration
+    is compared with the one that CloudFormation created.
     """
-    update = partial(_change, sagemaker, endpoint.name, scaling=False)
+    update = partial(_operation, sagemaker, endpoint.name, scaling=False)
     if status := wait_while(endpoint.name, update, deadline=deadline):
-        raise Unfinished(f"everything is deployed, and {endpoint.name} is {status} for too long")
-    description = described_endpoint(sagemaker, endpoint.name)
+        raise Unfinished(
+            f"everything is deployed, but {endpoint.name} is still {status} after the time limit"
+        )
+    description = endpoint_description(sagemaker, endpoint.name)
     if description is None:
-        return _to_be_created(endpoint, "does not exist: somebody deleted it")
+        return _must_be_created(endpoint, "does not exist: it was deleted")
     status = description["EndpointStatus"]
     reason = description.get("FailureReason")
     because = f": {reason}" if reason else ""
     if status == "Failed":
-        return _to_be_created(endpoint, f"has failed, and SageMaker can only delete it{because}")
+        return _must_be_created(endpoint, f"has failed, and SageMaker can only delete it{because}")
     if status not in ("InService", *SCALING):
         return EndpointFault(f"{endpoint.name} is {status}{because}")
     resource = cloudformation.describe_stack_resource(
@@ -74,27 +77,27 @@ def endpoint_fault(
         return None
     return EndpointFault(
         f"{endpoint.name} was rolled back although its deploy succeeded: it serves with "
-        f"{serving}, and {endpoint.stack} made {deployed}{because}. See {RUNBOOK}"
+        f"{serving}, but {endpoint.stack} created {deployed}{because}. See {RUNBOOK}"
     )
 
 
-def _to_be_created(endpoint: StackEndpoint, text: str) -> EndpointFault:
+def _must_be_created(endpoint: StackEndpoint, text: str) -> EndpointFault:
     """Return the fault of an endpoint that must be created again (DescribeEndpoint, `Failed`)."""
     return EndpointFault(
-        f"{endpoint.name} {text}. No call is answered until it is created again, with its stack: "
+        f"{endpoint.name} {text}. It cannot be invoked until it is created again with its stack: "
         f"aws cloudformation delete-stack --stack-name {endpoint.stack}; aws cloudformation wait "
         f"stack-delete-complete --stack-name {endpoint.stack}; then deliver again",
         must_be_created=True,
     )
 
 
-def _change(sagemaker: "SageMakerClient", name: str, *, scaling: bool = True) -> str | None:
+def _operation(sagemaker: "SageMakerClient", name: str, *, scaling: bool = True) -> str | None:
     """Return the status of an endpoint that is updating or scaling, None if it is neither.
 
     Without `scaling`, only an update counts.
     """
-    description = described_endpoint(sagemaker, name)
-    if description is None or description["EndpointStatus"] in AT_REST:
+    description = endpoint_description(sagemaker, name)
+    if description is None or description["EndpointStatus"] in IDLE_STATUSES:
         return None
     status = description["EndpointStatus"]
     if status in SCALING and not scaling and "PendingDeploymentSummary" not in description:

@@ -1,4 +1,4 @@
-"""The errors of a delivery, with their exit codes. Every message says what to do."""
+"""The errors of a delivery, with exit codes. Every message includes the next step."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ EXPIRED = ("ExpiredToken", "ExpiredTokenException", "RequestExpired")
 """Error codes for expired credentials: STS API reference, common errors ("ExpiredTokenException",
 "RequestExpired"); S3 API reference, error responses ("ExpiredToken", which other services return as
 well: aws/aws-cdk#19359)."""
-UNANSWERED = (
+CALLER_ERRORS = (
     *("AccessDenied", "AccessDeniedException", "UnrecognizedClientException"),
     *("Throttling", "ThrottlingException", "TooManyRequestsException"),
 )
@@ -30,7 +30,7 @@ class DeliveryError(Exception):
 
 
 class NotDelivered(DeliveryError):
-    """Nothing was changed, or CloudFormation rolled it back: the old version still serves."""
+    """Nothing was changed, or CloudFormation rolled the change back: the old version serves."""
 
     exit_code, label = 1, "not delivered"
 
@@ -43,13 +43,13 @@ class DeliveredWrong(DeliveryError):
 
 
 class EndpointGone(DeliveredWrong):
-    """An endpoint was deleted or has failed: no deploy repairs it, the message has the commands."""
+    """An endpoint was deleted or has failed, and must be created again with the given commands."""
 
     advice = ""
 
 
 class RollbackFailed(DeliveredWrong):
-    """CloudFormation could not roll a stack back, and refuses to update it until that is done."""
+    """CloudFormation could not roll a stack back, and does not update it until that is repaired."""
 
     advice = ""
 
@@ -59,55 +59,54 @@ class Unfinished(DeliveryError):
 
     exit_code, label = 3, "unfinished"
     advice = (
-        "\n  AWS finishes what was begun. Builds may still run: wait until CodeBuild has none in "
-        "progress, then run the same command again. It waits for stacks and endpoints, and "
-        "continues"
+        "\n  AWS finishes the operations in progress. Wait until no build runs in CodeBuild, then "
+        "run the same command again: it waits for stacks and endpoints, and continues"
     )
 
 
 class ChangedByHand(DeliveryError):
-    """The catalog has another version than the commit; a deploy would not change that.
+    """The catalog and the commit have different versions, and a deploy would not change that.
 
-    The message has the command that does.
+    The message has the command that resolves it.
     """
 
     exit_code, label = 4, "changed by hand"
 
 
-def expired(error: BaseException | None) -> bool:
-    """Return whether an error, or its cause, is that credentials have expired."""
+def credentials_expired(error: BaseException | None) -> bool:
+    """Return whether an error, or its cause, reports expired credentials."""
     if isinstance(error, ClientError):
         return error.response["Error"]["Code"] in EXPIRED
     if isinstance(error, UnauthorizedSSOTokenError):
         return True
-    return error is not None and expired(error.__cause__)
+    return error is not None and credentials_expired(error.__cause__)
 
 
-def unanswered(error: BaseException | None) -> bool:
-    """Return whether an error, or its cause, is about the caller and not about the stage."""
-    if isinstance(error, ClientError) and error.response["Error"]["Code"] in UNANSWERED:
+def is_caller_error(error: BaseException | None) -> bool:
+    """Return whether an error, or its cause, concerns the caller and not the stage."""
+    if isinstance(error, ClientError) and error.response["Error"]["Code"] in CALLER_ERRORS:
         return True
-    return expired(error) or (error is not None and unanswered(error.__cause__))
+    return credentials_expired(error) or (error is not None and is_caller_error(error.__cause__))
 
 
-def explained(error: Exception) -> str:
-    """Return an error's text; for expired credentials, with what to do."""
-    if expired(error):
+def explain_error(error: Exception) -> str:
+    """Return an error's text; for expired credentials, with the fix."""
+    if credentials_expired(error):
         return f"the credentials have expired: get new ones ({error})"
     return f"AWS: {error}"
 
 
 @contextmanager
 def unfinished(progress: str) -> Iterator[None]:
-    """Raise `Unfinished` with `progress` if AWS stops answering, or on an interrupt."""
+    """Raise `Unfinished` with `progress` on an interrupt or if AWS does not answer."""
     try:
         yield
     except KeyboardInterrupt:
         raise Unfinished(f"interrupted, and {progress}") from None
     except (BotoCoreError, ClientError, EndpointError) as error:
-        if not isinstance(error, BotoCoreError) and not expired(error):
+        if not isinstance(error, BotoCoreError) and not credentials_expired(error):
             raise
-        raise Unfinished(f"{progress}: {explained(error)}") from error
+        raise Unfinished(f"{progress}: {explain_error(error)}") from error
 
 
 def may_be_updating(stacks: Iterable[str]) -> str:

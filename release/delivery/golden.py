@@ -1,7 +1,7 @@
 """Example inputs of a model and its expected outputs: `models/NAME/tests/golden.json`.
 
-A delivery invokes the model with them. The file is no part of the model's archive: changing it
-rebuilds nothing.
+A delivery invokes the model with them. The file is not part of the model's archive, so a change of
+it needs no build.
 """
 
 import json
@@ -25,10 +25,10 @@ import checked_yaml
 from release.delivery.errors import NotDelivered
 
 FILE = Path("tests", "golden.json")
-KEPT = 16
-"""Values of an output that a file has: enough to recognise it, few enough to review."""
+MAX_VALUES = 16
+"""Values of an output in a file: enough to recognise the output, few enough to review."""
 DIGITS = 6
-ALLOWED = 0.02
+DEFAULT_DIFFERENCE = 0.02
 """Default relative difference: FP16 on a GPU against FP32 on a CPU, with a margin."""
 
 Array = npt.NDArray[Any]
@@ -44,7 +44,7 @@ Value = Annotated[float | int | bool | str, BeforeValidator(_scalar)]
 
 
 class Input(BaseModel):
-    """An input: `data` is repeated to fill `shape`, so that an image needs few values."""
+    """An input; `data` is repeated to fill `shape`, so that an image needs few values."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -58,10 +58,10 @@ class Input(BaseModel):
         return self
 
     def array(self) -> Array:
-        """Return the input as an array. Raise `ValueError` if data, type and shape do not fit."""
+        """Return the input as an array. Raise `ValueError` if data, type and shape do not match."""
         dtype = triton_to_np_dtype(self.datatype)
         if dtype is None:
-            raise ValueError(f"there is no datatype {self.datatype}")
+            raise ValueError(f"unknown datatype {self.datatype}")
         try:
             return np.resize(np.array(self.data, dtype), self.shape)
         except ValueError as error:
@@ -81,17 +81,19 @@ class ExpectedOutput(BaseModel):
     @classmethod
     def of(cls, array: Array) -> Self:
         """Return the expected output for an array."""
-        return cls(shape=list(array.shape), data=[_kept(value) for value in array.flat[:KEPT]])
+        return cls(
+            shape=list(array.shape), data=[_rounded(value) for value in array.flat[:MAX_VALUES]]
+        )
 
     def difference(self, answer: Array, *, allowed: float) -> str | None:
         """Return the difference of an answer if it is larger than `allowed`, else None.
 
         Differences are relative to the largest expected value; texts and infinities must be equal.
-        The two values that differ most are shown.
+        The message has the pair of values with the largest difference.
         """
         if list(answer.shape) != self.shape:
             return f"expected shape {self.shape}, got {list(answer.shape)}"
-        values = [_kept(value) for value in answer.flat[: len(self.data)]]
+        values = [_rounded(value) for value in answer.flat[: len(self.data)]]
         different = f"expected {self.data}, got {values}"
         if any(isinstance(value, str) for value in (*self.data, *values)):
             return None if values == self.data else different
@@ -117,12 +119,12 @@ class Golden(BaseModel):
 
     inputs: dict[str, Input]
     outputs: dict[str, ExpectedOutput] = {}
-    max_relative_difference: float = Field(default=ALLOWED, ge=0)
+    max_relative_difference: float = Field(default=DEFAULT_DIFFERENCE, ge=0)
 
     @classmethod
     def read(cls, path: Path) -> Self:
         """Return the content of a file. Raise `NotDelivered` with all errors in it."""
-        shown = _shown(path)
+        shown = "/".join(path.parts[-4:])  # models/NAME/tests/golden.json
         try:
             content = path.read_bytes()
             json.loads(content)
@@ -154,7 +156,7 @@ class Golden(BaseModel):
         outputs = {name: ExpectedOutput.of(array) for name, array in answer.items()}
         return self.model_copy(update={"outputs": outputs})
 
-    def written(self) -> str:
+    def to_json(self) -> str:
         """Return JSON with one line for each tensor."""
         content = self.model_dump()
         for kind in ("inputs", "outputs"):
@@ -167,7 +169,7 @@ class Golden(BaseModel):
         return "{\n" + ",\n".join(fields) + "\n}\n"
 
     def differences(self, answer: dict[str, Array]) -> list[str]:
-        """Return the differences of an answer, one sentence for each output."""
+        """Return one sentence for each output of an answer that differs."""
         sentences = []
         for name, output in self.outputs.items():
             if name not in answer:
@@ -178,15 +180,15 @@ class Golden(BaseModel):
 
 
 def read_all(models: Path) -> None:
-    """Read every file below `models`. Raise `NotDelivered` for an invalid one."""
+    """Read every file below `models`. Raise `NotDelivered` if one is invalid."""
     for path in sorted(models.glob(f"*/{FILE}")):
         Golden.read(path)
 
 
-def path_of(models: Path, model: str) -> Path | None:
+def golden_path(models: Path, model: str) -> Path | None:
     """Return the file of a catalog's model, None if there is none.
 
-    An alternative of a recipe (`resnet50-onnx`), or a copy, has the file of its folder.
+    An alternative of a recipe (`resnet50-onnx`), or a copy, uses the file of its base model.
     """
     while model:
         if (models / model / FILE).is_file():
@@ -195,12 +197,7 @@ def path_of(models: Path, model: str) -> Path | None:
     return None
 
 
-def _shown(path: Path) -> str:
-    """Return a file's path relative to the repository: models/x/tests/..."""
-    return "/".join(path.parts[-4:])
-
-
-def _kept(value: Any) -> Value:
+def _rounded(value: Any) -> Value:
     """Return a value for JSON, floats with the significant digits of FP32."""
     if isinstance(value, bytes):
         return value.decode(errors="backslashreplace")

@@ -19,8 +19,8 @@ from stage_record import (
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
 
-KEPT = 10
-WORTH_KEEPING = (DeliveryOutcome.DELIVERED, DeliveryOutcome.ROLLED_BACK)
+MAX_ENTRIES = 10
+ROLLBACK_TARGETS = (DeliveryOutcome.DELIVERED, DeliveryOutcome.ROLLED_BACK)
 MAY_SERVE = (
     DeliveryOutcome.STARTED,
     DeliveryOutcome.DELIVERED,
@@ -28,21 +28,21 @@ MAY_SERVE = (
     DeliveryOutcome.UNFINISHED,
 )
 TAKE_OVER = "TAKE_OVER=1"
-"""The option that lets a delivery begin while another one is in progress."""
+"""The option that allows a delivery while another one is in progress."""
 
 
 class History:
     """The last deliveries of a stage, the newest last.
 
-    Only the newest failed delivery is kept, so that failures do not push out the last successful
-    delivery, or the live one.
+    Of the failed deliveries only the newest is kept, so that the record always has the last
+    successful delivery and the live one.
     """
 
     def __init__(self, ssm: "SSMClient", stage: str) -> None:
         self._ssm = ssm
         self.stage = stage
         self.name = delivered_parameter(stage)
-        self.begun: Delivery | None = None
+        self.current: Delivery | None = None
 
     def deliveries(self) -> Sequence[Delivery]:
         """Return the deliveries, the newest last."""
@@ -58,7 +58,7 @@ class History:
     def refuse_in_progress(self, commit: str, *, take_over: bool = False) -> None:
         """Raise `NotDelivered` if a delivery of another commit is in progress.
 
-        Not with `take_over`. A second delivery of the same commit continues the first.
+        With `take_over`, do not. A second delivery of the same commit continues the first.
         """
         self._refuse_in_progress(self._read(), commit, take_over)
 
@@ -69,8 +69,8 @@ class History:
 
         With `back_to`, later deliveries are marked as rolled back, so that the next rollback goes
         further back. Raise `NotDelivered` as `refuse_in_progress` does. PutParameter has no
-        condition on a version: of two deliveries that begin at the same time the later write wins,
-        and `refuse_superseded` ends the other.
+        conditional write: if two deliveries begin at the same time, the later write wins, and
+        `refuse_superseded` ends the other delivery.
         """
         record = self._read()
         self._refuse_in_progress(record, commit, take_over)
@@ -82,30 +82,29 @@ class History:
         ]
         deliveries = _rolled_back(before, back_to) if back_to else before
         live = _live(deliveries)
-        kept = [past for past in deliveries if past.outcome in WORTH_KEEPING or past == live]
-        begun = Delivery(commit, datetime.now(UTC).isoformat(), DeliveryOutcome.STARTED)
-        self._write([*kept, begun])
-        self.begun = begun
+        kept = [past for past in deliveries if past.outcome in ROLLBACK_TARGETS or past == live]
+        self.current = Delivery(commit, datetime.now(UTC).isoformat(), DeliveryOutcome.STARTED)
+        self._write([*kept, self.current])
         return _live(before)
 
     def refuse_superseded(self) -> None:
         """Raise `NotDelivered` if a delivery of another commit has begun since this one.
 
-        A failed one does not count.
+        A failed delivery does not count.
         """
-        assert self.begun
+        assert self.current
         newest = self.live()
-        if newest and newest.commit != self.begun.commit:
+        if newest and newest.commit != self.current.commit:
             raise NotDelivered(
-                f"a delivery of commit {newest.commit[:12]} to {self.stage} has begun since, at "
-                f"{newest.time}: this one ends before it changes an endpoint. Deliver again once "
-                f"that one has ended (tritonsm history {self.stage})"
+                f"a delivery of commit {newest.commit[:12]} to {self.stage} began later, at "
+                f"{newest.time}: this delivery ends before it changes an endpoint. Deliver again "
+                f"when the other one has ended (tritonsm history {self.stage})"
             )
 
     def end(self, outcome: DeliveryOutcome) -> None:
-        """Record the outcome of this delivery; keep deliveries that others have recorded since."""
-        assert self.begun
-        ended = replace(self.begun, outcome=outcome)
+        """Record the outcome of this delivery; keep newer deliveries of other processes."""
+        assert self.current
+        ended = replace(self.current, outcome=outcome)
         entries = [ended if past.is_same(ended) else past for past in self._read().entries]
         if ended not in entries:
             entries.append(ended)
@@ -113,18 +112,18 @@ class History:
             while len(entries) > 1 and _is_repeat(entries[-2], ended):
                 del entries[-2]  # a repeated commit is not a step to roll back to
         self._write(entries)
-        self.begun = None
+        self.current = None
 
     def target(self, commit: str | None) -> Delivery:
         """Return the delivery to roll back to: that of a commit, or the last successful one.
 
-        The live commit itself does not count. `commit` may be abbreviated. Raise `NotDelivered` if
-        there is no such delivery.
+        The live commit is never the last successful one. `commit` may be abbreviated. Raise
+        `NotDelivered` if there is no such delivery.
         """
         deliveries = self.deliveries()
         for past in reversed(deliveries):
             if commit is not None:
-                if past.outcome in WORTH_KEEPING and past.commit.startswith(commit):
+                if past.outcome in ROLLBACK_TARGETS and past.commit.startswith(commit):
                     return past
             elif past.outcome is DeliveryOutcome.DELIVERED and not _is_repeat(past, deliveries[-1]):
                 return past
@@ -151,7 +150,7 @@ class History:
             )
 
     def _write(self, deliveries: Sequence[Delivery]) -> None:
-        record = {"deliveries": [asdict(delivery) for delivery in deliveries[-KEPT:]]}
+        record = {"deliveries": [asdict(delivery) for delivery in deliveries[-MAX_ENTRIES:]]}
         self._ssm.put_parameter(
             Name=self.name,
             Description=f"Commits that were delivered to {self.stage}, the newest last",
@@ -166,13 +165,13 @@ def _live(deliveries: Sequence[Delivery]) -> Delivery | None:
 
 
 def _rolled_back(deliveries: Sequence[Delivery], target: Delivery) -> list[Delivery]:
-    """Return deliveries, those after `target` marked as rolled back.
+    """Return the deliveries; successful ones after `target` are marked as rolled back.
 
-    Raise `NotDelivered` if the record does not have the target any more.
+    Raise `NotDelivered` if the record no longer has the target.
     """
     matches = [index for index, past in enumerate(deliveries) if past.is_same(target)]
     if not matches:
-        raise NotDelivered("other deliveries have ended since this command began: run it again")
+        raise NotDelivered("other deliveries have ended since this command started: run it again")
     after = matches[0] + 1
     return [
         *deliveries[:after],

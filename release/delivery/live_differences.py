@@ -12,8 +12,9 @@ from release.delivery.catalog_differences import differences
 from release.delivery.endpoint_state import endpoint_fault
 from release.delivery.errors import NotDelivered, Unfinished
 from release.delivery.stack_status import NOT_THERE, not_complete
+from release.stack_catalog import catalog_entries, prefixes
+from release.stack_endpoints import stack_endpoints
 from release.stack_template import stack_template
-from release.stage_resources import catalog_entries, prefixes, stack_endpoints
 from release.tree import Template
 
 
@@ -36,8 +37,8 @@ def live_differences(
 ) -> Iterator[LiveDifference]:
     """Yield the differences of endpoints, whose stacks have the same names; change nothing.
 
-    Endpoints in `expected` should exist. A stack that is updating or has failed is only named: it
-    is unknown what its endpoint should be.
+    Endpoints in `expected` should exist. For a stack that is updating or has failed, only the
+    status is reported: the intended state of its endpoint is unknown.
     """
     cloudformation = session.client("cloudformation")
     names = sorted({*endpoints, *expected})
@@ -47,29 +48,30 @@ def live_differences(
         status = statuses.get(name)
         if status == NOT_THERE:
             if name in expected:
-                yield LiveDifference(name, "the stack does not exist: somebody deleted it", deliver)
+                yield LiveDifference(name, "the stack does not exist: it was deleted", deliver)
         elif status:
             command = f"aws cloudformation describe-stack-events --stack-name {name}"
             yield LiveDifference(name, f"the stack is {status}", command)
         elif template := stack_template(cloudformation, name):
             with suppress(Unfinished):  # the endpoint is being updated
-                yield from _of_endpoint(session, stage, name, template)
+                yield from _endpoint_differences(session, stage, name, template)
             archives = ArchiveBucket(session.client("s3"), bucket) if bucket else None
             for subject, text in _missing_archives(archives, template) if archives else ():
                 yield LiveDifference(f"{name.removeprefix(f'{stage}-')}/{subject}", text, deliver)
 
 
-def _of_endpoint(
+def _endpoint_differences(
     session: boto3.Session, stage: str, name: str, template: Template
 ) -> Iterator[LiveDifference]:
     clients = session.client("sagemaker"), session.client("cloudformation")
-    for endpoint in stack_endpoints(stage, name, template):
+    for endpoint in stack_endpoints(stage, {name: template}):
         if fault := endpoint_fault(*clients, endpoint, deadline=0):
             text = fault.text.removeprefix(f"{endpoint.name} ")
             command = f"aws sagemaker describe-endpoint --endpoint-name {endpoint.name}"
             yield LiveDifference(endpoint.name, text, command)
-        for each in differences(session.client("ssm"), stage, {endpoint.short_name: template}):
-            yield LiveDifference(each.model, each.text.partition(": ")[2], each.command)
+        templates = {endpoint.short_name: template}
+        for entry in differences(session.client("ssm"), stage, templates):
+            yield LiveDifference(entry.model, entry.text.partition(": ")[2], entry.command)
 
 
 def _missing_archives(bucket: ArchiveBucket, template: Template) -> Iterator[tuple[str, str]]:
@@ -80,6 +82,6 @@ def _missing_archives(bucket: ArchiveBucket, template: Template) -> Iterator[tup
             key = f"{prefix}{entry['target_model']}"
             try:
                 if not bucket.is_complete(key):
-                    yield entry["model"], f"s3://{bucket.name}/{key} is not there"
-            except NotDelivered as other_bytes:
-                yield entry["model"], str(other_bytes)
+                    yield entry["model"], f"s3://{bucket.name}/{key} does not exist"
+            except NotDelivered as error:  # its SHA-256 is not the manifest's
+                yield entry["model"], str(error)

@@ -1,4 +1,4 @@
-"""Copy archives that another stage has served into this stage's bucket."""
+"""Copy archives of another stage into this stage's bucket, after verifying them."""
 
 import json
 from typing import Any
@@ -11,16 +11,16 @@ from release.delivery.verified_copy import TAKEN, copy
 
 SOURCE_PART_BYTES = 1024**3
 """UploadPartCopy takes 5 GiB at once, and 10,000 parts."""
-COPIED, PRESENT, ABSENT = "copied", "there already", "not there to copy: it is built"
+COPIED, PRESENT, ABSENT = "copied", "exists already", "not in the other stage: it is built"
 
 
 def promote(key: str, *, digest: str, source: ArchiveBucket, to: ArchiveBucket) -> str:
     """Copy an archive, its source and its manifest within S3, each only if its key is free.
 
-    `digest` is the one that this stage needs under `key`. A copy is completed only with the SHA-256
+    This stage needs an archive of `digest` under `key`. A copy is completed only with the SHA-256
     that the other stage's builder recorded in the manifest, which only builders may write. Return
     `COPIED`, `PRESENT` or `ABSENT`. Raise `NotDelivered` if the other stage's archive has another
-    digest, other bytes or no source, or if this stage's key holds other bytes.
+    digest, another SHA-256 or no source, or if this stage's archive has another SHA-256.
     """
     manifest, own = source.manifest(key), to.manifest(key)
     recorded = manifest["archive"].get("checksum") if manifest else None
@@ -30,7 +30,7 @@ def promote(key: str, *, digest: str, source: ArchiveBucket, to: ArchiveBucket) 
         return PRESENT
     if manifest is None or recorded is None or source.checksum(key) is None:
         return ABSENT
-    _refuse_other_content(key, manifest, digest, source)
+    _verify_source(key, manifest, digest, source)
     try:
         if to.checksum(source_key(digest)) is None:
             copy(source_key(digest), source, to, part_bytes=SOURCE_PART_BYTES)
@@ -50,24 +50,22 @@ def promote(key: str, *, digest: str, source: ArchiveBucket, to: ArchiveBucket) 
     return COPIED
 
 
-def _refuse_other_content(
-    key: str, manifest: dict[str, Any], digest: str, source: ArchiveBucket
-) -> None:
-    """Raise `NotDelivered` unless a builder has made the archive, with this digest."""
+def _verify_source(key: str, manifest: dict[str, Any], digest: str, source: ArchiveBucket) -> None:
+    """Raise `NotDelivered` unless a builder has made the archive of this digest."""
     place = f"s3://{source.name}/{key}"
     if manifest["digest"] != digest:
         raise NotDelivered(
-            f"{place}: its manifest is of the digest {manifest['digest']}, and this commit's model "
-            f"has {digest}: somebody has replaced it. Delete both, and deliver that stage again, "
-            "which builds it"
+            f"{place}: its manifest has the digest {manifest['digest']}, and this commit's model "
+            f"{digest}: the archive was replaced. Delete archive and manifest, and deliver that "
+            "stage again, which builds it"
         )
-    source.is_complete(key)  # raises for other bytes
-    kept = source_key(digest)
-    if not manifest.get("source") or source.checksum(kept) is None:
+    source.is_complete(key)  # raises for another SHA-256
+    source_of_archive = source_key(digest)
+    if not manifest.get("source") or source.checksum(source_of_archive) is None:
         raise NotDelivered(
-            f"{place}: s3://{source.name}/{kept}, which a builder keeps of what it builds, is not "
-            "there: no builder has made this archive, or its source was deleted. Delete archive "
-            "and manifest, and deliver that stage again; or deliver without FROM_STAGE"
+            f"{place}: its source s3://{source.name}/{source_of_archive} does not exist: no "
+            "builder has made this archive, or its source was deleted. Delete archive and "
+            "manifest, and deliver that stage again; or deliver without FROM_STAGE"
         )
 
 
@@ -88,7 +86,7 @@ def _write_manifest(key: str, manifest: dict[str, Any], to: ArchiveBucket) -> No
 
 def _built_here(key: str, source: ArchiveBucket, to: ArchiveBucket) -> NotDelivered:
     return NotDelivered(
-        f"s3://{to.name}/{key} holds other bytes than s3://{source.name}/{key}: it was built here, "
-        "not promoted, and archives are never overwritten. Deliver without FROM_STAGE to serve "
-        "what is here"
+        f"s3://{to.name}/{key} and s3://{source.name}/{key} have different SHA-256: the first was "
+        "built, not promoted, and archives are never overwritten. Deliver without FROM_STAGE to "
+        "serve it"
     )

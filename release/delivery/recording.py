@@ -1,4 +1,4 @@
-"""Record a delivery: who began it, with which versions, and its outcome."""
+"""Record a delivery: its caller, its model versions and its outcome."""
 
 import json
 from collections.abc import Iterator
@@ -14,26 +14,26 @@ from release.delivery.errors import (
     DeliveredWrong,
     NotDelivered,
     Unfinished,
-    explained,
+    explain_error,
 )
 from release.delivery.history import History
 from release.delivery.steps import say
-from release.stage_resources import catalog_entries
+from release.stack_catalog import catalog_entries
 from release.tree import CheckoutError, Template
 from stage_record import Delivery, DeliveryOutcome, Event
 
 NOTHING_CHANGED = (NotDelivered, CheckoutError, BotoCoreError, ClientError, EndpointError)
-"""Errors of a delivery that changed nothing, or was rolled back: AWS's errors during a change are
-raised as `Unfinished` or `DeliveredWrong`."""
-ENDINGS = (
+"""Errors of a delivery that changed nothing, or was rolled back. Errors of AWS during a change are
+raised as `Unfinished` or `DeliveredWrong` instead."""
+RESULTS = (
     (ChangedByHand, (DeliveryOutcome.WRONG, "changed by hand")),
     (DeliveredWrong, (DeliveryOutcome.WRONG, "wrong")),
     (NOTHING_CHANGED, (DeliveryOutcome.FAILED, "failed")),
     (BaseException, (DeliveryOutcome.UNFINISHED, "unfinished")),
 )
 """Error -> the outcome of the delivery, and the result in its event."""
-MESSAGE = 1000
-"""Characters of an error that are recorded."""
+MAX_MESSAGE = 1000
+"""Recorded characters of an error."""
 
 
 @contextmanager
@@ -46,11 +46,10 @@ def recorded(
     back_to: Delivery | None = None,
     take_over: bool = False,
 ) -> Iterator[Delivery | None]:
-    """Record a delivery at the beginning and the end of the `with` block; provide the live one.
+    """Record a delivery at the start and the end of the `with` block; provide the live delivery.
 
-    Only a process that is killed leaves a delivery in progress. The first delivery of a stage
-    creates the bucket: its event is written at the end. A delivery that is refused here is not
-    recorded.
+    Only a killed process leaves a delivery in progress. The first delivery of a stage creates the
+    bucket: its event is written only at the end. A delivery that is refused here is not recorded.
     """
     event = Event(
         stage=deployment.assembly.stage,
@@ -59,7 +58,7 @@ def recorded(
         versions={
             f"{endpoint.short_name}/{model}": version
             for endpoint in deployment.assembly.endpoints
-            for model, version in model_versions(deployment.new(endpoint)).items()
+            for model, version in model_versions(deployment.new_template(endpoint)).items()
         },
         commit=commit,
     )
@@ -68,12 +67,12 @@ def recorded(
         _write(deployment, event)
         yield live
     except BaseException as error:
-        outcome, result = next(ending for kinds, ending in ENDINGS if isinstance(error, kinds))
+        outcome, result = next(results for kinds, results in RESULTS if isinstance(error, kinds))
         message = str(error) or type(error).__name__
         if isinstance(error, BotoCoreError | ClientError | EndpointError):
-            message = explained(error)
+            message = explain_error(error)
         _end(history, outcome)
-        _write(deployment, event.end(result, message[:MESSAGE]))
+        _write(deployment, event.end(result, message[:MAX_MESSAGE]))
         if isinstance(error, KeyboardInterrupt):
             raise Unfinished("interrupted") from None
         raise
@@ -82,20 +81,20 @@ def recorded(
 
 
 def _end(history: History, outcome: DeliveryOutcome) -> None:
-    """Record an outcome; an error is printed."""
+    """Record an outcome; print an error."""
     try:
         history.end(outcome)
     except (BotoCoreError, ClientError, NotDelivered) as error:
-        say(f"! {history.name} still says that this delivery is in progress: {error}")
+        say(f"! {history.name} still has this delivery as in progress: {error}")
 
 
 def _write(deployment: StageDeployment, event: Event) -> None:
-    """Write an event; an error is printed."""
+    """Write an event; print an error."""
     try:
         if bucket := deployment.bucket:
             stage_record.write(bucket.s3, bucket.name, event)
     except (BotoCoreError, ClientError) as error:
-        say(f"! {stage_record.FOLDER} does not have this delivery as {event.result}: {error}")
+        say(f"! {stage_record.FOLDER} does not have the result {event.result!r}: {error}")
 
 
 def model_versions(template: Template) -> dict[str, str]:

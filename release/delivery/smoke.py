@@ -10,19 +10,19 @@ import boto3
 
 from endpoint_client import EndpointClient, EndpointError
 from release.delivery import golden
-from release.delivery.errors import Unfinished, unanswered
+from release.delivery.errors import Unfinished, is_caller_error
 from release.delivery.golden import Golden
 from release.delivery.steps import say, step
 
-AT_ONCE = 16
-"""Endpoints, and inference components, that are invoked in parallel."""
+CONCURRENCY = 16
+"""Number of endpoints, and of inference components, that are invoked in parallel."""
 
 WAKE_SECONDS = 900.0
-"""For an inference component that has scaled to zero: on ml.g5.xlarge, the first answer came after
+"""Time for an inference component to scale up from zero: on ml.g5.xlarge, the first answer took
 9 min 24 s (huggingface/skills, hf-cloud-sagemaker-production-defaults, measured on AWS)."""
 
 ANSWER_SECONDS = 7 * 60
-"""For the last model, once the time is over: all attempts of the client."""
+"""Time for all attempts of the client to invoke the last model after the deadline."""
 
 
 class ModelAnswers(NamedTuple):
@@ -43,27 +43,29 @@ def invoke_all(
 ) -> ModelAnswers:
     """Invoke every model that has a golden file, and compare its answer.
 
-    `endpoints` is short name -> model -> version. Endpoints are invoked in parallel, the models of
-    an endpoint one after the other, because it may have to load each; those of endpoints in
-    `components` in parallel, because each may have to wake up, which takes minutes. A model whose
-    file has only inputs must answer, and its answer is not compared. A model without a file is not
-    invoked: a generated request may do anything in production. Raise `Unfinished` if a model is
-    left at `deadline`, in `time.monotonic` seconds.
+    `endpoints` is short name -> model -> version. Endpoints are invoked in parallel. The models of
+    an endpoint are invoked one after the other, because the endpoint may have to load each of them;
+    the models of endpoints in `components` in parallel, because each may have to scale up, which
+    takes minutes. If a file has only inputs, the model must answer, but the answer is not compared.
+    A model without a file is not invoked, because a generated request could cause damage in
+    production. Raise `Unfinished` if not all models were invoked at `deadline`, in
+    `time.monotonic` seconds.
     """
     answers = ModelAnswers([], [])
 
-    def invoke(turn: tuple[str, Mapping[str, str]]) -> ModelAnswers:
-        endpoint, versions = turn
+    def invoke(batch: tuple[str, Mapping[str, str]]) -> ModelAnswers:
+        endpoint, versions = batch
         client = _client(session, stage, endpoint)
         return _invoke(client, f"{stage}-{endpoint}", versions, models, deadline)
 
-    turns = [
-        (endpoint, versions)
-        for endpoint, all_versions in endpoints.items()
-        for versions in (_apart(all_versions) if endpoint in components else [all_versions])
-    ]
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        for wrong, not_invoked in pool.map(invoke, turns):
+    batches: list[tuple[str, Mapping[str, str]]] = []
+    for endpoint, versions in endpoints.items():
+        if endpoint in components:
+            batches += [(endpoint, {model: version}) for model, version in versions.items()]
+        else:
+            batches.append((endpoint, versions))
+    with ThreadPoolExecutor(CONCURRENCY) as pool:
+        for wrong, not_invoked in pool.map(invoke, batches):
             answers.wrong.extend(wrong)
             answers.not_invoked.extend(not_invoked)
     return answers
@@ -79,13 +81,9 @@ def write_golden(
         if model in client.models():
             with step(f"invoke {model} of {stage}-{endpoint}"):
                 answer = client.invoke(model, content.arrays())
-            path.write_text(content.with_outputs(answer).written())
+            path.write_text(content.with_outputs(answer).to_json())
             return
     raise EndpointError(f"no endpoint of {stage} serves {model}: deploy it first")
-
-
-def _apart(versions: Mapping[str, str]) -> list[Mapping[str, str]]:
-    return [{model: version} for model, version in versions.items()]
 
 
 def _invoke(
@@ -97,21 +95,21 @@ def _invoke(
 ) -> ModelAnswers:
     answers = ModelAnswers([], [])
     for model, version in versions.items():
-        name, path = f"{endpoint}/{model}", golden.path_of(models, model)
+        name, path = f"{endpoint}/{model}", golden.golden_path(models, model)
         expected = Golden.read(path) if path else None
         if expected is None or not (expected.inputs or expected.outputs):
             answers.not_invoked.append(name)
             continue
         if not expected.outputs:
-            say(f"! {name} is invoked, and its answer not compared: no outputs in {golden.FILE}")
-        left = deadline - time.monotonic()
-        if left <= 0:
-            raise Unfinished(f"everything is deployed, and {name} not invoked yet")
+            say(f"! the answer of {name} is not compared: no outputs in {golden.FILE}")
+        remaining = deadline - time.monotonic()
+        if remaining <= 0:
+            raise Unfinished(f"everything is deployed, but {name} was not invoked in time")
         try:
-            answer = client.invoke(model, expected.arrays(), timeout=left + ANSWER_SECONDS)
+            answer = client.invoke(model, expected.arrays(), timeout=remaining + ANSWER_SECONDS)
             differences = expected.differences(answer)
         except EndpointError as error:
-            if unanswered(error):
+            if is_caller_error(error):
                 raise
             differences = [str(error)]
         if differences:

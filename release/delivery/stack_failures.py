@@ -1,4 +1,4 @@
-"""Readable sentences for CloudFormation's reasons of failures."""
+"""Readable sentences from CloudFormation's failure reasons."""
 
 import re
 
@@ -7,8 +7,8 @@ _CUSTOM = re.compile(
 )
 
 
-def useful(reason: str) -> str:
-    """Return the sentence of CloudFormation's reason, without a stack trace and request id.
+def readable_reason(reason: str) -> str:
+    """Return CloudFormation's reason without stack trace and request id.
 
     The CDK's provider framework returns its error's stack after an empty line (framework.js of
     aws-cdk-lib's custom-resources).

@@ -19,9 +19,10 @@ COMPLETE = (
 """Statuses of a stack whose resources match its template (CloudFormation user guide, "Stack status
 codes")."""
 NOT_THERE = "not there"
+"""The status of a stack that does not exist."""
 
 
-def described_stack(cloudformation: "CloudFormationClient", stack: str) -> "StackTypeDef | None":
+def stack_description(cloudformation: "CloudFormationClient", stack: str) -> "StackTypeDef | None":
     """Return CloudFormation's description of a stack, None if it does not exist."""
     try:
         (description,) = cloudformation.describe_stacks(StackName=stack)["Stacks"]
@@ -51,7 +52,7 @@ def in_progress(cloudformation: "CloudFormationClient", stacks: Iterable[str]) -
 
 
 def rollback_failed(cloudformation: "CloudFormationClient", stacks: Iterable[str]) -> list[str]:
-    """Return the stacks that CloudFormation could not roll back and refuses to update.
+    """Return the stacks that CloudFormation could not roll back, and therefore does not update.
 
     ContinueUpdateRollback repairs them (CloudFormation user guide, "Continue rolling back an
     update").
@@ -71,9 +72,9 @@ def not_complete(cloudformation: "CloudFormationClient", stacks: Iterable[str]) 
 
 
 def _operation(cloudformation: "CloudFormationClient", stack: str) -> str | None:
-    """Return the status of a stack with an operation in progress, None for any other.
+    """Return the status of a stack with an operation in progress, else None.
 
-    A stack in REVIEW_IN_PROGRESS has a change set that was not executed: the cdk CLI replaces it.
+    A stack in REVIEW_IN_PROGRESS only has a change set, which the cdk CLI replaces.
     """
     status = _status(cloudformation, stack)
     if status and status.endswith("_IN_PROGRESS") and status != "REVIEW_IN_PROGRESS":
@@ -82,5 +83,5 @@ def _operation(cloudformation: "CloudFormationClient", stack: str) -> str | None
 
 
 def _status(cloudformation: "CloudFormationClient", stack: str) -> str | None:
-    description = described_stack(cloudformation, stack)
+    description = stack_description(cloudformation, stack)
     return description["StackStatus"] if description else None

@@ -1,4 +1,4 @@
-"""The output of a delivery: a line for each step, and one every minute while it waits."""
+"""Progress output of a delivery: one line per step, and one per minute of waiting."""
 
 import math
 import time
@@ -11,7 +11,7 @@ REPORT_SECONDS = 60.0
 
 @contextmanager
 def step(title: str) -> Iterator[None]:
-    """Print at the end whether the step succeeded, and how long it took."""
+    """Print a step's duration at its end, or that it failed."""
     start = time.monotonic()
     try:
         yield
@@ -38,5 +38,5 @@ def wait_while(
 
 
 def say(line: str) -> None:
-    """Print a line without buffering: a workflow's log is read while it runs."""
+    """Print a line without buffering, because a workflow's log is read while it runs."""
     print(line, flush=True)  # noqa: T201

@@ -1,13 +1,13 @@
-"""A stack in UPDATE_ROLLBACK_FAILED, and how to make it work again.
+"""The message about a stack in UPDATE_ROLLBACK_FAILED, with the commands that repair it.
 
-CloudFormation does not update such a stack, and the cdk CLI takes it for deployed if its template
-is the new one already. ContinueUpdateRollback retries or skips the resources that failed in the
-rollback, and no others (CloudFormation API reference, ContinueUpdateRollback, ResourcesToSkip).
+CloudFormation does not update such a stack, and the cdk CLI considers it deployed if it already has
+the new template. ContinueUpdateRollback retries or skips only the resources that failed in the
+rollback (CloudFormation API reference, ContinueUpdateRollback, ResourcesToSkip).
 """
 
 from typing import TYPE_CHECKING
 
-from release.delivery.stack_failures import useful
+from release.delivery.stack_failures import readable_reason
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
@@ -16,11 +16,11 @@ RUNBOOK = 'docs/runbook.md, "CloudFormation could not roll an update back"'
 
 
 def stuck_rollback(cloudformation: "CloudFormationClient", stack: str) -> str:
-    """Return which resources failed in the rollback of a stack, and how to continue it."""
+    """Return the resources that failed in a stack's rollback, and how to continue the rollback."""
     failed = _failed_resources(cloudformation, stack)
     lines = [
         f"{stack} is UPDATE_ROLLBACK_FAILED: CloudFormation could not roll back an update, and "
-        "changes nothing in this stack until the rollback is continued",
+        "does not change this stack until the rollback is continued",
         *(f"{name} failed: {reason}" for name, reason in failed.items()),
         f"Remove the cause, and run the commands of {RUNBOOK}, with NAME={stack}; if it fails "
         f"again, with --resources-to-skip {' '.join(failed)}. Then deliver again",
@@ -29,9 +29,9 @@ def stuck_rollback(cloudformation: "CloudFormationClient", stack: str) -> str:
 
 
 def _failed_resources(cloudformation: "CloudFormationClient", stack: str) -> dict[str, str]:
-    """Return the resources that failed in the last try of a rollback, with their reasons.
+    """Return resource -> reason for the resources that failed in the last attempt to roll back.
 
-    Each try begins with an event of the stack; events are listed newest first.
+    Each attempt begins with an event of the stack; events are listed newest first.
     """
     failed = dict[str, str]()
     pages = cloudformation.get_paginator("describe_stack_events").paginate(StackName=stack)
@@ -39,6 +39,6 @@ def _failed_resources(cloudformation: "CloudFormationClient", stack: str) -> dic
         if event["ResourceStatus"] == "UPDATE_ROLLBACK_IN_PROGRESS":
             break
         if event["ResourceStatus"] == "UPDATE_FAILED":
-            reason = useful(event.get("ResourceStatusReason", ""))
+            reason = readable_reason(event.get("ResourceStatusReason", ""))
             failed[event["LogicalResourceId"]] = reason.partition(". ")[0]
     return dict(reversed(failed.items()))

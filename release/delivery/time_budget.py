@@ -1,4 +1,4 @@
-"""The minutes that each part of a delivery may take, from the plan of the stage."""
+"""The maximum duration of each part of a delivery, from the plan of the stage."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +9,7 @@ from release.plan import plan
 
 @dataclass(frozen=True)
 class DeliveryTimeBudget:
-    """Minutes of each part in `rows`; builds may wait for `build_minutes`."""
+    """Maximum minutes of each part in `rows`, and of a build's wait in `build_minutes`."""
 
     rows: dict[str, int]
     build_minutes: int

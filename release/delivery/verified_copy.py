@@ -1,4 +1,4 @@
-"""Copy an S3 object to another bucket: only to a free key, and only with a given SHA-256."""
+"""Copy an S3 object to another bucket: only to a free key, and only with the recorded SHA-256."""
 
 import base64
 import hashlib
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from release.delivery.archive_bucket import ArchiveBucket, other_bytes
+from release.delivery.archive_bucket import ArchiveBucket, checksum_mismatch
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.type_defs import CompletedPartTypeDef
 
-PARTS_AT_ONCE = 8
+CONCURRENT_PARTS = 8
 TAKEN = ("PreconditionFailed", "412", "ConditionalRequestConflict")
 """S3's error codes for a key that has an object, or to which one is being written."""
 
@@ -25,27 +25,27 @@ def copy(
     part_bytes: int,
     recorded: str | None = None,
 ) -> bool:
-    """Copy an object; return False if its key holds an object already.
+    """Copy an object; return False if the key already has an object.
 
     Raise `NotDelivered` if the copy would not have the `recorded` SHA-256. With parts of the same
-    size, the copy has the SHA-256 of the original: S3 returns that of each copied part (API
-    reference, CopyPartResult), and computes the object's from those of its parts and their number
+    size, the copy has the SHA-256 of the original: S3 returns the SHA-256 of each copied part (API
+    reference, CopyPartResult), and computes the object's from those of the parts and their number
     (user guide, "Checking object integrity").
     """
     head = source.s3.head_object(Bucket=source.name, Key=key)
     size, etag = head["ContentLength"], head["ETag"]
-    place: Any = {"Bucket": to.name, "Key": key}
-    place["UploadId"] = to.s3.create_multipart_upload(
-        **place,
+    upload: Any = {"Bucket": to.name, "Key": key}
+    upload["UploadId"] = to.s3.create_multipart_upload(
+        **upload,
         ContentType=head["ContentType"],
         Metadata=head["Metadata"],
         ChecksumAlgorithm="SHA256",
     )["UploadId"]
 
-    def copied_part(start: int) -> "CompletedPartTypeDef":
+    def copy_part(start: int) -> "CompletedPartTypeDef":
         number = start // part_bytes + 1
         result = to.s3.upload_part_copy(
-            **place,
+            **upload,
             PartNumber=number,
             CopySource={"Bucket": source.name, "Key": key},
             CopySourceIfMatch=etag,
@@ -55,24 +55,24 @@ def copy(
         return {"PartNumber": number, "ETag": result["ETag"], "ChecksumSHA256": checksum}
 
     try:
-        with ThreadPoolExecutor(PARTS_AT_ONCE) as pool:
-            parts = list(pool.map(copied_part, range(0, size, part_bytes)))
+        with ThreadPoolExecutor(CONCURRENT_PARTS) as pool:
+            parts = list(pool.map(copy_part, range(0, size, part_bytes)))
         if recorded:
-            _refuse_other_bytes(key, source, parts, recorded)
-        to.s3.complete_multipart_upload(**place, MultipartUpload={"Parts": parts}, IfNoneMatch="*")
+            _verify_checksum(key, source, parts, recorded)
+        to.s3.complete_multipart_upload(**upload, MultipartUpload={"Parts": parts}, IfNoneMatch="*")
     except BaseException as error:
-        to.s3.abort_multipart_upload(**place)
+        to.s3.abort_multipart_upload(**upload)
         if isinstance(error, ClientError) and error.response["Error"]["Code"] in TAKEN:
             return False
         raise
     return True
 
 
-def _refuse_other_bytes(
+def _verify_checksum(
     key: str, source: ArchiveBucket, parts: "list[CompletedPartTypeDef]", recorded: str
 ) -> None:
     """Raise `NotDelivered` unless the parts give the recorded SHA-256."""
     digests = b"".join(base64.b64decode(part["ChecksumSHA256"]) for part in parts)
     copied = f"{base64.b64encode(hashlib.sha256(digests).digest()).decode()}-{len(parts)}"
     if copied != recorded:
-        raise other_bytes(source.name, key, recorded, copied)
+        raise checksum_mismatch(source.name, key, recorded, copied)

@@ -1,4 +1,4 @@
-"""Verify that a deployed stage serves, and answers as it should."""
+"""Verify a deployed stage: stacks, endpoints, catalog, and the answers of its models."""
 
 import time
 from pathlib import Path
@@ -15,24 +15,24 @@ from release.delivery.errors import (
     EndpointGone,
     RollbackFailed,
     Unfinished,
-    explained,
-    unanswered,
+    explain_error,
+    is_caller_error,
     unfinished,
 )
 from release.delivery.recording import model_versions
 from release.delivery.stack_status import not_complete, wait_for_stacks
 from release.delivery.steps import step
-from release.stage_resources import COMPONENTS
+from release.stack_endpoints import COMPONENTS
 
 VERIFY_SECONDS = 30 * 60
 """The time limit for updates to end and for all models to be invoked."""
-NOT_VERIFIED = "everything is deployed, and not verified"
+NOT_VERIFIED = "everything is deployed, but not verified"
 
 
 def verify(deployment: StageDeployment, models: Path) -> list[str]:
     """Compare stacks, endpoints and catalog with the assembly, and answers with golden files.
 
-    Golden files are in the folder `models`; return the models without one, which are not invoked.
+    Golden files are in the folder `models`. Return the models without one, which are not invoked.
     Raise `DeliveredWrong` with all faults, `ChangedByHand` if the catalog was changed by hand,
     `Unfinished` if AWS does not answer.
     """
@@ -42,13 +42,13 @@ def verify(deployment: StageDeployment, models: Path) -> list[str]:
         with unfinished(NOT_VERIFIED):
             with step("every stack is complete"):
                 _refuse_failed_stacks(deployment)
-            with step("every endpoint serves with the configuration that was deployed"):
+            with step("every endpoint serves with the deployed configuration"):
                 _refuse_endpoint_faults(deployment, deadline)
             with step("the catalog has the commit's models"):
                 check_after(deployment)
-            with step("every model with a golden file answers as it should"):
+            with step("every model with a golden file gives the expected answer"):
                 endpoints = {
-                    endpoint.short_name: model_versions(deployment.new(endpoint))
+                    endpoint.short_name: model_versions(deployment.new_template(endpoint))
                     for endpoint in assembly.endpoints
                 }
                 answers = smoke.invoke_all(
@@ -66,9 +66,9 @@ def verify(deployment: StageDeployment, models: Path) -> list[str]:
                 if answers.wrong:
                     raise DeliveredWrong("\n  ".join(answers.wrong))
     except (ClientError, EndpointError) as error:
-        if isinstance(error, ClientError) or unanswered(error):
-            raise Unfinished(f"{NOT_VERIFIED}: {explained(error)}") from error
-        raise DeliveredWrong(f"what was deployed cannot be verified: {error}") from error
+        if isinstance(error, ClientError) or is_caller_error(error):
+            raise Unfinished(f"{NOT_VERIFIED}: {explain_error(error)}") from error
+        raise DeliveredWrong(f"the deployed stage cannot be verified: {error}") from error
     return answers.not_invoked
 
 
@@ -79,7 +79,7 @@ def _refuse_failed_stacks(deployment: StageDeployment) -> None:
     if failed := not_complete(cloudformation, stacks):
         lines = (
             f"{stack} is {status}: aws cloudformation describe-stack-events --stack-name {stack}; "
-            "when the cause is gone, deliver again"
+            "remove the cause, and deliver again"
             for stack, status in failed.items()
         )
         raise RollbackFailed("\n  ".join(lines))
@@ -89,11 +89,11 @@ def _refuse_endpoint_faults(deployment: StageDeployment, deadline: float) -> Non
     sagemaker = deployment.session.client("sagemaker")
     cloudformation = deployment.session.client("cloudformation")
     endpoints = deployment.assembly.endpoints
-    states = [
+    results = [
         endpoint_fault(sagemaker, cloudformation, endpoint, deadline=deadline)
         for endpoint in endpoints
     ]
-    if faults := [fault for fault in states if fault]:
+    if faults := list(filter(None, results)):
         must_be_created = any(fault.must_be_created for fault in faults)
         kind = EndpointGone if must_be_created else DeliveredWrong
         raise kind("\n  ".join(fault.text for fault in faults))

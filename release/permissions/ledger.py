@@ -1,4 +1,4 @@
-"""The ledger of permissions: a file for each principal, a row for each step that needs them."""
+"""The ledger of permissions: one file per principal, one row per step that needs permissions."""
 
 from functools import cache
 from pathlib import Path
@@ -26,7 +26,7 @@ Feature = Literal[
     "promotion",
     "Triton metrics",
 ]
-"""A feature that a stage or endpoint may not have: rows with `when` are needed only with it.
+"""An optional feature of a stage or endpoint; rows with `when` are needed only with the feature.
 
 A delivery can skip its preflight: permissions of the preflight are not needed to deploy.
 """
@@ -39,10 +39,10 @@ class _Entry(BaseModel):
 class Row(_Entry):
     """The permissions that one step needs: every action on every resource, under the condition.
 
-    `actions` and `resources` are patterns as in a policy; resources may have the `{names}` of
+    `actions` and `resources` are patterns as in a policy; resources may contain the `{names}` of
     `NAMED`. A policy must allow exactly these, with `condition`. The step runs only with the
-    feature `when`. `source` is a page of AWS or a file of this repository; without one, `reason`
-    says why the permissions are needed.
+    feature `when`. `source` is an AWS page or a file of this repository; `reason` replaces a
+    missing source.
     """
 
     step: Text
@@ -56,14 +56,14 @@ class Row(_Entry):
     @model_validator(mode="after")
     def _has_source_or_reason(self) -> Self:
         if self.source is None and self.reason is None:
-            raise ValueError("write a source, or the reason why it is needed")
+            raise ValueError("write a source, or the reason for the permissions")
         return self
 
 
 class Role(_Entry):
     """A role in the templates: its stack and its logical id without the CDK's hash.
 
-    `trusts` is the principal in its trust policy.
+    `trusts` is the principal in the role's trust policy.
     """
 
     stack: Literal["delivery", "endpoint", "models"]
@@ -74,8 +74,8 @@ class Role(_Entry):
 class Principal(_Entry):
     """A caller of AWS.
 
-    Its permissions are those of our `roles`, each with all rows; or those of resource policies that
-    name it as `named`; or `granted` says who grants them.
+    Its permissions come from one of three places: our `roles`, each of which has all rows; resource
+    policies, which name it as `named`; or another party, which `granted` describes.
     """
 
     name: str = ""

@@ -13,8 +13,8 @@ _OWN_ARN = re.compile(r"arn:\{partition\}:([\w-]+):(?:\{region\})?:(?:\{account\
 
 
 def render() -> str:
-    """Return the whole page."""
-    environment = Environment(  # the ledger's texts are trusted Markdown: nothing is escaped
+    """Return the content of docs/permissions.md."""
+    environment = Environment(  # the ledger contains trusted Markdown, which must not be escaped
         loader=PackageLoader("release.permissions"),
         trim_blocks=True,
         undefined=StrictUndefined,
@@ -27,7 +27,7 @@ def _short_arn(text: str) -> str:
     """Return a text whose ARNs are shortened for readers."""
     shorter = _OWN_ARN.sub(r"\1:", text)
     for name, named in NAMED.items():
-        shorter = shorter.replace(f"{{{name}}}", f"<{named.what}>")
+        shorter = shorter.replace(f"{{{name}}}", f"<{named.label}>")
     return re.sub(r"\{(\w+)\}", lambda match: match[1].upper(), shorter)
 
 

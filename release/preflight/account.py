@@ -1,4 +1,4 @@
-"""The AWS account of a stage, and the templates to deploy to it."""
+"""The AWS account of a stage, and the templates to deploy to the account."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,12 +15,12 @@ from release.preflight.clients import client
 from release.preflight.running_endpoints import RunningEndpoint, running_endpoints
 from release.preflight.service_quotas import ServiceQuotas
 from release.stack_template import stack_template
-from release.stage_resources import resources
+from release.template_resources import resources
 from release.tree import Template, Tree, templates
 
 
 class NoCredentials(Exception):
-    """Credentials that are missing or invalid; the message is AWS's."""
+    """Credentials are missing or invalid; the message is from AWS."""
 
 
 @dataclass(frozen=True)
@@ -32,23 +32,23 @@ class Caller:
 
 
 def caller(session: boto3.Session) -> Caller:
-    """Return the caller. Raise `NoCredentials`, or `BotoCoreError` if AWS is not reached."""
+    """Return the caller. Raise `NoCredentials`, or `BotoCoreError` if AWS cannot be reached."""
     try:
-        answer = client(session, "sts").get_caller_identity()
+        identity = client(session, "sts").get_caller_identity()
     except NoCredentialsError:
-        raise NoCredentials("there are none: aws configure, or AWS_PROFILE") from None
+        raise NoCredentials("none found: run aws configure, or set AWS_PROFILE") from None
     except ClientError as error:  # the call needs no permission (STS API reference)
         region = session.region_name
         raise NoCredentials(
             f"{error.response['Error']['Message']} Or {region} is not enabled in this account: "
             f"aws account enable-region --region-name {region}"
         ) from None
-    return Caller(answer["Account"], answer["Arn"])
+    return Caller(identity["Account"], identity["Arn"])
 
 
 @dataclass(frozen=True)
 class Account:
-    """The account of a stage, as checks read it.
+    """The account of a stage; AWS's answers are cached.
 
     `session` is in the stage's region, `tree` the checkout to deploy, `assembly` the folder of its
     cloud assembly.
@@ -116,7 +116,7 @@ class Account:
                 and summary["ResourceStatus"] != "DELETE_COMPLETE"
             }
         except ClientError as error:
-            if error.response["Error"]["Code"] != "ValidationError":  # there is no such stack
+            if error.response["Error"]["Code"] != "ValidationError":  # the stack does not exist
                 raise
             return {}
 

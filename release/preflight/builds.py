@@ -1,4 +1,4 @@
-"""The archives that a deploy must build."""
+"""The archives that a deploy has to build."""
 
 from collections.abc import Iterable
 
@@ -6,18 +6,18 @@ from botocore.exceptions import ClientError
 
 from release.plan import plan
 from release.preflight.account import Account
-from release.stage_resources import StackArchive, archives
+from release.stack_catalog import StackArchive, archives
 
 
 def archives_to_build(account: Account) -> list[str]:
-    """Return the keys of archives that are not in the bucket; all, if there is no bucket yet."""
+    """Return the keys of missing archives; all keys, if the bucket does not exist yet."""
     needed = archives(account.templates)
     bucket = _bucket(account, next(iter(needed.values()))) if needed else None
     return [key for key in needed if bucket is None or not _is_complete(account, bucket, key)]
 
 
 def engines_to_build(account: Account, keys: Iterable[str]) -> list[str]:
-    """Return the keys of archives with TensorRT engines, by the stage's plan."""
+    """Return the keys of archives with TensorRT engines, from the stage's plan."""
     engines = {
         key: files
         for endpoint in plan(account.assembly)["endpoints"].values()
@@ -27,14 +27,14 @@ def engines_to_build(account: Account, keys: Iterable[str]) -> list[str]:
 
 
 def _bucket(account: Account, archive: StackArchive) -> str | None:
-    """Return the name of the bucket of archives, None if it is not deployed."""
+    """Return the name of the model bucket, None if it is not deployed."""
     stack, _, export = str(archive.properties["Bucket"]["Fn::ImportValue"]).partition(":")
     logical_id = account.templates[stack]["Outputs"][export]["Value"]["Ref"]
     return account.deployed(stack).get(logical_id)
 
 
 def _is_complete(account: Account, bucket: str, key: str) -> bool:
-    """Return whether an archive has its manifest, which is written last."""
+    """Return whether an archive has its manifest, which is written after the archive."""
     try:
         account.client("s3").head_object(Bucket=bucket, Key=key.removesuffix(".tar.gz") + ".json")
     except ClientError as error:

@@ -1,8 +1,8 @@
-"""The checks of a preflight: for faults that fail late in a deploy, or after they cost money.
+"""The checks of a preflight, for faults that would make a deploy fail late or after it cost money.
 
-CloudFormation and the cdk CLI report the rest within a minute, before anything changes: the version
-of `cdk bootstrap`, the syntax of policies, names that exist already; `cdk diff --method=change-set`
-asks for that alone
+CloudFormation and the cdk CLI report other faults within a minute, before anything changes: the
+version of `cdk bootstrap`, the syntax of policies, names that exist already;
+`cdk diff --method=change-set` makes only those checks
 (https://aws.amazon.com/blogs/devops/ship-infrastructure-faster-with-cloudformation-and-cdk-pre-deployment-validation-on-every-stack-operation/).
 """
 
@@ -13,7 +13,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from release.preflight import images, quotas
 from release.preflight.account import Account
-from release.preflight.answers import why
+from release.preflight.failure_reasons import failure_reason
 from release.preflight.findings import CheckFinding, ok, refused, unknown
 
 Check = Callable[[Account], Iterable[CheckFinding]]
@@ -27,9 +27,9 @@ def identity(account: Account) -> Iterator[CheckFinding]:
     if expected is not None and expected != caller.account:
         yield refused(
             "account",
-            f"these credentials are of {caller.account}, and stages/{account.stage}.yaml says "
-            f"{expected}",
-            "take credentials of the stage's account, or correct the file",
+            f"these credentials are of account {caller.account}, and stages/{account.stage}.yaml "
+            f"has {expected}",
+            "use credentials of the stage's account, or correct the file",
         )
     yield ok("caller", f"{caller.arn} in {account.region}")
 
@@ -49,4 +49,4 @@ def run_checks(account: Account, checks: Checks = CHECKS) -> Iterator[CheckFindi
             for finding in check(account):
                 yield replace(finding, check=name)
         except (ClientError, BotoCoreError) as error:
-            yield replace(unknown(name, why(error)), check=name)
+            yield replace(unknown(name, failure_reason(error)), check=name)

@@ -6,22 +6,22 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import ConnectionError as NotConnected
 
-PATIENT = Config(retries={"mode": "standard", "total_max_attempts": 10}, connect_timeout=5)
+CONFIG = Config(retries={"mode": "standard", "total_max_attempts": 10}, connect_timeout=5)
 """Ten attempts for throttling, because a preflight makes many calls at once; five seconds for a
 connection, where botocore's default is 60."""
-CONNECTIONS = 2
-"""Attempts to connect: our choice. More do not help against a firewall."""
+MAX_CONNECTS = 2
+"""Attempts to connect: our choice. More attempts do not help against a firewall."""
 
 
 def client(session: boto3.Session, service: str, region: str | None = None) -> Any:
     """Return a client of a service, by default in the session's region."""
-    asking: Any = session
-    made = asking.client(service, region_name=region, config=PATIENT)
-    made.meta.events.register_first("needs-retry", _connect_no_more)
-    return made
+    untyped: Any = session
+    new = untyped.client(service, region_name=region, config=CONFIG)
+    new.meta.events.register_first("needs-retry", _stop_connecting)
+    return new
 
 
-def _connect_no_more(attempts: int, caught_exception: Exception | None, **_: Any) -> None:
+def _stop_connecting(attempts: int, caught_exception: Exception | None, **_: Any) -> None:
     """Raise a connection error before botocore's own handler retries it."""
-    if isinstance(caught_exception, NotConnected) and attempts >= CONNECTIONS:
+    if isinstance(caught_exception, NotConnected) and attempts >= MAX_CONNECTS:
         raise caught_exception

@@ -1,7 +1,7 @@
-"""Check what a deploy of a stage needs of the account: `tritonsm preflight prod`.
+"""Check that the account can deploy a stage: `tritonsm preflight prod`.
 
-Changes nothing. Exit code 0: nothing is refused. 1: something is refused, or AWS did not answer at
-all. 130: it was interrupted. An unknown finding does not count.
+Changes nothing. Exit code 0: no finding is refused. 1: a finding is refused, or AWS cannot be
+reached. 130: interrupted. Unknown findings do not change the exit code.
 """
 
 import argparse

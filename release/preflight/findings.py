@@ -9,7 +9,7 @@ from itertools import groupby
 
 
 class Verdict(StrEnum):
-    """Whether a deploy would succeed; `UNKNOWN` refuses nothing."""
+    """The result of a check; `UNKNOWN` does not stop a delivery."""
 
     OK = "ok"
     REFUSED = "refused"
@@ -21,7 +21,7 @@ MARKS = {Verdict.OK: "✓", Verdict.REFUSED: "✗", Verdict.UNKNOWN: "?"}
 
 @dataclass(frozen=True)
 class CheckFinding:
-    """The result of a check for one subject; `fix` is empty if there is nothing to do."""
+    """The result of a check for one subject; `fix` is empty if no fix is needed."""
 
     verdict: Verdict
     subject: str
@@ -36,17 +36,17 @@ def ok(subject: str, message: str, fix: str = "") -> CheckFinding:
 
 
 def refused(subject: str, message: str, fix: str) -> CheckFinding:
-    """Return a finding for which a deploy would fail."""
+    """Return a finding that would make a deploy fail."""
     return CheckFinding(Verdict.REFUSED, subject, message, fix)
 
 
 def unknown(subject: str, message: str, fix: str = "") -> CheckFinding:
-    """Return a finding that could not be decided."""
+    """Return a finding of a check without a result."""
     return CheckFinding(Verdict.UNKNOWN, subject, message, fix)
 
 
 def table(findings: Sequence[CheckFinding]) -> str:
-    """Return a block for each check, with a line for each finding, and the counts of verdicts."""
+    """Return one block per check, one line per finding, and the number of each verdict."""
     lines: list[str] = []
     for check, group in groupby(findings, key=lambda finding: finding.check):
         lines.append(check)
@@ -56,7 +56,7 @@ def table(findings: Sequence[CheckFinding]) -> str:
                 lines.append(f"    → {finding.fix}")
         lines.append("")
     counts = Counter(finding.verdict for finding in findings)
-    return "\n".join([*lines, ", ".join(f"{counts[each]} {each}" for each in Verdict)])
+    return "\n".join([*lines, ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict)])
 
 
 def as_json(findings: Sequence[CheckFinding]) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 
 from release.preflight.account import Account
 from release.preflight.running_endpoints import RunningEndpoint
-from release.stage_resources import StackEndpoint, StackVariant, references, stack_endpoints
+from release.stack_endpoints import StackEndpoint, StackVariant, stack_endpoints
+from release.template_resources import references
 from release.tree import Template
 
 Instances = Counter[str]
@@ -17,10 +18,10 @@ Instances = Counter[str]
 
 @dataclass(frozen=True)
 class Peak:
-    """Numbers of instances, of one type or of all.
+    """Numbers of instances, of one type or of all types.
 
-    `running` is the number now, `needed` that at the peak of a deploy, which updates all endpoints
-    in parallel, and `most` the maximum of scaling.
+    `running` is the current number, `needed` the number at the peak of a deploy, which updates all
+    endpoints in parallel, and `most` the maximum of scaling.
     """
 
     running: int
@@ -35,11 +36,7 @@ class Peak:
 
 def endpoints(account: Account) -> list[StackEndpoint]:
     """Return the endpoints in the assembly."""
-    return [
-        endpoint
-        for stack, template in account.templates.items()
-        for endpoint in stack_endpoints(account.stage, stack, template)
-    ]
+    return stack_endpoints(account.stage, account.templates)
 
 
 def instance_types(account: Account) -> set[str]:
@@ -51,16 +48,16 @@ def instance_types(account: Account) -> set[str]:
 def peaks(account: Account, *, preferred: bool = False) -> dict[str, Peak]:
     """Return the peak of every instance type that runs or will be deployed.
 
-    A variant may have all its instances of any of its types, or with `preferred` of its first.
+    All instances of a variant count for each of its types; with `preferred`, for its first type.
     """
     running, added, most = Instances(), Instances(), Instances()
-    declared = {endpoint.name: endpoint for endpoint in endpoints(account)}
+    deployed = {endpoint.name: endpoint for endpoint in endpoints(account)}
     for name, current in account.running.items():
         for counts in current.variants.values():
             running.update(counts)
-            if name not in declared:
+            if name not in deployed:
                 most.update(counts)
-    for name, endpoint in declared.items():
+    for name, endpoint in deployed.items():
         is_updated = _is_updated(account, endpoint)
         for variant in endpoint.variants:
             count = _instance_count(account.running.get(name), endpoint, variant)
@@ -69,7 +66,7 @@ def peaks(account: Account, *, preferred: bool = False) -> dict[str, Peak]:
                 if name not in account.running:
                     added[instance_type] += count
                 elif is_updated:
-                    added[instance_type] += _started(endpoint.properties, count)
+                    added[instance_type] += _additional(endpoint.properties, count)
     return {
         name: Peak(running[name], running[name] + added[name], most[name]) for name in sorted(most)
     }
@@ -78,15 +75,15 @@ def peaks(account: Account, *, preferred: bool = False) -> dict[str, Peak]:
 def _instance_count(
     current: RunningEndpoint | None, endpoint: StackEndpoint, variant: StackVariant
 ) -> int:
-    """Return the instance count of a variant after a deploy, which may be that of scaling."""
+    """Return the instance count of a variant after a deploy, which may keep the scaled count."""
     if current is None or not endpoint.properties.get("RetainAllVariantProperties"):
         return variant.initial
     counts = current.variants.get(variant.name, {"": variant.initial})
     return sum(counts.values())
 
 
-def _started(properties: Any, count: int) -> int:
-    """Return how many new instances of a variant run beside the old ones during an update.
+def _additional(properties: Any, count: int) -> int:
+    """Return the number of new instances of a variant that run beside the old ones in an update.
 
     A blue/green update starts all of them, a rolling update one batch (developer guide,
     deployment-guardrails-rolling). A percentage is rounded down, to at least one: 33 % of 3 is 1 in
@@ -104,16 +101,18 @@ def _started(properties: Any, count: int) -> int:
 def _is_updated(account: Account, endpoint: StackEndpoint) -> bool:
     """Return whether an endpoint, its configuration or a model of that configuration changes.
 
-    A change of DeploymentConfig alone counts: no source says that it starts no instances. Tags
+    A change of DeploymentConfig counts, because no source says that it starts no instances. Tags
     change in place (CloudFormation's schemas of the three types: tagUpdatable, not create-only).
     """
     before, name = account.deployed_template(endpoint.stack), endpoint.logical_id
     after = account.templates[endpoint.stack]
-    return before is None or dict(_closure(before, name)) != dict(_closure(after, name))
+    if before is None:
+        return True
+    return dict(_referenced_resources(before, name)) != dict(_referenced_resources(after, name))
 
 
-def _closure(template: Template, logical_id: str) -> Iterator[tuple[str, str]]:
-    """Yield logical id and properties of a SageMaker resource and those that it refers to."""
+def _referenced_resources(template: Template, logical_id: str) -> Iterator[tuple[str, str]]:
+    """Yield logical id and properties of a SageMaker resource and of resources it refers to."""
     resource = template["Resources"].get(logical_id)
     if resource is None or not resource["Type"].startswith("AWS::SageMaker::"):
         return
@@ -121,4 +120,4 @@ def _closure(template: Template, logical_id: str) -> Iterator[tuple[str, str]]:
     properties.pop("Tags", None)
     yield logical_id, json.dumps(properties, sort_keys=True)
     for name in set(references(properties)):
-        yield from _closure(template, name)
+        yield from _referenced_resources(template, name)

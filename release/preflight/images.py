@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from botocore.exceptions import ClientError
 
 from release.preflight.account import Account
-from release.preflight.answers import DENIED, why
+from release.preflight.failure_reasons import DENIED, failure_reason
 from release.preflight.findings import CheckFinding, ok, refused, unknown
 
 NO_POLICY = "no resource-based policy allows"
-"""ECR's message if the repository's policy admits no caller of this account, as in a region without
-the image (aws/sagemaker-python-sdk#4064)."""
-FIX = "write another release into the stage's file: docs.aws.amazon.com lists those of a region"
+"""Part of ECR's error if the repository's policy does not allow this account, as in a region
+without the image (aws/sagemaker-python-sdk#4064)."""
+FIX = "write another release into the stage's file: docs.aws.amazon.com lists a region's releases"
 
 MEDIA_TYPES = (
     "application/vnd.docker.distribution.manifest.v2+json",
@@ -36,7 +36,9 @@ def check(account: Account) -> Iterator[CheckFinding]:
         if match is None:
             yield unknown(image, "not an image of an ECR repository")
         elif match[2] != account.region:
-            yield refused(image, f"it is in {match[2]}, the endpoint in {account.region}", FIX)
+            yield refused(
+                image, f"the image is in {match[2]}, the endpoint in {account.region}", FIX
+            )
         else:
             yield _check_image(account, image, registry=match[1], name=match[3], tag=match[4])
 
@@ -45,7 +47,7 @@ def _check_image(
     account: Account, image: str, *, registry: str, name: str, tag: str
 ) -> CheckFinding:
     try:
-        answer = account.client("ecr").batch_get_image(
+        response = account.client("ecr").batch_get_image(
             registryId=registry,
             repositoryName=name,
             imageIds=[{"imageTag": tag}],
@@ -54,11 +56,11 @@ def _check_image(
     except ClientError as error:
         code, message = error.response["Error"]["Code"], error.response["Error"]["Message"]
         if code == "RepositoryNotFoundException":
-            return refused(image, f"registry {registry} has no {name} here", FIX)
+            return refused(image, f"registry {registry} has no repository {name}", FIX)
         if code in DENIED and NO_POLICY in message:
-            message = f"registry {registry} lets no account have {name} in {account.region}"
+            message = f"registry {registry} does not share {name} in {account.region}"
             return refused(image, message, FIX)
-        return unknown(image, why(error))
-    if answer["images"]:
-        return ok(image, "exists, and may be pulled")
-    return refused(image, f"{name} of registry {registry} has no tag {tag}", FIX)
+        return unknown(image, failure_reason(error))
+    if response["images"]:
+        return ok(image, "exists and can be pulled")
+    return refused(image, f"repository {name} of registry {registry} has no tag {tag}", FIX)

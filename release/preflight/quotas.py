@@ -9,7 +9,7 @@ from release.preflight.fleets import Peak, instance_types, peaks
 
 SAGEMAKER, CODEBUILD = "sagemaker", "codebuild"
 ALL_INSTANCES = "Number of instances across active endpoints"
-"""The quota on the instances of all endpoints, as CreateEndpoint's errors name it
+"""The quota on the instances of all endpoints, named as in CreateEndpoint's errors
 (https://github.com/aws/sagemaker-python-sdk/issues/908 has the error for one type)."""
 ENVIRONMENTS = {
     ("LINUX_CONTAINER", "BUILD_GENERAL1_SMALL"): "Linux/Small",
@@ -22,12 +22,12 @@ ENVIRONMENTS = {
 (https://docs.aws.amazon.com/codebuild/latest/userguide/limits.html)."""
 PROJECT, GPU = "AWS::CodeBuild::Project", "LINUX_GPU_CONTAINER"
 BUILDS_PER_QUOTA = 6
-"""Builds that CodeBuild accepts for each that may run: that one, and five in the queue
+"""Builds that CodeBuild accepts per unit of the quota: one that runs, and five in the queue
 (https://docs.aws.amazon.com/codebuild/latest/userguide/builds-working.html)."""
 
 
 def instances_quota(instance_type: str) -> str:
-    """Return the name of an instance type's quota, as CreateEndpoint's errors have it.
+    """Return the name of an instance type's quota, as in CreateEndpoint's errors.
 
     Source: awsdocs/amazon-sagemaker-developer-guide#70, aws/amazon-sagemaker-examples#307.
     """
@@ -42,7 +42,7 @@ def builds_quota(environment: tuple[str, str]) -> str:
 def check_instances(account: Account) -> Iterator[CheckFinding]:
     """Compare the quotas on endpoint instances with the peak of this deploy.
 
-    No source was found for a quota on the number of endpoints.
+    No source documents a quota on the number of endpoints.
     """
     by_type = peaks(account)
     deployed = sorted(instance_types(account))
@@ -62,12 +62,12 @@ def check_builds(account: Account) -> Iterator[CheckFinding]:
     engines = engines_to_build(account, archives)
     for _, _, project in account.resources(PROJECT):
         environment = project["Environment"]["Type"], project["Environment"]["ComputeType"]
-        name, amount = ("archives", len(archives))
+        name, amount = "archives", len(archives)
         if environment[0] == GPU:
             name, amount = "models with engines", len(engines)
         message = f"{name} to build: {amount}"
         if environment not in ENVIRONMENTS:
-            yield unknown(" ".join(environment), "the name of its quota is in no source")
+            yield unknown(" ".join(environment), "no source has the name of its quota")
             continue
         yield account.quotas.compare(
             CODEBUILD, builds_quota(environment), amount, message, per_unit=BUILDS_PER_QUOTA
@@ -77,6 +77,6 @@ def check_builds(account: Account) -> Iterator[CheckFinding]:
 def _compare(account: Account, quota: str, peak: Peak) -> CheckFinding:
     message = f"{peak.running} run, {peak.needed} at the peak of this deploy"
     if peak.most > peak.needed:
-        message += f", {peak.most} where scaling is at its most"
+        message += f", {peak.most} at the maximum of scaling"
     amount = peak.needed if peak.needed > peak.running else 0
     return account.quotas.compare(SAGEMAKER, quota, amount, message, most=peak.most)

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from release.preflight.answers import DENIED, why
+from release.preflight.failure_reasons import DENIED, failure_reason
 
 if TYPE_CHECKING:
     from mypy_boto3_sagemaker import SageMakerClient
     from mypy_boto3_sagemaker.type_defs import DescribeEndpointOutputTypeDef
 
 NO_INSTANCES = ("Failed", "OutOfService", "Deleting")
-"""Statuses of endpoints without instances; no source says whether they count for a quota."""
+"""Statuses of endpoints without instances; it is undocumented whether they count for a quota."""
 PAGE = 100
 """The maximum page size of ListEndpoints; its default is 10 (API reference)."""
 
@@ -21,8 +21,8 @@ PAGE = 100
 class RunningEndpoint:
     """An endpoint; `variants` is name -> instance type -> count, without serverless variants.
 
-    For a variant that is scaling, the larger count is used. `uncounted` is the reason if the
-    instances are unknown, else empty.
+    While a variant scales, the larger of both counts is used. If the instances are unknown,
+    `uncounted` is the reason.
     """
 
     name: str
@@ -31,21 +31,21 @@ class RunningEndpoint:
 
 
 def running_endpoints(sagemaker: Any) -> dict[str, RunningEndpoint]:
-    """Return every endpoint of the account by name, without those deleted in the meantime."""
+    """Return name -> endpoint for all endpoints of the account."""
     pages = sagemaker.get_paginator("list_endpoints").paginate(PaginationConfig={"PageSize": PAGE})
     endpoints = {}
     for name in [summary["EndpointName"] for page in pages for summary in page["Endpoints"]]:
         try:
-            if description := described_endpoint(sagemaker, name):
+            if description := endpoint_description(sagemaker, name):
                 endpoints[name] = RunningEndpoint(name, _variants(sagemaker, description))
         except ClientError as error:
             if error.response["Error"]["Code"] not in (*DENIED, "ValidationException"):
                 raise
-            endpoints[name] = RunningEndpoint(name, {}, uncounted=why(error))
+            endpoints[name] = RunningEndpoint(name, {}, uncounted=failure_reason(error))
     return endpoints
 
 
-def described_endpoint(
+def endpoint_description(
     sagemaker: "SageMakerClient", name: str
 ) -> "DescribeEndpointOutputTypeDef | None":
     """Return SageMaker's description of an endpoint, None if it does not exist."""
@@ -58,20 +58,23 @@ def described_endpoint(
 
 
 def _variants(sagemaker: Any, description: Any) -> dict[str, dict[str, int]]:
-    """Return the variants of an endpoint. Raise `ClientError` if its configuration is gone."""
+    """Return the variants of an endpoint. Raise `ClientError` if its configuration was deleted."""
     if description["EndpointStatus"] in NO_INSTANCES:
         return {}
     config = sagemaker.describe_endpoint_config(
         EndpointConfigName=description["EndpointConfigName"]
     )
-    types = {each["VariantName"]: each.get("InstanceType") for each in config["ProductionVariants"]}
+    types = {
+        variant["VariantName"]: variant.get("InstanceType")
+        for variant in config["ProductionVariants"]
+    }
     variants = {}
     for variant in description.get("ProductionVariants", ()):
         name, pools = variant["VariantName"], variant.get("InstancePools", ())
         counts = {pool["InstanceType"]: pool["CurrentInstanceCount"] for pool in pools}
         if instance_type := types.get(name):
-            present = variant.get("CurrentInstanceCount", 0), variant.get("DesiredInstanceCount", 0)
-            counts = {instance_type: max(present)}
+            current = variant.get("CurrentInstanceCount", 0)
+            counts = {instance_type: max(current, variant.get("DesiredInstanceCount", 0))}
         if counts:
             variants[name] = counts
     return variants

@@ -1,4 +1,4 @@
-"""The account's quotas, by their names in Service Quotas."""
+"""The account's quotas, by name."""
 
 from dataclasses import dataclass, field
 from math import ceil
@@ -12,7 +12,7 @@ PAGE = 100
 
 @dataclass(frozen=True)
 class AccountQuota:
-    """A quota; `applied` tells the account's own value from AWS's default."""
+    """A quota; `applied` is False if the value is AWS's default, not the account's own."""
 
     code: str
     value: float
@@ -33,7 +33,7 @@ class ServiceQuotas:
         """Return name -> quota of a service.
 
         "If the applied quota value is not available for a quota, the quota is not retrieved"
-        (API reference of ListServiceQuotas): then it is AWS's default.
+        (API reference of ListServiceQuotas): such a quota has AWS's default value.
         """
         if service not in self._known:
             self._known[service] = {
@@ -54,12 +54,13 @@ class ServiceQuotas:
     ) -> CheckFinding:
         """Return whether a quota allows `amount` now, and `most` later, such as by scaling.
 
-        `per_unit` is how many fit into a quota of one; `message` describes the need. AWS's default
-        refuses nothing: no source says that an account without an applied value has only that.
+        A quota of one allows `per_unit` of the amount; `message` describes the need. An amount
+        above AWS's default is unknown, not refused: it is undocumented whether the default limits
+        an account without an applied value.
         """
         quota = self.of(service).get(name)
         if quota is None:
-            return unknown(name, f"Service Quotas has none of this name here; {message}")
+            return unknown(name, f"Service Quotas has no such quota in this region; {message}")
         desired = ceil(max(amount, most) / per_unit)
         request = (
             f"aws service-quotas request-service-quota-increase --service-code {service} "

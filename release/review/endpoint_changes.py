@@ -11,7 +11,7 @@ from release.review.model_changes import ModelChange
 from release.review.rejected_updates import rejection_reason
 from release.review.stack_changes import stack_details
 from release.review.stack_differences import Change
-from release.stage_resources import ENDPOINT_CONFIG, StackComponent, StackVariant
+from release.stack_endpoints import ENDPOINT_CONFIG, StackComponent, StackVariant
 
 State = Literal["new", "removed", "renamed", "changed", "unchanged"]
 

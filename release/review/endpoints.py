@@ -7,17 +7,16 @@ from math import ceil
 from typing import Any
 
 import platform_facts
-from release.stage_resources import (
-    ARCHIVE,
+from release.stack_catalog import ARCHIVE, catalog_entries
+from release.stack_endpoints import (
     ENDPOINT,
     ENDPOINT_CONFIG,
     StackComponent,
     StackVariant,
-    catalog_entries,
-    resources,
     stack_components,
     stack_variants,
 )
+from release.template_resources import resources
 from release.tree import Template
 
 UNNAMED = "an endpoint without a name"

@@ -1,7 +1,7 @@
 """Endpoint updates that the update guard rejects."""
 
 from release.review.endpoints import TemplateEndpoint
-from release.stage_resources import COMPONENTS
+from release.stack_endpoints import COMPONENTS
 
 
 def rejection_reason(before: TemplateEndpoint, after: TemplateEndpoint) -> str | None:

@@ -54,8 +54,8 @@ def test_everything_that_was_measured_is_drawn(browser: Browser, tmp_path: Path)
     page = opened(browser, tmp_path, result(**TIMES, **CACHE))
     assert titles(page) == [
         "Latency (ms)",
-        "Throughput (requests a second)",
-        "Where the mean request is: local-text/AllTraffic (ms)",
+        "Throughput (requests per second)",
+        "Mean time of a request: local-text/AllTraffic (ms)",
         "Models: local-text/AllTraffic (in memory; in the step)",
         "Utilization and cache hits: local-text/AllTraffic (%)",
     ]
@@ -75,7 +75,7 @@ def test_tritons_queue_is_drawn_where_it_is_published(browser: Browser, tmp_path
     page = opened(browser, tmp_path, result(**TIMES, TritonQueueShare=0.75))
     legend = page.locator(".u-legend").nth(2).inner_text()
     assert "Triton's queue" in legend
-    assert "Triton's computing" in legend
+    assert "Triton's compute" in legend
     page.close()
 
 
@@ -92,4 +92,17 @@ def test_the_page_is_not_wider_than_its_window(
 ) -> None:
     page = opened(browser, tmp_path, result(**TIMES, **CACHE), width)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.close()
+
+
+def test_injected_script_is_blocked_by_the_content_security_policy(
+    browser: Browser, tmp_path: Path
+) -> None:
+    path = tmp_path / "load.html"
+    measured = json.loads(json.dumps(result(), default=as_json))
+    injected = "<script>document.title = 'injected'</script></body>"
+    path.write_text(html_page(measured).replace("</body>", injected))
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    assert page.title() == "Load of local-text"
     page.close()

@@ -1,6 +1,6 @@
-"""The clients that people have, in environments of their own, against the local SageMaker.
+"""AWS CLI, boto3 and SageMaker SDKs against the local SageMaker (`make clients-test`).
 
-`make clients-test`; what is run are the scripts that docs/examples/clients/ offers to copy.
+The tests run the scripts of docs/examples/clients/ in separate environments.
 """
 
 import json
@@ -19,7 +19,7 @@ from local_sagemaker.tests.support.tiny_models import pack_python, times
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "docs" / "examples" / "clients"
 ENVIRONMENTS = ROOT / ".venv-clients"
-"""Made by `make clients-test`: `v2` has the AWS CLI, boto3 and SDK v2; `v3` has SDK v3's core."""
+"""Created by `make clients-test`: `v2` has the AWS CLI, boto3 and SDK v2; `v3` has SDK v3."""
 BUCKET, ENDPOINT = "shop-models", "shop-math"
 ROLE = "shop-models-reader"
 TRUST = {
@@ -36,7 +36,7 @@ TRUST = {
 
 @pytest.fixture(scope="module", autouse=True)
 def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A multi-model endpoint with one model, `times`, which multiplies by two."""
+    """Host a multi-model endpoint with one model, `times`, which multiplies by two."""
     with local_sagemaker_in(tmp_path_factory.mktemp("local_sagemaker")):
         s3 = boto3.client("s3")
         s3.create_bucket(Bucket=BUCKET)
@@ -47,7 +47,7 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def _run(environment: str, script: str, *arguments: str | Path) -> list[str]:
-    """Run an example among the programs of an environment; return the lines that it prints."""
+    """Run an example with the programs of an environment; return its output lines."""
     programs = ENVIRONMENTS / environment / "bin"
     program = "bash" if script.endswith(".sh") else str(programs / "python")
     finished = subprocess.run(
@@ -65,9 +65,7 @@ def _run(environment: str, script: str, *arguments: str | Path) -> list[str]:
     ("environment", "script"),
     [("v2", "aws_cli.sh"), ("v2", "boto3_json.py"), ("v3", "sagemaker_sdk_v3.py")],
 )
-def test_a_client_lists_the_endpoint_and_gets_tritons_own_answer(
-    environment: str, script: str
-) -> None:
+def test_client_lists_and_invokes_the_endpoint(environment: str, script: str) -> None:
     listed, content_type, answer = _run(environment, script, ENDPOINT, "times.tar.gz", "7")
     assert listed.split() == [ENDPOINT, "InService"]
     assert content_type == "application/json"
@@ -76,11 +74,11 @@ def test_a_client_lists_the_endpoint_and_gets_tritons_own_answer(
     ]
 
 
-def test_sdk_v2_deploys_adds_a_model_invokes_and_deletes(tmp_path: Path) -> None:
+def test_sdk_v2_lifecycle(tmp_path: Path) -> None:
     prefix = f"s3://{BUCKET}/math/"
     added = tmp_path / "three.tar.gz"
     added.write_bytes(pack_python(tmp_path / "times", times(3)))
-    # The SDK prints dashes while it waits for the endpoint, and an exclamation mark in the end.
+    # While it waits for the endpoint, the SDK prints dashes, then an exclamation mark.
     role = boto3.client("iam").create_role(
         RoleName=ROLE, AssumeRolePolicyDocument=json.dumps(TRUST)
     )["Role"]["Arn"]

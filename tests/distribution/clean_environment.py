@@ -1,6 +1,6 @@
-"""Environments with one wheel, and of this one's packages those that the wheel says it needs.
+"""Environments with one wheel and its declared dependencies, copied from this environment.
 
-What a wheel forgets to declare is missing there. No index is asked.
+Undeclared dependencies are missing there. No package index is used.
 """
 
 import os
@@ -19,18 +19,18 @@ PIP = "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-in
 
 
 def build(project: str, folder: Path) -> Path:
-    """Build the sdist of a project, and of it the wheel, which is returned; leave nothing else."""
-    before = _left_by_builds()
-    command = [str(ROOT / "distribution.sh"), project, str(folder)]
+    """Build the sdist of a project and a wheel from it; return the wheel."""
+    before = _build_leftovers()
+    command = [str(ROOT / ".ci" / "distribution.sh"), project, str(folder)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    assert _left_by_builds() == before
+    assert _build_leftovers() == before
     assert len(list(folder.glob("*.tar.gz"))) == 1
     (wheel,) = folder.glob("*.whl")
     return wheel
 
 
 def environment(folder: Path, wheel: Path, *, extra: str = "") -> Path:
-    """Make an environment with a wheel and one of its extras; return its Python."""
+    """Create an environment with a wheel and one of its extras; return its Python."""
     venv.create(folder, with_pip=False)
     python = folder / "bin" / "python"
     subprocess.run([sys.executable, "-m", "pip", "--python", str(python), *PIP, wheel], check=True)
@@ -42,8 +42,8 @@ def environment(folder: Path, wheel: Path, *, extra: str = "") -> Path:
 
 
 def run(python: Path, *arguments: str, cwd: Path | None = None, **variables: str) -> str:
-    """Run an environment's Python; return what it prints."""
-    ended = subprocess.run(
+    """Run the Python of an environment; return its output."""
+    finished = subprocess.run(
         [str(python), "-I", *arguments],
         cwd=cwd,
         env={**os.environ, **variables},
@@ -51,31 +51,31 @@ def run(python: Path, *arguments: str, cwd: Path | None = None, **variables: str
         text=True,
         check=False,
     )
-    assert ended.returncode == 0, ended.stderr
-    return ended.stdout
+    assert finished.returncode == 0, finished.stderr
+    return finished.stdout
 
 
 def _requirements(
     distribution: metadata.Distribution, extra: str, visited: dict[str, None]
 ) -> dict[str, None]:
-    """Return the names of all that a distribution needs, and what that needs."""
+    """Return the names of all direct and indirect dependencies of a distribution."""
     for line in distribution.requires or ():
-        needed = Requirement(line)
-        if needed.marker and not needed.marker.evaluate({"extra": extra}):
+        requirement = Requirement(line)
+        if requirement.marker and not requirement.marker.evaluate({"extra": extra}):
             continue
-        for needed_extra in ("", *needed.extras):
-            key = f"{canonicalize_name(needed.name)}[{needed_extra}]"
+        for required_extra in ("", *requirement.extras):
+            key = f"{canonicalize_name(requirement.name)}[{required_extra}]"
             if key not in visited:
                 visited[key] = None
-                _requirements(metadata.distribution(needed.name), needed_extra, visited)
+                _requirements(metadata.distribution(requirement.name), required_extra, visited)
     return dict.fromkeys(key.partition("[")[0] for key in visited)
 
 
 def _install(distribution: metadata.Distribution, site: Path) -> None:
-    """Put the files of one of this environment's packages into another.
+    """Install a package of this environment into another one.
 
-    As hard links, where both are on one file system: the sandbox of models hides what symbolic
-    links of a home lead to.
+    Files are hard links on the same file system: the sandbox of models hides the targets of
+    symbolic links in a home directory.
     """
     names = {file.parts[0] for file in distribution.files or ()} - {"..", "__pycache__"}
     for name in names:
@@ -87,7 +87,7 @@ def _install(distribution: metadata.Distribution, site: Path) -> None:
 
 
 def _link(source: str | Path, to: str | Path) -> None:
-    """Link a file, unless another distribution with the same namespace has brought it."""
+    """Link or copy a file unless another package of the same namespace has installed it."""
     if Path(to).exists():
         return
     try:
@@ -96,6 +96,6 @@ def _link(source: str | Path, to: str | Path) -> None:
         shutil.copy2(source, to)
 
 
-def _left_by_builds() -> set[Path]:
+def _build_leftovers() -> set[Path]:
     names = ("build", "dist", "*.egg-info", "*/*.egg-info", "local_sagemaker/build")
     return {path for name in names for path in ROOT.glob(name)}

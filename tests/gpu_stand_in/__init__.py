@@ -1,5 +1,5 @@
-"""What stands in for an NVIDIA GPU: with this folder on PYTHONPATH, a Python sees one.
+"""A simulated NVIDIA GPU for Python processes with this folder on PYTHONPATH.
 
-`sitecustomize` gives ctypes a driver library whose memory is this process's, and `tensorrt` is a
-module with the recorded names of one version, whose plans say that they are none.
+`sitecustomize` replaces the CUDA driver library in ctypes by one that uses the memory of the
+process; `tensorrt` is a module with the recorded API of one version and marked plans.
 """

@@ -1,4 +1,4 @@
-"""libcuda with one GPU, whose memory is this process's; errors as tests ask for them."""
+"""A libcuda with one simulated GPU that uses the memory of the process."""
 
 import ctypes
 from typing import Any
@@ -9,8 +9,9 @@ NO_DEVICE = 100  # CUDA_ERROR_NO_DEVICE
 class DriverStandIn:
     """The functions of cuda.h that the GPU step calls.
 
-    `cuda` is what cuDriverGetVersion gives, `gpu` and `capability` what the GPU is; `fails` names a
-    function that gives CUDA_ERROR_NO_DEVICE. `memory` has what was allocated and not freed.
+    `cuda` is the result of cuDriverGetVersion, `gpu` the name of the GPU and `capability` its
+    compute capability. The function named `fails` returns CUDA_ERROR_NO_DEVICE. `memory` maps
+    addresses to allocated buffers.
     """
 
     def __init__(
@@ -58,9 +59,9 @@ class DriverStandIn:
         return 0
 
     def cuMemAlloc_v2(self, address: Any, size: ctypes.c_size_t) -> int:
-        held = ctypes.create_string_buffer(size.value)
-        self.memory[ctypes.addressof(held)] = held
-        return _set(address, ctypes.addressof(held))
+        buffer = ctypes.create_string_buffer(size.value)
+        self.memory[ctypes.addressof(buffer)] = buffer
+        return _set(address, ctypes.addressof(buffer))
 
     def cuMemFree_v2(self, address: ctypes.c_uint64) -> int:
         del self.memory[address.value]

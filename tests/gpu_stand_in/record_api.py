@@ -1,12 +1,12 @@
-"""Reads the names of one TensorRT version out of its bindings, for recorded_api.py.
+"""Record the API of one TensorRT version from its bindings, for recorded_api.py.
 
     LD_LIBRARY_PATH=STUBS PYTHONPATH=UNPACKED_WHEEL python record_api.py MODULE > api-VERSION.json
 
 MODULE is `tensorrt` (a full wheel; Python 3.10 for 8.6.0) or `tensorrt_bindings` (the wheel
-tensorrt-cu12-bindings of PyPI). The bindings import without a GPU and without TensorRT's libraries
-where STUBS has empty libraries of their names (libnvinfer.so.10, libnvinfer_plugin.so.10 and
-libnvonnxparser.so.10) that define the few C functions which the bindings name. Nothing is built or
-run: only names, enum numbers and pybind11's signatures are read.
+tensorrt-cu12-bindings of PyPI). The bindings can be imported without a GPU and without the TensorRT
+libraries if STUBS contains empty libraries of the same names (libnvinfer.so.10,
+libnvinfer_plugin.so.10, libnvonnxparser.so.10) that define the C functions used by the bindings.
+Only names, enum numbers and pybind11 signatures are read; nothing is built or run.
 """
 
 import importlib
@@ -27,10 +27,10 @@ CLASSES = (
 
 def main(module_name: str) -> None:
     """Print the public API as JSON."""
-    sys.setdlopenflags(os.RTLD_LAZY | os.RTLD_GLOBAL)  # not every symbol is there
+    sys.setdlopenflags(os.RTLD_LAZY | os.RTLD_GLOBAL)  # the stubs lack symbols
     module = importlib.import_module(module_name)
     result = {name: _members(getattr(module, name)) for name in CLASSES if hasattr(module, name)}
-    result["INetworkDefinition"] = {}  # of no interest, and large
+    result["INetworkDefinition"] = {}  # large and not used
     print(json.dumps(result, indent=1, sort_keys=True))
 
 
@@ -38,10 +38,10 @@ def _members(cls: Any) -> dict[str, int | str]:
     if entries := getattr(cls, "__members__", None):
         return {name: int(value) for name, value in entries.items()}
     names = [name for name in dir(cls) if not name.startswith("_") or name == "__init__"]
-    return {name: _described(getattr(cls, name)) for name in names}
+    return {name: _description(getattr(cls, name)) for name in names}
 
 
-def _described(member: Any) -> str:
+def _description(member: Any) -> str:
     if isinstance(member, property):
         return "property read-write" if member.fset else "property"
     lines = [line.strip() for line in (member.__doc__ or "").strip().splitlines()]

@@ -1,8 +1,8 @@
-"""A `tensorrt` that has exactly the names of one version, and writes down how it is called.
+"""A `tensorrt` with exactly the API of one version that records its calls.
 
-The api-VERSION.json files were read by record_api.py out of NVIDIA's own bindings: classes, methods
-with their parameters, properties, and enum entries with their numbers. A name that a version lacks
-raises AttributeError here as it does there, and so do wrong argument names and counts.
+record_api.py wrote the api-VERSION.json files from the bindings of NVIDIA: classes, methods with
+parameters, properties, and enum entries with numbers. Unknown names raise AttributeError and
+invalid arguments TypeError, as in the real module.
 """
 
 import json
@@ -17,9 +17,9 @@ Surface = dict[str, dict[str, int | str]]
 
 
 class RecordedTensorRt:
-    """The module. `calls` has every call in order; `properties` has what was set.
+    """The module. `calls` has every call in order, `properties` the assigned properties.
 
-    `answers` overrides what a method returns, or a property is.
+    `answers` overrides return values of methods and values of properties.
     """
 
     def __init__(self, version: str) -> None:
@@ -36,42 +36,44 @@ class RecordedTensorRt:
             raise AttributeError(f"module 'tensorrt' has no attribute '{name}'")
         members = self.surface[name]
         if members and all(isinstance(member, int) for member in members.values()):
-            entries = {each: _Entry(name, each, int(number)) for each, number in members.items()}
+            entries = {
+                member: _EnumEntry(name, member, int(number)) for member, number in members.items()
+            }
             return SimpleNamespace(**entries)
-        if name in ("ILogger", "IProgressMonitor"):  # what users subclass
+        if name in ("ILogger", "IProgressMonitor"):  # classes that users subclass
             severities = SimpleNamespace(INTERNAL_ERROR=0, ERROR=1, WARNING=2, INFO=3, VERBOSE=4)
             return type(name, (), {"Severity": severities})
         return _Class(self, name)
 
     def _make(self, name: str) -> "_Object":
-        """Return an object of a class that a method gives."""
+        """Return an object of a class, as a method would."""
         return _Object(self, name)
 
 
 class _Class:
-    """A class of the module, which is called to make an object."""
+    """A class of the module; calling it creates an object."""
 
     def __init__(self, module: RecordedTensorRt, name: str) -> None:
         self._module, self._name = module, name
 
-    def __getattr__(self, member: str) -> "_Entry":
+    def __getattr__(self, member: str) -> "_EnumEntry":
         if member not in self._module.surface[self._name]:
             raise AttributeError(f"type object 'tensorrt.{self._name}' has no '{member}'")
-        return _Entry(self._name, member, 0)
+        return _EnumEntry(self._name, member, 0)
 
     def __call__(self, *arguments: Any) -> "_Object":
-        self._module.calls.append(f"{self._name}({', '.join(map(_shown, arguments))})")
+        self._module.calls.append(f"{self._name}({', '.join(map(_text, arguments))})")
         return _Object(self._module, self._name)
 
 
-class _Entry(int):
-    """An enum entry: its number, shown by its name."""
+class _EnumEntry(int):
+    """An enum entry: an int with a name for recorded calls."""
 
-    _shown: str
+    _text: str
 
-    def __new__(cls, enum: str, name: str, number: int) -> "_Entry":
+    def __new__(cls, enum: str, name: str, number: int) -> "_EnumEntry":
         entry = super().__new__(cls, number)
-        entry._shown = f"{enum}.{name}"
+        entry._text = f"{enum}.{name}"
         return entry
 
 
@@ -86,16 +88,16 @@ class _Object:
         module, name = self._module, self._name
         if member not in module.surface[name]:
             raise AttributeError(f"'tensorrt.{name}' object has no attribute '{member}'")
-        messages = str(module.surface[name][member])
-        if messages.startswith("property"):
+        signatures = str(module.surface[name][member])
+        if signatures.startswith("property"):
             return module.answers.get(f"{name}.{member}")
-        return lambda *values, **named: self._call(member, messages, values, named)
+        return lambda *values, **named: self._call(member, signatures, values, named)
 
     def __setattr__(self, member: str, value: Any) -> None:
         module, name = self._module, self._name
         if module.surface[name].get(member) != "property read-write":
             raise AttributeError(f"'tensorrt.{name}' has no attribute '{member}' to set")
-        module.calls.append(f"{name}.{member} = {_shown(value)}")
+        module.calls.append(f"{name}.{member} = {_text(value)}")
         module.properties[f"{name}.{member}"] = value
 
     def __bytes__(self) -> bytes:
@@ -107,17 +109,17 @@ class _Object:
     ) -> Any:
         module, name = self._module, self._name
         overloads = [_Signature.parse(part) for part in signatures.split(" | ")]
-        fitting = [overload for overload in overloads if overload.fits(positional, named)]
-        if not fitting:
+        matching = [overload for overload in overloads if overload.fits(positional, named)]
+        if not matching:
             raise TypeError(
                 f"{name}.{member}: incompatible arguments {positional} {named}; {signatures}"
             )
-        arguments = [*map(_shown, positional), *(f"{each}={_shown(named[each])}" for each in named)]
+        arguments = [*map(_text, positional), *(f"{name}={_text(named[name])}" for name in named)]
         module.calls.append(f"{name}.{member}({', '.join(arguments)})")
         if f"{name}.{member}" in module.answers:
             answer = module.answers[f"{name}.{member}"]
             return answer(*positional) if callable(answer) else answer
-        returned = fitting[0].returned
+        returned = matching[0].returned
         plain = {"bool": True, "int": 0, "str": "", "None": None}
         return plain[returned] if returned in plain else _Object(module, returned)
 
@@ -131,7 +133,7 @@ class _Signature:
         match = re.search(r"\w+\((.*)\) -> (.+)$", signatures)
         assert match, signatures
         written = re.split(r", (?=\w+: )", match[1])  # a default may have commas, but no names
-        parameters = [(each.partition(":")[0], " = " in each) for each in written]
+        parameters = [(parameter.partition(":")[0], " = " in parameter) for parameter in written]
         returned = match[2].replace("nvonnxparser::I", "")  # a type that pybind11 did not know
         return cls([parameter for parameter in parameters if parameter[0] != "self"], returned)
 
@@ -145,9 +147,9 @@ class _Signature:
         )
 
 
-def _shown(value: Any) -> str:
-    if isinstance(value, _Entry):
-        return value._shown
+def _text(value: Any) -> str:
+    if isinstance(value, _EnumEntry):
+        return value._text
     if isinstance(value, _Object):
         return f"<{value._name}>"
     if isinstance(value, bytes):

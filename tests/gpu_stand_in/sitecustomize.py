@@ -1,4 +1,4 @@
-"""Runs at the start of a Python that has this folder on its path."""
+"""Replacement of the CUDA driver library, run at the start of Python."""
 
 import ctypes
 from typing import Any
@@ -8,8 +8,8 @@ from driver_stand_in import DriverStandIn
 _load = ctypes.CDLL
 
 
-def _loaded(name: Any, *arguments: Any, **named: Any) -> Any:
+def _load_library(name: Any, *arguments: Any, **named: Any) -> Any:
     return DriverStandIn() if name == "libcuda.so.1" else _load(name, *arguments, **named)
 
 
-ctypes.CDLL = _loaded  # type: ignore[assignment,misc]
+ctypes.CDLL = _load_library  # type: ignore[assignment,misc]

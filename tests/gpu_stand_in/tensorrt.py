@@ -1,7 +1,7 @@
-"""A `tensorrt` with the names of 10.16 that compiles nothing: ONNX Runtime answers for its plans.
+"""A `tensorrt` with the API of 10.16 that runs its plans with ONNX Runtime.
 
-Its version is that of Triton 25.09, or STAND_IN_TENSORRT. It refuses ONNX files with the operator
-NonZero, as a TensorRT refuses what it has no importer for.
+Its version is that of Triton 25.09, or STAND_IN_TENSORRT. It rejects ONNX files with the operator
+NonZero, like TensorRT rejects operators without an importer.
 """
 
 import ctypes
@@ -52,14 +52,14 @@ def _add_profile(_: Any) -> int:
 
 def _build(*_: Any) -> bytes:
     level = _api.properties.get("IBuilderConfig.hardware_compatibility_level", 0)
-    head = json.dumps({"level": int(level), "profiles": _profiles}).encode()
-    return MARK + head + b"\n" + _network
+    header = json.dumps({"level": int(level), "profiles": _profiles}).encode()
+    return MARK + header + b"\n" + _network
 
 
 def _deserialize(plan: bytes) -> Any:
     assert plan.startswith(MARK)
-    head, _, network = plan.removeprefix(MARK).partition(b"\n")
-    _plan.update(json.loads(head), network=network)
+    header, _, network = plan.removeprefix(MARK).partition(b"\n")
+    _plan.update(json.loads(header), network=network)
     _api.answers |= {
         "ICudaEngine.num_optimization_profiles": len(_plan["profiles"]),
         "ICudaEngine.hardware_compatibility_level": _plan["level"],
@@ -74,20 +74,20 @@ def _session() -> onnxruntime.InferenceSession:
 def _datatype(name: str) -> Any:
     session = _session()
     (result,) = [
-        each for each in (*session.get_inputs(), *session.get_outputs()) if each.name == name
+        tensor for tensor in (*session.get_inputs(), *session.get_outputs()) if tensor.name == name
     ]
     names = {"float": "FLOAT", "float16": "HALF", "int32": "INT32", "int64": "INT64"}
     return getattr(_api.DataType, names[result.type.removeprefix("tensor(").removesuffix(")")])
 
 
-def _answers() -> dict[str, Any]:
+def _outputs() -> dict[str, Any]:
     session = _session()
     inputs = {}
-    for each in session.get_inputs():
-        kind = np.dtype({"tensor(float)": "float32"}.get(each.type, each.type[7:-1]))
-        shape = _shapes[each.name]
-        content = ctypes.string_at(_addresses[each.name], kind.itemsize * int(np.prod(shape)))
-        inputs[each.name] = np.frombuffer(content, kind).reshape(shape)
+    for get_input in session.get_inputs():
+        kind = np.dtype({"tensor(float)": "float32"}.get(get_input.type, get_input.type[7:-1]))
+        shape = _shapes[get_input.name]
+        content = ctypes.string_at(_addresses[get_input.name], kind.itemsize * int(np.prod(shape)))
+        inputs[get_input.name] = np.frombuffer(content, kind).reshape(shape)
     names = [output.name for output in session.get_outputs()]
     return dict(zip(names, session.run(names, inputs), strict=True))
 
@@ -103,7 +103,7 @@ def _set_address(name: str, address: int) -> bool:
 
 
 def _execute(_: int) -> bool:
-    for name, array in _answers().items():
+    for name, array in _outputs().items():
         ctypes.memmove(_addresses[name], np.ascontiguousarray(array).tobytes(), array.nbytes)
     return True
 
@@ -128,6 +128,6 @@ _api.answers |= {
     "ICudaEngine.get_tensor_profile_shape": lambda name, index: _plan["profiles"][index][name],
     "IExecutionContext.set_input_shape": _set_input_shape,
     "IExecutionContext.set_tensor_address": _set_address,
-    "IExecutionContext.get_tensor_shape": lambda name: _answers()[name].shape,
+    "IExecutionContext.get_tensor_shape": lambda name: _outputs()[name].shape,
     "IExecutionContext.execute_async_v3": _execute,
 }

@@ -1,7 +1,6 @@
-"""`aws` for tests, which have no AWS CLI: its arguments, by botocore's models, for one call.
+"""The command `aws` for tests without the AWS CLI: one call, with the CLI's arguments.
 
-An operation, an option or a waiter that AWS's API does not have is an error, as in the CLI. Waiters
-ask every second.
+An unknown operation, option or waiter is an error, as in the CLI. Waiters poll every second.
 """
 
 import json
@@ -20,7 +19,7 @@ WAITER = {"Delay": 1, "MaxAttempts": 600}
 
 
 def main(arguments: list[str]) -> None:
-    """Make the call that the arguments of `aws` are, and print its answer."""
+    """Make the call and print its response."""
     service, operation, *rest = arguments
     session: Any = boto3.Session()
     client = session.client(service)
@@ -42,14 +41,16 @@ def main(arguments: list[str]) -> None:
         waiter.wait(**request, WaiterConfig=WAITER)
         return
     if client.can_paginate(method):
-        answer = client.get_paginator(method).paginate(**request).build_full_result()
+        response = client.get_paginator(method).paginate(**request).build_full_result()
     else:
-        answer = getattr(client, method)(**request)
-    answer.pop("ResponseMetadata", None)
-    answer = jmespath.search(query, answer) if query else answer
-    if answer:
-        shown = _text(answer) if output == "text" else [json.dumps(answer, default=str, indent=1)]
-        print("\n".join(shown))  # noqa: T201
+        response = getattr(client, method)(**request)
+    response.pop("ResponseMetadata", None)
+    response = jmespath.search(query, response) if query else response
+    if response:
+        lines = (
+            _text(response) if output == "text" else [json.dumps(response, default=str, indent=1)]
+        )
+        print("\n".join(lines))  # noqa: T201
 
 
 def _options(arguments: list[str]) -> Iterator[tuple[str, list[str]]]:
@@ -57,13 +58,13 @@ def _options(arguments: list[str]) -> Iterator[tuple[str, list[str]]]:
     while rest:
         option = rest.pop(0)
         assert option.startswith("--"), option
-        values = list(takewhile(lambda each: not each.startswith("--"), rest))
+        values = list(takewhile(lambda value: not value.startswith("--"), rest))
         del rest[: len(values)]
         yield option.removeprefix("--"), values
 
 
 def _value(shape: Any, values: list[str]) -> Any:
-    """Return what a member is given: JSON, `file://`, or the CLI's shorthand."""
+    """Return the value of a member, written as JSON, `file://` or the CLI's shorthand."""
     if values and values[0].startswith("file://"):
         return json.loads(Path(values[0].removeprefix("file://")).read_text())
     if values and values[0].startswith(("[", "{")):
@@ -72,7 +73,7 @@ def _value(shape: Any, values: list[str]) -> Any:
         case "boolean":
             return True
         case "list":
-            return [_value(shape.member, [each]) for each in values]
+            return [_value(shape.member, [value]) for value in values]
         case "structure":
             pairs = (part.split("=", 1) for part in values[0].split(","))
             return {key: _value(shape.members[key], [value]) for key, value in pairs}
@@ -84,13 +85,13 @@ def _value(shape: Any, values: list[str]) -> Any:
     return value
 
 
-def _text(answer: Any) -> Iterator[str]:
-    if isinstance(answer, list) and any(isinstance(each, list | dict) for each in answer):
-        for each in answer:
-            yield from _text(each)
+def _text(response: Any) -> Iterator[str]:
+    if isinstance(response, list) and any(isinstance(item, list | dict) for item in response):
+        for item in response:
+            yield from _text(item)
     else:
-        cells = answer.values() if isinstance(answer, dict) else answer
-        yield answer if isinstance(answer, str) else "\t".join(map(str, cells))
+        cells = response.values() if isinstance(response, dict) else response
+        yield response if isinstance(response, str) else "\t".join(map(str, cells))
 
 
 if __name__ == "__main__":

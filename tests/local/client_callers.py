@@ -1,4 +1,4 @@
-"""Callers of a client that check each answer, and an SSM that can be made to fail."""
+"""Concurrent callers of a client that check each response, and an SSM proxy that can fail."""
 
 import asyncio
 import threading
@@ -8,103 +8,104 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 from urllib.parse import urlsplit
 
 from endpoint_client import AsyncEndpointClient, EndpointClient, EndpointError
 
-FIRST = 1000
-"""The first caller's number: no two of a thousand are as 2 to 3, so that no answer fits another."""
+FIRST_INPUT = 1000
+"""Input of the first caller; each caller sends another number, so that no response fits another."""
+Outputs = dict[str, Any]
 THROTTLED, UNAVAILABLE = "throttled", "unavailable"
 
 
 class Calls:
-    """The answers and failures of callers that go on until the block ends."""
+    """Responses and failures of callers that call until the block ends."""
 
     def __init__(self, models: list[str]) -> None:
-        self.answers = Counter[tuple[str, float]]()
+        self.responses = Counter[tuple[str, float]]()
         self.failures: list[EndpointError] = []
-        self.over = False
-        self.ended: list[Future[None]] = []
+        self.is_over = False
+        self.ended_callers: list[Future[None]] = []
         self._models, self._changed = models, threading.Condition()
 
     def model(self, turn: int) -> str:
-        """Return the model of a call."""
+        """Return the model of the n-th call."""
         return self._models[turn % len(self._models)]
 
-    def answered(self, model: str, factor: float) -> None:
-        """Count an answer by what the model multiplied by."""
+    def add_response(self, model: str, number: int, outputs: Outputs) -> None:
+        """Count a response by the factor between its output and the input `number`."""
         with self._changed:
-            self.answers[model, factor] += 1
+            self.responses[model, float(outputs["Y"][0, 0]) / number] += 1
             self._changed.notify_all()
 
-    def failed(self, error: EndpointError) -> None:
-        """Keep a failure."""
+    def add_failure(self, error: EndpointError) -> None:
         with self._changed:
             self.failures.append(error)
             self._changed.notify_all()
 
     def end(self, caller: Future[None]) -> None:
-        """Note that a caller has ended."""
+        """Add a caller that ended."""
         with self._changed:
-            self.ended.append(caller)
+            self.ended_callers.append(caller)
             self._changed.notify_all()
 
     def wait_for(self, condition: Callable[[], object]) -> None:
-        """Return when a condition holds after a call. Raises what a caller has ended with."""
+        """Wait until a condition holds. Raises the exception of a caller that ended."""
         with self._changed:
-            self._changed.wait_for(lambda: self.ended or condition())
-        for caller in self.ended:
+            self._changed.wait_for(lambda: self.ended_callers or condition())
+        for caller in self.ended_callers:
             caller.result()
 
     def wait_for_more(self, count: int, factor: float | None = None) -> None:
-        """Return after so many more answers, of one factor or any."""
+        """Wait for more responses, of one factor or any."""
 
-        def number() -> int:
-            counts = self.answers.items()
-            return sum(many for (_, other), many in counts if factor in (None, other))
+        def total() -> int:
+            counts = self.responses.items()
+            return sum(number for (_, other), number in counts if factor in (None, other))
 
         with self._changed:
-            end = number() + count
-        self.wait_for(lambda: number() >= end)
+            end = total() + count
+        self.wait_for(lambda: total() >= end)
 
 
 @contextmanager
-def calling(
+def call_concurrently(
     client: EndpointClient, *models: str, threads: int = 0, coroutines: int = 0
 ) -> Iterator[Calls]:
-    """Invoke models that multiply by so many threads and coroutines for the length of the block."""
+    """Invoke models that multiply, by threads and coroutines, for the length of the block."""
     calls = Calls([*models])
 
     def call(number: int) -> None:
         turn = number
-        while not calls.over:
+        while not calls.is_over:
             turn += 1
+            model = calls.model(turn)
             try:
-                outputs = client.invoke(calls.model(turn), {"X": [[FIRST + number]]})
-                calls.answered(calls.model(turn), float(outputs["Y"][0, 0]) / (FIRST + number))
+                calls.add_response(model, number, client.invoke(model, {"X": [[number]]}))
             except EndpointError as error:
-                calls.failed(error)
+                calls.add_failure(error)
 
     async def call_in_loop() -> None:
         async with AsyncEndpointClient(client) as asynchronous:
 
             async def call(number: int) -> None:
                 turn = number
-                while not calls.over:
+                while not calls.is_over:
                     turn += 1
+                    model = calls.model(turn)
                     try:
-                        inputs = {"X": [[FIRST + number]]}
-                        outputs = await asynchronous.invoke(calls.model(turn), inputs)
-                        factor = float(outputs["Y"][0, 0]) / (FIRST + number)
-                        calls.answered(calls.model(turn), factor)
+                        outputs = await asynchronous.invoke(model, {"X": [[number]]})
+                        calls.add_response(model, number, outputs)
                     except EndpointError as error:
-                        calls.failed(error)
+                        calls.add_failure(error)
 
-            await asyncio.gather(*(call(number) for number in range(coroutines)))
+            await asyncio.gather(*(call(FIRST_INPUT + caller) for caller in range(coroutines)))
             assert asyncio.all_tasks() == {asyncio.current_task()}
 
     with ThreadPoolExecutor(threads + 1) as pool:
-        futures: list[Future[None]] = [pool.submit(call, number) for number in range(threads)]
+        numbers = range(FIRST_INPUT, FIRST_INPUT + threads)
+        futures: list[Future[None]] = [pool.submit(call, number) for number in numbers]
         if coroutines:
             futures.append(pool.submit(asyncio.run, call_in_loop()))
         for future in futures:
@@ -112,40 +113,40 @@ def calling(
         try:
             yield calls
         finally:
-            calls.over = True
+            calls.is_over = True
         for future in futures:
             future.result()
 
 
-class Ssm(ThreadingHTTPServer):
-    """Passes calls on to an SSM, or refuses them in its `state`, and counts what it refuses."""
+class SsmProxy(ThreadingHTTPServer):
+    """Proxy of an SSM, which fails calls as `state` says; `failed_calls` counts them by state."""
 
-    daemon_threads = False  # server_close waits for them
+    daemon_threads = False  # server_close must wait for them
 
     def __init__(self, url: str) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.behind = urlsplit(url).netloc
+        self.upstream = urlsplit(url).netloc
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.state = ""
-        self.refused = Counter[str]()
+        self.failed_calls = Counter[str]()
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    timeout = 60.0  # of a connection that a client leaves open
-    server: Ssm
+    timeout = 60.0  # of idle connections
+    server: SsmProxy
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         state = self.server.state
         if state:
-            self.server.refused[state] += 1
+            self.server.failed_calls[state] += 1
         if state == UNAVAILABLE:
             self.close_connection = True
             return
         status, answer = 400, b'{"__type": "ThrottlingException", "message": "Rate exceeded"}'
         if not state:
-            connection = HTTPConnection(self.server.behind)
+            connection = HTTPConnection(self.server.upstream)
             connection.request("POST", self.path, body, dict(self.headers))
             response = connection.getresponse()
             status, answer = response.status, response.read()
@@ -160,9 +161,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def ssm_before(url: str) -> Iterator[Ssm]:
-    """Serve for the length of the block."""
-    with Ssm(url) as server:
+def ssm_proxy(url: str) -> Iterator[SsmProxy]:
+    """Run a proxy of an SSM for the length of the block."""
+    with SsmProxy(url) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:

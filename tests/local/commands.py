@@ -1,4 +1,4 @@
-"""Commands in this process, which has loaded Python, boto3 and the models of AWS's APIs already."""
+"""Commands run in this process, which saves the start of Python and the import of boto3."""
 
 import io
 import subprocess
@@ -10,13 +10,13 @@ import pytest
 
 
 def run_as(
-    caller: str, main: Callable[[list[str]], int], *arguments: str
+    principal: str, main: Callable[[list[str]], int], *arguments: str
 ) -> "subprocess.CompletedProcess[str]":
-    """Run a command; its calls are recorded as those of a principal of the ledger."""
+    """Run a command; its AWS calls are recorded as those of a principal of the ledger."""
     stdout, stderr = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("AWS_SESSION_TOKEN", caller)
+        patch.setenv("AWS_SESSION_TOKEN", principal)
         patch.setattr(boto3, "DEFAULT_SESSION", None)
         with redirect_stdout(stdout), redirect_stderr(stderr):
-            code = main([*arguments])
-    return subprocess.CompletedProcess(arguments, code, stdout.getvalue(), stderr.getvalue())
+            exit_code = main([*arguments])
+    return subprocess.CompletedProcess(arguments, exit_code, stdout.getvalue(), stderr.getvalue())

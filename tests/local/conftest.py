@@ -1,11 +1,12 @@
-"""A local SageMaker for each test module, and a copy of this repository to change and deploy."""
+"""Fixtures of the local tests: a local SageMaker per test module, and a copy of the app."""
 
 import os
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -16,15 +17,15 @@ from model_build import BuildTarget
 from release import tree
 from release.tree import Tree
 from tests import warm_app
-from tests.local.bootstrapping import bootstrap
-from tests.local.permissions import beyond_the_ledger
+from tests.local.cdk_bootstrap import bootstrap
+from tests.local.permissions import unlisted_calls
 
 ROOT = Path(__file__).parents[2]
 
-POLLED_OFTEN = "query_interval=Duration.seconds(15)", "query_interval=Duration.seconds(3)"
-"""What a checkout is changed by: builds of tests take seconds."""
+FREQUENT_POLLING = "query_interval=Duration.seconds(15)", "query_interval=Duration.seconds(3)"
+"""Edit of a checkout: the builds of tests take seconds."""
 
-BUILD_REQUIREMENTS = "requirements-build.txt"
+BUILD_REQUIREMENTS = "requirements/build.txt"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -33,22 +34,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.local)
 
 
-def target_in(aws: LocalSageMaker, of_image: str) -> str:
-    """Return the name of a build target whose models run in a local SageMaker's Python."""
-    return str(BuildTarget.parse(of_image).run_in(aws.running.python))
+def local_target(aws: LocalSageMaker, target: str) -> str:
+    """Return a build target with the Python version of the local SageMaker."""
+    return str(BuildTarget.parse(target).with_python(aws.running.python))
 
 
 @dataclass(frozen=True)
 class Checkout:
-    """A copy of the app, without models, that a test may edit and deploy by the ordinary CLI."""
+    """A copy of the app without models, which a test may edit and deploy with the CDK CLI."""
 
     path: Path
     aws: LocalSageMaker
     stage: str = "local"
 
-    def cdk(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        """Run the cdk CLI on the stage; stdout and stderr come back as one text."""
-        return subprocess.run(
+    def with_stage(self, name: str, content: str) -> Self:
+        """Write a stage file; return the checkout for that stage."""
+        (self.path / "stages" / f"{name}.yaml").write_text(content)
+        return replace(self, stage=name)
+
+    def cdk(self, *arguments: str, code: int = 0) -> str:
+        """Run the cdk CLI on the stage, which must exit with `code`; return stdout and stderr."""
+        process = subprocess.run(
             [str(ROOT / "node_modules" / ".bin" / "cdk"), *arguments, "-c", f"stage={self.stage}"],
             cwd=self.path,
             env=self._environment,
@@ -58,22 +64,25 @@ class Checkout:
             text=True,
             check=False,
         )
+        assert process.returncode == code, process.stdout
+        return process.stdout
 
-    def deploy(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        """Synthesise and deploy every stack; the assembly stays for `again`."""
+    def deploy(self, *arguments: str, code: int = 0) -> str:
+        """Synthesise and deploy every stack."""
         self.synthesise()
-        return self.again("deploy", "--all", "--require-approval", "never", *arguments)
+        return self.deploy_assembly(*arguments, code=code)
 
     def synthesise(self) -> None:
-        """Write the assembly for `again`. Raises `NotSynthesised`."""
+        """Write the assembly into cdk.out. Raises `NotSynthesised`."""
         Tree(self.path).synthesise(self.stage, to=self.path / "cdk.out")
 
-    def again(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        """Run the cdk CLI on the assembly that was synthesised last."""
-        return self.cdk(*arguments, "--app", "cdk.out")
+    def deploy_assembly(self, *arguments: str, assembly: str = "cdk.out", code: int = 0) -> str:
+        """Deploy every stack of an assembly."""
+        command = ("deploy", "--all", "--require-approval", "never", "--app", assembly)
+        return self.cdk(*command, *arguments, code=code)
 
     def edit(self, path: str, old: str, new: str) -> None:
-        """Replace text that must be there."""
+        """Replace text in a file, which must have it."""
         file = self.path / path
         content = file.read_text()
         assert old in content
@@ -81,7 +90,7 @@ class Checkout:
 
     @contextmanager
     def edited(self, path: str, old: str, new: str) -> Iterator[None]:
-        """Replace text that must be there, for the length of the `with` block."""
+        """Replace text in a file for the length of the `with` block."""
         content = (self.path / path).read_text()
         self.edit(path, old, new)
         try:
@@ -91,7 +100,7 @@ class Checkout:
 
     @property
     def _environment(self) -> dict[str, str]:
-        # The copy's constructs come before the installed ones, which are the repository's own.
+        # The constructs of the copy take precedence over those installed from the repository.
         imports = os.pathsep.join([str(self.path), str(self.path / "constructs")])
         return {
             **os.environ,
@@ -103,11 +112,29 @@ class Checkout:
 
 
 @pytest.fixture(scope="module")
-def local_sagemaker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalSageMaker]:
-    """A local SageMaker, on which in the end nobody has called what the ledger does not have."""
+def module_patch() -> Iterator[pytest.MonkeyPatch]:
+    with pytest.MonkeyPatch.context() as patch:
+        yield patch
+
+
+@pytest.fixture(scope="module")
+def settings() -> dict[str, str]:
+    """Environment variables of the local SageMaker; test modules override this fixture."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def local_sagemaker(
+    settings: dict[str, str],
+    module_patch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[LocalSageMaker]:
+    """A local SageMaker; at the end, every recorded call must be in the permissions ledger."""
+    for name, value in settings.items():
+        module_patch.setenv(name, value)
     with local_sagemaker_in(tmp_path_factory.mktemp("local_sagemaker")) as aws:
         yield aws
-        assert list(beyond_the_ledger(aws.folder.calls)) == []
+        assert list(unlisted_calls(aws.folder.calls)) == []
 
 
 @pytest.fixture(scope="module")
@@ -118,15 +145,16 @@ def new_gate() -> Iterator[Callable[[], Gate]]:
 
 @pytest.fixture(scope="module")
 def checkout(
-    local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Checkout]:
-    """The app as it is, in an account that is ready for it."""
+    local_sagemaker: LocalSageMaker,
+    module_patch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Checkout:
+    """A checkout of the app, in a bootstrapped account."""
     path = tmp_path_factory.mktemp("checkout")
     copy_app(ROOT, path)
     bootstrap()
     checkout = Checkout(path, local_sagemaker)
-    (path / BUILD_REQUIREMENTS).write_text("")  # they are installed here: pip takes a second to see
-    checkout.edit("constructs/triton_sagemaker/handler_function.py", *POLLED_OFTEN)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tree, "run_app", warm_app.run_app)
-        yield checkout
+    (path / BUILD_REQUIREMENTS).write_text("")  # already installed here, and pip takes a second
+    checkout.edit("constructs/triton_sagemaker/handler_function.py", *FREQUENT_POLLING)
+    module_patch.setattr(tree, "run_app", warm_app.run_app)
+    return checkout

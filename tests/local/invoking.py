@@ -1,9 +1,42 @@
-"""A client that calls repeatedly."""
+"""Calls of models by clients, once and repeatedly."""
 
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+import numpy as np
+
+from endpoint_client import EndpointClient
+
+
+def predict(client: EndpointClient, model: str = "times", value: float = 7) -> float:
+    """Return the output Y of a model for the input X."""
+    return float(client.invoke(model, {"X": np.array([[value]], np.float32)})["Y"][0, 0])
+
+
+@contextmanager
+def call_on_threads(call: Callable[[], object], *, thread_count: int) -> Iterator[None]:
+    """Call on threads without a pause for the length of the block; fail if a single call failed."""
+    stop, failures = threading.Event(), list[BaseException]()
+
+    def loop() -> None:
+        try:
+            while not stop.is_set():
+                call()
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=loop) for _ in range(thread_count)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert failures == []
 
 
 @contextmanager
@@ -18,7 +51,7 @@ def call_repeatedly(*invocations: Callable[[], object]) -> Iterator[None]:
     def loop() -> None:
         nonlocal calls
         while calls < 2 or not stop.is_set():
-            begun = time.monotonic()
+            start = time.monotonic()
             for invoke in invocations:
                 try:
                     invoke()
@@ -26,7 +59,7 @@ def call_repeatedly(*invocations: Callable[[], object]) -> Iterator[None]:
                 except BaseException as error:
                     failures.append(error)
                     return
-            stop.wait(min(1.0, max(0.25, 9 * (time.monotonic() - begun))))
+            stop.wait(min(1.0, max(0.25, 9 * (time.monotonic() - start))))
 
     thread = threading.Thread(target=loop)
     thread.start()
@@ -35,5 +68,5 @@ def call_repeatedly(*invocations: Callable[[], object]) -> Iterator[None]:
     finally:
         stop.set()
         thread.join()
-        print(f"answered {calls}, lost {len(failures)}")  # noqa: T201
+        print(f"{calls} calls succeeded, {len(failures)} failed")  # noqa: T201
     assert failures == []

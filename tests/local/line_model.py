@@ -1,4 +1,4 @@
-"""A model that a build exports to ONNX and compares with PyTorch."""
+"""The model `line`, which a build exports to ONNX and compares with PyTorch."""
 
 from pathlib import Path
 
@@ -41,12 +41,8 @@ def line(_):
 
 
 def write_line(folder: Path) -> Path:
-    """Write `line`, an ONNX model that a build exports and holds against PyTorch."""
+    """Write the model folder of `line`."""
     return write(
         folder,
-        {
-            "recipe.yaml": LINE_RECIPE,
-            "export.py": LINE_EXPORT,
-            "line/config.pbtxt": LINE_CONFIG,
-        },
+        {"recipe.yaml": LINE_RECIPE, "export.py": LINE_EXPORT, "line/config.pbtxt": LINE_CONFIG},
     )

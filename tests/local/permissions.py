@@ -1,4 +1,4 @@
-"""What was called on a local SageMaker, compared with the ledger of permissions."""
+"""Calls recorded by a local SageMaker, compared with the permissions ledger."""
 
 import json
 import re
@@ -11,67 +11,74 @@ from local_sagemaker import ACCOUNT, REGION
 from release.permissions import NAMED, Principal, principals
 from tests.permission_names import Place, by_name, filled
 
-FREE = "sts:GetCallerIdentity"
+WITHOUT_PERMISSION = "sts:GetCallerIdentity"
 """STS API reference: "No permissions are required to perform this operation"."""
 
-OF_A_STACK = re.compile(r"[A-Za-z0-9][0-9A-F]{8}(-|$)")
-"""How the names of roles go on that CloudFormation makes for the CDK."""
-LOGS = {
-    name: f"arn:aws:logs:{REGION}:{ACCOUNT}:log-group:*/{each.resource}*"
-    for name, each in NAMED.items()
-    if ":logs:" in each.arn
+STACK_ROLE_SUFFIX = re.compile(r"[A-Za-z0-9][0-9A-F]{8}(-|$)")
+"""Hash in the names of roles that CloudFormation creates for the CDK."""
+LOG_GROUPS = {
+    name: f"arn:aws:logs:{REGION}:{ACCOUNT}:log-group:*/{named.resource}*"
+    for name, named in NAMED.items()
+    if ":logs:" in named.arn
 }
-"""What ministack calls groups without a name, which CloudFormation does otherwise."""
+"""ARNs of log groups without a name: ministack generates other names than CloudFormation."""
+STAGE_BUCKET = "arn:aws:s3:::*-models-modelsbucket*"
 
 
 class Call(NamedTuple):
-    """A recorded call: an action of IAM on the ARN of a resource, or on `*`, by a caller."""
+    """A recorded call: an IAM action on the ARN of a resource, or on `*`."""
 
     caller: str
     action: str
     resource: str
 
 
-def called(file: Path) -> list[Call]:
-    """Return the recorded calls, in the order in which each was first made."""
+def recorded_calls(file: Path) -> list[Call]:
+    """Return the recorded calls without duplicates, in order of the first occurrence."""
     lines = file.read_text().splitlines() if file.exists() else []
     return [Call(**json.loads(line)) for line in lines]
 
 
-def beyond_the_ledger(file: Path) -> Iterator[str]:
-    """Yield what was called, and no row of the caller's has; roles that a test made are its own."""
-    for call in called(file):
-        principal = caller(call)
+def unlisted_calls(file: Path) -> Iterator[str]:
+    """Yield a message for each recorded call that the ledger does not list.
+
+    Callers other than principals of the ledger and roles of the app's stacks are ignored.
+    """
+    for call in recorded_calls(file):
+        principal = principal_of(call)
         if principal is None:
-            if OF_A_STACK.search(call.caller):
+            if STACK_ROLE_SUFFIX.search(call.caller):
                 yield f"{call.caller} is in no file of the ledger: {call.action} on {call.resource}"
-        elif call.action != FREE and not _of_a_test(principal, call) and not _has(principal, call):
+        elif (
+            call.action != WITHOUT_PERMISSION
+            and not _reads_test_bucket(principal, call)
+            and not _is_listed(principal, call)
+        ):
             yield f"{principal.name} called {call.action} on {call.resource}"
 
 
-def callers(file: Path) -> set[str]:
-    """Return the names of those who called."""
-    return {each.name for call in called(file) if (each := caller(call))}
+def principal_names(file: Path) -> set[str]:
+    """Return the names of the principals of all recorded calls."""
+    return {principal.name for call in recorded_calls(file) if (principal := principal_of(call))}
 
 
-def caller(call: Call) -> Principal | None:
-    """Return who called: by a role's name, which CloudFormation made, or by the one given."""
+def principal_of(call: Call) -> Principal | None:
+    """Return the principal by the caller's session name or by a role that CloudFormation named."""
     name = call.caller.rpartition("/")[2]
     for principal in principals():
-        made = [rf".+-{role.stack}-{role.resource}[0-9A-F]{{8}}.*" for role in principal.roles]
-        if name == principal.name or any(re.fullmatch(each, name) for each in made):
+        patterns = [rf".+-{role.stack}-{role.resource}[0-9A-F]{{8}}.*" for role in principal.roles]
+        if name == principal.name or any(re.fullmatch(pattern, name) for pattern in patterns):
             return principal
     return None
 
 
-def _of_a_test(principal: Principal, call: Call) -> bool:
-    """Whether an endpoint loads from a bucket that a test made: all are recorded by one name."""
-    of_a_stage = "arn:aws:s3:::*-models-modelsbucket*"
-    return principal.name == "endpoint" and not fnmatchcase(call.resource, of_a_stage)
+def _reads_test_bucket(principal: Principal, call: Call) -> bool:
+    """Return whether an endpoint reads a bucket that a test created, not a stage."""
+    return principal.name == "endpoint" and not fnmatchcase(call.resource, STAGE_BUCKET)
 
 
-def _has(principal: Principal, call: Call) -> bool:
-    names = by_name(Place(region=REGION, account=ACCOUNT, stage="*")) | LOGS
+def _is_listed(principal: Principal, call: Call) -> bool:
+    names = by_name(Place(region=REGION, account=ACCOUNT, stage="*")) | LOG_GROUPS
     return any(
         any(fnmatchcase(call.action, action) for action in row.actions)
         and any(

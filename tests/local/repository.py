@@ -1,4 +1,4 @@
-"""A checkout with its own history, whose commits are delivered."""
+"""A checkout with its own Git history, whose commits are delivered."""
 
 import json
 import os
@@ -11,23 +11,30 @@ from typing import Self
 
 import pytest
 
-from local_sagemaker.tests.support.tiny_models import write_python
+from local_sagemaker.tests.support.tiny_models import Gate, write_python
 from release.delivery import steps
 from tests.local.commands import run_as
 from tests.local.conftest import ROOT, Checkout
 from tests.tritonsm import tritonsm
 
 
+def pause_on_load(gate: Gate, code: str) -> str:
+    """Return the code of a Python model that waits for a gate while it is loaded."""
+    first_line = "class TritonPythonModel:\n"
+    initialize = "    def initialize(self, args):\n        pause()\n\n"
+    return gate.pause + code.replace(first_line, first_line + initialize)
+
+
 @dataclass(frozen=True)
 class Repository(Checkout):
-    """A checkout with its own history."""
+    """A checkout with its own Git history."""
 
     @classmethod
-    def of(cls, checkout: Checkout, **stages: str) -> Self:
-        """Return a checkout without a commit, with these files of stages: the last is its own."""
+    def create(cls, checkout: Checkout, **stages: str) -> Self:
+        """Return a repository without commits, with these stage files; its stage is the last."""
         shutil.copy2(ROOT / ".gitignore", checkout.path)
         for name, content in stages.items():
-            (checkout.path / "stages" / f"{name}.yaml").write_text(content)
+            checkout.with_stage(name, content)
         repository = cls(checkout.path, checkout.aws, stage=[*stages][-1])
         repository.git("init", "--quiet")
         return repository
@@ -47,27 +54,26 @@ class Repository(Checkout):
         self.git("commit", "--quiet", "--message", message)
         return self.git("rev-parse", "HEAD")
 
-    def delivery(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        """Run one of its commands in this process; stdout and stderr come back as one text."""
+    def run(self, *arguments: str, code: int = 0) -> str:
+        """Run a command of tritonsm in this process, which must exit with `code`.
+
+        Returns stdout, then stderr.
+        """
         with chdir(self.path), pytest.MonkeyPatch.context() as patch:
             patch.setattr(steps, "POLL_SECONDS", 1)
-            finished = run_as("delivery", tritonsm, *arguments)
-        printed = finished.stdout + finished.stderr  # the error is printed last
-        return subprocess.CompletedProcess(arguments, finished.returncode, printed)
+            process = run_as("delivery", tritonsm, *arguments)
+        output = process.stdout + process.stderr
+        assert process.returncode == code, output
+        return output
 
-    def deliver(self, *arguments: str, code: int = 0) -> str:
-        """Deliver what is checked out to the stage, or run another command; return its output."""
-        finished = self.delivery(*(arguments or ("deliver",)), self.stage)
-        assert finished.returncode == code, finished.stdout
-        return finished.stdout
+    def deliver(self, *options: str, code: int = 0) -> str:
+        """Deliver the checked out commit to the stage; return the output."""
+        return self.run("deliver", self.stage, *options, code=code)
 
-    def delivering(self, *arguments: str) -> "subprocess.Popen[str]":
-        """Begin one of its commands in a process of its own, as whoever delivers does.
-
-        stdout and stderr come as one text.
-        """
+    def start_delivery(self) -> "subprocess.Popen[str]":
+        """Start a delivery to the stage in a new process; its stdout includes stderr."""
         return subprocess.Popen(
-            [sys.executable, "-m", "tests.warm_app", "cli", *arguments],
+            [sys.executable, "-m", "tests.warm_app", "cli", "deliver", self.stage],
             cwd=self.path,
             env={
                 **os.environ,
@@ -81,7 +87,7 @@ class Repository(Checkout):
         )
 
     def write_model(self, name: str, code: str, *, answer: float) -> None:
-        """Write a repository without a recipe, and what it must answer to 7."""
+        """Write a model without a recipe, and its golden file with the output for 7."""
         folder = write_python(self.path / "models" / name, code)
         (folder / "tests").mkdir(exist_ok=True)
         golden = {

@@ -10,7 +10,7 @@ from tests.local.invoking import call_repeatedly
 
 
 @contextmanager
-def errors_published(endpoint: str) -> Iterator[None]:
+def errors_of_new_instances(endpoint: str) -> Iterator[None]:
     """Publish errors of an update's new instances, as SageMaker would, while the context is active.
 
     The alarm's dimensions name the newest endpoint configuration, so they are looked up each time.
@@ -21,7 +21,7 @@ def errors_published(endpoint: str) -> Iterator[None]:
 
 
 @contextmanager
-def errors_of_present_instances(endpoint: str) -> Iterator[None]:
+def errors_of_current_instances(endpoint: str) -> Iterator[None]:
     """Publish errors of the instances that serve now, before, during and after an update."""
     cloudwatch: Any = boto3.client("cloudwatch")
     alarms = rollback_alarms(cloudwatch, endpoint)
@@ -39,5 +39,5 @@ def _publish(cloudwatch: Any, alarms: list[dict[str, Any]]) -> None:
 def rollback_alarms(cloudwatch: Any, endpoint: str) -> list[dict[str, Any]]:
     """Return the alarms that roll an endpoint's updates back."""
     alarms = cloudwatch.describe_alarms()["MetricAlarms"]
-    begins = f"Rolls an update of {endpoint} back"
-    return [alarm for alarm in alarms if alarm.get("AlarmDescription", "").startswith(begins)]
+    start = f"Rolls an update of {endpoint} back"
+    return [alarm for alarm in alarms if alarm.get("AlarmDescription", "").startswith(start)]

@@ -1,4 +1,4 @@
-"""The commands of docs/runbook.md, by the heading that they stand under."""
+"""Commands of docs/runbook.md, by heading."""
 
 from textwrap import dedent
 
@@ -9,7 +9,7 @@ FENCE = "```"
 
 
 def script(heading: str) -> str:
-    """Return the console commands below a heading, up to the next one, as a script for bash."""
+    """Return the console commands of a section as a script for bash."""
     section = RUNBOOK.read_text().split(f"# {heading}\n")[1].split("\n#")[0]
     blocks = [
         dedent(part.partition("\n")[2])

@@ -1,4 +1,4 @@
-"""The commands that a document or a message gives, run as somebody on call pastes them."""
+"""Shell scripts from documents and messages, run by bash as an operator runs them."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.local.conftest import ROOT
 from tests.local.repository import Repository
 
-BIN = """#!/bin/sh
+PROGRAM = """#!/bin/sh
 PYTHONPATH={root}${{PYTHONPATH:+:$PYTHONPATH}} exec {python} -m {module} "$@"
 """
 MODULES = {"aws": "tests.local.aws_command", "tritonsm": "tests.warm_app cli"}
@@ -20,24 +20,24 @@ case $1 in
 esac
 exit 2
 """
-"""Its targets without `install`, which the environment of tests has done."""
+"""Targets of the Makefile without `install`: the test environment is already installed."""
 
 
-def paste(
+def run_script(
     repository: Repository, folder: Path, script: str, variables: Mapping[str, str] | None = None
-) -> "subprocess.CompletedProcess[str]":
-    """Run a script by bash, which ends at the first command that fails.
+) -> str:
+    """Run a script by bash, of which every command must succeed; return stdout and stderr.
 
-    `aws`, `tritonsm` and `make` are put into a folder; stdout and stderr come back as one text.
+    `folder` gets the programs `aws`, `tritonsm` and `make`.
     """
     programs = {
-        name: BIN.format(root=ROOT, python=sys.executable, module=module)
+        name: PROGRAM.format(root=ROOT, python=sys.executable, module=module)
         for name, module in MODULES.items()
     }
     for name, content in {**programs, "make": MAKE}.items():
         (folder / name).write_text(content)
         (folder / name).chmod(0o755)
-    return subprocess.run(
+    process = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],
         cwd=repository.path,
         env={
@@ -52,3 +52,5 @@ def paste(
         text=True,
         check=False,
     )
+    assert process.returncode == 0, process.stdout
+    return process.stdout

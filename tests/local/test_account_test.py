@@ -1,4 +1,4 @@
-"""The account test, rehearsed: a whole run, and one without cost."""
+"""The account test against the local SageMaker: a full run, and one without cost."""
 
 import json
 from contextlib import chdir
@@ -14,11 +14,11 @@ from account_test import run as account_run
 from account_test.answers import AnswerRecorder
 from account_test.removal import Removal
 from account_test.state import FOLDER, State
-from cli.look import Parser
+from cli.help_format import Parser
 from tests.local.conftest import Checkout
 
-NO_BACKEND = "nobody"
-"""A backend that no image has: the local SageMaker would install its stand-in for DALI."""
+NO_BACKEND = "missing"
+"""A backend that no image has: the local SageMaker would install its DALI substitute."""
 Report = dict[str, Any]
 
 
@@ -31,10 +31,10 @@ def run(checkout: Checkout, *arguments: str) -> int:
         return account_test.run(options)
 
 
-def left(checkout: Checkout) -> dict[str, list[str]]:
-    """Return what a run has left, without what its state file remembers."""
+def remaining_resources(checkout: Checkout) -> dict[str, list[str]]:
+    """Return the resources that a run left, found without its state file."""
     recorder = AnswerRecorder(boto3.Session())
-    return Removal(recorder, State(checkout.path / "nothing.json")).find()
+    return Removal(recorder, State(checkout.path / "empty.json")).find()
 
 
 def results(report: Report) -> dict[str, str]:
@@ -42,26 +42,29 @@ def results(report: Report) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def full(checkout: Checkout, tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """The report of a whole run."""
+def full_report(checkout: Checkout, tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """Report of a full run."""
     path = tmp_path_factory.mktemp("report") / "report.json"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(paid_steps, "BACKEND", NO_BACKEND)
-        patch.setattr(account_run, "PAUSE_SECONDS", 0.1)  # AWS's minutes have a second here
+        patch.setattr(account_run, "PAUSE_SECONDS", 0.1)  # a minute of AWS takes a second here
         assert run(checkout, "--report", str(path)) == 0
     return dict(json.loads(path.read_text()))
 
 
-def test_a_whole_run_does_every_step_and_leaves_nothing(checkout: Checkout, full: Report) -> None:
-    problems = {step["step"] for step in full["steps"] if step["problem"]}
-    assert problems == {"metrics", "pools"}  # CloudTrail, and pools of multi-model containers
-    assert full["remaining"] == []
-    assert left(checkout) == {}
+def test_full_run_does_every_step_and_removes_its_resources(
+    checkout: Checkout, full_report: Report
+) -> None:
+    problems = {step["step"] for step in full_report["steps"] if step["problem"]}
+    # CloudTrail and pools of multi-model containers are not emulated.
+    assert problems == {"metrics", "pools"}
+    assert full_report["remaining"] == []
+    assert remaining_resources(checkout) == {}
     assert not (checkout.path / FOLDER / "state.json").exists()
 
 
-def test_a_whole_run_answers_what_the_local_sagemaker_can_show(full: Report) -> None:
-    shown = {
+def test_full_run_results(full_report: Report) -> None:
+    confirmed = {
         "another-variant",
         "cloudformation-sees-failed-update",
         "create-model",
@@ -75,31 +78,28 @@ def test_a_whole_run_answers_what_the_local_sagemaker_can_show(full: Report) -> 
         "update-to-what-serves",
         "zero-instances",
     }
-    outcomes = results(full)
-    assert {name: outcomes[name] for name in shown} == dict.fromkeys(shown, "confirmed")
+    outcomes = results(full_report)
+    assert {name: outcomes[name] for name in confirmed} == dict.fromkeys(confirmed, "confirmed")
     assert outcomes["cloudformation-sees-alarm-rollback"] == "refuted"
     not_emulated = ("kms-describe-key", "multi-model-pools", "policies", "triton-metrics")
     assert {outcomes[name] for name in not_emulated} == {"inconclusive"}
-    assert full["answered_by"].startswith("an emulator")
+    assert full_report["answered_by"].startswith("an emulator")
 
 
-def test_a_report_has_the_answers_that_decided_its_checks(full: Report) -> None:
-    (check,) = (each for each in full["checks"] if each["id"] == "update-to-what-serves")
-    (answer,) = (full["answers"][each] for each in check["answers"])
+def test_report_has_the_responses_of_its_checks(full_report: Report) -> None:
+    (check,) = (entry for entry in full_report["checks"] if entry["id"] == "update-to-what-serves")
+    (answer,) = (full_report["answers"][number] for number in check["answers"])
     assert answer["operation"] == "sagemaker:UpdateEndpoint"
     assert answer["request"]["EndpointName"] == "triton-acctest-cpu"
     assert {"step", "date", "response", "error"} <= answer.keys()
 
 
-def test_a_run_without_cost_starts_no_instance_and_leaves_nothing(
-    checkout: Checkout, tmp_path: Path
-) -> None:
+def test_free_run_starts_no_instance(checkout: Checkout, tmp_path: Path) -> None:
     path = tmp_path / "report.json"
     assert run(checkout, "--free", "--report", str(path)) == 0
     report = json.loads(path.read_text())
     outcomes = results(report)
     assert (outcomes["create-model"], outcomes["first-deploy"]) == ("confirmed", "inconclusive")
-    assert {answer["operation"] for answer in report["answers"]}.isdisjoint(
-        {"sagemaker:CreateEndpoint"}
-    )
-    assert left(checkout) == {}
+    operations = {answer["operation"] for answer in report["answers"]}
+    assert "sagemaker:CreateEndpoint" not in operations
+    assert remaining_resources(checkout) == {}

@@ -1,7 +1,6 @@
-"""The rate of cache hits that `tritonsm size` predicts, and that of a real Triton."""
+"""The cache hit rate predicted by `tritonsm size`, compared with that of a real Triton."""
 
 from collections import Counter
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -19,23 +18,21 @@ from local_sagemaker.tests.support.waiting import eventually
 
 MODELS, EXPONENT, IN_MEMORY, REQUESTS = 20, 1.5, 4, 60
 MEMORY_MIB = "405"
-"""Room for four models: Triton takes 36 MiB, each of them 82."""
+"""Memory for four models: Triton takes 36 MiB, each model 82."""
 WEIGHTS = "self.weights = b'1' * (64 << 20)"
 ALLOWED_DIFFERENCE = 0.1
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _memory() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(MEMORY, MEMORY_MIB)
-        yield
+@pytest.fixture(scope="module")
+def settings() -> dict[str, str]:
+    return {MEMORY: MEMORY_MIB}
 
 
 @pytest.fixture
 def zipf_endpoint(
-    _memory: None, local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPathFactory
+    local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPathFactory
 ) -> Asker:
-    """An endpoint with models that nobody has loaded."""
+    """An endpoint whose models are not loaded."""
     folder, s3 = tmp_path_factory.mktemp("models"), boto3.client("s3")
     s3.create_bucket(Bucket="zipf-models")
     for number in range(MODELS):
@@ -46,26 +43,26 @@ def zipf_endpoint(
 
 
 def statistics(metric: str) -> Counter[str]:
-    """Return the sample count and the sum of a metric of the endpoint."""
+    """Return SampleCount and Sum of a metric of the endpoint."""
     cloudwatch: Any = boto3.client("cloudwatch")
     now = datetime.now(UTC)
-    place = {"EndpointName": "zipf", "VariantName": "AllTraffic"}
-    answer = cloudwatch.get_metric_statistics(
+    dimensions = {"EndpointName": "zipf", "VariantName": "AllTraffic"}
+    response = cloudwatch.get_metric_statistics(
         Namespace="AWS/SageMaker",
         MetricName=metric,
-        Dimensions=[{"Name": name, "Value": value} for name, value in place.items()],
+        Dimensions=[{"Name": name, "Value": value} for name, value in dimensions.items()],
         StartTime=now - timedelta(hours=2),
         EndTime=now + timedelta(minutes=1),
         Period=60,
         Statistics=["SampleCount", "Sum"],
     )
     totals = Counter[str]()
-    for point in answer["Datapoints"]:
+    for point in response["Datapoints"]:
         totals.update({name: point[name] for name in ("SampleCount", "Sum")})
     return totals
 
 
-def test_the_predicted_rate_of_cache_hits_is_within_a_tenth(zipf_endpoint: Asker) -> None:
+def test_predicted_cache_hit_rate_is_accurate(zipf_endpoint: Asker) -> None:
     shares = zipf(MODELS, EXPONENT)
     for model in np.random.default_rng(0).choice(MODELS, REQUESTS, p=shares).tolist():
         assert zipf_endpoint.ask(f"m{model}") == 7 * model

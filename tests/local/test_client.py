@@ -1,4 +1,4 @@
-"""The client for applications against a real Triton: streams, faults, load."""
+"""The endpoint client against a real Triton: streams, faults, load."""
 
 import asyncio
 import json
@@ -6,14 +6,13 @@ import os
 import signal
 import threading
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
 
-from endpoint_client import AsyncEndpointClient, EndpointClient, InvalidInput, ModelFailed
+from endpoint_client import AsyncEndpointClient, EndpointClient, ModelFailed
 from local_sagemaker.settings import MEMORY
 from local_sagemaker.tests.support.asking import processes
 from local_sagemaker.tests.support.endpoints import (
@@ -32,17 +31,17 @@ from local_sagemaker.tests.support.tiny_models import (
     times,
     write,
 )
-from tests.local.client_callers import THROTTLED, UNAVAILABLE, calling, ssm_before
+from tests.local.client_callers import THROTTLED, UNAVAILABLE, call_concurrently, ssm_proxy
 
 BUCKET = "client-models"
 CROWD = [f"m{number}" for number in range(7)]
-GENERATES = {"SAGEMAKER_TRITON_INFERENCE_TYPE": "generate_stream"}
-NUMBER = {
+STREAM_SETTINGS = {"SAGEMAKER_TRITON_INFERENCE_TYPE": "generate_stream"}
+NUMBER_SIGNATURE = {
     "inputs": [{"name": "X", "datatype": "FP32", "shape": [-1, 1]}],
     "outputs": [{"name": "Y", "datatype": "FP32", "shape": [-1, 1]}],
     "max_batch_size": 8,
 }
-TEXT = {
+TEXT_SIGNATURE = {
     "inputs": [{"name": "PROMPT", "datatype": "BYTES", "shape": [1]}],
     "outputs": [{"name": "TEXT", "datatype": "BYTES", "shape": [1]}],
     "max_batch_size": 0,
@@ -61,28 +60,27 @@ def publish(model: str, version: str, endpoint: str, target: str | None, signatu
 
 
 def update(endpoint: str) -> None:
-    """Update an endpoint to a new configuration; return when it is in service."""
+    """Update an endpoint to a new configuration and wait until it is in service."""
     config = f"{endpoint}-{uuid.uuid4()}"
     configure(config, multi_model(f"s3://{BUCKET}/{endpoint}/"))
     boto3.client("sagemaker").update_endpoint(EndpointName=endpoint, EndpointConfigName=config)
     in_service(endpoint)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _memory() -> Iterator[None]:
-    """Room for 3 to 6 models on an instance: Triton takes 30 to 50 MiB, each of them 16 to 25."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(MEMORY, "130")
-        yield
+@pytest.fixture(scope="module")
+def settings() -> dict[str, str]:
+    """Memory for 3 to 6 models: Triton takes 30 to 50 MiB, each model 16 to 25."""
+    return {MEMORY: "130"}
 
 
 @pytest.fixture(scope="module")
 def endpoints(
-    _memory: None, local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPathFactory
+    local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPathFactory
 ) -> LocalSageMaker:
-    """`math` has two versions of a model that multiplies, `talk` one that speaks.
+    """The endpoints `math`, `talk` and `crowded`.
 
-    `crowded` has more models than an instance holds; number n of them multiplies by n + 1.
+    `math` has two versions of a model that multiplies, `talk` a decoupled model. `crowded` has more
+    models than fit into memory; model n multiplies by n + 1.
     """
     folder, s3 = tmp_path_factory.mktemp("models"), boto3.client("s3")
     s3.create_bucket(Bucket=BUCKET)
@@ -96,25 +94,19 @@ def endpoints(
     }
     for number, model in enumerate(CROWD):
         archives[f"crowded/{model}.tar.gz"] = pack_python(folder / model, times(number + 1))
-        publish(model, "1", "crowded", f"{model}.tar.gz", NUMBER)
+        publish(model, "1", "crowded", f"{model}.tar.gz", NUMBER_SIGNATURE)
     for key, archive in archives.items():
         s3.put_object(Bucket=BUCKET, Key=key, Body=archive)
     host("math", multi_model(f"s3://{BUCKET}/math/"))
     host("crowded", multi_model(f"s3://{BUCKET}/crowded/"))
     talk = single_model(f"s3://{BUCKET}/talk/speaks.tar.gz", default_model="speaks")
-    host("talk", {**talk, "Environment": {**talk["Environment"], **GENERATES}})
-    publish("times", "2", "math", "times-2.tar.gz", NUMBER)
-    publish("speaks", "1", "talk", None, TEXT)
+    host("talk", {**talk, "Environment": {**talk["Environment"], **STREAM_SETTINGS}})
+    publish("times", "2", "math", "times-2.tar.gz", NUMBER_SIGNATURE)
+    publish("speaks", "1", "talk", None, TEXT_SIGNATURE)
     return local_sagemaker
 
 
-@pytest.fixture
-def math(endpoints: LocalSageMaker) -> Iterator[EndpointClient]:
-    with EndpointClient(stage="shop", endpoint="math", catalog_ttl=0.2) as client:
-        yield client
-
-
-def test_a_decoupled_model_s_responses_come_as_a_stream(endpoints: LocalSageMaker) -> None:
+def test_responses_of_a_decoupled_model_are_streamed(endpoints: LocalSageMaker) -> None:
     with EndpointClient(stage="shop", endpoint="talk") as client:
         stream = client.stream("speaks", {"PROMPT": ["héllo"]}, parameters={"TIMES": 3})
         assert list(stream) == [{"TEXT": "héllo"}] * 3
@@ -132,11 +124,6 @@ def test_a_decoupled_model_s_responses_come_as_a_stream(endpoints: LocalSageMake
         assert asyncio.run(stream_twice()) == [["a", "a"]] * 2
 
 
-def test_a_multi_model_endpoint_refuses_to_stream(math: EndpointClient) -> None:
-    with pytest.raises(InvalidInput, match="a multi-model endpoint cannot stream"):
-        next(iter(math.stream("times", {"X": [[1]]})))
-
-
 def open_files() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
@@ -145,27 +132,27 @@ CALLERS: list[dict[str, int]] = [{"threads": 1, "coroutines": 256}, {"threads": 
 
 
 @pytest.mark.parametrize("callers", CALLERS, ids=str)
-def test_no_answer_is_wrong_and_no_call_fails_while_everything_changes(
+def test_responses_stay_correct_during_faults(
     endpoints: LocalSageMaker,
     callers: dict[str, int],
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """A publication, an update, an SSM that throttles and then hangs up, and a killed Triton."""
+    """Faults: a publication, an update, an SSM that throttles or hangs up, a killed Triton."""
     monkeypatch.setattr("endpoint_client._catalog.RETRY_SECONDS", 0.2)
-    publish("times", "2", "math", "times-2.tar.gz", NUMBER)
+    publish("times", "2", "math", "times-2.tar.gz", NUMBER_SIGNATURE)
     files, threads = open_files(), threading.active_count()
-    with ssm_before(endpoints.environment["AWS_ENDPOINT_URL"]) as ssm:
+    with ssm_proxy(endpoints.environment["AWS_ENDPOINT_URL"]) as ssm:
         monkeypatch.setenv("AWS_ENDPOINT_URL_SSM", ssm.url)
         math = EndpointClient(stage="shop", endpoint="math", catalog_ttl=0.2)
         monkeypatch.delenv("AWS_ENDPOINT_URL_SSM")
-        with math, calling(math, "times", **callers) as calls:
+        with math, call_concurrently(math, "times", **callers) as calls:
             calls.wait_for_more(100, factor=2)
-            publish("times", "3", "math", "times-3.tar.gz", NUMBER)
+            publish("times", "3", "math", "times-3.tar.gz", NUMBER_SIGNATURE)
             calls.wait_for_more(100, factor=3)
             update("math")
             for ssm.state in (THROTTLED, UNAVAILABLE):
-                calls.wait_for(lambda: ssm.refused[ssm.state])
+                calls.wait_for(lambda: ssm.failed_calls[ssm.state])
                 calls.wait_for_more(100, factor=3)
             ssm.state = ""
             assert calls.failures == []
@@ -173,22 +160,22 @@ def test_no_answer_is_wrong_and_no_call_fails_while_everything_changes(
                 os.kill(triton, signal.SIGKILL)
             calls.wait_for(lambda: calls.failures)
             calls.wait_for_more(100)
-    assert {type(failure) for failure in calls.failures} == {ModelFailed}  # not one to be retried
-    assert set(calls.answers) == {("times", 2.0), ("times", 3.0)}
+    assert {type(failure) for failure in calls.failures} == {ModelFailed}  # not retried
+    assert set(calls.responses) == {("times", 2.0), ("times", 3.0)}
     assert {record.levelname for record in caplog.records} == {"WARNING"}
     assert (open_files(), threading.active_count()) == (files, threads)
 
 
-def test_calls_of_models_that_are_evicted_are_answered(endpoints: LocalSageMaker) -> None:
-    def unloaded() -> int:
+def test_calls_of_evicted_models_succeed(endpoints: LocalSageMaker) -> None:
+    def unload_count() -> int:
         (log,) = endpoints.folder.instances.glob("crowded-*/triton.log")
         return log.read_text(errors="replace").count("successfully unloaded")
 
     with (
         EndpointClient(stage="shop", endpoint="crowded") as client,
-        calling(client, *CROWD, threads=64, coroutines=256) as calls,
+        call_concurrently(client, *CROWD, threads=64, coroutines=256) as calls,
     ):
-        calls.wait_for(lambda: unloaded() >= 2)
+        calls.wait_for(lambda: unload_count() >= 2)
     no_memory = [error for error in calls.failures if error.status == 507]
-    assert calls.failures == no_memory  # while all models have calls in progress
-    assert set(calls.answers) <= {(model, number + 1) for number, model in enumerate(CROWD)}
+    assert calls.failures == no_memory  # all loaded models were in use
+    assert set(calls.responses) <= {(model, number + 1) for number, model in enumerate(CROWD)}

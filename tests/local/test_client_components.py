@@ -1,8 +1,8 @@
-"""What callers of an inference component get while it sleeps, wakes up and sleeps again."""
+"""Calls of an inference component that scales to zero and back."""
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -33,17 +33,14 @@ ENTRY = {
 SEVEN: dict[str, Any] = {"X": [[7]]}
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _speed() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(SPEED, "240")
-        patch.setattr("endpoint_client._retries.MAX_PAUSE", 0.2)  # of the component's idle time
-        yield
+@pytest.fixture(scope="module")
+def settings() -> dict[str, str]:
+    return {SPEED: "240"}
 
 
 @pytest.fixture(scope="module")
-def endpoint(_speed: None, local_sagemaker: LocalSageMaker, tmp_path_factory: Any) -> Path:
-    """A component of a model that doubles, with its catalog entry; returns a folder."""
+def endpoint(local_sagemaker: LocalSageMaker, tmp_path_factory: Any) -> Path:
+    """A component with a model that doubles, and its catalog entry; returns a folder."""
     folder: Path = tmp_path_factory.mktemp("models")
     s3: Any = boto3.client("s3")
     s3.create_bucket(Bucket=ARCHIVE["Bucket"])
@@ -67,22 +64,24 @@ def client(**options: Any) -> EndpointClient:
     return EndpointClient(stage="shop", endpoint="text", **options)
 
 
-def get(call: Callable[[], Any]) -> str:
-    """Return what a caller gets: an answer, or the name of an error."""
+def result_of(call: Callable[[], Any]) -> str:
+    """Return the output of a call, or the name of its error."""
     try:
         return str(call()["Y"].ravel().tolist())
     except NoCopies as error:
         return type(error).__name__
 
 
-def test_callers_of_a_component_that_scales_to_zero(
-    endpoint: Path, new_gate: Callable[[], Gate]
+def test_calls_of_a_component_that_scales_to_zero(
+    endpoint: Path, new_gate: Callable[[], Gate], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Longer pauses would exceed the idle time of the component.
+    monkeypatch.setattr("endpoint_client._retries.MAX_PAUSE", 0.2)
     gate = new_gate()
     s3: Any = boto3.client("s3")
     waiting = client(wait_until_ready=3600)
 
-    async def wait_in_a_loop() -> Any:
+    async def invoke_concurrently() -> Any:
         async with AsyncEndpointClient(waiting) as asynchronous:
             cancelled = asyncio.create_task(asynchronous.invoke("twice", SEVEN))
             others = [asyncio.create_task(asynchronous.invoke("twice", SEVEN)) for _ in range(8)]
@@ -90,27 +89,27 @@ def test_callers_of_a_component_that_scales_to_zero(
             cancelled.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await cancelled
-            woken.append(get(lambda: impatient.invoke("twice", SEVEN)))
+            results_while_starting.append(result_of(lambda: not_waiting.invoke("twice", SEVEN)))
             gate.open()
             return [outputs["Y"].tolist() for outputs in await asyncio.gather(*others)]
 
-    woken: list[str] = []
-    with client() as impatient, waiting, ThreadPoolExecutor() as threads:
-        assert get(lambda: impatient.invoke("twice", SEVEN)) == "[14.0]"
+    results_while_starting: list[str] = []
+    with client() as not_waiting, waiting, ThreadPoolExecutor() as threads:
+        assert result_of(lambda: not_waiting.invoke("twice", SEVEN)) == "[14.0]"
 
         eventually(lambda: copies() == 0)
         slow = pack_python(endpoint / "slow" / "twice", gate.stops(2, at="initialize"))
         s3.put_object(**ARCHIVE, Body=slow)
-        assert get(lambda: impatient.invoke("twice", SEVEN)) == "NoCopies"
+        assert result_of(lambda: not_waiting.invoke("twice", SEVEN)) == "NoCopies"
 
         rows = {"X": [[float(number)] for number in range(40)]}
         thread = threads.submit(waiting.invoke, "twice", SEVEN)
         many = threads.submit(waiting.invoke_many, "twice", rows)
-        assert asyncio.run(wait_in_a_loop()) == [[[14.0]]] * 8
-        assert woken == ["NoCopies"]
-        assert get(thread.result) == "[14.0]"
+        assert asyncio.run(invoke_concurrently()) == [[[14.0]]] * 8
+        assert results_while_starting == ["NoCopies"]
+        assert result_of(thread.result) == "[14.0]"
         assert many.result()["Y"].ravel().tolist() == [2.0 * number for number in range(40)]
 
         eventually(lambda: copies() == 0)
-        assert get(lambda: impatient.invoke("twice", SEVEN)) == "NoCopies"
-        assert get(lambda: waiting.invoke("twice", SEVEN)) == "[14.0]"
+        assert result_of(lambda: not_waiting.invoke("twice", SEVEN)) == "NoCopies"
+        assert result_of(lambda: waiting.invoke("twice", SEVEN)) == "[14.0]"

@@ -1,13 +1,16 @@
-"""Commits on their way to production, in the order of this file."""
+"""Deliveries of commits to a first stage and to production.
+
+The tests depend on each other, in the order of this file.
+"""
 
 import hashlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 
 import boto3
-import numpy as np
 import pytest
 
 from endpoint_client import EndpointClient
@@ -20,9 +23,10 @@ from release.delivery.deployment import StageDeployment
 from release.tree import Tree
 from tests.local.commands import run_as
 from tests.local.conftest import Checkout
-from tests.local.invoking import call_repeatedly
-from tests.local.permissions import callers
-from tests.local.repository import Repository
+from tests.local.invoking import call_repeatedly, predict
+from tests.local.permissions import principal_names
+from tests.local.repository import Repository, pause_on_load
+from tests.local.stage_resources import bucket_keys, build_ids, models_bucket, read_object
 
 TRIAL = """
 account: "000000000000"
@@ -48,7 +52,7 @@ notify: {{ email: [team@example.com] }}
 
 @pytest.fixture(scope="module")
 def repository(checkout: Checkout) -> Repository:
-    repository = Repository.of(checkout, live=LIVE, trial=TRIAL)
+    repository = Repository.create(checkout, live=LIVE, trial=TRIAL)
     repository.write_model("times", TIMES.replace("FACTOR", "2"), answer=14)
     repository.write_model("plus", PLUS_ONE, answer=8)
     repository.commit("twice")
@@ -60,105 +64,76 @@ def live(repository: Repository) -> EndpointClient:
     return EndpointClient(stage="live", endpoint="math", catalog_ttl=0)
 
 
-def asked_all_the_while() -> AbstractContextManager[None]:
-    """Ask both endpoints of the stage live in a loop; fail if a single call failed."""
+def call_live_endpoints() -> AbstractContextManager[None]:
+    """Call both endpoints of the stage live in a loop; fail if a single call failed."""
     math = EndpointClient(stage="live", endpoint="math", catalog_ttl=0)
     solo = EndpointClient(stage="live", endpoint="solo", catalog_ttl=0)
-    return call_repeatedly(lambda: _answer(math), lambda: _answer(solo, "plus"))
-
-
-def _answer(client: EndpointClient, model: str = "times") -> float:
-    return float(client.invoke(model, {"X": np.array([[7]], np.float32)})["Y"][0, 0])
+    return call_repeatedly(lambda: predict(math), lambda: predict(solo, "plus"))
 
 
 def _archives(stage: str) -> dict[str, str]:
-    """Archive -> sha256 of its bytes, in the bucket of a stage."""
-    s3, bucket = boto3.client("s3"), _bucket(stage)
+    """Return the keys of archives and manifests of a stage with the SHA-256 of their content."""
+    bucket = models_bucket(stage)
     return {
-        content["Key"]: hashlib.sha256(
-            s3.get_object(Bucket=bucket, Key=content["Key"])["Body"].read()
-        ).hexdigest()
-        for content in s3.list_objects_v2(Bucket=bucket).get("Contents", ())
-        if content["Key"].endswith((".tar.gz", ".json"))
-        and not content["Key"].startswith("history/")
+        key: hashlib.sha256(read_object(bucket, key)).hexdigest()
+        for key in bucket_keys(bucket)
+        if key.endswith((".tar.gz", ".json")) and not key.startswith("history/")
     }
 
 
-def _bucket(stage: str) -> str:
-    names = [each["Name"] for each in boto3.client("s3").list_buckets()["Buckets"]]
-    (bucket,) = (name for name in names if name.startswith(f"{stage}-models-modelsbucket"))
-    return bucket
+def test_undelivered_stage_cannot_be_rolled_back(repository: Repository) -> None:
+    output = repository.run("rollback-stage", "live", code=1)
+    assert "no earlier commit was delivered to live" in output
 
 
-def _builds() -> list[str]:
-    return boto3.client("codebuild").list_builds()["ids"]
+def test_archives_of_an_undelivered_stage_cannot_be_promoted(repository: Repository) -> None:
+    output = repository.run("deliver", "live", "--from-stage", "trial", code=1)
+    assert "was not delivered to trial" in output
+    assert "make deliver STAGE=trial" in output
 
 
-def test_a_stage_that_was_never_delivered_cannot_be_rolled_back(repository: Repository) -> None:
-    refused = repository.delivery("rollback-stage", "live")
-    assert refused.returncode == 1
-    assert "no earlier commit was delivered to live" in refused.stdout
-
-
-def test_archives_of_a_stage_that_was_never_delivered_cannot_be_promoted(
-    repository: Repository,
-) -> None:
-    refused = repository.delivery("deliver", "live", "--from-stage", "trial")
-    assert refused.returncode == 1
-    assert "was not delivered to trial" in refused.stdout
-    assert "make deliver STAGE=trial" in refused.stdout
-
-
-def test_uncommitted_changes_are_not_delivered(repository: Repository) -> None:
+def test_uncommitted_changes_are_refused(repository: Repository) -> None:
     (repository.path / "new").touch()
-    refused = repository.delivery("deliver", "trial")
+    output = repository.run("deliver", "trial", code=1)
     (repository.path / "new").unlink()
-    assert refused.returncode == 1
-    assert "the working tree has changes that are in no commit" in refused.stdout
+    assert "the working tree has uncommitted changes" in output
 
 
-def test_a_commit_is_delivered_to_the_first_stage(repository: Repository) -> None:
-    delivered = repository.delivery("deliver", "trial")
-    assert delivered.returncode == 0, delivered.stdout
-    assert _answer(EndpointClient(stage="trial", endpoint="math")) == 14
+def test_commit_is_delivered_to_the_first_stage(repository: Repository) -> None:
+    repository.run("deliver", "trial")
+    assert predict(EndpointClient(stage="trial", endpoint="math")) == 14
 
 
-def test_production_gets_the_bytes_that_the_first_stage_has_tried(
-    repository: Repository, live: EndpointClient
-) -> None:
-    built = len(_builds())
-    delivered = repository.delivery("deliver", "live", "--from-stage", "trial")
-    assert delivered.returncode == 0, delivered.stdout
-    assert _answer(live) == 14
-    assert len(_builds()) == built + 1
-    tried, served = _archives("trial"), _archives("live")
-    assert tried
-    assert {key: served[key] for key in tried} == tried
-    assert [key for key in served if key.endswith(".gz") and key not in tried] == [
-        key for key in served if "/plus-" in key and key.endswith(".gz")
-    ]
+def test_archives_are_promoted_to_production(repository: Repository, live: EndpointClient) -> None:
+    build_count = len(build_ids())
+    repository.run("deliver", "live", "--from-stage", "trial")
+    assert predict(live) == 14
+    assert len(build_ids()) == build_count + 1
+    trial_archives, live_archives = _archives("trial"), _archives("live")
+    assert trial_archives
+    assert trial_archives.items() <= live_archives.items()
+    new_keys = live_archives.keys() - trial_archives.keys()
+    assert all("/plus-" in key for key in new_keys)
 
 
-def test_a_change_is_delivered_while_not_one_call_fails(
+def test_change_is_delivered_without_a_failed_call(
     repository: Repository, live: EndpointClient
 ) -> None:
     repository.write_model("times", TIMES.replace("FACTOR", "3"), answer=21)
     repository.commit("thrice")
-    built = len(_builds())
-    with asked_all_the_while():
-        for arguments in (("trial",), ("live", "--from-stage", "trial")):
-            delivered = repository.delivery("deliver", *arguments)
-            assert delivered.returncode == 0, delivered.stdout
-    assert len(_builds()) == built + 1
-    assert _answer(live) == 21
-    served = _archives("live")
-    assert _archives("trial").items() <= served.items()
+    build_count = len(build_ids())
+    with call_live_endpoints():
+        repository.run("deliver", "trial")
+        repository.run("deliver", "live", "--from-stage", "trial")
+    assert len(build_ids()) == build_count + 1
+    assert predict(live) == 21
+    assert _archives("trial").items() <= _archives("live").items()
 
 
-def test_what_a_publisher_wrote_in_the_first_stage_does_not_reach_production(
+def test_replaced_archive_is_not_promoted(
     repository: Repository, live: EndpointClient, tmp_path: Path
 ) -> None:
-    """The local SageMaker lets anybody write: what AWS's bucket policy denies is done here."""
+    # The local SageMaker does not enforce the bucket policy, so the test can replace an archive.
     s3 = boto3.client("s3")
     repository.write_model("times", TIMES.replace("FACTOR", "4"), answer=28)
     repository.commit("four times")
@@ -168,105 +143,91 @@ def test_what_a_publisher_wrote_in_the_first_stage_does_not_reach_production(
     assert published.returncode == 0, published.stderr
     trial = EndpointClient(stage="trial", endpoint="math", catalog_ttl=0)
     archive = str(trial.resolve("times").target_model).removeprefix("published/")
-    assert _answer(trial) == 28
+    assert predict(trial) == 28
     Tree(repository.path).synthesise("live", to=tmp_path)
     deployment = StageDeployment(Assembly(tmp_path, "live"), boto3.Session())
     promote_from(deployment, "trial", session=boto3.Session())
-    assert _archives("live") == before  # what was published is not looked at
+    assert _archives("live") == before  # published archives are not promoted
 
-    tried = repository.delivery("deliver", "trial")
-    assert tried.returncode == 0, tried.stdout
+    repository.run("deliver", "trial")
     assert trial.resolve("times").target_model == archive
-    (key,) = (
-        each for each in _archives("trial") if each.endswith(archive) and "published" not in each
-    )
-    s3.put_object(Bucket=_bucket("trial"), Key=key, Body=b"answers as expected, and tells others")
-    refused = repository.delivery("deliver", "live", "--from-stage", "trial")
-    assert refused.returncode == 1, refused.stdout
-    assert f"s3://{_bucket('trial')}/{key} has the SHA-256" in refused.stdout
-    assert "somebody has replaced it. Delete the archive, and deliver that" in refused.stdout
-    assert (_archives("live"), _answer(live)) == (before, 21)
+    (key,) = (key for key in _archives("trial") if key.endswith(archive) and "published" not in key)
+    bucket = models_bucket("trial")
+    s3.put_object(Bucket=bucket, Key=key, Body=b"a replaced archive")
+    output = repository.run("deliver", "live", "--from-stage", "trial", code=1)
+    assert f"s3://{bucket}/{key} has the SHA-256" in output
+    assert "the archive was replaced. Delete it, and deliver that" in output
+    assert (_archives("live"), predict(live)) == (before, 21)
 
     with repository.edited("stages/trial.yaml", "ml.m5.xlarge", "ml.m5.2xlarge"):
-        refused = repository.deploy("--concurrency", "1")  # without a delivery's own comparison
-    assert refused.returncode == 1, refused.stdout
-    guarded = f"s3://{_bucket('trial')}/{key} has the SHA-256"
-    assert guarded in refused.stdout, refused.stdout
-    assert f"aws s3 rm s3://{_bucket('trial')}/{key}; make deliver. Nothing" in refused.stdout
+        output = repository.deploy("--concurrency", "1", code=1)  # the update guard compares
+    assert f"s3://{bucket}/{key} has the SHA-256" in output
+    assert f"aws s3 rm s3://{bucket}/{key}; make deliver. Nothing" in output
 
-    s3.delete_object(Bucket=_bucket("trial"), Key=key)  # as the message says; its manifest stands
-    built_again = repository.delivery("deliver", "trial")
-    assert built_again.returncode == 0, built_again.stdout
+    s3.delete_object(Bucket=bucket, Key=key)  # as the message says; the manifest remains
+    repository.run("deliver", "trial")
     promote_from(deployment, "trial", session=boto3.Session())
     assert _archives("live")[key] == _archives("trial")[key]
     repository.git("revert", "--no-edit", "HEAD")
 
 
-def test_a_model_that_lint_refuses_changes_nothing(
-    repository: Repository, live: EndpointClient
-) -> None:
+def test_invalid_model_changes_nothing(repository: Repository, live: EndpointClient) -> None:
     repository.edit("models/times/times/config.pbtxt", "TYPE_FP32", "TYPE_FP23")
     repository.commit("a slip")
-    with asked_all_the_while():
-        refused = repository.delivery("deliver", "live")
+    with call_live_endpoints():
+        output = repository.run("deliver", "live", code=1)
     repository.git("revert", "--no-edit", "HEAD")
-    assert refused.returncode == 1
-    assert "config.pbtxt:4" in refused.stdout
-    assert _answer(live) == 21
+    assert "config.pbtxt:4" in output
+    assert predict(live) == 21
 
 
-def test_rolling_back_brings_the_earlier_answer_without_a_build(
+def test_rollback_restores_the_commit_without_a_build(
     repository: Repository, live: EndpointClient
 ) -> None:
-    built = len(_builds())
-    with asked_all_the_while():
+    build_count = len(build_ids())
+    with call_live_endpoints():
         twice = repository.git("log", "--format=%h", "--grep=twice", "-1")
-        rolled_back = repository.delivery("rollback-stage", "live", "--to", twice)
-        assert rolled_back.returncode == 0, rolled_back.stdout
-        assert _answer(live) == 14
-    assert "every archive is there: nothing is built" in rolled_back.stdout
-    assert len(_builds()) == built
-    refused = repository.delivery("rollback-stage", "live")
-    assert refused.returncode == 1
-    assert "no earlier commit was delivered to live" in refused.stdout
+        output = repository.run("rollback-stage", "live", "--to", twice)
+        assert predict(live) == 14
+    assert "all archives exist: no build is needed" in output
+    assert len(build_ids()) == build_count
+    output = repository.run("rollback-stage", "live", code=1)
+    assert "no earlier commit was delivered to live" in output
     assert repository.git("worktree", "list").count("\n") == 0
 
 
-def test_a_delivery_that_was_interrupted_is_taken_up_by_the_next(
+def test_next_delivery_resumes_an_interrupted_one(
     repository: Repository, live: EndpointClient, new_gate: Callable[[], Gate]
 ) -> None:
     gate = new_gate()
-    model = gate.pause + PLUS_ONE.replace(
-        "class TritonPythonModel:\n",
-        "class TritonPythonModel:\n    def initialize(self, args):\n        pause()\n\n",
-    )
-    repository.write_model("plus", model, answer=8)
-    repository.commit("loads when it may")
-    with asked_all_the_while():
-        with repository.delivering("deliver", "live") as interrupted:
+    live_repository = replace(repository, stage="live")
+    repository.write_model("plus", pause_on_load(gate, PLUS_ONE), answer=8)
+    repository.commit("waits for the gate while loading")
+    with call_live_endpoints():
+        with live_repository.start_delivery() as interrupted:
             gate.wait_until_reached()
             interrupted.terminate()
-            message = interrupted.communicate()[0]
-        assert interrupted.returncode == 3, message
+            output = interrupted.communicate()[0]
+        assert interrupted.returncode == 3, output
         assert (
-            "unfinished: interrupted, and CloudFormation may still be updating live-math" in message
+            "unfinished: interrupted, and CloudFormation may still be updating live-math" in output
         )
-        with repository.delivering("deliver", "live") as taken_up:
-            assert taken_up.stdout is not None
-            printed = list(
-                takewhile(lambda each: "waiting for live-solo" not in each, taken_up.stdout)
+        with live_repository.start_delivery() as resumed:
+            assert resumed.stdout is not None
+            lines = list(
+                takewhile(lambda line: "waiting for live-solo" not in line, resumed.stdout)
             )
             gate.open()
-            rest = taken_up.communicate()[0]
-        assert taken_up.returncode == 0, "".join(printed) + rest
-    assert "every model with a golden file answers as it should" in rest
-    assert _answer(live) == 21
-    assert _answer(EndpointClient(stage="live", endpoint="solo"), "plus") == 8
+            output = resumed.communicate()[0]
+        assert resumed.returncode == 0, "".join(lines) + output
+    assert "every model with a golden file gives the expected answer" in output
+    assert predict(live) == 21
+    assert predict(EndpointClient(stage="live", endpoint="solo"), "plus") == 8
 
 
-def test_everybody_whom_a_delivery_sets_to_work_was_seen(local_sagemaker: LocalSageMaker) -> None:
-    """What they called is in the ledger: the end of `local_sagemaker` asserts it."""
-    assert callers(local_sagemaker.folder.calls) == {
+def test_calls_of_all_principals_are_recorded(local_sagemaker: LocalSageMaker) -> None:
+    # The fixture local_sagemaker compares the calls with the ledger.
+    assert principal_names(local_sagemaker.folder.calls) == {
         *("build-watch", "cpu-build", "delivery", "endpoint", "publisher"),
         *("provider-of-builds", "provider-of-checks"),
         *("provider-waits", "provider-waits-for-checks", "update-checks"),

@@ -1,8 +1,11 @@
-"""Deliveries that move an endpoint: to another release, to other instances, while clients ask."""
+"""Deliveries that change the release or the instances of an endpoint, while clients call it.
+
+The tests depend on each other, in the order of this file.
+"""
 
 import json
-from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +19,11 @@ from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES, write_pyt
 from local_sagemaker.tests.support.waiting import eventually
 from model_build.__main__ import main as publish
 from tests.local.commands import run_as
-from tests.local.conftest import Checkout, target_in
+from tests.local.conftest import Checkout, local_target
 from tests.local.invoking import call_repeatedly
 from tests.local.repository import Repository
-from tests.local.rollback_alarms import errors_published
+from tests.local.rollback_alarms import errors_of_new_instances
+from tests.local.stage_resources import bucket_keys, models_bucket, read_object
 
 STAGE = Path("stages", "live.yaml")
 LIVE = """
@@ -39,8 +43,8 @@ OLD, NEW = "cpu-25.04", "cpu-24.09"
 
 @pytest.fixture(scope="module")
 def repository(checkout: Checkout) -> Repository:
-    """A stage that is delivered, and has a model that was published by hand since."""
-    repository = Repository.of(checkout, live=LIVE)
+    """A delivered stage, with a model that was published manually."""
+    repository = Repository.create(checkout, live=LIVE)
     repository.write_model("times", TIMES.replace("FACTOR", "2"), answer=14)
     repository.write_model("plus", PLUS_ONE, answer=8)
     repository.commit("twice")
@@ -52,42 +56,34 @@ def repository(checkout: Checkout) -> Repository:
 
 
 def _catalog() -> dict[str, str]:
-    """What clients are sent to: model -> archive."""
+    """Return the archive of each model in the catalog."""
     client = EndpointClient(stage="live", endpoint="math", catalog_ttl=0)
     return {model: str(client.resolve(model).target_model) for model in client.models()}
 
 
 def _archives(repository: Repository) -> dict[str, set[str]]:
-    """The archives of the bucket: target, as of the release's image -> their names."""
-    s3 = boto3.client("s3")
-    result: dict[str, set[str]] = {}
-    for key in (content["Key"] for content in s3.list_objects_v2(Bucket=_bucket())["Contents"]):
-        if key.endswith(".tar.gz"):
-            _, target, name = key.split("/", 2)
-            result.setdefault(target, set()).add(name)
-    return {each: result.get(target_in(repository.aws, each), set()) for each in (OLD, NEW)}
+    """Return the archives in the bucket, by target."""
+    prefixes = {target: f"math/{local_target(repository.aws, target)}/" for target in (OLD, NEW)}
+    return {
+        target: {
+            key.removeprefix(prefix)
+            for key in bucket_keys(models_bucket("live"), prefix)
+            if key.endswith(".tar.gz")
+        }
+        for target, prefix in prefixes.items()
+    }
 
 
-def _bucket() -> str:
-    names = [each["Name"] for each in boto3.client("s3").list_buckets()["Buckets"]]
-    (bucket,) = (name for name in names if name.startswith("live-models-modelsbucket"))
-    return bucket
-
-
-def _asked_all_the_while(*archives: str) -> AbstractContextManager[None]:
-    """Ask whatever the catalog names, and these archives, in a loop; fail if one call failed."""
+def _call_archives(*archives: str) -> AbstractContextManager[None]:
+    """Call the current archive of `times` and these archives in a loop; fail if a call failed."""
     asker = Asker(ENDPOINT)
     client = EndpointClient(stage="live", endpoint="math", catalog_ttl=0)
 
-    def every_model() -> None:
+    def call_current() -> None:
         asker.ask(str(client.resolve("times").target_model).removesuffix(".tar.gz"))
 
-    named = [archive.removesuffix(".tar.gz") for archive in archives]
-    return call_repeatedly(every_model, *(_asking(asker, each) for each in named))
-
-
-def _asking(asker: Asker, model: str) -> Callable[[], float]:
-    return lambda: asker.ask(model)
+    names = [archive.removesuffix(".tar.gz") for archive in archives]
+    return call_repeatedly(call_current, *(partial(asker.ask, name) for name in names))
 
 
 def _endpoint() -> Any:
@@ -95,7 +91,7 @@ def _endpoint() -> Any:
 
 
 def _variant() -> tuple[str, int, bool]:
-    """Instance type and count of the one variant, and whether it is registered for scaling."""
+    """Return instance type and count of the variant, and whether it has a scalable target."""
     sagemaker, scaling = boto3.client("sagemaker"), boto3.client("application-autoscaling")
     endpoint = _endpoint()
     config = sagemaker.describe_endpoint_config(EndpointConfigName=endpoint["EndpointConfigName"])
@@ -105,30 +101,26 @@ def _variant() -> tuple[str, int, bool]:
     return variant["InstanceType"], count, bool(targets)
 
 
-def test_what_was_published_by_hand_stops_a_move_before_it_begins(repository: Repository) -> None:
+def test_manually_published_model_stops_a_release_change(repository: Repository) -> None:
     published = _catalog()["ten"]
     assert published.startswith("published/")
     assert Asker(ENDPOINT).ask(published.removesuffix(".tar.gz")) == 70
     repository.edit(str(STAGE), '"25.04"', '"24.09"')
     repository.commit("another release")
-    message = " ".join(repository.deliver(code=1).split())
+    output = " ".join(repository.deliver(code=1).split())
     repository.git("revert", "--no-edit", "HEAD")
-    assert f"{target_in(repository.aws, NEW)}/{published}: version" in message
-    assert "of ten was published by hand, and deliveries neither build nor copy it" in message
+    assert f"{local_target(repository.aws, NEW)}/{published}: version" in output
+    assert "of ten was published by hand; deliveries do not build or copy it" in output
     name = "/triton/live/math/ten"
-    assert f"aws ssm delete-parameter --name {name}" in message
-    assert "cdk deploy" not in message
+    assert f"aws ssm delete-parameter --name {name}" in output
+    assert "cdk deploy" not in output
     boto3.client("ssm").delete_parameter(Name=name)
 
 
-def test_release_instances_and_models_change_at_once_and_no_call_fails(
-    repository: Repository,
-) -> None:
-    """One model changes, another leaves."""
+def test_release_instances_and_models_change_together(repository: Repository) -> None:
+    # One model changes, another one is removed.
     before = _catalog()
-    with _asked_all_the_while(
-        before["times"]
-    ):  # by which it is scaled to the most that there may be
+    with _call_archives(before["times"]):  # which scales the endpoint out to the maximum
         eventually(lambda: _variant() == ("ml.m5.xlarge", 2, True))
     in_service(ENDPOINT)
     repository.edit(str(STAGE), '"25.04"', '"24.09"')
@@ -136,64 +128,56 @@ def test_release_instances_and_models_change_at_once_and_no_call_fails(
     repository.edit(str(STAGE), "ml.m5.xlarge", "ml.m5.2xlarge")
     repository.write_model("times", TIMES.replace("FACTOR", "3"), answer=21)
     repository.commit("another release, larger instances, thrice, and no plus")
-    with _asked_all_the_while(*before.values()):
-        message = repository.deliver()
-    assert "clients may be sent to it while its endpoint moves" in message
-    assert f"{ENDPOINT}: variant AllTraffic: the stack is deployed twice" in message
+    with _call_archives(*before.values()):
+        output = repository.deliver()
+    assert "clients may request it while its endpoint moves" in output
+    assert f"{ENDPOINT}: variant AllTraffic: the stack is deployed twice" in output
     assert _variant() == ("ml.m5.2xlarge", 2, True)
     after = _catalog()
     assert after.keys() == before.keys() - {"plus"}
     assert after["times"] != before["times"]
-    everything = {*before.values(), *after.values()}
-    published = {
-        archive for archive in _archives(repository)[OLD] if archive.startswith("published/")
-    }
-    assert _archives(repository) == {OLD: everything | published, NEW: everything}
+    expected, archives = {*before.values(), *after.values()}, _archives(repository)
+    assert {name for name in archives[OLD] if not name.startswith("published/")} == expected
+    assert archives[NEW] == expected
 
 
-def test_a_rollback_builds_nothing_and_brings_the_instances_back(repository: Repository) -> None:
-    with _asked_all_the_while(*_catalog().values()):
-        message = repository.deliver("rollback-stage")
-    assert "every archive is there: nothing is built" in message
-    assert "the stack is deployed twice" in message
+def test_rollback_restores_the_instances_without_a_build(repository: Repository) -> None:
+    with _call_archives(*_catalog().values()):
+        output = repository.run("rollback-stage", "live")
+    assert "all archives exist: no build is needed" in output
+    assert "the stack is deployed twice" in output
     assert _variant() == ("ml.m5.xlarge", 2, True)
     assert _catalog().keys() == {"times", "plus"}
 
 
-def test_a_model_whose_source_is_gone_stops_a_move_before_it_begins(
-    repository: Repository,
-) -> None:
-    s3, bucket = boto3.client("s3"), _bucket()
-    plus = f"math/{target_in(repository.aws, OLD)}/{_catalog()['plus']}"
-    digest = _json(s3, bucket, plus.replace(".tar.gz", ".json"))["digest"]
-    source = f"sources/{digest}.zip"
-    content = s3.get_object(Bucket=bucket, Key=source)["Body"].read()
+def test_missing_source_stops_a_release_change(repository: Repository) -> None:
+    s3, bucket = boto3.client("s3"), models_bucket("live")
+    plus = f"math/{local_target(repository.aws, OLD)}/{_catalog()['plus']}"
+    manifest = json.loads(read_object(bucket, plus.replace(".tar.gz", ".json")))
+    source = f"sources/{manifest['digest']}.zip"
+    content = read_object(bucket, source)
     s3.delete_object(Bucket=bucket, Key=source)
     repository.edit(str(STAGE), '"24.09"', '"25.09"')
     repository.commit("an older release")
     before = _variant()
-    with _asked_all_the_while(*_catalog().values()):  # or it would be scaled in
-        message = " ".join(repository.deliver(code=1).split())
-    assert f"its source s3://{bucket}/{source} is gone, so that {ENDPOINT} cannot move" in message
-    assert "aws ssm delete-parameter --name /triton/live/math/plus" in message
-    assert "cdk deploy" not in message
+    with _call_archives(*_catalog().values()):  # without calls, the endpoint would be scaled in
+        output = " ".join(repository.deliver(code=1).split())
+    assert f"its source s3://{bucket}/{source} was deleted. {ENDPOINT} cannot move" in output
+    assert "aws ssm delete-parameter --name /triton/live/math/plus" in output
+    assert "cdk deploy" not in output
     assert _variant() == before
     s3.put_object(Bucket=bucket, Key=source, Body=content)
     repository.git("revert", "--no-edit", "HEAD")
 
 
-def _json(s3: Any, bucket: str, key: str) -> Any:
-    return json.loads(s3.get_object(Bucket=bucket, Key=key)["Body"].read())
-
-
-def test_where_the_second_deploy_fails_the_variant_scales_again(repository: Repository) -> None:
+def test_failed_second_deploy_restores_scaling(repository: Repository) -> None:
     repository.edit(str(STAGE), "ml.m5.2xlarge", "ml.m5.4xlarge")
     repository.commit("too large")
     catalog, config = _catalog(), _endpoint()["EndpointConfigName"]
-    with errors_published(ENDPOINT), _asked_all_the_while(*_catalog().values()):
-        message = repository.deliver(code=1)
+    with errors_of_new_instances(ENDPOINT), _call_archives(*_catalog().values()):
+        output = repository.deliver(code=1)
     repository.git("revert", "--no-edit", "HEAD")
-    assert f"SageMaker rolled back the update of endpoint {ENDPOINT}:" in " ".join(message.split())
-    assert f"{ENDPOINT}: variant AllTraffic scales again, as before" in message
+    assert f"SageMaker rolled back the update of endpoint {ENDPOINT}:" in " ".join(output.split())
+    assert f"{ENDPOINT}: variant AllTraffic scales again, as before" in output
     assert _variant() == ("ml.m5.xlarge", 2, True)
     assert (_catalog(), _endpoint()["EndpointConfigName"]) == (catalog, config)

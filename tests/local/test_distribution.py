@@ -1,4 +1,4 @@
-"""The wheel of the local SageMaker in a clean environment, without the app: serve and invoke."""
+"""The wheel of the local SageMaker, installed without the app: content and example."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from local_sagemaker.tests.support.tiny_models import TIMES, pack_python
 from tests.distribution.clean_environment import ROOT, build, environment, run
 
 PROJECT = ROOT / "local_sagemaker"
-LEFT_OUT = re.compile(r"(docs|tests)/|(pyproject\.toml|README\.md|LICENSE)$")
+NOT_PACKED = re.compile(r"(docs|tests)/|(pyproject\.toml|README\.md|LICENSE)$")
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build("local_sagemaker", tmp_path_factory.mktemp("dist"))
 
 
-def test_the_wheel_has_every_file_of_the_package_and_both_licences(wheel: Path) -> None:
+def test_wheel_has_every_file_and_both_licences(wheel: Path) -> None:
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     listing = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True)
     source = {name for name in listing.stdout.splitlines() if (PROJECT / name).is_file()}
@@ -29,13 +29,11 @@ def test_the_wheel_has_every_file_of_the_package_and_both_licences(wheel: Path) 
         for name in files.namelist():
             folder, _, path = name.partition("/")
             (packed if folder == "local_sagemaker" else metadata).add(path)
-    assert packed == {name for name in source if not LEFT_OUT.match(name)}
+    assert packed == {name for name in source if not NOT_PACKED.match(name)}
     assert {"licenses/LICENSE", "licenses/watch/page/uplot/LICENSE"} <= metadata
 
 
-def test_the_readmes_example_serves_an_archive_and_invokes_it(
-    wheel: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_example_of_the_readme_works(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     python = environment(tmp_path_factory.mktemp("environment"), wheel, extra="triton")
     folder = tmp_path_factory.mktemp("folder")
     archive = pack_python(folder / "times", TIMES.replace("FACTOR", "3"))
@@ -51,11 +49,11 @@ def test_the_readmes_example_serves_an_archive_and_invokes_it(
 
 
 def _command(python: Path, folder: Path, *arguments: str) -> str:
-    """Run the wheel's command in a folder; return what it prints."""
+    """Run the command of the wheel in a folder; return its stdout."""
     variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     command = [str(python.with_name("local-sagemaker")), *arguments]
-    ended = subprocess.run(
+    process = subprocess.run(
         command, cwd=folder, env=variables, capture_output=True, text=True, check=False
     )
-    assert ended.returncode == 0, ended.stderr
-    return ended.stdout
+    assert process.returncode == 0, process.stderr
+    return process.stdout

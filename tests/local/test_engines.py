@@ -1,9 +1,9 @@
-"""A stage with GPUs, deployed: its engines are compiled by a GPU step whose GPU is a stand-in."""
+"""A deployed stage with GPU instances, whose engines are compiled on a fake GPU."""
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import boto3
 import pytest
@@ -12,10 +12,8 @@ from local_sagemaker.tests.support.tiny_models import write, write_python
 from local_sagemaker.tests.support.waiting import eventually
 from model_build.__main__ import main
 from model_build.engines import codebuild
-from tests.local.conftest import ROOT, Checkout, target_in
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3 import S3Client
+from tests.local.conftest import ROOT, Checkout, local_target
+from tests.local.stage_resources import bucket_keys, models_bucket, read_object
 
 STAGE = """
 account: "000000000000"
@@ -35,12 +33,12 @@ import triton_python_backend_utils as pb_utils
 
 class TritonPythonModel:
     def execute(self, requests):
-        given = [pb_utils.get_input_tensor_by_name(it, "X").as_numpy() for it in requests]
-        return [pb_utils.InferenceResponse([pb_utils.Tensor("W", it)]) for it in given]
+        arrays = [pb_utils.get_input_tensor_by_name(r, "X").as_numpy() for r in requests]
+        return [pb_utils.InferenceResponse([pb_utils.Tensor("W", array)]) for array in arrays]
 """
 SCALED = {
     "recipe.yaml": """
-description: Numbers, scaled by an engine
+description: Numbers scaled by an engine
 files:
   scale/1/model.plan:
     to: tensorrt
@@ -83,31 +81,30 @@ ensemble_scheduling {{ step [
 }
 TARGET = "cuda-25.09-sm86"
 SCALED_FOLDER = "models/scaled"
-RECIPE = f"{SCALED_FOLDER}/recipe.yaml"
 STAND_IN = ROOT / "tests" / "gpu_stand_in"
-WAITS = f"""
+WAITING_TENSORRT = f"""
 import pathlib, time
 while not pathlib.Path("MARKER").exists():
     time.sleep(0.05)
 exec(open("{STAND_IN}/tensorrt.py").read())
 """
 NO_WAIT = ("BUILD_WAIT_MINUTES = 50", "BUILD_WAIT_MINUTES = 0")
-"""An edit that lets builds of a deploy wait for no engine."""
+"""Edit of a checkout: builds of a deploy do not wait for engines."""
 
 
 @dataclass(frozen=True)
 class GpuStage(Checkout):
-    """A stage with a GPU project. The file `gpu` has the PYTHONPATH of its GPU, or nothing."""
+    """A stage with a GPU project; the file `gpu` has the PYTHONPATH of a fake GPU, or is empty."""
 
     gpu: Path = Path()
 
     def build(self, archive: str) -> int:
-        """Build `scaled` as another deploy would, in this process; return the exit code."""
-        target = target_in(self.aws, TARGET)
+        """Build `scaled` in this process, as another deploy would; return the exit code."""
+        target = local_target(self.aws, TARGET)
         return main(
             [
                 *("build", str(self.path / SCALED_FOLDER), "--target", target),
-                *("--bucket", _bucket()[1], "--key", f"{archive}.tar.gz"),
+                *("--bucket", models_bucket("gpu"), "--key", f"{archive}.tar.gz"),
                 *("--gpu-project", _project("GpuProject")),
             ]
         )
@@ -115,8 +112,8 @@ class GpuStage(Checkout):
 
 @pytest.fixture(scope="module")
 def gpu_stage(checkout: Checkout) -> GpuStage:
-    """A stage, not deployed; without a GPU."""
-    (checkout.path / "stages" / "gpu.yaml").write_text(STAGE)
+    """A stage that is not deployed, without a GPU."""
+    checkout.with_stage("gpu", STAGE)
     write(checkout.path / SCALED_FOLDER, SCALED)
     write_python(checkout.path / "models" / "times", WORDS.replace('"W"', '"Y"'))
     gpu = checkout.path / "gpu"
@@ -127,96 +124,76 @@ def gpu_stage(checkout: Checkout) -> GpuStage:
 
 
 @pytest.fixture(scope="module")
-def gave_up(gpu_stage: GpuStage, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What a deploy said that waited for no engine; its GPU build has ended since."""
+def output_without_waiting(gpu_stage: GpuStage, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Output of a deploy that did not wait for its engine; the GPU build has ended since."""
     folder = tmp_path_factory.mktemp("waits")
-    (folder / "tensorrt.py").write_text(WAITS.replace("MARKER", str(folder / "marker")))
+    (folder / "tensorrt.py").write_text(WAITING_TENSORRT.replace("MARKER", str(folder / "marker")))
     gpu_stage.gpu.write_text(f"{folder}:{STAND_IN}")
     with gpu_stage.edited("platform_facts/rules/updates.py", *NO_WAIT):
-        late = gpu_stage.deploy()
-    assert late.returncode == 1
+        output = gpu_stage.deploy(code=1)
     (folder / "marker").touch()
     eventually(lambda: _status(_gpu_builds()[0]) != "IN_PROGRESS")
-    return late.stdout
+    return output
 
 
 @pytest.fixture(scope="module")
-def deployed(gpu_stage: GpuStage, gave_up: str) -> GpuStage:
-    """The stage, deployed with a GPU that is a stand-in."""
-    finished = gpu_stage.again("deploy", "--all", "--require-approval", "never")
-    assert finished.returncode == 0, finished.stdout
+def deployed(gpu_stage: GpuStage, output_without_waiting: str) -> GpuStage:
+    """The stage, deployed with a fake GPU."""
+    gpu_stage.deploy_assembly()
     return gpu_stage
 
 
 @pytest.fixture(autouse=True)
-def _polling_often(monkeypatch: pytest.MonkeyPatch) -> None:
+def _frequent_polling(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(codebuild, "POLL_SECONDS", 0.1)
 
 
-def _project(kind: str) -> str:
+def _project(output_key: str) -> str:
     outputs = boto3.client("cloudformation").describe_stacks(StackName="gpu-models")["Stacks"][0]
-    return {output["OutputKey"]: output["OutputValue"] for output in outputs["Outputs"]}[kind]
+    return {output["OutputKey"]: output["OutputValue"] for output in outputs["Outputs"]}[output_key]
 
 
 def _gpu_builds() -> list[str]:
-    """The ids of all GPU builds, the newest first."""
+    """Return the IDs of all GPU builds, newest first."""
     client: Any = boto3.client("codebuild")
-    result: list[str] = client.list_builds_for_project(projectName=_project("GpuProject"))["ids"]
-    return result
-
-
-def _bucket() -> tuple["S3Client", str]:
-    resources = boto3.client("cloudformation").describe_stack_resources(StackName="gpu-models")
-    (bucket,) = [
-        resource["PhysicalResourceId"]
-        for resource in resources["StackResources"]
-        if resource["LogicalResourceId"].startswith("ModelsBucket")
-        and resource["ResourceType"] == "AWS::S3::Bucket"
-    ]
-    return boto3.client("s3"), bucket
-
-
-def _keys(prefix: str, suffix: str = "") -> list[str]:
-    s3, bucket = _bucket()
-    result = s3.list_objects_v2(Bucket=bucket, Prefix=prefix).get("Contents", ())
-    return [each["Key"] for each in result if each["Key"].endswith(suffix)]
+    return list(client.list_builds_for_project(projectName=_project("GpuProject"))["ids"])
 
 
 def _engine_jobs(prefix: str) -> set[str]:
-    """The jobs that the manifests below a prefix name."""
-    s3, bucket = _bucket()
-    manifests = [
-        json.loads(s3.get_object(Bucket=bucket, Key=key)["Body"].read())
-        for key in _keys(prefix, ".json")
-    ]
+    """Return the engine jobs of the manifests with a prefix."""
+    bucket = models_bucket("gpu")
+    keys = [key for key in bucket_keys(bucket, prefix) if key.endswith(".json")]
+    manifests = [json.loads(read_object(bucket, key)) for key in keys]
     return {engine["job"] for manifest in manifests for engine in manifest["engines"].values()}
 
 
 def _status(build: str) -> str:
-    (result,) = boto3.client("codebuild").batch_get_builds(ids=[build])["builds"]
-    return result["buildStatus"]
+    (description,) = boto3.client("codebuild").batch_get_builds(ids=[build])["builds"]
+    return description["buildStatus"]
 
 
-# In this order: each test goes on where the one before has stopped.
+# The tests depend on each other, in this order.
 
 
-def test_a_deploy_that_gives_up_leaves_its_gpu_build_to_the_next(
-    gave_up: str, deployed: GpuStage
+def test_next_deploy_uses_the_gpu_build_of_the_first(
+    output_without_waiting: str, deployed: GpuStage
 ) -> None:
     (build,) = _gpu_builds()
-    assert f"{build} still compiles the engine" in gave_up
+    assert f"{build} is still compiling the engine" in output_without_waiting
 
 
-def test_another_endpoint_and_a_changed_word_compile_no_engine(deployed: GpuStage) -> None:
+def test_changed_python_step_reuses_the_engine(deployed: GpuStage) -> None:
     before = _gpu_builds()
-    assert len(_keys("engines/", "result.json")) == 1
-    (job,) = _engine_jobs(f"one/{target_in(deployed.aws, TARGET)}/scaled")
-    with deployed.edited(f"{SCALED_FOLDER}/words/1/model.py", "given = [", "words = given = ["):
+    engines = bucket_keys(models_bucket("gpu"), "engines/")
+    assert len([key for key in engines if key.endswith("result.json")]) == 1
+    (job,) = _engine_jobs(f"one/{local_target(deployed.aws, TARGET)}/scaled")
+    with deployed.edited(f"{SCALED_FOLDER}/words/1/model.py", "arrays = [", "words = arrays = ["):
         assert deployed.build("two/changed") == 0
     assert _engine_jobs("two/changed") == {job}
     assert _gpu_builds() == before
 
 
-def test_models_without_an_engine_need_no_gpu(deployed: GpuStage) -> None:
+def test_model_without_an_engine_starts_no_gpu_build(deployed: GpuStage) -> None:
     assert len(_gpu_builds()) == 1
-    assert _keys(f"one/{target_in(deployed.aws, TARGET)}/times", ".tar.gz")
+    times = bucket_keys(models_bucket("gpu"), f"one/{local_target(deployed.aws, TARGET)}/times")
+    assert any(key.endswith(".tar.gz") for key in times)

@@ -1,19 +1,18 @@
-"""A new account's CodeBuild, which refuses more than one build in its queue."""
+"""Builds in a new account, where CodeBuild allows one build in its queue."""
 
 import json
-from collections.abc import Iterator
 
 import boto3
 import pytest
 
 from local_sagemaker.settings import QUOTAS
-from local_sagemaker.tests.support.running import LocalSageMaker, local_sagemaker_in
+from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import TIMES, write_python
 from release.delivery import archives, steps
 from release.delivery.assembly import Assembly
 from release.delivery.deployment import StageDeployment
 from tests.local.conftest import Checkout
-from tests.local.permissions import beyond_the_ledger
+from tests.local.stage_resources import build_ids
 
 QUEUED = "Builds in queue for the account"
 RUNNING = "Concurrently running builds for Linux/Medium environment"
@@ -28,24 +27,15 @@ endpoints:
 
 
 @pytest.fixture(scope="module")
-def local_sagemaker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalSageMaker]:
-    """An account where one build runs and one waits, with ten executions of Lambda.
+def settings() -> dict[str, str]:
+    """Quotas of new accounts: one running and one queued build, ten Lambda executions.
 
-    Both are of new accounts: awslabs/landing-zone-accelerator-on-aws#249 and #556.
+    Sources: awslabs/landing-zone-accelerator-on-aws#249 and #556.
     """
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(
-            QUOTAS,
-            json.dumps(
-                {RUNNING: 1, "Builds in queue for the account": 1, "Concurrent executions": 10}
-            ),
-        )
-        with local_sagemaker_in(tmp_path_factory.mktemp("local_sagemaker")) as aws:
-            yield aws
-            assert list(beyond_the_ledger(aws.folder.calls)) == []
+    return {QUOTAS: json.dumps({RUNNING: 1, QUEUED: 1, "Concurrent executions": 10})}
 
 
-def test_archives_that_the_queue_has_no_place_for_are_built_when_it_has(
+def test_builds_above_the_queue_quota_are_retried(
     checkout: Checkout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (checkout.path / "stages" / "local.yaml").write_text(STAGE)
@@ -55,9 +45,9 @@ def test_archives_that_the_queue_has_no_place_for_are_built_when_it_has(
     monkeypatch.setattr(steps, "POLL_SECONDS", 1)
     session = checkout.aws.session("delivery")
     archives.build(StageDeployment(Assembly(checkout.path / "cdk.out", "local"), session))
-    assert len(boto3.client("codebuild").list_builds()["ids"]) == len(MODELS)
+    assert len(build_ids()) == len(MODELS)
 
 
-def test_functions_are_held_to_the_account_s_quota(local_sagemaker: LocalSageMaker) -> None:
+def test_lambda_quota_is_reported(local_sagemaker: LocalSageMaker) -> None:
     limits = boto3.client("lambda").get_account_settings()["AccountLimit"]
     assert limits["ConcurrentExecutions"] == 10

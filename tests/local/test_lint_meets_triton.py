@@ -1,7 +1,6 @@
-"""What the linter passes, the real Triton loads: held against generated model repositories.
+"""Property test: a real Triton loads every model repository without findings of the linter.
 
-One server runs as in a multi-model container, and is asked to load repositories that are right or
-have a slip. The linter may refuse more than Triton does, but no less.
+The generated repositories are valid or have one mistake. The linter may refuse more than Triton.
 """
 
 import itertools
@@ -26,8 +25,8 @@ from model_build.model_config import ModelConfig
 from model_build.repository import CONFIG, Repository
 
 EXAMPLES = 40
-ENOUGH = 8
-"""How many repositories the linter must have passed, and refused, for a run to say something."""
+MIN_EXAMPLES = 8
+"""Minimum number of accepted and of refused repositories in a run."""
 
 MODEL = """
 import triton_python_backend_utils as pb_utils
@@ -38,9 +37,9 @@ class TritonPythonModel:
         return [pb_utils.InferenceResponse([]) for _ in requests]
 """
 
-# What a configuration may say, besides its tensors: a line of each group, or none.
+# Optional lines of a configuration: at most one of each group.
 
-MAY_SAY = (
+OPTIONAL_LINES = (
     ("max_batch_size: 1", "max_batch_size: 4", "max_batch_size: 4"),
     (
         "instance_group { kind: KIND_CPU }",
@@ -76,11 +75,11 @@ MAY_SAY = (
         "model_transaction_policy { decoupled: true }",
     ),
 )
-# Not generated, since Triton refuses them when it loads a model and the linter leaves them to it:
+# Not generated, because only Triton checks them, when it loads a model:
 # queue policies, controls of sequences, versions of a policy, response caches of stateful models,
 # image formats, shape tensors, label files, parameters, accelerators and profiles of backends,
 # batch_input and batch_output, initial_state, warm-up data, model_metrics, runtime.
-SLIPS = (
+MISTAKES = (
     "name: 'another'",
     "platform: 'onnxruntime_onnx'",
     "max_batch_size: -1",
@@ -98,7 +97,7 @@ SLIPS = (
     "dynamic_batching { preferred_batch_size: 5 }",
 )
 
-ENSEMBLE_SLIPS = (
+ENSEMBLE_MISTAKES = (
     "input { name: 'Z' data_type: TYPE_FP32 dims: 1 }",
     "output { name: 'Z' data_type: TYPE_FP32 dims: 1 }",
     "ensemble_scheduling { step { model_name: 'third' } }",
@@ -112,8 +111,8 @@ TYPES = st.sampled_from(model_config_pb2.DataType.values()[1:])
 
 
 @dataclass(frozen=True)
-class Written:
-    """A generated repository: configurations, and the version folders of every model."""
+class GeneratedRepository:
+    """A model repository: a configuration per model, and the version folders of every model."""
 
     configs: dict[str, ModelConfig]
     versions: list[str]
@@ -127,14 +126,14 @@ class Written:
             (folder / name / CONFIG).write_text(text_format.MessageToString(config, as_utf8=True))
 
     def __repr__(self) -> str:
-        configs = {name: text_format.MessageToString(each) for name, each in self.configs.items()}
-        return "\n".join(f"--- {name} {self.versions}\n{each}" for name, each in configs.items())
+        texts = {name: text_format.MessageToString(config) for name, config in self.configs.items()}
+        return "\n".join(f"--- {name} {self.versions}\n{text}" for name, text in texts.items())
 
 
 @st.composite
 def tensors(draw: st.DrawFn, kind: Any, names: str) -> list[Any]:
     """Draw inputs or outputs, some of them reshaped."""
-    made = []
+    result = []
     for name in draw(st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True)):
         tensor = kind(name=name, data_type=draw(TYPES), dims=draw(DIMS))
         shape = list(tensor.dims)
@@ -144,8 +143,8 @@ def tensors(draw: st.DrawFn, kind: Any, names: str) -> list[Any]:
             case 1:
                 tensor.reshape.shape.extend(size for size in shape if size != 1)
                 tensor.reshape.SetInParent()
-        made.append(tensor)
-    return made
+        result.append(tensor)
+    return result
 
 
 @st.composite
@@ -156,24 +155,24 @@ def python_models(draw: st.DrawFn, inputs: list[Any] | None = None) -> ModelConf
         input=draw(tensors(model_config_pb2.ModelInput, "AB")) if inputs is None else inputs,
         output=draw(tensors(model_config_pb2.ModelOutput, "CD")),
     )
-    for lines in MAY_SAY:
+    for lines in OPTIONAL_LINES:
         text_format.Merge(draw(st.sampled_from(["", *lines])), config)
     return config
 
 
 @st.composite
-def takers(draw: st.DrawFn, tensors: list[Any]) -> list[Any]:
-    """Draw inputs for tensors that another model makes: mostly ones that fit."""
-    taken = []
-    for tensor in tensors:
+def compatible_inputs(draw: st.DrawFn, outputs: list[Any]) -> list[Any]:
+    """Draw inputs for the outputs of another model, most of them compatible."""
+    inputs = []
+    for tensor in outputs:
         dims = [draw(st.sampled_from([size] * 9 + [-1, 7])) for size in tensor.dims]
         kind = draw(st.sampled_from([tensor.data_type] * 19 + [1]))
-        taken.append(model_config_pb2.ModelInput(name=tensor.name, data_type=kind, dims=dims))
-    return taken
+        inputs.append(model_config_pb2.ModelInput(name=tensor.name, data_type=kind, dims=dims))
+    return inputs
 
 
 def ensemble_of(first: ModelConfig, second: ModelConfig, *, batch: int) -> ModelConfig:
-    """Return an ensemble in which `second` takes all that `first` makes."""
+    """Return an ensemble in which all outputs of `first` are inputs of `second`."""
     config = model_config_pb2.ModelConfig(platform="ensemble", max_batch_size=batch)
     for tensor in first.input:
         config.input.add(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
@@ -189,36 +188,33 @@ def ensemble_of(first: ModelConfig, second: ModelConfig, *, batch: int) -> Model
 
 
 @st.composite
-def repositories(draw: st.DrawFn) -> Written:
-    """Draw one model, or an ensemble of two; every other repository has a slip."""
-    slips: list[tuple[str, ...]] = [SLIPS]
+def repositories(draw: st.DrawFn) -> GeneratedRepository:
+    """Draw one model, or an ensemble of two; half of the repositories have a mistake."""
+    mistakes: list[tuple[str, ...]] = [MISTAKES]
     if draw(st.integers(0, 3)):
         configs = {"model": draw(python_models())}
     else:
         first = draw(python_models())
-        second = draw(python_models(draw(takers(first.output))))
+        second = draw(python_models(draw(compatible_inputs(first.output))))
         batch = draw(st.sampled_from([first.max_batch_size, second.max_batch_size]))
         configs = {"both": ensemble_of(first, second, batch=batch), "first": first}
         configs["second"] = second
-        slips = [ENSEMBLE_SLIPS, SLIPS, SLIPS]
+        mistakes = [ENSEMBLE_MISTAKES, MISTAKES, MISTAKES]
     if draw(st.booleans()):
-        changed, lines = draw(st.sampled_from(list(zip(configs.values(), slips, strict=True))))
+        changed, lines = draw(st.sampled_from(list(zip(configs.values(), mistakes, strict=True))))
         text_format.Merge(draw(st.sampled_from(lines)), changed)
-    return Written(configs, draw(st.sampled_from([["1"], ["1"], ["1", "3"]])))
+    return GeneratedRepository(configs, draw(st.sampled_from([["1"], ["1"], ["1", "3"]])))
 
 
 @pytest.fixture
 def triton(tmp_path: Path) -> Iterator[Triton]:
-    """A server that sees what lies beside its folder."""
+    """A Triton server as in a multi-model container."""
     with triton_in(tmp_path / "server") as triton:
         yield triton
 
 
 def load_and_unload(triton: Triton, name: str, repository: Path) -> None:
-    """Load a repository, and unload it before the next one is loaded.
-
-    Models of two repositories have the same names, which Triton does not tell apart.
-    """
+    """Load a repository and unload it, because models of the next one have the same names."""
     headers = {"Content-Type": "application/json", TARGET_MODEL: name}
     body = json.dumps({"model_name": name, "url": str(repository)}).encode()
     response = triton.request("POST", "/models", body=body, headers=headers, timeout=LOAD_SECONDS)
@@ -226,8 +222,8 @@ def load_and_unload(triton: Triton, name: str, repository: Path) -> None:
     assert response.status == 200, response.body.decode()
 
 
-def test_what_the_linter_passes_is_loaded(triton: Triton, tmp_path: Path) -> None:
-    observed = Counter[str]()
+def test_repository_without_findings_is_loaded(triton: Triton, tmp_path: Path) -> None:
+    outcomes = Counter[str]()
     folder = tmp_path / "model"
     names = (f"model-{number}" for number in itertools.count(1))
 
@@ -239,15 +235,15 @@ def test_what_the_linter_passes_is_loaded(triton: Triton, tmp_path: Path) -> Non
         suppress_health_check=list(HealthCheck),
     )
     @given(repositories())
-    def each(written: Written) -> None:
+    def check(repository: GeneratedRepository) -> None:
         shutil.rmtree(folder, ignore_errors=True)
-        written.write(folder)
-        findings = checks.findings(Repository.read(folder), checks.BUILT)
+        repository.write(folder)
+        findings = checks.findings(Repository.read(folder), checks.REPOSITORY_RULES)
         if findings:
-            observed["refused"] += 1
+            outcomes["refused"] += 1
             return
         load_and_unload(triton, next(names), folder)
-        observed["loaded"] += 1
+        outcomes["loaded"] += 1
 
-    each()
-    assert min(observed["loaded"], observed["refused"]) >= ENOUGH, observed
+    check()
+    assert min(outcomes["loaded"], outcomes["refused"]) >= MIN_EXAMPLES, outcomes

@@ -1,4 +1,4 @@
-"""`tritonsm load` and a real Triton."""
+"""The command `tritonsm load` against a real Triton."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import boto3
 import pytest
 
-from cli.running import read
+from cli.dispatch import parse_command
 from local_sagemaker.tests.support.endpoints import host, multi_model
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import pack_python, times
@@ -21,7 +21,7 @@ TARGETS = "local-text/twice", "local-text/thrice"
 
 @pytest.fixture(scope="module", autouse=True)
 def _endpoint(local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Endpoint `text` of stage `local`, with two models that nobody has loaded."""
+    """Endpoint `text` of the stage `local`, with two models that are not loaded."""
     folder, s3 = tmp_path_factory.mktemp("models"), boto3.client("s3")
     s3.create_bucket(Bucket="load-models")
     for factor, target in enumerate(TARGETS, 2):
@@ -39,15 +39,15 @@ def _endpoint(local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPath
 
 
 @pytest.mark.parametrize("level", ["--rate", "--callers"])
-def test_a_load_of_two_models_measures_its_steps(level: str, tmp_path: Path) -> None:
+def test_load_of_two_models_measures_its_steps(level: str, tmp_path: Path) -> None:
     file = tmp_path / "load.json"
     options = ["--steps", "2", "--seconds", "2", "--json", str(file)]
-    assert read(["load", *TARGETS, level, "4", *options])() == 0
-    result = json.loads(file.read_text())
-    assert result["mix"] == dict.fromkeys(TARGETS, 0.5)
-    assert "no cost" in result["endpoints"]["local-text"]
-    assert [step["level"] for step in result["steps"]] == [4, 6]
-    for step in result["steps"]:
+    assert parse_command(["load", *TARGETS, level, "4", *options])() == 0
+    report = json.loads(file.read_text())
+    assert report["mix"] == dict.fromkeys(TARGETS, 0.5)
+    assert "no cost" in report["endpoints"]["local-text"]
+    assert [step["level"] for step in report["steps"]] == [4, 6]
+    for step in report["steps"]:
         assert step["errors"] == {}
         assert step["requests"] > 0
         assert step["achieved_rps"] > 0
@@ -56,10 +56,10 @@ def test_a_load_of_two_models_measures_its_steps(level: str, tmp_path: Path) -> 
         assert latencies == sorted(latencies)
 
 
-def test_the_page_of_a_load_has_the_metrics_of_each_step(tmp_path: Path) -> None:
+def test_html_report_has_the_metrics_of_each_step(tmp_path: Path) -> None:
     page, file = tmp_path / "load.html", tmp_path / "load.json"
     options = ["--steps", "2", "--seconds", "6", "--html", str(page), "--json", str(file)]
-    assert read(["load", *TARGETS, "--rate", "8", *options])() == 0
+    assert parse_command(["load", *TARGETS, "--rate", "8", *options])() == 0
     for step in json.loads(file.read_text())["steps"]:
         metrics = step["metrics"]["local-text/AllTraffic"]
         assert metrics["LoadedModelCount"] == 2
@@ -69,10 +69,8 @@ def test_the_page_of_a_load_has_the_metrics_of_each_step(tmp_path: Path) -> None
     assert '"LoadedModelCount": 2' in page.read_text()
 
 
-def test_inputs_that_do_not_fit_are_refused_before_any_load(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_invalid_inputs_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "wrong.json").write_text('{"Z": [[1]]}')
     options = ["--rate", "4", "--inputs", str(tmp_path)]
-    assert read(["load", TARGETS[0], *options])() == 1
+    assert parse_command(["load", TARGETS[0], *options])() == 1
     assert "no input 'Z': write one of X" in capsys.readouterr().err

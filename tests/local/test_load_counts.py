@@ -1,4 +1,4 @@
-"""How many requests to S3 a model's load takes."""
+"""Number of S3 requests of a model's load."""
 
 import json
 from pathlib import Path
@@ -14,20 +14,18 @@ TENSOR = {"name": "X", "shape": [1, 1], "datatype": "FP32", "data": [7]}
 BODY = json.dumps({"inputs": [TENSOR]}).encode()
 
 
-def test_a_load_reads_the_archive_once_and_calls_of_a_loaded_model_read_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_archive_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     archives = tmp_path / "archives"
     archives.mkdir()
     (archives / ARCHIVE).write_bytes(pack_python(tmp_path / "times", times(2)))
     requests: list[str] = []
     get_object = serving._FolderAsS3.get_object
 
-    def count(self: Any, *, Key: str, **more: str) -> dict[str, Any]:  # noqa: N803
+    def count(self: Any, *, Key: str, **options: str) -> dict[str, Any]:  # noqa: N803
         requests.append(Key)
-        return get_object(self, Key=Key, **more)
+        return get_object(self, Key=Key, **options)
 
-    monkeypatch.setattr(serving._FolderAsS3, "get_object", count)  # it has no other operation
+    monkeypatch.setattr(serving._FolderAsS3, "get_object", count)  # its only operation
     with serving.serve(archives) as triton:
         for _ in range(3):
             triton.invoke(ARCHIVE, BODY, "application/json")

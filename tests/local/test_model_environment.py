@@ -1,4 +1,4 @@
-"""Python models see what Triton's image holds; stand-ins for C++ backends see what they need."""
+"""Python packages that models and the substitutes for C++ backends can import."""
 
 import json
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from local_sagemaker.serving import ServingError, TritonServer, serve
 from local_sagemaker.tests.support.tiny_models import CONFIG, ENSEMBLE, TIMES, pack, write
 from model_build.formats import python as python_packages
 
-PACKED = """
+IMPORTS = """
 import numpy
 from factors import FACTOR
 """
@@ -32,7 +32,7 @@ def server(archives: Path) -> Iterator[TritonServer]:
         yield server
 
 
-def test_numpy_what_a_model_packs_and_the_stand_ins_work(
+def test_numpy_packed_modules_and_substitutes_work(
     server: TritonServer, archives: Path, tmp_path: Path
 ) -> None:
     write(
@@ -40,7 +40,7 @@ def test_numpy_what_a_model_packs_and_the_stand_ins_work(
         {
             "both/config.pbtxt": ENSEMBLE.replace("plus", "twice"),
             "times/config.pbtxt": CONFIG,
-            "times/1/model.py": PACKED + TIMES,
+            "times/1/model.py": IMPORTS + TIMES,
             "times/1/__init__.py": python_packages.FINDS_PACKAGES,
             "times/1/site-packages/factors.py": "FACTOR = 5",
             "twice/config.pbtxt": CONFIG.replace("python", "onnxruntime"),
@@ -58,7 +58,7 @@ def test_numpy_what_a_model_packs_and_the_stand_ins_work(
 
 
 @pytest.mark.parametrize("module", ["yaml", "onnxruntime"])
-def test_what_a_model_did_not_pack_is_not_there(
+def test_module_that_was_not_packed_is_missing(
     server: TritonServer, archives: Path, tmp_path: Path, module: str
 ) -> None:
     files = {"config.pbtxt": CONFIG, "1/model.py": f"import {module}\n{TIMES}"}

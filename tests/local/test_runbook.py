@@ -1,13 +1,14 @@
-"""Sections of docs/runbook.md, each in a stage that is broken as it says, in this order."""
+"""Commands of docs/runbook.md, run after the fault that each section describes.
+
+The tests depend on each other, in the order of this file.
+"""
 
 import re
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import boto3
-import numpy as np
 import pytest
 
 from endpoint_client import EndpointClient, EndpointError, UnknownModel
@@ -15,10 +16,11 @@ from local_sagemaker.settings import SPEED
 from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES
 from local_sagemaker.tests.support.waiting import eventually
 from tests.local.conftest import Checkout
-from tests.local.invoking import call_repeatedly
+from tests.local.invoking import call_repeatedly, predict
 from tests.local.repository import Repository
 from tests.local.runbook import script
-from tests.local.shell import paste
+from tests.local.shell import run_script
+from tests.local.stage_resources import bucket_keys, models_bucket
 
 CONTENT = """
 account: "000000000000"
@@ -41,20 +43,17 @@ endpoints:
 """
 SLOW = PLUS_ONE.replace("execute(self, requests):", "execute(self, requests):\n        SLEEP")
 DISK = "DiskUtilization"
-OWN = "live-models-modelsbucket"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _short_minutes() -> Iterator[None]:
-    """Have alarms be evaluated every two seconds, and a canary bake for twenty."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(SPEED, "30")
-        yield
 
 
 @pytest.fixture(scope="module")
-def repository(_short_minutes: None, checkout: Checkout) -> Repository:
-    repository = Repository.of(checkout, live=CONTENT)
+def settings() -> dict[str, str]:
+    """Alarms are evaluated every two seconds, and a canary bakes for twenty seconds."""
+    return {SPEED: "30"}
+
+
+@pytest.fixture(scope="module")
+def repository(checkout: Checkout) -> Repository:
+    repository = Repository.create(checkout, live=CONTENT)
     repository.write_model("times", TIMES.replace("FACTOR", "2"), answer=14)
     repository.write_model("plus", PLUS_ONE, answer=8)
     slow = SLOW.replace("SLEEP", "__import__('time').sleep(0.3)")
@@ -64,23 +63,21 @@ def repository(_short_minutes: None, checkout: Checkout) -> Repository:
     return repository
 
 
-class OnCall:
-    """Somebody who pastes the commands of a section for an endpoint of the stage."""
+class Operator:
+    """An operator who runs the commands of the runbook for an endpoint of the stage."""
 
     def __init__(self, repository: Repository, folder: Path) -> None:
         self._repository, self._folder = repository, folder
 
-    def follow(self, heading: str, endpoint: str) -> str:
-        """Return what the commands print; none may fail."""
+    def run_section(self, heading: str, endpoint: str) -> str:
+        """Run the commands of a section, which must succeed; return their output."""
         variables = {"STAGE": "live", "NAME": f"live-{endpoint}", "VARIANT": "AllTraffic"}
-        pasted = paste(self._repository, self._folder, script(heading), variables)
-        assert pasted.returncode == 0, pasted.stdout
-        return pasted.stdout
+        return run_script(self._repository, self._folder, script(heading), variables)
 
 
 @pytest.fixture(scope="module")
-def on_call(repository: Repository, tmp_path_factory: pytest.TempPathFactory) -> OnCall:
-    return OnCall(repository, tmp_path_factory.mktemp("bin"))
+def operator(repository: Repository, tmp_path_factory: pytest.TempPathFactory) -> Operator:
+    return Operator(repository, tmp_path_factory.mktemp("bin"))
 
 
 @cache
@@ -88,12 +85,11 @@ def client(endpoint: str) -> EndpointClient:
     return EndpointClient(stage="live", endpoint=endpoint, catalog_ttl=0)
 
 
-def ask(model: str, endpoint: str = "math") -> float:
-    answer = client(endpoint).invoke(model, {"X": np.array([[7]], np.float32)})
-    return float(answer["Y"][0, 0])
+def call(model: str, endpoint: str = "math") -> float:
+    return predict(client(endpoint), model)
 
 
-def alarm_goes_off(title: str) -> bool:
+def is_in_alarm(title: str) -> bool:
     alarms: Any = boto3.client("cloudwatch").describe_alarms(StateValue="ALARM")["MetricAlarms"]
     return any(title in alarm["AlarmDescription"] for alarm in alarms)
 
@@ -103,74 +99,69 @@ def instances(endpoint: str) -> int:
     return int(described["ProductionVariants"][0]["CurrentInstanceCount"])
 
 
-def test_a_slow_model_is_seen_and_gets_more_instances(on_call: OnCall) -> None:
-    with call_repeatedly(lambda: ask("slow")):
-        eventually(lambda: alarm_goes_off("p99 model latency"))
-        printed = on_call.follow("LatencyP50, LatencyP99", "math")
-    assert "critical: p99 model latency of live-math" in printed
+def test_slow_model_gets_more_instances(operator: Operator) -> None:
+    with call_repeatedly(lambda: call("slow")):
+        eventually(lambda: is_in_alarm("p99 model latency"))
+        output = operator.run_section("LatencyP50, LatencyP99", "math")
+    assert "critical: p99 model latency of live-math" in output
     assert instances("math") == 3
 
 
-def test_a_full_disk_is_seen_and_gets_new_instances(on_call: OnCall) -> None:
+def test_full_disk_gets_new_instances(operator: Operator) -> None:
     cloudwatch: Any = boto3.client("cloudwatch")
-    place = {"EndpointName": "live-math", "VariantName": "AllTraffic"}
+    dimensions = {"EndpointName": "live-math", "VariantName": "AllTraffic"}
     datum = {
         "MetricName": DISK,
-        "Dimensions": [{"Name": name, "Value": value} for name, value in place.items()],
-        "Value": 1000.0,  # a mean with what the instances publish themselves
+        "Dimensions": [{"Name": name, "Value": value} for name, value in dimensions.items()],
+        "Value": 1000.0,  # averaged with the data of the instances
     }
 
     def fill() -> None:
         cloudwatch.put_metric_data(Namespace="/aws/sagemaker/Endpoints", MetricData=[datum] * 20)
 
     with call_repeatedly(fill):
-        eventually(lambda: alarm_goes_off("critical: storage in use"))
-        printed = on_call.follow("Disk", "math")
-    assert "critical: storage in use of live-math" in printed
+        eventually(lambda: is_in_alarm("critical: storage in use"))
+        output = operator.run_section("Disk", "math")
+    assert "critical: storage in use of live-math" in output
     assert instances("math") == 4
 
 
-def test_a_catalog_entry_that_was_deleted_is_written_again(on_call: OnCall) -> None:
+def test_deleted_catalog_entry_is_restored(operator: Operator) -> None:
     ssm: Any = boto3.client("ssm")
     ssm.delete_parameter(Name="/triton/live/math/times")
     with pytest.raises(UnknownModel):
-        ask("times")
-    printed = on_call.follow("A catalog entry is missing ✔ local", "math")
-    assert "math/times" in printed.partition("delivered:")[0]
-    assert ask("times") == 14
+        call("times")
+    output = operator.run_section("A catalog entry is missing ✔ local", "math")
+    assert "math/times" in output.partition("delivered:")[0]
+    assert call("times") == 14
 
 
-def test_an_archive_that_was_deleted_is_built_again(on_call: OnCall) -> None:
+def test_deleted_archive_is_rebuilt(operator: Operator) -> None:
     archive = client("math").resolve("times").target_model
     s3: Any = boto3.client("s3")
-    (bucket,) = (each for each in (b["Name"] for b in s3.list_buckets()["Buckets"]) if OWN in each)
-    (key,) = (
-        content["Key"]
-        for content in s3.list_objects_v2(Bucket=bucket)["Contents"]
-        if content["Key"].endswith(f"/{archive}")
-    )
+    bucket = models_bucket("live")
+    (key,) = (key for key in bucket_keys(bucket) if key.endswith(f"/{archive}"))
     before = s3.head_object(Bucket=bucket, Key=key, ChecksumMode="ENABLED")["ChecksumSHA256"]
-    with call_repeatedly(lambda: ask("times")):
+    with call_repeatedly(lambda: call("times")):
         s3.delete_object(Bucket=bucket, Key=key)
-        printed = on_call.follow("An archive is missing ✔ local", "math")
-    assert f"s3://{bucket}/{key} is not there" in printed
-    again = s3.head_object(Bucket=bucket, Key=key, ChecksumMode="ENABLED")["ChecksumSHA256"]
-    assert again == before
+        output = operator.run_section("An archive is missing ✔ local", "math")
+    assert f"s3://{bucket}/{key} does not exist" in output
+    after = s3.head_object(Bucket=bucket, Key=key, ChecksumMode="ENABLED")["ChecksumSHA256"]
+    assert after == before
 
 
-def test_wrong_answers_are_rolled_back(repository: Repository, on_call: OnCall) -> None:
+def test_wrong_answers_are_rolled_back(repository: Repository, operator: Operator) -> None:
     repository.write_model("times", TIMES.replace("FACTOR", "3"), answer=12.6)
-    repository.commit("thrice, which somebody meant to be less")
-    wrong = repository.delivery("deliver", "live")
-    assert wrong.returncode == 2, wrong.stdout
-    assert ask("times") == 21
-    on_call.follow("Wrong answers ✔ local", "math")
-    assert ask("times") == 14
+    repository.commit("thrice, with another golden file")
+    repository.deliver(code=2)
+    assert call("times") == 21
+    operator.run_section("Wrong answers ✔ local", "math")
+    assert call("times") == 14
     repository.git("revert", "--no-edit", "HEAD")
 
 
-def test_a_canary_that_fails_leaves_its_alarm_and_its_errors(
-    repository: Repository, on_call: OnCall
+def test_failed_canary_shows_its_alarm_and_errors(
+    repository: Repository, operator: Operator
 ) -> None:
     repository.edit(
         "models/plus/plus/1/model.py",
@@ -178,22 +169,20 @@ def test_a_canary_that_fails_leaves_its_alarm_and_its_errors(
         "(self, requests):\n        raise ValueError('no tokenizer')\n",
     )
     repository.commit("raises")
-    answered, lost = [], []
+    outputs, failures = [], []
 
-    def ask_solo() -> None:
+    def call_solo() -> None:
         try:
-            answered.append(ask("plus", "solo"))
+            outputs.append(call("plus", "solo"))
         except EndpointError as error:
-            lost.append(error)
+            failures.append(error)
 
-    with call_repeatedly(ask_solo):
-        failed = repository.delivery("deliver", "live")
-    assert failed.returncode == 1, failed.stdout
-    messages = on_call.follow("An update was rolled back by an alarm ✔ local", "solo")
-    # Each alarm of the new instances may be the first.
-    assert re.search("live-solo-AllTraffic-(Model|Server)Errors-", messages)
-    assert "no tokenizer" in messages
-    print(f"canary: answered {len(answered)}, lost {len(lost)}")  # noqa: T201
-    assert set(answered) == {8}
-    assert len(lost) < len(answered)
-    assert ask("plus", "solo") == 8
+    with call_repeatedly(call_solo):
+        repository.deliver(code=1)
+    output = operator.run_section("An update was rolled back by an alarm ✔ local", "solo")
+    # Either alarm of the new instances may be the first.
+    assert re.search("live-solo-AllTraffic-(Model|Server)Errors-", output)
+    assert "no tokenizer" in output
+    assert set(outputs) == {8}
+    assert len(failures) < len(outputs)
+    assert call("plus", "solo") == 8

@@ -1,8 +1,7 @@
-"""Some of the transitions of docs/transitions.md, with a real Triton and a caller on a thread."""
+"""Some transitions of docs/transitions.md, with a real Triton and a caller on a thread."""
 
 import json
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,13 @@ from local_sagemaker.tests.support.asking import ONCE
 from local_sagemaker.tests.support.tiny_models import pack
 from tests.local.conftest import Checkout
 from tests.local.invoking import call_repeatedly
+from tests.local.stage_resources import models_bucket
 from tests.transitions.pairs import BASES, CHANGES, Change, Pair, State
 from tests.transitions.report import PAGE
 from tests.transitions.templates import ENDPOINT, STAGE, Template, Templates
 
 NAME = f"{STAGE}-{ENDPOINT}"
-TRIED = {
+SELECTED = {
     "multi-model": (
         ("another release", "rolling", "other server options", "data capture", "production"),
         ("a new version", "a model added", "a model removed", "scaling", "another error rate"),
@@ -28,12 +28,12 @@ TRIED = {
     ),
     "single-model": (("a model for another",),),
 }
-"""Changes that are made at once, by the state that they begin with; back they go by canary."""
+"""Base state -> groups of changes that are deployed together and then reverted."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A stack with an endpoint, and templates for it by state."""
+    """A stack with an endpoint, and its templates by state."""
 
     templates: dict[str, Template]
 
@@ -41,16 +41,12 @@ class Trial:
         """Create or update the stack; return its status."""
         cloudformation: Any = boto3.client("cloudformation")
         body = json.dumps(self.templates[json.dumps(state)], separators=(",", ":"))
-        known = cloudformation.list_stacks()["StackSummaries"]
-        there = any(
-            each["StackName"] == NAME and "DELETE" not in each["StackStatus"] for each in known
+        exists = any(
+            stack["StackName"] == NAME and "DELETE" not in stack["StackStatus"]
+            for stack in cloudformation.list_stacks()["StackSummaries"]
         )
-        act = cloudformation.update_stack if there else cloudformation.create_stack
-        act(
-            StackName=NAME,
-            TemplateBody=body,
-            Capabilities=["CAPABILITY_IAM"],
-        )
+        deploy = cloudformation.update_stack if exists else cloudformation.create_stack
+        deploy(StackName=NAME, TemplateBody=body, Capabilities=["CAPABILITY_IAM"])
         while (status := self._status(cloudformation)).endswith("IN_PROGRESS"):
             time.sleep(0.1)
         return status
@@ -60,50 +56,43 @@ class Trial:
         return str(stack["StackStatus"])
 
 
-def tried(*bases: str) -> list[Pair]:
-    """Return what is tried of some states, or of all."""
+def selected_pairs(*bases: str) -> list[Pair]:
+    """Return the selected transitions of some base states, or of all."""
     changes = {change.name: change for change in CHANGES}
     return [
         Pair(base, tuple(map(changes.__getitem__, names)))
-        for base in bases or TRIED
-        for names in TRIED[base]
+        for base in bases or SELECTED
+        for names in SELECTED[base]
     ]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _hardly_any_waits() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(SPEED, "3600")
-        patch.setenv(INSTANCES, "1")
-        yield
+@pytest.fixture(scope="module")
+def settings() -> dict[str, str]:
+    return {SPEED: "3600", INSTANCES: "1"}
 
 
 @pytest.fixture(scope="module")
-def trial(
-    _hardly_any_waits: None, checkout: Checkout, tmp_path_factory: pytest.TempPathFactory
-) -> Trial:
-    """What stays is deployed, and every archive that the states name is there."""
+def trial(checkout: Checkout, tmp_path_factory: pytest.TempPathFactory) -> Trial:
+    """The persistent stacks are deployed, and the archives of all states are in the bucket."""
     folder = tmp_path_factory.mktemp("states")
-    states = {json.dumps(each): each for pair in tried() for each in (pair.before, pair.after)}
+    states = {
+        json.dumps(state): state for pair in selected_pairs() for state in (pair.before, pair.after)
+    }
     templates = Templates(folder)
-    made = dict(zip(states, templates.alone(list(states.values())), strict=True))
-    stays = [f"{STAGE}-{each}" for each in ("models", "network", "capture")]
-    deployed = checkout.cdk(
-        *("deploy", *stays, "--require-approval", "never"), *("--app", str(templates.app))
-    )
-    assert deployed.returncode == 0, deployed.stdout
-    for state, template in made.items():
-        assert not isinstance(template, str)
-        _build(template, states[state], folder)
-    return Trial({state: each for state, each in made.items() if not isinstance(each, str)})
+    by_state = dict(zip(states, templates.alone(list(states.values())), strict=True))
+    stacks = [f"{STAGE}-{name}" for name in ("models", "network", "capture")]
+    checkout.cdk("deploy", *stacks, "--require-approval", "never", "--app", str(templates.app))
+    result: dict[str, Template] = {}
+    for state, template in by_state.items():
+        assert not isinstance(template, str), template
+        _upload_archives(template, states[state], folder)
+        result[state] = template
+    return Trial(result)
 
 
-def _build(template: Template, state: State, folder: Path) -> None:
-    """Put the archives of a state where its stack would build them."""
-    s3: Any = boto3.client("s3")
-    (bucket,) = (
-        each["Name"] for each in s3.list_buckets()["Buckets"] if "modelsbucket" in each["Name"]
-    )
+def _upload_archives(template: Template, state: State, folder: Path) -> None:
+    """Upload the archives of a state, under the keys that its stack would build."""
+    s3, bucket = boto3.client("s3"), models_bucket(STAGE)
     for resource in template["Resources"].values():
         if resource["Type"] == "Custom::TritonModel":
             model, key = resource["Properties"]["Model"], resource["Properties"]["Key"]
@@ -115,60 +104,60 @@ def _build(template: Template, state: State, folder: Path) -> None:
 
 
 class Caller:
-    """Looks up what there is, and asks for all of it."""
+    """A client that calls every model in the catalog."""
 
     def __init__(self) -> None:
         self._ssm: Any = boto3.client("ssm")
         self._runtime: Any = boto3.client("sagemaker-runtime", config=ONCE)
 
-    def ask(self) -> None:
+    def call_models(self) -> None:
         path = f"/triton/{STAGE}/{ENDPOINT}"
         for parameter in self._ssm.get_parameters_by_path(Path=path)["Parameters"]:
             entry = json.loads(parameter["Value"])
-            target = {"TargetModel": each} if (each := entry["target_model"]) else {}
+            target = {"TargetModel": entry["target_model"]} if entry["target_model"] else {}
             tensor = {"name": "X", "shape": [1, 1], "datatype": "FP32", "data": [7]}
-            answer = self._runtime.invoke_endpoint(
+            response = self._runtime.invoke_endpoint(
                 EndpointName=entry["endpoint"],
                 ContentType="application/json",
                 Body=json.dumps({"inputs": [tensor]}),
                 **target,
             )
-            assert json.loads(answer["Body"].read())["outputs"]
+            assert json.loads(response["Body"].read())["outputs"]
 
 
-@pytest.mark.parametrize("base", TRIED)
-def test_no_call_fails_in_what_the_page_says_of_changes(trial: Trial, base: str) -> None:
+@pytest.mark.parametrize("base", SELECTED)
+def test_transitions_have_the_documented_outcome(trial: Trial, base: str) -> None:
     caller = Caller()
-    result, message = {}, {}
+    outcomes, expected = {}, {}
     assert trial.deploy(BASES[base]) == "CREATE_COMPLETE"
-    with call_repeatedly(caller.ask):
-        for pair in tried(base):
-            forth = deployed_outcome(trial, pair.after)
-            # What was refused one way is not there to be left the other way.
-            back = forth if forth == "refused" else deployed_outcome(trial, pair.before)
-            result[pair.name] = {forth, back}
-            message[pair.name] = {page_outcome(pair)}
+    with call_repeatedly(caller.call_models):
+        for pair in selected_pairs(base):
+            outcome = deployed_outcome(trial, pair.after)
+            # A refused change cannot be reverted.
+            reverse = outcome if outcome == "refused" else deployed_outcome(trial, pair.before)
+            outcomes[pair.name] = {outcome, reverse}
+            expected[pair.name] = {page_outcome(pair)}
     boto3.client("cloudformation").delete_stack(StackName=NAME)
     boto3.client("cloudformation").get_waiter("stack_delete_complete").wait(StackName=NAME)
-    assert result == message
+    assert outcomes == expected
 
 
 def deployed_outcome(trial: Trial, state: State) -> str:
-    """Deploy a state, and return what happened in the page's words."""
+    """Deploy a state and return the outcome in the terms of docs/transitions.md."""
     sagemaker: Any = boto3.client("sagemaker")
     before = sagemaker.describe_endpoint(EndpointName=NAME)
     status = trial.deploy(state)
     after = sagemaker.describe_endpoint(EndpointName=NAME)
     assert after["EndpointStatus"] == "InService"
-    untouched = before["LastModifiedTime"] == after["LastModifiedTime"]
-    ends = {"UPDATE_COMPLETE": "kept" if untouched else "done"}
-    if untouched:
-        ends["UPDATE_ROLLBACK_COMPLETE"] = "refused"
-    return ends[status]
+    is_unchanged = before["LastModifiedTime"] == after["LastModifiedTime"]
+    outcomes = {"UPDATE_COMPLETE": "kept" if is_unchanged else "done"}
+    if is_unchanged:
+        outcomes["UPDATE_ROLLBACK_COMPLETE"] = "refused"
+    return outcomes[status]
 
 
 def page_outcome(pair: Pair) -> str:
-    """Return what the page says of changes, each by itself: they are kept only if all are."""
+    """Return the outcome of the changes in docs/transitions.md: kept only if all are kept."""
     cells = {_cell(change, pair.base) for change in pair.changes}
     return "done" if cells == {"done", "kept"} else cells.pop()
 

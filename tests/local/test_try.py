@@ -1,4 +1,4 @@
-"""`tritonsm try`: a new model, built and asked in a Triton of its own."""
+"""The command `tritonsm try`: a new model, built and called in its own Triton."""
 
 import json
 from collections.abc import Iterator
@@ -9,11 +9,12 @@ from threading import Thread
 import pytest
 
 from cli import new_model, started_triton, try_model
-from cli.running import read
+from cli.dispatch import parse_command
 from cli.started_triton import LOAD_SECONDS, TARGET_MODEL
+from local_sagemaker.tests.support.tiny_models import write
 from local_sagemaker.tests.support.triton import triton_in
 
-FAILS = """
+FAILING_INITIALIZE = """
     def initialize(self, args):
         raise ValueError("no weights")
 """
@@ -21,7 +22,7 @@ FAILS = """
 
 @pytest.fixture(autouse=True)
 def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(try_model, "TRIED", tmp_path / "tried")
+    monkeypatch.setattr(try_model, "ARCHIVES", tmp_path / "tried")
 
 
 @pytest.fixture
@@ -30,50 +31,50 @@ def models(tmp_path: Path) -> Path:
     return tmp_path / "models"
 
 
-def test_a_new_scikit_learn_model_answers_as_its_sample_says(
+def test_new_scikit_learn_model_passes_its_golden_file(
     models: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = new_model.write("flowers", "python", models=models)
-    assert read(["try", str(folder), "--json"])() == 0
-    printed = json.loads(capsys.readouterr().out)
-    assert printed["outputs"]["SPECIES"]["data"] == ["setosa", "virginica"]
-    assert [*printed["seconds"]][:4] == ["build", "start", "load", "first call"]
+    assert parse_command(["try", str(folder), "--json"])() == 0
+    output = json.loads(capsys.readouterr().out)
+    assert output["outputs"]["SPECIES"]["data"] == ["setosa", "virginica"]
+    assert [*output["seconds"]][:4] == ["build", "start", "load", "first call"]
 
 
-def test_a_model_that_did_not_change_is_built_once_and_asked_what_is_written(
-    models: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unchanged_model_is_built_once(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = new_model.write("vowels", "repository", models=models)
-    assert read(["try", str(folder)])() == 0
+    assert parse_command(["try", str(folder)])() == 0
     assert "✓ build vowels" in capsys.readouterr().err
-    assert read(["try", str(folder), "--input", "TEXT=aab"])() == 0
-    printed = capsys.readouterr()
-    assert "build" not in printed.out + printed.err
-    assert printed.out.splitlines()[1].split() == ["SCORE", "FP32", "[1,", "1]", "0.666667"]
+    assert parse_command(["try", str(folder), "--input", "TEXT=aab"])() == 0
+    output = capsys.readouterr()
+    assert "build" not in output.out + output.err
+    assert output.out.splitlines()[1].split() == ["SCORE", "FP32", "[1,", "1]", "0.666667"]
 
 
-def test_what_is_wrong_is_said_with_tritons_own_words(
+def test_errors_have_the_message_of_triton(
     models: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = new_model.write("vowels", "repository", models=models)
     golden = folder / "tests" / "golden.json"
     golden.write_text(golden.read_text().replace("0.8", "0.5"))
-    assert read(["try", str(folder)])() == 1
+    assert parse_command(["try", str(folder)])() == 1
     assert capsys.readouterr().err.endswith(
         "error: tests/golden.json: SCORE: expected 0.5, got 0.8; allowed difference 2 %\n"
     )
     model = folder / "vowels-score" / "1" / "model.py"
-    model.write_text(f"{model.read_text()}\n{FAILS}")
-    assert read(["try", str(folder)])() == 1
-    printed = capsys.readouterr().err
-    assert "error: Triton does not load it: " in printed
-    assert "ValueError: no weights" in printed
-    assert " vowels-score/1/model.py(" in printed
-    assert printed.count("Triton's log: E") == 1
-    assert len([*try_model.TRIED.glob("*/*.tar.gz")]) == 1  # the earlier digest's is gone
+    model.write_text(f"{model.read_text()}\n{FAILING_INITIALIZE}")
+    assert parse_command(["try", str(folder)])() == 1
+    output = capsys.readouterr().err
+    assert "error: Triton does not load it: " in output
+    assert "ValueError: no weights" in output
+    assert " vowels-score/1/model.py(" in output
+    assert output.count("Triton's log: E") == 1
+    assert (
+        len([*try_model.ARCHIVES.glob("*/*.tar.gz")]) == 1
+    )  # that of the earlier digest was deleted
 
 
-def test_an_output_that_is_not_as_declared_is_an_error_with_its_line(
+def test_undeclared_output_type_is_an_error_with_line(
     models: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = new_model.write("vowels", "repository", models=models)
@@ -83,14 +84,11 @@ def test_an_output_that_is_not_as_declared_is_an_error_with_its_line(
         path.write_text(
             path.read_text().replace('"SCORE" data_type: TYPE_FP32', '"SCORE" data_type: TYPE_FP64')
         )
-    assert read(["try", str(folder), "--input", "TEXT=aab"])() == 1
-    place = next(
-        number
-        for number, line in enumerate(configs[0].read_text().splitlines(), 1)
-        if "SCORE" in line
-    )
+    assert parse_command(["try", str(folder), "--input", "TEXT=aab"])() == 1
+    lines = configs[0].read_text().splitlines()
+    line_number = next(number for number, line in enumerate(lines, 1) if "SCORE" in line)
     error = capsys.readouterr().err.splitlines()[-1]
-    assert error.startswith(f"error: {configs[0]}:{place}:")
+    assert error.startswith(f"error: {configs[0]}:{line_number}:")
     assert 'output "SCORE" is declared FP64, the answer has FP32' in error
 
 
@@ -104,7 +102,7 @@ class TritonPythonModel:
         return [self.respond(request) for request in requests]
 
     def respond(self, request):
-        controls = (pb_utils.get_input_tensor_by_name(request, it) for it in ("START", "ID"))
+        controls = (pb_utils.get_input_tensor_by_name(request, n) for n in ("START", "ID"))
         answer = np.array([[control.as_numpy().flat[0] for control in controls]], np.int64)
         return pb_utils.InferenceResponse([pb_utils.Tensor("SUM", answer)])
 """
@@ -123,30 +121,28 @@ sequence_batching {
 """
 
 
-def test_a_stateful_model_is_asked_as_a_sequence(
+def write_counter(models: Path, config: str) -> Path:
+    model = models / "counter" / "counter"
+    write(model, {"config.pbtxt": config, "1/model.py": COUNTER})
+    return model
+
+
+def test_stateful_model_needs_sequence_parameters(
     models: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    model = models / "counter" / "counter"
-    (model / "1").mkdir(parents=True)
-    (model / "config.pbtxt").write_text(COUNTER_CONFIG)
-    (model / "1" / "model.py").write_text(COUNTER)
+    model = write_counter(models, COUNTER_CONFIG)
     command = ["try", str(models / "counter"), "--input", "X=[[1]]", "--json"]
-    assert read(command)() == 1
+    assert parse_command(command)() == 1
     assert f"{model}/config.pbtxt:6:1: sequence_batching: " in capsys.readouterr().err
     sequence = ["--parameter", "sequence_id=7", "--parameter", "sequence_start=true"]
-    assert read([*command, *sequence])() == 0
+    assert parse_command([*command, *sequence])() == 0
     assert json.loads(capsys.readouterr().out)["outputs"]["SUM"]["data"] == [1, 7]
 
 
-def test_a_decoupled_model_is_refused_with_what_can_invoke_it(
-    models: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    model = models / "counter" / "counter"
-    (model / "1").mkdir(parents=True)
+def test_decoupled_model_is_refused(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = COUNTER_CONFIG.partition("sequence_batching")[0]
-    (model / "config.pbtxt").write_text(config + "model_transaction_policy { decoupled: true }\n")
-    (model / "1" / "model.py").write_text(COUNTER)
-    assert read(["try", str(models / "counter"), "--input", "X=[[1]]"])() == 1
+    model = write_counter(models, config + "model_transaction_policy { decoupled: true }\n")
+    assert parse_command(["try", str(models / "counter"), "--input", "X=[[1]]"])() == 1
     message = capsys.readouterr().err
     assert f"{model}/config.pbtxt:6:1: counter is decoupled, and try reads one response" in message
     assert "tritonsm invoke STAGE ENDPOINT counter --stream --local" in message
@@ -154,53 +150,51 @@ def test_a_decoupled_model_is_refused_with_what_can_invoke_it(
 
 @pytest.fixture
 def server_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A second Triton, which nobody but the test started, at a port of its own."""
-    served = tmp_path / "served"
-    monkeypatch.setattr(started_triton, "FOLDER", served)
-    monkeypatch.setattr(started_triton, "MOUNTED_AT", served)
+    """URL of a Triton that the command did not start."""
+    folder = tmp_path / "served"
+    monkeypatch.setattr(started_triton, "FOLDER", folder)
+    monkeypatch.setattr(started_triton, "MOUNTED_AT", folder)
     with triton_in(tmp_path / "server") as triton:
 
         class Forward(BaseHTTPRequestHandler):
             def forward(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 headers = {name: self.headers[name] for name in (TARGET_MODEL, "Content-Type")}
-                answer = triton.request(
+                response = triton.request(
                     self.command, self.path, body=body, headers=headers, timeout=LOAD_SECONDS
                 )
-                self.send_response(answer.status)
-                self.send_header("Content-Type", answer.headers.get("Content-Type", ""))
+                self.send_response(response.status)
+                self.send_header("Content-Type", response.headers.get("Content-Type", ""))
                 self.end_headers()
-                self.wfile.write(answer.body)
+                self.wfile.write(response.body)
 
             do_POST = do_DELETE = forward  # noqa: N815
 
             def log_message(self, *_: object) -> None: ...
 
-        with ThreadingHTTPServer(("127.0.0.1", 0), Forward) as port:
-            Thread(target=port.serve_forever, daemon=True).start()
-            yield f"http://127.0.0.1:{port.server_port}"
-            port.shutdown()
+        with ThreadingHTTPServer(("127.0.0.1", 0), Forward) as proxy:
+            Thread(target=proxy.serve_forever, daemon=True).start()
+            yield f"http://127.0.0.1:{proxy.server_port}"
+            proxy.shutdown()
 
 
-def test_a_triton_that_somebody_started_is_asked(
+def test_server_option_uses_a_running_triton(
     models: Path, server_url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = new_model.write("vowels", "repository", models=models)
     command = ["try", str(folder), "--server", server_url, "--target", "cpu-24.09-py311"]
-    assert read([*command, "--json"])() == 0
+    assert parse_command([*command, "--json"])() == 0
     assert json.loads(capsys.readouterr().out)["outputs"]["SCORE"]["data"][0] == pytest.approx(0.8)
     assert [*started_triton.FOLDER.iterdir()] == []
     model = folder / "vowels-score" / "1" / "model.py"
-    model.write_text(f"{model.read_text()}\n{FAILS}")
-    assert read(command)() == 1
+    model.write_text(f"{model.read_text()}\n{FAILING_INITIALIZE}")
+    assert parse_command(command)() == 1
     error = capsys.readouterr().err
     assert "error: POST /models: Triton answered 400: " in error
     assert "ValueError: no weights" in error
 
 
-def test_where_no_triton_answers_its_start_is_referred_to(
-    models: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unreachable_server_is_an_error(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = new_model.write("vowels", "repository", models=models)
-    assert read(["try", str(folder), "--server", "http://127.0.0.1:1"])() == 1
-    assert "error: no Triton answers at http://127.0.0.1:1 (" in capsys.readouterr().err
+    assert parse_command(["try", str(folder), "--server", "http://127.0.0.1:1"])() == 1
+    assert "error: no Triton at http://127.0.0.1:1 (" in capsys.readouterr().err

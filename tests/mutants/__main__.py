@@ -1,8 +1,8 @@
-"""Make one fault after the other and say which test notices it: `python -m tests.mutants [PART]`.
+"""Mutation tests: apply each mutant and report the test that fails.
 
-PART chooses mutants by a part of their name or file. Snapshots are not asked: they see every
-change, and say of none that it is wrong. Ends with 0 where every mutant was killed, 1 where one
-survived, and with a message where the list or the tests themselves are broken.
+Usage: `python -m tests.mutants [PART]`; PART is a part of the name or file of mutants. Snapshot
+tests are excluded because they fail for every change. Exit code 0: all mutants were killed; 1: a
+mutant survived. Invalid mutants and failing tests end with a message.
 """
 
 import os
@@ -22,17 +22,17 @@ SURVIVED = "SURVIVED"
 
 
 def main(part: str) -> int:
-    """Try the mutants that `part` chooses; return the exit code."""
-    chosen = [each for each in mutants() if part in each.name or part in each.file]
+    """Test the mutants selected by `part`; return the exit code."""
+    chosen = [mutant for mutant in mutants() if part in mutant.name or part in mutant.file]
     if not chosen:
         sys.exit(f'error: no mutant has "{part}" in its name or file')
-    if faults := [fault for each in chosen for fault in each.faults(ROOT)]:
-        sys.exit("\n".join(["error: the list is not current:", *faults]))
+    if faults := [fault for mutant in chosen for fault in mutant.faults(ROOT)]:
+        sys.exit("\n".join(["error: these mutants cannot be applied:", *faults]))
     killers = {}
     with TemporaryDirectory(prefix="mutants-") as folder:
         tree = Path(folder)
         _copy(ROOT, tree)
-        _require_success(tree, sorted({test for each in chosen for test in each.tests}))
+        _require_success(tree, sorted({test for mutant in chosen for test in mutant.tests}))
         for mutant in chosen:
             killers[mutant.name] = killer = _killer(mutant, tree)
             print(f"{mutant.file}: {mutant.name}: {killer}", flush=True)
@@ -41,11 +41,11 @@ def main(part: str) -> int:
 
 
 def _copy(root: Path, to: Path) -> None:
-    """Copy what git has or would take, so that nothing in the working tree is ever changed."""
+    """Copy tracked and untracked files, so that the working tree is never changed."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
     for name in filter(None, listed.split("\0")):
-        if (root / name).is_file():  # git lists what was deleted, too, and linked folders
+        if (root / name).is_file():  # git also lists deleted files and links to folders
             (to / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(root / name, to / name)
     (to / "node_modules").symlink_to(root / "node_modules")
@@ -70,14 +70,14 @@ def _killer(mutant: Mutant, tree: Path) -> str:
 
 
 def _pytest(tree: Path, tests: Sequence[str]) -> "subprocess.CompletedProcess[str]":
-    """Run tests of the tree, which sees its own packages and not those that are installed."""
+    """Run tests of the tree with its own packages instead of the installed ones."""
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests],
         cwd=tree,
         env={
             **os.environ,
-            "CI": "1",  # hypothesis tries the same examples each time, without deadlines
-            "PYTHONDONTWRITEBYTECODE": "1",  # a mutant of the same size would be taken for current
+            "CI": "1",  # hypothesis: fixed examples without deadlines
+            "PYTHONDONTWRITEBYTECODE": "1",  # bytecode of a file with the same size could be reused
             "PYTHONPATH": os.pathsep.join([str(tree), str(tree / "constructs")]),
         },
         capture_output=True,
@@ -88,9 +88,9 @@ def _pytest(tree: Path, tests: Sequence[str]) -> "subprocess.CompletedProcess[st
 
 def _print_table(tried: Sequence[Mutant], killers: dict[str, str]) -> None:
     print("\n| file | mutant | killed by |\n|---|---|---|")
-    for each in tried:
-        print(f"| {each.file} | {each.name} | {killers[each.name]} |")
-    survived = sum(killers[each.name] == SURVIVED for each in tried)
+    for mutant in tried:
+        print(f"| {mutant.file} | {mutant.name} | {killers[mutant.name]} |")
+    survived = sum(killers[mutant.name] == SURVIVED for mutant in tried)
     print(f"\n{len(tried)} mutants: {len(tried) - survived} killed, {survived} survived")
 
 

@@ -1,4 +1,4 @@
-"""A fault that somebody could make, and the tests that must notice it."""
+"""A faulty change of a source file, and the tests that must fail because of it."""
 
 import tomllib
 from collections.abc import Iterator
@@ -12,7 +12,10 @@ LISTS = Path(__file__).parent
 
 @dataclass(frozen=True, kw_only=True)
 class Mutant:
-    """`old` in `file` becomes `new`; one of `tests` must fail. `why` is what users would suffer."""
+    """Replacement of `old` by `new` in `file`: one of `tests` must fail.
+
+    `why` is the consequence for users.
+    """
 
     name: str
     file: str
@@ -22,22 +25,22 @@ class Mutant:
     why: str = ""
 
     def faults(self, root: Path) -> Iterator[str]:
-        """Yield what keeps it from being tried on the tree `root`."""
+        """Yield reasons why the mutant cannot be applied to the source tree `root`."""
         path = root / self.file
-        text = path.read_text().count(self.old) if path.is_file() else 0
-        if text != 1:
-            yield f"{self.name}: {self.file} has its `old` {text} times: write what stands there"
+        count = path.read_text().count(self.old) if path.is_file() else 0
+        if count != 1:
+            yield f"{self.name}: {self.file} contains `old` {count} times, not once: update `old`"
         for test in self.tests:
             file, _, function = test.partition("::")
             path = root / file
             if not path.is_file() or (function and f"def {function}(" not in path.read_text()):
-                yield f"{self.name}: there is no {test}"
+                yield f"{self.name}: {test} does not exist"
             elif "::" not in test and "SnapshotAssertion" in path.read_text():
                 yield f"{self.name}: {test} has snapshots: name its other tests, FILE::TEST"
 
     @contextmanager
     def put_into(self, root: Path) -> Iterator[None]:
-        """Change the file for the length of the `with` block."""
+        """Change the file within the `with` block."""
         path = root / self.file
         original = path.read_text()
         path.write_text(original.replace(self.old, self.new))
@@ -48,7 +51,7 @@ class Mutant:
 
 
 def mutants() -> list[Mutant]:
-    """Return all mutants: a TOML file for each room, a table for each mutant."""
+    """Return the mutants of all TOML files, one table each."""
     return [
         Mutant(name=name, **fields)
         for path in sorted(LISTS.glob("*.toml"))

@@ -1,4 +1,4 @@
-"""The commands of the README, in order, as somebody pastes them who has just cloned it."""
+"""The commands of the README, run in order in a fresh clone."""
 
 import re
 import shutil
@@ -15,7 +15,7 @@ README = (ROOT / "README.md").read_text()
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """A copy of the repository's files, whose environments are installed."""
+    """Return a copy of the repository with installed environments."""
     for name in git(ROOT, "ls-files", "-z", "-co", "--exclude-standard").rstrip("\0").split("\0"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, tmp_path / name)
@@ -32,12 +32,12 @@ def clone(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_every_command_of_the_readme_ends_without_an_error(clone: Path) -> None:
+def test_readme_commands_succeed(clone: Path) -> None:
     blocks = re.findall(r"^```console\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
     commands = [line[2:] for block in blocks for line in block.splitlines() if line[:2] == "$ "]
     assert commands[0] == "make demo"
     assert "tritonsm down" in commands
-    ended = subprocess.run(
+    finished = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", "\n".join(commands)],
         cwd=clone,
         env={"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(clone), "NO_COLOR": "1"},
@@ -47,9 +47,9 @@ def test_every_command_of_the_readme_ends_without_an_error(clone: Path) -> None:
         text=True,
         check=False,
     )
-    assert ended.returncode == 0, ended.stdout
-    assert "Triton against PyTorch" in ended.stdout
-    assert "virginica" in ended.stdout
+    assert finished.returncode == 0, finished.stdout
+    assert "Triton against PyTorch" in finished.stdout
+    assert "virginica" in finished.stdout
 
 
 def test_the_readme_is_short() -> None:

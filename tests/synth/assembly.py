@@ -1,4 +1,4 @@
-"""The templates of a stage as one: what a value names, in whichever stack it stands."""
+"""All templates of a stage together, with references resolved across stacks."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -8,8 +8,8 @@ from typing import Any
 
 Properties = dict[str, Any]
 
-NAMES = {"AWS::SNS::Topic": "TopicName", "AWS::Logs::LogGroup": "LogGroupName"}
-"""What an ARN ends in, of resources that have a name."""
+NAME_PROPERTIES = {"AWS::SNS::Topic": "TopicName", "AWS::Logs::LogGroup": "LogGroupName"}
+"""Resource type -> property with the name that the ARN ends with."""
 
 
 @dataclass(frozen=True)
@@ -23,14 +23,14 @@ class Resource:
 
     @property
     def stack(self) -> str:
-        """The stack that it is deployed with."""
+        """The name of the stack."""
         return self.id.partition(".")[0]
 
 
 class Assembly:
-    """Every resource of the templates, by stack name, and what refers to which.
+    """The resources of several templates and the references between them.
 
-    `account` stands in for the account of whoever deploys, where the templates leave that open.
+    `templates` is by stack name; `account` is used for the pseudo parameter AWS::AccountId.
     """
 
     def __init__(
@@ -46,20 +46,20 @@ class Assembly:
         return {
             f"{stack}.{name}": Resource(
                 f"{stack}.{name}",
-                each["Type"],
-                each.get("Properties", {}),
-                tuple(f"{stack}.{other}" for other in _list(each.get("DependsOn", []))),
+                resource["Type"],
+                resource.get("Properties", {}),
+                tuple(f"{stack}.{other}" for other in _list(resource.get("DependsOn", []))),
             )
             for stack, template in self.templates.items()
-            for name, each in template["Resources"].items()
+            for name, resource in template["Resources"].items()
         }
 
-    def of(self, kind: str) -> Iterator[Resource]:
+    def of_type(self, kind: str) -> Iterator[Resource]:
         """Yield the resources of a type."""
         return (resource for resource in self.resources.values() if resource.kind == kind)
 
     def text(self, value: Any, stack: str) -> str:
-        """Return a value as text in which a reference to a resource is `<stack.LogicalId>`."""
+        """Return a value as text; a reference to a resource becomes `<stack.LogicalId>`."""
         match value:
             case str() | int() | float() | bool():
                 return str(value)
@@ -73,24 +73,24 @@ class Assembly:
             case {"Fn::Join": [separator, parts]}:
                 return str(separator).join(self.text(part, stack) for part in parts)
             case {"Fn::Sub": str(text)}:
-                return re.sub(r"\$\{(AWS::\w+)\}", lambda each: self._pseudo[each[1]], text)
+                return re.sub(r"\$\{(AWS::\w+)\}", lambda match: self._pseudo[match[1]], text)
         return repr(value)
 
     def statements(self, document: Mapping[str, Any], stack: str) -> list[dict[str, Any]]:
-        """Return a policy's statements with every value as text."""
-        return [self._plain(each, stack) for each in document["Statement"]]
+        """Return the statements of a policy with every value as text."""
+        return [self._plain(statement, stack) for statement in document["Statement"]]
 
-    def granted(self, role: Resource) -> list[dict[str, Any]]:
+    def role_statements(self, role: Resource) -> list[dict[str, Any]]:
         """Return the statements of all policies of a role."""
         documents = [
             (policy["PolicyDocument"], role.stack) for policy in role.properties.get("Policies", [])
         ]
         documents += [
-            (each.properties["PolicyDocument"], each.stack)
+            (resource.properties["PolicyDocument"], resource.stack)
             for kind in ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy")
-            for each in self.of(kind)
-            if each.stack == role.stack
-            and {"Ref": role.id.partition(".")[2]} in each.properties.get("Roles", [])
+            for resource in self.of_type(kind)
+            if resource.stack == role.stack
+            and {"Ref": role.id.partition(".")[2]} in resource.properties.get("Roles", [])
         ]
         return [
             statement
@@ -98,7 +98,7 @@ class Assembly:
             for statement in self.statements(document, stack)
         ]
 
-    def named(self, value: Any, stack: str) -> Resource | None:
+    def referenced(self, value: Any, stack: str) -> Resource | None:
         """Return the resource that a value refers to, by reference or by the name in its ARN."""
         text = self.text(value, stack)
         if result := re.match(r"<([^<>]+\.[A-Za-z0-9]+)>", text):
@@ -114,7 +114,7 @@ class Assembly:
 
     @cached_property
     def exports(self) -> dict[str, tuple[str, Any]]:
-        """What stacks export, by its name: the stack, and the value there."""
+        """Export name -> (stack, exported value)."""
         return {
             output["Export"]["Name"]: (stack, output["Value"])
             for stack, template in self.templates.items()
@@ -125,14 +125,14 @@ class Assembly:
     def _plain(self, value: Any, stack: str) -> Any:
         match value:
             case list():
-                return [self._plain(each, stack) for each in value]
+                return [self._plain(part, stack) for part in value]
             case dict() if not any(key == "Ref" or key.startswith("Fn::") for key in value):
-                return {key: self._plain(each, stack) for key, each in value.items()}
+                return {key: self._plain(part, stack) for key, part in value.items()}
         return self.text(value, stack)
 
 
 def _name(resource: Resource) -> str:
-    name = resource.properties.get(NAMES.get(resource.kind, ""))
+    name = resource.properties.get(NAME_PROPERTIES.get(resource.kind, ""))
     return name if isinstance(name, str) else "<no name>"
 
 

@@ -1,4 +1,4 @@
-"""Templates of the shipped stages, each synthesised once a session."""
+"""Templates of shipped and generated stages, each synthesised once per session."""
 
 import functools
 import json
@@ -14,6 +14,7 @@ from aws_cdk.cx_api import CloudAssembly
 from stacks import add_stacks, stage_stacks, synthesise
 from stages import StageConfig, load_stage, stage_names
 from stages.plan import StagePlan
+from tests.synth.endpoints import Scene
 from tests.synth.every_stage import every_stage
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +28,7 @@ Templates = Callable[[str], dict[str, dict[str, Any]]]
 
 
 def add_stage(app: App, name: str, config: StageConfig | None = None) -> None:
-    """Add the stacks of a stage, by default of a shipped one."""
+    """Add the stacks of a stage; without `config`, of the shipped stage `name`."""
     add_stacks(app, StagePlan.of(name, config or load_stage(name)))
 
 
@@ -39,39 +40,39 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def assembly(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
-    """Return a shipped stage's cloud assembly."""
+    """Return the function that synthesises a shipped stage."""
 
     @functools.cache
-    def shipped(stage: str) -> CloudAssembly:
+    def synthesise_shipped(stage: str) -> CloudAssembly:
         app = App(context=CONTEXT, outdir=str(tmp_path_factory.mktemp(stage)), stack_traces=False)
         return synthesise(app, stage)
 
-    return shipped
+    return synthesise_shipped
 
 
 @pytest.fixture(scope="session")
 def every_assembly(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
-    """Return the cloud assembly of a stage that asks for much."""
+    """Return the function that synthesises a stage of EVERY_STAGE."""
 
     @functools.cache
-    def generated(name: str) -> CloudAssembly:
+    def synthesise_generated(name: str) -> CloudAssembly:
         app = App(context=CONTEXT, outdir=str(tmp_path_factory.mktemp("every")), stack_traces=False)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(stage_stacks, "load_stage", lambda name, _: every_stage(name))
             return synthesise(app, name)
 
-    return generated
+    return synthesise_generated
 
 
 @pytest.fixture(scope="session")
 def templates(assembly: Assembly) -> Templates:
-    """Return a stage's templates by stack name."""
+    """Return the function that returns the templates of a shipped stage by stack name."""
     return functools.cache(lambda stage: templates_of(assembly(stage)))
 
 
 @pytest.fixture(scope="session")
 def every_template(every_assembly: Assembly) -> Templates:
-    """Return the templates of a stage that asks for much, by stack name."""
+    """Return the function that returns the templates of a stage of EVERY_STAGE by stack name."""
     return functools.cache(lambda name: templates_of(every_assembly(name)))
 
 
@@ -80,19 +81,25 @@ def templates_of(assembly: CloudAssembly) -> dict[str, dict[str, Any]]:
     return {stack.stack_name: stack.template for stack in assembly.stacks}
 
 
+@pytest.fixture
+def scene() -> Scene:
+    """Return a stack with a model bucket in us-east-1."""
+    return Scene()
+
+
 @pytest.fixture(params=stage_names())
 def stage(request: pytest.FixtureRequest) -> str:
-    """Each shipped stage in turn."""
+    """Return the name of each shipped stage."""
     return str(request.param)
 
 
 @pytest.fixture(scope="session")
 def endpoint_template(templates: Templates) -> Template:
-    """The production text endpoint."""
+    """Return the template of the endpoint `text` of prod."""
     return Template.from_json(templates("prod")["prod-text"])
 
 
 @pytest.fixture(scope="session")
 def models_template(templates: Templates) -> Template:
-    """What stays of the production stage."""
+    """Return the template of the models stack of prod."""
     return Template.from_json(templates("prod")["prod-models"])

@@ -1,4 +1,4 @@
-"""Endpoints for tests: valid by default, changed by one argument."""
+"""Valid stages and endpoints that tests change by arguments."""
 
 from dataclasses import replace
 from typing import Any
@@ -22,7 +22,7 @@ from triton_sagemaker import (
 
 
 def trial_stage(*, region: str = "us-east-1", **endpoint: Any) -> StageConfig:
-    """A stage with one endpoint, `text`, which serves minilm."""
+    """Return a stage whose only endpoint, `text`, serves minilm."""
     settings = {"models": ["minilm"], "instance_type": "ml.g5.xlarge", **endpoint}
     return StageConfig.model_validate(
         {"region": region, "release": "25.09", "endpoints": {"text": settings}}
@@ -30,13 +30,13 @@ def trial_stage(*, region: str = "us-east-1", **endpoint: Any) -> StageConfig:
 
 
 def model_stack(app: App, stage: StageConfig) -> ModelStack:
-    """What stays of a trial stage."""
+    """Return the models stack of a trial stage."""
     env = Environment(region=stage.region)
     return ModelStack(app, "trial-models", stage_name="trial", stage=stage, env=env)
 
 
 class Scene:
-    """A stack with a model bucket, and variants to put on endpoints in it."""
+    """A stack with a model bucket, and factories of its endpoints and their parts."""
 
     def __init__(
         self, context: dict[str, Any] | None = None, *, region: str | None = "us-east-1"
@@ -76,16 +76,16 @@ class Scene:
             },
         )
 
-    def scaling(self, *variants: Variant, most: int = 4) -> ScalableInstanceCount:
-        """Scale the first variant of a new endpoint."""
+    def scaling(self, *variants: Variant, max_capacity: int = 4) -> ScalableInstanceCount:
+        """Return the scalable instance count of the first variant of a new endpoint."""
         first = self.endpoint(*variants).instance_production_variants[0]
-        return first.auto_scale_instance_count(max_capacity=most)
+        return first.auto_scale_instance_count(max_capacity=max_capacity)
 
     def template(self) -> Template:
         return Template.from_stack(self.stack)
 
     def properties(self, kind: str) -> dict[str, Any]:
-        """The properties of the one resource of a type."""
+        """Return the properties of the only resource of a type."""
         (resource,) = self.template().find_resources(kind).values()
         result: dict[str, Any] = resource["Properties"]
         return result

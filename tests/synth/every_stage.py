@@ -1,4 +1,4 @@
-"""Test stages that together use every setting of a stage."""
+"""Generated stages that together use every setting of a stage."""
 
 from typing import Any
 

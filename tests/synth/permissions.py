@@ -1,4 +1,7 @@
-"""The ledger against the policies of a stage's templates: each check yields what is wrong."""
+"""Comparison of the permission ledger with the policies of a stage's templates.
+
+Each check yields one message per deviation.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -12,7 +15,7 @@ from release.permissions.names import Named
 from tests.permission_names import Place, by_name, filled, filled_condition
 from tests.synth.api.deployed import Deployed
 from tests.synth.assembly import Resource
-from tests.synth.statements import Statement, allows, lets_role
+from tests.synth.statements import Statement, allows, role_allows
 
 RESOURCE_POLICIES = {
     "AWS::KMS::Key": "KeyPolicy",
@@ -21,113 +24,119 @@ RESOURCE_POLICIES = {
 }
 COMPONENT = "AWS::SageMaker::InferenceComponent"
 CHECKED = ("AWS::IAM::OIDCProvider", "AWS::IAM::Policy", "AWS::IAM::Role", *RESOURCE_POLICIES)
-"""Types that give somebody a permission, and are read here."""
+"""Resource types that grant permissions and are compared with the ledger."""
 
 
 @dataclass(frozen=True)
-class Site:
-    """A stage's templates, and the place that the ledger is held to there."""
+class StageUnderTest:
+    """The templates of a stage, and the values of the ledger's placeholders there."""
 
     deployed: Deployed
     place: Place
 
 
-class Held(NamedTuple):
-    """A principal in one place: its role, where it has one, and the rows that hold there.
+class ResolvedPrincipal(NamedTuple):
+    """A principal of one endpoint or stage: its role, if any, and the rows that apply.
 
-    `names` are for what it needs, `widest` for what it may be allowed: a stack that does not refer
-    to the resources of another knows their names as far as CloudFormation does not complete them.
+    `names` has the placeholder values of needed resources, `patterns` those of allowed resources:
+    a stack without references to another stack knows only the start of generated names.
     """
 
     principal: Principal
     role: Resource | None
     rows: list[Row]
     names: dict[str, str]
-    widest: dict[str, str]
+    patterns: dict[str, str]
 
     @property
     def named(self) -> str | None:
-        """Return what policies of resources call it."""
+        """The name of the principal in resource policies."""
         return filled(self.principal.named, self.names) if self.principal.named else None
 
     @property
     def label(self) -> str:
-        """Return what messages call it."""
+        """The name of the principal in messages."""
         return self.role.id if self.role else self.principal.name
 
 
-def missing(site: Site) -> Iterator[str]:
-    """What a row needs, and the policies of the templates do not allow."""
-    for held in every(site):
-        for row in held.rows:
+def missing_permissions(site: StageUnderTest) -> Iterator[str]:
+    """Yield permissions that a row needs and the templates do not allow."""
+    for resolved in resolved_principals(site):
+        for row in resolved.rows:
             for action in row.actions:
-                for resource in _resources(row, held.names):
-                    if not _may(site, held, row, _example(action), resource):
-                        yield f"{held.label} lacks {action} on {resource}: {row.step}"
-    for role in _expected(site):
-        if role.resource not in [_bare(each) for each in site.deployed.of("AWS::IAM::Role")]:
-            yield f"there is no role {role.resource}"
+                for resource in _resources(row, resolved.names):
+                    if not _is_allowed(site, resolved, row, _example(action), resource):
+                        yield f"{resolved.label} lacks {action} on {resource}: {row.step}"
+    for role in _required_roles(site):
+        if role.resource not in [
+            _id_without_hash(resource) for resource in site.deployed.of_type("AWS::IAM::Role")
+        ]:
+            yield f"role {role.resource} is missing"
 
 
-def beyond(site: Site) -> Iterator[str]:
-    """What the policies of the templates allow, and no row needs."""
-    rows = list(every(site))
-    by_role = {row.role.id: row for row in rows if row.role}
-    for role in site.deployed.of("AWS::IAM::Role"):
+def excess_permissions(site: StageUnderTest) -> Iterator[str]:
+    """Yield permissions that the templates allow and no row needs."""
+    resolved = list(resolved_principals(site))
+    by_role = {principal.role.id: principal for principal in resolved if principal.role}
+    for role in site.deployed.of_type("AWS::IAM::Role"):
         if role.id not in by_role:
             yield f"{role.id} is in no file of the ledger"
             continue
-        yield from _beyond_role(site, by_role[role.id], role)
+        yield from _excess_role_permissions(site, by_role[role.id], role)
     for policy, statements, _ in _resource_policies(site):
         for statement in statements:
             if statement["Effect"] == "Allow":
-                yield from _beyond_resource(rows, policy, statement)
+                yield from _excess_resource_permissions(resolved, policy, statement)
     for resource in site.deployed.resources.values():
-        if resource.kind not in CHECKED and _grants(resource.kind):
-            yield f"{resource.id} is a {resource.kind}: nobody compares it with the ledger"
+        if resource.kind not in CHECKED and _grants_permissions(resource.kind):
+            yield f"{resource.id} is a {resource.kind}, a type that is not compared with the ledger"
 
 
-def every(site: Site) -> Iterator[Held]:
-    """Yield every principal whose permissions the templates give, in each place that it is in."""
+def resolved_principals(site: StageUnderTest) -> Iterator[ResolvedPrincipal]:
+    """Yield the principals of the templates, once per endpoint or stage."""
     for principal in principals():
         for role in principal.roles:
-            for resource in site.deployed.of("AWS::IAM::Role"):
-                endpoint = _place_of(site, role, resource)
+            for resource in site.deployed.of_type("AWS::IAM::Role"):
+                endpoint = _endpoint_of_role(site, role, resource)
                 if endpoint is not None:
-                    own = _of_endpoint(site, endpoint, "AWS::SageMaker::Endpoint")
+                    own = _endpoint_resources(site, endpoint, "AWS::SageMaker::Endpoint")
                     name = own[0].properties["EndpointName"] if own else ""
                     place = replace(site.place, endpoint=endpoint, endpoint_name=name)
-                    yield _held(site, principal, resource, place)
+                    yield _resolve(site, principal, resource, place)
         if principal.named:
-            yield _held(site, principal, None, site.place)
+            yield _resolve(site, principal, None, site.place)
 
 
-def features(site: Site, endpoint: str) -> set[Feature]:
-    """Return what a stage, or an endpoint of it, has: read off its resources, not its policies."""
-    result: set[Feature] = {"preflight"}  # every delivery begins with it
+def features(site: StageUnderTest, endpoint: str) -> set[Feature]:
+    """Return the features of a stage ("*") or endpoint, derived from resources, not policies."""
+    result: set[Feature] = {"preflight"}  # every delivery runs it
     own = [
         resource
         for resource in site.deployed.resources.values()
-        if _endpoint(site, resource) == endpoint
+        if _endpoint_name(site, resource) == endpoint
     ]
     containers = [
-        item.properties["PrimaryContainer"] for item in own if item.kind == "AWS::SageMaker::Model"
+        resource.properties["PrimaryContainer"]
+        for resource in own
+        if resource.kind == "AWS::SageMaker::Model"
     ]
-    if _named(site, NAMED["engines"]):
+    if _find_resource(site, NAMED["engines"]):
         result.add("engine builds")
-    configs = [item.properties for item in own if item.kind == "AWS::SageMaker::EndpointConfig"]
+    configs = [
+        resource.properties for resource in own if resource.kind == "AWS::SageMaker::EndpointConfig"
+    ]
     captures = [config for config in configs if "DataCaptureConfig" in config]
-    if captures or (endpoint == "*" and _named(site, NAMED["capture_bucket"])):
+    if captures or (endpoint == "*" and _find_resource(site, NAMED["capture_bucket"])):
         result.add("data capture")
     if any("KmsKeyId" in config for config in configs):
         result.add("encrypted volumes")
-    if any(each.kind == COMPONENT for each in own) or (
-        endpoint == "*" and any(site.deployed.of(COMPONENT))
+    if any(resource.kind == COMPONENT for resource in own) or (
+        endpoint == "*" and any(site.deployed.of_type(COMPONENT))
     ):
         result.add("inference components")
     if site.place.mirror != "*":
         result.add("mirrored images")
-    if any("VpcConfig" in item.properties for item in own):
+    if any("VpcConfig" in resource.properties for resource in own):
         result.add("private network")
     if any(
         "SAGEMAKER_TRITON_METRIC_NAMESPACE" in container["Environment"] for container in containers
@@ -138,30 +147,42 @@ def features(site: Site, endpoint: str) -> set[Feature]:
     return result
 
 
-def _held(site: Site, principal: Principal, role: Resource | None, place: Place) -> Held:
-    has = features(site, place.endpoint)
-    components = [each.properties["InferenceComponentName"]
-                  for each in _of_endpoint(site, place.endpoint, COMPONENT)]  # fmt: skip
-    rows = [
-        _of_each(row, components) for row in principal.rows if row.when is None or row.when in has
+def _resolve(
+    site: StageUnderTest, principal: Principal, role: Resource | None, place: Place
+) -> ResolvedPrincipal:
+    stage_features = features(site, place.endpoint)
+    components = [
+        component.properties["InferenceComponentName"]
+        for component in _endpoint_resources(site, place.endpoint, COMPONENT)
     ]
-    resources = {
-        name: site.deployed.arn(result)
-        for name, item in NAMED.items()
-        if (result := _named(site, item))
+    rows = [
+        _expand_components(row, components)
+        for row in principal.rows
+        if row.when is None or row.when in stage_features
+    ]
+    arns = {
+        name: site.deployed.arn(resource)
+        for name, named in NAMED.items()
+        if (resource := _find_resource(site, named))
     }
-    names = place.names(resources)
-    refers = not any(item.stack == "delivery" for item in principal.roles)
-    return Held(principal, role, rows, names, names if refers else by_name(place))
+    names = place.names(arns)
+    has_references = not any(role.stack == "delivery" for role in principal.roles)
+    return ResolvedPrincipal(
+        principal, role, rows, names, names if has_references else by_name(place)
+    )
 
 
-def _of_endpoint(site: Site, endpoint: str, kind: str) -> list[Resource]:
-    """Return the resources of a type in an endpoint's stack."""
-    return [each for each in site.deployed.of(kind) if _endpoint(site, each) == endpoint]
+def _endpoint_resources(site: StageUnderTest, endpoint: str, kind: str) -> list[Resource]:
+    """Return the resources of a type in the stack of an endpoint."""
+    return [
+        resource
+        for resource in site.deployed.of_type(kind)
+        if _endpoint_name(site, resource) == endpoint
+    ]
 
 
-def _of_each(row: Row, components: list[str]) -> Row:
-    """Return a row with the names of all inference components of an endpoint."""
+def _expand_components(row: Row, components: list[str]) -> Row:
+    """Return a row with one resource per inference component of the endpoint."""
     resources = [
         resource.replace("{component}", name)
         for resource in row.resources
@@ -171,21 +192,28 @@ def _of_each(row: Row, components: list[str]) -> Row:
 
 
 def _resources(row: Row, names: dict[str, str]) -> list[str]:
-    """Return a row's resources, without those that a stage does not have."""
-    return [each for resource in row.resources if (each := filled(resource, names))]
+    """Return the resources of a row that exist in the stage."""
+    resources = (filled(resource, names) for resource in row.resources)
+    return [resource for resource in resources if resource]
 
 
-def _may(site: Site, held: Held, row: Row, action: str, resource: str) -> bool:
-    example, context = _example(resource), _context(row, held.names)
-    own = own_policy(site, example)
-    if held.role is None:
-        return allows(own or [], action, resource=example, named=held.named, context=context)
-    arn, granted = site.deployed.arn(held.role), site.deployed.granted(held.role)
-    return lets_role(arn, granted, action, resource=example, own=own, context=context)
+def _is_allowed(
+    site: StageUnderTest, resolved: ResolvedPrincipal, row: Row, action: str, resource: str
+) -> bool:
+    example, context = _example(resource), _request_context(row, resolved.names)
+    own = resource_policy(site, example)
+    if resolved.role is None:
+        return allows(
+            own or [], action, resource=example, principal=resolved.named, context=context
+        )
+    arn, statements = site.deployed.arn(resolved.role), site.deployed.role_statements(resolved.role)
+    return role_allows(
+        arn, statements, action, resource=example, resource_statements=own, context=context
+    )
 
 
-def _context(row: Row, names: dict[str, str]) -> dict[str, str]:
-    """Return what a request has with it that fits a row's condition."""
+def _request_context(row: Row, names: dict[str, str]) -> dict[str, str]:
+    """Return a request context that meets the condition of a row."""
     return {
         key: _example(values[0])
         for operator, keys in filled_condition(row.condition, names).items()
@@ -195,46 +223,52 @@ def _context(row: Row, names: dict[str, str]) -> dict[str, str]:
 
 
 def _example(pattern: str) -> str:
-    """Return something that fits a pattern."""
+    """Return a text that matches a pattern."""
     return "*" if pattern == "*" else pattern.replace("*", "Example")
 
 
-def _beyond_role(site: Site, held: Held, role: Resource) -> Iterator[str]:
-    trusted = {each.trusts for each in held.principal.roles}
-    if _trusted(site, role) != trusted:
-        yield f"{role.id} trusts {sorted(_trusted(site, role))}, and not {sorted(trusted)}"
+def _excess_role_permissions(
+    site: StageUnderTest, resolved: ResolvedPrincipal, role: Resource
+) -> Iterator[str]:
+    trusted = {role.trusts for role in resolved.principal.roles}
+    if (actual := _trusted_principals(site, role)) != trusted:
+        yield f"{role.id} trusts {sorted(actual)}, expected {sorted(trusted)}"
     for statement in site.deployed.statements(
         role.properties["AssumeRolePolicyDocument"], role.stack
     ):
         source = statement.get("Condition", {}).get("StringEquals", {}).get("aws:SourceAccount")
         if "Service" in statement["Principal"] and source != site.deployed.account:
-            yield f"{role.id} trusts {statement['Principal']} for any account: aws:SourceAccount"
+            yield f"{role.id} trusts {statement['Principal']} without aws:SourceAccount"
     if role.properties.get("ManagedPolicyArns"):
-        yield f"{role.id} has policies of AWS's, which nobody compares with the ledger"
-    for statement in site.deployed.granted(role):
+        yield f"{role.id} has AWS managed policies, which are not compared with the ledger"
+    for statement in site.deployed.role_statements(role):
         if statement["Effect"] == "Allow":
-            yield from _uncovered(held.label, statement, [held])
+            yield from _uncovered(resolved.label, statement, [resolved])
 
 
-def _beyond_resource(rows: list[Held], policy: Resource, statement: Statement) -> Iterator[str]:
-    for named in _principals(statement):
-        known = [row for row in rows if row.named == named]
-        if not known:
-            yield f"{policy.id} lets {named} in, which is in no file of the ledger"
+def _excess_resource_permissions(
+    resolved: list[ResolvedPrincipal], policy: Resource, statement: Statement
+) -> Iterator[str]:
+    for name in _principals(statement):
+        matching = [principal for principal in resolved if principal.named == name]
+        if not matching:
+            yield f"{policy.id} allows {name}, which is in no file of the ledger"
         else:
-            yield from _uncovered(policy.id, statement, known)
+            yield from _uncovered(policy.id, statement, matching)
 
 
-def _uncovered(label: str, statement: Statement, held: list[Held]) -> Iterator[str]:
+def _uncovered(
+    label: str, statement: Statement, principals: list[ResolvedPrincipal]
+) -> Iterator[str]:
     if "NotAction" in statement or "NotResource" in statement:
-        yield f"{label} allows all but what it names: {statement.get('Sid', 'a statement')}"
+        yield f"{label} uses NotAction or NotResource: {statement.get('Sid', 'a statement')}"
         return
-    for action in _texts(statement["Action"]):
-        for resource in _texts(statement["Resource"]):
+    for action in _as_list(statement["Action"]):
+        for resource in _as_list(statement["Resource"]):
             if not any(
-                _covers(row, each.widest, action, resource, statement.get("Condition", {}))
-                for each in held
-                for row in each.rows
+                _covers(row, principal.patterns, action, resource, statement.get("Condition", {}))
+                for principal in principals
+                for row in principal.rows
             ):
                 yield f"{label} may {action} on {resource}, and no row of the ledger needs it"
 
@@ -242,57 +276,66 @@ def _uncovered(label: str, statement: Statement, held: list[Held]) -> Iterator[s
 def _covers(
     row: Row, names: dict[str, str], action: str, resource: str, condition: dict[str, Any]
 ) -> bool:
-    """Whether a row needs all that a statement allows.
+    """Return whether a row needs everything that a statement allows.
 
-    A `*` of the statement fits only a `*` of the row: what the statement allows is part of it.
+    A `*` in the statement matches only a `*` in the row.
     """
     return (
-        any(_fits(action.lower(), each.lower()) for each in row.actions)
-        and any(_fits(resource, each) for each in _resources(row, names))
+        any(_matches(action.lower(), row_action.lower()) for row_action in row.actions)
+        and any(_matches(resource, pattern) for pattern in _resources(row, names))
         and _narrows(condition, filled_condition(row.condition, names))
     )
 
 
-def _fits(text: str, pattern: str) -> bool:
+def _matches(text: str, pattern: str) -> bool:
     return "?" not in text and fnmatchcase(text, pattern.replace("[", "[[]"))
 
 
 def _narrows(condition: dict[str, Any], required: dict[str, dict[str, list[str]]]) -> bool:
-    """Whether a condition is as narrow as what is wanted, or narrower."""
+    """Return whether a condition is at least as narrow as the required one."""
     return all(
-        key in condition.get(operator, {}) and set(_texts(condition[operator][key])) <= set(values)
+        key in condition.get(operator, {})
+        and set(_as_list(condition[operator][key])) <= set(values)
         for operator, keys in required.items()
         for key, values in keys.items()
     )
 
 
-def _trusted(site: Site, role: Resource) -> set[str]:
-    """Return who may assume a role; of an identity provider, its name."""
+def _trusted_principals(site: StageUnderTest, role: Resource) -> set[str]:
+    """Return the principals that may assume a role; of an identity provider, its name."""
     document = role.properties["AssumeRolePolicyDocument"]
     return {
-        named.rpartition("/")[2]
+        name.rpartition("/")[2]
         for statement in site.deployed.statements(document, role.stack)
-        for named in _principals(statement)
+        for name in _principals(statement)
     }
 
 
-def _resource_policies(site: Site) -> Iterator[tuple[Resource, list[Statement], list[str]]]:
-    """Yield what has a policy, its statements, and the ARNs of the resources that it is for."""
+def _resource_policies(
+    site: StageUnderTest,
+) -> Iterator[tuple[Resource, list[Statement], list[str]]]:
+    """Yield (policy or key, statements, ARNs of the resources that the policy applies to)."""
     stage = site.deployed
     for kind, document in RESOURCE_POLICIES.items():
-        for each in stage.of(kind):
-            statements: list[Statement] = [*stage.statements(each.properties[document], each.stack)]
-            owners = [each]
-            if kind == "AWS::KMS::Key":  # in a key's policy, * is the key
-                statements = [{**one, "Resource": stage.arn(each)} for one in statements]
+        for resource in stage.of_type(kind):
+            statements: list[Statement] = [
+                *stage.statements(resource.properties[document], resource.stack)
+            ]
+            owners = [resource]
+            if kind == "AWS::KMS::Key":  # "*" in a key policy is the key
+                statements = [
+                    {**statement, "Resource": stage.arn(resource)} for statement in statements
+                ]
             else:
-                names = (each.properties.get("Bucket"), *each.properties.get("Topics", ()))
-                owners = [stage.resources[f"{each.stack}.{name['Ref']}"] for name in names if name]
-            yield each, statements, [stage.arn(owner) for owner in owners]
+                names = (resource.properties.get("Bucket"), *resource.properties.get("Topics", ()))
+                owners = [
+                    stage.resources[f"{resource.stack}.{name['Ref']}"] for name in names if name
+                ]
+            yield resource, statements, [stage.arn(owner) for owner in owners]
 
 
-def own_policy(site: Site, resource: str) -> list[Statement] | None:
-    """Return the statements of the policy of the resource that an ARN names, None without one."""
+def resource_policy(site: StageUnderTest, resource: str) -> list[Statement] | None:
+    """Return the statements of the resource policy that applies to an ARN, None without one."""
     for _, statements, owners in _resource_policies(site):
         if any(resource == arn or resource.startswith(f"{arn}/") for arn in owners):
             return statements
@@ -303,56 +346,56 @@ def _principals(statement: Statement) -> list[str]:
     principal = statement["Principal"]
     if isinstance(principal, str):
         return [principal]
-    return [named for values in principal.values() for named in _texts(values)]
+    return [named for values in principal.values() for named in _as_list(values)]
 
 
-def _place_of(site: Site, role: Role, resource: Resource) -> str | None:
-    """Return the endpoint of a role, `*` for one of the whole stage; None where it is another."""
-    if _bare(resource) != role.resource:
+def _endpoint_of_role(site: StageUnderTest, role: Role, resource: Resource) -> str | None:
+    """Return the endpoint of a role, `*` for a role of the stage, None for any other resource."""
+    if _id_without_hash(resource) != role.resource:
         return None
     if role.stack == "endpoint":
-        return _endpoint(site, resource)
+        return _endpoint_name(site, resource)
     return "*" if resource.stack == f"{site.place.stage}-{role.stack}" else None
 
 
-def _expected(site: Site) -> Iterable[Role]:
-    """The roles that there must be: of what is in every stage."""
+def _required_roles(site: StageUnderTest) -> Iterable[Role]:
+    """Yield the roles that every stage must have."""
     for principal in principals():
         always = [row for row in principal.rows if row.when is None]
         yield from (role for role in principal.roles if always and role.stack != "delivery")
 
 
-def _named(site: Site, named: Named) -> Resource | None:
-    """Return a resource of a stack that stays."""
+def _find_resource(site: StageUnderTest, named: Named) -> Resource | None:
+    """Return a named resource of the ledger, None if the stage does not have it."""
     own = f"{site.place.stage}-{named.stack}"
     fitting = (
         resource
         for resource in site.deployed.resources.values()
         if resource.stack == own
-        and _bare(resource) == named.resource
+        and _id_without_hash(resource) == named.resource
         and not resource.kind.endswith("Policy")
     )
     return next(fitting, None)
 
 
-def _endpoint(site: Site, resource: Resource) -> str | None:
+def _endpoint_name(site: StageUnderTest, resource: Resource) -> str | None:
     """Return the short name of the endpoint whose stack a resource is in."""
     short = resource.stack.removeprefix(f"{site.place.stage}-")
-    endpoints = {each.stack for each in site.deployed.of("AWS::SageMaker::Endpoint")}
+    endpoints = {resource.stack for resource in site.deployed.of_type("AWS::SageMaker::Endpoint")}
     return short if resource.stack in endpoints else None
 
 
-def _bare(resource: Resource) -> str:
-    """Return a logical id without the CDK's hash."""
+def _id_without_hash(resource: Resource) -> str:
+    """Return a logical ID without the hash of the CDK."""
     return re.sub(r"[0-9A-F]{8}$", "", resource.id.partition(".")[2])
 
 
-def _grants(kind: str) -> bool:
-    """Whether a type gives permissions, by its name."""
+def _grants_permissions(kind: str) -> bool:
+    """Return whether resources of a type grant permissions, judged by the type name."""
     if kind == "AWS::ApplicationAutoScaling::ScalingPolicy":
         return False
     return kind.startswith("AWS::IAM::") or kind.endswith(("Policy", "Permission"))
 
 
-def _texts(value: Any) -> list[str]:
-    return [str(each) for each in (value if isinstance(value, list) else [value])]
+def _as_list(value: Any) -> list[str]:
+    return [str(part) for part in (value if isinstance(value, list) else [value])]

@@ -1,7 +1,7 @@
-"""What policies allow, by the evaluator of ministack, which knows all of IAM that templates use.
+"""Evaluation of IAM policies by ministack.
 
-Its sources are AWS's pages on evaluation logic and on the elements of policies: identity and
-resource policies, keys whose own policy has to allow too, every operator of conditions, `Not...`.
+Ministack's evaluator follows AWS's pages on the policy evaluation logic and the policy elements:
+identity and resource policies, key policies, condition operators, NotAction and NotResource.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ from ministack.core import iam_evaluator
 Statement = Mapping[str, Any]
 Context = Mapping[str, str]
 
-NOBODY = "arn:aws:iam::111122223333:role/one"
+SAMPLE_ROLE = "arn:aws:iam::111122223333:role/one"
 
 
 def allows(
@@ -20,41 +20,41 @@ def allows(
     action: str,
     *,
     resource: str = "*",
-    named: str | None = None,
+    principal: str | None = None,
     context: Context | None = None,
 ) -> bool:
-    """Whether statements, whose values are text, allow an action: one does and none denies it.
+    """Return whether statements allow an action: at least one allows and none denies it.
 
-    `named` is who calls, a service or an ARN, where the policy is a resource's and names who may;
-    `resource` is "*" in a key's own policy.
+    `principal`, a service or an ARN, is needed for resource policies. `resource` is "*" in a key
+    policy.
     """
     document = {"Statement": list(statements)}
-    if named is None:
-        request = _request(NOBODY, action, resource, context or {})
+    if principal is None:
+        request = _request(SAMPLE_ROLE, action, resource, context or {})
         return _allowed(iam_evaluator.evaluate(request, [_parsed(document)]))
-    service = None if named.startswith("arn:") else named
-    request = _request(named, action, resource, context or {})
+    service = None if principal.startswith("arn:") else principal
+    request = _request(principal, action, resource, context or {})
     return _allowed(iam_evaluator.evaluate_resource_policy(document, request, service))
 
 
-def lets_role(
+def role_allows(
     role: str,
-    granted: Iterable[Statement],
+    identity_statements: Iterable[Statement],
     action: str,
     *,
     resource: str,
-    own: Iterable[Statement] | None = None,
+    resource_statements: Iterable[Statement] | None = None,
     context: Context | None = None,
 ) -> bool:
-    """Whether the role of an ARN, with the statements `granted`, may act on a resource.
+    """Return whether a role may perform an action on a resource of the same account.
 
-    `own` is the policy of the resource, of the same account, where it has one; that of a key has to
-    allow as well.
+    `resource_statements` is the policy of the resource, None without one. A key policy must allow
+    the action too.
     """
     request = _request(role, action, resource, context or {})
-    result = iam_evaluator.evaluate(request, [_parsed({"Statement": list(granted)})])
-    if own is not None:
-        policy = {"Statement": list(own)}
+    result = iam_evaluator.evaluate(request, [_parsed({"Statement": list(identity_statements)})])
+    if resource_statements is not None:
+        policy = {"Statement": list(resource_statements)}
         is_key = action.startswith("kms:")
         result = iam_evaluator.combine_resource_policy(
             result, request, policy, request.principal_account, required=is_key

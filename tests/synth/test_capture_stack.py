@@ -1,4 +1,4 @@
-"""CaptureStack: where a stage's endpoints record requests."""
+"""CaptureStack: the bucket for captured requests, tags, and log retention of a stage."""
 
 import json
 from typing import Any
@@ -11,15 +11,11 @@ from tests.synth.conftest import Templates
 BUCKET, CONFIG = "AWS::S3::Bucket", "AWS::SageMaker::EndpointConfig"
 
 
-def test_a_stage_that_records_nothing_has_no_bucket_for_it(
-    stage: str, templates: Templates
-) -> None:
+def test_stage_without_data_capture_has_no_capture_stack(stage: str, templates: Templates) -> None:
     assert f"{stage}-capture" not in templates(stage)
 
 
-def test_each_endpoint_records_below_its_own_name_with_the_bucket_s_key(
-    every_template: Templates,
-) -> None:
+def test_endpoint_captures_below_its_name_with_bucket_key(every_template: Templates) -> None:
     stacks = every_template("all")
     ten = Template.from_json(stacks["all-ten-variants"])
     imported = {"Fn::ImportValue": Match.string_like_regexp("^all-capture:")}
@@ -40,28 +36,25 @@ def test_each_endpoint_records_below_its_own_name_with_the_bucket_s_key(
     assert '"CaptureMode": "Output"' in rolling
 
 
-def test_what_is_recorded_is_kept_as_long_as_the_stage_says_and_outlives_the_stack(
-    every_template: Templates,
-) -> None:
+def test_captured_data_has_retention_and_survives_stack_deletion(every_template: Templates) -> None:
     resources = every_template("all")["all-capture"]["Resources"]
-    (bucket,) = (each for name, each in resources.items() if name.startswith("CapturedBucket")
-                 and each["Type"] == BUCKET)  # fmt: skip
+    (bucket,) = (
+        resource
+        for name, resource in resources.items()
+        if name.startswith("CapturedBucket") and resource["Type"] == BUCKET
+    )
     rules = bucket["Properties"]["LifecycleConfiguration"]["Rules"]
     assert [(rule.get("Prefix"), rule["ExpirationInDays"]) for rule in rules] == [
-        (None, 30),  # endpoints that record no longer, too
+        (None, 30),  # also of endpoints that no longer capture
         ("ten-variants/", 7),
     ]
-    kept = [
+    retained = [
         resource for resource in resources.values() if resource["Type"] in (BUCKET, "AWS::KMS::Key")
     ]
-    assert [each["DeletionPolicy"] for each in kept] == ["Retain"] * 3
+    assert [resource["DeletionPolicy"] for resource in retained] == ["Retain"] * 3
 
 
-def test_builds_cannot_read_what_is_recorded(every_template: Templates) -> None:
-    assert "all-capture:" not in json.dumps(every_template("all")["all-models"])
-
-
-def test_tags_are_on_whatever_takes_them(every_template: Templates) -> None:
+def test_tags_are_set_on_taggable_resources(every_template: Templates) -> None:
     tags: list[dict[str, Any]] = [
         {"Key": "Team", "Value": "search"},
         {"Key": "cost-centre/EU", "Value": "4711 + 4712"},
@@ -87,13 +80,13 @@ def test_tags_are_on_whatever_takes_them(every_template: Templates) -> None:
         ("plain", {"plain-volumes": 90, "plain-volumes/triton-metrics": 7}),
     ],
 )
-def test_logs_of_endpoints_are_kept_as_long_as_the_stage_says(
+def test_endpoint_log_retention_is_that_of_the_stage(
     every_template: Templates, stage: str, days: dict[str, int]
 ) -> None:
     resources = every_template(stage)[f"{stage}-models"]["Resources"].values()
-    kept = {
+    retained = {
         resource["Properties"]["LogGroupName"]: resource["Properties"]["RetentionInDays"]
         for resource in resources
         if resource["Type"] == "AWS::Logs::LogGroup" and "LogGroupName" in resource["Properties"]
     }
-    assert kept == {f"/aws/sagemaker/Endpoints/{name}": each for name, each in days.items()}
+    assert retained == {f"/aws/sagemaker/Endpoints/{name}": day for name, day in days.items()}

@@ -1,4 +1,7 @@
-"""The dashboard's row of what clients measure. Neither package imports the other."""
+"""Client metrics of endpoint_client on the dashboard of triton_sagemaker.
+
+Neither package imports the other.
+"""
 
 import json
 from pathlib import Path
@@ -13,7 +16,7 @@ from stages import load_stage
 from stages.plan import CLIENT_NAMESPACE
 from tests.synth.conftest import CONTEXT, add_stage
 from tests.synth.endpoints import Scene
-from tests.unit.endpoint_client.conftest import parameter
+from tests.unit.endpoint_client.conftest import parameter_value
 from triton_sagemaker.charts import CLIENT_DIMENSIONS, CLIENT_METRICS
 
 STAGE = """
@@ -30,23 +33,18 @@ endpoints:
 """
 
 
-@pytest.fixture
-def scene() -> Scene:
-    return Scene()
-
-
-def test_the_dashboard_searches_for_what_the_client_writes(
+def test_dashboard_searches_metrics_that_clients_publish(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    EmfLogger()(ModelCall(CatalogEntry.parse(parameter()), 0.25, None))
+    EmfLogger()(ModelCall(CatalogEntry.parse(parameter_value()), 0.25, None))
     (metrics,) = json.loads(capsys.readouterr().out)["_aws"]["CloudWatchMetrics"]
     assert metrics["Namespace"] == NAMESPACE == CLIENT_NAMESPACE
     assert metrics["Dimensions"] == [list(CLIENT_DIMENSIONS)]
-    drawn = {name for chart in CLIENT_METRICS.values() for name in chart}
-    assert {metric["Name"] for metric in metrics["Metrics"]} == drawn
+    charted = {name for chart in CLIENT_METRICS.values() for name in chart}
+    assert {metric["Name"] for metric in metrics["Metrics"]} == charted
 
 
-def test_a_row_by_model_is_drawn_where_clients_publish_metrics(scene: Scene) -> None:
+def test_client_metrics_have_a_dashboard_row(scene: Scene) -> None:
     scene.endpoint().monitor(client_metrics="Shop")
     body = json.dumps(scene.properties("AWS::CloudWatch::Dashboard")["DashboardBody"])
     assert body.count("{Shop,Endpoint,Model}") == 4
@@ -54,13 +52,10 @@ def test_a_row_by_model_is_drawn_where_clients_publish_metrics(scene: Scene) -> 
         assert f"'{statistic}', 60" in body
 
 
-def test_no_row_of_clients_is_drawn_by_default(scene: Scene) -> None:
-    scene.endpoint().monitor()
-    assert "Clients" not in json.dumps(scene.properties("AWS::CloudWatch::Dashboard"))
-
-
 @pytest.mark.parametrize(("setting", "charts"), [("true", 4), ("false", 0)])
-def test_a_stage_file_asks_for_the_row(tmp_path: Path, setting: str, charts: int) -> None:
+def test_stage_setting_enables_client_metrics_row(
+    tmp_path: Path, setting: str, charts: int
+) -> None:
     (tmp_path / "shop.yaml").write_text(f"{STAGE}    client_metrics: {setting}\n")
     app = App(context=CONTEXT)
     add_stage(app, "shop", load_stage("shop", tmp_path))

@@ -1,4 +1,4 @@
-"""Access does not depend on construct IDs."""
+"""Independence of policies from construct IDs."""
 
 import re
 from collections.abc import Iterator
@@ -14,15 +14,16 @@ from tests.synth.assembly import Assembly
 from tests.synth.conftest import CONTEXT, Templates, add_stage, templates_of
 from tests.synth.every_stage import ACCOUNT, every_stage
 
-KEPT = {"Models", "Bucket", "Deploy"}
-"""IDs that are part of names which CloudFormation completes, and by which another stack must name
-the model bucket and the deploy role: neither can be replaced to get a name of its own."""
+UNCHANGED_IDS = {"Models", "Bucket", "Deploy"}
+"""IDs in generated names of the model bucket and the deploy role.
 
-HASH = re.compile(r"[A-Za-z][0-9A-F]{8}(?![0-9A-Za-z])")
-"""How logical IDs end."""
+Other stacks refer to these names, and neither resource can be replaced to get a fixed name."""
+
+LOGICAL_ID_HASH = re.compile(r"[A-Za-z][0-9A-F]{8}(?![0-9A-Za-z])")
+"""The end of a logical ID."""
 
 
-def test_other_construct_ids_give_the_same_access(
+def test_access_does_not_depend_on_construct_ids(
     every_template: Templates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = access(every_template("all"))
@@ -31,33 +32,33 @@ def test_other_construct_ids_give_the_same_access(
     def create_renamed(klass: type, instance: object, args: Any = None) -> Any:
         if isinstance(instance, Construct) and not isinstance(instance, App | Stack):
             scope, construct_id, *rest = args
-            name = construct_id if construct_id in KEPT else f"Other{construct_id}"
+            name = construct_id if construct_id in UNCHANGED_IDS else f"Other{construct_id}"
             args = [scope, name, *rest]
         return create(klass, instance, args)
 
     monkeypatch.setattr(jsii, "create", create_renamed)
     renamed = App(context=CONTEXT, outdir=str(tmp_path), stack_traces=False)
     add_stage(renamed, "all", every_stage("all"))
-    templates = templates_of(renamed.synth())  # with cdk-nag: what it finds is acknowledged still
+    templates = templates_of(renamed.synth())  # also runs cdk-nag with its suppressions
     assert {*templates["all-models"]["Resources"]}.isdisjoint(
         name for name in every_template("all")["all-models"]["Resources"] if "Builder" in name
     )
     assert access(templates) == before
 
 
-def test_no_policy_has_a_logical_id_in_a_name(every_template: Templates) -> None:
+def test_policies_contain_no_logical_ids(every_template: Templates) -> None:
     for statement in access(every_template("all")):
-        assert HASH.search(statement) is None
+        assert LOGICAL_ID_HASH.search(statement) is None
 
 
 def access(templates: dict[str, dict[str, Any]]) -> list[str]:
-    """Return every statement of every policy, with resources by their place in the template."""
+    """Return every policy statement, with resources as their number in the template."""
     assembly = Assembly(templates, region="eu-west-1", account=ACCOUNT)
-    places = {name: f"#{number}" for number, name in enumerate(assembly.resources)}
+    numbers = {name: f"#{number}" for number, name in enumerate(assembly.resources)}
     return sorted(
         re.sub(
             r"<([^<>]+\.[A-Za-z0-9]+)>",
-            lambda match: places[match[1]],
+            lambda match: numbers[match[1]],
             f"{resource.stack}: {resource.kind}: {statement}",
         )
         for resource in assembly.resources.values()
@@ -67,7 +68,7 @@ def access(templates: dict[str, dict[str, Any]]) -> list[str]:
 
 
 def _documents(value: Any) -> Iterator[dict[str, Any]]:
-    """Yield the policies in the properties of a resource."""
+    """Yield the policy documents in the properties of a resource."""
     if isinstance(value, dict):
         if "Statement" in value:
             yield value

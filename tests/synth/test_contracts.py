@@ -1,44 +1,35 @@
-"""What rooms that may not import each other both know: each must know it alike."""
+"""Constants and formats that packages share without importing each other."""
 
 import io
 import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import fields
-from types import SimpleNamespace
 from typing import Any, get_args
-from unittest.mock import MagicMock
 
 import boto3
 import pytest
-from aws_cdk import Stack
 from aws_cdk import aws_logs as logs
-from aws_cdk.assertions import Template
 from botocore.response import StreamingBody
 from botocore.stub import Stubber
 
 import model_build
-import platform_facts
 from endpoint_client import EndpointClient
 from local_sagemaker import PYTHON_VARIABLE
 from model_build.commands import publish
 from model_build.engines import accepted_results, job_bucket
-from model_build.engines.codebuild import CodeBuildGpu
-from model_build.engines.job_bucket import JobBucket
 from model_build.manifest import Source
 from model_build.publishing import bucket, engines, hosted, manifests
 from model_build.publishing.catalog import Catalog
 from release import parameters
-from release.delivery import archive_bucket, building, moving, scaled_variants
-from stacks.model_stack import BUILDSPEC, ENGINE_BUILDSPEC, build_functions
+from release.delivery import archive_bucket, building, endpoint_moves, suspended_scaling
+from stacks.model_stack import BUILDSPEC, build_functions
 from stacks.settings import RETENTION
 from stage_record import delivered_parameter
 from stages.plan import MODELS
 from stages.schema.alarms import AlarmsConfig
 from stages.schema.stage import RetentionDays
-from tests.synth.assembly import Assembly
 from tests.synth.conftest import Templates
-from tests.synth.statements import allows
 from triton_sagemaker import AlarmThresholds, model_bucket
 from triton_sagemaker.build_handler import index
 from triton_sagemaker.model_bucket import ENGINE_JOBS
@@ -50,7 +41,7 @@ MANIFEST = "text/cpu-24.09/minilm-0123456789ab.json"
 
 @pytest.fixture
 def entry(templates: Templates) -> dict[str, Any]:
-    """The catalog entry of prod's minilm, as a deploy writes it."""
+    """Return the parameter of the catalog entry of prod's minilm."""
     resources = templates("prod")["prod-text"]["Resources"].values()
     (result,) = (
         resource["Properties"]
@@ -60,9 +51,7 @@ def entry(templates: Templates) -> dict[str, Any]:
     return dict(result)
 
 
-def test_clients_publishers_and_deliveries_look_where_a_deploy_writes(
-    entry: dict[str, Any],
-) -> None:
+def test_catalog_parameter_path_is_the_same_everywhere(entry: dict[str, Any]) -> None:
     assert entry["Name"] == "/triton/prod/text/minilm"
     unused: Any = None
     assert Catalog(unused, "prod", "text").path == "/triton/prod/text"
@@ -76,12 +65,12 @@ def test_clients_publishers_and_deliveries_look_where_a_deploy_writes(
         ssm.add_response("get_parameter", answer, {"Name": entry["Name"]})
         result = client.resolve("minilm")
     assert (result.model, result.endpoint) == ("minilm", "prod-text")
-    assert [each.name for each in result.inputs] == ["TEXT"]
+    assert [tensor.name for tensor in result.inputs] == ["TEXT"]
 
 
-def test_publish_writes_the_entry_that_a_deploy_writes(entry: dict[str, Any]) -> None:
+def test_publish_and_deploy_write_the_same_entry(entry: dict[str, Any]) -> None:
     plan = model_build.plan_model(model_build.find_model(MODELS, "minilm"))
-    assert json.loads(entry["Value"]) == publish._entry(plan, "prod-text", plan.target_model)
+    assert json.loads(entry["Value"]) == publish.catalog_entry(plan, "prod-text", plan.target_model)
 
 
 @pytest.mark.parametrize(
@@ -90,27 +79,27 @@ def test_publish_writes_the_entry_that_a_deploy_writes(entry: dict[str, Any]) ->
         ({"checksum": "AAAA-1"}, {"ChecksumSHA256": "AAAA-1"}, True),
         ({"checksum": "AAAA-1"}, None, False),
         (None, {"ChecksumSHA256": "AAAA-1"}, False),
-        ({}, {}, True),  # of an earlier builder
+        ({}, {}, True),  # archive of an old builder, without checksum
         ({"checksum": "AAAA-1"}, {"ChecksumSHA256": "BBBB-1"}, None),
         ({"checksum": "AAAA-1"}, {}, None),
     ],
 )
-def test_builder_handler_and_delivery_take_the_same_archives_for_complete(
+def test_archive_completeness_is_the_same_everywhere(
     manifest: dict[str, str] | None,
     archive: dict[str, str] | None,
     complete: bool | None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """None is refused: it was replaced."""
+    """`complete` is None for a replaced archive, which is an error."""
     s3 = boto3.client("s3", region_name="us-east-1")
     monkeypatch.setattr(boto3, "client", lambda _: s3)
     properties = {"Bucket": "models", "Key": KEY, "Digest": "d"}
-    ask: list[Callable[[], bool]] = [
+    completeness_checks: list[Callable[[], bool]] = [
         lambda: bucket.is_published(s3, bucket="models", key=KEY),
         lambda: index._is_built(properties),
         lambda: archive_bucket.ArchiveBucket(s3, "models").is_complete(KEY),
     ]
-    for is_complete in ask:
+    for is_complete in completeness_checks:
         with Stubber(s3) as stubbed:
             if manifest is None:
                 stubbed.add_client_error("get_object", "NoSuchKey")
@@ -120,34 +109,32 @@ def test_builder_handler_and_delivery_take_the_same_archives_for_complete(
                 stubbed.add_response(
                     "get_object", {"Body": content}, {"Bucket": "models", "Key": MANIFEST}
                 )
-                requests = {"Bucket": "models", "Key": KEY, "ChecksumMode": "ENABLED"}
+                request = {"Bucket": "models", "Key": KEY, "ChecksumMode": "ENABLED"}
                 if archive is None:
-                    stubbed.add_client_error("head_object", "404", expected_params=requests)
+                    stubbed.add_client_error("head_object", "404", expected_params=request)
                 else:
-                    stubbed.add_response("head_object", archive, requests)
+                    stubbed.add_response("head_object", archive, request)
             if complete is None:
-                with pytest.raises(Exception, match="somebody has replaced it"):
+                with pytest.raises(Exception, match="replaced"):
                     is_complete()
             else:
                 assert is_complete() is complete
     assert manifests.manifest_key(KEY) == archive_bucket.manifest_key(KEY) == MANIFEST
 
 
-def test_deliveries_build_again_from_the_source_that_a_manifest_names() -> None:
+def test_delivery_rebuilds_from_manifest_source() -> None:
     source = Source(model="bert", alternative="onnx")
-    values = moving.build_properties({"digest": "d", "source": source.model_dump()})
+    values = endpoint_moves.build_properties({"digest": "d", "source": source.model_dump()})
     assert values.keys() == set(index.VARIABLES.values()) - {"Target", "Bucket", "Key"}
     assert values == {"Model": "bert", "Alternative": "onnx", "Digest": "d"}
     assert archive_bucket.source_key("d") == manifests.source_key("d")
 
 
-def test_the_three_who_ask_take_the_same_place_for_a_publisher_s() -> None:
-    assert moving.PUBLISHED == hosted.PUBLISHED == model_bucket.PUBLISHED
+def test_published_prefix_is_the_same_everywhere() -> None:
+    assert endpoint_moves.PUBLISHED == hosted.PUBLISHED == model_bucket.PUBLISHED
 
 
-def test_the_buildspec_reads_the_variables_that_the_handler_and_the_project_set(
-    templates: Templates,
-) -> None:
+def test_buildspec_variables_are_set_by_handler_and_project(templates: Templates) -> None:
     read = set(re.findall(r"\$\{?([A-Z_]+)", str(BUILDSPEC["phases"])))
     resources = templates("prod")["prod-models"]["Resources"].values()
     environments = [
@@ -159,29 +146,32 @@ def test_the_buildspec_reads_the_variables_that_the_handler_and_the_project_set(
     assert read - {"CODEBUILD_SRC_DIR_"} == {
         *index.VARIABLES,
         index.DEADLINE,
-        *(each for each in values if not each.startswith("PIP_")),
+        *(value for value in values if not value.startswith("PIP_")),
     }
 
 
-def test_deliveries_call_the_functions_that_cloudformation_calls(templates: Templates) -> None:
+def test_delivery_invokes_the_provider_functions(templates: Templates) -> None:
     models = templates("prod")["prod-models"]
-    named = {output: models["Outputs"][output]["Value"]["Ref"] for output in OUTPUTS}
+    logical_ids = {output: models["Outputs"][output]["Value"]["Ref"] for output in OUTPUTS}
     handlers = {
-        name: models["Resources"][each]["Properties"]["Handler"] for name, each in named.items()
+        output: models["Resources"][name]["Properties"]["Handler"]
+        for output, name in logical_ids.items()
     }
     assert handlers == {
         building.START_FUNCTION: "index.on_event",
         building.POLL_FUNCTION: "index.is_complete",
     }
-    names = [models["Resources"][name]["Properties"]["FunctionName"] for name in named.values()]
-    assert {*names} == {*build_functions("prod")}  # which the deploy role may invoke
+    names = [
+        models["Resources"][name]["Properties"]["FunctionName"] for name in logical_ids.values()
+    ]
+    assert {*names} == {*build_functions("prod")}  # the deploy role may invoke these
 
 
-def test_the_local_sagemaker_names_its_python_as_the_app_reads_it() -> None:
+def test_python_variable_is_the_same_in_local_sagemaker() -> None:
     assert PYTHON_VARIABLE == model_build.PYTHON_VARIABLE
 
 
-def test_a_stage_can_set_every_alarm_threshold() -> None:
+def test_stage_can_set_every_alarm_threshold() -> None:
     thresholds = {field.name for field in fields(AlarmThresholds)}
     assert set(AlarmsConfig.model_fields) == thresholds, (
         "stages/schema/alarms.py differs from constructs/triton_sagemaker/alarm_thresholds.py: "
@@ -189,116 +179,40 @@ def test_a_stage_can_set_every_alarm_threshold() -> None:
     )
 
 
-def test_a_stage_can_keep_logs_as_long_as_cloudwatch_does() -> None:
+def test_stage_can_set_every_cloudwatch_log_retention() -> None:
     assert set(RETENTION.values()) == set(logs.RetentionDays) - {logs.RetentionDays.INFINITE}
-    stack = Stack()
-    for days in get_args(RetentionDays):
-        logs.LogGroup(stack, f"{days}", retention=RETENTION[days])
-    groups = Template.from_stack(stack).find_resources("AWS::Logs::LogGroup")
-    for name, group in groups.items():
-        assert name.startswith(str(group["Properties"]["RetentionInDays"]))
+    assert RETENTION.keys() == set(get_args(RetentionDays))
 
 
-@pytest.fixture
-def gpu_build() -> Any:
-    """What a build of a model asks of StartBuild, for a job called HASH."""
-    codebuild = MagicMock()
-    gpu = CodeBuildGpu(s3=MagicMock(), codebuild=codebuild, logs=None, bucket="B", project="P")
-    job: Any = SimpleNamespace(digest="HASH", release=platform_facts.releases()[0])
-    gpu._start_build(job, JobBucket(MagicMock(), "B", "HASH"), 1, MagicMock())
-    return codebuild.start_build.call_args.kwargs
-
-
-def test_a_gpu_build_may_read_its_job_and_write_its_result(
-    gpu_build: Any, templates: Templates
-) -> None:
-    (source,) = gpu_build["secondarySourcesOverride"]
-    assert f"$CODEBUILD_SRC_DIR_{source['sourceIdentifier']}" in str(ENGINE_BUILDSPEC)
-    granted, bucket = (
-        _granted(templates, "EnginesProjectRole"),
-        "<prod-models.ModelsBucket970C6ADA>",
-    )
-    folder = source["location"].removeprefix("B/")
-    assert allows(granted, "s3:GetObject", resource=f"{bucket}/{folder}job.json")
-    assert allows(granted, "s3:ListBucket", resource=bucket, context={"s3:prefix": folder})
-    result = f"{gpu_build['artifactsOverride']['path']}/BUILD/result.json"
-    assert allows(granted, "s3:PutObject", resource=f"{bucket}/{result}")
-
-
-def test_the_build_of_a_model_may_start_the_gpu_build_that_it_asks_for(
-    gpu_build: Any, templates: Templates
-) -> None:
-    overridden = {each.removesuffix("Override") for each in gpu_build if each.endswith("Override")}
-    assert overridden == {"artifacts", "image", "secondarySources"}  # no others are allowed
-    assert allows(
-        _granted(templates, "BuilderProjectRole"),
-        "codebuild:StartBuild",
-        resource="<prod-models.EnginesProject8115F258>",
-        context={"codebuild:environment.image": gpu_build["imageOverride"]},
-    )
-
-
-def test_the_build_of_a_model_may_read_its_source_and_write_what_it_makes(
-    templates: Templates,
-) -> None:
-    granted, bucket = (
-        _granted(templates, "BuilderProjectRole"),
-        "<prod-models.ModelsBucket970C6ADA>",
-    )
-    stage = Assembly(templates("prod"), region="us-east-1", account="111122223333")
-    (model,) = (each for each in stage.of("Custom::TritonModel") if each.stack == "prod-text")
-    source = f"arn:aws:s3:::{stage.text(model.properties['Source'], model.stack)}"
-    assert allows(granted, "s3:GetObject", resource=source)
-    assert not allows(granted, "s3:GetObject", resource=source.replace("/prod/", "/"))
-    job, key = JobBucket(MagicMock(), "B", "HASH"), model.properties["Key"]
-    for made in (
-        key,
-        manifests.manifest_key(key),
-        manifests.source_key("HASH"),
-        f"{accepted_results.PREFIX}HASH/result.json",
-        f"{job.job_folder}job.json",
-        f"{job._claims}0001.json",
-    ):
-        assert allows(granted, "s3:PutObject", resource=f"{bucket}/{made}"), made
-    result = f"{bucket}/{job.raw_folder}/BUILD/result.json"
-    assert allows(granted, "s3:GetObject", resource=result)
-    assert not allows(granted, "s3:PutObject", resource=result)
-
-
-def test_jobs_are_forgotten_and_accepted_engines_are_not() -> None:
+def test_only_engine_jobs_are_below_the_expiring_prefix() -> None:
     assert job_bucket.PREFIX == ENGINE_JOBS
     assert not accepted_results.PREFIX.startswith(ENGINE_JOBS)
 
 
-def test_publish_finds_the_gpu_project_of_a_stage(templates: Templates) -> None:
+def test_publish_reads_gpu_project_from_stack_outputs(templates: Templates) -> None:
     models = templates("prod")["prod-models"]
     project = models["Resources"][models["Outputs"][engines.GPU_PROJECT]["Value"]["Ref"]]
     assert project["Properties"]["Environment"]["Type"] == "LINUX_GPU_CONTAINER"
 
 
-def _granted(templates: Templates, role: str) -> list[dict[str, Any]]:
-    """The statements of a role of the models' stack."""
-    stage = Assembly(templates("prod"), region="us-east-1", account="111122223333")
-    (result,) = (each for each in stage.of("AWS::IAM::Role") if f".{role}" in each.id)
-    return stage.granted(result)
-
-
-def test_a_template_without_scaling_names_nothing_that_is_not_in_it(templates: Templates) -> None:
+def test_template_without_scaling_has_no_dangling_references(templates: Templates) -> None:
     for stack, template in templates("prod").items():
         targets = [
             resource["Properties"]["ResourceId"].rpartition("/")[2]
             for resource in template["Resources"].values()
             if resource["Type"] == "AWS::ApplicationAutoScaling::ScalableTarget"
         ]
-        left = scaled_variants.without_scaling(template, targets)
-        there = left["Resources"].keys() | left.get("Parameters", {}).keys()
-        named = {
+        unscaled = suspended_scaling.without_scaling(template, targets)
+        defined = unscaled["Resources"].keys() | unscaled.get("Parameters", {}).keys()
+        referenced = {
             name
-            for resource in left["Resources"].values()
+            for resource in unscaled["Resources"].values()
             for name in (*resource.get("DependsOn", ()), *_references(resource["Properties"]))
         }
-        assert {each for each in named - there if not each.startswith("AWS::")} == set(), stack
-        assert bool(targets) == (left != template)
+        assert {name for name in referenced - defined if not name.startswith("AWS::")} == set(), (
+            stack
+        )
+        assert bool(targets) == (unscaled != template)
 
 
 def _references(value: Any) -> Iterator[str]:

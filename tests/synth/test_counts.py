@@ -1,6 +1,6 @@
-"""What a synthesis takes, in counts: of calls, bytes and processes, whatever else the machine does.
+"""Cost of a synthesis as counts of jsii calls, template bytes and processes.
 
-Calls of jsii are most of a synthesis.
+Counts do not depend on the load of the machine. Most of the time goes to jsii calls.
 """
 
 import json
@@ -15,8 +15,8 @@ from jsii._kernel.providers import process
 from bench.synth import add_endpoints, add_models
 from tests.synth.conftest import CONTEXT
 
-CALLS_OF_AN_ENDPOINT = 190
-BYTES_OF_A_MODEL = 1_670
+MAX_CALLS_PER_ENDPOINT = 190
+MAX_BYTES_PER_MODEL = 1_670
 
 
 def synthesise(add: Callable[[App, str], None], number: int) -> Any:
@@ -25,7 +25,7 @@ def synthesise(add: Callable[[App, str], None], number: int) -> Any:
     return app.synth()
 
 
-def test_the_calls_of_jsii_for_an_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jsii_calls_per_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = 0
     send = process._NodeProcess.send
 
@@ -36,29 +36,29 @@ def test_the_calls_of_jsii_for_an_endpoint(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(process._NodeProcess, "send", count)
 
-    def calls_of(endpoints: int) -> int:
+    def count_calls(endpoints: int) -> int:
         before = calls
         synthesise(add_endpoints, endpoints)
         return calls - before
 
-    calls_of(1)  # some are made once a process
-    calls_of_one = (calls_of(4) - calls_of(2)) / 2
-    assert calls_of_one <= CALLS_OF_AN_ENDPOINT, (
-        "an endpoint takes more calls of jsii than before, about two for each alarm: remove calls, "
-        "or raise CALLS_OF_AN_ENDPOINT to the number above"
+    count_calls(1)  # some calls are made once per process
+    calls_per_endpoint = (count_calls(4) - count_calls(2)) / 2
+    assert calls_per_endpoint <= MAX_CALLS_PER_ENDPOINT, (
+        "an endpoint makes more jsii calls than before, about two for each alarm: remove calls or "
+        "raise MAX_CALLS_PER_ENDPOINT"
     )
 
 
-def test_the_bytes_of_a_template_for_a_model() -> None:
+def test_template_bytes_per_model() -> None:
     def size(models: int) -> int:
         stack = synthesise(add_models, models).get_stack_by_name("prod-text")
         return len(json.dumps(stack.template, indent=1))
 
-    assert (size(20) - size(10)) / 10 <= BYTES_OF_A_MODEL
+    assert (size(20) - size(10)) / 10 <= MAX_BYTES_PER_MODEL
 
 
-def test_a_synthesis_starts_no_process_but_the_one_of_jsii(monkeypatch: pytest.MonkeyPatch) -> None:
-    synthesise(add_endpoints, 1)  # jsii's own, where no test has started it
+def test_synthesis_starts_only_the_jsii_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    synthesise(add_endpoints, 1)  # starts the jsii process if no test has
     started: list[Any] = []
     start = subprocess.Popen.__init__
 

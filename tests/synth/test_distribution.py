@@ -1,4 +1,4 @@
-"""The sdist and the wheel of the client and the construct library, used as others use them."""
+"""The sdist and the wheel of the client and the construct library, used in clean environments."""
 
 import json
 import os
@@ -13,9 +13,9 @@ import pytest
 from tests.distribution.clean_environment import ROOT, build, environment, run
 
 EXAMPLE = ROOT / "docs" / "examples" / "own_app.py"
-OURS = {"endpoint_client", "platform_facts", "triton_sagemaker"}
+PACKAGES = {"endpoint_client", "platform_facts", "triton_sagemaker"}
 
-ASK = """
+INVOKE_PROGRAM = """
 import io, json, sys
 from types import SimpleNamespace as Fake
 from endpoint_client import EndpointClient, UnknownModel
@@ -30,8 +30,8 @@ entry = {
 def get_parameter(Name):
     assert Name == "/triton/dev/text/minilm"
     return {"Parameter": {"Value": json.dumps(entry)}}
-def invoke_endpoint(**asked):
-    (tensor,) = json.loads(asked["Body"])["inputs"]
+def invoke_endpoint(**request):
+    (tensor,) = json.loads(request["Body"])["inputs"]
     answer = {"outputs": [{**tensor, "name": "Y"}]}
     body = io.BytesIO(json.dumps(answer).encode())
     return {"Body": body, "ContentType": "application/json"}
@@ -47,7 +47,7 @@ answer = client.invoke("minilm", {"X": [[1, 2]]}, binary=False)
 print(answer["Y"].tolist(), "aws_cdk" in sys.modules)
 """
 
-TYPED = """
+TYPED_PROGRAM = """
 from endpoint_client import EndpointClient
 client = EndpointClient(stage="dev", endpoint="text")
 reveal_type(client.invoke("minilm", {"TEXT": ["hello"]})["EMBEDDING"].shape)
@@ -60,28 +60,28 @@ triton_sagemaker.AlarmThresholds(disk_percent=70)
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel that is made of the sdist."""
+    """Return the wheel that was built from the sdist."""
     return build(".", tmp_path_factory.mktemp("dist"))
 
 
 @pytest.fixture(scope="module")
 def base(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment with the client; its Python."""
+    """Return the Python of an environment with the client."""
     return environment(tmp_path_factory.mktemp("base"), wheel)
 
 
 @pytest.fixture(scope="module")
 def constructs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment with the construct library, too; its Python."""
+    """Return the Python of an environment with the client and the construct library."""
     return environment(tmp_path_factory.mktemp("constructs"), wheel, extra="constructs")
 
 
-def test_the_client_asks_a_model_where_there_is_no_cdk(base: Path, tmp_path: Path) -> None:
-    assert run(base, "-c", ASK, cwd=tmp_path) == "[[1.0, 2.0]] False\n"
+def test_client_works_without_the_cdk(base: Path, tmp_path: Path) -> None:
+    assert run(base, "-c", INVOKE_PROGRAM, cwd=tmp_path) == "[[1.0, 2.0]] False\n"
     assert run(base, "-c", "import importlib.util as i; print(i.find_spec('aws_cdk'))") == "None\n"
 
 
-def test_an_app_of_another_repository_synthesises(constructs: Path, tmp_path: Path) -> None:
+def test_example_app_synthesises(constructs: Path, tmp_path: Path) -> None:
     shutil.copy2(EXAMPLE, tmp_path)
     out = tmp_path / "out"
     run(constructs, EXAMPLE.name, cwd=tmp_path, CDK_OUTDIR=str(out))
@@ -94,29 +94,29 @@ def test_an_app_of_another_repository_synthesises(constructs: Path, tmp_path: Pa
     } <= kinds
 
 
-def test_every_package_is_typed(wheel: Path) -> None:
+def test_every_package_has_py_typed(wheel: Path) -> None:
     with ZipFile(wheel) as files:
         typed = {Path(name).parent.name for name in files.namelist() if name.endswith("py.typed")}
-    assert typed == OURS
+    assert typed == PACKAGES
 
 
-def test_a_users_type_checker_sees_the_types(base: Path, tmp_path: Path) -> None:
-    # Where there is no CDK, whose types would take mypy a minute to read.
-    message = _type_check(base, tmp_path, TYPED)
+def test_types_are_visible_to_mypy(base: Path, tmp_path: Path) -> None:
+    # Without the CDK: mypy takes a minute to read its types.
+    message = _type_check(base, tmp_path, TYPED_PROGRAM)
     assert 'Revealed type is "tuple[' in message
     assert 'Unexpected keyword argument "endpint" for "EndpointClient"' in message
     assert 'Argument "disk_percent" to "AlarmThresholds" has incompatible type "int"' in message
 
 
-def test_example_is_as_short_as_promised() -> None:
+def test_example_is_short() -> None:
     assert len(EXAMPLE.read_text().splitlines()) <= 22
 
 
 def _type_check(python: Path, folder: Path, content: str) -> str:
-    """Return what `mypy --strict` says of a user's file."""
+    """Return the output of `mypy --strict` for a file."""
     path = folder / "app.py"
     path.write_text(content)
-    ended = subprocess.run(
+    finished = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--python-executable", str(python), path.name],
         cwd=folder,
         env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
@@ -124,4 +124,4 @@ def _type_check(python: Path, folder: Path, content: str) -> str:
         text=True,
         check=False,
     )
-    return ended.stdout + ended.stderr
+    return finished.stdout + finished.stderr

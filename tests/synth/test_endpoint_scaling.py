@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from aws_cdk import Duration, TimeZone
 from aws_cdk.aws_applicationautoscaling import Schedule
 
@@ -15,11 +14,6 @@ TARGET, POLICY = (
 )
 
 
-@pytest.fixture
-def scene() -> Scene:
-    return Scene()
-
-
 def on_invocations(count: ScalableInstanceCount) -> None:
     count.scale_on_invocations("Invocations", max_requests_per_second=20)
 
@@ -28,18 +22,7 @@ def on_gpus(count: ScalableInstanceCount) -> None:
     count.scale_on_gpu_utilization("Gpu", target_utilization_percent=70)
 
 
-def test_target_is_the_variant_s_instance_count(scene: Scene) -> None:
-    on_invocations(scene.scaling())
-    assert scene.properties(TARGET) == {
-        "MaxCapacity": 4,
-        "MinCapacity": 1,
-        "ResourceId": "endpoint/under-test/variant/AllTraffic",
-        "ScalableDimension": "sagemaker:variant:DesiredInstanceCount",
-        "ServiceNamespace": "sagemaker",
-    }
-
-
-def test_each_variant_is_scaled_by_itself(scene: Scene) -> None:
+def test_each_variant_has_its_own_target(scene: Scene) -> None:
     endpoint = scene.endpoint(scene.variant(variant_name="A"), scene.variant(variant_name="B"))
     for number, variant in enumerate(endpoint.instance_production_variants):
         on_invocations(variant.auto_scale_instance_count(max_capacity=4 + number))
@@ -53,14 +36,14 @@ def test_each_variant_is_scaled_by_itself(scene: Scene) -> None:
     ]
 
 
-def test_target_depends_on_the_endpoint(scene: Scene) -> None:
+def test_target_depends_on_endpoint(scene: Scene) -> None:
     on_invocations(scene.scaling())
     resources = scene.template().to_json()["Resources"]
     (target,) = (resource for resource in resources.values() if resource["Type"] == TARGET)
     assert {resources[name]["Type"] for name in target["DependsOn"]} == {"AWS::SageMaker::Endpoint"}
 
 
-def test_logical_ids_of_policies_do_not_change(scene: Scene) -> None:
+def test_policy_logical_ids_are_stable(scene: Scene) -> None:
     # Application Auto Scaling rejects a second policy on the same metric.
     count = scene.scaling()
     on_invocations(count)
@@ -72,7 +55,7 @@ def test_logical_ids_of_policies_do_not_change(scene: Scene) -> None:
 
 
 def test_invocation_target_is_half_of_max_requests(scene: Scene) -> None:
-    # New instances take minutes to start: until then the others serve the load.
+    # New instances take minutes to start; the others serve the load until then.
     assert _tracking(scene, on_invocations) == {
         "PredefinedMetricSpecification": {
             "PredefinedMetricType": "SageMakerVariantInvocationsPerInstance"
@@ -116,7 +99,7 @@ def test_cpu_target_is_multiplied_by_vcpu_count(scene: Scene) -> None:
     assert tracking["TargetValue"] == 560
 
 
-def test_concurrency_is_measured_at_high_resolution(scene: Scene) -> None:
+def test_concurrency_uses_high_resolution_metric(scene: Scene) -> None:
     def scale(count: ScalableInstanceCount) -> None:
         count.scale_on_concurrency(
             "Concurrency",
@@ -132,28 +115,7 @@ def test_concurrency_is_measured_at_high_resolution(scene: Scene) -> None:
     assert (tracking["ScaleInCooldown"], tracking["ScaleOutCooldown"]) == (10, 20)
 
 
-def test_a_cooldown_that_does_not_exist_is_an_error(scene: Scene) -> None:
-    count = scene.scaling()
-    with pytest.raises(TypeError, match="unexpected keyword argument 'scale_in'"):
-        count.scale_on_gpu_utilization(
-            "Gpu",
-            target_utilization_percent=70,
-            scale_in=Duration.minutes(1),  # type: ignore[call-arg]
-        )
-
-
-def test_several_policies_work_together(scene: Scene) -> None:
-    count = scene.scaling()
-    on_invocations(count)
-    on_gpus(count)
-    policies = scene.template().find_resources(POLICY).values()
-    assert sorted(policy["Properties"]["PolicyName"] for policy in policies) == [
-        "endpoint-under-test-variant-AllTraffic-Gpu",
-        "endpoint-under-test-variant-AllTraffic-Invocations",
-    ]
-
-
-def test_limits_can_follow_schedules(scene: Scene) -> None:
+def test_schedules_change_scaling_limits(scene: Scene) -> None:
     endpoint = scene.endpoint()
     count = endpoint.instance_production_variants[0].auto_scale_instance_count(max_capacity=4)
     count.scale_on_schedule(

@@ -1,4 +1,4 @@
-"""EngineBuilder: the project with the GPU, and what it may reach."""
+"""EngineBuilder: the GPU build project, its source, timeouts and images."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from aws_cdk import App
-from aws_cdk.assertions import Match, Template
+from aws_cdk.assertions import Template
 
 from stacks.model_stack import ENGINE_BUILDSPEC
 from tests.synth.conftest import Templates
@@ -18,7 +18,7 @@ from tests.synth.every_stage import MIRROR
 
 
 def project(template: Template) -> dict[str, Any]:
-    """The project with the GPU."""
+    """Return the properties of the GPU build project."""
     (only,) = template.find_resources(
         "AWS::CodeBuild::Project",
         {"Properties": {"Environment": {"Type": "LINUX_GPU_CONTAINER"}}},
@@ -27,30 +27,14 @@ def project(template: Template) -> dict[str, Any]:
     return properties
 
 
-def test_engines_are_compiled_on_one_a10g_in_the_newest_image(models_template: Template) -> None:
-    values = project(models_template)
-    assert values["Environment"] == {
-        "ComputeType": "BUILD_GENERAL1_SMALL",
-        "Image": "nvcr.io/nvidia/tensorrt:26.05-py3",
-        "ImagePullCredentialsType": "SERVICE_ROLE",
-        "PrivilegedMode": False,
-        "Type": "LINUX_GPU_CONTAINER",
-    }
-
-
-def test_an_engine_may_wait_long_for_a_gpu_and_is_compiled_once(models_template: Template) -> None:
-    # Eight hours are the longest that CodeBuild queues a build (API reference, CreateProject).
+def test_gpu_project_timeouts_and_retries(models_template: Template) -> None:
+    # CodeBuild queues a build for eight hours at most (API reference, CreateProject).
     values = project(models_template)
     assert (values["QueuedTimeoutInMinutes"], values["TimeoutInMinutes"]) == (480, 90)
     assert values["AutoRetryLimit"] == 0
 
 
-def test_the_key_of_the_models_encrypts_results(models_template: Template) -> None:
-    key = {"Fn::GetAtt": [Match.string_like_regexp("^ModelsKey"), "Arn"]}
-    models_template.all_resources_properties("AWS::CodeBuild::Project", {"EncryptionKey": key})
-
-
-def test_where_codebuild_has_no_gpu_there_is_no_project_for_one() -> None:
+def test_region_without_gpus_has_no_gpu_project() -> None:
     stack = model_stack(App(), trial_stage(region="eu-north-1"))
     template = Template.from_stack(stack)
     (project,) = template.find_resources("AWS::CodeBuild::Project").values()
@@ -62,7 +46,7 @@ def test_where_codebuild_has_no_gpu_there_is_no_project_for_one() -> None:
     assert "GpuProject" not in template.to_json()["Outputs"]
 
 
-def test_the_step_s_own_folder_is_all_that_comes_beside_the_gpu(tmp_path: Path) -> None:
+def test_gpu_project_source_is_only_gpu_step(tmp_path: Path) -> None:
     model_stack(App(outdir=str(tmp_path)), trial_stage())
     (step,) = tmp_path.glob("asset.*/gpu_step")
     assert [path.name for path in step.parent.iterdir()] == ["gpu_step"]
@@ -71,7 +55,7 @@ def test_the_step_s_own_folder_is_all_that_comes_beside_the_gpu(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("has_entrypoint", [True, False])
-def test_the_step_is_started_as_the_image_starts_commands(
+def test_gpu_step_uses_nvidia_entrypoint_if_present(
     has_entrypoint: bool, models_template: Template, tmp_path: Path
 ) -> None:
     spec = yaml.safe_load(project(models_template)["Source"]["BuildSpec"])
@@ -96,39 +80,13 @@ def _write_program(path: Path, script: str) -> None:
     path.chmod(0o755)
 
 
-def test_a_build_may_pull_the_mirrored_image_and_another_build_may_ask_for_it(
-    every_template: Templates,
-) -> None:
-    template = Template.from_json(every_template("all")["all-models"])
-    conditions = {"StringLike": {"codebuild:environment.image": Match.array_with([MIRROR])}}
-    template.has_resource_properties(
-        "AWS::IAM::Policy",
-        {
-            "PolicyDocument": {
-                "Statement": Match.array_with(
-                    [Match.object_like({"Condition": Match.object_like(conditions)})]
-                )
-            }
-        },
-    )
-    repository = "arn:aws:ecr:eu-west-1:444455556666:repository/nvidia/tensorrt"
-    template.has_resource_properties(
-        "AWS::IAM::Policy",
-        {
-            "PolicyDocument": {
-                "Statement": Match.array_with([Match.object_like({"Resource": repository})])
-            }
-        },
-    )
-
-
-def test_builds_and_who_builds_by_hand_know_the_mirrored_image(every_template: Templates) -> None:
+def test_mirrored_image_is_in_outputs_and_builder_environment(every_template: Templates) -> None:
     template = every_template("all")["all-models"]
     assert template["Outputs"]["GpuImages"]["Value"] == json.dumps({"25.04": MIRROR})
     (builder,) = (
-        each["Properties"]["Environment"]["EnvironmentVariables"]
-        for name, each in template["Resources"].items()
-        if name.startswith("BuilderProject") and each["Type"] == "AWS::CodeBuild::Project"
+        resource["Properties"]["Environment"]["EnvironmentVariables"]
+        for name, resource in template["Resources"].items()
+        if name.startswith("BuilderProject") and resource["Type"] == "AWS::CodeBuild::Project"
     )
-    variables = {each["Name"]: each["Value"] for each in builder}
+    variables = {variable["Name"]: variable["Value"] for variable in builder}
     assert json.loads(variables["GPU_IMAGES"]) == {"25.04": MIRROR}

@@ -13,13 +13,8 @@ MODEL, CONFIG = "AWS::SageMaker::Model", "AWS::SageMaker::EndpointConfig"
 POLICY, DASHBOARD = "AWS::ApplicationAutoScaling::ScalingPolicy", "AWS::CloudWatch::Dashboard"
 
 
-@pytest.fixture
-def scene() -> Scene:
-    return Scene()
-
-
 def pool(scene: Scene, *types: str, own_archive: bool = True) -> Variant:
-    """Return a variant of the first type; further ones have archives of their own, or the same."""
+    """Return a variant of the first type with the others as fallbacks."""
     first, *others = types
     keys = [f"test/{name}/m.tar.gz" if own_archive else "test/m.tar.gz" for name in others]
     return scene.variant(
@@ -32,7 +27,7 @@ def pool(scene: Scene, *types: str, own_archive: bool = True) -> Variant:
     )
 
 
-def test_pools_replace_the_instance_type_in_their_order(scene: Scene) -> None:
+def test_pools_replace_the_instance_type(scene: Scene) -> None:
     scene.endpoint(pool(scene, "ml.g5.xlarge", "ml.g5.2xlarge", own_archive=False))
     (variant,) = scene.properties(CONFIG)["ProductionVariants"]
     assert variant["InstancePools"] == [
@@ -45,7 +40,7 @@ def test_pools_replace_the_instance_type_in_their_order(scene: Scene) -> None:
     assert "VariantInstanceProvisionTimeoutInSeconds" not in variant
 
 
-def test_a_type_with_an_archive_of_its_own_has_a_model_of_its_own(scene: Scene) -> None:
+def test_pool_with_its_own_archive_has_its_own_model(scene: Scene) -> None:
     scene.endpoint(pool(scene, "ml.g6.xlarge", "ml.g5.xlarge"))
     models = scene.template().find_resources(MODEL)
     urls = {
@@ -59,7 +54,7 @@ def test_a_type_with_an_archive_of_its_own_has_a_model_of_its_own(scene: Scene) 
     assert "ModelNameOverride" not in variant["InstancePools"][0]
 
 
-def test_instances_may_read_the_archives_of_every_type(scene: Scene) -> None:
+def test_role_may_read_archives_of_every_pool(scene: Scene) -> None:
     variant = pool(scene, "ml.g6.xlarge", "ml.g5.xlarge")
     (fallback,) = variant.fallbacks
     elsewhere = scene.single_model(key="elsewhere/m.tar.gz")
@@ -70,7 +65,7 @@ def test_instances_may_read_the_archives_of_every_type(scene: Scene) -> None:
     assert "/elsewhere/*" in policy
 
 
-def test_the_time_to_look_for_capacity_is_in_seconds(scene: Scene) -> None:
+def test_provision_timeout_is_in_seconds(scene: Scene) -> None:
     variant = pool(scene, "ml.g6.xlarge", "ml.g5.xlarge")
     scene.endpoint(
         scene.variant(
@@ -84,7 +79,7 @@ def test_the_time_to_look_for_capacity_is_in_seconds(scene: Scene) -> None:
     assert properties["VariantInstanceProvisionTimeoutInSeconds"] == 900
 
 
-def test_types_that_are_not_alike_scale_by_the_share_of_their_own_concurrency(scene: Scene) -> None:
+def test_pools_scale_by_share_of_concurrency(scene: Scene) -> None:
     endpoint = scene.endpoint(pool(scene, "ml.g6.xlarge", "ml.g5.xlarge"))
     endpoint.instance_production_variants[0].auto_scale_instance_count(
         max_capacity=4
@@ -105,14 +100,14 @@ def test_types_that_are_not_alike_scale_by_the_share_of_their_own_concurrency(sc
     assert endpoint.problems == []
 
 
-def test_the_dashboard_shows_each_type(scene: Scene) -> None:
+def test_dashboard_shows_each_instance_type(scene: Scene) -> None:
     scene.endpoint(pool(scene, "ml.g6.xlarge", "ml.g5.xlarge")).monitor()
     body = json.dumps(scene.properties(DASHBOARD)["DashboardBody"])
     assert "Traffic by instance type" in body
     assert body.count('\\"InstanceType\\",\\"ml.g5.xlarge\\"') == 2
 
 
-def test_gpu_memory_of_types_with_other_numbers_of_gpus_has_no_alarm(scene: Scene) -> None:
+def test_pools_with_different_gpu_counts_have_no_gpu_memory_alarm(scene: Scene) -> None:
     scene.endpoint(pool(scene, "ml.g6.xlarge", "ml.g5.12xlarge")).monitor()
     alarms = json.dumps(scene.template().find_resources("AWS::CloudWatch::Alarm"))
     assert "GPUMemoryUtilization" not in alarms
@@ -144,5 +139,8 @@ def without_fallback(scene: Scene) -> TritonEndpoint:
         ),
     ],
 )
-def test_a_pool_that_aws_rejects_is_a_problem(scene: Scene, make, problem: str) -> None:  # type: ignore[no-untyped-def]
-    assert any(f"variants.AllTraffic.{problem}" in each for each in make(scene).validate())
+def test_invalid_pool_is_a_problem(scene: Scene, make, problem: str) -> None:  # type: ignore[no-untyped-def]
+    assert any(
+        f"variants.AllTraffic.{problem}" in found_problem
+        for found_problem in make(scene).validate()
+    )

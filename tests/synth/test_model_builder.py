@@ -1,4 +1,4 @@
-"""ModelBuilder, and the archives that it builds."""
+"""ModelBuilder: build project, timeouts and order of builds."""
 
 import json
 import re
@@ -10,7 +10,6 @@ from aws_cdk import App, Environment, Stack
 from aws_cdk import aws_s3_assets as s3_assets
 from aws_cdk.assertions import Template
 
-from model_build import ModelSource, plan_model
 from stages.time_budget import LONGEST_BUILD_MINUTES
 from tests.synth.conftest import ROOT
 from tests.synth.endpoints import model_stack, trial_stage
@@ -18,17 +17,19 @@ from triton_sagemaker.build_handler import index
 
 
 def project(template: Template) -> dict[str, Any]:
-    """The project that builds archives."""
-    result = template.find_resources("AWS::CodeBuild::Project")
-    (only,) = (each["Properties"] for name, each in result.items() if name.startswith("Builder"))
+    """Return the properties of the project that builds archives."""
+    projects = template.find_resources("AWS::CodeBuild::Project")
+    (only,) = (
+        resource["Properties"] for name, resource in projects.items() if name.startswith("Builder")
+    )
     return dict(only)
 
 
-def test_a_build_that_takes_too_long_is_heard_of_before_cloudformation_s_hour_is_over(
+def test_build_timeouts_are_below_the_provider_timeout(
     models_template: Template, endpoint_template: Template
 ) -> None:
-    # The provider must outlast the wait and the grace, or it would say less than the build; and
-    # CloudFormation waits for a custom resource for one hour, then hangs in a rollback of its own.
+    # The provider timeout exceeds the build wait, so that the error of the build is reported, and
+    # is below one hour, the timeout of CloudFormation for custom resources.
     (build,) = endpoint_template.find_resources("Custom::TritonModel").values()
     machines = models_template.find_resources("AWS::StepFunctions::StateMachine")
     (waiter,) = (machine for name, machine in machines.items() if name.startswith("Builder"))
@@ -37,20 +38,18 @@ def test_a_build_that_takes_too_long_is_heard_of_before_cloudformation_s_hour_is
         json.dumps(waiter["Properties"]["DefinitionString"]).replace("\\", ""),
     )
     assert polls is not None
-    waited = int(polls[1]) * int(polls[2]) / 60
-    messages = int(build["Properties"]["WaitMinutes"]) + index.GRACE_SECONDS / 60
-    assert messages < waited <= 55
+    provider_minutes = int(polls[1]) * int(polls[2]) / 60
+    wait_minutes = int(build["Properties"]["WaitMinutes"]) + index.GRACE_SECONDS / 60
+    assert wait_minutes < provider_minutes <= 55
 
 
-def test_a_build_may_take_longer_than_any_delivery_waits(models_template: Template) -> None:
+def test_build_timeout_exceeds_the_longest_wait(models_template: Template) -> None:
     values = project(models_template)
-    messages = LONGEST_BUILD_MINUTES + index.GRACE_SECONDS / 60
-    assert messages < values["TimeoutInMinutes"] == values["QueuedTimeoutInMinutes"] == 240
+    wait_minutes = LONGEST_BUILD_MINUTES + index.GRACE_SECONDS / 60
+    assert wait_minutes < values["TimeoutInMinutes"] == values["QueuedTimeoutInMinutes"] == 240
 
 
-def test_a_build_gets_pytorch_without_cuda_and_knows_who_compiles_engines(
-    models_template: Template,
-) -> None:
+def test_build_environment_has_cpu_torch_and_gpu_project(models_template: Template) -> None:
     environment = project(models_template)["Environment"]
     variables = {
         variable["Name"]: variable["Value"] for variable in environment["EnvironmentVariables"]
@@ -60,41 +59,25 @@ def test_a_build_gets_pytorch_without_cuda_and_knows_who_compiles_engines(
     assert variables["GPU_PROJECT"]["Ref"].startswith("EnginesProject")
 
 
-def test_a_build_makes_the_alternative_and_the_digest_that_were_planned(
-    models_template: Template,
-) -> None:
+def test_build_command_has_alternative_and_digest(models_template: Template) -> None:
     buildspec = yaml.safe_load(project(models_template)["Source"]["BuildSpec"])
     (command,) = buildspec["phases"]["build"]["commands"]
     assert '--alternative "${MODEL_ALTERNATIVE:-}"' in command
     assert '--digest "$MODEL_DIGEST"' in command
 
 
-def test_new_prices_do_not_change_the_builder(tmp_path: Path) -> None:
-    # They are refreshed every month, and a builder that changes is a deploy of every stage.
+def test_builder_asset_excludes_prices_and_rules(tmp_path: Path) -> None:
+    # Prices change every month, and a changed builder needs a deploy of every stage.
     model_stack(App(outdir=str(tmp_path)), trial_stage())
     (facts,) = tmp_path.glob("asset.*/platform_facts")
     assert (facts / "releases.toml").is_file()
     assert not (facts / "prices.toml").exists()
     assert not (facts / "rules").exists()
-    assert [path.name for path in facts.parent.glob("requirements*")] == ["requirements-build.txt"]
+    assert [path.name for path in facts.parent.glob("requirements*/**/*")] == ["build.txt"]
 
 
-def test_archive_key_is_known_before_the_build(endpoint_template: Template) -> None:
-    planned = plan_model(ModelSource(ROOT / "models" / "minilm"))
-    endpoint_template.has_resource_properties(
-        "Custom::TritonModel",
-        {
-            "Digest": planned.digest,
-            "Key": f"text/cuda-25.09-sm86/minilm-{planned.version}.tar.gz",
-            "Model": "minilm",
-            "Target": "cuda-25.09-sm86",
-            "WaitMinutes": "50",
-        },
-    )
-
-
-def test_builds_of_a_stack_start_in_chains_that_a_new_account_has_room_for() -> None:
-    # A custom resource takes two executions of Lambda, of which a new account has ten.
+def test_at_most_four_builds_start_at_once() -> None:
+    # A custom resource uses two concurrent Lambda executions; new accounts have ten.
     app = App()
     builder = model_stack(app, trial_stage()).builder
     stack = Stack(app, "Endpoint", env=Environment(region="us-east-1"))
@@ -110,10 +93,10 @@ def test_builds_of_a_stack_start_in_chains_that_a_new_account_has_room_for() -> 
             key=f"text/cpu-25.09/minilm-{model}.tar.gz",
             source=source,
         )
-    result = Template.from_stack(stack).find_resources("Custom::TritonModel")
-    number = {name: int(each["Properties"]["Key"][-8]) for name, each in result.items()}
-    waits_for = {
-        number[name]: [number[other] for other in each.get("DependsOn", [])]
-        for name, each in result.items()
+    builds = Template.from_stack(stack).find_resources("Custom::TritonModel")
+    number = {name: int(build["Properties"]["Key"][-8]) for name, build in builds.items()}
+    dependencies = {
+        number[name]: [number[other] for other in build.get("DependsOn", [])]
+        for name, build in builds.items()
     }
-    assert waits_for == {each: [each - 4] if each >= 4 else [] for each in range(10)}
+    assert dependencies == {build: [build - 4] if build >= 4 else [] for build in range(10)}

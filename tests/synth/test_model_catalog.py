@@ -1,6 +1,5 @@
-"""ModelCatalog."""
+"""ModelCatalog: dependencies, size limit and read access of entries."""
 
-import json
 from typing import Any
 
 import pytest
@@ -21,16 +20,7 @@ def entry(**changes: Any) -> dict[str, Any]:
     return values | changes
 
 
-def test_entry_is_a_parameter_by_stage_endpoint_and_model() -> None:
-    scene = Scene()
-    catalog = ModelCatalog(scene.stack, "Catalog", stage="prod", endpoint="text")
-    catalog.publish(entry(), after=[scene.bucket])
-    parameter = scene.properties("AWS::SSM::Parameter")
-    assert parameter["Name"] == "/triton/prod/text/minilm"
-    assert json.loads(parameter["Value"])["target_model"] == "minilm-0123456789ab.tar.gz"
-
-
-def test_entry_is_named_current_only_after_what_it_waits_for() -> None:
+def test_entry_depends_on_given_constructs() -> None:
     scene = Scene()
     endpoint = scene.endpoint().endpoint
     catalog = ModelCatalog(scene.stack, "Catalog", stage="prod", endpoint="text")
@@ -39,7 +29,7 @@ def test_entry_is_named_current_only_after_what_it_waits_for() -> None:
     assert parameter["DependsOn"] == [scene.stack.get_logical_id(endpoint)]
 
 
-def test_entry_that_is_too_large_for_a_parameter_is_refused() -> None:
+def test_entry_larger_than_a_parameter_is_an_error() -> None:
     scene = Scene()
     catalog = ModelCatalog(scene.stack, "Catalog", stage="prod", endpoint="text")
     large = entry(signature={"inputs": ["x" * 4096]})
@@ -47,11 +37,11 @@ def test_entry_that_is_too_large_for_a_parameter_is_refused() -> None:
         catalog.publish(large, after=[scene.bucket])
 
 
-def test_reading_is_granted_on_this_catalog_alone() -> None:
+def test_grant_read_is_limited_to_the_catalog() -> None:
     scene = Scene()
     catalog = ModelCatalog(scene.stack, "Catalog", stage="prod", endpoint="text")
     catalog.grant_read(iam.User(scene.stack, "User"))
     (statement,) = scene.properties("AWS::IAM::Policy")["PolicyDocument"]["Statement"]
     assert statement["Action"] == ["ssm:GetParameter", "ssm:GetParametersByPath"]
-    ends = [each["Fn::Join"][1][-1] for each in statement["Resource"]]
+    ends = [arn["Fn::Join"][1][-1] for arn in statement["Resource"]]
     assert ends == [":parameter/triton/prod/text", ":parameter/triton/prod/text/*"]

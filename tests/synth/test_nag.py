@@ -1,4 +1,4 @@
-"""cdk-nag runs in every synth, and what is not acknowledged fails it."""
+"""cdk-nag runs in every synth, and unsuppressed findings fail it."""
 
 import pytest
 from aws_cdk import App, Duration, Environment, Stack, Validations
@@ -11,9 +11,7 @@ from tests.synth.endpoints import Scene
 from triton_sagemaker import CaptureBucket, DataCapture, ModelBucket, UpdateChecks
 
 
-def test_a_wildcard_that_nobody_gave_a_reason_for_fails_the_synth(
-    tmp_path: object,
-) -> None:
+def test_unsuppressed_wildcard_fails_the_synth(tmp_path: object) -> None:
     app = App(context=CONTEXT, outdir=str(tmp_path))
     add_stage(app, "local")
     stack = Stack(app, "other", env=Environment(region="us-east-1"))
@@ -24,8 +22,8 @@ def test_a_wildcard_that_nobody_gave_a_reason_for_fails_the_synth(
         app.synth()
 
 
-def test_an_app_of_one_s_own_on_the_construct_library_is_clean() -> None:
-    # The bucket in a stack of its own: in the endpoint's role, it is an Fn::ImportValue.
+def test_construct_library_has_no_nag_findings() -> None:
+    # The bucket is in another stack, so the endpoint role refers to it by Fn::ImportValue.
     scene = Scene(CONTEXT)
     Validations.of(scene.app).add_plugins(AwsSolutionsChecks(scene.app))
     models = ModelBucket(Stack(scene.app, "Shared", env=Environment(region="us-east-1")), "Models")
@@ -43,7 +41,7 @@ def test_an_app_of_one_s_own_on_the_construct_library_is_clean() -> None:
     scene.app.synth()
 
 
-def test_a_public_bucket_fails_the_synth(tmp_path: object) -> None:
+def test_public_bucket_fails_the_synth(tmp_path: object) -> None:
     app = App(context=CONTEXT, outdir=str(tmp_path))
     add_stage(app, "dev")
     s3.Bucket(Stack(app, "other", env=Environment(region="us-east-1")), "Open")

@@ -1,4 +1,4 @@
-"""NetworkStack."""
+"""NetworkStack: zones of subnets, and access to S3 without internet."""
 
 import pytest
 from aws_cdk import App, Environment
@@ -8,26 +8,28 @@ from stacks.network_stack import NetworkStack
 from tests.synth.conftest import Templates
 
 
-def test_instances_in_every_subnet_reach_s3_without_the_internet(templates: Templates) -> None:
+def test_every_subnet_has_the_s3_gateway_endpoint(templates: Templates) -> None:
     network = Template.from_json(templates("prod")["prod-network"])
     (endpoint,) = network.find_resources("AWS::EC2::VPCEndpoint").values()
     assert endpoint["Properties"]["VpcEndpointType"] == "Gateway"
     assert endpoint["Properties"]["ServiceName"]["Fn::Join"][1][-1] == ".s3"
     tables = network.find_resources("AWS::EC2::RouteTable")
-    assert sorted(each["Ref"] for each in endpoint["Properties"]["RouteTableIds"]) == sorted(tables)
+    assert sorted(
+        route_table_id["Ref"] for route_table_id in endpoint["Properties"]["RouteTableIds"]
+    ) == sorted(tables)
     network.resource_count_is("AWS::EC2::InternetGateway", 0)
 
 
-CHOSEN = [{"Fn::Select": [number, {"Fn::GetAZs": ""}]} for number in range(2)]
-NAMED = ["us-east-1c", "us-east-1a", "us-east-1d"]
+DEFAULT_ZONES = [{"Fn::Select": [number, {"Fn::GetAZs": ""}]} for number in range(2)]
+ZONES = ["us-east-1c", "us-east-1a", "us-east-1d"]
 
 
-@pytest.mark.parametrize(("zones", "subnets"), [(None, CHOSEN), (NAMED, NAMED)])
-def test_subnets_stand_in_the_zones_of_the_stage_or_in_two(
+@pytest.mark.parametrize(("zones", "subnets"), [(None, DEFAULT_ZONES), (ZONES, ZONES)])
+def test_subnets_are_in_the_configured_zones_or_in_two(
     zones: list[str] | None, subnets: list[object]
 ) -> None:
     env = Environment(region="us-east-1")
     stack = NetworkStack(App(), "a-network", env=env, zones=zones)
-    result = Template.from_stack(stack).find_resources("AWS::EC2::Subnet").values()
-    assert [each["Properties"]["AvailabilityZone"] for each in result] == subnets
+    resources = Template.from_stack(stack).find_resources("AWS::EC2::Subnet").values()
+    assert [subnet["Properties"]["AvailabilityZone"] for subnet in resources] == subnets
     assert len(stack.vpc.isolated_subnets) == len(subnets)

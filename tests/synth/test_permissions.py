@@ -1,4 +1,4 @@
-"""Every stage's policies allow what the ledger needs, and nothing else; each gap is seen."""
+"""Comparison of the policies of every stage with the permission ledger, and changed policies."""
 
 import copy
 from collections.abc import Callable, Iterator
@@ -17,21 +17,27 @@ from tests.permission_names import Place
 from tests.synth.api.deployed import Deployed
 from tests.synth.conftest import CONTEXT, Templates
 from tests.synth.every_stage import ACCOUNT, EVERY_STAGE, every_stage
-from tests.synth.permissions import Site, beyond, every, missing, own_policy
-from tests.synth.statements import lets_role
+from tests.synth.permissions import (
+    StageUnderTest,
+    excess_permissions,
+    missing_permissions,
+    resolved_principals,
+    resource_policy,
+)
+from tests.synth.statements import role_allows
 
 Stacks = dict[str, dict[str, Any]]
 Resources = dict[str, dict[str, Any]]
 
 
-def site(settings: StageConfig, name: str, templates: Stacks) -> Site:
+def stage_under_test(settings: StageConfig, name: str, templates: Stacks) -> StageUnderTest:
     region = platform_facts.region(settings.region)
     deployed = Deployed(templates, region=region.name, account=settings.account or ACCOUNT)
     sources = {
-        each.id.partition(".")[2][:7]: deployed.value(
-            each.properties["Source"]["Location"], each.stack
+        resource.id.partition(".")[2][:7]: deployed.value(
+            resource.properties["Source"]["Location"], resource.stack
         )
-        for each in deployed.of("AWS::CodeBuild::Project")
+        for resource in deployed.of_type("AWS::CodeBuild::Project")
     }
     mirror = next(iter(settings.gpu_build_images.values()), "*")
     host, _, repository = mirror.partition("@")[0].partition("/")
@@ -49,12 +55,12 @@ def site(settings: StageConfig, name: str, templates: Stacks) -> Site:
         mirror_repository=f"{host[:12]}:repository/{repository}",
         engines_source=sources.get("Engines", "*").rpartition("/")[2],
     )
-    return Site(deployed, place)
+    return StageUnderTest(deployed, place)
 
 
 @pytest.fixture(scope="module")
 def delivered(templates: Templates) -> tuple[StageConfig, Stacks]:
-    """Production with a delivery that promotes."""
+    """Return prod with a delivery stack that promotes from dev: (stage, templates)."""
     delivery = DeliveryConfig(repository="octo-org/octo-repo", promotes_from="dev")
     stack = DeliveryStack(
         App(context=CONTEXT),
@@ -64,35 +70,36 @@ def delivered(templates: Templates) -> tuple[StageConfig, Stacks]:
         env=Environment(account=ACCOUNT, region="us-east-1"),
     )
     settings = load_stage("prod").model_copy(update={"delivery": delivery})
-    made = {stack.stack_name: dict(Template.from_stack(stack).to_json())}
-    return settings, templates("prod") | made
+    delivery_template = {stack.stack_name: dict(Template.from_stack(stack).to_json())}
+    return settings, templates("prod") | delivery_template
 
 
-def test_a_stage_allows_what_is_needed_and_nothing_else(stage: str, templates: Templates) -> None:
-    values = site(load_stage(stage), stage, templates(stage))
-    assert list(missing(values)) == []
-    assert list(beyond(values)) == []
+def test_shipped_stage_matches_the_ledger(stage: str, templates: Templates) -> None:
+    under_test = stage_under_test(load_stage(stage), stage, templates(stage))
+    assert list(missing_permissions(under_test)) == []
+    assert list(excess_permissions(under_test)) == []
 
 
 @pytest.mark.parametrize("name", EVERY_STAGE)
-def test_so_does_whatever_a_stage_may_ask(name: str, every_template: Templates) -> None:
-    values = site(every_stage(name), name, every_template(name))
-    assert list(missing(values)) == []
-    assert list(beyond(values)) == []
+def test_generated_stage_matches_the_ledger(name: str, every_template: Templates) -> None:
+    under_test = stage_under_test(every_stage(name), name, every_template(name))
+    assert list(missing_permissions(under_test)) == []
+    assert list(excess_permissions(under_test)) == []
 
 
-def test_every_row_is_held_against_some_stage(
-    templates: Templates, every_template: Templates
-) -> None:
+def test_every_ledger_row_is_tested(templates: Templates, every_template: Templates) -> None:
     sites = [
-        site(load_stage("local"), "local", templates("local")),
+        stage_under_test(load_stage("local"), "local", templates("local")),
         *(
-            site(every_stage(each), each, every_template(each))
-            for each in ("all", "plain", "components")
+            stage_under_test(every_stage(name), name, every_template(name))
+            for name in ("all", "plain", "components")
         ),
     ]
-    tried = {
-        (each.principal.name, row.step) for one in sites for each in every(one) for row in each.rows
+    tested = {
+        (grant.principal.name, row.step)
+        for stage_site in sites
+        for grant in resolved_principals(stage_site)
+        for row in grant.rows
     }
     expected = {
         (principal.name, row.step)
@@ -100,360 +107,269 @@ def test_every_row_is_held_against_some_stage(
         if not principal.granted
         for row in principal.rows
     }
-    assert expected - tried == set()
+    assert expected - tested == set()
 
 
 def statement(policy: dict[str, Any], action: str) -> dict[str, Any]:
-    """The statement of a policy, of a resource's policy, or of a key's, that has an action."""
+    """Return the statement with an action, of an identity, resource or key policy."""
     properties = policy["Properties"]
     document = properties.get("PolicyDocument", properties.get("KeyPolicy"))
     result: dict[str, Any] = next(
-        each for each in document["Statement"] if action in str(each["Action"])
+        statement for statement in document["Statement"] if action in str(statement["Action"])
     )
     return result
 
 
-def named(resources: Resources, prefix: str, kind: str) -> dict[str, Any]:
+def resource_by_prefix(resources: Resources, prefix: str, kind: str) -> dict[str, Any]:
     return next(
-        each for id_, each in resources.items() if id_.startswith(prefix) and each["Type"] == kind
+        resource
+        for id_, resource in resources.items()
+        if id_.startswith(prefix) and resource["Type"] == kind
     )
 
 
 def policy(resources: Resources, role: str) -> dict[str, Any]:
-    """The policy of a role."""
-    return named(resources, f"{role}DefaultPolicy", "AWS::IAM::Policy")
+    """Return the policy of a role."""
+    return resource_by_prefix(resources, f"{role}DefaultPolicy", "AWS::IAM::Policy")
 
 
-def without(statement: dict[str, Any], action: str) -> None:
-    statement["Action"] = [each for each in statement["Action"] if each != action]
+def remove_action(statement: dict[str, Any], action: str) -> None:
+    statement["Action"].remove(action)
 
 
-class Broken(NamedTuple):
-    """What is done to a stack, and what is said of it."""
+class PolicyChange(NamedTuple):
+    """A change of a stack, the check that must report it, and the start of its message."""
 
-    what: str
+    description: str
     stack: str
-    change: Callable[[Resources], object]
-    check: Callable[[Site], Iterator[str]]
+    apply: Callable[[Resources], object]
+    check: Callable[[StageUnderTest], Iterator[str]]
     message: str
 
 
-BUILDER, ENDPOINT, WATCH = "BuilderProjectRole", "EndpointRole", "BuilderPollRole"
+BUILDER, ENDPOINT, POLL = "BuilderProjectRole", "EndpointRole", "BuilderPollRole"
 
-BROKEN = [
-    Broken(
-        "an action missing",
+CHANGES = [
+    PolicyChange(
+        "missing action",
         "prod-models",
-        lambda each: without(
-            statement(policy(each, BUILDER), "s3:AbortMultipartUpload"), "s3:AbortMultipartUpload"
+        lambda resources: remove_action(
+            statement(policy(resources, BUILDER), "s3:AbortMultipartUpload"),
+            "s3:AbortMultipartUpload",
         ),
-        missing,
+        missing_permissions,
         "lacks s3:AbortMultipartUpload on",
     ),
-    Broken(
-        "an action misspelt",
-        "prod-text",
-        lambda each: statement(policy(each, ENDPOINT), "ecr:GetAuth").update(
-            Action="ecr:GetAuthorisationToken"
-        ),
-        missing,
-        "lacks ecr:GetAuthorizationToken on *",
-    ),
-    Broken(
-        "a resource too narrow: the bucket for its objects",
+    PolicyChange(
+        "bucket instead of its objects",
         "prod-models",
-        lambda each: statement(policy(each, WATCH), "s3:GetObject").update(
+        lambda resources: statement(policy(resources, POLL), "s3:GetObject").update(
             Resource={"Fn::GetAtt": ["ModelsBucket970C6ADA", "Arn"]}
         ),
-        missing,
+        missing_permissions,
         "lacks s3:GetObject on arn:aws:s3:::prod-models-modelsbucket970c6ada-a1b2c3d4e5f6/*/cpu-",
     ),
-    Broken(
-        "a name where an ARN belongs",
+    PolicyChange(
+        "condition on a key missing in the request",
         "prod-models",
-        lambda each: statement(policy(each, WATCH), "codebuild:BatchGetBuilds").update(
-            Resource={"Ref": "BuilderProject42795FEE"}
-        ),
-        missing,
-        "lacks codebuild:BatchGetBuilds on arn:aws:codebuild",
-    ),
-    Broken(
-        "another endpoint's prefix",
-        "prod-text",
-        lambda each: statement(policy(each, ENDPOINT), "s3:ListBucket")["Condition"].update(
-            StringLike={"s3:prefix": ["vision/*"]}
-        ),
-        missing,
-        "lacks s3:ListBucket on",
-    ),
-    Broken(
-        "a condition that never holds",
-        "prod-models",
-        lambda each: statement(policy(each, BUILDER), "codebuild:StartBuild")["Condition"].update(
-            StringEquals={"codebuild:environment.image": "nvcr.io/nvidia/tensorrt:*"}
-        ),
-        missing,
-        "lacks codebuild:StartBuild on",
-    ),
-    Broken(
-        "a condition on what the request does not have",
-        "prod-models",
-        lambda each: statement(policy(each, WATCH), "kms:Decrypt").update(
+        lambda resources: statement(policy(resources, POLL), "kms:Decrypt").update(
             Condition={"StringEquals": {"kms:ViaService": "s3.eu-west-1.amazonaws.com"}}
         ),
-        missing,
+        missing_permissions,
         "lacks kms:Decrypt on arn:aws:kms:us-east-1:111122223333:key/",
     ),
-    Broken(
-        "a key policy without the account",
+    PolicyChange(
+        "key policy of another account",
         "prod-models",
-        lambda each: statement(named(each, "ModelsKey", "AWS::KMS::Key"), "kms:*").update(
-            Principal={"AWS": "arn:aws:iam::444455556666:root"}
-        ),
-        missing,
+        lambda resources: statement(
+            resource_by_prefix(resources, "ModelsKey", "AWS::KMS::Key"), "kms:*"
+        ).update(Principal={"AWS": "arn:aws:iam::444455556666:root"}),
+        missing_permissions,
         "prod-text.EndpointRoleB9AA434A lacks kms:Decrypt",
     ),
-    Broken(
-        "a key policy without CloudWatch",
+    PolicyChange(
+        "missing role",
         "prod-models",
-        lambda each: statement(named(each, "AlarmsKey", "AWS::KMS::Key"), "kms:Decrypt").update(
-            Principal={"Service": "events.amazonaws.com"}
+        lambda resources: resources.pop(
+            next(name for name in resources if name.startswith("UpdateChecksOnEventRole"))
         ),
-        missing,
-        "alarms lacks kms:Decrypt",
+        missing_permissions,
+        "role UpdateChecksOnEventRole is missing",
     ),
-    Broken(
-        "a bucket that denies everybody",
-        "prod-models",
-        lambda each: statement(
-            named(each, "ModelsBucketPolicy", "AWS::S3::BucketPolicy"), "s3:*"
-        ).pop("Condition"),
-        missing,
-        "prod-text.EndpointRoleB9AA434A lacks s3:GetObject",
-    ),
-    Broken(
-        "a role that is gone",
-        "prod-models",
-        lambda each: each.pop(
-            next(name for name in each if name.startswith("UpdateChecksOnEventRole"))
-        ),
-        missing,
-        "there is no role UpdateChecksOnEventRole",
-    ),
-    Broken(
-        "a wildcard too many in an action",
+    PolicyChange(
+        "wildcard in an action",
         "prod-text",
-        lambda each: statement(policy(each, ENDPOINT), "s3:GetObject").update(Action="s3:Get*"),
-        beyond,
+        lambda resources: statement(policy(resources, ENDPOINT), "s3:GetObject").update(
+            Action="s3:Get*"
+        ),
+        excess_permissions,
         "prod-text.EndpointRoleB9AA434A may s3:Get* on",
     ),
-    Broken(
-        "a wildcard too many in a resource",
-        "prod-text",
-        lambda each: statement(policy(each, ENDPOINT), "logs:PutLogEvents").update(
-            Resource="arn:aws:logs:us-east-1:111122223333:log-group:*"
-        ),
-        beyond,
-        "may logs:PutLogEvents on arn:aws:logs:us-east-1:111122223333:log-group:*, and no row",
-    ),
-    Broken(
-        "a condition less",
+    PolicyChange(
+        "missing condition",
         "prod-models",
-        lambda each: statement(policy(each, BUILDER), "codebuild:StartBuild")["Condition"][
-            "Null"
-        ].pop("codebuild:serviceRole"),
-        beyond,
+        lambda resources: statement(policy(resources, BUILDER), "codebuild:StartBuild")[
+            "Condition"
+        ]["Null"].pop("codebuild:serviceRole"),
+        excess_permissions,
         "may codebuild:StartBuild on",
     ),
-    Broken(
-        "a condition with a value more",
-        "prod-text",
-        lambda each: statement(policy(each, ENDPOINT), "s3:ListBucket")["Condition"].update(
-            StringLike={"s3:prefix": ["text/*", "vision/*"]}
-        ),
-        beyond,
-        "may s3:ListBucket on",
-    ),
-    Broken(
-        "all actions but one",
+    PolicyChange(
+        "NotAction",
         "prod-models",
-        lambda each: (
-            statement(policy(each, WATCH), "codebuild:").update(
+        lambda resources: (
+            statement(policy(resources, POLL), "codebuild:").update(
                 {"Action": None, "NotAction": "iam:*", "Sid": "AlmostAll"}
             )
-            or statement(policy(each, WATCH), "None").pop("Action")
+            or statement(policy(resources, POLL), "None").pop("Action")
         ),
-        beyond,
-        "allows all but what it names: AlmostAll",
+        excess_permissions,
+        "uses NotAction or NotResource: AlmostAll",
     ),
-    Broken(
-        "a policy of AWS's",
+    PolicyChange(
+        "AWS managed policy",
         "prod-models",
-        lambda each: named(each, WATCH, "AWS::IAM::Role")["Properties"].update(
-            ManagedPolicyArns=["arn:aws:iam::aws:policy/AdministratorAccess"]
-        ),
-        beyond,
-        "has policies of AWS's",
+        lambda resources: resource_by_prefix(resources, POLL, "AWS::IAM::Role")[
+            "Properties"
+        ].update(ManagedPolicyArns=["arn:aws:iam::aws:policy/AdministratorAccess"]),
+        excess_permissions,
+        "has AWS managed policies",
     ),
-    Broken(
-        "a policy inside its role",
-        "prod-models",
-        lambda each: named(each, WATCH, "AWS::IAM::Role")["Properties"].update(
-            Policies=[
-                {
-                    "PolicyName": "More",
-                    "PolicyDocument": {
-                        "Statement": [{"Effect": "Allow", "Action": "iam:*", "Resource": "*"}]
-                    },
-                }
-            ]
-        ),
-        beyond,
-        "may iam:* on *",
-    ),
-    Broken(
-        "a role that another service may assume too",
+    PolicyChange(
+        "role with a second trusted service",
         "prod-text",
-        lambda each: named(each, ENDPOINT, "AWS::IAM::Role")["Properties"][
+        lambda resources: resource_by_prefix(resources, ENDPOINT, "AWS::IAM::Role")["Properties"][
             "AssumeRolePolicyDocument"
         ]["Statement"][0].update(
             Principal={"Service": ["sagemaker.amazonaws.com", "ec2.amazonaws.com"]}
         ),
-        beyond,
+        excess_permissions,
         "trusts ['ec2.amazonaws.com', 'sagemaker.amazonaws.com']",
     ),
-    Broken(
-        "a role that a service may assume for another account",
+    PolicyChange(
+        "trust policy without source account",
         "prod-text",
-        lambda each: named(each, ENDPOINT, "AWS::IAM::Role")["Properties"][
+        lambda resources: resource_by_prefix(resources, ENDPOINT, "AWS::IAM::Role")["Properties"][
             "AssumeRolePolicyDocument"
         ]["Statement"][0].pop("Condition"),
-        beyond,
-        "for any account: aws:SourceAccount",
+        excess_permissions,
+        "without aws:SourceAccount",
     ),
-    Broken(
-        "interfaces of every network",
-        "prod-text",
-        lambda each: statement(
-            next(value for name, value in each.items() if "VpcPolicy" in name),
-            "ec2:DeleteNetworkInterface",
-        ).pop("Condition"),
-        beyond,
-        "ec2:DeleteNetworkInterface on",
-    ),
-    Broken(
-        "a role that nobody knows",
+    PolicyChange(
+        "unknown role",
         "prod-models",
-        lambda each: each.update(Another=named(each, WATCH, "AWS::IAM::Role")),
-        beyond,
+        lambda resources: resources.update(
+            Another=resource_by_prefix(resources, POLL, "AWS::IAM::Role")
+        ),
+        excess_permissions,
         "prod-models.Another is in no file of the ledger",
     ),
-    Broken(
-        "a bucket for everybody",
+    PolicyChange(
+        "public bucket",
         "prod-models",
-        lambda each: named(each, "ModelsBucketPolicy", "AWS::S3::BucketPolicy")["Properties"][
-            "PolicyDocument"
-        ]["Statement"].append(
+        lambda resources: resource_by_prefix(
+            resources, "ModelsBucketPolicy", "AWS::S3::BucketPolicy"
+        )["Properties"]["PolicyDocument"]["Statement"].append(
             {"Effect": "Allow", "Principal": "*", "Action": "s3:GetObject", "Resource": "*"}
         ),
-        beyond,
-        "lets * in, which is in no file of the ledger",
+        excess_permissions,
+        "allows *, which is in no file of the ledger",
     ),
-    Broken(
-        "a topic that any alarm of AWS may tell",
+    PolicyChange(
+        "Lambda permission",
         "prod-models",
-        lambda each: (
-            statement(named(each, "AlarmsTopicPolicy", "AWS::SNS::TopicPolicy"), "sns:Publish")
-            and named(each, "AlarmsTopicPolicy", "AWS::SNS::TopicPolicy")["Properties"][
-                "PolicyDocument"
-            ]["Statement"][-1].pop("Condition")
-        ),
-        beyond,
-        "may sns:Publish on",
-    ),
-    Broken(
-        "a permission that is not a policy",
-        "prod-models",
-        lambda each: each.update(
+        lambda resources: resources.update(
             Anybody={"Type": "AWS::Lambda::Permission", "Properties": {"Principal": "*"}}
         ),
-        beyond,
+        excess_permissions,
         "prod-models.Anybody is a AWS::Lambda::Permission",
     ),
-    Broken(
-        "a deploy role that takes another stage's archives",
+    PolicyChange(
+        "deploy role with access to other stages",
         "prod-delivery",
-        lambda each: statement(policy(each, "Deploy"), "s3:ListBucket").update(
+        lambda resources: statement(policy(resources, "Deploy"), "s3:ListBucket").update(
             Resource="arn:aws:s3:::*-models-modelsbucket*"
         ),
-        beyond,
+        excess_permissions,
         "may s3:ListBucket on arn:aws:s3:::*-models-modelsbucket*",
-    ),
-    Broken(
-        "a deploy role for buckets that are called otherwise",
-        "prod-delivery",
-        lambda each: statement(policy(each, "Deploy"), "s3:ListBucket").update(
-            Resource="arn:aws:s3:::prod-models-bucket*"
-        ),
-        missing,
-        "lacks s3:ListBucket on arn:aws:s3:::prod-models-modelsbucket970c6ada-a1b2c3d4e5f6",
     ),
 ]
 
 
-@pytest.mark.parametrize("broken", BROKEN, ids=lambda value: value.what)
-def test_a_broken_policy_is_seen(broken: Broken, delivered: tuple[StageConfig, Stacks]) -> None:
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.description)
+def test_changed_policy_is_reported(
+    change: PolicyChange, delivered: tuple[StageConfig, Stacks]
+) -> None:
     settings, templates = delivered
-    values = copy.deepcopy(templates)
-    broken.change(values[broken.stack]["Resources"])
-    assert broken.message in "\n".join(broken.check(site(settings, "prod", values)))
+    under_test = copy.deepcopy(templates)
+    change.apply(under_test[change.stack]["Resources"])
+    assert change.message in "\n".join(change.check(stage_under_test(settings, "prod", under_test)))
 
 
-ONCE = {"s3:if-none-match": "*", "s3:ObjectCreationOperation": "true"}
-AGAIN = {"s3:ObjectCreationOperation": "true"}
-PART = {"s3:ObjectCreationOperation": "false"}
-DELIVERED = "text/cuda-25.09-sm86/minilm-0123456789ab.tar.gz"
+IF_NONE_MATCH = {"s3:if-none-match": "*", "s3:ObjectCreationOperation": "true"}
+OVERWRITE = {"s3:ObjectCreationOperation": "true"}
+UPLOAD_PART = {"s3:ObjectCreationOperation": "false"}
+ARCHIVE_KEY = "text/cuda-25.09-sm86/minilm-0123456789ab.tar.gz"
 
 
 @pytest.mark.parametrize(
-    ("who", "key", "request_has", "may"),
+    ("role_name", "key", "context", "allowed"),
     [
-        ("Person", DELIVERED, ONCE, False),
-        ("Person", DELIVERED, PART, False),
-        ("Person", DELIVERED.replace(".tar.gz", ".json"), ONCE, False),
-        ("Person", f"sources/{'d' * 64}.zip", ONCE, False),
-        ("Person", "engines/job/result.json", ONCE, False),
-        ("Person", "published/cuda-25.09-sm86/minilm-0123456789ab.tar.gz", ONCE, False),
-        ("Person", "engine-jobs/job/raw/build/result.json", AGAIN, False),
-        ("Person", "text/cuda-25.09-sm86/published/minilm-0123456789ab.tar.gz", ONCE, True),
-        ("Person", "engine-jobs/job/claims/0001.json", ONCE, True),
-        ("Person", "history/20261123T000000.000000Z-a1b2c3d4.json", ONCE, True),
-        ("Person", "history/20261123T000000.000000Z-a1b2c3d4.json", AGAIN, False),
-        ("BuilderProjectRole", DELIVERED, ONCE, True),
-        ("BuilderProjectRole", DELIVERED, PART, True),
-        ("BuilderProjectRole", DELIVERED, AGAIN, False),
-        ("BuilderProjectRole", "engine-jobs/job/raw/build/result.json", AGAIN, False),
-        ("BuilderProjectRole", "engines/job/a1b2", AGAIN, True),
-        ("EnginesProjectRole", "engine-jobs/job/raw/build/result.json", AGAIN, True),
-        ("EnginesProjectRole", DELIVERED, ONCE, False),
-        ("all-delivery-Deploy", DELIVERED, ONCE, True),
-        ("all-delivery-Deploy", DELIVERED, AGAIN, False),
-        ("plain-delivery-Deploy", DELIVERED, ONCE, False),
+        ("Person", ARCHIVE_KEY, IF_NONE_MATCH, False),
+        ("Person", ARCHIVE_KEY, UPLOAD_PART, False),
+        ("Person", ARCHIVE_KEY.replace(".tar.gz", ".json"), IF_NONE_MATCH, False),
+        ("Person", f"sources/{'d' * 64}.zip", IF_NONE_MATCH, False),
+        ("Person", "engines/job/result.json", IF_NONE_MATCH, False),
+        ("Person", "published/cuda-25.09-sm86/minilm-0123456789ab.tar.gz", IF_NONE_MATCH, False),
+        ("Person", "engine-jobs/job/raw/build/result.json", OVERWRITE, False),
+        (
+            "Person",
+            "text/cuda-25.09-sm86/published/minilm-0123456789ab.tar.gz",
+            IF_NONE_MATCH,
+            True,
+        ),
+        ("Person", "engine-jobs/job/claims/0001.json", IF_NONE_MATCH, True),
+        ("Person", "history/20261123T000000.000000Z-a1b2c3d4.json", IF_NONE_MATCH, True),
+        ("Person", "history/20261123T000000.000000Z-a1b2c3d4.json", OVERWRITE, False),
+        ("BuilderProjectRole", ARCHIVE_KEY, IF_NONE_MATCH, True),
+        ("BuilderProjectRole", ARCHIVE_KEY, UPLOAD_PART, True),
+        ("BuilderProjectRole", ARCHIVE_KEY, OVERWRITE, False),
+        ("BuilderProjectRole", "engine-jobs/job/raw/build/result.json", OVERWRITE, False),
+        ("BuilderProjectRole", "engines/job/a1b2", OVERWRITE, True),
+        ("EnginesProjectRole", "engine-jobs/job/raw/build/result.json", OVERWRITE, True),
+        ("EnginesProjectRole", ARCHIVE_KEY, IF_NONE_MATCH, False),
+        ("all-delivery-Deploy", ARCHIVE_KEY, IF_NONE_MATCH, True),
+        ("all-delivery-Deploy", ARCHIVE_KEY, OVERWRITE, False),
+        ("plain-delivery-Deploy", ARCHIVE_KEY, IF_NONE_MATCH, False),
     ],
 )
-def test_builders_alone_write_what_a_deploy_serves_and_only_once(
-    who: str, key: str, request_has: dict[str, str], may: bool, every_template: Templates
+def test_bucket_policy_decides_who_may_write(
+    role_name: str,
+    key: str,
+    context: dict[str, str],
+    allowed: bool,
+    every_template: Templates,
 ) -> None:
-    """Each has a role that may write everything: the bucket's own policy decides."""
-    values = site(every_stage("all"), "all", every_template("all"))
-    roles = {each.id: values.deployed.arn(each) for each in values.deployed.of("AWS::IAM::Role")}
-    made = [arn for name, arn in roles.items() if who in name]
-    arn = made[0] if made else f"arn:aws:iam::{values.deployed.account}:role/{who}A1B2"
-    buckets = values.deployed.of("AWS::S3::Bucket")
-    (bucket,) = (values.deployed.arn(each) for each in buckets if ".ModelsBucket" in each.id)
-    everything = [{"Effect": "Allow", "Action": "s3:*", "Resource": "*"}]
-    own = own_policy(values, bucket)
-    result = lets_role(
-        arn, everything, "s3:PutObject", resource=f"{bucket}/{key}", own=own, context=request_has
+    # The identity policy allows everything, so the bucket policy decides.
+    under_test = stage_under_test(every_stage("all"), "all", every_template("all"))
+    roles = {
+        resource.id: under_test.deployed.arn(resource)
+        for resource in under_test.deployed.of_type("AWS::IAM::Role")
+    }
+    arns = [arn for name, arn in roles.items() if role_name in name]
+    arn = arns[0] if arns else f"arn:aws:iam::{under_test.deployed.account}:role/{role_name}A1B2"
+    buckets = under_test.deployed.of_type("AWS::S3::Bucket")
+    (bucket,) = (
+        under_test.deployed.arn(bucket) for bucket in buckets if ".ModelsBucket" in bucket.id
     )
-    assert result is may
+    everything = [{"Effect": "Allow", "Action": "s3:*", "Resource": "*"}]
+    own = resource_policy(under_test, bucket)
+    result = role_allows(
+        arn,
+        everything,
+        "s3:PutObject",
+        resource=f"{bucket}/{key}",
+        resource_statements=own,
+        context=context,
+    )
+    assert result is allowed

@@ -1,4 +1,4 @@
-"""What must reach what, over the templates of every stage; and that each check sees a gap."""
+"""Dependencies between resources of every stage, and unmet dependencies for each check."""
 
 import copy
 from collections.abc import Callable, Iterator
@@ -10,17 +10,20 @@ from stages import load_stage
 from tests.synth.assembly import Assembly
 from tests.synth.conftest import Templates
 from tests.synth.reachability import (
-    locked_volumes,
-    lost_logs,
-    missing_logs,
-    replaced_in_use,
-    unheard_alarms,
+    alarms_without_notification,
+    missing_component_logs,
+    unprotected_log_groups,
+    unsafe_replacements,
 )
 
 Check = Callable[[Assembly], Iterator[str]]
 Resources = dict[str, dict[str, Any]]
-COMPONENT = "AWS::SageMaker::InferenceComponent"
-CHECKS = [locked_volumes, lost_logs, missing_logs, replaced_in_use, unheard_alarms]
+CHECKS = [
+    unprotected_log_groups,
+    missing_component_logs,
+    unsafe_replacements,
+    alarms_without_notification,
+]
 
 
 def assembly(stage: str, templates: dict[str, dict[str, Any]]) -> Assembly:
@@ -29,87 +32,41 @@ def assembly(stage: str, templates: dict[str, dict[str, Any]]) -> Assembly:
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda value: value.__name__)
-def test_everything_reaches_what_it_needs(check: Check, stage: str, templates: Templates) -> None:
+def test_shipped_stage_has_no_unmet_dependencies(
+    check: Check, stage: str, templates: Templates
+) -> None:
     assert list(check(assembly(stage, templates(stage)))) == []
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_so_it_does_with_inference_components(check: Check, every_template: Templates) -> None:
+def test_component_stage_has_no_unmet_dependencies(check: Check, every_template: Templates) -> None:
     stage = Assembly(every_template("components"), region="us-east-1", account="111122223333")
     assert list(check(stage)) == []
 
 
-GAPS_OF_COMPONENTS: list[tuple[str, Check, str, Callable[[Resources], object], str]] = [
-    (
-        "a component without a log group",
-        missing_logs,
-        "components-models",
-        lambda resources: resources.pop(
-            next(name for name in resources if "Componentminilm" in name)
-        ),
-        "has no log group",
-    ),
-    (
-        "a component whose alarms roll nothing back",
-        unheard_alarms,
-        "components-text",
-        lambda resources: first(resources, COMPONENT)["Properties"]["DeploymentConfig"].pop(
-            "AutoRollbackConfiguration"
-        ),
-        "tells nobody",
-    ),
-    (
-        "a component of a Model that it does not refer to",
-        replaced_in_use,
-        "components-text",
-        lambda resources: first(resources, COMPONENT)["Properties"]["Specification"].update(
-            ModelName="minilm"
-        ),
-        "does not refer to what it serves: minilm",
-    ),
-    (
-        "volumes of components that their role may not encrypt",
-        locked_volumes,
-        "components-volumes",
-        lambda resources: named(
-            statements(first(resources, "AWS::IAM::Policy", "Role")), "EncryptVolumes"
-        ).update(Action="kms:ListGrants"),
-        "lacks kms:CreateGrant on components-models.ModelsKey",
-    ),
-]
-
-
-@pytest.mark.parametrize(
-    ("check", "stack", "break_", "message"),
-    [gap[1:] for gap in GAPS_OF_COMPONENTS],
-    ids=[gap[0] for gap in GAPS_OF_COMPONENTS],
-)
-def test_a_gap_of_inference_components_is_seen(
-    check: Check,
-    stack: str,
-    break_: Callable[[Resources], object],
-    message: str,
-    every_template: Templates,
-) -> None:
-    broken = copy.deepcopy(every_template("components"))
-    break_(broken[stack]["Resources"])
-    stage = Assembly(broken, region="us-east-1", account="111122223333")
-    assert message in "\n".join(check(stage))
+def test_missing_log_group_of_a_component_is_reported(every_template: Templates) -> None:
+    templates = copy.deepcopy(every_template("components"))
+    resources = templates["components-models"]["Resources"]
+    del resources[next(name for name in resources if "Componentminilm" in name)]
+    stage = Assembly(templates, region="us-east-1", account="111122223333")
+    assert "has no log group" in "\n".join(missing_component_logs(stage))
 
 
 def first(resources: Resources, kind: str, name: str = "") -> dict[str, Any]:
-    """The first resource of a type whose logical id holds a name."""
-    return next(each for id_, each in resources.items() if each["Type"] == kind and name in id_)
+    """Return the first resource of a type whose logical ID contains `name`."""
+    return next(
+        resource for id_, resource in resources.items() if resource["Type"] == kind and name in id_
+    )
 
 
 def drop(resources: Resources, kind: str) -> None:
-    """Leave out every resource of a type."""
-    for name in [name for name, each in resources.items() if each["Type"] == kind]:
+    """Remove every resource of a type."""
+    for name in [name for name, resource in resources.items() if resource["Type"] == kind]:
         del resources[name]
 
 
 def statements(resource: dict[str, Any]) -> list[dict[str, Any]]:
-    """The statements of a policy, or of a key's policy."""
+    """Return the statements of a policy or key policy."""
     properties = resource["Properties"]
     result: list[dict[str, Any]] = properties.get("PolicyDocument", properties.get("KeyPolicy"))[
         "Statement"
@@ -117,142 +74,71 @@ def statements(resource: dict[str, Any]) -> list[dict[str, Any]]:
     return result
 
 
-def named(listed: list[dict[str, Any]], sid: str) -> dict[str, Any]:
-    """The statement of a name."""
-    return next(each for each in listed if each.get("Sid") == sid)
+def by_sid(policy_statements: list[dict[str, Any]], sid: str) -> dict[str, Any]:
+    """Return the statement with a Sid."""
+    return next(mutant for mutant in policy_statements if mutant.get("Sid") == sid)
 
 
-GAPS: list[tuple[str, Check, str, Callable[[Resources], object], str]] = [
+CASES: list[tuple[str, Check, str, Callable[[Resources], object], str]] = [
     (
-        "a topic's policy of a Deny alone",
-        unheard_alarms,
+        "topic without subscription",
+        alarms_without_notification,
         "prod-models",
-        lambda each: statements(first(each, "AWS::SNS::TopicPolicy")).pop(),
-        "the policy of prod-models.AlarmsTopic3A2DFEBA does not let CloudWatch publish",
+        lambda resources: drop(resources, "AWS::SNS::Subscription"),
+        "prod-models.AlarmsTopic3A2DFEBA has no subscription",
     ),
     (
-        "a topic for the alarms of another account",
-        unheard_alarms,
-        "prod-models",
-        lambda each: statements(first(each, "AWS::SNS::TopicPolicy"))[-1]["Condition"].update(
-            StringEquals={"aws:SourceAccount": "444455556666"}
-        ),
-        "the policy of prod-models.AlarmsTopic3A2DFEBA does not let CloudWatch publish",
-    ),
-    (
-        "a key that only people may use",
-        unheard_alarms,
-        "prod-models",
-        lambda each: statements(first(each, "AWS::KMS::Key", "Alarms")).pop(),
-        "the key of prod-models.AlarmsTopic3A2DFEBA does not let CloudWatch kms:Decrypt",
-    ),
-    (
-        "AWS's own key for SNS",
-        unheard_alarms,
-        "prod-models",
-        lambda each: first(each, "AWS::SNS::Topic")["Properties"].update(
-            KmsMasterKeyId="alias/aws/sns"
-        ),
-        "prod-models.AlarmsTopic3A2DFEBA has a key whose policy is not ours",
-    ),
-    (
-        "a topic without subscribers",
-        unheard_alarms,
-        "prod-models",
-        lambda each: drop(each, "AWS::SNS::Subscription"),
-        "nobody is subscribed to prod-models.AlarmsTopic3A2DFEBA",
-    ),
-    (
-        "an alarm without actions",
-        unheard_alarms,
+        "alarm without action",
+        alarms_without_notification,
         "prod-text",
-        lambda each: first(each, "AWS::CloudWatch::Alarm", "Monitoring")["Properties"].pop(
-            "AlarmActions"
-        ),
-        "tells nobody",
+        lambda resources: first(resources, "AWS::SageMaker::Endpoint")["Properties"][
+            "DeploymentConfig"
+        ].pop("AutoRollbackConfiguration"),
+        "has no action",
     ),
     (
-        "an alarm that rolls nothing back",
-        unheard_alarms,
+        "log group in the endpoint stack",
+        unprotected_log_groups,
         "prod-text",
-        lambda each: first(each, "AWS::SageMaker::Endpoint")["Properties"]["DeploymentConfig"].pop(
-            "AutoRollbackConfiguration"
-        ),
-        "tells nobody",
-    ),
-    (
-        "a log in the stack that writes it",
-        lost_logs,
-        "prod-text",
-        lambda each: each.update(
+        lambda resources: resources.update(
             Log={"Type": "AWS::Logs::LogGroup", "Properties": {"LogGroupName": "/triton/text"}}
         ),
-        "prod-text.Log goes with a first deploy that fails",
+        "prod-text.Log is deleted with a failed first deploy",
     ),
     (
-        "a role that makes logs",
-        lost_logs,
+        "role that may create log groups",
+        unprotected_log_groups,
         "prod-text",
-        lambda each: named(statements(first(each, "AWS::IAM::Policy", "Role")), "WriteOwnLogs")[
-            "Action"
-        ].append("logs:CreateLogGroup"),
-        "may make prod-models.Logtext",
+        lambda resources: by_sid(
+            statements(first(resources, "AWS::IAM::Policy", "Role")), "WriteOwnLogs"
+        )["Action"].append("logs:CreateLogGroup"),
+        "may create prod-models.Logtext",
     ),
     (
-        "a role that makes no grants",
-        locked_volumes,
-        "local-text",
-        lambda each: named(
-            statements(first(each, "AWS::IAM::Policy", "Role")), "EncryptVolumes"
-        ).update(Action="kms:ListGrants"),
-        "lacks kms:CreateGrant on local-models.ModelsKey",
-    ),
-    (
-        "a volume key that keeps IAM out",
-        locked_volumes,
-        "local-models",
-        lambda each: statements(first(each, "AWS::KMS::Key", "Models")).clear(),
-        "the policy of local-models.ModelsKey",
-    ),
-    (
-        "a model of one name for ever",
-        replaced_in_use,
+        "model with a fixed name",
+        unsafe_replacements,
         "prod-text",
-        lambda each: first(each, "AWS::SageMaker::Model")["Properties"].update(ModelName="text"),
-        "has a name: its replacement cannot be made while it serves",
-    ),
-    (
-        "a configuration that the endpoint does not refer to",
-        replaced_in_use,
-        "prod-text",
-        lambda each: first(each, "AWS::SageMaker::Endpoint")["Properties"].update(
-            EndpointConfigName="text"
+        lambda resources: first(resources, "AWS::SageMaker::Model")["Properties"].update(
+            ModelName="text"
         ),
-        "does not refer to what it serves: text",
-    ),
-    (
-        "a variant of a model that is not referred to",
-        replaced_in_use,
-        "prod-text",
-        lambda each: first(each, "AWS::SageMaker::EndpointConfig")["Properties"][
-            "ProductionVariants"
-        ][0].update(ModelName="text"),
-        "does not refer to what it serves: text",
+        "has a name: its replacement cannot be created",
     ),
 ]
 
 
 @pytest.mark.parametrize(
-    ("check", "stack", "break_", "message"), [gap[1:] for gap in GAPS], ids=[gap[0] for gap in GAPS]
+    ("check", "stack", "change", "message"),
+    [case[1:] for case in CASES],
+    ids=[case[0] for case in CASES],
 )
-def test_a_gap_is_seen(
+def test_unmet_dependency_is_reported(
     check: Check,
     stack: str,
-    break_: Callable[[Resources], object],
+    change: Callable[[Resources], object],
     message: str,
     templates: Templates,
 ) -> None:
     stage = stack.partition("-")[0]
     broken = copy.deepcopy(templates(stage))
-    break_(broken[stack]["Resources"])
+    change(broken[stack]["Resources"])
     assert message in "\n".join(check(assembly(stage, broken)))

@@ -1,4 +1,4 @@
-"""What a deploy builds from: an asset must hold a model as people wrote it."""
+"""CDK assets of model sources contain the same files as the repository."""
 
 import shutil
 from pathlib import Path
@@ -10,18 +10,18 @@ from model_build import checks, digest
 from model_build.findings import Finding
 from model_build.repository import Repository
 from stacks.endpoint_stack import source_of
-from tests.unit.model_build.checks.broken import allowed
-from tests.unit.model_build.checks.broken.case import Case
+from tests.unit.model_build.checks.cases import valid
+from tests.unit.model_build.checks.cases.case import Case
 
 
 @pytest.fixture(scope="module")
 def staged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Case -> the folder that the CDK made of its repository."""
+    """Return case name -> asset folder of its model."""
     root = tmp_path_factory.mktemp("sources")
     app = App(outdir=str(root / "assembly"))
     stack = Stack(app, "Stack")
     assets = {}
-    for number, case in enumerate(allowed.CASES):
+    for number, case in enumerate(valid.CASES):
         folder = root / str(number)
         folder.mkdir()
         case.write(folder)
@@ -30,8 +30,8 @@ def staged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return assets
 
 
-@pytest.mark.parametrize("case", allowed.CASES, ids=lambda case: case.name)
-def test_what_the_linter_allows_here_it_allows_in_a_build_on_aws(
+@pytest.mark.parametrize("case", valid.CASES, ids=lambda case: case.name)
+def test_asset_has_the_same_files_and_findings_as_the_model(
     case: Case, staged: dict[str, Path], tmp_path: Path
 ) -> None:
     written, unpacked = tmp_path / "written", tmp_path / "unpacked"
@@ -44,7 +44,7 @@ def test_what_the_linter_allows_here_it_allows_in_a_build_on_aws(
 
 
 def _unzip(staged: Path, to: Path) -> None:
-    """Copy what the CDK's command line zips: files, and no empty folder."""
+    """Copy the files of an asset without empty folders, like the zip of the CDK CLI."""
     for path in staged.rglob("*"):
         if path.is_file():
             copy = to / path.relative_to(staged)
@@ -53,4 +53,4 @@ def _unzip(staged: Path, to: Path) -> None:
 
 
 def _findings(folder: Path) -> list[Finding]:
-    return checks.findings(Repository.read(folder, shown_as=Path()), checks.WRITTEN)
+    return checks.findings(Repository.read(folder, shown_as=Path()), checks.SOURCE_RULES)

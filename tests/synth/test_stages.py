@@ -1,4 +1,4 @@
-"""Snapshot and consistency tests of whole stages."""
+"""Snapshots and consistency of whole stages."""
 
 import json
 import os
@@ -27,42 +27,40 @@ HASH = re.compile(r"\b[0-9a-f]{64}\b")
 
 
 @pytest.mark.parametrize("stack", ["models", "network", "search", "text"])
-def test_templates_are_as_reviewed(
+def test_templates_match_the_snapshot(
     stack: str, templates: Templates, snapshot: SnapshotAssertion
 ) -> None:
-    # Other stacks are made of the same parts; what differs in them is asserted where it belongs.
+    # Other stages have the same resources; other tests assert the differences.
     template = normalised(templates("prod")[f"prod-{stack}"])
     assert template == snapshot, (
-        "the template differs: where that is meant, run python -m pytest "
-        "tests/synth/test_stages.py --snapshot-update, and read the difference with git diff"
+        "the template differs: if this is intended, run python -m pytest "
+        "tests/synth/test_stages.py --snapshot-update, and review git diff"
     )
 
 
 @pytest.mark.parametrize(("stage", "other"), [("dev", "prod"), ("local", "examples")])
-def test_models_stack_is_equal_in_all_stages(stage: str, other: str, templates: Templates) -> None:
+def test_models_stack_does_not_depend_on_the_stage(
+    stage: str, other: str, templates: Templates
+) -> None:
     models = json.dumps(templates(stage)[f"{stage}-models"])
-    assert _of_models(json.loads(models.replace(stage, other))) == _of_models(
-        templates(other)[f"{other}-models"]
-    )
+    assert _without_alarms_and_logs(
+        json.loads(models.replace(stage, other))
+    ) == _without_alarms_and_logs(templates(other)[f"{other}-models"])
 
 
-def test_stacks_have_the_account_and_region_of_their_stage(
-    assembly: Assembly,
-) -> None:
+def test_stacks_have_account_and_region_of_the_stage(assembly: Assembly) -> None:
     # Not the account and region of the caller's credentials.
-    places = [stack.environment for stack in assembly("local").stacks]
-    assert {(place.account, place.region) for place in places} == {("000000000000", "us-east-1")}
+    environments = [stack.environment for stack in assembly("local").stacks]
+    assert {(env.account, env.region) for env in environments} == {("000000000000", "us-east-1")}
 
 
-def test_two_synths_are_byte_identical_and_need_no_credentials(
-    assembly: Assembly, tmp_path: Path
-) -> None:
-    # A subprocess, because PYTHONHASHSEED is per process; prod is the largest stage.
+def test_synth_is_reproducible_without_credentials(assembly: Assembly, tmp_path: Path) -> None:
+    # PYTHONHASHSEED is per process, so this runs a subprocess; prod is the largest stage.
     _synthesise("prod", tmp_path / "other", hash_seed="1")
     assert _files(tmp_path / "other") == _files(Path(assembly("prod").directory))
 
 
-def test_the_plan_in_the_assembly_is_that_of_its_templates(stage: str, assembly: Assembly) -> None:
+def test_plan_file_matches_the_templates(stage: str, assembly: Assembly) -> None:
     cloud = assembly(stage)
     plan = json.loads(Path(cloud.directory, stage_stacks.PLAN).read_text())
     for endpoint in plan["endpoints"].values():
@@ -83,13 +81,12 @@ def test_the_plan_in_the_assembly_is_that_of_its_templates(stage: str, assembly:
         assert types == {variant["VariantName"]: [variant["InstanceType"]] for variant in variants}
 
 
-def test_model_stack_knows_no_model(stage: str, templates: Templates) -> None:
-    # CloudFormation refuses to change an export that is in use, so what changes with a model must
-    # not be in the stack that exports.
+def test_models_stack_contains_no_model_name(stage: str, templates: Templates) -> None:
+    # CloudFormation cannot change exports in use, so the exporting stack must not depend on models.
     assert "minilm" not in json.dumps(templates(stage)[f"{stage}-models"])
 
 
-def test_endpoint_names_cannot_collide_with_stack_names() -> None:
+def test_every_stack_name_is_reserved_or_an_endpoint() -> None:
     prod = load_stage("prod")
     recorded = prod.endpoints["text"].model_copy(update={"data_capture": DataCaptureConfig()})
     everything = prod.model_copy(
@@ -100,25 +97,17 @@ def test_endpoint_names_cannot_collide_with_stack_names() -> None:
     )
     app = App(context=CONTEXT)
     add_stage(app, "prod", everything)
-    made = {child.node.id for child in app.node.children if Stack.is_stack(child)}
-    assert made == {f"prod-{name}" for name in (*STACKS, *everything.endpoints)}
+    stack_ids = {child.node.id for child in app.node.children if Stack.is_stack(child)}
+    assert stack_ids == {f"prod-{name}" for name in (*STACKS, *everything.endpoints)}
 
 
-def test_a_stage_with_a_hyphen_in_its_name_has_no_finding_of_cdk_nag(tmp_path: Path) -> None:
+def test_stage_name_with_hyphen_has_no_nag_findings(tmp_path: Path) -> None:
     app = App(context=CONTEXT, outdir=str(tmp_path))
     add_stage(app, "eu-dev", load_stage("dev"))
     assert "eu-dev-text" in {stack.stack_name for stack in app.synth().stacks}
 
 
-def test_a_stage_in_china_has_no_finding_of_cdk_nag(tmp_path: Path) -> None:
-    # cdk-nag suppressions contain ARNs, which begin with arn:aws-cn in China.
-    china = load_stage("dev").model_copy(update={"region": "cn-north-1", "release": "25.04"})
-    app = App(context=CONTEXT, outdir=str(tmp_path))
-    add_stage(app, "dev", china)
-    assert "dev-text" in {stack.stack_name for stack in app.synth().stacks}
-
-
-def test_a_synth_without_a_stage_ends_with_one_line_that_names_those_there_are() -> None:
+def test_synth_without_stage_lists_the_stages() -> None:
     with pytest.raises(SystemExit) as end:
         runpy.run_path(str(ROOT / "app.py"), run_name="__main__")
     assert end.value.code == (
@@ -135,19 +124,19 @@ def test_a_synth_without_a_stage_ends_with_one_line_that_names_those_there_are()
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_a_mistake_ends_a_synth_with_its_message_alone(
+def test_error_ends_the_synth_without_traceback(
     monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    def load_mistaken(*_: object) -> NoReturn:
+    def fail(*_: object) -> NoReturn:
         raise error
 
-    monkeypatch.setattr(stage_stacks, "load_stage", load_mistaken)
+    monkeypatch.setattr(stage_stacks, "load_stage", fail)
     with pytest.raises(SystemExit) as end:
         runpy.run_path(str(ROOT / "app.py"), run_name="__main__")
     assert end.value.code == f"error: {error}"
 
 
-MISTAKEN = """\
+INVALID_STAGE = """\
 region: us-east-1
 release: "25.09"
 endpoints:
@@ -161,26 +150,22 @@ endpoints:
 MODELS = "bert, inception, minilm, resnet50, resnet50-onnx, resnet50-tensorrt"
 
 
-def test_stack_errors_name_line_and_key_of_the_stage_file(
-    synth_error: Callable[[str], str],
-) -> None:
-    assert synth_error(MISTAKEN) == (
+def test_stack_errors_have_line_and_key(synth_error: Callable[[str], str]) -> None:
+    assert synth_error(INVALID_STAGE) == (
         "stages/wrong.yaml:7: endpoints.text.models.1: no model 'mimilm' in models: did you mean "
         f"minilm? models are {MODELS}\n"
         "stages/wrong.yaml:8: endpoints.text.models.2: no model 'resnet' in models: did you mean "
         f"resnet50? models are {MODELS}"
     )
-    known = MISTAKEN.replace("      - mimilm\n      - resnet\n", "")
+    known = INVALID_STAGE.replace("      - mimilm\n      - resnet\n", "")
     assert synth_error(known).startswith(
         "stages/wrong.yaml:6: endpoints.text.models.0: models/minilm/recipe.yaml: "
         "encoder/1/model.plan: an engine for compute capability 7.5 cannot be compiled"
     )
 
 
-def test_construct_errors_name_line_and_key_of_the_stage_file(
-    synth_error: Callable[[str], str],
-) -> None:
-    good = MISTAKEN.replace("      - mimilm\n      - resnet\n", "").replace("g4dn", "g5")
+def test_construct_errors_have_line_and_key(synth_error: Callable[[str], str]) -> None:
+    good = INVALID_STAGE.replace("      - mimilm\n      - resnet\n", "").replace("g4dn", "g5")
     slow = "    update: { strategy: linear, percent: 10, wait_seconds: 3600 }\n"
     assert synth_error(good + slow).startswith(
         "stages/wrong.yaml:8: endpoints.text.update.wait_seconds: up to 9 waits of 3600 s"
@@ -189,24 +174,24 @@ def test_construct_errors_name_line_and_key_of_the_stage_file(
 
 @pytest.fixture
 def synth_error(tmp_path: Path) -> Callable[[str], str]:
-    """Return the error of a synth of a stage file with this content."""
+    """Return the function that returns the error of a synth of a stage file."""
     folder = tmp_path / "stages"
     folder.mkdir()
 
     def synth(content: str) -> str:
         (folder / "wrong.yaml").write_text(content)
-        with pytest.raises(checked_yaml.InvalidFile) as refused:
+        with pytest.raises(checked_yaml.InvalidFile) as raised:
             synthesise(App(context=CONTEXT, outdir=str(tmp_path)), "wrong", folder=folder)
-        return str(refused.value).replace(f"{tmp_path}/", "")
+        return str(raised.value).replace(f"{tmp_path}/", "")
 
     return synth
 
 
-def _of_models(template: dict[str, Any]) -> dict[str, Any]:
+def _without_alarms_and_logs(template: dict[str, Any]) -> dict[str, Any]:
     """Drop alarm topics and log groups, which differ by stage."""
     kept = {
-        name: each
-        for name, each in template["Resources"].items()
+        name: resource
+        for name, resource in template["Resources"].items()
         if not name.startswith(("Alarms", "Log"))
     }
     result: dict[str, Any] = _in_fixed_order({**template, "Resources": kept})
@@ -214,19 +199,19 @@ def _of_models(template: dict[str, Any]) -> dict[str, Any]:
 
 
 def _in_fixed_order(value: Any) -> Any:
-    """Sort policy resources without hashes: the CDK sorts by text, with hashes and stage names."""
+    """Sort the resources of policies by text without hashes: the CDK sorts with hashes."""
     if isinstance(value, list):
-        return [_in_fixed_order(item) for item in value]
+        return [_in_fixed_order(part) for part in value]
     if not isinstance(value, dict):
         return value
-    ordered = {name: _in_fixed_order(item) for name, item in value.items()}
+    ordered = {name: _in_fixed_order(part) for name, part in value.items()}
     if isinstance(ordered.get("Resource"), list):
         ordered["Resource"].sort(key=lambda item: HASH.sub("", json.dumps(item)))
     return ordered
 
 
 def normalised(template: dict[str, Any]) -> dict[str, Any]:
-    """Name assets by order of appearance: their hashes change with every line of code in them."""
+    """Replace asset hashes, which change with the code, by numbers in order of appearance."""
     text = json.dumps(_in_fixed_order(template))
     for number, digest in enumerate(dict.fromkeys(HASH.findall(text))):
         text = text.replace(digest, f"<hash {number}>").replace(digest[:12], f"<version {number}>")
@@ -236,7 +221,7 @@ def normalised(template: dict[str, Any]) -> dict[str, Any]:
 
 def _synthesise(stage: str, to: Path, *, hash_seed: str) -> None:
     environment = {
-        name: each for name, each in os.environ.items() if not name.startswith("AWS_")
+        name: value for name, value in os.environ.items() if not name.startswith("AWS_")
     } | {
         "CDK_OUTDIR": str(to),
         "CDK_CONTEXT_JSON": json.dumps({**CONTEXT, "stage": stage}),

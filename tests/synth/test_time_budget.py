@@ -1,4 +1,4 @@
-"""The time budget of a delivery against the timeouts of templates, workflow and code."""
+"""The time budget of a delivery compared with the timeouts of templates, workflow and code."""
 
 from inspect import signature
 from pathlib import Path
@@ -33,7 +33,7 @@ CREATE_MINUTES, UPDATE_MINUTES = 160, 970
 """`timeoutInMinutes` of CloudFormation's handlers, in the schema of AWS::SageMaker::Endpoint
 (pulumi/pulumi-aws-native, aws-cloudformation-schema/aws-sagemaker-endpoint.json)."""
 UPDATE = "its endpoint's update"
-"""The row of the budget."""
+"""The row of the update in the budget."""
 CUSTOM_RESOURCE_MINUTES = 60
 """CloudFormation template reference, AWS::CloudFormation::CustomResource, ServiceTimeout."""
 
@@ -62,29 +62,29 @@ def read(assembly: CloudAssembly) -> tuple[Templates, DeliveryTimeBudget]:
     return templates_of(assembly), budget
 
 
-def resources(templates: Templates, kind: str, *, least: int = 1) -> list[dict[str, Any]]:
+def resources(templates: Templates, kind: str, *, minimum: int = 1) -> list[dict[str, Any]]:
     result = [
         resource["Properties"]
         for template in templates.values()
         for resource in template["Resources"].values()
         if resource["Type"] == kind
     ]
-    assert len(result) >= least
+    assert len(result) >= minimum
     return result
 
 
 def update_seconds(templates: Templates, policy: str = "BlueGreenUpdatePolicy") -> list[int]:
-    """The timeout of the update of each endpoint with this policy."""
+    """Return the update timeouts of endpoints and components with this policy."""
     return [
-        each["DeploymentConfig"][policy]["MaximumExecutionTimeoutInSeconds"]
+        resource["DeploymentConfig"][policy]["MaximumExecutionTimeoutInSeconds"]
         for kind in ("Endpoint", "InferenceComponent")
-        for each in resources(templates, f"AWS::SageMaker::{kind}", least=0)
-        if policy in each.get("DeploymentConfig", {})
+        for resource in resources(templates, f"AWS::SageMaker::{kind}", minimum=0)
+        if policy in resource.get("DeploymentConfig", {})
     ]
 
 
 def start_seconds(templates: Templates) -> int:
-    """The longest start of a fleet, by the timeouts in its configuration."""
+    """Return the longest start of instances, from the timeouts of configurations."""
     return PROVISIONING_SECONDS + max(
         int(variant["ContainerStartupHealthCheckTimeoutInSeconds"])
         + int(variant["ModelDataDownloadTimeoutInSeconds"])
@@ -100,7 +100,7 @@ def check(templates: Templates, budget: DeliveryTimeBudget) -> None:
     """
     updates, start = update_seconds(templates), start_seconds(templates)
     rolling = update_seconds(templates, "RollingUpdatePolicy")
-    assert all(start < each <= 28_800 for each in updates + rolling)
+    assert all(start < seconds <= 28_800 for seconds in updates + rolling)
     assert start / 60 < CREATE_MINUTES
     assert max(updates + rolling) / 60 < UPDATE_MINUTES
     assert budget.rows[UPDATE] >= max(updates, default=start) / 60
@@ -140,7 +140,7 @@ def test_each_update_strategy_fits_the_job_timeout(
         (
             {"strategy": "rolling", "percent": 25, "wait_seconds": 600},
             {"min_count": 2, "max_count": 10, "gpu_percent": 70},
-            350,  # of seven instances, 25 % is one: seven batches
+            350,  # seven batches: 25 % of seven instances is one
         ),
     ],
     ids=["linear", "rolling"],
@@ -152,10 +152,10 @@ def test_update_longer_than_the_job_timeout_is_rejected(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with pytest.raises(checked_yaml.InvalidFile) as refused:
+    with pytest.raises(checked_yaml.InvalidFile) as raised:
         synthesised(prod_with(scaling, **update), tmp_path, monkeypatch)
     line = checked_yaml.line_of(ROOT / "stages/prod.yaml", "endpoints", "text", "update")
-    assert str(refused.value) == (
+    assert str(raised.value) == (
         f"stages/prod.yaml:{line}: endpoints.text.update: an update takes up to {minutes} minutes, "
         "and its rollback as long; the limit is 106, because a delivery's job ends after 360: "
         "write a shorter wait_seconds or a larger percent, and for a rolling update fewer instances"
@@ -165,7 +165,7 @@ def test_update_longer_than_the_job_timeout_is_rejected(
 def test_longest_allowed_update_fits_the_job_timeout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # 40 minutes to start, twice 30.5 to wait, 5 for the old instances.
+    # 40 minutes to start, 2 x 30.5 to wait, 5 to keep the old instances.
     update: dict[str, Any] = {"strategy": "linear", "percent": 40, "wait_seconds": 1830}
     templates, budget = synthesised(prod_with(**update), tmp_path, monkeypatch)
     check(templates, budget)
@@ -179,7 +179,7 @@ def test_rolling_update_time_uses_max_instance_count(
     update: dict[str, Any] = {"strategy": "rolling", "percent": 50, "wait_seconds": 60}
     _, budget = synthesised(prod_with(**update), tmp_path / "two", monkeypatch)
     assert budget.rows[UPDATE] == 2 * (40 + 1)
-    # Half of three instances is one: three batches, as many as of four at the most.
+    # Three instances need three batches (50 % is one instance), the maximum up to four instances.
     scaling = {"min_count": 2, "max_count": 4, "gpu_percent": 70}
     with pytest.raises(checked_yaml.InvalidFile, match="an update takes up to 123 minutes"):
         synthesised(prod_with(scaling, **update), tmp_path / "four", monkeypatch)

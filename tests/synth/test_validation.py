@@ -1,4 +1,4 @@
-"""Which synths the CDK's own validation of templates can fail."""
+"""Synths that run the template validation of the CDK."""
 
 import json
 import subprocess
@@ -17,12 +17,12 @@ stack = Stack(app, "prod-text")
 CfnResource(stack, "Queue", type="AWS::SQS::Queue", properties={"DelaySecond": 5})
 app.synth()
 """
-"""DelaySecond is no property of a queue: CloudFormation would reject the template."""
+"""DelaySecond is not a property of a queue, so CloudFormation would reject the template."""
 
 
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tree:
-    """A tree whose stage has a wrong template, in a shell that sets no CDK_VALIDATION."""
+    """Return a tree whose stage has an invalid template, with CDK_VALIDATION unset."""
     monkeypatch.delenv("CDK_VALIDATION")
     context = json.loads((ROOT / "cdk.json").read_text())["context"]
     (tmp_path / "cdk.json").write_text(json.dumps({"app": "python app.py", "context": context}))
@@ -32,9 +32,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tree:
     return Tree(tmp_path)
 
 
-def test_a_delivery_and_the_head_of_a_review_reject_a_template_and_the_base_does_not(
-    tree: Tree, tmp_path: Path
-) -> None:
+def test_delivery_and_review_head_validate_templates(tree: Tree, tmp_path: Path) -> None:
     with pytest.raises(NotSynthesised, match="DelaySecond"):
         tree.synthesise("prod", to=tmp_path)
     with pytest.raises(NotSynthesised, match="DelaySecond"):
@@ -44,7 +42,7 @@ def test_a_delivery_and_the_head_of_a_review_reject_a_template_and_the_base_does
     assert base.templates["prod-text"]["Resources"]["Queue"]["Properties"] == {"DelaySecond": 5}
 
 
-def test_lint_rejects_a_template(tree: Tree) -> None:
+def test_lint_rejects_invalid_template(tree: Tree) -> None:
     recipe = (ROOT / "Makefile").read_text().partition("\nlint: ")[2].partition("\n\n")[0]
     (synth,) = (line for line in recipe.splitlines() if "cdk synth" in line)
     command = synth.partition(" > ")[0].replace("$$stage", "prod").replace("$$out", "out").strip()

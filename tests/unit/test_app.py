@@ -1,4 +1,4 @@
-"""The app as the cdk CLI starts it."""
+"""app.py, run like the CDK CLI runs it."""
 
 import os
 import signal
@@ -9,13 +9,13 @@ from pathlib import Path
 from tests.unit.test_repository import ROOT
 
 
-def test_an_interrupt_ends_it_without_a_traceback_while_it_imports_too(tmp_path: Path) -> None:
+def test_interrupt_during_import_has_no_traceback(tmp_path: Path) -> None:
     (tmp_path / "aws_cdk.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
-    ended = subprocess.run(
+    finished = subprocess.run(
         [sys.executable, str(ROOT / "app.py")],
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert (ended.returncode, ended.stderr) == (-signal.SIGINT, "")
+    assert (finished.returncode, finished.stderr) == (-signal.SIGINT, "")

@@ -1,4 +1,4 @@
-"""How the cdk CLI is run and shown, with a stand-in for it."""
+"""Runs of the CDK CLI and their output, with a stand-in for the CLI."""
 
 import io
 import json
@@ -24,7 +24,7 @@ signal.signal(signal.SIGTERM, lambda *_: ((here / "ended").touch(), sys.exit(1))
 (here / "started").write_text(json.dumps([sys.argv[1:], os.environ.get("CI"), os.getcwd()]))
 print((here / "output").read_text(), flush=True)
 print((here / "errors").read_text(), file=sys.stderr, flush=True)
-while (here / "goes on").exists():
+while (here / "keep running").exists():
     time.sleep(0.01)
 sys.exit((here / "fails").exists())
 """
@@ -49,12 +49,12 @@ dev-text/minilm-cpu/Resource/Default  (Custom::TritonModel minilmcpu9290E86F)
 Source Location: ...jsii runtime, node internals...
                  (no user code in 10 frames, use --stack-trace-limit to capture more)
 """
-"""What aws-cdk 2.1148.1 prints on stderr (formatResourceErrorBlock in its lib/index.js)."""
+"""The stderr of a failed deploy with aws-cdk 2.1148.1 (formatResourceErrorBlock, lib/index.js)."""
 
 
 @pytest.fixture
 def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of a CLI that prints its files `output` and `errors`."""
+    """Return the folder of a stand-in CLI that prints the files `output` and `errors`."""
     path = tmp_path / "cdk"
     path.write_text(STAND_IN)
     path.chmod(0o755)
@@ -64,7 +64,7 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_run_has_its_arguments_and_folder_and_prints_errors_apart(cli: Path) -> None:
+def test_run_passes_arguments_and_folder(cli: Path) -> None:
     (cli / "errors").write_text("[Warning at /dev-text] of a run that succeeds")
     folder = cli / "elsewhere"
     folder.mkdir()
@@ -73,7 +73,7 @@ def test_a_run_has_its_arguments_and_folder_and_prints_errors_apart(cli: Path) -
     assert json.loads((cli / "started").read_text()) == [["deploy", "--all"], "1", str(folder)]
 
 
-def test_elsewhere_than_on_a_terminal_each_line_is_printed(
+def test_output_without_terminal_is_line_by_line(
     cli: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (cli / "output").write_text(DEPLOYMENT)
@@ -82,7 +82,7 @@ def test_elsewhere_than_on_a_terminal_each_line_is_printed(
     assert capsys.readouterr().out.splitlines() == [f"  {line}" for line in lines]
 
 
-def test_no_more_resources_are_done_than_there_are(
+def test_resource_count_is_capped_at_the_total(
     cli: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (cli / "output").write_text("dev-text | 18/12 | 7:08:12 AM | UPDATE_COMPLETE | 1/2 | a/b")
@@ -92,7 +92,7 @@ def test_no_more_resources_are_done_than_there_are(
     )
 
 
-def test_a_failure_has_the_diagnosis_of_the_cli_without_stack_traces(
+def test_failure_has_error_lines_without_stack_traces(
     cli: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (cli / "fails").touch()
@@ -102,17 +102,17 @@ def test_a_failure_has_the_diagnosis_of_the_cli_without_stack_traces(
     assert capsys.readouterr().out == ""
 
 
-def test_a_synth_that_fails_has_the_error_of_the_app(cli: Path) -> None:
+def test_failed_synth_has_the_error_of_the_app(cli: Path) -> None:
     (cli / "fails").touch()
     error = "error: stages/dev.yaml:6: endpoints.text.models.0: no model 'mimilm'"
     (cli / "errors").write_text(f"{error}\npython3 app.py: Subprocess exited with error 1\n")
     assert cdk_cli.run("deploy", title="t").error_lines == (error,)
 
 
-def test_a_terminal_shows_the_newest_line_of_each_stack_and_of_its_build(
+def test_terminal_shows_newest_line_per_stack_and_build(
     cli: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = displayed(monkeypatch, DEPLOYMENT)
+    text = terminal_output(monkeypatch, DEPLOYMENT)
     assert re.search(r"… cdk deploy \(\d+ s\)", text)
     newest = text.rpartition("… cdk deploy")[2]
     assert "dev-text | 1/12 | 7:07:56 AM | UPDATE_COMPLETE | AWS::IAM::Role" in newest
@@ -121,16 +121,16 @@ def test_a_terminal_shows_the_newest_line_of_each_stack_and_of_its_build(
     assert "minilm-cpu" not in newest
 
 
-def test_a_terminal_shows_no_build_before_a_stack_is_deployed(
+def test_terminal_shows_no_build_before_deployment(
     cli: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = displayed(monkeypatch, "✨  Synthesis time: 10.79s")
+    text = terminal_output(monkeypatch, "✨  Synthesis time: 10.79s")
     assert "Synthesis time" in text
-    assert "exporting encoder" not in text  # of an earlier deployment
+    assert "exporting encoder" not in text  # the status of an earlier deployment
 
 
-def displayed(monkeypatch: pytest.MonkeyPatch, output: str) -> str:
-    """Return what a terminal has displayed of a run."""
+def terminal_output(monkeypatch: pytest.MonkeyPatch, output: str) -> str:
+    """Return the terminal output of a run."""
     (cdk_cli.CLI.parent / "output").write_text(output)
     terminal = io.StringIO()
     console = Console(file=terminal, force_terminal=True, color_system=None, width=200)
@@ -139,39 +139,37 @@ def displayed(monkeypatch: pytest.MonkeyPatch, output: str) -> str:
     return terminal.getvalue()
 
 
-def test_an_interrupted_run_ends_the_cli_which_begins_no_other_stack(
-    cli: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (cli / "goes on").touch()
+def test_interrupted_run_terminates_the_cli(cli: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (cli / "keep running").touch()
 
     @contextmanager
     def interrupted(*_: Any) -> Iterator[Any]:
-        def show(_: str) -> None:
+        def interrupt(_: str) -> None:
             raise KeyboardInterrupt
 
-        yield show
+        yield interrupt
 
     monkeypatch.setattr(cdk_cli, "_shown", interrupted)
     with pytest.raises(KeyboardInterrupt):
         cdk_cli.run("deploy", title="t")
-    (cli / "goes on").unlink()
+    (cli / "keep running").unlink()
     assert (cli / "ended").exists()
 
 
-def test_a_direct_run_prints_as_it_likes_and_has_its_exit_code(
+def test_direct_run_returns_output_and_exit_code(
     cli: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    (cli / "output").write_text("as it likes")
+    (cli / "output").write_text("output of the CLI")
     (cli / "fails").touch()
     assert cdk_cli.run_directly("diff", "-c", "stage=dev") == 1
-    assert capfd.readouterr().out == "as it likes\n"
+    assert capfd.readouterr().out == "output of the CLI\n"
     assert json.loads((cli / "started").read_text())[0] == ["diff", "-c", "stage=dev"]
 
 
-def test_an_interruption_ends_it_in_a_process_group_that_ctrl_c_does_not_reach(
+def test_interrupted_direct_run_terminates_its_process_group(
     cli: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (cli / "goes on").touch()
+    (cli / "keep running").touch()
     wait = subprocess.Popen.wait
 
     def interrupted(self: "subprocess.Popen[bytes]") -> int:
@@ -185,11 +183,3 @@ def test_an_interruption_ends_it_in_a_process_group_that_ctrl_c_does_not_reach(
     with pytest.raises(KeyboardInterrupt):
         cdk_cli.run_directly("diff")
     assert (cli / "ended").exists()
-
-
-def test_a_cli_that_is_not_there_cannot_be_started(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cdk_cli, "CLI", tmp_path / "cdk")
-    with pytest.raises(FileNotFoundError):
-        cdk_cli.run("deploy", title="t")

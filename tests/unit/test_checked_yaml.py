@@ -15,12 +15,12 @@ from checked_yaml import FileProblem, InvalidFile, line_of, load
 ROOT = Path(__file__).parents[2]
 
 
-def test_it_knows_no_other_room() -> None:
-    """import-linter contracts take packages alone as their sources."""
-    rooms = {path.parent.name for path in ROOT.glob("*/__init__.py")} | {"triton_sagemaker"}
+def test_module_imports_no_package_of_the_repository() -> None:
+    # import-linter contracts cannot have a module as their source.
+    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} | {"triton_sagemaker"}
     imported = re.findall(r"^(?:from|import) (\w+)", (ROOT / "checked_yaml.py").read_text(), re.M)
     assert imported
-    assert not rooms & set(imported)
+    assert not packages & set(imported)
 
 
 class Strict(BaseModel):
@@ -65,7 +65,6 @@ class Drawing(Strict):
     border: Border = Border()
     tags: list[str] = []
     labels: list[Label] = []
-    legend: list[Label] | None = None
     notes: dict[str, Label] | None = None
     frame: Annotated[Circle | Square, Field(discriminator="kind")] | None = None
     layers: Annotated[dict[Slug, int], Field(min_length=1)] | None = None
@@ -74,16 +73,16 @@ class Drawing(Strict):
 
 @pytest.fixture
 def problems_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[str]]:
-    """Load a drawing's text from `drawing.yaml`, below the current folder."""
+    """Return the function that loads a text as drawing.yaml and returns its problems."""
     monkeypatch.chdir(tmp_path)
 
     def problems(text: str) -> list[str]:
         path = tmp_path / "drawing.yaml"
         path.write_text(textwrap.dedent(text), encoding="utf-8")
-        with pytest.raises(InvalidFile) as refused:
+        with pytest.raises(InvalidFile) as raised:
             load(path, Drawing)
-        lines = [str(problem) for problem in refused.value.problems]
-        assert str(refused.value) == "\n".join(lines)
+        lines = [str(problem) for problem in raised.value.problems]
+        assert str(raised.value) == "\n".join(lines)
         return lines
 
     return problems
@@ -92,7 +91,7 @@ def problems_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[st
 ProblemsOf = Callable[[str], list[str]]
 
 
-def test_a_file_that_fits_arrives_as_the_schema_with_its_defaults(tmp_path: Path) -> None:
+def test_valid_file_is_loaded_with_defaults(tmp_path: Path) -> None:
     path = tmp_path / "drawing.yaml"
     path.write_text(
         "# Zürich\n"
@@ -116,7 +115,7 @@ def test_a_file_that_fits_arrives_as_the_schema_with_its_defaults(tmp_path: Path
     tags=st.lists(st.text()),
     labels=st.lists(st.builds(Label, text=st.text(), size=st.integers()), max_size=3),
 )
-def test_what_yaml_writes_of_a_model_is_read_back_as_it(
+def test_dumped_model_is_loaded_unchanged(
     tmp_path_factory: pytest.TempPathFactory,
     title: str,
     width: int,
@@ -129,14 +128,10 @@ def test_what_yaml_writes_of_a_model_is_read_back_as_it(
     assert load(path, Drawing) == drawing
 
 
-def test_a_missing_file_is_an_os_error(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        load(tmp_path / "drawing.yaml", Drawing)
-
-
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
+        # Invalid YAML
         (
             "title: [a\nwidth: 2\n",
             "drawing.yaml:2: not YAML: expected ',' or ']', but got ':'",
@@ -146,72 +141,7 @@ def test_a_missing_file_is_an_os_error(tmp_path: Path) -> None:
             "drawing.yaml:2: not YAML: found character '\\t' that cannot start any token",
         ),
         ("title: a\nlabel: *b\n", "drawing.yaml:2: not YAML: found undefined alias 'b'"),
-    ],
-)
-def test_what_is_not_yaml_is_refused_at_its_line(
-    problems_of: ProblemsOf, text: str, problem: str
-) -> None:
-    assert problems_of(text) == [problem]
-
-
-@pytest.mark.parametrize("text", ["", "# nothing but a comment\n", "- title\n", "title\n", "3\n"])
-def test_what_is_no_mapping_is_refused(problems_of: ProblemsOf, text: str) -> None:
-    assert problems_of(text) == ["drawing.yaml:1: write a mapping of keys to values"]
-
-
-def test_every_duplicate_key_is_named_at_its_second_line(problems_of: ProblemsOf) -> None:
-    result = problems_of("""\
-        title: a
-        label:
-          text: a
-          size: 1
-          text: b
-        title: b
-        shapes:
-          sun: {kind: circle, radius: 1}
-          sun: {kind: circle, radius: 2}
-        """)
-    assert result == [
-        "drawing.yaml:5: label.text: is there twice: keep one",
-        "drawing.yaml:6: title: is there twice: keep one",
-        "drawing.yaml:9: shapes.sun: is there twice: keep one",
-    ]
-
-
-def test_a_duplicate_key_inside_a_list_is_found_and_one_in_another_item_is_none(
-    problems_of: ProblemsOf,
-) -> None:
-    result = problems_of("""\
-        title: a
-        labels:
-          - text: a
-          - text: b
-            text: c
-        """)
-    assert result == ["drawing.yaml:5: labels.1.text: is there twice: keep one"]
-
-
-def test_an_unknown_key_is_met_with_the_one_that_was_meant(problems_of: ProblemsOf) -> None:
-    assert problems_of("title: a\nwidht: 3\n") == [
-        "drawing.yaml:2: widht: unknown key; write width"
-    ]
-
-
-def test_an_unknown_key_like_no_other_is_met_with_all_that_are_known(
-    problems_of: ProblemsOf,
-) -> None:
-    assert problems_of("title: a\nzoom: 3\n") == [
-        f"drawing.yaml:2: zoom: unknown key; known keys: {', '.join(sorted(Drawing.model_fields))}"
-    ]
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        (
-            "title: a\nlabel:\n  text: b\n  siez: 2\n",
-            "drawing.yaml:4: label.siez: unknown key; write size",
-        ),
+        # Unknown keys
         (
             "title: a\nlabel:\n  text: b\n  colour: 2\n",
             "drawing.yaml:4: label.colour: unknown key; known keys: size, text",
@@ -225,14 +155,6 @@ def test_an_unknown_key_like_no_other_is_met_with_all_that_are_known(
             "drawing.yaml:6: shapes.sun.hot: unknown key; known keys: kind, radius",
         ),
         (
-            "title: a\nshapes:\n  box:\n    kind: square\n    side: 1\n    sied: 2\n",
-            "drawing.yaml:6: shapes.box.sied: unknown key; write side",
-        ),
-        (
-            "title: a\nlegend:\n- text: b\n  siez: 2\n",
-            "drawing.yaml:4: legend.0.siez: unknown key; write size",
-        ),
-        (
             "title: a\nnotes:\n  b:\n    text: c\n    siez: 2\n",
             "drawing.yaml:5: notes.b.siez: unknown key; write size",
         ),
@@ -240,21 +162,7 @@ def test_an_unknown_key_like_no_other_is_met_with_all_that_are_known(
             "title: a\nframe:\n  kind: square\n  side: 1\n  sied: 2\n",
             "drawing.yaml:5: frame.sied: unknown key; write side",
         ),
-    ],
-    ids=[
-        *("optional", "optional, no match", "list", "union", "union's other"),
-        *("optional list", "optional dict", "optional union"),
-    ],
-)
-def test_the_known_keys_are_those_of_the_place(
-    problems_of: ProblemsOf, text: str, problem: str
-) -> None:
-    assert problems_of(text) == [problem]
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
+        # Missing keys
         ("width: 2\n", "drawing.yaml:1: title: missing: add this key"),
         ("title: a\nlabel:\n  size: 2\n", "drawing.yaml:2: label.text: missing: add this key"),
         (
@@ -265,42 +173,19 @@ def test_the_known_keys_are_those_of_the_place(
             "title: a\nshapes:\n  sun:\n    kind: circle\n",
             "drawing.yaml:3: shapes.sun.radius: missing: add this key",
         ),
-    ],
-    ids=["top", "optional", "list", "union"],
-)
-def test_a_missing_key_is_named_where_it_should_stand(
-    problems_of: ProblemsOf, text: str, problem: str
-) -> None:
-    assert problems_of(text) == [problem]
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
+        # Wrong types
         (
             "title: 25.09\n",
             "drawing.yaml:1: title: write a text in quotes, not 25.09",
-        ),
-        (
-            "title: 7\n",
-            "drawing.yaml:1: title: write a text in quotes, not 7",
         ),
         (
             "title: a\nlayers: {}\n",
             "drawing.yaml:2: layers: is empty: add one",
         ),
         (
-            "title: a\nlayers:\n  Top: 1\n",
-            "drawing.yaml:3: layers.Top: string should match pattern '^[a-z]+$', not 'Top'",
-        ),
-        (
             "title: a\nlayers:\n  Top: {b: 1}\n",
             "drawing.yaml:3: layers.Top: string should match pattern '^[a-z]+$', not 'Top'\n"
             "drawing.yaml:3: layers.Top: write a valid integer, not {'b': 1}",
-        ),
-        (
-            "title: a\nwidth: 0\n",
-            "drawing.yaml:2: width: 0 is out of range: write 1 or more",
         ),
         (
             "title: a\ntags:\n- b\n- [c]\n",
@@ -319,66 +204,21 @@ def test_a_missing_key_is_named_where_it_should_stand(
             "drawing.yaml:2: border: write keys below it, each with its value, not nothing",
         ),
         (
-            "title: a\nshapes: b\n",
-            "drawing.yaml:2: shapes: write keys below it, each with its value, not 'b'",
-        ),
-        (
             "title: a\nborder: { thick: very }\n",
             "drawing.yaml:2: border.thick: write true or false, not 'very'",
-        ),
-        (
-            "title: a\nframe: b\n",
-            "drawing.yaml:2: frame: write keys below it, each with its value, not 'b'",
         ),
         (
             "title: a\nwidth: 1.5\n",
             "drawing.yaml:2: width: write a valid integer, got a number with a fractional part, "
             "not 1.5",
         ),
+        # Missing union tags
         (
-            "title: a\nshapes:\n  sun: {kind: circle, radius: big}\n",
-            "drawing.yaml:3: shapes.sun.radius: write a valid number, unable to parse string as a "
-            "number, not 'big'",
+            "title: a\nshapes:\n  box: {side: 1}\n",
+            "drawing.yaml:3: shapes.box: missing: write 'kind', and the keys that belong to it",
         ),
-    ],
-)
-def test_a_wrong_type_is_named_with_what_stands_there(
-    problems_of: ProblemsOf, text: str, problem: str
-) -> None:
-    assert problems_of(text) == problem.splitlines()
-
-
-def test_a_validators_message_stands_alone_at_the_line_of_its_key(problems_of: ProblemsOf) -> None:
-    result = problems_of("title: a\nshapes:\n  box:\n    kind: square\n    side: -1\n")
-    assert result == ["drawing.yaml:5: shapes.box.side: write a side above 0"]
-
-
-def test_an_unknown_tag_of_a_union_is_named_with_those_there_are(problems_of: ProblemsOf) -> None:
-    result = problems_of("title: a\nshapes:\n  box: {kind: sqare, side: 1}\n")
-    assert len(result) == 1
-    assert result[0].startswith("drawing.yaml:3: shapes.box")
-    for part in ("sqare", "circle", "square"):
-        assert part in result[0]
-
-
-@pytest.mark.parametrize(
-    ("text", "key"),
-    [
-        ("title: a\nframe:\n  side: 1\n", "drawing.yaml:2: frame"),
-        ("title: a\nshapes:\n  box: {side: 1}\n", "drawing.yaml:3: shapes.box"),
-    ],
-)
-def test_a_missing_tag_of_a_union_is_named_with_what_it_may_be(
-    problems_of: ProblemsOf, text: str, key: str
-) -> None:
-    assert problems_of(text) == [f"{key}: missing: write 'kind', and the keys that belong to it"]
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
+        # Invalid scalars, tags and keys
         ("title: a\ntags:\n- !mine b\n", "drawing.yaml:3: tags.0: unknown tag !mine: remove it"),
-        ("title: a\nlabel: !mine\n  b: c\n", "drawing.yaml:2: label: unknown tag !mine: remove it"),
         (
             "title: a\nlabel: !!python/object:os.x {}\n",
             "drawing.yaml:2: label: unknown tag tag:yaml.org,2002:python/object:os.x: remove it",
@@ -390,10 +230,6 @@ def test_a_missing_tag_of_a_union_is_named_with_what_it_may_be(
         (
             "title: a\nwidth: !!int b\n",
             "drawing.yaml:2: width: 'b' is not of type int: write it in quotes",
-        ),
-        (
-            "title: a\nwidth: !!bool b\n",
-            "drawing.yaml:2: width: 'b' is not of type bool: write it in quotes",
         ),
         (
             "title: a\nshapes:\n  25.09: {}\n",
@@ -409,10 +245,6 @@ def test_a_missing_tag_of_a_union_is_named_with_what_it_may_be(
             "drawing.yaml:2: tags.1: write a text in quotes, not ['b', [...]]",
         ),
         (
-            "title: a\nlabel: &l\n  text: {b: *l}\n",
-            "drawing.yaml:3: label.text: write a text in quotes, not {'b': {'text': {...}}}",
-        ),
-        (
             "title: a\n<<: 3\n",
             "drawing.yaml:2: not YAML: expected a mapping or list of mappings for merging, but "
             "found scalar",
@@ -422,34 +254,88 @@ def test_a_missing_tag_of_a_union_is_named_with_what_it_may_be(
             "drawing.yaml:2: a character is not UTF-8, or not allowed in YAML: save the file as "
             "UTF-8",
         ),
+        (
+            "title: a\nzoom: 3\n",
+            "drawing.yaml:2: zoom: unknown key; known keys: "
+            + ", ".join(sorted(Drawing.model_fields)),
+        ),
+        ("title: a\nwidht: 3\n", "drawing.yaml:2: widht: unknown key; write width"),
+        # Validators
+        (
+            "title: a\nshapes:\n  box:\n    kind: square\n    side: -1\n",
+            "drawing.yaml:5: shapes.box.side: write a side above 0",
+        ),
     ],
 )
-def test_what_no_schema_could_judge_is_refused_at_its_line(
+def test_invalid_file_error_has_line_key_and_fix(
     problems_of: ProblemsOf, text: str, problem: str
 ) -> None:
-    assert problems_of(text) == [problem]
+    assert problems_of(text) == problem.splitlines()
 
 
-def test_all_that_no_schema_could_judge_comes_at_once(problems_of: ProblemsOf) -> None:
-    result = problems_of("title: 2024-13-45\nwidth: !x 1\nwidth: 2\n3: 4\n")
-    assert [line.partition(": ")[0] for line in result] == [
+@pytest.mark.parametrize("text", ["", "# nothing but a comment\n", "- title\n", "title\n", "3\n"])
+def test_file_without_mapping_is_an_error(problems_of: ProblemsOf, text: str) -> None:
+    assert problems_of(text) == ["drawing.yaml:1: write a mapping of keys to values"]
+
+
+def test_duplicate_keys_are_errors_at_the_second_line(problems_of: ProblemsOf) -> None:
+    lines = problems_of("""\
+        title: a
+        label:
+          text: a
+          size: 1
+          text: b
+        title: b
+        shapes:
+          sun: {kind: circle, radius: 1}
+          sun: {kind: circle, radius: 2}
+        """)
+    assert lines == [
+        "drawing.yaml:5: label.text: is there twice: keep one",
+        "drawing.yaml:6: title: is there twice: keep one",
+        "drawing.yaml:9: shapes.sun: is there twice: keep one",
+    ]
+
+
+def test_duplicate_key_in_a_list_item_is_an_error(problems_of: ProblemsOf) -> None:
+    lines = problems_of("""\
+        title: a
+        labels:
+          - text: a
+          - text: b
+            text: c
+        """)
+    assert lines == ["drawing.yaml:5: labels.1.text: is there twice: keep one"]
+
+
+def test_unknown_union_tag_error_lists_tags(problems_of: ProblemsOf) -> None:
+    lines = problems_of("title: a\nshapes:\n  box: {kind: sqare, side: 1}\n")
+    assert len(lines) == 1
+    assert lines[0].startswith("drawing.yaml:3: shapes.box")
+    for part in ("sqare", "circle", "square"):
+        assert part in lines[0]
+
+
+def test_all_invalid_scalars_are_reported(problems_of: ProblemsOf) -> None:
+    lines = problems_of("title: 2024-13-45\nwidth: !x 1\nwidth: 2\n3: 4\n")
+    assert [line.partition(": ")[0] for line in lines] == [
         f"drawing.yaml:{line}" for line in (1, 2, 3, 4)
     ]
 
 
 @pytest.mark.parametrize("text", ["[" * 2000 + "]" * 2000, "{a: " * 2000 + "b" + "}" * 2000])
-def test_what_is_nested_too_deeply_is_refused(problems_of: ProblemsOf, text: str) -> None:
+def test_too_deep_nesting_is_an_error(problems_of: ProblemsOf, text: str) -> None:
     assert problems_of(f"title: {text}\n") == [
         "drawing.yaml:1: lists and mappings are nested too deeply: write fewer levels"
     ]
 
 
-def test_bytes_that_are_not_utf_8_are_refused_at_their_line(tmp_path: Path) -> None:
+def test_invalid_utf_8_is_an_error_at_its_line(tmp_path: Path) -> None:
     path = tmp_path / "drawing.yaml"
     path.write_bytes("title: Zürich\ntags:\n- Genève\n".encode("latin-1"))
-    with pytest.raises(InvalidFile) as refused:
+    with pytest.raises(InvalidFile) as raised:
         load(path, Drawing)
-    assert refused.value.problems == [
+    assert raised.value.problems == [
         FileProblem(
             path, 1, "", "a character is not UTF-8, or not allowed in YAML: save the file as UTF-8"
         )
@@ -459,18 +345,18 @@ def test_bytes_that_are_not_utf_8_are_refused_at_their_line(tmp_path: Path) -> N
         load(path, Drawing)
 
 
-def test_an_alias_that_is_used_often_is_walked_once(tmp_path: Path) -> None:
+def test_repeated_alias_is_visited_once(tmp_path: Path) -> None:
     lines = ["a0: &a0 [!x b]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30)]
     path = tmp_path / "drawing.yaml"
     path.write_text("\n".join(lines))
-    with pytest.raises(InvalidFile) as refused:
+    with pytest.raises(InvalidFile) as raised:
         load(path, Drawing)
-    assert [problem.key for problem in refused.value.problems] == ["a0.0"]
+    assert [problem.key for problem in raised.value.problems] == ["a0.0"]
 
 
 @given(st.binary(max_size=40) | st.text(max_size=40).map(str.encode))
-def test_any_bytes_are_read_or_refused(
+def test_arbitrary_bytes_are_an_error(
     tmp_path_factory: pytest.TempPathFactory, content: bytes
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "any_bytes.yaml"
@@ -479,10 +365,8 @@ def test_any_bytes_are_read_or_refused(
         load(path, Drawing)
 
 
-def test_all_problems_of_a_file_come_at_once_and_in_the_order_of_its_lines(
-    problems_of: ProblemsOf,
-) -> None:
-    result = problems_of("""\
+def test_all_problems_are_reported_in_line_order(problems_of: ProblemsOf) -> None:
+    lines = problems_of("""\
         zoom: 3
         label:
           size: big
@@ -492,7 +376,7 @@ def test_all_problems_of_a_file_come_at_once_and_in_the_order_of_its_lines(
           box: {kind: square, side: 0}
         width: 0
         """)
-    assert result == [
+    assert lines == [
         "drawing.yaml:1: title: missing: add this key",
         "drawing.yaml:1: zoom: unknown key; known keys: " + ", ".join(sorted(Drawing.model_fields)),
         "drawing.yaml:2: label.text: missing: add this key",
@@ -504,7 +388,7 @@ def test_all_problems_of_a_file_come_at_once_and_in_the_order_of_its_lines(
     ]
 
 
-def test_a_problem_below_the_current_folder_is_shown_relative_to_it(
+def test_path_is_relative_to_the_current_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problem = FileProblem(tmp_path / "stages" / "prod.yaml", 7, "endpoints.text", "is wrong")
@@ -515,13 +399,7 @@ def test_a_problem_below_the_current_folder_is_shown_relative_to_it(
     assert str(problem) == f"{tmp_path}/stages/prod.yaml:7: endpoints.text: is wrong"
 
 
-def test_a_problem_of_the_whole_file_has_no_key() -> None:
-    assert str(FileProblem(Path("a.yaml"), 1, "", "is wrong")) == "a.yaml:1: is wrong"
-
-
-def test_an_anchor_and_a_merge_are_read_and_checked_where_they_stand(
-    tmp_path: Path, problems_of: ProblemsOf
-) -> None:
+def test_anchors_and_merges_are_resolved(tmp_path: Path, problems_of: ProblemsOf) -> None:
     merged = "title: a\nlabel: &l\n  text: b\nlabels:\n  - *l\n  - <<: *l\n    size: 2\n"
     path = tmp_path / "merged.yaml"
     path.write_text(merged)
@@ -540,7 +418,7 @@ def test_an_anchor_and_a_merge_are_read_and_checked_where_they_stand(
         max_leaves=8,
     )
 )
-def test_a_file_of_any_plain_yaml_is_read_or_refused_at_lines_that_it_has(
+def test_arbitrary_yaml_errors_have_existing_lines(
     tmp_path_factory: pytest.TempPathFactory, data: Any
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "any.yaml"
@@ -556,10 +434,10 @@ def test_a_file_of_any_plain_yaml_is_read_or_refused_at_lines_that_it_has(
     assert 1 <= lines[0] <= lines[-1] <= max(last, 1)
 
 
-# Where something stands
+# Lines of keys
 
 
-PLACED = """\
+LINES_EXAMPLE = """\
 description: x
 files:
   a/1/model.onnx:
@@ -588,15 +466,15 @@ other: *shared
         (("steps", 1), 9),
         (("steps", 1, "name"), 9),
         (("other", "key"), 11),
-        (("files", "a/1/model.onnx", "gate"), 3),  # not there: the last that is
+        (("files", "a/1/model.onnx", "gate"), 3),  # missing: line of the nearest parent
         (("files", "c"), 2),
         (("nothing", "at", "all"), 1),
         (("steps", 2), 7),
     ],
 )
-def test_the_line_of_a_key_is_the_last_that_the_file_has(
+def test_line_of_key_or_its_nearest_parent(
     tmp_path: Path, keys: tuple[str | int, ...], line: int
 ) -> None:
     path = tmp_path / "a.yaml"
-    path.write_text(PLACED)
+    path.write_text(LINES_EXAMPLE)
     assert line_of(path, *keys) == line

@@ -1,4 +1,4 @@
-"""The app uses the public modules of the local SageMaker alone, and its tests do too."""
+"""The app and its tests import only public modules of local_sagemaker."""
 
 import ast
 from collections.abc import Iterator
@@ -9,16 +9,16 @@ from lint.lines import is_test, python_files
 ROOT = Path(__file__).parents[2]
 PUBLIC = {"", "prerequisites", "serving", "settings"}
 SUPPORT = "tests.support."
-"""What its tests share with the app's."""
+"""Test support that tests of the app may import."""
 
 IN_PROCESS = {
-    "tests/browser/test_local_page.py": "drives the page by events that take hours on AWS",
-    "tests/browser/watched.py": "answers for the page without any endpoint",
-    "tests/synth/api/models.py": "holds templates against the constraints of botocore's models",
-    "tests/unit/endpoint_client/test_stream.py": "sends the client the bytes of event streams",
-    "tests/transitions/": "runs hundreds of updates without servers, threads or waits",
+    "tests/browser/test_local_page.py": "shows events on the page that take hours on AWS",
+    "tests/browser/watched.py": "serves the page without endpoints",
+    "tests/synth/api/models.py": "validates requests with the constraints of botocore's models",
+    "tests/unit/endpoint_client/test_stream.py": "encodes event streams for the client",
+    "tests/transitions/": "runs hundreds of updates without servers and threads",
 }
-"""Tests that drive internals, and why."""
+"""Test files that import internals -> reason."""
 
 
 def test_only_public_modules_are_imported() -> None:

@@ -1,4 +1,4 @@
-"""Packages that run where roles are near: only the files whose hashes were reviewed."""
+"""Lock files and installations: only packages with reviewed hashes are installed."""
 
 import re
 import shutil
@@ -14,7 +14,8 @@ from stacks.model_stack import BUILDSPEC
 
 ROOT = Path(__file__).parents[2]
 LOCKS = [
-    *(ROOT / f"requirements{each}.txt" for each in ("", "-build", "-cdk", "-checkov", "-torch")),
+    ROOT / "requirements.txt",
+    *(ROOT / "requirements" / f"{name}.txt" for name in ("build", "cdk", "checkov", "torch")),
     *ROOT.glob("tests/*/requirements*.txt"),
     ROOT / "docs" / "requirements.txt",
 ]
@@ -23,7 +24,7 @@ INSTALL = BUILDSPEC["phases"]["install"]["commands"][0]  # type: ignore[index]
 
 
 def wheel(folder: Path, version: str, content: str) -> None:
-    """Write a wheel of `six`, which needs nothing."""
+    """Write a wheel of `six`, which has no dependencies."""
     info = f"six-{version}.dist-info"
     with zipfile.ZipFile(folder / f"six-{version}-py2.py3-none-any.whl", "w") as file:
         file.writestr("six.py", content)
@@ -35,14 +36,12 @@ def wheel(folder: Path, version: str, content: str) -> None:
 
 
 @pytest.mark.parametrize("version", ["1.17.0", "1.17.0+other"])
-def test_another_file_of_a_locked_version_is_not_installed_by_a_build(
-    tmp_path: Path, version: str
-) -> None:
-    # PEP 440: ==1.17.0 also takes 1.17.0+other, which pip prefers; any index that it asks may
-    # have one.
-    lock = (ROOT / "requirements-build.txt").read_text()
+def test_build_rejects_a_wheel_with_another_hash(tmp_path: Path, version: str) -> None:
+    # PEP 440: ==1.17.0 also matches 1.17.0+other, which pip prefers if an index has it.
+    lock = (ROOT / "requirements/build.txt").read_text()
     (entry,) = re.findall(r"^six==.*(?:\n +--hash.*)*", lock, re.MULTILINE)
-    (tmp_path / "requirements-build.txt").write_text(entry)
+    (tmp_path / "requirements").mkdir()
+    (tmp_path / "requirements" / "build.txt").write_text(entry)
     wheel(tmp_path, version, "print('other')")
     environment = {
         **{"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "PIP_CONFIG_FILE": "/dev/null"},
@@ -52,23 +51,23 @@ def test_another_file_of_a_locked_version_is_not_installed_by_a_build(
             "PIP_TARGET": str(tmp_path / "to"),
         },
     }
-    done = subprocess.run(
+    finished = subprocess.run(
         ["sh", "-c", INSTALL], cwd=tmp_path, env=environment, capture_output=True, check=False
     )
-    assert done.returncode
-    assert b"HASHES" in done.stderr
+    assert finished.returncode
+    assert b"HASHES" in finished.stderr
     assert not (tmp_path / "to" / "six.py").exists()
 
 
 @pytest.mark.parametrize("path", LOCKS, ids=lambda value: str(value.relative_to(ROOT)))
-def test_every_package_of_a_lock_has_hashes(path: Path) -> None:
+def test_every_locked_package_has_hashes(path: Path) -> None:
     lines = [line for line in path.read_text().splitlines() if not line.strip().startswith("#")]
     entries = re.split(r"(?<!\\)\n", "\n".join(lines))
     for entry in filter(None, entries):
         assert re.fullmatch(r"\S+==\S+( ; .*)?( \\\n +--hash=sha256:[0-9a-f]{64})+", entry), entry
 
 
-def test_every_installation_of_packages_is_by_hashes_and_of_wheels() -> None:
+def test_every_installation_requires_hashes_and_wheels() -> None:
     workflows = [yaml.safe_load(path.read_text()) for path in ROOT.glob(".github/workflows/*.yml")]
     run = [step.get("run", "") for workflow in workflows for job in workflow["jobs"].values()
            for step in job["steps"]]  # fmt: skip
@@ -82,38 +81,37 @@ def test_every_installation_of_packages_is_by_hashes_and_of_wheels() -> None:
     tree, wheel = (line for line in installations if line not in by_hash)
     assert tree.endswith("--no-deps --no-build-isolation --editable .")
     assert wheel.endswith("--no-deps --no-index dist/triton_sagemaker-*.whl")
-    assert len(by_hash) == 2  # one rule for all in the Makefile
+    assert len(by_hash) == 2  # the rule of the Makefile and the one of builds
 
 
 @pytest.mark.parametrize("target", ["install-cdk", "synth", "review", "judge", "assemblies"])
 def test_synth_and_reviews_install_neither_torch_nor_triton(tmp_path: Path, target: str) -> None:
-    for name in ("Makefile", "package-lock.json", "pyproject.toml"):
+    for name in ("Makefile", "package-lock.json", "pyproject.toml", "requirements.txt"):
         shutil.copy2(ROOT / name, tmp_path)
-    for path in ROOT.glob("requirements*.txt"):
-        shutil.copy2(path, tmp_path)
+    shutil.copytree(ROOT / "requirements", tmp_path / "requirements")
     planned = subprocess.run(
         ["make", "--dry-run", target], cwd=tmp_path, capture_output=True, text=True, check=True
     ).stdout
-    assert "--requirement requirements-cdk.txt" in planned
+    assert "--requirement requirements/cdk.txt" in planned
     assert "--requirement requirements.txt" not in planned
 
 
-def test_pytorch_is_the_cpu_s_and_the_same_in_every_lock() -> None:
-    block = re.search(r"^torch==.*(?:\n +--hash.*)*", (ROOT / "requirements-torch.txt").read_text(),
-                      re.MULTILINE)  # fmt: skip
+def test_every_lock_has_the_same_cpu_pytorch() -> None:
+    pinned = (ROOT / "requirements" / "torch.txt").read_text()
+    block = re.search(r"^torch==.*(?:\n +--hash.*)*", pinned, re.MULTILINE)
     assert block
-    for name in ("requirements.txt", "requirements-build.txt"):
+    for name in ("requirements.txt", "requirements/build.txt"):
         text = (ROOT / name).read_text()
         assert block[0] in text
         assert len(re.findall(r"^torch==", text, re.MULTILINE)) == 1
         assert not re.search(r"^(nvidia-c|cuda-|triton==)", text, re.MULTILINE)
     expected = block[0].split()[0]
     assert re.search(
-        rf"^{re.escape(expected)}\s", (ROOT / "requirements-build.in").read_text(), re.M
+        rf"^{re.escape(expected)}\s", (ROOT / "requirements/build.in").read_text(), re.M
     )
 
 
-def test_what_pip_is_given_beside_its_index_has_torch_alone() -> None:
-    # An index would be asked for every package.
+def test_additional_package_source_is_only_for_torch() -> None:
+    # pip would search an additional index for every package.
     assert "TORCH_FOR_CPUS := https://download.pytorch.org/whl/cpu/torch/\n" in MAKEFILE
     assert "INDEX" not in MAKEFILE

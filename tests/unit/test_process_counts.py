@@ -1,4 +1,4 @@
-"""How many processes a build and a deploy start."""
+"""Number of processes that a build and a deploy start."""
 
 import argparse
 import subprocess
@@ -24,7 +24,7 @@ MODEL = "class TritonPythonModel:\n    def execute(self, requests):\n        ret
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """The command lines of processes that were started."""
+    """Return the list of command lines of started processes."""
     commands: list[list[str]] = []
     start = subprocess.Popen.__init__
 
@@ -36,7 +36,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return commands
 
 
-def test_a_build_that_exports_nothing_starts_none(tmp_path: Path, started: list[list[str]]) -> None:
+def test_build_without_export_starts_no_process(tmp_path: Path, started: list[list[str]]) -> None:
     model = tmp_path / "double"
     (model / "double" / "1").mkdir(parents=True)
     (model / "double" / "config.pbtxt").write_text(CONFIG)
@@ -47,19 +47,19 @@ def test_a_build_that_exports_nothing_starts_none(tmp_path: Path, started: list[
 
 
 class CloudFormation:
-    """An account that was bootstrapped, or not."""
+    """A stand-in for an account with or without the CDK bootstrap stack."""
 
     def __init__(self, *, bootstrapped: bool) -> None:
         self._bootstrapped = bootstrapped
 
     def describe_stacks(self, **_: str) -> None:
-        """Raise as CloudFormation does for a stack that does not exist."""
+        """Raise the error of CloudFormation for a missing stack."""
         if not self._bootstrapped:
             raise ClientError({"Error": {"Code": "ValidationError"}}, "DescribeStacks")
 
 
 @pytest.mark.parametrize("bootstrapped", [True, False])
-def test_a_deploy_runs_the_cdk_cli_once_and_once_more_to_bootstrap(
+def test_deploy_runs_the_cdk_cli_once_after_bootstrap(
     tmp_path: Path,
     started: list[list[str]],
     monkeypatch: pytest.MonkeyPatch,

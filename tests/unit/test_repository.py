@@ -1,4 +1,4 @@
-"""The repository's own rules: what no linter knows."""
+"""Rules of the repository that no linter checks."""
 
 import ast
 import re
@@ -17,20 +17,20 @@ from local_sagemaker.prerequisites import IMAGE_PYTHON
 
 ROOT = Path(__file__).parents[2]
 BUILD_SOURCES = [
-    ROOT / item for item in ("checked_yaml.py", "model_build", "platform_facts", "stage_record.py")
+    ROOT / name for name in ("checked_yaml.py", "model_build", "platform_facts", "stage_record.py")
 ]
-ELSEWHERE = {"keras", "nvidia", "tensorflow", "tensorrt", "tf2onnx"}
-"""What recipes' own environments, or NVIDIA's image, bring."""
+PROVIDED_PACKAGES = {"keras", "nvidia", "tensorflow", "tensorrt", "tf2onnx"}
+"""Packages of recipe environments or of the NVIDIA image."""
 
 
-def test_constructs_folder_is_no_package_because_it_would_hide_pypis_constructs() -> None:
-    # With an __init__.py there, `from constructs import Construct` finds our folder first and
-    # fails (aws-cdk#19301).
+def test_constructs_folder_is_not_a_package() -> None:
+    # With an __init__.py, `from constructs import Construct` would import this folder instead of
+    # the PyPI package (aws-cdk#19301).
     assert not (ROOT / "constructs" / "__init__.py").exists()
     assert "site-packages" in str(_origin("constructs"))
 
 
-def test_contributors_are_sent_to_files_that_exist() -> None:
+def test_paths_in_contributing_exist() -> None:
     named = re.findall(r"`([\w.*-]+/[\w./*-]*)`", (ROOT / "CONTRIBUTING.md").read_text())
     assert named
     missing = [path for path in named if not list(ROOT.glob(path.rstrip("/")))]
@@ -42,8 +42,9 @@ def test_construct_library_is_imported_from_this_repository() -> None:
 
 
 @pytest.mark.parametrize("part", ["build", "cdk"])
-def test_a_part_of_the_packages_has_the_versions_that_everything_was_tested_with(part: str) -> None:
-    locked, pins = (_pins(ROOT / f"requirements{name}.txt") for name in ("", f"-{part}"))
+def test_partial_locks_have_the_versions_of_the_full_lock(part: str) -> None:
+    locked = _pins(ROOT / "requirements.txt")
+    pins = _pins(ROOT / "requirements" / f"{part}.txt")
     assert pins
     assert {name: locked.get(name) for name in pins} == pins
 
@@ -60,58 +61,56 @@ for module in sys.argv[2:]:
 """
 
 
-def test_synth_reviews_and_most_commands_import_what_requirements_cdk_has() -> None:
-    installed = _pins(ROOT / "requirements-cdk.txt").keys()
+def test_cdk_lock_covers_imports_of_synth_and_reviews() -> None:
+    installed = _pins(ROOT / "requirements/cdk.txt").keys()
     missing = [
         module
         for module, names in packages_distributions().items()
         if installed.isdisjoint(map(_normal, names)) and "triton-sagemaker" not in names
     ]
     assert {"torch", "pytriton", "geventhttpclient"} <= set(missing)
-    commands = [each.module for name, each in COMMANDS.items() if name not in NEED_ALL_PACKAGES]
+    commands = [
+        command.module for name, command in COMMANDS.items() if name not in NEED_ALL_PACKAGES
+    ]
     modules = ["app", "release.review.judge", "release.review.assemblies", *commands]
     program = [sys.executable, "-c", IMPORT_WITHOUT, " ".join(missing), *modules]
     finished = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=False)
     assert finished.returncode == 0, finished.stderr
 
 
-def test_builds_install_all_that_they_import_and_not_the_whole_app() -> None:
-    built, known = _pins(ROOT / "requirements-build.txt"), packages_distributions()
+def test_build_lock_covers_imports_of_builds() -> None:
+    built, known = _pins(ROOT / "requirements/build.txt"), packages_distributions()
     sources = (*BUILD_SOURCES, *ROOT.glob("models/*/*.py"))
     imported = set().union(*(_imports(file) for root in sources for file in _python_files(root)))
     imported -= sys.stdlib_module_names | {source.stem for source in BUILD_SOURCES}
     missing = {
-        each for each in imported if built.keys().isdisjoint(map(_normal, known.get(each, ())))
+        package
+        for package in imported
+        if built.keys().isdisjoint(map(_normal, known.get(package, ())))
     }
     assert {"torch", "yaml"} <= imported
-    assert missing <= ELSEWHERE
+    assert missing <= PROVIDED_PACKAGES
     assert built.keys().isdisjoint({"aws-cdk-lib", "ministack", "nvidia-pytriton", "pytest"})
 
 
-def test_a_gpu_of_one_s_own_has_the_tensorrt_of_the_release_that_the_stages_have() -> None:
+def test_gpu_lock_has_tensorrt_version_of_the_stages() -> None:
     values = {
         platform_facts.release(yaml.safe_load(path.read_text())["release"]).tensorrt
         for path in (ROOT / "stages" / "dev.yaml", ROOT / "stages" / "prod.yaml")
     }
-    ((name, version),) = _pins(ROOT / "requirements-gpu.txt").items()
+    ((name, version),) = _pins(ROOT / "requirements/gpu.txt").items()
     assert name == "tensorrt-cu13"
     assert {re.sub(r"\.post\d+$", "", version)} == values
 
 
-def test_readme_names_the_two_commands() -> None:
-    readme = (ROOT / "README.md").read_text()
-    assert "make demo" in readme
-    assert "make test" in readme
-
-
-def test_readme_and_docs_link_to_files_that_exist() -> None:
+def test_links_in_readme_and_docs_exist() -> None:
     pages = (page for root in (ROOT, ROOT / "local_sagemaker") for page in root.glob("docs/*.md"))
     for page in (ROOT / "README.md", ROOT / "local_sagemaker" / "README.md", *pages):
         for link in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
             assert (page.parent / link).exists(), f"{page.name} links to {link}"
 
 
-def test_no_file_in_git_names_a_machine_or_a_package_index() -> None:
+def test_no_file_contains_local_paths_or_package_indexes() -> None:
     words = [f"{ROOT}/", "--index-url", "--find-links", "pypi.org/simple"]
     findings = subprocess.run(
         [
@@ -132,7 +131,7 @@ def test_no_file_in_git_names_a_machine_or_a_package_index() -> None:
 
 
 def _origin(package: str) -> Path:
-    """Where a package would be imported from; importing these starts jsii's Node."""
+    """Return the file of a package without importing it, which would start the jsii process."""
     result = find_spec(package)
     assert result
     assert result.origin
@@ -144,7 +143,7 @@ def _pins(path: Path) -> dict[str, str]:
 
 
 def _normal(name: str) -> str:
-    """A distribution's name as locks write it."""
+    """Return the normalised name of a distribution."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
@@ -153,7 +152,7 @@ def _python_files(root: Path) -> list[Path]:
 
 
 def _imports(path: Path) -> set[str]:
-    """The packages that a file imports, wherever in it, but for those for types alone."""
+    """Return the packages that a file imports, without those under TYPE_CHECKING."""
     tree = ast.parse(path.read_text())
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
@@ -169,6 +168,6 @@ def _imports(path: Path) -> set[str]:
     return {name.partition(".")[0] for name in names}
 
 
-def test_the_local_stage_is_of_the_release_whose_python_the_local_sagemaker_prefers() -> None:
+def test_local_stage_and_local_sagemaker_have_the_same_python() -> None:
     stage = yaml.safe_load((ROOT / "stages" / "local.yaml").read_text())
     assert str(platform_facts.release(stage["release"]).python).startswith(f"{IMAGE_PYTHON}.")

@@ -1,4 +1,4 @@
-"""The record of a stage: what was written stays, and what somebody else wrote is left out."""
+"""Events of a stage: written once, and ignored if they are invalid."""
 
 import json
 from dataclasses import asdict
@@ -12,37 +12,37 @@ from stage_record import DeliveryOutcome, Event
 from tests.unit.model_build.fakes import FakeS3
 
 
-def event(**more: str) -> Event:
-    return Event(stage="prod", action="deliver", who="ada", versions={"text/minilm": "a"}, **more)
+def event(**fields: str) -> Event:
+    versions = {"text/minilm": "a"}
+    return Event(stage="prod", action="deliver", who="ada", versions=versions, **fields)
 
 
-def test_an_event_that_did_not_end_stays_as_it_began() -> None:
-    """As one that was killed does."""
-    s3, begun = FakeS3(), event()
-    stage_record.write(s3.client, "bucket", begun)
+def test_event_without_an_end_is_read_as_started() -> None:
+    s3, started = FakeS3(), event()
+    stage_record.write(s3.client, "bucket", started)
     (result,) = stage_record.read(s3.client, "bucket")
-    assert (result, result.result, result.ended) == (begun, DeliveryOutcome.STARTED, None)
+    assert (result, result.result, result.ended) == (started, DeliveryOutcome.STARTED, None)
 
 
-def test_a_wrong_delivery_stays_when_the_next_one_begins() -> None:
+def test_events_are_read_newest_first_with_their_results() -> None:
     s3 = FakeS3()
-    wrong, then = event(begun="2026-11-22T03:00:00.000+00:00"), event()
+    wrong, newest = event(begun="2026-11-22T03:00:00.000+00:00"), event()
     stage_record.write(s3.client, "bucket", wrong)
     stage_record.write(s3.client, "bucket", wrong.end("wrong", "Y differs"))
-    stage_record.write(s3.client, "bucket", then)
-    result = list(stage_record.read(s3.client, "bucket"))
-    assert [(each.result, each.message) for each in result] == [
+    stage_record.write(s3.client, "bucket", newest)
+    events = stage_record.read(s3.client, "bucket")
+    assert [(event.result, event.message) for event in events] == [
         ("started", ""),
         ("wrong", "Y differs"),
     ]
-    assert list(stage_record.read(s3.client, "bucket", latest=1)) == [then]
+    assert list(stage_record.read(s3.client, "bucket", latest=1)) == [newest]
 
 
-def test_what_is_written_is_not_written_over() -> None:
-    s3, begun = FakeS3(), event()
-    stage_record.write(s3.client, "bucket", begun)
+def test_event_is_not_overwritten() -> None:
+    s3, started = FakeS3(), event()
+    stage_record.write(s3.client, "bucket", started)
     with pytest.raises(ClientError, match="PreconditionFailed"):
-        stage_record.write(s3.client, "bucket", begun)
+        stage_record.write(s3.client, "bucket", started)
 
 
 def put(s3: FakeS3, key: str, content: object) -> None:
@@ -66,7 +66,7 @@ def put(s3: FakeS3, key: str, content: object) -> None:
     ],
     ids=str,
 )
-def test_broken_objects_are_left_out_and_named(
+def test_invalid_object_is_ignored_with_a_warning(
     content: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     s3, good = FakeS3(), event()
@@ -76,15 +76,15 @@ def test_broken_objects_are_left_out_and_named(
     put(s3, "99991231T000000.000000Z-0.json", content)
     assert list(stage_record.read(s3.client, "bucket", latest=1)) == [good]
     assert capsys.readouterr().err == (
-        "! s3://bucket/history/99991231T000000.000000Z-0.json is not an event of this stage: left "
-        "out\n"
+        "! s3://bucket/history/99991231T000000.000000Z-0.json is not an event of this stage: "
+        "ignored\n"
     )
 
 
-def test_a_forged_end_does_not_hide_what_was_delivered(capsys: pytest.CaptureFixture[str]) -> None:
-    """Its versions could be retired."""
-    s3, begun = FakeS3(), event()
-    stage_record.write(s3.client, "bucket", begun)
-    put(s3, f"{begun.name}.ended.json", {**asdict(begun.end("delivered")), "versions": {}})
-    assert list(stage_record.read(s3.client, "bucket")) == [begun]
-    assert f"{begun.name}.ended.json is not the end of" in capsys.readouterr().err
+def test_end_of_another_event_is_ignored(capsys: pytest.CaptureFixture[str]) -> None:
+    """Otherwise `tritonsm retire` could delete the delivered versions."""
+    s3, started = FakeS3(), event()
+    stage_record.write(s3.client, "bucket", started)
+    put(s3, f"{started.name}.ended.json", {**asdict(started.end("delivered")), "versions": {}})
+    assert list(stage_record.read(s3.client, "bucket")) == [started]
+    assert f"{started.name}.ended.json is not the end of" in capsys.readouterr().err

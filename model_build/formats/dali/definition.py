@@ -1,7 +1,7 @@
-"""A serialized DALI pipeline, read and changed without DALI.
+"""Reading and changing of serialized DALI pipelines without DALI.
 
-DALI has no package for this; the few fields that are used here are named as in its
-dali/pipeline/dali.proto. Checked against what DALI 1.35.0 and 2.4.0 write.
+The message definition has the necessary fields of DALI's dali/pipeline/dali.proto. Tested with
+pipelines of DALI 1.35.0 and 2.4.0.
 """
 
 import re
@@ -28,18 +28,18 @@ _FIELDS: dict[str, list[tuple[str, int, str]]] = {
     ],
     "PipelineDef": [("op", 5, "OpDef"), ("pipe_outputs", 7, "InputOutput")],
 }
-"""Message -> its fields that are used: name, number, and a type or the message that it repeats."""
+"""Fields by message: name, number, and type, where a message type means a repeated field."""
 
 
 class Pipeline(NamedTuple):
-    """The names of the external sources, and of the outputs."""
+    """The names of a pipeline's external sources and outputs."""
 
     inputs: list[str]
     outputs: list[str]
 
 
 def read_pipeline(path: Path) -> Pipeline | None:
-    """Return the inputs and outputs of a pipeline, or None if the file is not one."""
+    """Return the inputs and outputs of a pipeline, or None if the file is not a pipeline."""
     try:
         definition = parse(path.read_bytes())
     except DecodeError:
@@ -49,23 +49,23 @@ def read_pipeline(path: Path) -> Pipeline | None:
     if not definition.op or not outputs:
         return None
     if any(isinstance(name, bytes) for name in (*inputs, *outputs)):
-        return None  # protobuf gives names that are no UTF-8 as bytes
+        return None  # protobuf returns names that are not UTF-8 as bytes
     return Pipeline(inputs, outputs)
 
 
 def parse(content: bytes) -> Any:
-    """Return a `PipelineDef`, which keeps the fields that it does not know."""
+    """Return a `PipelineDef`, which preserves unknown fields."""
     pipeline = _pipeline_class()()
     pipeline.ParseFromString(content)
     return pipeline
 
 
 def decode_on_gpu(content: bytes) -> bytes:
-    """Return a pipeline that was written for the CPU as DALI would write it for the GPU.
+    """Convert a CPU pipeline to the pipeline that DALI would serialize for the GPU.
 
-    Images are decoded by GPU and CPU together ("mixed"), and what follows runs on the GPU. DALI
-    1.35.0 writes such a pipeline only where there is a GPU. The two differ in the devices alone:
-    DALI 2.4.0, which writes both anywhere, gives exactly this one.
+    Image decoders become "mixed" (CPU and GPU), and their successors run on the GPU. Only the
+    devices change: the result equals the GPU pipeline of DALI 2.4.0. DALI 1.35.0 can serialize GPU
+    pipelines only on machines with a GPU.
     """
     pipeline = parse(content)
     on_gpu: set[str] = set()
@@ -89,24 +89,24 @@ def decode_on_gpu(content: bytes) -> bytes:
     for tensor in pipeline.pipe_outputs:
         if tensor.name in on_gpu:
             tensor.device = "gpu"
-    written: bytes = pipeline.SerializeToString(deterministic=True)
-    return written
+    serialized: bytes = pipeline.SerializeToString(deterministic=True)
+    return serialized
 
 
 @cache
 def _pipeline_class() -> Any:
     file = descriptor_pb2.FileDescriptorProto(name="dali_pipeline.proto", package="dali_pipeline")
-    plain = {"text": _TYPE.TYPE_STRING, "texts": _TYPE.TYPE_STRING, "flag": _TYPE.TYPE_BOOL}
+    scalars = {"text": _TYPE.TYPE_STRING, "texts": _TYPE.TYPE_STRING, "flag": _TYPE.TYPE_BOOL}
     for message, fields in _FIELDS.items():
-        described = file.message_type.add(name=message)
-        for name, number, of in fields:
-            once = of in ("text", "flag")
-            described.field.add(
+        descriptor = file.message_type.add(name=message)
+        for name, number, kind in fields:
+            is_single = kind in ("text", "flag")
+            descriptor.field.add(
                 name=name,
                 number=number,
-                label=_TYPE.LABEL_OPTIONAL if once else _TYPE.LABEL_REPEATED,
-                type=plain.get(of, _TYPE.TYPE_MESSAGE),
-                type_name=None if of in plain else f".dali_pipeline.{of}",
+                label=_TYPE.LABEL_OPTIONAL if is_single else _TYPE.LABEL_REPEATED,
+                type=scalars.get(kind, _TYPE.TYPE_MESSAGE),
+                type_name=None if kind in scalars else f".dali_pipeline.{kind}",
             )
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)

@@ -1,7 +1,6 @@
-"""Serializes a DALI pipeline, in an environment that has DALI.
+"""A script that serializes a DALI pipeline, in an environment with DALI and without model_build.
 
-It is run as a script, knows nothing of the package around it, and reads a JSON request from stdin:
-`source` (FILE.py:FUNCTION) and `output_path`.
+It reads a JSON request from stdin: `source` (FILE.py:FUNCTION) and `output_path`.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The number of features and the writer of a tree model's file."""
+"""Reader of the number of features and the XGBoost version of a tree model's file."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class TreeModel:
-    """The number of features, and the XGBoost that wrote the file, None where it does not say.
+    """The number of features, and the version of XGBoost that wrote the file; None if unknown.
 
     Sources: XGBoost, "Introduction to Model IO" (JSON schema: version, and
     learner.learner_model_param.num_feature); LightGBM src/boosting/gbdt_model_text.cpp

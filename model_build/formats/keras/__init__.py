@@ -1,4 +1,4 @@
-"""TensorFlow models: a GraphDef, or an ONNX file, of a Keras model."""
+"""TensorFlow models, and exports of Keras models as GraphDef or ONNX file."""
 
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
@@ -7,7 +7,7 @@ from pydantic import Field
 
 from model_build.export.environment_step import EnvironmentStep
 from model_build.export.gate import Case, compare, read_answers
-from model_build.export.step import Made, RecipeStep, StepContext, Writer
+from model_build.export.step import RecipeStep, StepContext, StepOutput, Writer
 from model_build.format import Format
 from model_build.formats.onnx.export import answers
 from model_build.recipe_values import Gate
@@ -17,26 +17,29 @@ BATCHES = (1, 2, 4)
 
 
 class _Keras(EnvironmentStep):
-    """`source` takes the folder of the checked weights, and returns a `keras.Model`."""
+    """The export of a Keras model; `source` gets the weights' folder, returns a `keras.Model`."""
 
     worker: ClassVar[Path] = Path(__file__).with_name("worker.py")
     opset: Annotated[int, Field(ge=13)]
     gate: Gate
 
-    def make(self, to: Path, context: StepContext) -> Made:
-        """Write the file, which is then run by ONNX Runtime, or TensorFlow in the environment."""
-        file, form = context.scratch / f"{to.name}.npz", self.backend == "onnxruntime"
-        self.run(to, context, onnx=form, opset=self.opset, answers=str(file), batches=BATCHES)
+    def make(self, to: Path, context: StepContext) -> StepOutput:
+        """Write the file and compare its outputs with Keras.
+
+        A GraphDef runs in the worker's TensorFlow, an ONNX file in this process's ONNX Runtime.
+        """
+        file, is_onnx = context.scratch / f"{to.name}.npz", self.backend == "onnxruntime"
+        self.run(to, context, onnx=is_onnx, opset=self.opset, answers=str(file), batches=BATCHES)
         shapes, tensors = read_answers(file)
         origin = tensors["origin"]
         converted = tensors.get("converted") or answers(to, tensors["input"], tuple(origin[0]))
         cases = map(Case, shapes, converted, origin)
         report = compare(cases, self.gate, converted=to.name, origin="Keras")
-        return Made([(f"{'ONNX' if form else 'GraphDef'} and Keras", report)])
+        return StepOutput([(f"{'ONNX' if is_onnx else 'GraphDef'} and Keras", report)])
 
 
 class TensorFlowOnnx(_Keras):
-    """An ONNX file from a Keras model."""
+    """An ONNX file of a Keras model."""
 
     backend: ClassVar[str] = "onnxruntime"
     to: Literal["tensorflow-onnx"]
@@ -45,7 +48,7 @@ class TensorFlowOnnx(_Keras):
 class GraphDef(_Keras):
     """A frozen TensorFlow GraphDef.
 
-    Releases without the TensorFlow backend, and CPU targets, are served the ONNX file instead.
+    For CPU targets and releases without the TensorFlow backend, the step makes the ONNX file.
     """
 
     backend: ClassVar[str] = "tensorflow"
@@ -53,7 +56,7 @@ class GraphDef(_Keras):
     to: Literal["graphdef"]
 
     def for_target(self, target: BuildTarget) -> RecipeStep:
-        """Return the step itself, or the one that makes the ONNX file."""
+        """Return this step, or the step for the ONNX file."""
         if target.runs_tensorflow:
             return self
         return TensorFlowOnnx(**{**self.model_dump(), "to": "tensorflow-onnx"})

@@ -1,9 +1,9 @@
-"""Freezes a Keras model into a GraphDef or an ONNX file, in an environment that has TensorFlow.
+"""A script that freezes a Keras model into a GraphDef or an ONNX file.
 
-It is run as a script, knows nothing of the package around it, and reads a JSON request from stdin:
-`source` (FILE.py:FUNCTION), `weights` (a folder or null), `seed`, `onnx` (or a GraphDef), `opset`,
-`output_path`, and `answers`: a .npz for what the model answers to seeded inputs of `batches` sizes,
-so that the builder can compare.
+It runs in an environment with TensorFlow and without model_build, and reads a JSON request from
+stdin: `source` (FILE.py:FUNCTION), `weights` (a folder or null), `seed`, `onnx` (false for a
+GraphDef), `opset`, `output_path`, and `answers`: an .npz file for the model's outputs for seeded
+inputs with the batch sizes `batches`, which the builder compares.
 """
 
 import json
@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"  # its kernels round otherwise on each machine
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"  # the rounding of oneDNN depends on the machine
 
 import keras
 import numpy as np
@@ -41,14 +41,14 @@ def load(source: str) -> Callable[[Path | None], Any]:
     file, _, function = source.rpartition(":")
     module = ModuleType("model_source")
     module.__file__ = file
-    # No bytecode is read or written beside it: the model's digest does not count that.
+    # compile() reads and writes no bytecode files, which the model's digest does not cover.
     exec(compile(Path(file).read_bytes(), file, "exec", dont_inherit=True), module.__dict__)
-    made: Callable[[Path | None], Any] = getattr(module, function)
-    return made
+    exporter: Callable[[Path | None], Any] = getattr(module, function)
+    return exporter
 
 
 def freeze(model: Any, inputs: list[str], outputs: list[str]) -> Any:
-    """Return the model as one graph without variables, its tensors called as Keras calls them."""
+    """Return the model as one graph without variables, with Keras's tensor names."""
 
     def call(*arrays: Any) -> list[Any]:
         answers = tf.nest.flatten(
@@ -83,7 +83,7 @@ def write_onnx(graph: Any, inputs: list[str], outputs: list[str], *, opset: int,
 
 
 def runnable(graph: Any, inputs: list[str], outputs: list[str]) -> Any:
-    """Return a function that runs a GraphDef as Triton would: by the names of its tensors."""
+    """Return a function that runs a GraphDef by tensor names, like Triton."""
     wrapped = tf.compat.v1.wrap_function(lambda: tf.import_graph_def(graph, name=""), [])
     return wrapped.prune(
         [wrapped.graph.get_tensor_by_name(f"{name}:0") for name in inputs],

@@ -1,4 +1,4 @@
-"""ONNX files, opened by ONNX Runtime."""
+"""ONNX files, and exports of PyTorch models as ONNX files."""
 
 from functools import partial
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 import platform_facts
-from model_build.export.step import Made, RecipeStep, StepContext
+from model_build.export.step import RecipeStep, StepContext, StepOutput
 from model_build.file_tensors import compare
 from model_build.findings import Problems
 from model_build.format import Format
@@ -15,14 +15,14 @@ from model_build.formats.onnx.export import export_onnx
 from model_build.formats.onnx.graph import read_graph
 from model_build.recipe_values import Gate, Source
 from model_build.repository import Model
-from model_build.target import or_release
+from model_build.target import newer_release_hint
 
 
 class Onnx(RecipeStep):
-    """An ONNX file, from what a Python function returns.
+    """An ONNX file of a PyTorch model.
 
-    `source` takes the folder of the checked weights and returns a `model_build.TorchModel`. It runs
-    among our packages.
+    `source` gets the folder of the verified weights and returns a `model_build.TorchModel`. It runs
+    with the builder's packages.
     """
 
     backend: ClassVar[str] = "onnxruntime"
@@ -31,33 +31,33 @@ class Onnx(RecipeStep):
     opset: Annotated[int, Field(ge=18)]
     gate: Gate
 
-    def make(self, to: Path, context: StepContext) -> Made:
+    def make(self, to: Path, context: StepContext) -> StepOutput:
         """Write the ONNX file."""
         report = export_onnx(self.source, opset=self.opset, gate=self.gate, to=to, context=context)
-        return Made([("ONNX and PyTorch", report)])
+        return StepOutput([("ONNX and PyTorch", report)])
 
 
 def onnx_tensors(model: Model, path: Path) -> Problems:
-    """Names, data types and dims are those of the file's graph, whose first axis is the batch's.
+    """Names, data types and dims match the file's graph, whose first axis is the batch axis.
 
     Source: onnxruntime_backend src/onnxruntime.cc (ValidateInputs, ValidateOutputs).
     """
-    file = model.inner(path)
+    file = model.relative_path(path)
     graph = read_graph(path)
     if graph is None:
-        yield model.file(file), "is not an ONNX file: build or copy it again"
+        yield model.file_place(file), "is not an ONNX file: build or copy it again"
         return
     yield from compare(model, "input", graph.inputs, file=file)
     yield from compare(model, "output", graph.outputs, file=file)
 
 
 def onnx_versions(release: platform_facts.Release, model: Model, path: Path) -> Problems:
-    """An ONNX file's opset and IR version are none that the release's ONNX Runtime is too old for.
+    """The release's ONNX Runtime supports the file's opset and IR version, if known.
 
-    It refuses others when it loads the file. What a release accepts is compared where it is known.
+    ONNX Runtime rejects newer versions when it loads the file.
     """
     graph = read_graph(path)
-    for field, what, version, how in (
+    for field, label, version, fix in (
         (
             ("onnx_opset", "opset", graph.opset, "export with opset: {}"),
             ("onnx_ir", "IR version", graph.ir, "save it with ir_version = {}"),
@@ -68,10 +68,10 @@ def onnx_versions(release: platform_facts.Release, model: Model, path: Path) -> 
         limit = getattr(release, field)
         if limit is not None and version > limit:
             yield (
-                model.file(model.inner(path)),
-                f"has {what} {version}; ONNX Runtime {release.onnxruntime} of Triton "
-                f"{release.name} knows up to {limit}: {how.format(limit)} or lower"
-                + or_release(partial(_accepts, field, version)),
+                model.file_place(model.relative_path(path)),
+                f"has {label} {version}; ONNX Runtime {release.onnxruntime} of Triton "
+                f"{release.name} knows up to {limit}: {fix.format(limit)} or lower"
+                + newer_release_hint(partial(_accepts, field, version)),
             )
 
 

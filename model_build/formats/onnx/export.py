@@ -1,4 +1,4 @@
-"""PyTorch to ONNX."""
+"""The export of PyTorch models as ONNX files."""
 
 import logging
 import warnings
@@ -11,38 +11,37 @@ from google.protobuf.message import Message
 from model_build.engines.engine_job import Arrays
 from model_build.errors import BuildError
 from model_build.export import torch_source
-from model_build.export.gate import SEED, Case, GateReport, compare, sampled, shapes_of
+from model_build.export.gate import SEED, Case, GateReport, compare, compared_sizes, sample_inputs
 from model_build.export.step import StepContext
 from model_build.export.torch_model import TorchModel
 from model_build.recipe_values import Gate
 
-_SHOWN = 600
-"""Characters of another library's error that are shown."""
+_MAX_REASON = 600
+"""Maximum number of characters of a library's error in a message."""
 
 
 def export_onnx(
     source: str, *, opset: int, gate: Gate, to: Path, context: StepContext
 ) -> GateReport:
-    """Write the ONNX file `to` and return how closely it answers like the module it came from.
+    """Write the ONNX file `to` and return the comparison with the PyTorch module.
 
-    The bytes depend on the weights and on the pinned versions alone: what torch notes about the
-    exporting machine (stack traces with paths, what its own build is for) is taken out. Raises
-    `GateFailed` when the two differ by more than the gate allows, and `BuildError` when the source
-    cannot be used.
+    The file depends only on the weights and on the pinned versions: data about the machine (stack
+    traces with paths, torch's build) is removed. Raises `GateFailed` if the outputs differ too
+    much, and `BuildError` for problems with the source.
     """
     model = torch_source.load(source, context)
-    shapes = shapes_of(model)
+    shapes = compared_sizes(model)
     try:
         _write(model, opset=opset, to=to)
-        inputs = list(sampled_arrays(model, shapes))
+        inputs = list(sample_arrays(model, shapes))
         pairs = zip(
             shapes, answers(to, inputs, model.outputs), _module_answers(model, shapes), strict=True
         )
         return compare((Case(*pair) for pair in pairs), gate, converted=to.name, origin="PyTorch")
     except BuildError:
         raise
-    except Exception as error:  # torch's and ONNX Runtime's have no type of their own
-        reason = " ".join(str(error).split())[:_SHOWN]
+    except Exception as error:  # torch and ONNX Runtime raise errors without a common type
+        reason = " ".join(str(error).split())[:_MAX_REASON]
         raise BuildError(
             f"{context.model_folder / source} cannot be exported to ONNX as it is: "
             f"{type(error).__name__}: {reason}. Do the TorchModel's inputs, outputs, axes and "
@@ -51,7 +50,7 @@ def export_onnx(
 
 
 def answers(path: Path, cases: Iterable[Arrays], outputs: tuple[str, ...]) -> Iterator[Arrays]:
-    """Yield what ONNX Runtime, on the CPU, makes of each case, by the outputs' names."""
+    """Yield the outputs of ONNX Runtime on the CPU for each case, by name."""
     import onnxruntime
 
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
@@ -59,16 +58,16 @@ def answers(path: Path, cases: Iterable[Arrays], outputs: tuple[str, ...]) -> It
         yield dict(zip(outputs, session.run(outputs, case), strict=True))
 
 
-def sampled_arrays(model: TorchModel, shapes: list[dict[str, int]]) -> Iterator[Arrays]:
-    """Yield the seeded inputs of each of the shapes, as arrays."""
-    for inputs in sampled(model, shapes):
+def sample_arrays(model: TorchModel, shapes: list[dict[str, int]]) -> Iterator[Arrays]:
+    """Yield seeded inputs for each of the shapes, as arrays."""
+    for inputs in sample_inputs(model, shapes):
         yield {name: inputs[name].numpy() for name in model.inputs}
 
 
 def _module_answers(model: TorchModel, shapes: list[dict[str, int]]) -> Iterator[Arrays]:
     import torch
 
-    for inputs in sampled(model, shapes):
+    for inputs in sample_inputs(model, shapes):
         with torch.inference_mode():
             outputs = model.module(*(inputs[name] for name in model.inputs))
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
@@ -85,7 +84,7 @@ def _write(model: TorchModel, *, opset: int, to: Path) -> None:
     }
     sizes = {name: max(low, 2) for name, (low, _) in model.axis_bounds().items()}
     inputs = model.sample(sizes, torch.Generator().manual_seed(SEED))
-    # The exporter warns of a torchvision that nothing needs, and of constants it does not fold.
+    # The exporter logs irrelevant warnings: missing torchvision, and constants that it keeps.
     for name in ("torch.onnx", "onnxscript"):
         logging.getLogger(name).setLevel(logging.ERROR)
     with warnings.catch_warnings():
@@ -107,22 +106,23 @@ def _write(model: TorchModel, *, opset: int, to: Path) -> None:
         )
     exported = onnx.load(to)
     _strip_traces(exported)
-    # The oldest of the releases that know the operators read the file too.
+    # The lowest possible IR version, for older releases of ONNX Runtime.
     exported.ir_version = onnx.helper.find_min_ir_version_for(
         exported.opset_import, ignore_unknown=True
     )
-    exported.producer_version = exported.producer_version.partition("+")[0]  # for a CPU, or a GPU
+    # The local version (+cpu, +cu126) depends on the machine.
+    exported.producer_version = exported.producer_version.partition("+")[0]
     onnx.save(exported, to)
 
 
 def _strip_traces(part: Any) -> None:
-    """Remove torch's notes on where each node came from: they hold paths of this machine.
+    """Remove stack traces, which have paths of this machine, from a message and its parts.
 
-    Nodes are also in functions, and in the graphs that an If or a Loop has as attributes.
+    Nodes are also in functions, and in the graphs of If and Loop.
     """
-    for note in ("metadata_props", "doc_string"):
-        if note in part.DESCRIPTOR.fields_by_name:
-            part.ClearField(note)
+    for name in ("metadata_props", "doc_string"):
+        if name in part.DESCRIPTOR.fields_by_name:
+            part.ClearField(name)
     for field, value in part.ListFields():
         if field.message_type:
             for inner in [value] if isinstance(value, Message) else value:

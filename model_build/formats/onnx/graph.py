@@ -1,4 +1,4 @@
-"""Inputs, outputs and versions of an ONNX file."""
+"""Reader of the inputs, outputs and versions of an ONNX file."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,12 +19,12 @@ _TYPES = {
         for bits in (8, 16, 32, 64)
     },
 }
-"""ONNX's element types -> Triton's."""
+"""Triton's data types by ONNX's element types."""
 
 
 @dataclass(frozen=True)
 class Graph:
-    """The outside of an ONNX file. `opset` is that of ONNX's own operators, `ir` of the file."""
+    """An ONNX file's interface: `opset` of ONNX's operators, and IR version `ir`."""
 
     inputs: list[FileTensor]
     outputs: list[FileTensor]
@@ -33,7 +33,7 @@ class Graph:
 
 
 def read_graph(path: Path) -> Graph | None:
-    """Return the inputs and outputs of an ONNX file, or None if it is not one."""
+    """Return the interface of an ONNX file, or None if it is not an ONNX file."""
     import onnx
     from google.protobuf.message import DecodeError
 
@@ -48,7 +48,7 @@ def read_graph(path: Path) -> Graph | None:
         or not model.graph.output
         or any(isinstance(tensor.name, bytes) for tensor in tensors)
     ):
-        return None  # protobuf gives names that are no UTF-8 as bytes
+        return None  # protobuf returns names that are not UTF-8 as bytes
     constants = {constant.name for constant in model.graph.initializer}
     return Graph(
         inputs=[_tensor(tensor) for tensor in model.graph.input if tensor.name not in constants],
@@ -62,9 +62,9 @@ def _tensor(value: Any) -> FileTensor:
     import onnx
 
     tensor = value.type.tensor_type
-    known = onnx.TensorProto.DataType
+    types = onnx.TensorProto.DataType
     number = tensor.elem_type
-    name = known.Name(number) if number in known.values() else f"of type {number}"
+    name = types.Name(number) if number in types.values() else f"of type {number}"
     dims = None
     if tensor.HasField("shape"):
         dims = [dim.dim_value if dim.HasField("dim_value") else -1 for dim in tensor.shape.dim]

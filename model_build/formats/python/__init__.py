@@ -1,4 +1,4 @@
-"""Models in Python, and the packages that they bring."""
+"""Python models and their packages."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,12 +6,12 @@ from textwrap import dedent
 from typing import ClassVar, Literal
 
 from model_build.export import pip
-from model_build.export.step import Made, RecipeStep, StepContext
+from model_build.export.step import RecipeStep, StepContext, StepOutput
 from model_build.format import Format
 from model_build.formats.python.bls_calls import bls_calls
 from model_build.formats.python.imports import PACKAGES, python_imports
 from model_build.formats.python.models import python_models
-from model_build.native_libraries import unmet_lines
+from model_build.native_libraries import missing_library_warnings
 from model_build.progress import WARNING
 from model_build.recipe_values import InnerPath
 from model_build.repository import Model
@@ -29,48 +29,44 @@ FINDS_PACKAGES = dedent(
 
 
 class PythonPackages(RecipeStep):
-    """A folder of installed packages for a Python-backend model, which Triton's image lacks.
+    """A folder of installed packages for a Python model, which Triton's image does not have.
 
-    `requirements` is a file beside the recipe, every line pinned with a hash.
+    `requirements` is a file in the recipe's folder with a pin and a hash in every line.
     """
 
-    beside: ClassVar[tuple[str, ...]] = ("requirements",)
-    pins: ClassVar[str] = "requirements"
-    is_kept: ClassVar[bool] = False
+    file_keys: ClassVar[tuple[str, ...]] = ("requirements",)
+    requirements_key: ClassVar[str] = "requirements"
+    is_cacheable: ClassVar[bool] = False
     to: Literal["python-packages"]
     requirements: InnerPath
 
     def problems(self, file: str, model: Model) -> Iterator[tuple[tuple[str, ...], str]]:
-        """Yield what keeps a model from finding its packages."""
+        """Yield reasons why a model would not find its packages."""
         version, _, name = file.rpartition("/")
         if name != PACKAGES:
             yield (), f"packages are found in {version}/{PACKAGES}: write that"
         if (model.directory.parent / version / FINDER).exists():
-            yield (
-                (),
-                f"{version}/{FINDER} is what the build writes to find them: move its code to "
-                "model.py",
-            )
+            yield (), f"{version}/{FINDER} is written by the build: move its code to model.py"
 
-    def make(self, to: Path, context: StepContext) -> Made:
-        """Install the packages, and name the native libraries that they lack."""
+    def make(self, to: Path, context: StepContext) -> StepOutput:
+        """Install the packages and print warnings about missing native libraries."""
         requirements = context.model_folder / self.requirements
         install(requirements, to=to, python=context.triton_python)
-        for line in unmet_lines(to):
+        for line in missing_library_warnings(to):
             context.progress(f"{WARNING} {line}")
-        return Made([])
+        return StepOutput([])
 
 
 def install(requirements: Path, *, to: Path, python: str) -> None:
     """Install the pinned `requirements` into the folder `to`, for Triton's Python on Linux x86-64.
 
-    The model beside it finds them without doing anything for it: Triton imports a model as the
-    module `1.model`, and so first runs `1/__init__.py`, which puts them on the path
-    (triton-inference-server/python_backend, src/pb_stub.cc, `StubSetup`; older ones likewise).
+    Triton imports a model as the module `1.model`, and so runs `1/__init__.py` first, which adds
+    the packages to `sys.path` (triton-inference-server/python_backend, src/pb_stub.cc, `StubSetup`;
+    the same in older versions).
 
-    `python` is the version that models run in (`3.12`), not the one that runs here. Only wheels
-    with a listed hash are taken, without their dependencies, and nothing is compiled: the same file
-    gives the same folder everywhere. Raises `BuildError`.
+    `python` is the version that runs models (`3.12`), not the builder's. Only wheels with a listed
+    hash are installed, without their dependencies, so that the result is the same on every machine.
+    Raises `BuildError`.
     """
     platforms = [f"manylinux_2_{minor}_x86_64" for minor in (28, 17)] + ["manylinux2014_x86_64"]
     options = ["--no-compile", "--implementation", "cp"]

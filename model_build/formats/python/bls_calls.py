@@ -1,4 +1,4 @@
-"""Python models call models that are loaded."""
+"""The rule for Python models that call other models (Business Logic Scripting)."""
 
 import ast
 from collections.abc import Iterator
@@ -10,17 +10,17 @@ REQUEST = "InferenceRequest"
 
 
 def bls_calls(model: Model) -> Problems:
-    """A Python model calls no other model by a fixed name (Business Logic Scripting).
+    """A Python model calls no other model by a fixed name.
 
-    SageMaker's front end of Triton loads one model of an archive and the steps of its ensemble, and
-    nothing else (server src/sagemaker_server.cc, SageMakerMMELoadModel; server#5452). And on a
-    multi-model endpoint a fixed name is not one model's: with two versions of an archive loaded,
-    each with a model of that name, Triton answers both callers "Model ... is not ready".
+    SageMaker's front end of Triton loads only the served model of an archive and the steps of its
+    ensemble (server src/sagemaker_server.cc, SageMakerMMELoadModel; server#5452). On a multi-model
+    endpoint a fixed name is ambiguous: if two loaded archives have a model of that name, Triton
+    responds "Model ... is not ready" to both callers.
     """
     for path in sorted(model.directory.glob("[1-9]*/**/*.py")):
         for line, column, name in _calls(path.read_bytes()):
             yield (
-                Place(model.file(model.inner(path)).path, line, column),
+                Place(model.file_place(model.relative_path(path)).path, line, column),
                 f'calls model "{name}" by a fixed name: it is not loaded, or its name is '
                 "not unique on a multi-model endpoint: load it in initialize under a "
                 "name of its own (docs/models.md, Models that call models), or make it a step "

@@ -1,4 +1,4 @@
-"""Imports of a model's Python files that the archive or the image must have."""
+"""The rule for imports in Python models."""
 
 import ast
 import sys
@@ -10,23 +10,23 @@ from model_build.findings import Place, Problems
 from model_build.repository import Model
 
 PACKAGES = "site-packages"
-"""The folder, in a version folder, of the packages that the archive brings."""
+"""The folder of the archive's packages in a version folder."""
 
-PROMISED = frozenset(
+AVAILABLE = frozenset(
     {
         *sys.stdlib_module_names,
-        # In the standard library until Python 3.11 or 3.12, and so in some releases' images.
+        # In the standard library until Python 3.11 or 3.12, and so in the images of some releases.
         *("asynchat", "asyncore", "binhex", "distutils", "imp", "smtpd"),
         "numpy",  # server/build.py of triton-inference-server installs it in every release
         "triton_python_backend_utils",
         "c_python_backend_utils",
     }
 )
-"""Modules that every release's image has for models."""
+"""Modules that models can import in every release's image."""
 
 
 class Import(NamedTuple):
-    """The top-level name of a module that a file imports, and where, counted from 1."""
+    """The top-level name of an imported module, with line and column from 1."""
 
     module: str
     line: int
@@ -34,13 +34,13 @@ class Import(NamedTuple):
 
 
 def imports(code: bytes) -> Iterator[Import]:
-    """Yield what Python code must have; nothing where it is no Python.
+    """Yield the required imports of Python code; none for invalid code.
 
-    What stands in `try` with an `except` for it, or under `if TYPE_CHECKING`, may be missing.
+    Imports in `try` with a matching `except`, or under `if TYPE_CHECKING`, are optional.
     """
     try:
         yield from _imports(ast.parse(code))
-    except (SyntaxError, ValueError, MemoryError, RecursionError):  # the latter: nested too deeply
+    except (SyntaxError, ValueError, MemoryError, RecursionError):  # the last two: deep nesting
         return
 
 
@@ -51,7 +51,7 @@ def _imports(node: ast.AST) -> Iterator[Import]:
                 yield Import(name.name.partition(".")[0], node.lineno, node.col_offset + 1)
         case ast.ImportFrom(module=str(module), level=0):
             yield Import(module.partition(".")[0], node.lineno, node.col_offset + 1)
-        case ast.Try(handlers=handlers, orelse=orelse, finalbody=finalbody) if _forgiven(handlers):
+        case ast.Try(handlers=handlers, orelse=orelse, finalbody=finalbody) if _catches(handlers):
             for inner in (*handlers, *orelse, *finalbody):
                 yield from _imports(inner)
         case ast.If(test=test, orelse=orelse) if "TYPE_CHECKING" in ast.unparse(test):
@@ -62,27 +62,28 @@ def _imports(node: ast.AST) -> Iterator[Import]:
                 yield from _imports(inner)
 
 
-def _forgiven(handlers: list[ast.ExceptHandler]) -> bool:
+def _catches(handlers: list[ast.ExceptHandler]) -> bool:
+    """Return whether one of the handlers catches import errors."""
     caught = [ast.unparse(handler.type) if handler.type else "Exception" for handler in handlers]
-    forgiving = ("ImportError", "ModuleNotFoundError", "Exception")
-    return any(name in text for text in caught for name in forgiving)
+    import_errors = ("ImportError", "ModuleNotFoundError", "Exception")
+    return any(name in text for text in caught for name in import_errors)
 
 
 def python_imports(model: Model) -> Problems:
-    """A Python model imports what every release's image has, or its archive brings.
+    """A Python model imports only modules of the archive and of every release's image.
 
-    A multi-model endpoint would find out at the first invocation only. A model with a Python
-    environment of its own (`EXECUTION_ENV_PATH`) has what that has.
+    On a multi-model endpoint a missing module is an error of the first invocation. Models with
+    their own Python environment (`EXECUTION_ENV_PATH`) are not checked.
     """
-    yield from ((place, message) for _, place, message in unmet_imports(model))
+    yield from ((place, message) for _, place, message in missing_imports(model))
 
 
-def unmet_imports(model: Model) -> Iterator[tuple[Import, Place, str]]:
-    """Yield the imports of one model that nothing answers, if it is a Python model."""
+def missing_imports(model: Model) -> Iterator[tuple[Import, Place, str]]:
+    """Yield a Python model's imports of missing modules, with place and message."""
     if model.backend != "python" or "EXECUTION_ENV_PATH" in model.config.parameters:
         return
-    for file, imported in _unmet(model.directory):
-        path = model.file(model.inner(file)).path
+    for file, imported in _missing_modules(model.directory):
+        path = model.file_place(model.relative_path(file)).path
         yield (
             imported,
             Place(path, imported.line, imported.column),
@@ -92,20 +93,22 @@ def unmet_imports(model: Model) -> Iterator[tuple[Import, Place, str]]:
         )
 
 
-def _unmet(directory: Path) -> Iterator[tuple[Path, Import]]:
-    """Yield what the files of a model directory import and neither they nor Triton's images have.
+def _missing_modules(directory: Path) -> Iterator[tuple[Path, Import]]:
+    """Yield imports of modules that neither the model directory nor Triton's images have.
 
-    A module counts wherever in the directory it is: a model may extend `sys.path` itself. What one
-    file imports twice is told once.
+    Modules anywhere in the directory are accepted, since a model may extend `sys.path`. Each file
+    reports a module once.
     """
-    files = [path for path in sorted(directory.rglob("*.py")) if PACKAGES not in path.parts]
-    here = {
-        path.name.partition(".")[0] for path in directory.rglob("*") if PACKAGES not in path.parts
-    }
-    packed = {path.name.partition(".")[0] for path in directory.glob(f"*/{PACKAGES}/*")}
-    for file in files:
-        known = PROMISED | here | packed
-        for imported in imports(file.read_bytes()) if file.is_file() else ():
+    own = [path for path in sorted(directory.rglob("*")) if PACKAGES not in path.parts]
+    packed = directory.glob(f"*/{PACKAGES}/*")
+    modules = {path.name.partition(".")[0] for path in (*own, *packed)}
+    for file in own:
+        known = AVAILABLE | modules
+        for imported in imports(file.read_bytes()) if _is_python_file(file) else ():
             if imported.module not in known:
                 known |= {imported.module}
                 yield file, imported
+
+
+def _is_python_file(path: Path) -> bool:
+    return path.suffix == ".py" and path.is_file()

@@ -1,4 +1,4 @@
-"""Python models are Python."""
+"""The rule for the code of Python models."""
 
 import ast
 import os
@@ -11,15 +11,15 @@ CLASS = "TritonPythonModel"
 
 
 def python_models(model: Model) -> Problems:
-    """A Python model's file parses, and has a class `TritonPythonModel` with `execute`.
+    """A Python model's file is valid Python with a class `TritonPythonModel` and `execute`.
 
-    A multi-model endpoint would find out at the first invocation only.
+    On a multi-model endpoint a violation is an error of the first invocation.
     """
     name = model.config.default_model_filename or "model.py"
     for version in model.versions:
         path = model.directory / version / name
         if os.path.isfile(path):
-            shown = model.file(version, name).path
+            shown = model.file_place(version, name).path
             yield from _findings(path, shown)
 
 
@@ -29,7 +29,7 @@ def _findings(path: Path, shown: Path) -> Problems:
     except SyntaxError as error:
         yield Place(shown, error.lineno, error.offset), f"does not parse: {error.msg}"
         return
-    except (ValueError, MemoryError, RecursionError) as error:  # the latter two: nested too deeply
+    except (ValueError, MemoryError, RecursionError) as error:  # the last two: deep nesting
         yield Place(shown), f"does not parse: {str(error) or type(error).__name__}"
         return
     text = path.read_text(encoding="utf-8", errors="replace")

@@ -1,4 +1,4 @@
-"""TensorRT plans, which the GPU step compiles from ONNX."""
+"""TensorRT plans, which the GPU step compiles from ONNX files."""
 
 import shutil
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ from model_build.engines.engine_job import Engine
 from model_build.engines.engine_result import EngineResult
 from model_build.export import torch_source
 from model_build.export.gate import Case, GateReport, Sizes, compare
-from model_build.export.step import Made, RecipeStep, StepContext
+from model_build.export.step import RecipeStep, StepContext, StepOutput
 from model_build.export.torch_model import TorchModel
 from model_build.findings import Problems
 from model_build.format import Format
 from model_build.formats.onnx import Onnx
-from model_build.formats.onnx.export import answers, sampled_arrays
+from model_build.formats.onnx.export import answers, sample_arrays
 from model_build.formats.tensorrt.half_precision import to_half_precision
 from model_build.formats.tensorrt.profiles import profile_problems
 from model_build.model_config import KIND
@@ -30,13 +30,13 @@ from platform_facts import ComputeCapability
 
 
 class TensorRt(RecipeStep):
-    """A TensorRT plan, compiled from the ONNX file that `Onnx` would make.
+    """A TensorRT plan, compiled from the ONNX file of the step `Onnx`.
 
-    CPU targets are served that ONNX file instead.
+    For CPU targets, the step makes the ONNX file.
     """
 
     backend: ClassVar[str] = "tensorrt"
-    is_kept: ClassVar[bool] = False
+    is_cacheable: ClassVar[bool] = False
     to: Literal["tensorrt"]
     source: Source
     opset: Annotated[int, Field(ge=18)]
@@ -44,24 +44,24 @@ class TensorRt(RecipeStep):
     engine: Engine
 
     def onnx(self) -> Onnx:
-        """Return the step that makes the ONNX file."""
+        """Return the step for the ONNX file."""
         return Onnx(to="onnx", source=self.source, opset=self.opset, gate=self.gate)
 
     def for_target(self, target: BuildTarget) -> RecipeStep:
-        """Return the step itself, or the one that makes the ONNX file."""
+        """Return this step, or the step for the ONNX file."""
         return self.onnx() if target.processor == "cpu" else self
 
     def problems(self, file: str, model: Model) -> Iterator[tuple[tuple[str, ...], str]]:
-        """Yield what does not fit of the optimization profiles."""
+        """Yield problems of the optimization profiles."""
         del file
         for message in profile_problems(model, self.engine):
             yield ("engine", "profiles"), message
 
-    def make(self, to: Path, context: StepContext) -> Made:
-        """Write the plan, compiled where the context's engines are, and judged here by its gate.
+    def make(self, to: Path, context: StepContext) -> StepOutput:
+        """Write the plan and compare its outputs with ONNX Runtime.
 
-        Raises `BuildError` where there is no GPU, or one that compiles nothing for the target's, or
-        TensorRT refuses the model.
+        Raises `BuildError` if there is no GPU, the GPU cannot compile for the target's GPU, or
+        TensorRT rejects the model.
         """
         assert context.target.compute_capability is not None
         served = ComputeCapability.parse(context.target.compute_capability)
@@ -77,8 +77,8 @@ class TensorRt(RecipeStep):
             to_half_precision(onnx_file, compiled_from)
 
         model = torch_source.load(self.source, context)
-        shapes = shapes_in(self.engine, model)
-        cases = list(sampled_arrays(model, shapes))
+        shapes = profile_sizes(self.engine, model)
+        cases = list(sample_arrays(model, shapes))
         job = engine_job.write(
             folder / "job",
             onnx_file=compiled_from,
@@ -99,11 +99,11 @@ class TensorRt(RecipeStep):
             job, scratch=folder, judge=judge, progress=context.progress
         )
         shutil.copyfile(result.plan, to)
-        return Made([*gates, ("engine and ONNX Runtime", report)], result.result)
+        return StepOutput([*gates, ("engine and ONNX Runtime", report)], result.result)
 
 
-def shapes_in(engine: Engine, model: TorchModel) -> list[Sizes]:
-    """Return the sizes of every profile: the smallest, the best and the largest."""
+def profile_sizes(engine: Engine, model: TorchModel) -> list[Sizes]:
+    """Return the min, opt and max sizes of every profile."""
     return [
         {
             axis: getattr(profile[name], bound)[position]
@@ -120,7 +120,7 @@ def tensorrt_settings(model: Model) -> Problems:
     for index, group in enumerate(model.config.instance_group):
         if group.kind == KIND.KIND_CPU:
             yield (
-                model.at("instance_group", index, "kind"),
+                model.field_place("instance_group", index, "kind"),
                 "TensorRT runs on GPUs only: write KIND_GPU (CPU targets get ONNX)",
             )
 

@@ -1,4 +1,4 @@
-"""An ONNX file in FP16, with the inputs and outputs of the original."""
+"""The conversion of ONNX files to FP16."""
 
 import warnings
 from pathlib import Path
@@ -8,11 +8,11 @@ from model_build.errors import BuildError
 
 
 def to_half_precision(onnx_file: Path, to: Path) -> None:
-    """Write `onnx_file` with FP16 weights and operators to `to`; its tensors keep their types.
+    """Write `onnx_file` with FP16 weights and operators to `to`.
 
-    TensorRT 11 takes precisions from the network alone, and older versions can: one file says the
-    same to all of them. Raises `BuildError` where ONNX Runtime cannot load what comes out: before a
-    GPU is asked.
+    Inputs and outputs keep their types. TensorRT 11 takes precisions only from the network, and
+    older versions support that too. Raises `BuildError` if ONNX Runtime cannot load the result,
+    before a GPU is used.
     """
     import onnx
     import onnxruntime
@@ -20,13 +20,13 @@ def to_half_precision(onnx_file: Path, to: Path) -> None:
 
     model = onnx.load(onnx_file)
     _end_outputs(model.graph)
-    with warnings.catch_warnings():  # of every weight that FP16 rounds; the gate judges the sum
+    with warnings.catch_warnings():  # one per rounded weight; the gate checks the total error
         warnings.simplefilter("ignore")
         model = float16.convert_float_to_float16(model, keep_io_types=True)
     onnx.save(model, to)
     try:
         onnxruntime.InferenceSession(to, providers=["CPUExecutionProvider"])
-    except Exception as error:  # of types that ONNX Runtime does not export
+    except Exception as error:  # ONNX Runtime raises errors without a public type
         raise BuildError(
             f"the model cannot be turned into FP16 ({' '.join(str(error).split())}): write "
             "`precision: fp32` for its engine"
@@ -34,7 +34,7 @@ def to_half_precision(onnx_file: Path, to: Path) -> None:
 
 
 def _end_outputs(graph: Any) -> None:
-    """Let no node read a graph's output: the converter would give it the FP32 that leaves."""
+    """Insert an Identity before outputs that nodes read, which would become FP32 for the nodes."""
     import onnx
 
     read = {name for node in graph.node for name in node.input}

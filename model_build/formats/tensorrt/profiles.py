@@ -1,16 +1,17 @@
-"""Optimization profiles serve the requests that config.pbtxt lets in."""
+"""Comparison of optimization profiles with config.pbtxt."""
 
 from collections.abc import Iterator
 
 from model_build.engines.engine_job import Engine
+from model_build.model_config import dims_match
 from model_build.repository import Model
 
 
 def profile_problems(model: Model, engine: Engine) -> Iterator[str]:
-    """Yield what is wrong unless every profile has every input, with its fixed dims.
+    """Yield problems: every profile needs all inputs with their fixed dims.
 
-    One has to reach `max_batch_size`: Triton refuses an engine whose profiles take smaller batches
-    than its configuration, and a request outside all profiles fails.
+    The profiles must include the batch sizes 1 and `max_batch_size`: Triton rejects engines with
+    smaller batches than the configuration, and requests outside all profiles fail.
     """
     batch = [-1] if model.config.max_batch_size else []
     shapes = {tensor.name: [*batch, *tensor.dims] for tensor in model.config.input}
@@ -20,10 +21,7 @@ def profile_problems(model: Model, engine: Engine) -> Iterator[str]:
             return
         for name, bounds in profile.items():
             for sizes in (bounds.min, bounds.opt, bounds.max):
-                fits = len(sizes) == len(shapes[name]) and all(
-                    axis in (-1, size) for size, axis in zip(sizes, shapes[name], strict=True)
-                )
-                if not fits:
+                if not dims_match(shapes[name], sizes):
                     yield f'profile shape {sizes} of "{name}" does not fit {shapes[name]}'
     if not batch:
         return

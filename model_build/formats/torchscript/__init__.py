@@ -1,4 +1,4 @@
-"""TorchScript files, opened by the PyTorch backend."""
+"""TorchScript files, and exports of PyTorch models as TorchScript."""
 
 import re
 import zipfile
@@ -11,7 +11,7 @@ import platform_facts
 from model_build.export import torch_model
 from model_build.export.environment_step import EnvironmentStep
 from model_build.export.gate import FRACTIONS, SEED, Case, compare, read_answers
-from model_build.export.step import Made, StepContext, Writer
+from model_build.export.step import StepContext, StepOutput, Writer
 from model_build.findings import Problems
 from model_build.format import Format
 from model_build.recipe_values import Gate
@@ -19,18 +19,17 @@ from model_build.repository import Model
 
 BY_POSITION = re.compile(r".+?__(?P<index>[0-9]+)")
 
-_ADDED = {"byteorder": Version("2.1")}
-"""Record of a file -> the PyTorch that was the first to write it (pytorch/pytorch,
+_RECORD_VERSIONS = {"byteorder": Version("2.1")}
+"""The first PyTorch version that writes a record of the file (pytorch/pytorch,
 docs/source/notes/serialization.rst)."""
 
 
 class TorchScript(EnvironmentStep):
-    """A traced TorchScript file, from what a Python function returns.
+    """A traced TorchScript file of a PyTorch model.
 
-    `source` takes the folder of the checked weights and returns a `model_build.TorchModel`. It runs
-    in an environment of its own, with the packages of the file `environment` beside the recipe:
-    their torch writes the file, and the release's must read it. The bytes depend on the weights and
-    on these packages alone.
+    `source` gets the folder of the verified weights and returns a `model_build.TorchModel`. It runs
+    with the packages of the file `environment`, since the release's torch must be able to read the
+    file. The file depends only on the weights and on these packages.
     """
 
     backend: ClassVar[str] = "pytorch"
@@ -39,8 +38,8 @@ class TorchScript(EnvironmentStep):
     to: Literal["torchscript"]
     gate: Gate
 
-    def make(self, to: Path, context: StepContext) -> Made:
-        """Trace the module into a file, and compare the two."""
+    def make(self, to: Path, context: StepContext) -> StepOutput:
+        """Trace the module, write the file and compare its outputs with the module's."""
         answers = context.scratch / f"{to.name}.npz"
         self.run(
             to,
@@ -53,15 +52,15 @@ class TorchScript(EnvironmentStep):
         shapes, tensors = read_answers(answers)
         cases = map(Case, shapes, tensors["converted"], tensors["origin"])
         report = compare(cases, self.gate, converted=to.name, origin="PyTorch")
-        return Made([("TorchScript and PyTorch", report)])
+        return StepOutput([("TorchScript and PyTorch", report)])
 
 
 def torchscript_names(model: Model) -> Problems:
-    """All inputs are called NAME__0, NAME__1, ..., or none is; and so are the outputs.
+    """Either all inputs or no inputs are named NAME__0, NAME__1, ...; the same for outputs.
 
     TorchScript has no output names, and may have no input names: Triton takes the position from
-    the name. Where one name has none, it silently goes by the order in config.pbtxt. Source:
-    pytorch_backend src/pt/model_state.cc, GetNamingConvention.
+    the name. If a name has no position, Triton uses the order in config.pbtxt without a message.
+    Source: pytorch_backend src/pt/model_state.cc, GetNamingConvention.
     """
     if model.config.platform == "torch_aoti":
         return
@@ -71,14 +70,14 @@ def torchscript_names(model: Model) -> Problems:
         for index, (tensor, match) in enumerate(zip(tensors, matches, strict=True)):
             if match is None and any(matches):
                 yield (
-                    model.at(kind, index, "name"),
+                    model.field_place(kind, index, "name"),
                     f'"{tensor.name}" has no position, as others have: write '
                     f"{kind.upper()}__{index}",
                 )
         positions = sorted(int(match["index"]) for match in matches if match)
         if all(matches) and positions != list(range(len(matches))):
             yield (
-                model.at(kind),
+                model.field_place(kind),
                 f"{kind}s have positions {positions}: number them from 0, each once",
             )
 
@@ -86,24 +85,28 @@ def torchscript_names(model: Model) -> Problems:
 def torchscript_files(model: Model, path: Path) -> Problems:
     """A TorchScript file is a zip (pytorch/pytorch, torch/csrc/jit/docs/serialization.md)."""
     if model.config.platform != "torch_aoti" and not zipfile.is_zipfile(path):
-        yield model.file(model.inner(path)), "is not a TorchScript file: build or copy it again"
+        yield (
+            model.file_place(model.relative_path(path)),
+            "is not a TorchScript file: build or copy it again",
+        )
 
 
 def torchscript_versions(release: platform_facts.Release, model: Model, path: Path) -> Problems:
-    """A TorchScript file has no record that only a newer PyTorch than the release's writes.
+    """A TorchScript file has no record that only PyTorch versions after the release's write.
 
-    PyTorch need not read what a newer one wrote. A file does not name the version that wrote it
-    (pytorch/pytorch#33307), so that this finds some of them; `to: torchscript` pins it.
+    PyTorch may not be able to read files of newer versions. Files do not record their version
+    (pytorch/pytorch#33307), so this rule detects only some; `to: torchscript` pins the version.
     """
     if release.torch is None or not zipfile.is_zipfile(path):
         return
     with zipfile.ZipFile(path) as archive:
         records = {name.rpartition("/")[2] for name in archive.namelist()}
-    for record in records & _ADDED.keys():
-        if Version(release.torch) < _ADDED[record]:
+    for record in records & _RECORD_VERSIONS.keys():
+        first = _RECORD_VERSIONS[record]
+        if Version(release.torch) < first:
             yield (
-                model.file(model.inner(path)),
-                f"was written by PyTorch {_ADDED[record]} or newer, Triton {release.name} has "
+                model.file_place(model.relative_path(path)),
+                f"was written by PyTorch {first} or newer, Triton {release.name} has "
                 f"{release.torch}, which may not load it: export it with that or an older version, "
                 "or choose a newer release",
             )

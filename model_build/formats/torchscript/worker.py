@@ -1,10 +1,10 @@
-"""Traces a PyTorch module into TorchScript, in an environment that has the torch to write it.
+"""A script that traces a PyTorch module into TorchScript.
 
-It is run as a script, knows nothing of the package around it, and reads a JSON request from stdin:
+It runs in an environment with torch and without model_build, and reads a JSON request from stdin:
 `source` (FILE.py:FUNCTION), `torch_model` (the file that defines TorchModel, the return type of a
 source), `weights` (a folder or null), `seed`, `input_seed`, `fractions` (the sizes to compare: 0 is
-the smallest, 1 the largest), `output_path`, and `answers`: a .npz for what the module and the file
-answer to seeded inputs, so that the builder can compare.
+the smallest, 1 the largest), `output_path`, and `answers`: an .npz file for the outputs of the
+module and of the file for seeded inputs, which the builder compares.
 """
 
 import io
@@ -23,8 +23,8 @@ os.environ["TRANSFORMERS_VERBOSITY"] = "error"
 import numpy as np
 import torch
 
-_OF_THIS_MACHINE = (".debug_pkl", "serialization_id")
-"""Members of a TorchScript file that hold paths of the exporting machine, or follow from them."""
+_MACHINE_DEPENDENT = (".debug_pkl", "serialization_id")
+"""Members of a TorchScript file that depend on paths of the exporting machine."""
 
 
 def main(request: dict[str, Any]) -> None:
@@ -44,7 +44,7 @@ def main(request: dict[str, Any]) -> None:
 
 
 def load(file: str, name: str) -> ModuleType:
-    """Execute a file as the module `name`; no bytecode is read or written beside it."""
+    """Execute a file as the module `name`, without bytecode files."""
     module = ModuleType(name)
     module.__file__ = file
     sys.modules[name] = module
@@ -63,20 +63,20 @@ def trace(model: Any, *, input_seed: int) -> bytes:
 
 
 def without_paths(content: bytes) -> bytes:
-    """Return the same zip without what torch needs for error messages only."""
+    """Return the same zip without members that torch uses only in error messages."""
     stripped = io.BytesIO()
     with (
         zipfile.ZipFile(io.BytesIO(content)) as source,
         zipfile.ZipFile(stripped, "w", zipfile.ZIP_STORED) as target,
     ):
         for name in source.namelist():
-            if not name.endswith(_OF_THIS_MACHINE):
+            if not name.endswith(_MACHINE_DEPENDENT):
                 target.writestr(zipfile.ZipInfo(name), source.read(name))
     return stripped.getvalue()
 
 
 def write_answers(model: Any, request: dict[str, Any]) -> None:
-    forms = {
+    modules = {
         "origin": model.module,
         "converted": torch.jit.load(request["output_path"], map_location="cpu"),  # type: ignore[no-untyped-call]
     }
@@ -85,12 +85,12 @@ def write_answers(model: Any, request: dict[str, Any]) -> None:
     arrays = {"shapes": np.array(json.dumps(shapes))}
     for case, sizes in enumerate(shapes):
         inputs = model.sample(sizes, generator)
-        for form, run in forms.items():
+        for kind, module in modules.items():
             with torch.inference_mode():
-                answers = run(*(inputs[name] for name in model.inputs))
+                answers = module(*(inputs[name] for name in model.inputs))
             answers = answers if isinstance(answers, tuple) else (answers,)
             for name, tensor in zip(model.outputs, answers, strict=True):
-                arrays[f"{case}/{form}/{name}"] = tensor.numpy()
+                arrays[f"{case}/{kind}/{name}"] = tensor.numpy()
     np.savez(request["answers"], **arrays)
 
 

@@ -1,7 +1,7 @@
-"""MiniLM's own weights, run by transformers: what the endpoint's answers are held against.
+"""MiniLM in transformers, as the reference for the endpoint's outputs.
 
-`python -m models.minilm.tests.reference` reads sentences as a JSON list from standard input and
-writes their embeddings as one, for programs that know a model by its endpoint alone.
+`python -m models.minilm.tests.reference '["a sentence"]'` prints the embeddings of a JSON list of
+sentences as JSON. `tritonsm demo` runs it.
 """
 
 import json
@@ -34,8 +34,8 @@ def embeddings(sentences: list[str]) -> npt.NDArray[Any]:
     tokenizer.enable_truncation(128)
     tokenizer.enable_padding()
     encoded = tokenizer.encode_batch(sentences)
-    ids = torch.tensor([each.ids for each in encoded])
-    mask = torch.tensor([each.attention_mask for each in encoded])
+    ids = torch.tensor([sentence.ids for sentence in encoded])
+    mask = torch.tensor([sentence.attention_mask for sentence in encoded])
     with torch.inference_mode():
         tokens = AutoModel.from_pretrained(folder, local_files_only=True).eval()(
             input_ids=ids, attention_mask=mask
@@ -47,4 +47,4 @@ def embeddings(sentences: list[str]) -> npt.NDArray[Any]:
 
 
 if __name__ == "__main__":
-    json.dump(embeddings(json.load(sys.stdin)).tolist(), sys.stdout)
+    json.dump(embeddings(json.loads(sys.argv[1])).tolist(), sys.stdout)

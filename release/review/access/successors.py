@@ -3,7 +3,7 @@
 from typing import Any
 
 from release.review.values import construct_path
-from release.stage_resources import references
+from release.template_resources import references
 from release.tree import Template
 
 ROLE = "AWS::IAM::Role"

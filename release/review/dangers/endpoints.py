@@ -10,7 +10,7 @@ from release.review.files.model_configuration import uses_sequence_batching
 from release.review.model_changes import model_changes, model_folder
 from release.review.money import endpoint_cost
 from release.review.rejected_updates import rejection_reason
-from release.stage_resources import scaled_variants_that_change
+from release.stack_endpoints import scaled_variants_that_change
 
 
 def removed_endpoints(comparison: Comparison) -> Iterator[Danger]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from release.review.comparison import Comparison
 from release.review.dangers.danger import Danger
-from release.stage_resources import references
+from release.template_resources import references
 from release.tree import Template
 
 

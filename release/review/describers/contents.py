@@ -15,7 +15,8 @@ from release.review.values import (
     format_value,
     value_differences,
 )
-from release.stage_resources import instance_types, references
+from release.stack_endpoints import instance_types
+from release.template_resources import references
 
 METRICS = ("PUBLISH_METRICS", "ALLOW_METRICS", "CLOUDWATCH_LOG_GROUP", "METRIC_NAMESPACE")
 """Parts of the names of variables that publish Triton's metrics."""

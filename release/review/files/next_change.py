@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 from importlib.machinery import all_suffixes
 
 PATTERNS = (
-    *("*/.gitattributes", "docs/CODEOWNERS", "lint/*", "node_modules/*"),
+    *("*/.gitattributes", "docs/CODEOWNERS", "lint/*", "node_modules/*", "requirements/*"),
     *("constructs/triton_sagemaker/nag.py", "release/*"),
     *("docs/conf.py", "docs/requirements.txt", "tests/distribution/requirements*.txt"),
 )

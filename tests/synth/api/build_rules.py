@@ -1,6 +1,5 @@
-"""What CodeBuild, Lambda and Step Functions demand of several fields together."""
+"""Constraints of CodeBuild that involve several request fields."""
 
-import json
 import re
 from collections.abc import Iterator
 
@@ -8,51 +7,30 @@ from platform_facts import region
 from tests.synth.api.calls import Calls
 
 GPU_SIZES = ("BUILD_GENERAL1_SMALL", "BUILD_GENERAL1_LARGE")
-"""CodeBuild API reference, ProjectEnvironment, computeType: those with LINUX_GPU_CONTAINER."""
-MOST_VARIABLES = 4 * 1024
-"""Bytes of a function's variables, names included (Lambda developer guide, quotas; from memory)."""
+"""CodeBuild API reference, ProjectEnvironment, computeType: sizes of LINUX_GPU_CONTAINER."""
 
 
 def build_projects(calls: Calls) -> Iterator[str]:
-    """Images, machines and sources of builds.
+    """Yield invalid images, machines and sources of builds.
 
     "When you use a cross-account or private registry image, you must use SERVICE_ROLE credentials.
     When you use an CodeBuild curated image, you must use CODEBUILD credentials." GPUs come in two
     sizes, in some regions. A source in S3 is `bucket/path.zip` (API reference, ProjectEnvironment
     and ProjectSource).
     """
-    for call in calls.of("CreateProject"):
+    for call in calls.by_operation("CreateProject"):
         machine, source = call.parameters["environment"], call.parameters["source"]
         curated = machine["image"].startswith("aws/codebuild/")
         if machine["imagePullCredentialsType"] != ("CODEBUILD" if curated else "SERVICE_ROLE"):
-            yield f"{call.made_for}: {machine['imagePullCredentialsType']} for {machine['image']}"
+            credentials = machine["imagePullCredentialsType"]
+            yield f"{call.resource_id}: credentials {credentials} for {machine['image']}"
         if machine["type"] == "LINUX_GPU_CONTAINER":
             if machine["computeType"] not in GPU_SIZES:
-                yield f"{call.made_for}: no {machine['computeType']} has a GPU"
+                yield f"{call.resource_id}: {machine['computeType']} has no GPU"
             if not region(calls.region).codebuild_gpu:
-                yield f"{call.made_for}: no GPU in {calls.region}"
+                yield f"{call.resource_id}: CodeBuild has no GPU in {calls.region}"
         if source["type"] == "S3" and not re.fullmatch(r"[^/:]+/.+\.zip", source["location"]):
-            yield f"{call.made_for}: no archive at {source['location']}"
+            yield f"{call.resource_id}: source {source['location']} is not a .zip"
 
 
-def functions(calls: Calls) -> Iterator[str]:
-    """Functions' variables."""
-    for call in calls.of("CreateFunction"):
-        variables = call.parameters.get("Environment", {}).get("Variables", {})
-        size = sum(len(name.encode()) + len(each.encode()) for name, each in variables.items())
-        if size > MOST_VARIABLES:
-            yield f"{call.made_for}: variables of {size} bytes"
-
-
-def state_machines(calls: Calls) -> Iterator[str]:
-    """The states that a machine names are there (Amazon States Language, "Top-level fields")."""
-    for call in calls.of("CreateStateMachine"):
-        machine = json.loads(call.parameters["definition"])
-        named = {machine["StartAt"]}
-        for state in machine["States"].values():
-            named |= {each["Next"] for each in [state, *state.get("Catch", ())] if "Next" in each}
-        if missing := named - machine["States"].keys():
-            yield f"{call.made_for}: no state {', '.join(sorted(missing))}"
-
-
-RULES = (build_projects, functions, state_machines)
+RULES = (build_projects,)

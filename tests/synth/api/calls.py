@@ -1,4 +1,4 @@
-"""The API requests that CloudFormation makes of resources when it creates them."""
+"""The API requests with which CloudFormation creates the resources of a stage."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -11,12 +11,12 @@ from tests.synth.assembly import Properties, Resource
 
 @dataclass(frozen=True)
 class Call:
-    """A request, for the resource `made_for` (`stack.LogicalId`).
+    """A request for the resource `resource_id` (`stack.LogicalId`).
 
-    `unused` are properties of the resource that become no parameter of any request.
+    `unused` has the properties of the resource that are in no request.
     """
 
-    made_for: str
+    resource_id: str
     service: str
     operation: str
     parameters: dict[str, Any]
@@ -24,23 +24,23 @@ class Call:
 
 
 class Calls:
-    """All requests of a deploy of `stage`."""
+    """The requests of a deploy of a stage."""
 
     def __init__(self, stage: Deployed, calls: list[Call]) -> None:
         self.all = calls
         self.partition, self.region, self.templates = stage.partition, stage.region, stage.templates
 
-    def of(self, operation: str) -> list[Call]:
-        """Return those of one operation, such as `CreateModel`."""
-        return [each for each in self.all if each.operation == operation]
+    def by_operation(self, operation: str) -> list[Call]:
+        """Return the requests of one operation, such as `CreateModel`."""
+        return [call for call in self.all if call.operation == operation]
 
 
 @dataclass(frozen=True)
-class Made:
-    """How a type of resource is made: the operation, and the parameter that its name becomes.
+class Creation:
+    """The operation that creates resources of a type.
 
-    Properties are parameters of the same name, but for those in `renamed`; values of parameters in
-    `documents` are sent as JSON.
+    `name` is the parameter for the resource name. Properties become parameters of the same name
+    unless `renamed` maps them; parameters in `documents` are sent as JSON.
     """
 
     service: str
@@ -50,112 +50,112 @@ class Made:
     documents: tuple[str, ...] = ()
 
 
-MADE = {
-    "AWS::ApplicationAutoScaling::ScalableTarget": Made(
+CREATIONS = {
+    "AWS::ApplicationAutoScaling::ScalableTarget": Creation(
         "application-autoscaling", "RegisterScalableTarget"
     ),
-    "AWS::CloudWatch::Alarm": Made("cloudwatch", "PutMetricAlarm", "AlarmName"),
-    "AWS::CloudWatch::Dashboard": Made("cloudwatch", "PutDashboard"),
-    "AWS::CodeBuild::Project": Made("codebuild", "CreateProject", "name"),
-    "AWS::EC2::RouteTable": Made("ec2", "CreateRouteTable"),
-    "AWS::EC2::Subnet": Made("ec2", "CreateSubnet"),
-    "AWS::EC2::SubnetRouteTableAssociation": Made("ec2", "AssociateRouteTable"),
-    "AWS::EC2::VPC": Made("ec2", "CreateVpc"),
-    "AWS::EC2::VPCEndpoint": Made("ec2", "CreateVpcEndpoint"),
-    "AWS::IAM::OIDCProvider": Made("iam", "CreateOpenIDConnectProvider"),
-    "AWS::IAM::Role": Made(
+    "AWS::CloudWatch::Alarm": Creation("cloudwatch", "PutMetricAlarm", "AlarmName"),
+    "AWS::CloudWatch::Dashboard": Creation("cloudwatch", "PutDashboard"),
+    "AWS::CodeBuild::Project": Creation("codebuild", "CreateProject", "name"),
+    "AWS::EC2::RouteTable": Creation("ec2", "CreateRouteTable"),
+    "AWS::EC2::Subnet": Creation("ec2", "CreateSubnet"),
+    "AWS::EC2::SubnetRouteTableAssociation": Creation("ec2", "AssociateRouteTable"),
+    "AWS::EC2::VPC": Creation("ec2", "CreateVpc"),
+    "AWS::EC2::VPCEndpoint": Creation("ec2", "CreateVpcEndpoint"),
+    "AWS::IAM::OIDCProvider": Creation("iam", "CreateOpenIDConnectProvider"),
+    "AWS::IAM::Role": Creation(
         "iam", "CreateRole", "RoleName", documents=("AssumeRolePolicyDocument",)
     ),
-    "AWS::KMS::Key": Made(
+    "AWS::KMS::Key": Creation(
         "kms", "CreateKey", renamed={"KeyPolicy": "Policy"}, documents=("Policy",)
     ),
-    "AWS::Lambda::Function": Made("lambda", "CreateFunction", "FunctionName"),
-    "AWS::Logs::LogGroup": Made("logs", "CreateLogGroup", "logGroupName"),
-    "AWS::S3::Bucket": Made("s3", "CreateBucket", "Bucket"),
-    "AWS::S3::BucketPolicy": Made(
+    "AWS::Lambda::Function": Creation("lambda", "CreateFunction", "FunctionName"),
+    "AWS::Logs::LogGroup": Creation("logs", "CreateLogGroup", "logGroupName"),
+    "AWS::S3::Bucket": Creation("s3", "CreateBucket", "Bucket"),
+    "AWS::S3::BucketPolicy": Creation(
         "s3", "PutBucketPolicy", renamed={"PolicyDocument": "Policy"}, documents=("Policy",)
     ),
-    "AWS::SNS::Subscription": Made("sns", "Subscribe"),
-    "AWS::SSM::Parameter": Made("ssm", "PutParameter"),
-    "AWS::SageMaker::Endpoint": Made("sagemaker", "CreateEndpoint"),
-    "AWS::SageMaker::EndpointConfig": Made(
+    "AWS::SNS::Subscription": Creation("sns", "Subscribe"),
+    "AWS::SSM::Parameter": Creation("ssm", "PutParameter"),
+    "AWS::SageMaker::Endpoint": Creation("sagemaker", "CreateEndpoint"),
+    "AWS::SageMaker::EndpointConfig": Creation(
         "sagemaker", "CreateEndpointConfig", "EndpointConfigName"
     ),
-    "AWS::SageMaker::InferenceComponent": Made(
+    "AWS::SageMaker::InferenceComponent": Creation(
         "sagemaker", "CreateInferenceComponent", "InferenceComponentName"
     ),
-    "AWS::SageMaker::Model": Made("sagemaker", "CreateModel", "ModelName"),
-    "AWS::StepFunctions::StateMachine": Made(
+    "AWS::SageMaker::Model": Creation("sagemaker", "CreateModel", "ModelName"),
+    "AWS::StepFunctions::StateMachine": Creation(
         "stepfunctions", "CreateStateMachine", "name", {"DefinitionString": "definition"}
     ),
 }
 
 Shape = Callable[[str, str], Any]
-"""Returns the shape of an operation's request."""
+"""(service, operation) -> botocore shape of the request."""
 
 
 def calls(stage: Deployed, shape: Shape) -> Calls:
-    """Return what a deploy of a stage asks of AWS; the requests to custom resources are ours."""
-    made = [
+    """Return the requests of a deploy of a stage, without those of custom resources."""
+    requests = [
         Call(name, "cloudformation", "CreateStack", {"StackName": name}) for name in stage.templates
     ]
     for resource in stage.resources.values():
         if not resource.kind.startswith("Custom::"):
-            made += _made(stage, resource, shape)
-    return Calls(stage, made)
+            requests += _resource_calls(stage, resource, shape)
+    return Calls(stage, requests)
 
 
-def _made(stage: Deployed, resource: Resource, shape: Shape) -> Iterator[Call]:
+def _resource_calls(stage: Deployed, resource: Resource, shape: Shape) -> Iterator[Call]:
     properties = stage.value(resource.properties, resource.stack)
-    if (tagging := TAGGED.get(resource.kind)) and (tags := properties.pop("Tags", None)):
-        service, operation, parameters = tagging(stage.name(resource), tags)
-        yield Call(resource.id, service, operation, parameters)
-    for service, operation, parameters, used in FURTHER.get(resource.kind, _none)(
+    properties.pop("Tags", None)  # stages/schema/tags.py limits them
+    for service, operation, parameters, used in FURTHER_CALLS.get(resource.kind, _none)(
         stage.name(resource), properties
     ):
-        properties = {key: each for key, each in properties.items() if key not in used}
+        properties = {key: value for key, value in properties.items() if key not in used}
         yield Call(resource.id, service, operation, parameters)
-    if how := MADE.get(resource.kind):
-        properties = {how.renamed.get(key, key): each for key, each in properties.items()}
-        for name in how.documents:
+    if creation := CREATIONS.get(resource.kind):
+        properties = {creation.renamed.get(key, key): value for key, value in properties.items()}
+        for name in creation.documents:
             properties[name] = document(properties[name])
-        if how.name:
-            properties[how.name] = stage.name(resource)
-        parameters, unused = _like(properties, shape(how.service, how.operation))
-        yield Call(resource.id, how.service, how.operation, parameters, unused)
+        if creation.name:
+            properties[creation.name] = stage.name(resource)
+        parameters, unused = _request_parameters(
+            properties, shape(creation.service, creation.operation)
+        )
+        yield Call(resource.id, creation.service, creation.operation, parameters, unused)
     elif properties:
         yield Call(resource.id, "", "", {}, tuple(properties))
 
 
-def _like(value: Properties, shape: Any) -> tuple[Properties, tuple[str, ...]]:
-    """Return the parameters with the capitals of a request's shape, and the names it lacks."""
+def _request_parameters(value: Properties, shape: Any) -> tuple[Properties, tuple[str, ...]]:
+    """Return (parameters with the names of the request shape, property names not in the shape)."""
     unused: list[str] = []
 
     def walk(value: Any, shape: Any, where: str) -> Any:
         if shape.type_name == "structure" and isinstance(value, dict):
             names = {name.lower(): name for name in shape.members}
             result = {}
-            for key, each in value.items():
+            for key, part in value.items():
                 name = names.get(key.lower())
                 if name is None:
                     unused.append(f"{where}{key}")
                 else:
-                    result[name] = walk(each, shape.members[name], f"{where}{key}.")
+                    result[name] = walk(part, shape.members[name], f"{where}{key}.")
             return result
         if shape.type_name == "list" and isinstance(value, list):
-            return [walk(each, shape.member, where) for each in value]
+            return [walk(part, shape.member, where) for part in value]
         return value
 
     return walk(value, shape, ""), tuple(unused)
 
 
 def document(policy: Any) -> str:
-    """Return JSON as CloudFormation sends it, without white space."""
+    """Return a policy as JSON without white space, as CloudFormation sends it."""
     return json.dumps(policy, separators=(",", ":"))
 
 
 Further = Iterator[tuple[str, str, dict[str, Any], set[str]]]
-"""Service, operation, parameters, and the properties that are used up with it."""
+"""Further requests: service, operation, parameters, properties that the request contains."""
 
 
 def _none(name: str, properties: Properties) -> Further:
@@ -203,15 +203,15 @@ def _bucket(name: str, properties: Properties) -> Further:
         {
             {"ServerSideEncryptionByDefault": "ApplyServerSideEncryptionByDefault"}.get(
                 key, key
-            ): each
-            for key, each in rule.items()
+            ): value
+            for key, value in rule.items()
         }
         for rule in properties[encryption]["ServerSideEncryptionConfiguration"]
     ]
     configuration = {"ServerSideEncryptionConfiguration": {"Rules": rules}}
     yield "s3", "PutBucketEncryption", {**bucket, **configuration}, {encryption}
     if "LifecycleConfiguration" in properties:
-        rules = [_lifecycle(each) for each in properties["LifecycleConfiguration"]["Rules"]]
+        rules = [_lifecycle(rule) for rule in properties["LifecycleConfiguration"]["Rules"]]
         yield (
             "s3",
             "PutBucketLifecycleConfiguration",
@@ -228,14 +228,14 @@ def _bucket(name: str, properties: Properties) -> Further:
 
 
 def _lifecycle(rule: Properties) -> Properties:
-    kept = {key: each for key, each in rule.items() if key not in ("ExpirationInDays", "Prefix")}
+    kept = {key: value for key, value in rule.items() if key not in ("ExpirationInDays", "Prefix")}
     if "ExpirationInDays" in rule:
         kept["Expiration"] = {"Days": rule["ExpirationInDays"]}
     return {**kept, "Filter": {"Prefix": rule.get("Prefix", "")}}
 
 
 def _topic(name: str, properties: Properties) -> Further:
-    attributes = {key: each for key, each in properties.items() if key != "TopicName"}
+    attributes = {key: value for key, value in properties.items() if key != "TopicName"}
     yield "sns", "CreateTopic", {"Attributes": attributes, "Name": name}, set(properties)
 
 
@@ -251,15 +251,14 @@ def _topic_policy(name: str, properties: Properties) -> Further:
 
 def _network(name: str, properties: Properties) -> Further:
     vpc, subnet = "vpc-0123456789abcdef0", "subnet-0123456789abcdef0"
-    yield "ec2", "CreateTags", {"Resources": [vpc], "Tags": properties["Tags"]}, {"Tags"}
-    for operation, of, attribute in (
+    for operation, resource, attribute in (
         ("ModifyVpcAttribute", {"VpcId": vpc}, "EnableDnsHostnames"),
         ("ModifyVpcAttribute", {"VpcId": vpc}, "EnableDnsSupport"),
         ("ModifySubnetAttribute", {"SubnetId": subnet}, "MapPublicIpOnLaunch"),
     ):
         if attribute in properties:
-            chosen = {attribute: {"Value": properties[attribute]}}
-            yield "ec2", operation, {**of, **chosen}, {attribute}
+            value = {attribute: {"Value": properties[attribute]}}
+            yield "ec2", operation, {**resource, **value}, {attribute}
 
 
 def _security_group(name: str, properties: Properties) -> Further:
@@ -271,10 +270,10 @@ def _security_group(name: str, properties: Properties) -> Further:
     yield "ec2", "CreateSecurityGroup", parameters, {"GroupDescription", "VpcId"}
     egress = [
         {
-            "IpProtocol": each["IpProtocol"],
-            "IpRanges": [{"CidrIp": each["CidrIp"], "Description": each["Description"]}],
+            "IpProtocol": rule["IpProtocol"],
+            "IpRanges": [{"CidrIp": rule["CidrIp"], "Description": rule["Description"]}],
         }
-        for each in properties["SecurityGroupEgress"]
+        for rule in properties["SecurityGroupEgress"]
     ]
     yield (
         "ec2",
@@ -286,26 +285,21 @@ def _security_group(name: str, properties: Properties) -> Further:
 
 def _scaling_policy(name: str, properties: Properties) -> Further:
     resource, dimension, service = properties["ScalingTargetId"].split("|")
-    of = {"ResourceId": resource, "ScalableDimension": dimension, "ServiceNamespace": service}
-    kept = {key: each for key, each in properties.items() if key != "ScalingTargetId"}
-    yield "application-autoscaling", "PutScalingPolicy", {**kept, **of}, set(properties)
+    target = {"ResourceId": resource, "ScalableDimension": dimension, "ServiceNamespace": service}
+    kept = {key: value for key, value in properties.items() if key != "ScalingTargetId"}
+    yield "application-autoscaling", "PutScalingPolicy", {**kept, **target}, set(properties)
 
 
 def _scheduled(name: str, properties: Properties) -> Further:
-    of = ("ResourceId", "ScalableDimension", "ServiceNamespace")
+    target_keys = ("ResourceId", "ScalableDimension", "ServiceNamespace")
     for action in properties.get("ScheduledActions", ()):
-        parameters = {**action, **{key: properties[key] for key in of}}
+        parameters = {**action, **{key: properties[key] for key in target_keys}}
         yield "application-autoscaling", "PutScheduledAction", parameters, {"ScheduledActions"}
 
 
 def _endpoint(name: str, properties: Properties) -> Further:
-    updated = {key: each for key, each in properties.items() if key != "Tags"}
-    yield (
-        "sagemaker",
-        "UpdateEndpoint",
-        updated,
-        {"RetainAllVariantProperties", "ExcludeRetainedVariantProperties"},
-    )
+    used = {"RetainAllVariantProperties", "ExcludeRetainedVariantProperties"}
+    yield "sagemaker", "UpdateEndpoint", properties, used
 
 
 def _component(name: str, properties: Properties) -> Further:
@@ -314,84 +308,12 @@ def _component(name: str, properties: Properties) -> Further:
     yield "sagemaker", "UpdateInferenceComponent", parameters, {"DeploymentConfig"}
 
 
-Tags = Any
-"""A list of keys with values, or a mapping: as a type's property has them."""
-
-
-def _tag_arn(service: str, operation: str, arn: str, member: str = "ResourceArn") -> Any:
-    def call(name: str, tags: Tags) -> tuple[str, str, dict[str, Any]]:
-        return service, operation, {member: arn, "Tags": tags}
-
-    return call
-
-
-def _tag_key(name: str, tags: Tags) -> tuple[str, str, dict[str, Any]]:
-    values = [{"TagKey": tag["Key"], "TagValue": tag["Value"]} for tag in tags]
-    key = {"KeyId": "1234abcd-12ab-34cd-56ef-1234567890ab"}
-    return "kms", "TagResource", {**key, "Tags": values}
-
-
-def _tag_log(name: str, tags: Tags) -> tuple[str, str, dict[str, Any]]:
-    return "logs", "TagLogGroup", {"logGroupName": name, "tags": _mapping(tags)}
-
-
-def _tag_function(name: str, tags: Tags) -> tuple[str, str, dict[str, Any]]:
-    arn = f"arn:aws:lambda:us-east-1:111122223333:function:{name}"
-    return "lambda", "TagResource", {"Resource": arn, "Tags": _mapping(tags)}
-
-
-def _tag_target(name: str, tags: Tags) -> tuple[str, str, dict[str, Any]]:
-    arn = "arn:aws:application-autoscaling:us-east-1:111122223333:scalable-target/0"
-    return (
-        "application-autoscaling",
-        "TagResource",
-        {"ResourceARN": arn, "Tags": _mapping(tags)},
-    )
-
-
-def _tag_bucket(name: str, tags: Tags) -> tuple[str, str, dict[str, Any]]:
-    return "s3", "PutBucketTagging", {"Bucket": name, "Tagging": {"TagSet": tags}}
-
-
-def _tag_parameter(name: str, tags: Tags) -> tuple[str, str, dict[str, Any]]:
-    values = [{"Key": key, "Value": value} for key, value in tags.items()]
-    parameters = {"ResourceType": "Parameter", "ResourceId": name, "Tags": values}
-    return "ssm", "AddTagsToResource", parameters
-
-
-def _tag_group(name: str, tags: Tags) -> tuple[str, str, dict[str, Any]]:
-    return "ec2", "CreateTags", {"Resources": ["sg-0123456789abcdef0"], "Tags": tags}
-
-
-def _mapping(tags: Tags) -> dict[str, str]:
-    return {tag["Key"]: tag["Value"] for tag in tags}
-
-
-DASHBOARD = "arn:aws:cloudwatch::111122223333:dashboard/text"
-TOPIC = "arn:aws:sns:us-east-1:111122223333:alarms"
-
-TAGGED: dict[str, Callable[[str, Tags], tuple[str, str, dict[str, Any]]]] = {
-    "AWS::ApplicationAutoScaling::ScalableTarget": _tag_target,
-    "AWS::CloudWatch::Dashboard": _tag_arn("cloudwatch", "TagResource", DASHBOARD, "ResourceARN"),
-    "AWS::EC2::SecurityGroup": _tag_group,
-    "AWS::KMS::Key": _tag_key,
-    "AWS::Lambda::Function": _tag_function,
-    "AWS::Logs::LogGroup": _tag_log,
-    "AWS::S3::Bucket": _tag_bucket,
-    "AWS::SNS::Topic": _tag_arn("sns", "TagResource", TOPIC),
-    "AWS::SSM::Parameter": _tag_parameter,
-}
-"""How types are tagged whose creating operation has tags of another form, or none."""
-
-
-FURTHER: dict[str, Callable[[str, Properties], Further]] = {
+FURTHER_CALLS: dict[str, Callable[[str, Properties], Further]] = {
     "AWS::ApplicationAutoScaling::ScalableTarget": _scheduled,
     "AWS::ApplicationAutoScaling::ScalingPolicy": _scaling_policy,
-    "AWS::EC2::RouteTable": _network,
     "AWS::EC2::SecurityGroup": _security_group,
     "AWS::EC2::Subnet": _network,
     "AWS::EC2::VPC": _network,
-    "AWS::EC2::VPCEndpoint": _network,
     "AWS::IAM::Policy": _policy,
     "AWS::IAM::Role": _role,
     "AWS::KMS::Key": _key,
@@ -402,4 +324,4 @@ FURTHER: dict[str, Callable[[str, Properties], Further]] = {
     "AWS::SageMaker::Endpoint": _endpoint,
     "AWS::SageMaker::InferenceComponent": _component,
 }
-"""What CloudFormation calls besides, of types whose one creating operation does not take it all."""
+"""Resource type -> further requests for properties that the creating operation does not take."""

@@ -1,4 +1,4 @@
-"""What CloudWatch and Application Auto Scaling demand of several fields together."""
+"""Constraints of CloudWatch and Application Auto Scaling that involve several request fields."""
 
 import json
 from collections import Counter
@@ -8,17 +8,17 @@ from typing import Any
 from tests.synth.api.calls import Calls
 
 DAY = 86_400
-MOST_WIDGETS, MOST_OF_A_WIDGET, MOST_METRICS = 500, 500, 2_500
+MAX_WIDGETS, MAX_WIDGET_METRICS, MAX_METRICS = 500, 500, 2_500
 """CloudWatch user guide, cloudwatch_limits: widgets of a dashboard, metrics of a widget and of a
 dashboard."""
-LONGEST_SEARCH = 1024
+MAX_SEARCH_CHARACTERS = 1024
 """CloudWatch user guide, search-expression-syntax: characters of a search query."""
 GRID = 24
 """Columns of a dashboard (CloudWatch API reference, CloudWatch-Dashboard-Body-Structure)."""
 
 
 def alarms(calls: Calls) -> Iterator[str]:
-    """Alarms of metrics, and of expressions over several.
+    """Yield invalid alarms on metrics and expressions.
 
     "Valid values are 10, 20, 30, and any multiple of 60", 10 to 30 only for metrics of high
     resolution, which SageMaker's are not; periods of less than an hour add up to one day at most;
@@ -26,81 +26,86 @@ def alarms(calls: Calls) -> Iterator[str]:
     one is returned, and members of one metric are left out (API reference, PutMetricAlarm). Of
     EvaluationPeriods, DatapointsToAlarm are the "M out of N".
     """
-    for call in calls.of("PutMetricAlarm"):
-        each, where = call.parameters, call.made_for
+    for call in calls.by_operation("PutMetricAlarm"):
+        alarm, where = call.parameters, call.resource_id
         metrics = [
-            query["MetricStat"] for query in each.get("Metrics", ()) if "MetricStat" in query
+            query["MetricStat"] for query in alarm.get("Metrics", ()) if "MetricStat" in query
         ]
-        for metric in metrics or [each]:
+        for metric in metrics or [alarm]:
             if metric["Period"] % 60:
                 yield f"{where}: a period of {metric['Period']} s"
-            if metric["Period"] * each["EvaluationPeriods"] > DAY:
-                yield f"{where}: {each['EvaluationPeriods']} periods are more than a day"
+            if metric["Period"] * alarm["EvaluationPeriods"] > DAY:
+                yield f"{where}: {alarm['EvaluationPeriods']} periods are more than a day"
             if "Unit" in metric:
-                yield f"{where}: a metric without the unit {metric['Unit']} is not seen"
-        if each.get("DatapointsToAlarm", 1) > each["EvaluationPeriods"]:
-            yield f"{where}: {each['DatapointsToAlarm']} of {each['EvaluationPeriods']} datapoints"
-        statistics = each.keys() & {"ExtendedStatistic", "Statistic"}
+                yield f"{where}: a metric without the unit {metric['Unit']} matches no data"
+        if alarm.get("DatapointsToAlarm", 1) > alarm["EvaluationPeriods"]:
+            yield f"{where}: DatapointsToAlarm is above EvaluationPeriods"
+        statistics = alarm.keys() & {"ExtendedStatistic", "Statistic"}
         if len(statistics) != (0 if metrics else 1):
-            yield f"{where}: not one of Statistic and ExtendedStatistic"
-        if metrics and sum(query.get("ReturnData", True) for query in each["Metrics"]) != 1:
-            yield f"{where}: not one expression is watched"
+            yield f"{where}: needs either Statistic or ExtendedStatistic"
+        if metrics and sum(query.get("ReturnData", True) for query in alarm["Metrics"]) != 1:
+            yield f"{where}: not exactly one expression returns data"
 
 
 def dashboards(calls: Calls) -> Iterator[str]:
-    """Sizes of dashboards, and the syntax of their searches."""
-    for call in calls.of("PutDashboard"):
+    """Yield too large dashboards, widgets and searches."""
+    for call in calls.by_operation("PutDashboard"):
         widgets = json.loads(call.parameters["DashboardBody"])["widgets"]
         lines = [widget["properties"].get("metrics", []) for widget in widgets]
-        if len(widgets) > MOST_WIDGETS:
-            yield f"{call.made_for}: {len(widgets)} widgets"
-        if max(map(len, lines)) > MOST_OF_A_WIDGET or sum(map(len, lines)) > MOST_METRICS:
-            yield f"{call.made_for}: {max(map(len, lines))} metrics in a widget"
+        if len(widgets) > MAX_WIDGETS:
+            yield f"{call.resource_id}: {len(widgets)} widgets"
+        if max(map(len, lines)) > MAX_WIDGET_METRICS or sum(map(len, lines)) > MAX_METRICS:
+            yield f"{call.resource_id}: {max(map(len, lines))} metrics in a widget"
         if any(widget["x"] + widget["width"] > GRID for widget in widgets):
-            yield f"{call.made_for}: a widget beyond the {GRID}th column"
+            yield f"{call.resource_id}: a widget beyond the {GRID}th column"
         for expression in _expressions(lines):
-            if expression.startswith("SEARCH(") and len(expression) > LONGEST_SEARCH:
-                yield f"{call.made_for}: a search of {len(expression)} characters"
+            if expression.startswith("SEARCH(") and len(expression) > MAX_SEARCH_CHARACTERS:
+                yield f"{call.resource_id}: a search of {len(expression)} characters"
 
 
 def _expressions(lines: list[list[list[Any]]]) -> Iterator[str]:
-    for line in (each for widget in lines for each in widget):
+    for line in (line for widget in lines for line in widget):
         yield from (
-            each["expression"] for each in line if isinstance(each, dict) and "expression" in each
+            metric["expression"]
+            for metric in line
+            if isinstance(metric, dict) and "expression" in metric
         )
 
 
 def scaling(calls: Calls) -> Iterator[str]:
-    """Scalable targets are variants or components that exist, and scale by different metrics.
+    """Yield targets that do not exist, invalid capacities, and duplicate metrics.
 
     ResourceId is `endpoint/NAME/variant/NAME` or `inference-component/NAME` (API reference,
     RegisterScalableTarget). Several target tracking policies of one target have different metrics
     (Application Auto Scaling user guide, target tracking; from memory: its text was not at hand).
     """
     configs = {
-        each.parameters["EndpointConfigName"]: each for each in calls.of("CreateEndpointConfig")
+        call.parameters["EndpointConfigName"]: call
+        for call in calls.by_operation("CreateEndpointConfig")
     }
-    there = {
-        f"endpoint/{each.parameters['EndpointName']}/variant/{variant['VariantName']}"
-        for each in calls.of("CreateEndpoint")
-        for variant in configs[each.parameters["EndpointConfigName"]].parameters[
+    resource_ids = {
+        f"endpoint/{call.parameters['EndpointName']}/variant/{variant['VariantName']}"
+        for call in calls.by_operation("CreateEndpoint")
+        for variant in configs[call.parameters["EndpointConfigName"]].parameters[
             "ProductionVariants"
         ]
     }
-    there |= {
+    resource_ids |= {
         f"inference-component/{call.parameters['InferenceComponentName']}"
-        for call in calls.of("CreateInferenceComponent")
+        for call in calls.by_operation("CreateInferenceComponent")
     }
-    for call in calls.of("RegisterScalableTarget") + calls.of("PutScheduledAction"):
-        each = call.parameters
-        capacity = each.get("ScalableTargetAction", each)
-        if each["ResourceId"] not in there:
-            yield f"{call.made_for}: there is no {each['ResourceId']}"
+    for call in calls.by_operation("RegisterScalableTarget") + calls.by_operation(
+        "PutScheduledAction"
+    ):
+        target = call.parameters
+        capacity = target.get("ScalableTargetAction", target)
+        if target["ResourceId"] not in resource_ids:
+            yield f"{call.resource_id}: no resource {target['ResourceId']}"
         if capacity.get("MinCapacity", 0) > capacity.get("MaxCapacity", float("inf")):
-            yield f"{call.made_for}: at least {capacity['MinCapacity']}, at most less"
+            yield f"{call.resource_id}: MinCapacity {capacity['MinCapacity']} is above MaxCapacity"
     policies = [
         call
-        for call in calls.of("PutScalingPolicy")
+        for call in calls.by_operation("PutScalingPolicy")
         if call.parameters["PolicyType"] != "StepScaling"
     ]
     metrics = Counter(
@@ -108,7 +113,7 @@ def scaling(calls: Calls) -> Iterator[str]:
     )
     for (resource, metric), count in metrics.items():
         if count > 1:
-            yield f"{resource} is scaled by {metric} {count} times"
+            yield f"{resource} has {count} policies for {metric}"
 
 
 def _metric(policy: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""A stage's templates with the names that things have once they are deployed."""
+"""The templates of a stage with names and ARNs as after a deploy."""
 
 import re
 import uuid
@@ -8,10 +8,10 @@ from typing import Any
 from platform_facts import region
 from tests.synth.assembly import Assembly, Resource
 
-RANDOM = "A1B2C3D4E5F6"
-"""What CloudFormation ends the names with that it chooses (user guide, "Name type")."""
+NAME_SUFFIX = "A1B2C3D4E5F6"
+"""The suffix of names that CloudFormation generates (user guide, "Name type")."""
 
-LONGEST_NAMES = {
+MAX_NAME_LENGTHS = {
     "AWS::CloudWatch::Alarm": 255,
     "AWS::CodeBuild::Project": 255,
     "AWS::IAM::Role": 64,
@@ -23,9 +23,9 @@ LONGEST_NAMES = {
     "AWS::SNS::Topic": 256,
     "AWS::StepFunctions::StateMachine": 80,
 }
-"""To what CloudFormation shortens them: the API references' limits."""
+"""Maximum length of generated names, from the API references."""
 
-OWN_NAMES = {
+NAME_PROPERTIES = {
     "AWS::CloudWatch::Alarm": "AlarmName",
     "AWS::IAM::OIDCProvider": "Url",
     "AWS::Lambda::Function": "FunctionName",
@@ -34,7 +34,7 @@ OWN_NAMES = {
     "AWS::SageMaker::Endpoint": "EndpointName",
     "AWS::SageMaker::InferenceComponent": "InferenceComponentName",
 }
-"""The properties that name things, of what a template may name."""
+"""Resource type -> property with the name, for types whose name a template may set."""
 
 ARNS = {
     "AWS::CodeBuild::Project": "codebuild:{region}:{account}:project/{name}",
@@ -55,36 +55,36 @@ IDS = {
     "AWS::EC2::Subnet": "subnet-0123456789abcdef0",
     "AWS::EC2::VPC": "vpc-0123456789abcdef0",
 }
-"""What services choose; the same for each of a type, but for keys."""
+"""Resource type -> ID that the service generates; keys get one each."""
 
 ARN_BY_REF = {
     "AWS::IAM::OIDCProvider",
     "AWS::SNS::Topic",
     "AWS::StepFunctions::StateMachine",
 }
-"""What `Ref` gives the ARN of (template reference, return values)."""
+"""Resource types whose `Ref` is the ARN (template reference, return values)."""
 
 
 class Deployed(Assembly):
-    """The templates of a stage; `value` fills in what CloudFormation would."""
+    """The templates of a stage; `value` resolves references and functions like CloudFormation."""
 
     @property
     def partition(self) -> str:
-        """The partition of the stage's region."""
+        """The partition of the region of the stage."""
         return "aws-cn" if region(self.region).dns_suffix.endswith(".cn") else "aws"
 
     def name(self, resource: Resource) -> str:
-        """Return what a resource is called: as it says, or as CloudFormation makes it up."""
-        own = resource.properties.get(OWN_NAMES.get(resource.kind, ""))
+        """Return the name of a resource: its own, or one generated as by CloudFormation."""
+        own = resource.properties.get(NAME_PROPERTIES.get(resource.kind, ""))
         if own is not None:
             return str(self.value(own, resource.stack)).removeprefix("https://")
         stack, logical = resource.id.split(".")
-        longest = LONGEST_NAMES.get(resource.kind, 255) - len(RANDOM) - 1
-        name = f"{f'{stack}-{logical}'[:longest]}-{RANDOM}"
+        max_length = MAX_NAME_LENGTHS.get(resource.kind, 255) - len(NAME_SUFFIX) - 1
+        name = f"{f'{stack}-{logical}'[:max_length]}-{NAME_SUFFIX}"
         return name.lower() if resource.kind == "AWS::S3::Bucket" else name
 
     def value(self, value: Any, stack: str) -> Any:
-        """Return a part of a template as the service gets it."""
+        """Return a part of a template as the service receives it."""
         match value:
             case {"Ref": str(name)} if name.startswith("AWS::"):
                 return self._pseudo_value(name)
@@ -98,22 +98,24 @@ class Deployed(Assembly):
             case {"Fn::Join": [separator, parts]}:
                 return separator.join(str(self.value(part, stack)) for part in parts)
             case {"Fn::Sub": str(text)}:
-                return re.sub(r"\$\{(AWS::\w+)\}", lambda each: self._pseudo_value(each[1]), text)
+                return re.sub(r"\$\{(AWS::\w+)\}", lambda match: self._pseudo_value(match[1]), text)
             case {"Fn::GetAZs": _}:
                 return [f"{self.region}{letter}" for letter in "abc"]
             case {"Fn::Select": [index, choices]}:
                 return self.value(choices, stack)[int(index)]
             case dict():
-                if strange := [key for key in value if key.startswith("Fn::")]:
-                    raise AssertionError(f"{stack}: what is {strange}?")
-                return {key: self.value(each, stack) for key, each in value.items()}
+                if unknown := [key for key in value if key.startswith("Fn::")]:
+                    raise AssertionError(
+                        f"{stack}: unknown function {unknown}: add it to Deployed.value"
+                    )
+                return {key: self.value(part, stack) for key, part in value.items()}
             case list():
-                return [self.value(each, stack) for each in value]
+                return [self.value(part, stack) for part in value]
         return value
 
     def statements(self, document: Mapping[str, Any], stack: str) -> list[dict[str, Any]]:
-        """Return a policy's statements as IAM gets them."""
-        return [self.value(each, stack) for each in document["Statement"]]
+        """Return the statements of a policy as IAM receives them."""
+        return [self.value(statement, stack) for statement in document["Statement"]]
 
     def arn(self, resource: Resource) -> str:
         """Return the ARN of a resource."""
@@ -132,11 +134,11 @@ class Deployed(Assembly):
         if kind == "AWS::KMS::Key":
             id_ = str(uuid.uuid5(uuid.NAMESPACE_URL, resource.id))
         if attribute == "Arn" or (attribute is None and kind in ARN_BY_REF):
-            written = ARNS[kind].format(
+            suffix = ARNS[kind].format(
                 account=self.account, id=id_, name=self.name(resource), region=self.region
             )
-            return f"arn:{self.partition}:{written}"
+            return f"arn:{self.partition}:{suffix}"
         if kind == "AWS::ApplicationAutoScaling::ScalableTarget":
-            of = ("ResourceId", "ScalableDimension", "ServiceNamespace")
-            return "|".join(self.value(resource.properties[each], resource.stack) for each in of)
+            keys = ("ResourceId", "ScalableDimension", "ServiceNamespace")
+            return "|".join(self.value(resource.properties[key], resource.stack) for key in keys)
         return id_ or self.name(resource)

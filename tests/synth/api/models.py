@@ -1,4 +1,4 @@
-"""What botocore's models say of a request: types, what is required, lengths, patterns, values."""
+"""Validation of requests by the service models of botocore."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -20,11 +20,11 @@ def _session() -> botocore.session.Session:
 
 @cache
 def request_shape(service: str, operation: str) -> Any:
-    """Return the shape of a request."""
+    """Return the botocore shape of a request."""
     return _session().get_service_model(service).operation_model(operation).input_shape
 
 
-def _broken(parameters: dict[str, Any], shape: Shape) -> Iterator[str]:
+def _violations(parameters: dict[str, Any], shape: Shape) -> Iterator[str]:
     report = ParamValidator().validate(parameters, shape)
     if report.has_errors():
         yield report.generate_report()
@@ -36,11 +36,11 @@ def _broken(parameters: dict[str, Any], shape: Shape) -> Iterator[str]:
 
 
 def model_violations(calls: Calls) -> Iterator[str]:
-    """Yield what the services' models refuse, and properties that no request has a place for."""
+    """Yield violations of the service models, and properties that are in no request."""
     for call in calls.all:
-        where = f"{call.made_for}: {call.operation}"
+        where = f"{call.resource_id}: {call.operation}"
         if call.unused:
             yield f"{where} has no {', '.join(call.unused)}"
         if call.operation:
             shape = request_shape(call.service, call.operation)
-            yield from (f"{where}: {each}" for each in _broken(call.parameters, shape))
+            yield from (f"{where}: {problem}" for problem in _violations(call.parameters, shape))

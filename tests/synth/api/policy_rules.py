@@ -1,4 +1,4 @@
-"""What IAM and the services with policies of resources demand of policies."""
+"""Constraints of IAM, KMS, S3 and SNS on policies."""
 
 import json
 import re
@@ -8,55 +8,57 @@ from typing import Any
 
 from tests.synth.api.calls import Calls
 
-MOST_INLINE = 10_240
+MAX_INLINE_CHARACTERS = 10_240
 """Characters of all inline policies of a role, without white space (IAM user guide, IAM quotas;
 from memory)."""
-MOST_TRUST = 2_048
-"""Characters of a trust policy, by default (the same)."""
-MOST_MANAGED = 10
-"""Managed policies of a role, by default (the same)."""
-MOST_OF_A_KEY = 32 * 1024
+MAX_TRUST_CHARACTERS = 2_048
+"""Default maximum characters of a trust policy (IAM user guide, IAM quotas; from memory)."""
+MAX_MANAGED_POLICIES = 10
+"""Default maximum number of managed policies of a role (the same page)."""
+MAX_KEY_POLICY_BYTES = 32 * 1024
 """Bytes of a key's policy (KMS API reference, PutKeyPolicy)."""
-MOST_OF_A_BUCKET = 20 * 1024
+MAX_BUCKET_POLICY_BYTES = 20 * 1024
 """Bytes of a bucket's policy (S3 user guide, bucket-policies)."""
 
 SID = re.compile(r"[A-Za-z0-9]*")
-"""IAM user guide, JSON policy elements: Sid; each is given once in a policy."""
+"""IAM user guide, JSON policy elements: Sid; unique in a policy."""
 ACTION = re.compile(r"\*|[a-z0-9-]+:[A-Za-z*?]+")
 """IAM user guide, JSON policy elements: Action."""
 
 
 def sizes(calls: Calls) -> Iterator[str]:
-    """Policies are not too large."""
+    """Yield policies above the size limits."""
     inline: Counter[str] = Counter()
-    for call in calls.of("PutRolePolicy"):
+    for call in calls.by_operation("PutRolePolicy"):
         inline[call.parameters["RoleName"]] += len(call.parameters["PolicyDocument"])
-    managed = Counter(each.parameters["RoleName"] for each in calls.of("AttachRolePolicy"))
+    managed = Counter(
+        call.parameters["RoleName"] for call in calls.by_operation("AttachRolePolicy")
+    )
     for role, size in inline.items():
-        if size > MOST_INLINE:
+        if size > MAX_INLINE_CHARACTERS:
             yield f"{role}: inline policies of {size} characters"
     for role, count in managed.items():
-        if count > MOST_MANAGED:
+        if count > MAX_MANAGED_POLICIES:
             yield f"{role}: {count} managed policies"
-    for operation, parameter, most in (
-        ("CreateRole", "AssumeRolePolicyDocument", MOST_TRUST),
-        ("CreateKey", "Policy", MOST_OF_A_KEY),
-        ("PutBucketPolicy", "Policy", MOST_OF_A_BUCKET),
+    for operation, parameter, maximum in (
+        ("CreateRole", "AssumeRolePolicyDocument", MAX_TRUST_CHARACTERS),
+        ("CreateKey", "Policy", MAX_KEY_POLICY_BYTES),
+        ("PutBucketPolicy", "Policy", MAX_BUCKET_POLICY_BYTES),
     ):
-        for call in calls.of(operation):
+        for call in calls.by_operation(operation):
             size = len(call.parameters[parameter].encode())
-            if size > most:
-                yield f"{call.made_for}: a policy of {size} bytes"
+            if size > maximum:
+                yield f"{call.resource_id}: a policy of {size} bytes"
 
 
 def grammar(calls: Calls) -> Iterator[str]:
-    """Statements are of the form that policies have."""
+    """Yield invalid Sids and actions."""
     for call in calls.all:
         for policy in _policies(call.parameters):
             statements = policy["Statement"]
             named = [statement["Sid"] for statement in statements if "Sid" in statement]
             if len(set(named)) < len(named) or not all(map(SID.fullmatch, named)):
-                yield f"{call.made_for}: not each Sid is of letters and digits, and given once"
+                yield f"{call.resource_id}: a Sid is not alphanumeric or not unique"
             for statement in statements:
                 actions = (
                     [statement["Action"]]
@@ -65,27 +67,27 @@ def grammar(calls: Calls) -> Iterator[str]:
                 )
                 for action in actions:
                     if not ACTION.fullmatch(action):
-                        yield f"{call.made_for}: {action} is no action"
+                        yield f"{call.resource_id}: {action} is not an action"
 
 
 def key_policies(calls: Calls) -> Iterator[str]:
-    """A key can still be managed.
+    """Yield keys that nobody could manage.
 
     "The key policy must allow the calling principal to make a subsequent PutKeyPolicy request on
     the KMS key" (KMS API reference, CreateKey: the lockout safety check).
     """
-    for call in calls.of("CreateKey"):
-        for each in json.loads(call.parameters["Policy"])["Statement"]:
-            if each["Action"] == "kms:*" and str(each["Principal"].get("AWS", "")).endswith(
-                ":root"
-            ):
+    for call in calls.by_operation("CreateKey"):
+        for statement in json.loads(call.parameters["Policy"])["Statement"]:
+            if statement["Action"] == "kms:*" and str(
+                statement["Principal"].get("AWS", "")
+            ).endswith(":root"):
                 break
         else:
-            yield f"{call.made_for}: nobody may manage the key"
+            yield f"{call.resource_id}: the policy does not allow the account to manage the key"
 
 
 def partitions(calls: Calls) -> Iterator[str]:
-    """Every ARN, and every host of a region, is of the stage's own partition.
+    """Yield ARNs and host names of another partition than that of the stage.
 
     ARNs begin with `arn:aws:`, in China with `arn:aws-cn:`, where hosts of services end in
     `amazonaws.com.cn`; service principals end in `amazonaws.com` everywhere (Amazon Web Services in
@@ -97,15 +99,15 @@ def partitions(calls: Calls) -> Iterator[str]:
     }[calls.partition]
     for call in calls.all:
         if result := foreign.search(json.dumps(call.parameters)):
-            yield f"{call.made_for}: {result[0]} in {calls.partition}"
+            yield f"{call.resource_id}: {result[0]} in {calls.partition}"
 
 
 def _policies(parameters: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the policies among the parameters of a request."""
-    for name, each in parameters.items():
+    """Yield the policies in the parameters of a request."""
+    for name, parameter in parameters.items():
         is_policy = name in ("AssumeRolePolicyDocument", "PolicyDocument", "Policy")
         if is_policy or (parameters.get("AttributeName") == "Policy" and name == "AttributeValue"):
-            yield json.loads(each)
+            yield json.loads(parameter)
 
 
 RULES = (sizes, grammar, key_policies, partitions)

@@ -23,9 +23,9 @@ from tests.unit.release.review.conftest import PRICES
 
 ROOT = Path(__file__).parents[3]
 COPIED = (
-    *("app.py", "cdk.json", "requirements.txt", "requirements-build.txt"),
+    *("app.py", "cdk.json", "requirements.txt"),
     *("checked_yaml.py", "stage_record.py"),
-    *("constructs", "model_build", "models", "platform_facts", "stacks", "stages"),
+    *("constructs", "model_build", "models", "platform_facts", "requirements", "stacks", "stages"),
 )
 PACKAGES = (
     *("app", "checked_yaml", "model_build", "platform_facts", "stacks", "stage_record", "stages"),

@@ -159,7 +159,7 @@ CHANGES: dict[str, list[Edit]] = {
         (STAGE, "private_network", "delivery: { repository: evil/fork }\nprivate_network"),
     ],
     "package of the model builder": [
-        ("requirements-build.txt", "onnxruntime==", "onnxruntime==9"),
+        ("requirements/build.txt", "onnxruntime==", "onnxruntime==9"),
     ],
     "another region and alarms without actions": [
         (STAGE, "us-east-1", "eu-west-1"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import platform_facts
-from bench.review_reports import CHANGES, DOCUMENT, shown
+from bench.review_reports import CHANGES, DOCUMENT, shorten
 from release.review import markdown
 from release.review.assemblies import SynthesisedTree, write_assemblies
 from release.review.files.file_review import compare_files
@@ -59,4 +59,4 @@ def test_report_in_the_documentation_is_current(
     )
     text = DOCUMENT.read_text()
     in_document = text.partition(f"<!-- report: {name} -->\n\n````markdown\n")[2]
-    assert shown(markdown.render(report)) == in_document.partition("````\n")[0]
+    assert shorten(markdown.render(report)) == in_document.partition("````\n")[0]

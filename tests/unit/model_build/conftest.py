@@ -1,4 +1,4 @@
-"""Small model folders, and an AWS in memory."""
+"""Fixtures of the model_build tests: small model folders and fake AWS clients."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -7,20 +7,20 @@ import pytest
 
 from model_build import BuildTarget, ModelSource
 from model_build.build import Build, build
-from model_build.export import kept_exports
+from model_build.export import export_cache
 from model_build.repository import CONFIG, Repository
-from tests.unit.model_build.fakes import FakeS3, FakeSageMaker, FakeSsm, Lines, no_engines
+from tests.unit.model_build.fakes import FakeS3, FakeSageMaker, FakeSsm, ProgressLines, no_engines
 
 WriteFiles = Callable[[Path, dict[str, str]], Path]
 WriteConfigs = Callable[..., Repository]
 
 
 @pytest.fixture(autouse=True)
-def _no_kept_exports(
+def _empty_export_cache(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Exports of other tests, and of people, are not taken."""
-    monkeypatch.setattr(kept_exports, "FOLDER", tmp_path_factory.mktemp("cache") / "exports")
+    """Use an empty cache of exports, not the user's."""
+    monkeypatch.setattr(export_cache, "FOLDER", tmp_path_factory.mktemp("cache") / "exports")
 
 
 @pytest.fixture
@@ -39,9 +39,8 @@ def sagemaker() -> FakeSageMaker:
 
 
 @pytest.fixture
-def progress_lines() -> Lines:
-    """Progress that is kept."""
-    return Lines()
+def progress_lines() -> ProgressLines:
+    return ProgressLines()
 
 
 def _write_files(folder: Path, files: dict[str, str]) -> Path:
@@ -54,13 +53,13 @@ def _write_files(folder: Path, files: dict[str, str]) -> Path:
 
 @pytest.fixture
 def write_files() -> WriteFiles:
-    """Write texts below a folder by their paths, and return the folder."""
+    """Function that writes files, given as path -> text, into a folder and returns the folder."""
     return _write_files
 
 
 @pytest.fixture
 def write_configs(tmp_path: Path) -> WriteConfigs:
-    """Write model directories, given the text of each config.pbtxt, and read them."""
+    """Function that writes a model repository, given as model -> config.pbtxt, and reads it."""
 
     def write(**configs: str) -> Repository:
         _write_files(tmp_path, {f"{name}/{CONFIG}": text for name, text in configs.items()})
@@ -94,7 +93,7 @@ ensemble_scheduling {{ step [ {{
 }} ] }}
 """,
     "double/config.pbtxt": f"""
-# A comment, which the archive has not.
+# A comment: the archive has no comments.
 name: "double"
 backend: "python"
 {_TENSORS}
@@ -111,18 +110,18 @@ instance_group [ {{ count: 1 kind: KIND_GPU }} ]
 
 @pytest.fixture
 def doubled(tmp_path: Path) -> Path:
-    """A model folder that needs no weights: an ensemble `doubled` of one Python model."""
+    """Model folder without weights: an ensemble `doubled` of one Python model `double`."""
     return _write_files(tmp_path / "models" / "doubled", DOUBLED)
 
 
 @pytest.fixture
 def built(doubled: Path, tmp_path: Path) -> Iterator[Build]:
-    """`doubled`, built for the CPU."""
+    """A build of `doubled` for the CPU."""
     with build(
         ModelSource(doubled),
         name="doubled",
         target=BuildTarget(release="24.09"),
-        progress=Lines(),
+        progress=ProgressLines(),
         engines=no_engines(),
-    ) as made:
-        yield made
+    ) as finished:
+        yield finished

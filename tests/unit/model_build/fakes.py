@@ -1,4 +1,4 @@
-"""What stands in for AWS and for a terminal."""
+"""Fake AWS clients and recorded build progress."""
 
 import hashlib
 import io
@@ -14,8 +14,8 @@ from botocore.response import StreamingBody
 
 from model_build import BuildTarget
 from model_build.engines.accepted_results import FolderResults
+from model_build.engines.local_gpu import LocalGpu
 from model_build.engines.provider import Engines
-from model_build.engines.this_machine import ThisMachine
 from model_build.export.step import StepContext
 
 if TYPE_CHECKING:
@@ -25,56 +25,64 @@ if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
 
 PAGE = 2
-"""AWS's pages are longer; what reads only the first is seen with short ones."""
+"""Items on a page: few, so that code that reads only the first page fails its test."""
 
 
-def step_context(folder: Path, **more: Any) -> StepContext:
-    """A build of the recipe in `folder` for the CPU of Triton 24.09, but for what `more` says."""
-    usual: dict[str, Any] = {
+def step_context(folder: Path, **overrides: Any) -> StepContext:
+    """Return the context of a build of `folder` for cpu-24.09 without weights and engines."""
+    defaults: dict[str, Any] = {
         "model_folder": folder,
         "weights": None,
         "seed": 0,
         "target": BuildTarget(release="24.09"),
         "scratch": folder,
-        "progress": Lines(),
+        "progress": ProgressLines(),
         "engines": no_engines(),
     }
-    return StepContext(**{**usual, **more})
+    return StepContext(**{**defaults, **overrides})
 
 
 def no_engines() -> Engines:
-    """Engines of a machine without a GPU: for builds that need none."""
-    return Engines(FolderResults(Path("nowhere")), ThisMachine())
+    """Return the engine provider of a machine without a GPU and without accepted engines."""
+    return Engines(FolderResults(Path("nowhere")), LocalGpu())
 
 
-class Lines(list[str]):
-    """Progress of a build, kept."""
+class ProgressLines(list[str]):
+    """Progress messages of a build, recorded."""
 
     def __call__(self, line: str, /) -> None:
         self.append(line)
 
 
-class _Pages:
-    """A paginator over everything that `of` returns. S3's XML has no empty lists, JSON has."""
+class _Paginator:
+    """Paginator of `list_items(request)`.
+
+    An empty XML response (S3) has no list; an empty JSON response has an empty one.
+    """
 
     def __init__(
-        self, key: str, of: Callable[[dict[str, Any]], list[dict[str, Any]]], *, xml: bool = False
+        self,
+        key: str,
+        list_items: Callable[[dict[str, Any]], list[dict[str, Any]]],
+        *,
+        xml: bool = False,
     ) -> None:
-        self._key, self._of, self._xml = key, of, xml
+        self._key, self._list_items, self._xml = key, list_items, xml
 
     def paginate(self, **request: Any) -> Iterator[dict[str, Any]]:
-        result = self._of(request)
-        for start in range(0, max(len(result), 1), PAGE):
-            page = result[start : start + PAGE]
+        items = self._list_items(request)
+        for start in range(0, max(len(items), 1), PAGE):
+            page = items[start : start + PAGE]
             yield {} if self._xml and not page else {self._key: page}
 
 
 class FakeS3:
-    """What S3 does with the calls that publishing makes, for one bucket `bucket`.
+    """S3 client with one bucket `bucket`, for the operations that model_build calls.
 
-    `objects` is what stands there, `unfinished` the multipart uploads that were neither completed
-    nor aborted, `calls` the operations in order. A function put into `before` under an operation's
-    name runs first, with the call's arguments: it can fail, or let somebody else write.
+    `objects` maps keys to objects, `unfinished` upload IDs to multipart uploads that were neither
+    completed nor aborted; `calls` has the names of the operations in order. `before` maps the name
+    of an operation to a function that runs first, with the request: it can raise, or write an
+    object as a concurrent client would.
     """
 
     class exceptions:  # noqa: N801
@@ -90,17 +98,17 @@ class FakeS3:
 
     @property
     def client(self) -> "S3Client":
-        """Itself, as boto3 types it."""
+        """Return the fake with the type of the boto3 client."""
         return cast("S3Client", self)
 
     def create_multipart_upload(self, **request: Any) -> dict[str, Any]:
-        self._begin("CreateMultipartUpload", request)
+        self._record("CreateMultipartUpload", request)
         upload = f"upload-{next(self._ids)}"
         self.unfinished[upload] = {**request, "Parts": {}}
         return {"UploadId": upload}
 
     def upload_part(self, **request: Any) -> dict[str, Any]:
-        self._begin("UploadPart", request)
+        self._record("UploadPart", request)
         body: bytes = request["Body"]
         part = {
             "ETag": f'"{hashlib.md5(body).hexdigest()}"',
@@ -109,23 +117,23 @@ class FakeS3:
         upload = self.unfinished[request["UploadId"]]
         assert upload["ChecksumAlgorithm"] == "SHA256"
         if request["ChecksumSHA256"] != part["ChecksumSHA256"]:
-            raise refusal("UploadPart", "BadDigest")
+            raise client_error("UploadPart", "BadDigest")
         upload["Parts"][request["PartNumber"]] = (part, body)
         return part
 
     def complete_multipart_upload(self, **request: Any) -> dict[str, Any]:
-        self._begin("CompleteMultipartUpload", request)
-        self._only_if_new("CompleteMultipartUpload", request)
+        self._record("CompleteMultipartUpload", request)
+        self._require_absent("CompleteMultipartUpload", request)
         upload = self.unfinished[request["UploadId"]]
         parts = request["MultipartUpload"]["Parts"]
         numbers = [part["PartNumber"] for part in parts]
         if numbers != sorted(upload["Parts"]):
-            raise refusal("CompleteMultipartUpload", "InvalidPartOrder")
+            raise client_error("CompleteMultipartUpload", "InvalidPartOrder")
         for part in parts:
             if {k: v for k, v in part.items() if k != "PartNumber"} != upload["Parts"][
                 part["PartNumber"]
             ][0]:
-                raise refusal("CompleteMultipartUpload", "InvalidPart")
+                raise client_error("CompleteMultipartUpload", "InvalidPart")
         bodies = [upload["Parts"][number][1] for number in numbers]
         del self.unfinished[request["UploadId"]]
         self._store(request["Key"], b"".join(bodies), upload)
@@ -135,26 +143,26 @@ class FakeS3:
         return {}
 
     def abort_multipart_upload(self, **request: Any) -> dict[str, Any]:
-        self._begin("AbortMultipartUpload", request)
+        self._record("AbortMultipartUpload", request)
         if request["UploadId"] not in self.unfinished:
-            raise refusal("AbortMultipartUpload", "NoSuchUpload")
+            raise client_error("AbortMultipartUpload", "NoSuchUpload")
         del self.unfinished[request["UploadId"]]
         return {}
 
     def put_object(self, **request: Any) -> dict[str, Any]:
-        self._begin("PutObject", request)
-        self._only_if_new("PutObject", request)
+        self._record("PutObject", request)
+        self._require_absent("PutObject", request)
         self._store(request["Key"], request["Body"], request)
         return {}
 
     def head_object(self, **request: Any) -> dict[str, Any]:
-        self._begin("HeadObject", request)
+        self._record("HeadObject", request)
         if request["Key"] not in self.objects:
-            raise refusal("HeadObject", "404")
+            raise client_error("HeadObject", "404")
         return self.objects[request["Key"]]
 
     def get_object(self, **request: Any) -> dict[str, Any]:
-        self._begin("GetObject", request)
+        self._record("GetObject", request)
         if request["Key"] not in self.objects:
             raise self.exceptions.NoSuchKey({"Error": {"Code": "NoSuchKey"}}, "GetObject")
         body: bytes = self.objects[request["Key"]]["Body"]
@@ -166,47 +174,46 @@ class FakeS3:
             file.write(content)
 
     def upload_file(self, path: str, bucket: str, key: str) -> None:
-        """Write a file, over what is there: only names that follow from content are written so."""
-        self._begin("PutObject", {"Bucket": bucket, "Key": key})
+        self._record("PutObject", {"Bucket": bucket, "Key": key})
         self._store(key, Path(path).read_bytes(), {})
 
     def list_objects_v2(self, **request: Any) -> dict[str, Any]:
-        self._begin("ListObjectsV2", request)
-        result = self._below(request)
-        return {"KeyCount": len(result), **({"Contents": result} if result else {})}
+        self._record("ListObjectsV2", request)
+        contents = self._list_objects(request)
+        return {"KeyCount": len(contents), **({"Contents": contents} if contents else {})}
 
     def delete_object(self, **request: Any) -> dict[str, Any]:
-        self._begin("DeleteObject", request)
+        self._record("DeleteObject", request)
         self.objects.pop(request["Key"], None)
         return {}
 
-    def get_paginator(self, operation: str) -> _Pages:
+    def get_paginator(self, operation: str) -> _Paginator:
         return {
-            "list_multipart_uploads": _Pages("Uploads", self._list_multipart_uploads, xml=True),
-            "list_objects_v2": _Pages("Contents", self._below, xml=True),
+            "list_multipart_uploads": _Paginator("Uploads", self._list_multipart_uploads, xml=True),
+            "list_objects_v2": _Paginator("Contents", self._list_objects, xml=True),
         }[operation]
 
-    def _below(self, request: dict[str, Any]) -> list[dict[str, Any]]:
+    def _list_objects(self, request: dict[str, Any]) -> list[dict[str, Any]]:
         return [{"Key": key} for key in sorted(self.objects) if key.startswith(request["Prefix"])]
 
     def _list_multipart_uploads(self, request: dict[str, Any]) -> list[dict[str, Any]]:
-        self._begin("ListMultipartUploads", request)
+        self._record("ListMultipartUploads", request)
         return [
             {"Key": upload["Key"], "UploadId": upload_id}
             for upload_id, upload in self.unfinished.items()
             if upload["Key"].startswith(request["Prefix"])
         ]
 
-    def _begin(self, operation: str, request: dict[str, Any]) -> None:
+    def _record(self, operation: str, request: dict[str, Any]) -> None:
         assert request["Bucket"] == "bucket"
         self.calls.append(operation)
         if operation in self.before:
             self.before[operation](request)
 
-    def _only_if_new(self, operation: str, request: dict[str, Any]) -> None:
-        assert request["IfNoneMatch"] == "*"  # or it could write over an object
+    def _require_absent(self, operation: str, request: dict[str, Any]) -> None:
+        assert request["IfNoneMatch"] == "*"
         if request["Key"] in self.objects:
-            raise refusal(operation, "PreconditionFailed")
+            raise client_error(operation, "PreconditionFailed")
 
     def _store(self, key: str, body: bytes, request: dict[str, Any]) -> None:
         self.objects[key] = {
@@ -215,15 +222,16 @@ class FakeS3:
         }
 
 
-def refusal(operation: str, code: str) -> ClientError:
-    """The error that botocore raises for S3's answer `code`."""
+def client_error(operation: str, code: str) -> ClientError:
+    """Return the error that botocore raises for an error code of AWS."""
     return ClientError({"Error": {"Code": code, "Message": "no"}}, operation)
 
 
 class FakeSsm:
-    """Parameter Store: `history` is every value that a parameter had, the first one first.
+    """SSM client: `history` maps each parameter to all its values, oldest first.
 
-    `descriptions` are those that commands wrote with values: a deploy's say nothing.
+    `descriptions` maps (parameter, version) to the description that a command wrote; `writes` has
+    the requests of put_parameter.
     """
 
     class exceptions:  # noqa: N801
@@ -237,21 +245,21 @@ class FakeSsm:
 
     @property
     def client(self) -> "SSMClient":
-        """Itself, as boto3 types it."""
+        """Return the fake with the type of the boto3 client."""
         return cast("SSMClient", self)
 
     def put(self, name: str, entry: dict[str, Any]) -> None:
-        """Give a parameter a value, as a deploy does."""
+        """Set a parameter as a deploy does: without a description."""
         self.history.setdefault(name, []).append(json.dumps(entry))
 
     def current(self, name: str) -> Any:
-        """What a parameter says now."""
+        """Return the current value of a parameter."""
         return json.loads(self.history[name][-1])
 
-    def get_paginator(self, operation: str) -> _Pages:
+    def get_paginator(self, operation: str) -> _Paginator:
         return {
-            "get_parameters_by_path": _Pages("Parameters", self._by_path),
-            "get_parameter_history": _Pages("Parameters", self._versions),
+            "get_parameters_by_path": _Paginator("Parameters", self._by_path),
+            "get_parameter_history": _Paginator("Parameters", self._versions),
         }[operation]
 
     def put_parameter(self, **request: Any) -> dict[str, Any]:
@@ -271,11 +279,11 @@ class FakeSsm:
         return {"Parameter": {"Value": values[-1], "Version": len(values)}}
 
     def _by_path(self, request: dict[str, Any]) -> list[dict[str, Any]]:
-        below = f"{request['Path']}/"
+        folder = f"{request['Path']}/"
         return [
             {"Name": name, "Value": values[-1]}
             for name, values in self.history.items()
-            if name.startswith(below) and "/" not in name.removeprefix(below)
+            if name.startswith(folder) and "/" not in name.removeprefix(folder)
         ]
 
     def _versions(self, request: dict[str, Any]) -> list[dict[str, Any]]:
@@ -291,14 +299,17 @@ class FakeSsm:
 
 
 class FakeSts:
-    """A caller."""
+    """STS client of one IAM user."""
 
     def get_caller_identity(self) -> dict[str, str]:
         return {"Arn": "arn:aws:iam::123456789012:user/ada"}
 
 
 class FakeSageMaker:
-    """Endpoints by name: the container of each variant's model, None for components."""
+    """SageMaker client: `endpoints` maps names to one container per variant.
+
+    A variant of inference components has None. `pending` is added to DescribeEndpoint.
+    """
 
     def __init__(self) -> None:
         self.endpoints: dict[str, list[dict[str, Any] | None]] = {}
@@ -307,17 +318,17 @@ class FakeSageMaker:
 
     @property
     def client(self) -> "SageMakerClient":
-        """Itself, as boto3 types it."""
+        """Return the fake with the type of the boto3 client."""
         return cast("SageMakerClient", self)
 
     def host(self, endpoint: str, *urls: str) -> None:
-        """Deploy a multi-model endpoint with a variant for each prefix."""
+        """Deploy a multi-model endpoint with one variant per S3 prefix."""
         self.endpoints[endpoint] = [{"Mode": "MultiModel", "ModelDataUrl": url} for url in urls]
 
     def describe_endpoint(self, **request: Any) -> dict[str, Any]:
         name = request["EndpointName"]
         if name not in self.endpoints:
-            raise refusal("DescribeEndpoint", "ValidationException")
+            raise client_error("DescribeEndpoint", "ValidationException")
         return {
             "EndpointConfigName": f"config of {name}",
             "EndpointName": name,
@@ -328,7 +339,9 @@ class FakeSageMaker:
     def describe_endpoint_config(self, **request: Any) -> dict[str, Any]:
         name = request["EndpointConfigName"].removeprefix("config of ")
         containers = enumerate(self.endpoints[name])
-        variants = [{"ModelName": f"{name}:{n}"} if each else {} for n, each in containers]
+        variants = [
+            {"ModelName": f"{name}:{n}"} if container else {} for n, container in containers
+        ]
         return {"ProductionVariants": variants}
 
     def describe_model(self, **request: Any) -> dict[str, Any]:
@@ -337,17 +350,17 @@ class FakeSageMaker:
 
 
 class FakeCloudFormation:
-    """Stacks by name: their statuses."""
+    """CloudFormation client: `stacks` maps names to statuses."""
 
     def __init__(self) -> None:
         self.stacks: dict[str, str] = {}
 
     @property
     def client(self) -> "CloudFormationClient":
-        """Itself, as boto3 types it."""
+        """Return the fake with the type of the boto3 client."""
         return cast("CloudFormationClient", self)
 
     def describe_stacks(self, **request: Any) -> dict[str, Any]:
         if request["StackName"] not in self.stacks:
-            raise refusal("DescribeStacks", "ValidationError")
+            raise client_error("DescribeStacks", "ValidationError")
         return {"Stacks": [{"StackStatus": self.stacks[request["StackName"]]}]}

@@ -1,4 +1,4 @@
-"""An archive depends on the content alone, and everybody's tar can read it."""
+"""Model archives: reproducible bytes, and readable with the standard library."""
 
 import gzip
 import hashlib
@@ -17,7 +17,7 @@ from model_build import archive
 from tests.unit.model_build.trees import Tree, trees, write
 
 names = st.text("abcZ09_-.é ", min_size=1, max_size=120).filter(lambda name: name.strip(". "))
-any_tree = trees(names, bytes_of_a_file=2000)
+any_tree = trees(names, max_bytes=2000)
 
 
 def _pack(folder: Path, to: Path) -> Path:
@@ -26,25 +26,23 @@ def _pack(folder: Path, to: Path) -> Path:
 
 
 @given(tree=any_tree, seconds=st.integers(0, 2**31))
-def test_equal_trees_give_equal_bytes_however_and_wherever_they_were_made(
-    tree: Tree, seconds: int
-) -> None:
+def test_equal_trees_give_equal_bytes(tree: Tree, seconds: int) -> None:
     with TemporaryDirectory() as scratch:
-        one = write(tree, Path(scratch, "one"))
+        original = write(tree, Path(scratch, "one"))
         umask = os.umask(0o077)
         try:
-            other = write(dict(reversed(tree.items())), Path(scratch, "some", "where", "else"))
+            copy = write(dict(reversed(tree.items())), Path(scratch, "some", "where", "else"))
         finally:
             os.umask(umask)
-        for path in other.rglob("*"):
+        for path in copy.rglob("*"):
             os.utime(path, (seconds, seconds))
-        packed = _pack(one, Path(scratch, "one.tar.gz"))
-        repacked = _pack(other, Path(scratch, "other.tar.gz"))
+        packed = _pack(original, Path(scratch, "one.tar.gz"))
+        repacked = _pack(copy, Path(scratch, "copy.tar.gz"))
         assert packed.read_bytes() == repacked.read_bytes()
 
 
 @given(any_tree)
-def test_the_standard_library_unpacks_what_was_packed(tree: Tree) -> None:
+def test_tarfile_unpacks_the_packed_tree(tree: Tree) -> None:
     with TemporaryDirectory() as scratch:
         packed = _pack(write(tree, Path(scratch, "folder")), Path(scratch, "packed.tar.gz"))
         plain = gzip.decompress(packed.read_bytes())
@@ -64,7 +62,7 @@ def repository(tmp_path: Path) -> Path:
     return write({("b", "1", "model.py"): b"12345", ("a.txt",): b"678"}, tmp_path / "repository")
 
 
-def test_an_archive_says_its_sizes_and_its_sha256(repository: Path, tmp_path: Path) -> None:
+def test_pack_returns_sizes_and_sha256(repository: Path, tmp_path: Path) -> None:
     packed = tmp_path / "packed.tar.gz"
     assert archive.pack(repository, packed) == archive.Archive(
         bytes=packed.stat().st_size,
@@ -73,7 +71,7 @@ def test_an_archive_says_its_sizes_and_its_sha256(repository: Path, tmp_path: Pa
     )
 
 
-def test_entries_have_no_top_folder_owner_or_mtime(repository: Path, tmp_path: Path) -> None:
+def test_entries_have_no_top_folder_owner_and_mtime(repository: Path, tmp_path: Path) -> None:
     packed = _pack(repository, tmp_path / "packed.tar.gz")
     with tarfile.open(packed) as tar:
         entries = tar.getmembers()
@@ -81,8 +79,8 @@ def test_entries_have_no_top_folder_owner_or_mtime(repository: Path, tmp_path: P
     assert {(e.uid, e.gid, e.uname, e.gname, e.mtime) for e in entries} == {(0, 0, "", "", 0)}
 
 
-def test_an_empty_folder_is_kept(repository: Path, tmp_path: Path) -> None:
-    (repository / "ensemble" / "1").mkdir(parents=True)  # Triton wants a version of an ensemble
+def test_empty_folder_is_kept(repository: Path, tmp_path: Path) -> None:
+    (repository / "ensemble" / "1").mkdir(parents=True)  # Triton requires a version folder
     packed = _pack(repository, tmp_path / "packed.tar.gz")
     with tarfile.open(packed) as tar:
         assert tar.getmember("ensemble/1").isdir()
@@ -98,15 +96,15 @@ def test_only_the_executable_bit_is_kept(repository: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("cores", [2, 7, None])
-def test_the_number_of_cores_changes_no_byte(
+def test_bytes_do_not_depend_on_the_number_of_cores(
     cores: int | None, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # More than one block of ISA-L's threads, and partly compressible.
+    # Several blocks of ISA-L's threads, partly compressible.
     content = random.Random(1).randbytes(1_500_000) + b"text " * 300_000
     (repository / "weights.bin").write_bytes(content)
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
-    with_one = _pack(repository, tmp_path / "one.tar.gz")
+    with_one_core = _pack(repository, tmp_path / "one.tar.gz")
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
-    with_many = _pack(repository, tmp_path / "many.tar.gz")
-    assert with_many.read_bytes() == with_one.read_bytes()
-    assert with_one.stat().st_size < len(content)
+    with_all_cores = _pack(repository, tmp_path / "many.tar.gz")
+    assert with_all_cores.read_bytes() == with_one_core.read_bytes()
+    assert with_one_core.stat().st_size < len(content)

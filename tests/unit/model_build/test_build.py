@@ -1,4 +1,4 @@
-"""One tiny model folder, all the way to its archive."""
+"""Builds of the model folder `doubled`, up to the packed archive."""
 
 import io
 import shutil
@@ -7,36 +7,28 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from model_build import (
-    BuildError,
-    BuildTarget,
-    ModelSource,
-    RepositoryInvalid,
-    digest_of,
-    model_config,
-)
+from model_build import BuildError, BuildTarget, ModelSource, RepositoryInvalid, model_config
 from model_build.archive import Archive, pack
 from model_build.build import Build, build
-from model_build.export.gate import Answered, GateReport
-from model_build.export.step import Made, StepContext
+from model_build.export.gate import GateReport, OutputTensor
+from model_build.export.step import StepContext, StepOutput
 from model_build.formats.onnx import Onnx
-from tests.unit.model_build.checks.broken import files
-from tests.unit.model_build.fakes import Lines, no_engines
-
-if TYPE_CHECKING:
-    from tests.unit.model_build.conftest import WriteFiles
+from tests.unit.model_build.checks.cases import files
+from tests.unit.model_build.conftest import WriteFiles
+from tests.unit.model_build.fakes import ProgressLines, no_engines
 
 CPU = BuildTarget(release="24.09")
 GPU = BuildTarget(release="25.09", compute_capability="8.6")
+TO_ONNX = "{ to: onnx, source: export.py:f, opset: 18, gate: { max_absolute_difference: 1.0e-6 } }"
 
 
 @pytest.fixture(autouse=True)
 def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder that temporary files are made in: it is empty whenever a build is over."""
+    """Folder of temporary files, which a build must leave empty."""
     folder = tmp_path / "scratch"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
@@ -45,17 +37,13 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @contextmanager
 def _built(
-    folder: Path,
-    target: BuildTarget = CPU,
-    *,
-    name: str = "doubled",
-    progress_lines: Lines | None = None,
+    folder: Path, target: BuildTarget = CPU, *, alternative: str | None = None
 ) -> Iterator[Build]:
     with build(
-        ModelSource(folder),
-        name=name,
+        ModelSource(folder, alternative),
+        name="doubled",
         target=target,
-        progress=Lines() if progress_lines is None else progress_lines,
+        progress=ProgressLines(),
         engines=no_engines(),
     ) as built:
         yield built
@@ -63,8 +51,8 @@ def _built(
 
 def _pack(built: Build) -> tuple[bytes, Archive]:
     packed = built.folder.with_name("packed")
-    written = pack(built.folder, packed)
-    return packed.read_bytes(), written
+    archive = pack(built.folder, packed)
+    return packed.read_bytes(), archive
 
 
 def _contents(archive: bytes) -> dict[str, bytes]:
@@ -76,19 +64,25 @@ def _contents(archive: bytes) -> dict[str, bytes]:
 
 def _build(folder: Path, target: BuildTarget = CPU) -> tuple[bytes, dict[str, bytes], bytes]:
     with _built(folder, target) as built:
-        archive, written = _pack(built)
-        return archive, _contents(archive), built.manifest(written).json_bytes()
+        content, archive = _pack(built)
+        return content, _contents(content), built.manifest(archive).json_bytes()
 
 
-def _config(contents: dict[str, bytes], model: str, folder: Path) -> Any:
-    path = folder / "built.pbtxt"
-    path.write_bytes(contents[f"{model}/config.pbtxt"])
-    return model_config.read(path)
+def _config(contents: dict[str, bytes], model: str) -> Any:
+    return model_config.parse(contents[f"{model}/config.pbtxt"].decode())
 
 
-def test_an_archive_holds_the_model_directories_and_nothing_else_of_the_folder(
-    doubled: Path,
-) -> None:
+def _gate_report(*answers: list[OutputTensor]) -> GateReport:
+    return GateReport(
+        max_absolute_difference=0.0,
+        max_relative_difference=0.0,
+        allowed=1e-6,
+        shapes=[],
+        answers=list(answers),
+    )
+
+
+def test_archive_holds_only_the_model_directories(doubled: Path) -> None:
     with _built(doubled) as built:
         archive, _ = _pack(built)
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
@@ -99,22 +93,21 @@ def test_an_archive_holds_the_model_directories_and_nothing_else_of_the_folder(
     ]
 
 
-def test_the_entry_has_no_name_since_sagemaker_gives_it_one(doubled: Path, tmp_path: Path) -> None:
+def test_entry_config_has_no_name(doubled: Path) -> None:
+    # Triton gives it the name of its directory, which SageMaker chooses.
     _, contents, _ = _build(doubled)
-    assert _config(contents, "doubled", tmp_path).name == ""
-    assert _config(contents, "double", tmp_path).name == "double"
+    assert _config(contents, "doubled").name == ""
+    assert _config(contents, "double").name == "double"
 
 
-def test_a_configuration_is_emitted_for_its_target(doubled: Path, tmp_path: Path) -> None:
+def test_instance_groups_follow_the_target(doubled: Path) -> None:
     for target, kind in ((CPU, "KIND_CPU"), (GPU, "KIND_GPU")):
         _, contents, _ = _build(doubled, target)
-        (group,) = _config(contents, "double", tmp_path).instance_group
+        (group,) = _config(contents, "double").instance_group
         assert group.Kind.Name(group.kind) == kind
 
 
-def test_a_format_that_the_release_may_not_read_is_refused_before_it_is_made(
-    doubled: Path, write_files: "WriteFiles"
-) -> None:
+def test_format_newer_than_the_release_is_refused(doubled: Path, write_files: WriteFiles) -> None:
     step = "{ to: dali, source: export.py:f, environment: pins.txt }"
     write_files(
         doubled,
@@ -131,51 +124,23 @@ def test_a_format_that_the_release_may_not_read_is_refused_before_it_is_made(
         _build(doubled)
 
 
-def test_the_manifest_names_model_digest_target_and_archive(doubled: Path) -> None:
-    with _built(doubled, GPU, name="other") as built:
-        _, written = _pack(built)
-        manifest = built.manifest(written)
-        assert (manifest.model, manifest.digest) == ("other", digest_of(doubled))
-        assert manifest.target == {
-            "processor": "cuda",
-            "release": "25.09",
-            "compute_capability": "8.6",
-            "python": None,
-        }
-        assert manifest.archive["sha256"] == written.sha256
-        assert manifest.gates == {}
-        assert [tensor.shape for tensor in manifest.signature.inputs] == [[-1, 2]]
-
-
-def test_two_builds_of_one_folder_are_the_same_bytes_wherever_it_lies(
-    doubled: Path, tmp_path: Path
-) -> None:
-    elsewhere = shutil.copytree(doubled, tmp_path / "else" / "where")
-    for path in elsewhere.rglob("*"):
+def test_builds_of_copied_folders_are_identical(doubled: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(doubled, tmp_path / "other" / "folder")
+    for path in copy.rglob("*"):
         if path.is_file():
             path.touch()
-    assert _build(doubled) == _build(elsewhere)
+    assert _build(doubled) == _build(copy)
 
 
-def test_a_repository_is_there_as_long_as_the_block_and_then_nothing_is(
-    doubled: Path, scratch: Path
-) -> None:
-    with _built(doubled, CPU, name="doubled") as built:
-        assert (built.folder / "double" / "config.pbtxt").is_file()
-        assert scratch in built.folder.parents
-    assert list(scratch.iterdir()) == []
-
-
-def test_nothing_is_left_when_the_build_fails_and_the_folder_stays_as_it_was(
-    doubled: Path, scratch: Path, write_files: "WriteFiles"
+def test_failed_build_leaves_no_files(
+    doubled: Path, scratch: Path, write_files: WriteFiles
 ) -> None:
     config = doubled / "double" / "config.pbtxt"
     config.write_text(config.read_text().replace('"python"', '"onnxruntime"'))
     write_files(
         doubled,
         {
-            "recipe.yaml": "description: x\nfiles:\n  double/1/model.onnx: "
-            "{ to: onnx, source: export.py:f, opset: 18, gate: { max_absolute_difference: 1 } }\n",
+            "recipe.yaml": f"description: x\nfiles: {{ double/1/model.onnx: {TO_ONNX} }}\n",
             "export.py": "",
         },
     )
@@ -186,25 +151,8 @@ def test_nothing_is_left_when_the_build_fails_and_the_folder_stays_as_it_was(
     assert sorted(doubled.rglob("*")) == before
 
 
-def test_a_copied_file_comes_from_the_model_folder_where_no_weights_are_fetched(
-    doubled: Path, write_files: "WriteFiles"
-) -> None:
-    write_files(
-        doubled,
-        {
-            "recipe.yaml": "description: x\nfiles:\n  double/1/data/words.txt: "
-            "{ to: copy, weights: words.txt }\n",
-            "words.txt": "one two",
-        },
-    )
-    message = Lines()
-    with _built(doubled, progress_lines=message) as built:
-        assert (built.folder / "double/1/data/words.txt").read_bytes() == b"one two"
-    assert message == ["making double/1/data/words.txt (copy)"]
-
-
-def test_fetched_weights_and_the_images_python_reach_the_steps(
-    doubled: Path, tmp_path: Path, write_files: "WriteFiles", monkeypatch: pytest.MonkeyPatch
+def test_steps_receive_weights_and_python_version(
+    doubled: Path, tmp_path: Path, write_files: WriteFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     weights = write_files(tmp_path / "weights", {"model.bin": "fetched"})
     requests: list[Any] = []
@@ -233,10 +181,10 @@ files:
     assert requests == [(doubled / "double/requirements.txt", "3.10.12")]
 
 
-def test_a_broken_repository_is_refused_before_anything_is_made(
-    doubled: Path, write_files: "WriteFiles", monkeypatch: pytest.MonkeyPatch
+def test_broken_repository_is_refused_before_weights_are_fetched(
+    doubled: Path, write_files: WriteFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fetch(*arguments: object, **named: object) -> Path:
+    def fetch(*arguments: object, **options: object) -> Path:
         pytest.fail("weights were fetched for a repository that cannot be served")
 
     monkeypatch.setattr("model_build.export.weights.fetch", fetch)
@@ -252,90 +200,64 @@ def test_a_broken_repository_is_refused_before_anything_is_made(
         _build(doubled)
 
 
-def test_a_finding_names_paths_inside_the_repository_and_no_temporary_folder(
-    doubled: Path,
-) -> None:
+def test_finding_paths_are_relative_to_the_repository(doubled: Path) -> None:
     (doubled / "double/1/model.py").unlink()
     (doubled / "double/1/words.txt").write_text("")
-    with pytest.raises(RepositoryInvalid) as refused:
+    with pytest.raises(RepositoryInvalid) as error:
         _build(doubled)
-    assert str(refused.value).startswith("double/1/model.py: is missing")
+    assert str(error.value).startswith("double/1/model.py: is missing")
 
 
-def test_empty_folders_which_git_does_not_keep_change_nothing(doubled: Path) -> None:
+def test_empty_folders_do_not_change_the_build(doubled: Path) -> None:
     before = _build(doubled)
-    for empty in ("double/2", "double/1/data/words", "doubled/3", "doubled/notes"):
-        (doubled / empty).mkdir(parents=True)
+    for folder in ("double/2", "double/1/data/words", "doubled/3", "doubled/notes"):
+        (doubled / folder).mkdir(parents=True)
     assert _build(doubled) == before
 
 
-def test_modes_of_written_files_do_not_reach_the_archive(doubled: Path) -> None:
-    # The digest does not count them: some unzip on the way to the build may drop them.
+def test_archive_ignores_the_mode_of_source_files(doubled: Path) -> None:
+    # The digest ignores modes, because unzip may drop them on the way to the build.
     (doubled / "double/1/model.py").chmod(0o755)
     archive, _, _ = _build(doubled)
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         assert tar.getmember("double/1/model.py").mode == 0o644
 
 
-def test_a_made_file_that_answers_otherwise_than_declared_is_refused(
-    doubled: Path, write_files: "WriteFiles", monkeypatch: pytest.MonkeyPatch
+def test_exported_file_with_undeclared_output_shape_is_refused(
+    doubled: Path, write_files: WriteFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recipe = (
-        "description: x\nfiles:\n  double/1/model.onnx: "
-        "{ to: onnx, source: export.py:f, opset: 18, gate: { max_absolute_difference: 1.0e-6 } }\n"
-    )
+    recipe = f"description: x\nfiles: {{ double/1/model.onnx: {TO_ONNX} }}\n"
     config = (doubled / "double" / "config.pbtxt").read_text().replace("python", "onnxruntime")
     write_files(doubled, {"recipe.yaml": recipe, "export.py": "", "double/config.pbtxt": config})
-    report = GateReport(
-        max_absolute_difference=0.0,
-        max_relative_difference=0.0,
-        allowed=1e-6,
-        shapes=[],
-        answers=[[Answered("Y", "FP32", (1, 3))]],
-    )
+    report = _gate_report([OutputTensor("Y", "FP32", (1, 3))])
 
-    def make(_: Onnx, to: Path, context: StepContext) -> Made:
+    def make(_: Onnx, to: Path, context: StepContext) -> StepOutput:
         del context
         to.touch()
-        return Made([("ONNX", report)])
+        return StepOutput([("ONNX", report)])
 
     monkeypatch.setattr(Onnx, "make", make)
     with pytest.raises(RepositoryInvalid, match=r"/double/config\.pbtxt:\d+:\d+: output \"Y\" is"):
         _build(doubled)
 
 
-def test_an_alternative_is_built_with_its_own_backend(
-    doubled: Path, tmp_path: Path, write_files: "WriteFiles", monkeypatch: pytest.MonkeyPatch
+def test_alternative_is_built_with_its_own_backend(
+    doubled: Path, write_files: WriteFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recipe = (
-        "description: x\nalternatives:\n  onnx:\n    double/1/model.onnx: "
-        "{ to: onnx, source: export.py:f, opset: 18, gate: { max_absolute_difference: 1.0e-6 } }\n"
-    )
+    recipe = f"description: x\nalternatives: {{ onnx: {{ double/1/model.onnx: {TO_ONNX} }} }}\n"
     onnx = files.onnx({"X": ["batch", 2]}, {"Y": ["batch", 2]})
-    report = GateReport(
-        max_absolute_difference=0.0,
-        max_relative_difference=0.0,
-        allowed=1e-6,
-        shapes=[],
-        answers=[],
-    )
+    report = _gate_report()
 
-    def make(step: Onnx, to: Path, context: StepContext) -> Made:
+    def make(step: Onnx, to: Path, context: StepContext) -> StepOutput:
         assert (step.source, context.target) == ("export.py:f", CPU)
         to.write_bytes(onnx)
-        return Made([("ONNX and PyTorch", report)])
+        return StepOutput([("ONNX and PyTorch", report)])
 
     monkeypatch.setattr(Onnx, "make", make)
     write_files(doubled, {"recipe.yaml": recipe, "export.py": ""})
-    with build(
-        ModelSource(doubled, "onnx"),
-        name="doubled-onnx",
-        target=CPU,
-        progress=Lines(),
-        engines=no_engines(),
-    ) as built:
+    with _built(doubled, alternative="onnx") as built:
         archive, _ = _pack(built)
         assert built.gates == {"double/1/model.onnx: ONNX and PyTorch": report}
     contents = _contents(archive)
-    assert _config(contents, "double", tmp_path).backend == "onnxruntime"
+    assert _config(contents, "double").backend == "onnxruntime"
     assert "double/1/model.onnx" in contents

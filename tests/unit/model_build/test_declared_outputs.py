@@ -1,11 +1,11 @@
-"""Answers held against the outputs that config.pbtxt declares."""
+"""Comparison of a model's outputs with the outputs in config.pbtxt."""
 
 from collections.abc import Callable
 
 import pytest
 
 from model_build.declared_outputs import declared_outputs
-from model_build.export.gate import Answered
+from model_build.export.gate import OutputTensor
 from model_build.repository import Repository
 
 CONFIG = """\
@@ -16,13 +16,15 @@ output [
   { name: "LABEL" data_type: TYPE_STRING dims: [ 1 ] reshape { shape: [ ] } }
 ]
 """
-Y = Answered("Y", "FP32", (2, 3))
-LABEL = Answered("LABEL", "BYTES", (2, 1))
+Y = OutputTensor("Y", "FP32", (2, 3))
+LABEL = OutputTensor("LABEL", "BYTES", (2, 1))
+
+Problems = Callable[..., list[str]]
 
 
 @pytest.fixture
-def problems(write_configs: Callable[..., Repository]) -> Callable[..., list[str]]:
-    def check(*answer: Answered, config: str = CONFIG, backend: str | None = None) -> list[str]:
+def problems(write_configs: Callable[..., Repository]) -> Problems:
+    def check(*answer: OutputTensor, config: str = CONFIG, backend: str | None = None) -> list[str]:
         repository = write_configs(m=config)
         findings = declared_outputs(repository.models["m"], answer, batch=2, backend=backend)
         return [str(finding).removeprefix(f"{repository.folder}/") for finding in findings]
@@ -30,51 +32,54 @@ def problems(write_configs: Callable[..., Repository]) -> Callable[..., list[str
     return check
 
 
-def test_an_answer_as_declared_has_no_problem(problems: Callable[..., list[str]]) -> None:
-    assert problems(Y, LABEL) == []
-
-
-def test_a_missing_output_is_named_with_its_line(problems: Callable[..., list[str]]) -> None:
-    assert problems(Y) == [
-        'm/config.pbtxt:5:5: output "LABEL" is missing in the answer, which has Y: return it, or '
-        "remove it here [declared_outputs]"
-    ]
-
-
-def test_another_datatype_is_named_with_its_line(problems: Callable[..., list[str]]) -> None:
-    assert problems(Y._replace(datatype="FP64"), LABEL) == [
-        'm/config.pbtxt:4:15: output "Y" is declared FP32, the answer has FP64: make them equal '
-        "[declared_outputs]"
-    ]
+@pytest.mark.parametrize(
+    ("outputs", "problem"),
+    [
+        ([Y, LABEL], []),
+        (
+            [Y],
+            [
+                'm/config.pbtxt:5:5: output "LABEL" is missing in the answer, which has Y: return '
+                "it, or remove it here [declared_outputs]"
+            ],
+        ),
+        (
+            [Y._replace(datatype="FP64"), LABEL],
+            [
+                'm/config.pbtxt:4:15: output "Y" is declared FP32, the answer has FP64: make them '
+                "equal [declared_outputs]"
+            ],
+        ),
+    ],
+    ids=["as declared", "missing output", "datatype"],
+)
+def test_missing_output_and_datatype_are_reported_with_line(
+    problems: Problems, outputs: list[OutputTensor], problem: list[str]
+) -> None:
+    assert problems(*outputs) == problem
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 4), (2, 3, 1), (1, 3)])
-def test_another_shape_is_named_with_its_line(
-    problems: Callable[..., list[str]], shape: tuple[int, ...]
-) -> None:
+def test_shape_is_reported_with_line(problems: Problems, shape: tuple[int, ...]) -> None:
     assert problems(Y._replace(shape=shape), LABEL) == [
         'm/config.pbtxt:4:36: output "Y" is declared [2, 3] with the batch axis, the answer has '
         f"shape {list(shape)}: change dims, or the answer [declared_outputs]"
     ]
 
 
-def test_a_file_answers_before_its_outputs_are_reshaped(problems: Callable[..., list[str]]) -> None:
+def test_model_file_returns_shape_before_reshape(problems: Problems) -> None:
     reshaped = LABEL._replace(shape=(2,))
     assert problems(Y, reshaped, backend="onnxruntime") == []
     assert len(problems(Y, reshaped)) == 1
 
 
-def test_outputs_of_torchscript_are_told_apart_by_position(
-    problems: Callable[..., list[str]],
-) -> None:
+def test_torchscript_outputs_are_matched_by_position(problems: Problems) -> None:
     config = CONFIG.replace('"Y"', '"OUTPUT__1"').replace('"LABEL"', '"OUTPUT__0"')
-    first, second = Answered("label", "BYTES", (2,)), Answered("y", "FP32", (2, 3))
+    first, second = OutputTensor("label", "BYTES", (2,)), OutputTensor("y", "FP32", (2, 3))
     assert problems(first, second, config=config, backend="pytorch") == []
     assert len(problems(second, first, config=config, backend="pytorch")) == 4
 
 
-def test_dims_of_a_model_that_does_not_batch_are_the_whole_shape(
-    problems: Callable[..., list[str]],
-) -> None:
+def test_dims_without_batching_are_the_full_shape(problems: Problems) -> None:
     config = CONFIG.replace("max_batch_size: 8", "").replace("[ 3 ]", "[ -1, 3 ]")
     assert problems(Y, LABEL._replace(shape=(1,)), config=config) == []

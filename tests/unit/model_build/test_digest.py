@@ -1,4 +1,4 @@
-"""The digest names what is built: all of a model's content counts, and nothing else does."""
+"""Digest of a model folder: depends on the content, and on nothing else."""
 
 import os
 from pathlib import Path
@@ -9,10 +9,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from model_build import digest, digest_of
-from tests.unit.model_build.trees import Tree, can_be_written, trees, write
+from tests.unit.model_build.trees import Tree, is_writable, trees, write
 
-names = st.text("abcZ09_-é ", min_size=1, max_size=4).filter(lambda name: name != "tests")
-any_tree = trees(names, bytes_of_a_file=16)
+file_names = st.text("abcZ09_-é ", min_size=1, max_size=4).filter(lambda name: name != "tests")
+any_tree = trees(file_names, max_bytes=16)
 ignored_names = st.sampled_from(["__pycache__", "a.pyc", ".git", ".DS_Store", "tests"])
 
 
@@ -22,61 +22,57 @@ def digest_of_tree(tree: Tree) -> str:
 
 
 @given(tree=any_tree, seconds=st.integers(0, 2**31), mode=st.sampled_from([0o600, 0o644, 0o664]))
-def test_neither_times_nor_who_may_read_nor_the_order_of_writing_nor_the_place_count(
-    tree: Tree, seconds: int, mode: int
-) -> None:
-    with TemporaryDirectory() as one, TemporaryDirectory() as other:
-        write(tree, Path(one))
-        elsewhere = write(dict(reversed(tree.items())), Path(other, "else", "where"))
-        for path in elsewhere.rglob("*"):
+def test_digest_ignores_times_modes_order_and_location(tree: Tree, seconds: int, mode: int) -> None:
+    with TemporaryDirectory() as first, TemporaryDirectory() as second:
+        write(tree, Path(first))
+        copy = write(dict(reversed(tree.items())), Path(second, "other", "folder"))
+        for path in copy.rglob("*"):
             os.utime(path, (seconds, seconds))
             if path.is_file():
                 path.chmod(mode)
-        assert digest_of(Path(one)) == digest_of(elsewhere)
+        assert digest_of(Path(first)) == digest_of(copy)
 
 
 @given(tree=any_tree, data=st.data())
-def test_every_change_of_a_content_or_name_counts(tree: Tree, data: st.DataObject) -> None:
+def test_content_and_name_change_the_digest(tree: Tree, data: st.DataObject) -> None:
     assume(tree)
     path = data.draw(st.sampled_from(sorted(tree)))
     without = {name: content for name, content in tree.items() if name != path}
-    renamed = (*path[:-1], data.draw(names))
+    renamed = (*path[:-1], data.draw(file_names))
     moved = without | {renamed: tree[path]}
     assume(renamed not in tree)
-    assume(can_be_written(moved))
+    assume(is_writable(moved))
     edited = tree | {path: tree[path] + b"\0"}
-    digests = [digest_of_tree(each) for each in (tree, without, moved, edited)]
+    digests = [digest_of_tree(variant) for variant in (tree, without, moved, edited)]
     assert len(set(digests)) == 4
 
 
-@given(tree=any_tree, ignored=ignored_names, data=st.data())
-def test_what_is_no_part_of_a_model_does_not_count_at_any_depth(
-    tree: Tree, ignored: str, data: st.DataObject
+@given(tree=any_tree, ignored_name=ignored_names, data=st.data())
+def test_digest_ignores_non_model_files_at_any_depth(
+    tree: Tree, ignored_name: str, data: st.DataObject
 ) -> None:
-    folders = sorted({path[:cut] for path in tree for cut in range(len(path))} | {()})
+    folders = sorted({path[:depth] for path in tree for depth in range(len(path))} | {()})
     folder = data.draw(st.sampled_from(folders))
-    as_file = tree | {(*folder, ignored): b"noise"}
-    as_folder = tree | {(*folder, ignored, "deeper", "x"): b"noise"}
+    as_file = tree | {(*folder, ignored_name): b"noise"}
+    as_folder = tree | {(*folder, ignored_name, "deeper", "x"): b"noise"}
     assert digest_of_tree(as_file) == digest_of_tree(tree) == digest_of_tree(as_folder)
 
 
-def test_what_is_like_an_ignored_name_counts(tmp_path: Path) -> None:
-    for name in ("model.py", "pyc", "a.pyc.txt", "test", "testsuite", "my__pycache__"):
+def test_names_similar_to_ignored_ones_count(tmp_path: Path) -> None:
+    file_names = ["model.py", "pyc", "a.pyc.txt", "test", "testsuite", "my__pycache__"]
+    for name in file_names:
         (tmp_path / name).write_text("")
-    result = [path.name for path in digest.files(tmp_path)]
-    assert result == sorted(["model.py", "pyc", "a.pyc.txt", "test", "testsuite", "my__pycache__"])
+    assert [path.name for path in digest.files(tmp_path)] == sorted(file_names)
 
 
-def test_a_folder_whose_own_path_has_an_ignored_name_has_its_digest(tmp_path: Path) -> None:
+def test_parents_with_ignored_names_do_not_matter(tmp_path: Path) -> None:
     tree: Tree = {("a", "1", "model.py"): b"x"}
     hidden = write(tree, tmp_path / ".cache" / "tests")
     assert digest_of(hidden) == digest_of_tree(tree)
 
 
-def test_the_digest_of_a_folder_stays_what_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # A change here rebuilds every model of every user: where that is meant, raise BUILD_FORMAT.
+def test_digest_is_stable_across_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A changed digest rebuilds every model of every user: raise BUILD_FORMAT if that is intended.
     monkeypatch.setattr(digest, "BUILD_FORMAT", 1)
     write({("b",): b"2", ("a", "1"): b"1"}, tmp_path)
     assert digest_of(tmp_path) == (
@@ -84,9 +80,7 @@ def test_the_digest_of_a_folder_stays_what_it_is(
     )
 
 
-def test_raising_the_build_format_changes_every_digest(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_build_format_changes_the_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = digest_of(tmp_path)
     monkeypatch.setattr(digest, "BUILD_FORMAT", digest.BUILD_FORMAT + 1)
     assert digest_of(tmp_path) != before

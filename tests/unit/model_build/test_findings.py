@@ -6,19 +6,19 @@ from model_build import Place
 
 
 @pytest.mark.parametrize(
-    ("place", "written"),
+    ("place", "text"),
     [
         (Place(Path("a/config.pbtxt"), 3, 7), "a/config.pbtxt:3:7"),
         (Place(Path("a/config.pbtxt"), 3), "a/config.pbtxt:3"),
         (Place(Path("a")), "a"),
-        (Place(Path("/elsewhere/a"), 1, 1), "/elsewhere/a:1:1"),
+        (Place(Path("/other/a"), 1, 1), "/other/a:1:1"),
     ],
 )
-def test_a_place_is_written_as_editors_open_it(place: Place, written: str) -> None:
-    assert str(place) == written
+def test_place_is_printed_as_file_line_and_column(place: Place, text: str) -> None:
+    assert str(place) == text
 
 
-def test_a_place_below_the_working_directory_is_relative_to_it(
+def test_place_in_the_working_directory_is_relative(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

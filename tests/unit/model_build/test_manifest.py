@@ -1,5 +1,4 @@
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -10,9 +9,7 @@ from model_build.export.gate import GateReport
 from model_build.gpu_step.result import JobResult
 from model_build.manifest import Manifest, ManifestTensor, Signature, Source
 from model_build.source import ModelSource
-
-if TYPE_CHECKING:
-    from tests.unit.model_build.conftest import WriteConfigs
+from tests.unit.model_build.conftest import WriteConfigs
 
 TENSORS = """
 input [ { name: "X" data_type: TYPE_STRING dims: [ 1 ] } ]
@@ -23,7 +20,7 @@ output [
 """
 
 
-def test_the_shape_of_a_batching_model_begins_with_its_batch(write_configs: "WriteConfigs") -> None:
+def test_shape_with_batching_starts_with_the_batch_axis(write_configs: WriteConfigs) -> None:
     config = write_configs(a=f"max_batch_size: 4 {TENSORS}").models["a"].config
     assert Signature.of(config) == Signature(
         inputs=[ManifestTensor(name="X", datatype="BYTES", shape=[-1, 1])],
@@ -35,15 +32,13 @@ def test_the_shape_of_a_batching_model_begins_with_its_batch(write_configs: "Wri
     )
 
 
-def test_the_shape_of_a_model_that_does_not_batch_is_the_one_that_is_written(
-    write_configs: "WriteConfigs",
-) -> None:
+def test_shape_without_batching_is_the_declared_one(write_configs: WriteConfigs) -> None:
     signature = Signature.of(write_configs(a=TENSORS).models["a"].config)
     assert signature.max_batch_size == 0
     assert [tensor.shape for tensor in signature.outputs] == [[-1, 3], []]
 
 
-def _manifest(write_configs: "WriteConfigs") -> Manifest:
+def _manifest(write_configs: WriteConfigs) -> Manifest:
     repository = write_configs(a=f'platform: "ensemble" {TENSORS}', b='backend: "python"')
     build = Build(
         source=ModelSource(repository.folder),
@@ -74,13 +69,12 @@ def _manifest(write_configs: "WriteConfigs") -> Manifest:
     )
 
 
-def test_a_manifest_says_what_the_archive_is_and_how_it_was_proven(
-    write_configs: "WriteConfigs", monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_manifest_content(write_configs: WriteConfigs, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("model_build.build.BUILT_WITH", ("isal",))
     monkeypatch.setattr("importlib.metadata.version", {"isal": "1.2.3"}.__getitem__)
-    written = _manifest(write_configs).json_bytes()
-    assert json.loads(written) == {
+    content = _manifest(write_configs).json_bytes()
+    assert content.startswith(b'{\n  "model": "both",\n')
+    assert json.loads(content) == {
         "model": "both",
         "digest": "d" * 64,
         "build_format": digest.BUILD_FORMAT,
@@ -119,9 +113,7 @@ def test_a_manifest_says_what_the_archive_is_and_how_it_was_proven(
     }
 
 
-def test_a_manifest_names_the_version_of_everything_that_shapes_an_archive(
-    write_configs: "WriteConfigs",
-) -> None:
+def test_built_with_has_versions_of_the_build_packages(write_configs: WriteConfigs) -> None:
     built_with = _manifest(write_configs).built_with
     assert set(built_with) == {
         *("torch", "transformers", "onnx", "onnxscript", "onnxruntime", "isal")
@@ -129,14 +121,7 @@ def test_a_manifest_names_the_version_of_everything_that_shapes_an_archive(
     assert all(version[0].isdigit() for version in built_with.values())
 
 
-def test_a_manifest_is_indented_json_and_ends_its_last_line(write_configs: "WriteConfigs") -> None:
-    written = _manifest(write_configs).json_bytes()
-    assert written.startswith(b'{\n  "model": "both",\n')
-    assert written.endswith(b"\n}\n")
-    assert written == _manifest(write_configs).json_bytes()
-
-
-def test_a_manifest_of_an_earlier_builder_names_no_source(write_configs: "WriteConfigs") -> None:
-    written = json.loads(_manifest(write_configs).json_bytes())
-    del written["source"]
-    assert Manifest.model_validate(written).source is None
+def test_manifest_without_source_is_read(write_configs: WriteConfigs) -> None:
+    content = json.loads(_manifest(write_configs).json_bytes())
+    del content["source"]
+    assert Manifest.model_validate(content).source is None

@@ -1,18 +1,18 @@
-"""Libraries that native code needs, read from files that a linker has made."""
+"""Shared libraries that the ELF files of an archive need."""
 
 import struct
 from pathlib import Path
 
-from model_build.native_libraries import unmet_libraries, unmet_lines
+from model_build.native_libraries import missing_library_warnings
 
 
 def shared_object(*needed: str) -> bytes:
-    """Return an ELF file with one dynamic segment that needs libraries (ELF gABI, chapter 5)."""
+    """Return an ELF file that needs libraries by DT_NEEDED (ELF gABI, chapter 5)."""
     strings = b"\0" + b"".join(name.encode() + b"\0" for name in needed)
-    entries, at = [], 1
+    entries, offset = [], 1
     for name in needed:
-        entries.append((1, at))  # DT_NEEDED
-        at += len(name) + 1
+        entries.append((1, offset))  # DT_NEEDED
+        offset += len(name) + 1
     header, program = 64, 56
     dynamic = header + 2 * program
     size = 16 * (len(entries) + 3)
@@ -29,6 +29,7 @@ def shared_object(*needed: str) -> bytes:
 
 
 def write(folder: Path, **libraries: tuple[str, ...]) -> Path:
+    """Write shared objects, given as path (with __ for /) -> needed libraries."""
     for name, needed in libraries.items():
         path = folder / f"{name.replace('__', '/')}.so"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -36,20 +37,19 @@ def write(folder: Path, **libraries: tuple[str, ...]) -> Path:
     return folder
 
 
-def test_a_library_that_neither_the_archive_nor_the_image_has_is_named(tmp_path: Path) -> None:
+def test_unmet_library_is_reported(tmp_path: Path) -> None:
     folder = write(tmp_path, lightgbm__lib=("libgomp.so.1", "libc.so.6", "libOpenCL.so.1"))
-    assert unmet_libraries(folder) == {"libOpenCL.so.1": ["lightgbm/lib.so"]}
-    assert unmet_lines(folder) == [
+    assert missing_library_warnings(folder) == [
         "lightgbm/lib.so needs libOpenCL.so.1, which the archive does not have; whether Triton's "
         "image has it is unknown: add a package that brings it, or try it on the release's image"
     ]
 
 
-def test_a_library_that_another_package_brings_is_found_by_its_name(tmp_path: Path) -> None:
-    assert unmet_libraries(write(tmp_path, a__b=("c.so",), d__libs__c=())) == {}
+def test_library_of_another_package_is_met(tmp_path: Path) -> None:
+    assert missing_library_warnings(write(tmp_path, a__b=("c.so",), d__libs__c=())) == []
 
 
-def test_what_is_called_a_library_and_is_none_needs_nothing(tmp_path: Path) -> None:
+def test_files_that_are_not_elf_are_ignored(tmp_path: Path) -> None:
     for name, content in {"a.so": b"GROUP ( libc.so.6 )", "b.so": b"\x7fELF", "c.so": b""}.items():
         (tmp_path / name).write_bytes(content)
-    assert unmet_libraries(tmp_path) == {}
+    assert missing_library_warnings(tmp_path) == []

@@ -1,6 +1,5 @@
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -10,20 +9,16 @@ from model_build import (
     BuildTarget,
     ModelSource,
     RepositoryInvalid,
-    digest_of,
     find_model,
     plan_model,
 )
 from model_build.manifest import ManifestTensor, Signature
 from platform_facts import ComputeCapability
 
-if TYPE_CHECKING:
-    pass
-
 MODELS = Path(model_build.__file__).parents[1] / "models"
 
 
-def test_minilm_takes_sentences_and_gives_vectors_of_384() -> None:
+def test_plan_has_the_signature_of_the_entry_model() -> None:
     plan = plan_model(ModelSource(MODELS / "minilm"))
     assert plan.signature == Signature(
         inputs=[ManifestTensor(name="TEXT", datatype="BYTES", shape=[-1, 1])],
@@ -32,19 +27,7 @@ def test_minilm_takes_sentences_and_gives_vectors_of_384() -> None:
     )
 
 
-def test_the_target_model_is_the_folders_name_with_twelve_digits_of_its_digest() -> None:
-    plan = plan_model(ModelSource(MODELS / "minilm"))
-    assert plan.digest == digest_of(MODELS / "minilm")
-    assert plan.target_model == f"minilm-{plan.digest[:12]}.tar.gz"
-    assert plan.version == plan.digest[:12]
-
-
-def test_a_plan_names_the_folder_it_was_made_of_and_the_model_that_is_served(doubled: Path) -> None:
-    plan = plan_model(ModelSource(doubled))
-    assert (plan.folder, plan.name, plan.entry) == (doubled, "doubled", "doubled")
-
-
-def test_a_stateful_model_is_for_one_instance(doubled: Path) -> None:
+def test_sequence_batching_warns_about_several_instances(doubled: Path) -> None:
     config = doubled / "double" / "config.pbtxt"
     assert plan_model(ModelSource(doubled)).instance_warning(most_instances=4) is None
     text = config.read_text().replace("dynamic_batching { }", "")
@@ -59,9 +42,7 @@ def test_a_stateful_model_is_for_one_instance(doubled: Path) -> None:
 @pytest.mark.parametrize(
     ("model", "is_decoupled"), [("double", True), ("doubled", False)], ids=["step", "ensemble"]
 )
-def test_an_ensemble_is_decoupled_as_its_steps_are(
-    doubled: Path, model: str, is_decoupled: bool
-) -> None:
+def test_ensemble_is_decoupled_if_a_step_is(doubled: Path, model: str, is_decoupled: bool) -> None:
     config = doubled / model / "config.pbtxt"
     config.write_text(config.read_text() + "model_transaction_policy { decoupled: true }\n")
     assert plan_model(ModelSource(doubled)).is_decoupled is is_decoupled
@@ -71,7 +52,7 @@ A10G = ComputeCapability(8, 6)
 
 
 @pytest.mark.parametrize(
-    ("name", "target", "refused"),
+    ("name", "target", "is_refused"),
     [
         ("bert", "cuda-25.09-sm86", False),
         ("bert", "cuda-25.09-sm89", False),
@@ -81,36 +62,39 @@ A10G = ComputeCapability(8, 6)
         ("resnet50-tensorrt", "cuda-25.09-sm75", True),
     ],
 )
-def test_an_engine_must_be_one_that_the_builder_can_compile(
-    name: str, target: str, refused: bool
+def test_engine_that_the_builder_cannot_compile_is_refused(
+    name: str, target: str, *, is_refused: bool
 ) -> None:
     plan = plan_model(find_model(MODELS, name))
     expected = (
-        pytest.raises(BuildError, match=r"1/model\.plan: an engine") if refused else nullcontext()
+        pytest.raises(BuildError, match=r"1/model\.plan: an engine")
+        if is_refused
+        else nullcontext()
     )
     with expected:
         plan.check_target(BuildTarget.parse(target), builder=A10G)
 
 
-def test_without_a_gpu_to_compile_on_only_models_without_engines_are_built_for_gpus() -> None:
+def test_engine_without_a_gpu_builder_is_refused() -> None:
     target = BuildTarget.parse("cuda-25.09-sm86")
     plan_model(find_model(MODELS, "resnet50")).check_target(target, builder=None)
     with pytest.raises(BuildError, match=r"1/model\.plan: CodeBuild has no GPU in this region"):
         plan_model(find_model(MODELS, "bert")).check_target(target, builder=None)
 
 
-def test_an_environment_must_be_no_newer_than_the_release_of_a_target() -> None:
+def test_environment_newer_than_the_release_is_refused() -> None:
     plan = plan_model(find_model(MODELS, "resnet50"))
     pinned = r"models/resnet50/recipe\.yaml:16: resnet50/1/model\.pt: .*pins torch==2\.4\.1"
     with pytest.raises(RepositoryInvalid, match=pinned):
         plan.check_target(BuildTarget.parse("cpu-24.03"), builder=None)
-    for other in ("resnet50-onnx", "resnet50-tensorrt"):
-        plan = plan_model(find_model(MODELS, other))
+    for name in ("resnet50-onnx", "resnet50-tensorrt"):
+        plan = plan_model(find_model(MODELS, name))
         plan.check_target(BuildTarget.parse("cpu-24.03"), builder=None)
 
 
-def test_a_plan_names_the_engines_and_the_alternative() -> None:
+def test_plan_of_an_alternative_has_engines_and_archive_name() -> None:
     plan = plan_model(find_model(MODELS, "resnet50-tensorrt"))
     assert plan.engines == ("resnet50/1/model.plan",)
     assert (plan.name, plan.alternative) == ("resnet50-tensorrt", "tensorrt")
+    assert plan.version == plan.digest[:12]
     assert plan.target_model == f"resnet50-tensorrt-{plan.version}.tar.gz"

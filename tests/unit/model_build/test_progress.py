@@ -3,7 +3,7 @@ import pytest
 from model_build.progress import Printer
 
 
-def test_a_line_has_the_model_and_the_seconds_since_the_beginning(
+def test_line_has_model_and_elapsed_seconds(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     times = iter([100.0, 100.0, 112.34])
@@ -13,4 +13,4 @@ def test_a_line_has_the_model_and_the_seconds_since_the_beginning(
     progress("packing")
     captured = capsys.readouterr()
     assert captured.err == "minilm    0.0 s  exporting\nminilm   12.3 s  packing\n"
-    assert captured.out == ""  # standard output is for results
+    assert captured.out == ""

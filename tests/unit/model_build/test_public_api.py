@@ -6,7 +6,7 @@ from pathlib import Path
 import model_build
 
 
-def test_all_names_everything_public_and_nothing_else() -> None:
+def test_all_lists_every_public_name() -> None:
     public = {
         name
         for name, value in vars(model_build).items()
@@ -15,14 +15,14 @@ def test_all_names_everything_public_and_nothing_else() -> None:
     assert sorted(model_build.__all__) == sorted(public)
 
 
-def test_planning_imports_neither_a_framework_nor_the_aws_sdk() -> None:
+def test_plan_model_imports_no_framework_and_no_aws_sdk() -> None:
     program = (
         "import sys; from model_build import plan_model; "
         "heavy = {'torch', 'transformers', 'onnx', 'onnxruntime', 'boto3', 'aws_cdk'}; "
         "print(sorted(heavy & set(sys.modules)))"
     )
     root = Path(model_build.__file__).parents[1]
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True
     )
-    assert done.stdout.strip() == "[]"
+    assert process.stdout.strip() == "[]"

@@ -1,21 +1,16 @@
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from model_build import Place, RepositoryInvalid
 from model_build.repository import Repository
-
-if TYPE_CHECKING:
-    from tests.unit.model_build.conftest import WriteConfigs, WriteFiles
+from tests.unit.model_build.conftest import WriteConfigs, WriteFiles
 
 ENSEMBLE = 'platform: "ensemble"'
 PYTHON = 'backend: "python"'
 
 
-def test_every_folder_with_a_configuration_is_a_model(
-    tmp_path: Path, write_files: "WriteFiles"
-) -> None:
+def test_folder_with_config_is_a_model(tmp_path: Path, write_files: WriteFiles) -> None:
     write_files(
         tmp_path,
         {
@@ -33,18 +28,18 @@ def test_every_folder_with_a_configuration_is_a_model(
 
 
 def test_parse_errors_have_file_line_and_column(
-    write_configs: "WriteConfigs", tmp_path: Path
+    write_configs: WriteConfigs, tmp_path: Path
 ) -> None:
-    with pytest.raises(RepositoryInvalid) as refused:
+    with pytest.raises(RepositoryInvalid) as error:
         write_configs(a=PYTHON, b="backnd: 1", c='\n backend: "python')
-    first, second = refused.value.findings
+    first, second = error.value.findings
     assert first.place == Place(tmp_path / "b" / "config.pbtxt", 1, 1)
     assert 'has no field named "backnd"' in first.message
     assert second.place == Place(tmp_path / "c" / "config.pbtxt", 2, 11)
     assert {first.rule, second.rule} == {"config_parses"}
 
 
-PLACED = """\
+CONFIG = """\
 name: "a"
 input [
   { name: "X" data_type: TYPE_FP32 dims: [ 1 ] },
@@ -64,18 +59,18 @@ parameters {
         (("input",), 2, 1),
         (("input", 1), 4, 3),
         (("input", 0, "dims"), 3, 36),
-        (("input", 1, "dims"), 4, 3),  # not written: where its tensor is
+        (("input", 1, "dims"), 4, 3),  # absent: position of its tensor
         (("input", 7, "dims"), 2, 1),
         (("parameters", "max_length"), 6, 1),
         (("output",), None, None),
         ((), None, None),
     ],
 )
-def test_position_of_a_missing_field_is_that_of_its_parent(
-    write_configs: "WriteConfigs", path: tuple[str | int, ...], line: int, column: int
+def test_absent_field_has_the_position_of_its_parent(
+    write_configs: WriteConfigs, path: tuple[str | int, ...], line: int, column: int
 ) -> None:
-    model = write_configs(a=PLACED).models["a"]
-    assert model.at(*path) == Place(model.directory / "config.pbtxt", line, column)
+    model = write_configs(a=CONFIG).models["a"]
+    assert model.field_place(*path) == Place(model.directory / "config.pbtxt", line, column)
 
 
 NESTED = """\
@@ -103,13 +98,13 @@ ensemble_scheduling {
     ],
 )
 def test_singular_message_needs_no_index(
-    write_configs: "WriteConfigs", path: tuple[str | int, ...], line: int, column: int
+    write_configs: WriteConfigs, path: tuple[str | int, ...], line: int, column: int
 ) -> None:
     model = write_configs(a=NESTED).models["a"]
-    assert model.at(*path) == Place(model.directory / "config.pbtxt", line, column)
+    assert model.field_place(*path) == Place(model.directory / "config.pbtxt", line, column)
 
 
-def test_versions_are_the_folders_with_a_number(tmp_path: Path, write_files: "WriteFiles") -> None:
+def test_versions_are_the_numbered_folders(tmp_path: Path, write_files: WriteFiles) -> None:
     write_files(
         tmp_path,
         {
@@ -131,8 +126,8 @@ def test_versions_are_the_folders_with_a_number(tmp_path: Path, write_files: "Wr
         ({"a": PYTHON, "b": ENSEMBLE, "c": PYTHON}, "b"),
     ],
 )
-def test_entry_is_the_only_ensemble_or_the_only_model(
-    write_configs: "WriteConfigs", configs: dict[str, str], entry: str
+def test_entry_model_is_the_only_ensemble_or_model(
+    write_configs: WriteConfigs, configs: dict[str, str], entry: str
 ) -> None:
     assert write_configs(**configs).entry.name == entry
 
@@ -140,9 +135,7 @@ def test_entry_is_the_only_ensemble_or_the_only_model(
 @pytest.mark.parametrize(
     "configs", [{}, {"a": PYTHON, "b": PYTHON}, {"a": ENSEMBLE, "b": ENSEMBLE, "c": PYTHON}]
 )
-def test_ambiguous_entry_model_raises(
-    write_configs: "WriteConfigs", configs: dict[str, str]
-) -> None:
+def test_ambiguous_entry_model_raises(write_configs: WriteConfigs, configs: dict[str, str]) -> None:
     with pytest.raises(KeyError, match="has no one entry model"):
         _ = write_configs(**configs).entry
 
@@ -157,6 +150,6 @@ def test_ambiguous_entry_model_raises(
     ],
 )
 def test_only_platform_ensemble_is_an_ensemble(
-    write_configs: "WriteConfigs", config: str, expected: bool
+    write_configs: WriteConfigs, config: str, expected: bool
 ) -> None:
     assert write_configs(a=config).models["a"].is_ensemble is expected

@@ -1,14 +1,11 @@
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from model_build import ModelNotFound, ModelSource, RepositoryInvalid, checks
 from model_build.recipe import Recipe
 from model_build.source import all_models, find
-
-if TYPE_CHECKING:
-    from tests.unit.model_build.conftest import WriteFiles
+from tests.unit.model_build.conftest import WriteFiles
 
 ALTERNATIVES = """
 description: Twice a number
@@ -23,18 +20,18 @@ alternatives:
 
 
 @pytest.fixture
-def with_alternative(doubled: Path, write_files: "WriteFiles") -> Path:
+def with_alternative(doubled: Path, write_files: WriteFiles) -> Path:
     return write_files(doubled, {"recipe.yaml": ALTERNATIVES, "export.py": ""})
 
 
-def test_a_folder_is_read_as_its_recipe_and_its_configurations(doubled: Path) -> None:
+def test_model_folder_is_read_with_recipe_and_configs(doubled: Path) -> None:
     model = ModelSource(doubled)
     assert (model.name, model.files) == ("doubled", {})
     assert model.recipe == Recipe(description="Twice a number")
     assert list(checks.read(model).models) == ["double", "doubled"]
 
 
-def test_a_repository_without_a_recipe_is_a_model_and_must_be_whole(doubled: Path) -> None:
+def test_repository_without_a_recipe_must_be_complete(doubled: Path) -> None:
     (doubled / "recipe.yaml").unlink()
     model = ModelSource(doubled)
     assert model.recipe == Recipe(description="A Triton model repository, packed as it is")
@@ -44,14 +41,14 @@ def test_a_repository_without_a_recipe_is_a_model_and_must_be_whole(doubled: Pat
         checks.read(model)
 
 
-def test_an_alternative_is_a_model_of_its_own_name_and_digest(with_alternative: Path) -> None:
-    own, other = all_models(with_alternative.parent)
-    assert (own.name, other.name) == ("doubled", "doubled-onnx")
-    assert own.digest != other.digest
-    assert list(other.files) == ["double/1/model.onnx"]
+def test_alternative_has_its_own_name_and_digest(with_alternative: Path) -> None:
+    base, alternative = all_models(with_alternative.parent)
+    assert (base.name, alternative.name) == ("doubled", "doubled-onnx")
+    assert base.digest != alternative.digest
+    assert list(alternative.files) == ["double/1/model.onnx"]
 
 
-def test_models_are_found_by_their_names(with_alternative: Path) -> None:
+def test_find_returns_the_model_of_a_name(with_alternative: Path) -> None:
     models = with_alternative.parent
     assert find(models, "doubled") == ModelSource(with_alternative)
     assert find(models, "doubled-onnx") == ModelSource(with_alternative, "onnx")
@@ -59,21 +56,21 @@ def test_models_are_found_by_their_names(with_alternative: Path) -> None:
         find(models, "tripled")
 
 
-def test_an_error_names_a_few_of_many_models(doubled: Path) -> None:
+def test_unknown_model_error_lists_few_models(doubled: Path) -> None:
     for number in range(100):
         (doubled.parent / f"net{number:02}").symlink_to(doubled)
     with pytest.raises(ModelNotFound, match=r"did you mean net50\? .*, net06 and 93 more$"):
         find(doubled.parent, "nett50")
 
 
-def test_a_broken_recipe_beside_it_keeps_no_model_from_being_found(
-    doubled: Path, write_files: "WriteFiles"
+def test_find_ignores_broken_recipes_of_other_models(
+    doubled: Path, write_files: WriteFiles
 ) -> None:
     write_files(doubled.parent, {"other/recipe.yaml": "descripton: x\n"})
     assert find(doubled.parent, "doubled").name == "doubled"
 
 
-def test_lint_finds_what_reading_refuses(doubled: Path) -> None:
+def test_lint_and_read_report_the_same_finding(doubled: Path) -> None:
     (doubled / "recipe.yaml").write_text(
         "description: x\nfiles:\n  dobule/1/c: { to: copy, weights: recipe.yaml }\n"
     )
@@ -83,13 +80,13 @@ def test_lint_finds_what_reading_refuses(doubled: Path) -> None:
         f"{doubled}/recipe.yaml:3: dobule/1/c: dobule is not a model directory; there are: double, "
         "doubled [recipe_meets_files]"
     )
-    with pytest.raises(RepositoryInvalid) as refused:
+    with pytest.raises(RepositoryInvalid) as error:
         checks.read(model)
-    assert refused.value.findings == [finding]
+    assert error.value.findings == [finding]
 
 
-def test_a_linked_folder_has_the_name_of_the_link(tmp_path: Path) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "linked").symlink_to("elsewhere")
+def test_symbolic_link_gives_the_model_name(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "linked").symlink_to("folder")
     assert ModelSource(tmp_path / "linked").name == "linked"
     assert ModelSource(tmp_path / "linked" / "..").name == tmp_path.name

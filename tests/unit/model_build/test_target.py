@@ -13,12 +13,12 @@ targets = st.builds(BuildTarget, release=releases, compute_capability=capabiliti
 
 
 @given(targets)
-def test_what_a_target_writes_it_reads(target: BuildTarget) -> None:
+def test_printed_target_is_parsed_back(target: BuildTarget) -> None:
     assert BuildTarget.parse(str(target)) == target
 
 
 @pytest.mark.parametrize(
-    ("written", "target", "processor"),
+    ("text", "target", "processor"),
     [
         ("cpu-24.09", BuildTarget(release="24.09"), "cpu"),
         ("cuda-25.09-sm86", BuildTarget(release="25.09", compute_capability="8.6"), "cuda"),
@@ -31,16 +31,14 @@ def test_what_a_target_writes_it_reads(target: BuildTarget) -> None:
         ),
     ],
 )
-def test_a_target_names_its_release_gpu_and_python(
-    written: str, target: BuildTarget, processor: str
-) -> None:
-    assert BuildTarget.parse(written) == target
-    assert str(target) == written
+def test_parse_reads_release_gpu_and_python(text: str, target: BuildTarget, processor: str) -> None:
+    assert BuildTarget.parse(text) == target
+    assert str(target) == text
     assert target.processor == processor
 
 
 @pytest.mark.parametrize(
-    "written",
+    "text",
     [
         *("", "cpu", "cpu-", "24.09", "cpu-24.9", "cpu-24.09-sm86", "CPU-24.09", "cpu-24.09\n"),
         *("cuda-25.09", "cuda-25.09-8.6", "cuda-25.09-sm", "cuda-25.09-sm8.6", " cuda-25.09-sm86"),
@@ -50,11 +48,11 @@ def test_a_target_names_its_release_gpu_and_python(
         *("cpu-\u0662\u0664.\u0660\u0669", "cuda-25.09-sm\u0668\u0666"),
     ],
 )
-def test_any_other_text_is_refused_and_shown_two_right_ones(written: str) -> None:
-    with pytest.raises(ValueError) as refused:  # noqa: PT011 - the whole message is compared
-        BuildTarget.parse(written)
-    assert str(refused.value) == (
-        f"{written!r} is not a build target: write cpu-RELEASE or cuda-RELEASE-smCAPABILITY, for "
+def test_invalid_target_is_refused_with_examples(text: str) -> None:
+    with pytest.raises(ValueError) as error:  # noqa: PT011 - the whole message is compared
+        BuildTarget.parse(text)
+    assert str(error.value) == (
+        f"{text!r} is not a build target: write cpu-RELEASE or cuda-RELEASE-smCAPABILITY, for "
         "example cpu-24.09 or cuda-25.09-sm86, and -py311 behind it where Python is not the "
         "release's"
     )
@@ -63,21 +61,19 @@ def test_any_other_text_is_refused_and_shown_two_right_ones(written: str) -> Non
 @pytest.mark.parametrize(
     ("release", "python", "prefix"),
     [
-        ("24.09", "3.10", "cpu-24.09"),  # the image has 3.10.12
+        ("24.09", "3.10", "cpu-24.09"),  # version of the image: 3.10.12
         ("24.09", "3.11", "cpu-24.09-py311"),
         ("25.09", "3.12", "cpu-25.09"),
-        ("25.09", "3.1", "cpu-25.09-py31"),  # and not 3.12.3
-        ("21.08", "3.8", "cpu-21.08-py38"),  # nobody knows the image's
+        ("25.09", "3.1", "cpu-25.09-py31"),
+        ("21.08", "3.8", "cpu-21.08-py38"),  # version of the image: unknown
     ],
 )
-def test_only_another_python_than_the_images_has_a_prefix_of_its_own(
-    release: str, python: str, prefix: str
-) -> None:
-    assert str(BuildTarget(release=release).run_in(python)) == prefix
+def test_only_a_non_default_python_is_in_the_prefix(release: str, python: str, prefix: str) -> None:
+    assert str(BuildTarget(release=release).with_python(python)) == prefix
 
 
-@pytest.mark.parametrize("written", ["", "3", "3.10.12", "2.7", "3.011", "python3.11", "3.11\n"])
-def test_what_is_no_version_of_python_is_refused(written: str) -> None:
-    message = f"TRITON_PYTHON is {written!r}, no version of Python: write one such as 3.11, or "
+@pytest.mark.parametrize("text", ["", "3", "3.10.12", "2.7", "3.011", "python3.11", "3.11\n"])
+def test_invalid_python_version_is_refused(text: str) -> None:
+    message = f"TRITON_PYTHON is {text!r}, no version of Python: write one such as 3.11, or "
     with pytest.raises(BuildError, match=re.escape(message)):
-        BuildTarget(release="24.09").run_in(written)
+        BuildTarget(release="24.09").with_python(text)

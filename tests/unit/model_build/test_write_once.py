@@ -1,4 +1,4 @@
-"""Of all who write a key at once, one has written it."""
+"""Conditional writes to S3: one of several concurrent writers succeeds."""
 
 from typing import Any
 
@@ -6,39 +6,48 @@ import pytest
 from botocore.exceptions import ClientError
 
 from model_build.write_once import TRIES, write_once
-from tests.unit.model_build.fakes import FakeS3, refusal
+from tests.unit.model_build.fakes import FakeS3, client_error
 
 
 @pytest.fixture
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """What was waited, without waiting."""
-    waited: list[float] = []
-    monkeypatch.setattr("model_build.write_once.time.sleep", waited.append)
-    return waited
+    """Seconds of each pause between attempts; nothing sleeps."""
+    seconds: list[float] = []
+    monkeypatch.setattr("model_build.write_once.time.sleep", seconds.append)
+    return seconds
 
 
 def _write(s3: FakeS3, body: bytes = b"{}") -> bool:
     return write_once(s3.client, bucket="bucket", key="a.json", body=body)
 
 
-@pytest.mark.parametrize("they_end", [True, False])
-def test_while_another_write_is_under_way_nobody_was_first(
-    s3: FakeS3, pauses: list[float], they_end: bool
+def test_denied_write_raises(s3: FakeS3) -> None:
+    def refuse(request: dict[str, Any]) -> None:
+        raise client_error("PutObject", "AccessDenied")
+
+    s3.before["PutObject"] = refuse
+    with pytest.raises(ClientError, match="AccessDenied"):
+        _write(s3)
+
+
+@pytest.mark.parametrize("other_succeeds", [True, False])
+def test_conflict_is_retried_after_a_pause(
+    s3: FakeS3, pauses: list[float], other_succeeds: bool
 ) -> None:
     def conflict(request: dict[str, Any]) -> None:
         del s3.before["PutObject"]
-        if they_end:
+        if other_succeeds:
             s3.objects["a.json"] = {"Body": b"theirs"}
-        raise refusal("PutObject", "ConditionalRequestConflict")
+        raise client_error("PutObject", "ConditionalRequestConflict")
 
     s3.before["PutObject"] = conflict
-    assert _write(s3) is not they_end
+    assert _write(s3) is not other_succeeds
     assert len(pauses) == 1
 
 
-def test_a_write_that_is_under_way_for_ever_is_an_error(s3: FakeS3, pauses: list[float]) -> None:
+def test_permanent_conflict_raises(s3: FakeS3, pauses: list[float]) -> None:
     def conflict(request: dict[str, Any]) -> None:
-        raise refusal("PutObject", "ConditionalRequestConflict")
+        raise client_error("PutObject", "ConditionalRequestConflict")
 
     s3.before["PutObject"] = conflict
     with pytest.raises(ClientError, match="ConditionalRequestConflict"):

@@ -1,4 +1,4 @@
-"""What AWS's API accepts, as botocore has it."""
+"""Enumerations of the SageMaker API, from botocore."""
 
 from collections.abc import Callable
 
@@ -10,6 +10,6 @@ Accepted = Callable[[str], set[str]]
 
 @pytest.fixture(scope="package")
 def accepted() -> Accepted:
-    """The values of one of SageMaker's enumerations, by the name of its shape."""
+    """Return the function that returns the values of an enumeration by its shape name."""
     shapes = Loader().load_service_model("sagemaker", "service-2")["shapes"]
     return lambda shape: set(shapes[shape]["enum"])

@@ -3,20 +3,20 @@ import pytest
 from platform_facts import UnknownFact, backend, backends
 
 
-def test_only_tensorflow_has_ended() -> None:
+def test_only_tensorflow_has_a_last_release() -> None:
     ended = {row.name: row.last_release for row in backends() if row.last_release}
     assert ended == {"tensorflow": "25.02"}
 
 
-def test_a_backend_is_in_its_last_release_and_in_none_after_it() -> None:
+def test_backend_availability_ends_with_its_last_release() -> None:
     assert backend("tensorflow").is_in("25.02")
     assert not backend("tensorflow").is_in("25.03")
     assert backend("onnxruntime").is_in("26.05")
 
 
-def test_an_unknown_backend_is_refused_with_the_closest_and_all_names() -> None:
-    with pytest.raises(UnknownFact) as refused:
+def test_unknown_backend_error_lists_names() -> None:
+    with pytest.raises(UnknownFact) as raised:
         backend("onnx")
-    assert str(refused.value) == (
+    assert str(raised.value) == (
         f'no Triton backend "onnx". Known: {", ".join(row.name for row in backends())}'
     )

@@ -38,16 +38,14 @@ from platform_facts import Processor, UnsupportedCombination, image_uri, region,
         ),
     ],
 )
-def test_the_uri_names_account_region_suffix_and_tag(
-    release_name: str, region_name: str, processor: Processor, uri: str
-) -> None:
+def test_image_uri(release_name: str, region_name: str, processor: Processor, uri: str) -> None:
     result = image_uri(
         release=release(release_name), region=region(region_name), processor=processor
     )
     assert result == uri
 
 
-def test_a_release_of_which_the_sources_say_no_region_is_let_through() -> None:
+def test_release_with_unknown_availability_is_allowed() -> None:
     uri = image_uri(release=release("26.03"), region=region("us-east-1"), processor=Processor.GPU)
     assert uri.endswith("/sagemaker-tritonserver:26.03-py3")
 
@@ -56,14 +54,14 @@ def test_a_release_of_which_the_sources_say_no_region_is_let_through() -> None:
     ("release_name", "region_name", "newest"),
     [("26.05", "cn-north-1", "25.04"), ("23.10", "ap-east-2", "26.05")],
 )
-def test_a_release_that_the_region_lacks_is_refused_with_its_newest(
+def test_release_unavailable_in_region_is_an_error(
     release_name: str, region_name: str, newest: str
 ) -> None:
-    with pytest.raises(UnsupportedCombination) as refused:
+    with pytest.raises(UnsupportedCombination) as raised:
         image_uri(
             release=release(release_name), region=region(region_name), processor=Processor.GPU
         )
-    assert str(refused.value) == (
+    assert str(raised.value) == (
         f"region {region_name} has no SageMaker Triton {release_name}: "
         f"the newest release it has is {newest}"
     )

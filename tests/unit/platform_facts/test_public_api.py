@@ -7,7 +7,7 @@ from types import ModuleType
 import platform_facts
 
 
-def test_all_names_everything_public_and_nothing_else() -> None:
+def test_all_lists_exactly_the_public_names() -> None:
     public = {
         name
         for name, value in vars(platform_facts).items()
@@ -16,12 +16,12 @@ def test_all_names_everything_public_and_nothing_else() -> None:
     assert sorted(platform_facts.__all__) == sorted(public)
 
 
-def test_every_public_name_is_explained() -> None:
+def test_every_public_name_has_a_docstring() -> None:
     for name in platform_facts.__all__:
         assert getattr(platform_facts, name).__doc__, name
 
 
-def test_it_imports_only_the_standard_library_and_reads_no_table_before_it_is_asked() -> None:
+def test_import_needs_only_the_standard_library_and_reads_no_table() -> None:
     program = (
         "import json, sys; before = set(sys.modules); import platform_facts; "
         "from platform_facts._tables import read_table; "

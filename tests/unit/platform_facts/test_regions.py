@@ -6,94 +6,78 @@ from cfnlint.schema import PROVIDER_SCHEMA_MANAGER
 from platform_facts import Region, Release, Support, UnknownFact, region, regions, release, releases
 
 
-def test_every_account_is_twelve_digits() -> None:
+def test_accounts_have_twelve_digits() -> None:
     accounts = {
         row.name: (row.account_since_23_12, row.account_before_23_12 or "0" * 12)
         for row in regions()
     }
     assert {
-        name: both
-        for name, both in accounts.items()
-        if not all(re.fullmatch(r"\d{12}", each) for each in both)
+        name: pair
+        for name, pair in accounts.items()
+        if not all(re.fullmatch(r"\d{12}", account) for account in pair)
     } == {}
 
 
-def test_images_of_regions_in_china_have_another_suffix() -> None:
+def test_dns_suffix_of_china_regions() -> None:
     suffixes = {True: "amazonaws.com.cn", False: "amazonaws.com"}
     wrong = [row for row in regions() if row.dns_suffix != suffixes[row.name.startswith("cn-")]]
     assert [row.name for row in wrong] == []
 
 
-def test_the_account_sets_never_share_an_account() -> None:
+def test_account_sets_are_disjoint() -> None:
     since = {row.account_since_23_12 for row in regions()}
     before = [row.account_before_23_12 for row in regions() if row.account_before_23_12]
     assert since.isdisjoint(before)
-    assert len(before) == len(set(before)) == 22  # each region had an account of its own
+    assert len(before) == len(set(before)) == 22  # each region had its own account
 
 
-def test_every_region_of_a_release_has_an_account_in_the_releases_set() -> None:
+def test_regions_have_an_account_for_their_releases() -> None:
     def accounts(row: Region, image: Release) -> list[str | None]:
-        of_its_time = (row.account_before_23_12, row.account_since_23_12)[image.name >= "23.12"]
-        return [row.account(image), of_its_time]
+        expected = (row.account_before_23_12, row.account_since_23_12)[image.name >= "23.12"]
+        return [row.account(image), expected]
 
-    result = {
+    account_pairs = {
         (row.name, image.name): accounts(row, image)
         for row in regions()
         for image in releases()
         if row.availability(image) is not Support.NO
     }
-    assert {at: each for at, each in result.items() if None in each or each[0] != each[1]} == {}
+    assert {
+        key: pair for key, pair in account_pairs.items() if None in pair or pair[0] != pair[1]
+    } == {}
 
 
-def test_a_region_lists_only_releases_that_exist_and_none_twice() -> None:
+def test_releases_of_regions_exist_and_are_unique() -> None:
     known = {image.name for image in releases()}
     listed = {row.name: row.releases + row.undocumented_releases for row in regions()}
     assert [name for name, names in listed.items() if not set(names) <= known] == []
     assert [name for name, names in listed.items() if len(names) != len(set(names))] == []
 
 
-def test_us_east_1_has_every_release_or_the_sources_are_silent() -> None:
-    silent = {
-        image.name
-        for image in releases()
-        if region("us-east-1").availability(image) is Support.UNDOCUMENTED
-    }
-    assert silent == {"26.03", "24.09", "24.05", "24.03", "24.01", "23.12"}
-    assert all(region("us-east-1").availability(image) is not Support.NO for image in releases())
-
-
-@pytest.mark.parametrize("name", ["cn-north-1", "cn-northwest-1"])
-def test_china_has_nothing_after_25_04(name: str) -> None:
-    for image in releases():
-        expected = Support.YES if image.name <= "25.04" else Support.NO
-        assert region(name).availability(image) is expected
-    assert region(name).newest_release == "25.04"
-
-
-def test_a_region_without_an_old_account_has_no_old_release() -> None:
+def test_region_without_old_account_has_no_old_release() -> None:
     row = region("ap-east-2")
     assert row.account(release("23.10")) is None
     assert row.availability(release("23.10")) is Support.NO
     assert row.availability(release("25.04")) is Support.YES
 
 
-def test_an_unknown_region_is_refused_with_the_closest_names_first() -> None:
-    with pytest.raises(UnknownFact) as refused:
+def test_unknown_region_error_suggests_names() -> None:
+    with pytest.raises(UnknownFact) as raised:
         region("us-east1")
-    assert str(refused.value).startswith(
+    assert str(raised.value).startswith(
         'no AWS region with SageMaker Triton images "us-east1": did you mean us-east-1 or '
     )
-    assert "Known: af-south-1, ap-east-1, " in str(refused.value)
+    assert "Known: af-south-1, ap-east-1, " in str(raised.value)
 
 
-def test_a_region_lacks_what_cloudformation_does_not_have_there() -> None:
+def test_missing_resource_types_match_cloudformation() -> None:
     needed = {
-        *(f"AWS::SageMaker::{each}" for each in ("Endpoint", "EndpointConfig", "Model")),
+        *(f"AWS::SageMaker::{kind}" for kind in ("Endpoint", "EndpointConfig", "Model")),
         *("AWS::ApplicationAutoScaling::ScalableTarget", "AWS::CodeBuild::Project"),
         *("AWS::KMS::Key", "AWS::Lambda::Function", "AWS::Logs::LogGroup", "AWS::S3::Bucket"),
         *("AWS::SNS::Topic", "AWS::SSM::Parameter", "AWS::StepFunctions::StateMachine"),
     }
-    known = {each.name: PROVIDER_SCHEMA_MANAGER.get_resource_types(each.name) for each in regions()}
+    known = {row.name: PROVIDER_SCHEMA_MANAGER.get_resource_types(row.name) for row in regions()}
     lacking = {name: needed - set(types) for name, types in known.items() if needed - set(types)}
-    assert {each.name for each in regions() if each.missing} == set(lacking)
+    assert {row.name for row in regions() if row.missing} == set(lacking)
     assert all(region(name).missing in types for name, types in lacking.items())

@@ -1,4 +1,4 @@
-"""A clone of two commits."""
+"""Fixtures: a git clone with two commits of a stage."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ IDENTITY = ("-c", "user.name=test", "-c", "user.email=test@localhost")
 
 
 def commit(clone: Clone) -> str:
-    """Commit everything; return the commit."""
+    """Commit all files; return the commit."""
     clone.git("add", "--all")
     clone.git(*IDENTITY, "commit", "--quiet", "--allow-empty", "--message", "a commit")
     return clone.git("rev-parse", "HEAD")
@@ -34,5 +34,5 @@ def bytecode(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _leave_no_bytecode(bytecode: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _bytecode_in_tmp(bytecode: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree, "BYTECODE", bytecode)

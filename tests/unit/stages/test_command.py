@@ -23,24 +23,20 @@ def printed(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out
 
 
-def test_the_schema_for_editors_is_the_one_that_is_shipped(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_shipped_json_schema_is_current(capsys: pytest.CaptureFixture[str]) -> None:
     # Where this fails: make schema
     shipped = Path(stages.__file__).with_name("stage.schema.json").read_text()
     assert printed(["--schema"], capsys) == shipped
 
 
-def test_every_stage_names_the_schema_for_editors_in_its_first_line() -> None:
+def test_stage_files_reference_the_json_schema() -> None:
     folder = Path(stages.__file__).parent
     for name in stages.stage_names():
         first = (folder / f"{name}.yaml").read_text().splitlines()[0]
         assert first == "# yaml-language-server: $schema=stage.schema.json", name
 
 
-def test_the_listing_has_a_line_for_each_stage(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_listing_has_a_line_per_stage(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [line.split() for line in printed([], capsys).splitlines()]
     assert rows == [
         [name, stage.region, stage.release, *", ".join(stage.endpoints).split()]
@@ -50,7 +46,7 @@ def test_the_listing_has_a_line_for_each_stage(
     assert ["dev", "us-east-1", "25.09", "text"] in rows
 
 
-def test_a_stage_that_cannot_be_listed_is_an_error_and_the_others_are_listed(
+def test_invalid_stage_does_not_hide_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     good = (load.FOLDER / "dev.yaml").read_text()
@@ -68,8 +64,8 @@ def test_a_stage_that_cannot_be_listed_is_an_error_and_the_others_are_listed(
 
 
 @pytest.mark.parametrize("arguments", [["stages"], ["stages", "--schema"]])
-def test_stages_are_checked_without_node_and_without_building_models(arguments: list[str]) -> None:
-    """The CDK starts node; the build's packages take seconds to import."""
+def test_command_imports_neither_cdk_nor_build_packages(arguments: list[str]) -> None:
+    # The CDK starts node, and the packages of builds take seconds to import.
     program = (
         "import argparse, sys; "
         "sys.modules.update(dict.fromkeys(['aws_cdk', 'jsii', 'onnx', 'torch']));"

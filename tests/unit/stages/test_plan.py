@@ -1,4 +1,4 @@
-"""What a stage makes of its endpoints and models, without any infrastructure."""
+"""StagePlan: archives, catalog entries and time budget of a stage."""
 
 import subprocess
 import sys
@@ -34,20 +34,20 @@ def problems(**settings: Any) -> dict[tuple[str | int, ...], str]:
     return dict(raised.value.errors)
 
 
-def test_variants_of_one_kind_of_gpu_share_an_archive() -> None:
+def test_variants_with_the_same_gpu_share_an_archive() -> None:
     planned = plan(variants={"Small": {}, "Large": {"instance_type": "ml.g5.4xlarge"}})
     assert [pool.prefix for pool in planned.pools] == 2 * ["text/cuda-25.09-sm86/"]
     (archive,) = planned.archives
     assert archive.key == f"text/cuda-25.09-sm86/minilm-{archive.model.version}.tar.gz"
 
 
-def test_variants_of_two_kinds_of_gpus_have_an_archive_each() -> None:
+def test_variants_with_different_gpus_have_separate_archives() -> None:
     planned = plan(variants={"Old": {}, "New": {"instance_type": "ml.g6.xlarge"}})
     targets = [str(archive.target) for archive in planned.archives]
     assert targets == ["cuda-25.09-sm86", "cuda-25.09-sm89"]
 
 
-def test_instance_types_of_two_gpus_have_an_archive_each_in_their_order() -> None:
+def test_pools_with_different_gpus_have_separate_archives() -> None:
     planned = plan(
         hosting="single-model", instance_type=None, instance_types=["ml.g6.xlarge", "ml.g5.xlarge"]
     )
@@ -61,54 +61,30 @@ def test_instance_types_of_two_gpus_have_an_archive_each_in_their_order() -> Non
     assert entry["target_model"] is None
 
 
-def test_instance_types_of_one_gpu_share_an_archive() -> None:
-    planned = plan(
-        hosting="single-model", instance_type=None, instance_types=["ml.g5.xlarge", "ml.g5.4xlarge"]
-    )
-    assert len(planned.archives) == 1
-
-
-def test_an_engine_that_no_builder_compiles_for_a_fallback_is_a_problem_of_the_model() -> None:
-    (message,) = problems(
-        models=["bert"],
-        hosting="single-model",
-        instance_type=None,
-        instance_types=["ml.g5.xlarge", "ml.g4dn.xlarge"],
-    ).values()
-    assert (
-        "an engine for compute capability 7.5 cannot be compiled on a builder with 8.6" in message
-    )
-
-
-def test_archives_for_another_python_have_a_prefix_of_their_own() -> None:
+def test_other_python_version_has_its_own_prefix() -> None:
     (archive,) = plan(instance_type="ml.m5.xlarge", python="3.11").archives
     assert archive.key.startswith("text/cpu-25.09-py311/")
     with pytest.raises(BuildError, match="no version of Python"):
         plan(python="three")
 
 
-def test_clients_name_an_archive_unless_it_is_the_only_one() -> None:
+def test_target_model_only_for_multi_model_hosting() -> None:
     (entry,) = plan().catalog
     assert (entry["endpoint"], entry["model"]) == ("dev-text", "minilm")
     assert entry["target_model"] == f"minilm-{entry['version']}.tar.gz"
-    (alone,) = plan(hosting="single-model").catalog
-    assert alone["target_model"] is None
+    (entry,) = plan(hosting="single-model").catalog
+    assert entry["target_model"] is None
 
 
-def test_a_type_with_nvme_storage_leaves_no_volumes_to_encrypt() -> None:
+def test_nvme_variant_disables_volume_encryption() -> None:
     assert not plan(variants={"A": {}, "B": {"instance_type": "ml.m5.xlarge"}}).has_volumes
     assert plan(instance_type="ml.m5.xlarge").has_volumes
 
 
-def test_metrics_are_published_in_a_namespace_of_the_endpoints() -> None:
-    assert plan(publish_metrics=True).metrics_namespace == "Triton/dev-text"
-    assert plan().metrics_namespace is None
-
-
-def test_every_unknown_model_is_named_at_its_key() -> None:
-    refused = problems(models=["minilm", "mimilm", "resnet"])
-    assert list(refused) == [("endpoints", "text", "models", number) for number in (1, 2)]
-    assert "did you mean minilm?" in refused["endpoints", "text", "models", 1]
+def test_unknown_models_are_errors_at_their_keys() -> None:
+    raised = problems(models=["minilm", "mimilm", "resnet"])
+    assert list(raised) == [("endpoints", "text", "models", number) for number in (1, 2)]
+    assert "did you mean minilm?" in raised["endpoints", "text", "models", 1]
 
 
 @pytest.mark.parametrize(
@@ -118,20 +94,16 @@ def test_every_unknown_model_is_named_at_its_key() -> None:
         ({"region": "eu-north-1"}, "CodeBuild has no GPU in this region"),
     ],
 )
-def test_a_model_that_cannot_be_built_is_named_at_its_key(
-    settings: dict[str, Any], message: str
-) -> None:
-    refused = problems(**settings)
-    assert message in refused["endpoints", "text", "models", 0]
+def test_unbuildable_model_is_an_error_at_its_key(settings: dict[str, Any], message: str) -> None:
+    raised = problems(**settings)
+    assert message in raised["endpoints", "text", "models", 0]
 
 
-def test_a_model_without_room_in_the_catalog_is_named_at_its_key(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_too_large_catalog_entry_is_an_error_at_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
     large = {"inputs": "x" * 4096, "outputs": [], "max_batch_size": 1}
     monkeypatch.setattr(Signature, "model_dump", lambda _: large)
-    refused = problems()
-    assert "the catalog entry of minilm has" in refused["endpoints", "text", "models", 0]
+    raised = problems()
+    assert "the catalog entry of minilm has" in raised["endpoints", "text", "models", 0]
 
 
 @pytest.fixture
@@ -149,11 +121,9 @@ def _decoupled(monkeypatch: pytest.MonkeyPatch) -> None:
         {"hosting": "single-model", "server": {"inference_type": "infer"}},
     ],
 )
-def test_a_decoupled_model_is_refused_where_each_request_has_one_response(
-    settings: dict[str, Any],
-) -> None:
-    refused = problems(**settings)
-    assert refused["endpoints", "text", "models", 0].startswith(
+def test_decoupled_model_needs_a_generate_inference_type(settings: dict[str, Any]) -> None:
+    raised = problems(**settings)
+    assert raised["endpoints", "text", "models", 0].startswith(
         "minilm is decoupled, and a multi-model endpoint and inference_type infer answer a request "
         "with one response: write hosting: single-model and server: { inference_type: "
         "generate_stream } with release 25.03 or newer"
@@ -162,31 +132,31 @@ def test_a_decoupled_model_is_refused_where_each_request_has_one_response(
 
 @pytest.mark.usefixtures("_decoupled")
 @pytest.mark.parametrize("inference_type", ["generate", "generate_stream"])
-def test_a_decoupled_model_is_served_alone_where_it_generates(inference_type: str) -> None:
+def test_decoupled_model_with_generate_is_valid(inference_type: str) -> None:
     (model,) = plan(hosting="single-model", server={"inference_type": inference_type}).models
     assert model.is_decoupled
 
 
-def test_the_time_of_a_delivery_counts_the_most_instances_of_any_schedule() -> None:
+def test_time_budget_uses_max_count_of_schedules() -> None:
     night = {"at": "cron(0 20 ? * MON-FRI *)", "min_count": 1, "max_count": 2}
     scaling = {"min_count": 1, "max_count": 1, "schedules": {"night": night}}
     update = {"strategy": "rolling", "percent": 50, "wait_seconds": 60}
     config = stage(update=update, scaling=scaling)
     budget = StagePlan.of("dev", config).as_json()["time_budget"]
-    # Two batches of one instance, each of 40 minutes to start and one to wait.
+    # Two batches of one instance, each with 40 minutes to start and one to wait.
     assert budget["rows"]["its endpoint's update"] == 2 * 41
 
 
 @pytest.mark.parametrize(
     ("instance_type", "engines"), [("ml.g5.xlarge", True), ("ml.m5.xlarge", False)]
 )
-def test_engines_are_planned_for_gpus_alone(instance_type: str, engines: bool) -> None:
+def test_engines_are_planned_only_for_gpus(instance_type: str, engines: bool) -> None:
     planned = plan(instance_type=instance_type, models=["minilm"])
     (files,) = planned.as_json()["engines"].values()
     assert bool(files) is engines
 
 
-def test_it_is_planned_without_the_cdk() -> None:
+def test_plan_does_not_import_the_cdk() -> None:
     program = (
         "import sys; sys.modules.update(dict.fromkeys(['aws_cdk', 'jsii']));"
         "from stages import load_stage; from stages.plan import StagePlan;"

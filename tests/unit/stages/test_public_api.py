@@ -3,7 +3,7 @@ import types
 import stages
 
 
-def test_all_names_everything_public_and_nothing_else() -> None:
+def test_all_lists_exactly_the_public_names() -> None:
     public = {
         name
         for name, value in vars(stages).items()
@@ -12,6 +12,6 @@ def test_all_names_everything_public_and_nothing_else() -> None:
     assert sorted(stages.__all__) == sorted(public)
 
 
-def test_every_public_name_is_explained() -> None:
+def test_every_public_name_has_a_docstring() -> None:
     for name in stages.__all__:
         assert getattr(stages, name).__doc__, name

@@ -1,10 +1,9 @@
-"""What a stage's file may say, and what each broken one is told."""
+"""The stage file schema: defaults, valid settings and error messages."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
 
 import checked_yaml
 import platform_facts
@@ -18,7 +17,7 @@ from stages.schema.scaling import ScalingConfig, ScheduleConfig
 from stages.schema.server import ServerConfig
 from stages.schema.update import UpdateConfig
 
-FITTING = """\
+VALID = """\
 region: us-east-1
 release: "25.09"
 endpoints:
@@ -34,15 +33,15 @@ Problems = Callable[[str], list[str]]
 
 @pytest.fixture
 def problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Problems:
-    """Read a text as `prod.yaml`, below the current folder; return the lines of its error."""
+    """Return the function that loads a text as prod.yaml and returns its error lines."""
     monkeypatch.chdir(tmp_path)
 
     def problems_of(text: str) -> list[str]:
-        assert text != FITTING
+        assert text != VALID
         (tmp_path / "prod.yaml").write_text(text, encoding="utf-8")
-        with pytest.raises(checked_yaml.InvalidFile) as refused:
+        with pytest.raises(checked_yaml.InvalidFile) as raised:
             load_stage("prod", tmp_path)
-        return str(refused.value).splitlines()
+        return str(raised.value).splitlines()
 
     return problems_of
 
@@ -53,8 +52,8 @@ def stage(text: str, folder: Path) -> StageConfig:
     return checked_yaml.load(path, StageConfig)
 
 
-def test_what_is_left_out_has_the_values_of_a_trial(tmp_path: Path) -> None:
-    read = stage(FITTING, tmp_path)
+def test_defaults_are_those_of_a_trial_stage(tmp_path: Path) -> None:
+    read = stage(VALID, tmp_path)
     assert read.account is None
     assert read.production is False
     endpoint = read.endpoints["text"]
@@ -63,24 +62,16 @@ def test_what_is_left_out_has_the_values_of_a_trial(tmp_path: Path) -> None:
     assert (endpoint.hosting, list(endpoint.variants)) == ("multi-model", ["AllTraffic"])
 
 
-def test_a_stage_cannot_be_changed() -> None:
-    read = load_stage("dev")
-    with pytest.raises(ValidationError, match="frozen"):
-        read.region = "eu-west-1"
-    with pytest.raises(ValidationError, match="frozen"):
-        read.endpoints["text"].instance_count = 9
-
-
 @pytest.mark.parametrize("key", ["vpc", "serverless", "kms_key"])
-def test_a_key_that_no_stage_has_points_to_what_has_it(problems: Problems, key: str) -> None:
+def test_unsupported_key_error_links_to_the_docs(problems: Problems, key: str) -> None:
     page = "docs/not-in-a-stage.md"
-    assert problems(FITTING + f"    {key}: abc\n") == [
+    assert problems(VALID + f"    {key}: abc\n") == [
         f"prod.yaml:7: endpoints.text.{key}: not supported; {page} has what to use instead"
     ]
     assert (Path(__file__).parents[3] / page).exists()
 
 
-def test_every_key_of_the_schema_is_explained() -> None:
+def test_every_key_has_a_description() -> None:
     for schema in (
         StageConfig,
         ComponentConfig,
@@ -101,7 +92,7 @@ def test_every_key_of_the_schema_is_explained() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "instead", "message"),
+    ("old", "new", "message"),
     [
         (
             "release:",
@@ -109,14 +100,6 @@ def test_every_key_of_the_schema_is_explained() -> None:
             [
                 "prod.yaml:1: release: missing: add this key",
                 "prod.yaml:2: relaese: unknown key; write release",
-            ],
-        ),
-        (
-            "    instance_type: ml.g5.xlarge\n",
-            "    instance_type: ml.g5.xlarge\n    min: 1\n",
-            [
-                "prod.yaml:7: endpoints.text.min: unknown key; known keys: "
-                + ", ".join(sorted(EndpointConfig.model_fields))
             ],
         ),
         (
@@ -159,11 +142,6 @@ def test_every_key_of_the_schema_is_explained() -> None:
         ),
         (
             "[minilm]",
-            "[minilm, other, minilm]",
-            ["prod.yaml:5: endpoints.text.models: minilm listed twice: remove one"],
-        ),
-        (
-            "[minilm]",
             "[b-b, a-a, b-b, a-a, c-c]",
             ["prod.yaml:5: endpoints.text.models: a-a, b-b listed twice: remove one"],
         ),
@@ -174,82 +152,55 @@ def test_every_key_of_the_schema_is_explained() -> None:
         ),
     ],
 )
-def test_a_broken_stage_is_told_its_lines_and_what_to_write(
-    problems: Problems, written: str, instead: str, message: list[str]
+def test_invalid_stage_error_has_line_and_fix(
+    problems: Problems, old: str, new: str, message: list[str]
 ) -> None:
-    assert problems(FITTING.replace(written, instead, 1)) == message
+    assert problems(VALID.replace(old, new, 1)) == message
 
 
 @pytest.mark.parametrize(
-    ("written", "instead", "place"),
+    ("old", "new", "location"),
     [
         ("region:", 'account: "1234"\nregion:', "prod.yaml:1: account: "),
-        ("region:", 'account: "1234567890123"\nregion:', "prod.yaml:1: account: "),
         ("region:", 'account: "1234567890\u0661\u0662"\nregion:', "prod.yaml:1: account: "),
-        ("region:", "account: 123456789012\nregion:", "prod.yaml:1: account: "),
-        (FITTING.partition("endpoints:")[2], " {}\n", "prod.yaml:3: endpoints: "),
+        (VALID.partition("endpoints:")[2], " {}\n", "prod.yaml:3: endpoints: "),
         ("[minilm]", "[]", "prod.yaml:5: endpoints.text.models: "),
         ("[minilm]", "[minilm, Mini_LM]", "prod.yaml:5: endpoints.text.models.1: "),
         ("  text:", "  -text:", "prod.yaml:4: endpoints.-text"),
-        ("  text:", "  Text:", "prod.yaml:4: endpoints.Text"),
     ],
     ids=[
         "short account",
-        "long account",
         "account in other digits",
-        "account without quotes",
         "no endpoints",
         "no models",
         "model name",
         "endpoint name",
-        "endpoint in capitals",
     ],
 )
-def test_a_value_of_the_wrong_form_is_refused_at_its_line(
-    problems: Problems, written: str, instead: str, place: str
+def test_malformed_value_is_an_error_at_its_line(
+    problems: Problems, old: str, new: str, location: str
 ) -> None:
-    result = problems(FITTING.replace(written, instead, 1))
-    assert len(result) == 1
-    assert result[0].startswith(place)
+    lines = problems(VALID.replace(old, new, 1))
+    assert len(lines) == 1
+    assert lines[0].startswith(location)
 
 
-@pytest.mark.parametrize(
-    ("instance_type", "instead"),
-    [
-        (
-            "ml.g5.12xlarge",
-            "ml.g5.xlarge, ml.g5.2xlarge, ml.g5.4xlarge, ml.g5.8xlarge, ml.g5.16xlarge",
-        ),
-        # Of its H100 no single-GPU type is documented to take many models.
-        ("ml.p5.48xlarge", "a single-GPU type such as ml.g5.xlarge"),
-    ],
-)
-def test_a_type_with_several_gpus_hosts_no_multi_model_endpoint(
-    problems: Problems, instance_type: str, instead: str
-) -> None:
-    (result,) = problems(FITTING.replace("ml.g5.xlarge", instance_type))
-    assert result == (
-        f"prod.yaml:6: endpoints.text.instance_type: {instance_type} cannot host a GPU "
-        f"multi-model endpoint, which takes one GPU: write {instead}, or host a single model"
+def test_multi_gpu_type_is_invalid_for_multi_model_hosting(problems: Problems) -> None:
+    # No single-GPU type with its H100 is documented for multi-model hosting.
+    (problem,) = problems(VALID.replace("ml.g5.xlarge", "ml.p5.48xlarge"))
+    assert problem == (
+        "prod.yaml:6: endpoints.text.instance_type: ml.p5.48xlarge cannot host a GPU multi-model "
+        "endpoint, which takes one GPU: write a single-GPU type such as ml.g5.xlarge, or host a "
+        "single model"
     )
 
 
-def test_a_type_with_several_gpus_hosts_a_single_model(tmp_path: Path) -> None:
-    text = FITTING.replace("ml.g5.xlarge", "ml.g5.12xlarge") + "    hosting: single-model\n"
-    assert stage(text, tmp_path).endpoints["text"].instance_type == "ml.g5.12xlarge"
-
-
 @pytest.mark.parametrize(
-    ("more", "message"),
+    ("setting", "message"),
     [
         (
             "hosting: single-model\n    models: [a-a, b-b]",
             "endpoints.text.models: single-model hosting takes one model, not 2",
-        ),
-        (
-            "update: { strategy: rolling }\n    variants: { One: {}, Two: {} }",
-            "endpoints.text.update.strategy: a rolling update takes one variant: choose canary, "
-            "linear or all-at-once",
         ),
         (
             "variants: { One: {}, Two: { instance_type: ml.g5.48xlarge } }",
@@ -263,49 +214,8 @@ def test_a_type_with_several_gpus_hosts_a_single_model(tmp_path: Path) -> None:
             "write 2 or more",
         ),
         (
-            "scaling: { min_count: 1, max_count: 2 }",
-            "endpoints.text.scaling: nothing to scale by: write max_rps, concurrency, gpu_percent, "
-            "cpu_percent or schedules",
-        ),
-        (
             "scaling: { min_count: 2, max_count: 4, max_rps: 9 }",
             "endpoints.text.instance_count: 1 is outside the scaling limits: write 2 to 4",
-        ),
-        (
-            "scaling: { min_count: 1, max_count: 2, gpu_percent: 70 }\n"
-            "    variants: { One: { instance_type: ml.m5.xlarge } }",
-            "endpoints.text.scaling.gpu_percent: ml.m5.xlarge has no GPU: remove it",
-        ),
-        (
-            "scaling: { min_count: 1, max_count: 2, gpu_percent: 101 }",
-            "endpoints.text.scaling.gpu_percent: 101 is out of range: write 100 or less",
-        ),
-        (
-            "update: { strategy: canary, persent: 5 }",
-            "endpoints.text.update.persent: unknown key; write percent",
-        ),
-        (
-            "update: { strategy: linear, percent: 5 }",
-            "endpoints.text.update.percent: 5 % is out of range for linear: write 10 to 50",
-        ),
-        (
-            "update: { strategy: linear, percent: 10, wait_seconds: 3600 }",
-            "endpoints.text.update.wait_seconds: up to 9 waits of 3600 s, 2400 s to start "
-            "instances, 300 s for the old ones: these are 35100 s, and SageMaker ends an update "
-            "after 28800 s: write a shorter wait, or a larger percent",
-        ),
-        (
-            "variants: { One: { wieght: 2 } }",
-            "endpoints.text.variants.One.wieght: unknown key; write weight",
-        ),
-        (
-            "variants: { One: { weight: 0 } }",
-            "endpoints.text.variants: no variant gets traffic: write a weight above 0 for "
-            "one of the variants",
-        ),
-        (
-            f"variants: {{ {', '.join(f'V{number}: {{}}' for number in range(11))} }}",
-            "endpoints.text.variants: 11 variants: write one to 10",
         ),
         (
             "alarms: { server_error_rate: { critical: .nan } }",
@@ -313,48 +223,20 @@ def test_a_type_with_several_gpus_hosts_a_single_model(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_hosting_scaling_update_and_variants_must_fit_together(
-    problems: Problems, more: str, message: str
-) -> None:
-    text = FITTING.replace("    models: [minilm]\n", "") if "models:" in more else FITTING
-    (result,) = problems(f"{text}    {more}\n")
-    assert result.partition(": ")[2] == message
+def test_conflicting_settings_are_an_error(problems: Problems, setting: str, message: str) -> None:
+    text = VALID.replace("    models: [minilm]\n", "") if "models:" in setting else VALID
+    (problem,) = problems(f"{text}    {setting}\n")
+    assert problem.partition(": ")[2] == message
 
 
 @pytest.mark.parametrize(
-    ("more", "message"),
+    ("setting", "message"),
     [
-        (
-            "server: { inference_type: generate }",
-            "endpoints.text.server.inference_type: multi-model endpoints always answer as infer, "
-            "not generate: remove it, or host a single model",
-        ),
-        (
-            "server: { ping_mode: ready }",
-            "endpoints.text.server.ping_mode: ready makes a multi-model instance unhealthy as soon "
-            "as one model fails to load: remove it",
-        ),
-        (
-            "server: { tread_count: 2 }",
-            "endpoints.text.server.tread_count: unknown key; write thread_count",
-        ),
-        (
-            "server: { thread_count: 0 }",
-            "endpoints.text.server.thread_count: 0 is out of range: write 1 or more",
-        ),
-        (
-            "server: { model_load_gpu_limit: 80 }",
-            "endpoints.text.server.model_load_gpu_limit: 80 is out of range: write 1 or less",
-        ),
         (
             "server: { model_load_gpu_limit: 0.8 }\n"
             "    variants: { One: { instance_type: ml.m5.xlarge }, Two: {},"
             " Three: { instance_type: ml.m5.xlarge } }",
             "endpoints.text.server.model_load_gpu_limit: ml.m5.xlarge has no GPU: remove it",
-        ),
-        (
-            "environment: { THREADS: 2 }",
-            "endpoints.text.environment.THREADS: write a text in quotes, not 2",
         ),
         (
             'environment: { SAGEMAKER_TRITON_THREAD_COUNT: "2" }',
@@ -364,35 +246,12 @@ def test_hosting_scaling_update_and_variants_must_fit_together(
             "hosting and publish_metrics",
         ),
         (
-            'environment: { 2ND: "a" }',
-            "endpoints.text.environment.2ND: '2ND' is no variable of your own: write letters, "
-            "digits and _, no digit first; those that begin with SAGEMAKER_ are set by the keys "
-            "server, hosting and publish_metrics",
-        ),
-        (
-            f'environment: {{ A: "{"é" * 513}" }}',
-            "endpoints.text.environment.A: has more than 1024 bytes: shorten it",
-        ),
-        (
             'environment: { A: "b\\0c" }',
             "endpoints.text.environment.A: has a NUL, which no variable can hold: remove it",
         ),
-        *(
-            (
-                f"server: {{ additional_args: '{blank}' }}",
-                f"endpoints.text.server.additional_args: '{blank}' has no argument: write one, or "
-                "remove it",
-            )
-            for blank in ("", "  ")
-        ),
         (
-            'server: { additional_args: "--x\\0" }',
-            "endpoints.text.server.additional_args: has a NUL, which no variable can hold: remove "
-            "it",
-        ),
-        (
-            f"server: {{ additional_args: {'x' * 1025} }}",
-            "endpoints.text.server.additional_args: has more than 1024 bytes: shorten it",
+            "server: { additional_args: ' ' }",
+            "endpoints.text.server.additional_args: ' ' has no argument: write one, or remove it",
         ),
         (
             "hosting: single-model\n    cache_models: false",
@@ -406,39 +265,9 @@ def test_hosting_scaling_update_and_variants_must_fit_together(
             "cache_models: true: remove this alarm",
         ),
         (
-            "data_capture: { percent: 0 }",
-            "endpoints.text.data_capture.percent: 0 is out of range: write 1 or more",
-        ),
-        (
             "data_capture:",
             "endpoints.text.data_capture: is empty: write data_capture: {} to record everything, "
             "or remove it",
-        ),
-        (
-            "data_capture: { requests: false, responses: false }",
-            "endpoints.text.data_capture.requests: neither requests nor responses are recorded: "
-            "record one",
-        ),
-        (
-            "scaling: { min_count: 1, max_count: 2, concurrency: 5 }",
-            "endpoints.text.scaling.concurrency: AWS documents no such metric of multi-model "
-            "endpoints: scale by requests (max_rps), or host a single model",
-        ),
-        (
-            "scaling: { min_count: 1, max_count: 2, max_rps: 9, scale_in_cooldown_seconds: -1 }",
-            "endpoints.text.scaling.scale_in_cooldown_seconds: -1 is out of range: write 0 or more",
-        ),
-        (
-            "scaling: { min_count: 1, max_count: 2, schedules: "
-            "{ night: { at: rate(1 day), min_count: 3, max_count: 2 } } }",
-            "endpoints.text.scaling.schedules.night.max_count: 2 is less than the smallest number "
-            "of instances, 3: write 3 or more",
-        ),
-        (
-            "scaling: { min_count: 1, max_count: 2, schedules: "
-            "{ night: { at: at night, min_count: 1, max_count: 2 } } }",
-            "endpoints.text.scaling.schedules.night.at: 'at night' is no schedule: write "
-            "cron(0 8 ? * MON-FRI *), rate(12 hours) or at(2027-01-31T08:00:00)",
         ),
         (
             "scaling: { min_count: 1, max_count: 2, schedules: "
@@ -449,21 +278,21 @@ def test_hosting_scaling_update_and_variants_must_fit_together(
         ),
     ],
 )
-def test_what_aws_or_triton_would_refuse_is_told_at_its_key(
-    problems: Problems, more: str, message: str
+def test_value_that_aws_rejects_is_an_error_at_its_key(
+    problems: Problems, setting: str, message: str
 ) -> None:
-    (result,) = problems(f"{FITTING}    {more}\n")
-    assert result.partition(": ")[2] == message
+    (problem,) = problems(f"{VALID}    {setting}\n")
+    assert problem.partition(": ")[2] == message
 
 
 @pytest.mark.parametrize(
-    ("key", "more"),
+    ("key", "template"),
     [
         ("instance_count", "instance_count: {}"),
         ("keep_days", "data_capture: {{ keep_days: {} }}"),
         *(
-            (each, f"server: {{{{ {each}: {{}} }}}}")
-            for each in (
+            (key, f"server: {{{{ {key}: {{}} }}}}")
+            for key in (
                 "log_verbose",
                 "thread_count",
                 "buffer_manager_thread_count",
@@ -472,38 +301,26 @@ def test_what_aws_or_triton_would_refuse_is_told_at_its_key(
             )
         ),
         *(
-            (each, f"scaling: {{{{ min_count: 1, max_count: 2, max_rps: 9, {each}: {{}} }}}}")
-            for each in ("scale_in_cooldown_seconds", "scale_out_cooldown_seconds")
+            (key, f"scaling: {{{{ min_count: 1, max_count: 2, max_rps: 9, {key}: {{}} }}}}")
+            for key in ("scale_in_cooldown_seconds", "scale_out_cooldown_seconds")
         ),
         ("max_count", "scaling: {{ min_count: 1, max_rps: 9, max_count: {} }}"),
     ],
 )
-def test_a_whole_number_has_32_bits(
-    problems: Problems, tmp_path: Path, key: str, more: str
+def test_integers_are_limited_to_32_bits(
+    problems: Problems, tmp_path: Path, key: str, template: str
 ) -> None:
-    assert stage(f"{FITTING}    {more.format(2**31 - 1)}\n", tmp_path)
-    (result,) = problems(f"{FITTING}    {more.format(2**31)}\n")
-    assert f".{key}: 2147483648 is out of range: write " in result
+    assert stage(f"{VALID}    {template.format(2**31 - 1)}\n", tmp_path)
+    (problem,) = problems(f"{VALID}    {template.format(2**31)}\n")
+    assert f".{key}: 2147483648 is out of range: write " in problem
 
 
 @pytest.mark.parametrize(
-    ("more", "message"),
+    ("setting", "message"),
     [
         (
             "    instance_count: true",
             "endpoints.text.instance_count: write a valid integer, not True",
-        ),
-        (
-            '    instance_count: "2"',
-            "endpoints.text.instance_count: write a valid integer, not '2'",
-        ),
-        (
-            "    instance_count: 2.0",
-            "endpoints.text.instance_count: write a valid integer, not 2.0",
-        ),
-        (
-            '    publish_metrics: "off"',
-            "endpoints.text.publish_metrics: write true or false, not 'off'",
         ),
         ("max_monthly_usd: true", "max_monthly_usd: write a valid number, not True"),
         ("log_retention_days: true", "log_retention_days: write a number of days"),
@@ -511,21 +328,13 @@ def test_a_whole_number_has_32_bits(
             "    server:",
             "endpoints.text.server: write keys below it, each with its value, not nothing",
         ),
-        (
-            "    update: canary",
-            "endpoints.text.update: write keys below it, each with its value, not 'canary'",
-        ),
     ],
 )
-def test_a_value_of_another_type_is_not_read_as_what_it_may_mean(
-    problems: Problems, more: str, message: str
+def test_values_are_not_converted_to_other_types(
+    problems: Problems, setting: str, message: str
 ) -> None:
-    (result,) = problems(f"{FITTING}{more}\n")
-    assert result.partition(": ")[2] == message
-
-
-def test_a_number_may_be_written_without_a_fraction(tmp_path: Path) -> None:
-    assert stage(f"{FITTING}max_monthly_usd: 500\n", tmp_path).max_monthly_usd == 500
+    (problem,) = problems(f"{VALID}{setting}\n")
+    assert problem.partition(": ")[2] == message
 
 
 @pytest.mark.parametrize(
@@ -534,18 +343,6 @@ def test_a_number_may_be_written_without_a_fraction(tmp_path: Path) -> None:
         (
             "server_error_rate: { critical: 5 }",
             "server_error_rate.critical: 5 is out of range: write 0 to 1",
-        ),
-        (
-            "cache_hit_rate_below: { warning: 80 }",
-            "cache_hit_rate_below.warning: 80 is out of range: write 0 to 1",
-        ),
-        (
-            "disk_percent: { warning: 101 }",
-            "disk_percent.warning: 101 is out of range: write 0 to 100",
-        ),
-        (
-            "model_latency_p99_ms: { warning: -1 }",
-            "model_latency_p99_ms.warning: -1 is out of range: write 0 or more",
         ),
         (
             "model_latency_p99_ms: { warning: 900, critical: 500 }",
@@ -559,11 +356,11 @@ def test_a_number_may_be_written_without_a_fraction(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_thresholds_are_ones_that_can_be_meant(
+def test_invalid_alarm_thresholds_are_an_error(
     problems: Problems, alarm: str, message: str
 ) -> None:
-    (result,) = problems(f"{FITTING}    alarms: {{ {alarm} }}\n")
-    assert result.partition(": ")[2] == f"endpoints.text.alarms.{message}"
+    (problem,) = problems(f"{VALID}    alarms: {{ {alarm} }}\n")
+    assert problem.partition(": ")[2] == f"endpoints.text.alarms.{message}"
 
 
 @pytest.mark.parametrize(
@@ -576,12 +373,12 @@ def test_thresholds_are_ones_that_can_be_meant(
         "client_error_rate: {}",
     ],
 )
-def test_warnings_come_before_their_alarms(tmp_path: Path, alarm: str) -> None:
-    assert stage(f"{FITTING}    alarms: {{ {alarm} }}\n", tmp_path).endpoints["text"].alarms
+def test_valid_alarm_thresholds(tmp_path: Path, alarm: str) -> None:
+    assert stage(f"{VALID}    alarms: {{ {alarm} }}\n", tmp_path).endpoints["text"].alarms
 
 
 @pytest.mark.parametrize(
-    ("release", "more", "since"),
+    ("release", "setting", "since"),
     [
         ("25.09", "server: { inference_type: generate }\n    hosting: single-model", None),
         ("24.09", "server: { inference_type: generate }\n    hosting: single-model", "25.03"),
@@ -592,27 +389,25 @@ def test_warnings_come_before_their_alarms(tmp_path: Path, alarm: str) -> None:
         ("23.06", "publish_metrics: false", None),
     ],
 )
-def test_what_a_release_does_not_have_is_told_at_its_key(
-    problems: Problems, tmp_path: Path, release: str, more: str, since: str | None
+def test_option_unsupported_by_the_release_is_an_error(
+    problems: Problems, tmp_path: Path, release: str, setting: str, since: str | None
 ) -> None:
-    text = f"{FITTING}    {more}\n".replace("25.09", release)
+    text = f"{VALID}    {setting}\n".replace("25.09", release)
     if since is None:
         assert stage(text, tmp_path)
         return
-    (result,) = problems(text)
-    assert result.endswith(
+    (problem,) = problems(text)
+    assert problem.endswith(
         f": release {release} does not have it: remove it, or write release {since} or newer"
     )
-    assert result.startswith(
+    assert problem.startswith(
         ("prod.yaml:7: endpoints.text.server.", "prod.yaml:7: endpoints.text.p")
     )
 
 
-def test_a_private_network_publishes_no_metrics_of_triton(
-    problems: Problems, tmp_path: Path
-) -> None:
-    # Its instances reach S3 alone; what the image's agent does then, nobody knows.
-    publishing = f"{FITTING}    publish_metrics: true\n"
+def test_private_network_cannot_publish_triton_metrics(problems: Problems, tmp_path: Path) -> None:
+    # The instances reach only S3; the behaviour of the metrics agent is unknown then.
+    publishing = f"{VALID}    publish_metrics: true\n"
     assert stage(publishing, tmp_path)
     (problem,) = problems(f"private_network: true\n{publishing}")
     assert problem == (
@@ -621,30 +416,13 @@ def test_a_private_network_publishes_no_metrics_of_triton(
     )
 
 
-def test_no_schedule_brings_a_production_endpoint_below_two(problems: Problems) -> None:
-    scaling = (
-        "    instance_count: 2\n    scaling:\n      min_count: 2\n      max_count: 4\n"
-        "      schedules:\n        night: { at: rate(1 day), min_count: 1, max_count: 4 }\n"
-    )
-    (result,) = problems(PRODUCTION + FITTING + scaling)
-    assert result == (
-        "prod.yaml:14: endpoints.text.scaling.schedules.night.min_count: a production endpoint "
-        "needs min_count 2 or more, so that it survives the loss of an availability zone"
-    )
-
-
 @pytest.mark.parametrize(
-    ("more", "message"),
+    ("setting", "message"),
     [
         (
             "tags: { aws:team: a }",
             "tags.aws:team: 'aws:team' begins like AWS's own tags: write another key, such as "
             "aws-team",
-        ),
-        ('tags: { team: "" }', "tags.team: string should have at least 1 character, not ''"),
-        (
-            f"tags: {{ {'k' * 128}: a }}",
-            f"tags.{'k' * 128}: string should have at most 127 characters, not '{'k' * 128}'",
         ),
         (
             "tags: { team: a*b }",
@@ -662,57 +440,62 @@ def test_no_schedule_brings_a_production_endpoint_below_two(problems: Problems) 
         ),
     ],
 )
-def test_tags_and_retention_are_what_every_service_takes(
-    problems: Problems, more: str, message: str
+def test_invalid_tags_and_retention_are_an_error(
+    problems: Problems, setting: str, message: str
 ) -> None:
-    (result,) = problems(f"{FITTING}{more}\n")
-    assert result.partition(": ")[2] == message
+    (problem,) = problems(f"{VALID}{setting}\n")
+    assert problem.partition(": ")[2] == message
 
 
-def test_tags_may_have_letters_of_any_language_and_spaces(tmp_path: Path) -> None:
-    assert stage(f"{FITTING}tags: {{ Abteilung für: Süd 1 }}\n", tmp_path).tags == {
+def test_tags_may_contain_unicode_letters_and_spaces(tmp_path: Path) -> None:
+    assert stage(f"{VALID}tags: {{ Abteilung für: Süd 1 }}\n", tmp_path).tags == {
         "Abteilung für": "Süd 1"
     }
 
 
-def test_schedules_alone_scale(tmp_path: Path) -> None:
+def test_schedules_are_enough_for_scaling(tmp_path: Path) -> None:
     schedules = "{ night: { at: rate(1 day), min_count: 1, max_count: 2 } }"
-    text = f"{FITTING}    scaling: {{ min_count: 1, max_count: 2, schedules: {schedules} }}\n"
+    text = f"{VALID}    scaling: {{ min_count: 1, max_count: 2, schedules: {schedules} }}\n"
     assert stage(text, tmp_path).endpoints["text"].scaling
 
 
-def test_a_production_endpoint_scales_no_lower_than_two(problems: Problems, tmp_path: Path) -> None:
-    scaling = "    instance_count: 2\n    scaling: { min_count: 1, max_count: 4, max_rps: 9 }\n"
-    (result,) = problems(PRODUCTION + FITTING + scaling)
-    assert result.endswith(
-        "endpoints.text.scaling.min_count: a production endpoint needs min_count 2 or more, so "
-        "that it survives the loss of an availability zone"
-    )
-    fits = PRODUCTION + FITTING + scaling.replace("min_count: 1", "min_count: 2")
-    assert stage(fits, tmp_path).endpoints["text"].scaling
-
-
-def test_a_variant_has_the_endpoints_instance_type_or_its_own(tmp_path: Path) -> None:
+def test_variant_overrides_the_instance_type(tmp_path: Path) -> None:
     variants = "    variants: { One: {}, Two: { instance_type: ml.g5.2xlarge, weight: 3 } }\n"
-    endpoint = stage(FITTING + variants, tmp_path).endpoints["text"]
+    endpoint = stage(VALID + variants, tmp_path).endpoints["text"]
     assert [endpoint.variant_instance_types(name) for name in endpoint.variants] == [
         ["ml.g5.xlarge"],
         ["ml.g5.2xlarge"],
     ]
 
 
-def test_a_production_endpoint_needs_two_instances(problems: Problems, tmp_path: Path) -> None:
-    text = PRODUCTION + FITTING
-    (result,) = problems(text)
-    assert result.endswith(
-        "endpoints.text.instance_count: a production endpoint needs instance_count 2 or more, so "
+@pytest.mark.parametrize(
+    ("settings", "key"),
+    [
+        ("", "instance_count"),
+        (
+            "instance_count: 2\n    scaling: { min_count: 1, max_count: 4, max_rps: 9 }",
+            "scaling.min_count",
+        ),
+        (
+            "instance_count: 2\n    scaling: { min_count: 2, max_count: 4, schedules: "
+            "{ night: { at: rate(1 day), min_count: 1, max_count: 4 } } }",
+            "scaling.schedules.night.min_count",
+        ),
+    ],
+)
+def test_production_endpoint_needs_two_instances(
+    problems: Problems, tmp_path: Path, settings: str, key: str
+) -> None:
+    (problem,) = problems(f"{PRODUCTION}{VALID}    {settings}\n")
+    assert problem.partition(": ")[2] == (
+        f"endpoints.text.{key}: a production endpoint needs {key.rpartition('.')[2]} 2 or more, so "
         "that it survives the loss of an availability zone"
     )
-    assert stage(text + "    instance_count: 2\n", tmp_path).production
+    assert stage(f"{PRODUCTION}{VALID}    instance_count: 2\n", tmp_path).production
 
 
 @pytest.mark.parametrize(
-    ("more", "message"),
+    ("setting", "message"),
     [
         (
             "production: true",
@@ -720,29 +503,8 @@ def test_a_production_endpoint_needs_two_instances(problems: Problems, tmp_path:
             "{ email: [team@company.com] }, or ARNs of SNS topics under notify.topics",
         ),
         (
-            "production: true\nnotify: { email: [] }",
-            "production: a production stage has nobody to notify of its alarms: write notify: "
-            "{ email: [team@company.com] }, or ARNs of SNS topics under notify.topics",
-        ),
-        (
             "notify: { email: [team@company.com] }",
             "notify: only production stages have alarms to notify of: remove notify",
-        ),
-        (
-            "production: true\nnotify: { topics: [arn:aws:sns:eu-west-1:123456789012:on-call] }",
-            "notify.topics: arn:aws:sns:eu-west-1:123456789012:on-call is not in us-east-1, and an "
-            "alarm notifies topics of its own region alone: write another",
-        ),
-        (
-            "production: true\nnotify: { email: [a@b.com, a@b.com] }",
-            "notify: a@b.com listed twice: remove one",
-        ),
-        (
-            "production: true\nnotify: { email: [a@b.com], topics: ["
-            + ", ".join(f"arn:aws:sns:us-east-1:123456789012:t{number}" for number in range(5))
-            + "] }",
-            "notify: 6 topics, and an alarm notifies 5: remove some, or subscribe them to another's"
-            " topic",
         ),
         (
             "production: true\nnotify: { email: [team] }",
@@ -753,24 +515,17 @@ def test_a_production_endpoint_needs_two_instances(problems: Problems, tmp_path:
             "notify.topics.0: 'on-call' is not the ARN of an SNS topic: write "
             "arn:aws:sns:REGION:ACCOUNT:NAME, as the topic's page in the console has it",
         ),
-        (
-            "production: true\n"
-            "notify: { topics: [arn:aws:sns:us-east-1:1234567890\u0661\u0662:a] }",
-            "notify.topics.0: 'arn:aws:sns:us-east-1:1234567890\u0661\u0662:a' is not the ARN of "
-            "an SNS topic: write arn:aws:sns:REGION:ACCOUNT:NAME, as the topic's page in the "
-            "console has it",
-        ),
     ],
 )
-def test_a_production_stage_names_who_hears_its_alarms(
-    problems: Problems, more: str, message: str
+def test_invalid_alarm_notification_is_an_error(
+    problems: Problems, setting: str, message: str
 ) -> None:
-    (result,) = problems(f"{FITTING}    instance_count: 2\n{more}\n")
-    assert result.partition(": ")[2] == message
+    (problem,) = problems(f"{VALID}    instance_count: 2\n{setting}\n")
+    assert problem.partition(": ")[2] == message
 
 
 @pytest.mark.parametrize(
-    ("more", "message"),
+    ("setting", "message"),
     [
         (
             "zones: [us-east-1a, us-east-1b]",
@@ -786,11 +541,9 @@ def test_a_production_stage_names_who_hears_its_alarms(
         ),
     ],
 )
-def test_zones_are_different_ones_of_the_region_for_a_private_network(
-    problems: Problems, more: str, message: str
-) -> None:
-    (result,) = problems(f"{FITTING}\n{more}\n")
-    assert result.partition(": ")[2] == message
+def test_invalid_zones_are_an_error(problems: Problems, setting: str, message: str) -> None:
+    (problem,) = problems(f"{VALID}\n{setting}\n")
+    assert problem.partition(": ")[2] == message
 
 
 MIRROR = f"123456789012.dkr.ecr.REGION.amazonaws.com/tensorrt@sha256:{'0' * 64}"
@@ -806,12 +559,6 @@ MIRROR = f"123456789012.dkr.ecr.REGION.amazonaws.com/tensorrt@sha256:{'0' * 64}"
         ),
         (
             "us-east-1",
-            "nvcr.io/nvidia/tensorrt:25.09-py3",
-            "'nvcr.io/nvidia/tensorrt:25.09-py3' is not allowed here: write an image in ECR with "
-            "its digest: ACCOUNT.dkr.ecr.REGION.amazonaws.com/NAME@sha256:DIGEST",
-        ),
-        (
-            "us-east-1",
             "123456789012.dkr.ecr.us-east-1.amazonaws.com/tensorrt:25.09-py3",
             "'123456789012.dkr.ecr.us-east-1.amazonaws.com/tensorrt:25.09-py3' is not allowed "
             "here: write an image in ECR with its digest: "
@@ -824,88 +571,29 @@ MIRROR = f"123456789012.dkr.ecr.REGION.amazonaws.com/tensorrt@sha256:{'0' * 64}"
         ),
     ],
 )
-def test_a_mirrored_image_is_one_of_the_region_by_its_digest(
+def test_invalid_mirrored_image_is_an_error(
     problems: Problems, region: str, image: str, message: str
 ) -> None:
-    text = FITTING.replace("us-east-1", region)
-    (result,) = problems(f'{text}\ngpu_build_images: {{ "25.09": "{image}" }}\n')
-    assert result.partition(": ")[2] == f"gpu_build_images.25.09: {message}"
+    text = VALID.replace("us-east-1", region)
+    (problem,) = problems(f'{text}\ngpu_build_images: {{ "25.09": "{image}" }}\n')
+    assert problem.partition(": ")[2] == f"gpu_build_images.25.09: {message}"
 
 
-def test_alarms_are_told_to_topics_of_the_team_s_own(tmp_path: Path) -> None:
-    arn = "arn:aws:sns:us-east-1:123456789012:on-call"
-    text = f"production: true\nnotify: {{ topics: [{arn}] }}\n{FITTING}    instance_count: 2\n"
-    assert stage(text, tmp_path).notify == NotifyConfig(topics=[arn])
-
-
-def test_every_endpoint_that_does_not_fit_is_named(problems: Problems) -> None:
-    second = FITTING.partition("endpoints:\n")[2].replace("text", "image")
-    result = "\n".join(problems(PRODUCTION + FITTING + second))
-    assert "endpoints.text.instance_count: a production endpoint needs" in result
-    assert "endpoints.image.instance_count: a production endpoint needs" in result
-
-
-def test_a_release_that_the_region_lacks_is_refused_with_its_newest(
-    problems: Problems, tmp_path: Path
-) -> None:
-    china = FITTING.replace("us-east-1", "cn-north-1")
-    (result,) = problems(china)
-    assert result.endswith(
-        "region cn-north-1 has no SageMaker Triton 25.09: the newest release it has is 25.04"
-    )
-    assert stage(china.replace("25.09", "25.04"), tmp_path).region == "cn-north-1"
-
-
-def test_a_gpu_that_the_release_does_not_run_on_is_refused(
-    problems: Problems, tmp_path: Path
-) -> None:
-    volta = FITTING.replace("ml.g5.xlarge", "ml.p3.2xlarge")
-    (result,) = problems(volta)
-    assert result.endswith(
-        "endpoints.text.instance_type: ml.p3.2xlarge has a V100 of compute capability 7.0, "
-        "release 25.09 needs 7.5 or more: write another instance type or another release"
-    )
-    older = stage(volta.replace("25.09", "24.09"), tmp_path)
-    assert older.endpoints["text"].instance_type == "ml.p3.2xlarge"
-
-
-@pytest.mark.parametrize(
-    ("region", "missing"),
-    [("me-central-1", "AWS::SageMaker::Endpoint"), ("mx-central-1", "AWS::CodeBuild::Project")],
-)
-def test_a_region_that_lacks_what_a_stage_is_made_of_is_refused(
-    problems: Problems, region: str, missing: str
-) -> None:
-    (result,) = problems(FITTING.replace("us-east-1", region))
-    assert result == (
-        f"prod.yaml:1: region: CloudFormation has no {missing} in {region}: write another region"
-    )
-
-
-def test_a_gpu_that_is_newer_than_the_release_is_refused(problems: Problems) -> None:
-    new = FITTING.replace("ml.g5.xlarge", "ml.g6e.xlarge").replace("25.09", "22.07")
-    (result,) = problems(new)
-    assert result.endswith(
-        "endpoints.text.instance_type: ml.g6e.xlarge has a L40S of compute capability 8.9, "
-        "release 22.07 needs 8.6 or less: write another instance type or another release"
-    )
-
-
-def test_a_cpu_instance_serves_every_release(tmp_path: Path) -> None:
-    read = stage(FITTING.replace("ml.g5.xlarge", "ml.m5.xlarge"), tmp_path)
-    assert read.endpoints["text"].instance_type == "ml.m5.xlarge"
+def test_region_without_needed_resource_types_is_an_error(problems: Problems) -> None:
+    assert problems(VALID.replace("us-east-1", "mx-central-1")) == [
+        "prod.yaml:1: region: CloudFormation has no AWS::CodeBuild::Project in mx-central-1: write "
+        "another region"
+    ]
 
 
 @pytest.mark.parametrize(
     "repository",
     ["octo-org/octo-repo", "octo_corp/Octo.Repo_2", "octo-org@123456/octo-repo@456789"],
 )
-def test_a_stage_is_delivered_by_the_workflows_of_one_repository(
-    repository: str, tmp_path: Path
-) -> None:
-    delivery = stage(f"delivery: {{ repository: {repository} }}\n" + FITTING, tmp_path).delivery
+def test_delivery_repository_forms(repository: str, tmp_path: Path) -> None:
+    delivery = stage(f"delivery: {{ repository: {repository} }}\n" + VALID, tmp_path).delivery
     assert delivery == DeliveryConfig(repository=repository, provider_exists=False)
-    assert stage(FITTING, tmp_path).delivery is None
+    assert stage(VALID, tmp_path).delivery is None
 
 
 @pytest.mark.parametrize(
@@ -921,21 +609,17 @@ def test_a_stage_is_delivered_by_the_workflows_of_one_repository(
         "https://github.com/octo-org/octo-repo",
     ],
 )
-def test_what_is_no_single_repository_is_refused_for_delivery(
-    problems: Problems, repository: str
-) -> None:
-    (result,) = problems(f'delivery: {{ repository: "{repository}" }}\n' + FITTING)
-    assert result == (
+def test_invalid_delivery_repository_is_an_error(problems: Problems, repository: str) -> None:
+    (problem,) = problems(f'delivery: {{ repository: "{repository}" }}\n' + VALID)
+    assert problem == (
         f"prod.yaml:1: delivery.repository: '{repository}' is not a repository's name in "
         "GitHub's tokens: write owner/name, or, for one created after July 15, 2026, "
         "owner@OWNER-ID/name@REPOSITORY-ID"
     )
 
 
-def test_all_errors_of_a_stage_come_at_once_and_in_the_order_of_its_lines(
-    problems: Problems,
-) -> None:
-    result = problems(
+def test_all_errors_are_reported_in_line_order(problems: Problems) -> None:
+    lines = problems(
         "zone: a\n"
         "region: us-east1\n"
         "endpoints:\n"
@@ -944,7 +628,7 @@ def test_all_errors_of_a_stage_come_at_once_and_in_the_order_of_its_lines(
         "    instance_type: ml.g5.24xlage\n"
         "    count: 2\n"
     )
-    assert [line.split(": ")[:2] for line in result] == [
+    assert [line.split(": ")[:2] for line in lines] == [
         ["prod.yaml:1", "release"],
         ["prod.yaml:1", "zone"],
         ["prod.yaml:2", "region"],

@@ -1,4 +1,4 @@
-"""Whatever people write, the linter has findings to show for it, and no traceback."""
+"""Property tests: the linter reports findings for any input and never crashes."""
 
 import tempfile
 from pathlib import Path
@@ -14,30 +14,30 @@ from tritonclient.grpc import model_config_pb2
 import platform_facts
 from model_build import checks
 from model_build.findings import Finding, RepositoryInvalid
-from model_build.formats import BACKENDS as KNOWN
+from model_build.formats import BACKENDS as KNOWN_BACKENDS
 from model_build.model_config import PLATFORM_BACKENDS
 from model_build.repository import CONFIG, Repository
-from tests.unit.model_build.checks.broken import files
-from tests.unit.model_build.checks.broken.bases import MODEL
+from tests.unit.model_build.checks.cases import files
+from tests.unit.model_build.checks.cases.bases import MODEL
 
-RULES = checks.of_release(platform_facts.release("25.09"))
+RULES = checks.rules_for_release(platform_facts.release("25.09"))
 
-# Texts and numbers that mean something to a rule, and some that mean nothing.
+# Values that the rules treat specially, and arbitrary ones.
 TEXTS = st.sampled_from(
     [
         *("", "X", "Y", "INPUT__0", "INPUT__1", "DALI_INPUT_0", "first", "both", "true", "0"),
         *("EXECUTION_ENV_PATH", "$$TRITON_MODEL_DIRECTORY/1", "tensorrt", "../X", "a\n\"'\0ß"),
     ]
 ) | st.text(st.characters(codec="utf-8"), max_size=4)
-BACKENDS = st.sampled_from(["", "ensemble", *KNOWN, *PLATFORM_BACKENDS])
-NAMED = {
+BACKENDS = st.sampled_from(["", "ensemble", *KNOWN_BACKENDS, *PLATFORM_BACKENDS])
+VALUES_BY_FIELD = {
     "backend": BACKENDS,
     "platform": BACKENDS,
     "model_name": st.sampled_from(["", "both", "first", "second", "third"]),
     "default_model_filename": st.sampled_from(["", "", "X", ".", "model.json"]),
     "max_batch_size": st.sampled_from([-1, 0, 1, 8]),
 }
-NUMBERS = {
+VALUES_BY_TYPE = {
     FieldDescriptor.CPPTYPE_INT32: st.sampled_from([0, 1, 2, 8, -1, -(2**31), 2**31 - 1]),
     FieldDescriptor.CPPTYPE_INT64: st.sampled_from([0, 1, 2, 8, -1, -(2**63), 2**63 - 1]),
     FieldDescriptor.CPPTYPE_UINT32: st.sampled_from([0, 1, 2, 8, 2**32 - 1]),
@@ -50,11 +50,11 @@ NUMBERS = {
 
 
 def fill(draw: st.DrawFn, message: Any) -> None:
-    """Give some of a protobuf message's fields drawn values."""
+    """Set some fields of a protobuf message to drawn values."""
     fields = list(message.DESCRIPTOR.fields)
     if not fields:
         return
-    chosen = st.lists(st.sampled_from(fields), max_size=6, unique_by=lambda each: each.name)
+    chosen = st.lists(st.sampled_from(fields), max_size=6, unique_by=lambda field: field.name)
     for field in draw(chosen):
         entry = field.message_type and field.message_type.GetOptions().map_entry
         if entry:
@@ -72,27 +72,27 @@ def fill(draw: st.DrawFn, message: Any) -> None:
 
 
 def fill_map(draw: st.DrawFn, entries: Any, key: FieldDescriptor, value: FieldDescriptor) -> None:
-    for drawn in draw(st.lists(values_of(key), max_size=2)):
+    for map_key in draw(st.lists(values_of(key), max_size=2)):
         if value.message_type:
-            fill(draw, entries[drawn])
+            fill(draw, entries[map_key])
         else:
-            entries[drawn] = draw(values_of(value))
+            entries[map_key] = draw(values_of(value))
 
 
 def values_of(field: FieldDescriptor) -> st.SearchStrategy[Any]:
     """Return a strategy for the values of a scalar or enum field."""
     if field.enum_type:
         return st.sampled_from([*(value.number for value in field.enum_type.values), 99])
-    return NAMED.get(field.name, NUMBERS[field.cpp_type])
+    return VALUES_BY_FIELD.get(field.name, VALUES_BY_TYPE[field.cpp_type])
 
 
 @st.composite
 def configs(draw: st.DrawFn) -> str:
-    """Draw a config.pbtxt that protobuf can read."""
+    """Draw a config.pbtxt that parses."""
     config = model_config_pb2.ModelConfig(
         backend=draw(BACKENDS),
-        max_batch_size=draw(NAMED["max_batch_size"]),
-        default_model_filename=draw(NAMED["default_model_filename"]),
+        max_batch_size=draw(VALUES_BY_FIELD["max_batch_size"]),
+        default_model_filename=draw(VALUES_BY_FIELD["default_model_filename"]),
     )
     for field in ("input", "output"):
         for _ in range(draw(st.integers(0, 2))):
@@ -101,7 +101,7 @@ def configs(draw: st.DrawFn) -> str:
     return str(text_format.MessageToString(config, as_utf8=draw(st.booleans())))
 
 
-def real_files() -> list[bytes]:
+def valid_files() -> list[bytes]:
     return [
         MODEL.encode(),
         files.onnx({"X": ["n", 2]}, {"Y": ["n", 2]}),
@@ -112,25 +112,25 @@ def real_files() -> list[bytes]:
 
 @st.composite
 def contents(draw: st.DrawFn) -> bytes:
-    """Draw a file: a real one, one with some other bytes in it, or any bytes."""
-    content = draw(st.deferred(lambda: st.sampled_from(real_files())) | st.binary(max_size=20))
+    """Draw a model file: valid, damaged or arbitrary bytes."""
+    content = draw(st.deferred(lambda: st.sampled_from(valid_files())) | st.binary(max_size=20))
     if draw(st.booleans()):
         start = draw(st.integers(0, len(content)))
         content = content[:start] + draw(st.binary(max_size=3)) + content[start + 2 :]
     return content
 
 
-PATHS = [*(f"1/{known.file}" for known in KNOWN.values()), "1/X", "1/model.json"]
+PATHS = [*(f"1/{known.file}" for known in KNOWN_BACKENDS.values()), "1/X", "1/model.json"]
 PATHS += ["2/model.py", "v2/model.py", "X", "warmup/X"]
 FILES = st.fixed_dictionaries({}, optional={path: contents() for path in PATHS})
 
 
-def lint(texts: dict[str, str], others: dict[str, bytes]) -> list[Finding]:
-    """Write model directories, and lint them. Raises `RepositoryInvalid` and nothing else."""
+def lint(configs_by_model: dict[str, str], other_files: dict[str, bytes]) -> list[Finding]:
+    """Write model directories and return the findings. Raises only `RepositoryInvalid`."""
     with tempfile.TemporaryDirectory() as name:
-        for model, text in texts.items():
-            written = {**others, CONFIG: text.encode()}
-            for path, content in written.items():
+        for model, config in configs_by_model.items():
+            model_files = {**other_files, CONFIG: config.encode()}
+            for path, content in model_files.items():
                 (Path(name) / model / path).parent.mkdir(parents=True, exist_ok=True)
                 (Path(name) / model / path).write_bytes(content)
         return checks.findings(Repository.read(Path(name)), RULES)
@@ -139,9 +139,9 @@ def lint(texts: dict[str, str], others: dict[str, bytes]) -> list[Finding]:
 @settings(max_examples=100)
 @given(st.dictionaries(st.sampled_from(["both", "first"]), configs(), min_size=1), FILES)
 def test_linter_does_not_crash_on_any_config(
-    texts: dict[str, str], others: dict[str, bytes]
+    configs_by_model: dict[str, str], other_files: dict[str, bytes]
 ) -> None:
-    for finding in lint(texts, others):
+    for finding in lint(configs_by_model, other_files):
         assert finding.message
         assert finding.place.line is None or finding.place.line >= 1
 

@@ -1,19 +1,15 @@
-"""What an environment pins, held against what the release of a target has."""
+"""Pinned versions of environments, compared with those of the target's release."""
 
 from pathlib import Path
 
 import pytest
 
-import platform_facts
-from model_build import BuildTarget, ModelSource, all_models, checks
+from model_build import BuildTarget, ModelSource
 from model_build.checks.environment_versions import environment_versions
-
-SHIPPED = list(all_models(Path(checks.__file__).parents[2] / "models"))
-RELEASES = [release.name for release in platform_facts.releases() if release.name >= "24.09"]
 
 GATE = "gate: { max_absolute_difference: 1 }"
 RECIPE = f"""\
-description: Every format that a release must read back
+description: Every format with a version limit
 files:
   traced/1/model.pt:
     {{ to: torchscript, source: e.py:f, environment: torch.txt, {GATE} }}
@@ -40,21 +36,22 @@ PINS = {
 
 
 def messages(folder: Path, target: str, alternative: str | None = None, **pins: str) -> list[str]:
-    """Write the model, with other `pins` in some files; return what is told of its recipe."""
+    """Write the model with changed pin files; return the problems with their lines."""
     (folder / "recipe.yaml").write_text(RECIPE)
-    for name, text in {**PINS, **{f"{key}.txt": each for key, each in pins.items()}}.items():
+    for name, text in {**PINS, **{f"{key}.txt": text for key, text in pins.items()}}.items():
         (folder / name).write_text(text)
-    result = list(environment_versions(ModelSource(folder, alternative), BuildTarget.parse(target)))
-    assert {place.path for place, _ in result} <= {folder / "recipe.yaml"}
-    return [f"{place.line}: {message}" for place, message in result]
+    model = ModelSource(folder, alternative)
+    problems = list(environment_versions(model, BuildTarget.parse(target)))
+    assert {place.path for place, _ in problems} <= {folder / "recipe.yaml"}
+    return [f"{place.line}: {message}" for place, message in problems]
 
 
 @pytest.mark.parametrize("target", ["cpu-24.09", "cuda-24.09-sm86", "cuda-26.05-sm86"])
-def test_what_a_release_reads_back_is_told_nothing(tmp_path: Path, target: str) -> None:
+def test_readable_versions_have_no_problems(tmp_path: Path, target: str) -> None:
     assert messages(tmp_path, target) == []
 
 
-def test_a_newer_torch_is_told_where_it_is_pinned_and_what_to_write(tmp_path: Path) -> None:
+def test_newer_torch_is_reported_with_line_and_fix(tmp_path: Path) -> None:
     assert messages(tmp_path, "cuda-24.09-sm86", torch="a==1\ntorch==2.9.0\n") == [
         "4: traced/1/model.pt: torch.txt:2 pins torch==2.9.0, Triton 24.09 has "
         "2.5.0a0+b465a5843b, which need not read what a newer one wrote: write a torch before "
@@ -62,13 +59,13 @@ def test_a_newer_torch_is_told_where_it_is_pinned_and_what_to_write(tmp_path: Pa
     ]
 
 
-def test_a_version_is_newer_than_its_own_alphas(tmp_path: Path) -> None:
+def test_final_version_is_newer_than_its_alphas(tmp_path: Path) -> None:
     assert messages(tmp_path, "cpu-24.09", torch="torch==2.5.0")
     assert not messages(tmp_path, "cpu-24.09", torch="torch==2.5.0a0+ffffffff")
     assert not messages(tmp_path, "cpu-24.09", torch="torch==2.5.0.dev20240901")
 
 
-def test_a_torch_newer_than_every_release_s_has_no_release_to_choose(tmp_path: Path) -> None:
+def test_torch_newer_than_all_releases_suggests_no_release(tmp_path: Path) -> None:
     (line,) = messages(tmp_path, "cpu-25.09", "newer")
     assert line == (
         "16: traced/1/model.pt: newer.txt:1 pins torch==2.13.0+cpu, Triton 25.09 has "
@@ -77,17 +74,17 @@ def test_a_torch_newer_than_every_release_s_has_no_release_to_choose(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("target", "refused"),
+    ("target", "is_refused"),
     [("cuda-24.05-sm86", True), ("cpu-24.05", False), ("cuda-25.04-sm86", False)],
 )
-def test_tensorflow_counts_where_a_graphdef_is_served(
-    tmp_path: Path, target: str, refused: bool
+def test_tensorflow_is_compared_for_a_graphdef(
+    tmp_path: Path, target: str, *, is_refused: bool
 ) -> None:
-    lines = [each for each in messages(tmp_path, target) if "tensorflow" in each]
-    assert bool(lines) == refused
+    lines = [line for line in messages(tmp_path, target) if "tensorflow" in line]
+    assert bool(lines) == is_refused
 
 
-def test_a_version_of_the_release_that_nobody_knows_is_not_compared(tmp_path: Path) -> None:
+def test_unknown_version_of_the_release_is_not_compared(tmp_path: Path) -> None:
     assert messages(tmp_path, "cuda-23.06-sm86", dali="nvidia_dali_cuda120==1.26.0\n") == []
 
 
@@ -111,16 +108,16 @@ def test_a_version_of_the_release_that_nobody_knows_is_not_compared(tmp_path: Pa
         ),
     ],
 )
-def test_an_environment_pins_what_writes_its_file(tmp_path: Path, name: str, line: str) -> None:
+def test_environment_must_pin_the_exporting_package(tmp_path: Path, name: str, line: str) -> None:
     unpinned = "# torch==1\ntorchvision==1\ntorch>=1\ntensorflow-estimator==1\nnvidia-dali==1\n"
     assert messages(tmp_path, "cuda-24.09-sm86", **{name: unpinned}) == [line]
 
 
-def test_a_missing_pin_is_told_where_the_release_s_version_is_unknown_too(tmp_path: Path) -> None:
+def test_missing_pin_is_reported_for_unknown_versions(tmp_path: Path) -> None:
     (line,) = messages(tmp_path, "cpu-22.05", torch="", dali="nvidia-dali-cuda120==1.35.0")
     assert line.endswith("torch.txt pins no torch, which writes the file: add the torch to use")
 
 
-def test_only_the_files_of_the_chosen_alternative_count(tmp_path: Path) -> None:
+def test_only_files_of_the_alternative_are_compared(tmp_path: Path) -> None:
     assert messages(tmp_path, "cpu-24.09", "onnx", torch="torch==2.13.0") == []
     assert messages(tmp_path, "cpu-24.09", torch="torch==2.13.0")

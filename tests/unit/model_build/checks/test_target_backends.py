@@ -1,19 +1,18 @@
-"""What people wrote whole, held against the backends that a target has."""
+"""Backends of a model without a build step, compared with those of the target."""
 
 from pathlib import Path
 
 import pytest
 
-from model_build import BuildTarget, ModelSource, all_models, checks
+from model_build import BuildTarget, ModelSource
 from model_build.checks.backends import target_backends
 
-SHIPPED = list(all_models(Path(checks.__file__).parents[2] / "models"))
 TENSORS = "".join(
     f' {kind} [ {{ name: "{name}" data_type: TYPE_FP32 dims: [ 2 ] }} ]'
     for kind, name in (("input", "X"), ("output", "Y"))
 )
 RECIPE = """\
-description: A plan that CPUs are served as ONNX
+description: A TensorRT plan, built as ONNX for CPUs
 files:
   plan/1/model.plan:
     to: tensorrt
@@ -28,33 +27,33 @@ files:
 
 
 def messages(folder: Path, target: str, config: str) -> list[str]:
-    """Write a model; return what is told of it."""
+    """Write a model and return its problems."""
     (folder / "plan" / "1").mkdir(parents=True)
     (folder / "plan" / "config.pbtxt").write_text(config + TENSORS)
-    result = target_backends(ModelSource(folder), BuildTarget.parse(target))
-    return [f"{place.path.name}:{place.line}: {message}" for place, message in result]
+    problems = target_backends(ModelSource(folder), BuildTarget.parse(target))
+    return [f"{place.path.name}:{place.line}: {message}" for place, message in problems]
 
 
 @pytest.mark.parametrize(
-    "written", ['backend: "tensorrt"', 'platform: "tensorrt_plan"'], ids=["backend", "platform"]
+    "config", ['backend: "tensorrt"', 'platform: "tensorrt_plan"'], ids=["backend", "platform"]
 )
-def test_a_plan_that_somebody_brought_needs_a_gpu(tmp_path: Path, written: str) -> None:
-    (line,) = messages(tmp_path, "cpu-25.09", f"\n{written}")
+def test_plan_file_requires_a_gpu(tmp_path: Path, config: str) -> None:
+    (line,) = messages(tmp_path, "cpu-25.09", f"\n{config}")
     assert line == (
         "config.pbtxt:2: a TensorRT plan runs on GPUs only: serve it on an instance_type with a "
         "GPU, such as ml.g5.xlarge, or write a recipe that makes ONNX of it where there is none"
     )
 
 
-def test_where_there_is_a_gpu_a_plan_is_served(tmp_path: Path) -> None:
+def test_plan_file_is_accepted_for_a_gpu(tmp_path: Path) -> None:
     assert messages(tmp_path, "cuda-25.09-sm86", 'backend: "tensorrt"') == []
 
 
-def test_a_plan_of_a_recipe_s_is_onnx_on_a_cpu(tmp_path: Path) -> None:
+def test_plan_step_of_a_recipe_is_accepted_for_a_cpu(tmp_path: Path) -> None:
     (tmp_path / "recipe.yaml").write_text(RECIPE)
     assert messages(tmp_path, "cpu-25.09", 'backend: "tensorrt"') == []
 
 
-def test_a_backend_that_the_release_lacks_is_told_before_anything_is_built(tmp_path: Path) -> None:
+def test_backend_missing_in_the_release_is_refused(tmp_path: Path) -> None:
     (line,) = messages(tmp_path, "cuda-25.09-sm86", 'platform: "tensorflow_savedmodel"')
     assert line.startswith("config.pbtxt:1: Triton 25.09 has no tensorflow backend; 25.02 was")

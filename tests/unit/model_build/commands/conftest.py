@@ -1,4 +1,4 @@
-"""The commands, with an AWS in memory and a deployed endpoint."""
+"""Fixtures that run the commands against a fake AWS with a multi-model endpoint."""
 
 import contextlib
 import json
@@ -15,11 +15,13 @@ from stage_record import Event
 from tests.unit.model_build.fakes import FakeCloudFormation, FakeS3, FakeSageMaker, FakeSsm, FakeSts
 
 PREFIX = "text/cpu-24.09/"
+ENDPOINT = ("dev", "text")
+VERSIONS = ("1" * 12, "2" * 12, "3" * 12)
 
 
 @dataclass
 class FakeAws:
-    """The services that commands talk to; `stage` dev has the multi-model endpoint `text`."""
+    """Fake AWS services; the stage dev has the multi-model endpoint `text`."""
 
     s3: FakeS3 = field(default_factory=FakeS3)
     ssm: FakeSsm = field(default_factory=FakeSsm)
@@ -28,26 +30,24 @@ class FakeAws:
     sts: FakeSts = field(default_factory=FakeSts)
 
     def client(self, service: str) -> Any:
-        result = getattr(self, service, None)
-        assert result is not None, service
-        return result
+        return getattr(self, service)
 
     def catalog(self, model: str) -> Any:
-        """What clients of the endpoint resolve a model to."""
+        """Return the catalog entry of a model."""
         return self.ssm.current(f"/triton/dev/text/{model}")
 
     @property
     def archives(self) -> set[str]:
-        """The keys of the bucket but those of the record."""
-        return {each for each in self.s3.objects if not each.startswith(stage_record.FOLDER)}
+        """Keys of the bucket, without the stage record."""
+        return {key for key in self.s3.objects if not key.startswith(stage_record.FOLDER)}
 
     @property
     def events(self) -> list[Event]:
-        """The record, the newest event first."""
+        """Events of the stage record, newest first."""
         return list(stage_record.read(self.s3.client, "bucket"))
 
     def deploy(self, model: str, version: str) -> None:
-        """Put a version of a model into bucket and catalog, as a deploy does."""
+        """Write archive, manifest and catalog entry of a model version, as a deploy does."""
         for suffix in (".tar.gz", ".json"):
             self.s3.objects[f"{PREFIX}{model}-{version}{suffix}"] = {"Body": b'{"archive": {}}'}
         self.ssm.put(
@@ -65,7 +65,7 @@ class FakeAws:
 @pytest.fixture(autouse=True)
 def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     def client(service: str) -> None:
-        pytest.fail(f"a client of {service} was made")
+        pytest.fail(f"boto3.client({service!r}) was called")
 
     monkeypatch.setattr("boto3.client", client)
 
@@ -78,6 +78,14 @@ def aws(_no_network: None, monkeypatch: pytest.MonkeyPatch) -> FakeAws:
     return fake
 
 
+@pytest.fixture
+def deployed(aws: FakeAws) -> FakeAws:
+    """The endpoint with three versions of the model minilm; the last one is current."""
+    for version in VERSIONS:
+        aws.deploy("minilm", version)
+    return aws
+
+
 Succeed = Callable[..., str]
 Data = Callable[..., Any]
 Fail = Callable[..., str]
@@ -85,7 +93,7 @@ Fail = Callable[..., str]
 
 @pytest.fixture
 def succeed(capsys: pytest.CaptureFixture[str]) -> Succeed:
-    """Run a command that must succeed; return what it prints."""
+    """Function that runs a command, which must succeed, and returns its stdout."""
 
     def run(*arguments: str | Path) -> str:
         assert main([str(argument) for argument in arguments]) == 0
@@ -96,7 +104,7 @@ def succeed(capsys: pytest.CaptureFixture[str]) -> Succeed:
 
 @pytest.fixture
 def data_of(succeed: Succeed) -> Data:
-    """Run a command with --json; return its data."""
+    """Function that runs a command with --json and returns the parsed output."""
 
     def run(*arguments: str | Path) -> Any:
         return json.loads(succeed(*arguments, "--json"))
@@ -106,14 +114,14 @@ def data_of(succeed: Succeed) -> Data:
 
 @pytest.fixture
 def fail(capsys: pytest.CaptureFixture[str]) -> Fail:
-    """Run a command that must fail, or refuse its arguments; return the error."""
+    """Function that runs a command, which must exit with `code`, and returns its error message."""
 
     def run(*arguments: str | Path, code: int = 1) -> str:
-        result = None
-        with contextlib.suppress(SystemExit):  # argparse's, which is code 2
-            result = main([str(argument) for argument in arguments])
+        exit_code = 2  # of argparse, which raises SystemExit
+        with contextlib.suppress(SystemExit):
+            exit_code = main([str(argument) for argument in arguments])
         captured = capsys.readouterr()
-        assert (2 if result is None else result, captured.out) == (code, "")
+        assert (exit_code, captured.out) == (code, "")
         return captured.err.partition("error: ")[2].rstrip("\n")
 
     return run

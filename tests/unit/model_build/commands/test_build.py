@@ -1,16 +1,13 @@
 import json
 import tarfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from model_build import digest_of
 from model_build.__main__ import main
-
-if TYPE_CHECKING:
-    from tests.unit.model_build.commands.conftest import Data, Fail, FakeAws, Succeed
-    from tests.unit.model_build.conftest import WriteFiles
+from tests.unit.model_build.commands.conftest import Data, Fail, FakeAws, Succeed
+from tests.unit.model_build.conftest import WriteFiles
 
 KEY = "text/cpu-24.09/doubled.tar.gz"
 TARGET = ("--target", "cpu-24.09")
@@ -18,8 +15,8 @@ TO_BUCKET = (*TARGET, "--bucket", "bucket", "--key", KEY)
 
 
 @pytest.fixture
-def with_words(doubled: Path, write_files: "WriteFiles") -> Path:
-    """`doubled` with an alternative of other words, beside the file that its backend opens."""
+def with_alternative(doubled: Path, write_files: WriteFiles) -> Path:
+    """`doubled` with an alternative `onnx` that copies another file and runs a failing export."""
     return write_files(
         doubled,
         {
@@ -35,15 +32,15 @@ alternatives:
 """,
             "words.txt": "one two",
             "other.txt": "three",
-            "e.py": "def f(weights): raise ValueError('the alternative is made')\n",
+            "e.py": "def f(weights): raise ValueError('alternative onnx')\n",
         },
     )
 
 
-def test_a_build_writes_archive_and_manifest_into_the_folder_asked_for(
+def test_build_writes_archive_and_manifest_to_the_output_folder(
     doubled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    to = tmp_path / "some" / "where"
+    to = tmp_path / "new" / "folder"
     assert main(["build", str(doubled), *TARGET, "--output", str(to)]) == 0
     name = f"doubled-{digest_of(doubled)[:12]}"
     assert sorted(path.name for path in to.iterdir()) == [f"{name}.json", f"{name}.tar.gz"]
@@ -55,34 +52,30 @@ def test_a_build_writes_archive_and_manifest_into_the_folder_asked_for(
     assert captured.err.endswith(f"packing {to}/{name}.tar.gz\n")
 
 
-def test_a_model_takes_another_name_where_its_folder_is_not_called_so(
-    doubled: Path, tmp_path: Path, data_of: "Data"
-) -> None:
+def test_name_option_sets_the_model_name(doubled: Path, tmp_path: Path, data_of: Data) -> None:
     folder = doubled.rename(tmp_path / "model")
     data = data_of("build", folder, *TARGET, "--output", tmp_path / "out", "--name", "twice")
     assert data["model"] == "twice"
     assert Path(data["path"]).name.startswith("twice-")
 
 
-def test_a_build_into_the_bucket_publishes_once_and_then_builds_nothing(
-    doubled: Path, aws: "FakeAws", succeed: "Succeed", data_of: "Data"
+def test_build_to_the_bucket_skips_a_published_archive(
+    doubled: Path, aws: FakeAws, succeed: Succeed, data_of: Data
 ) -> None:
-    place, digest = f"s3://bucket/{KEY}", ("--digest", digest_of(doubled))
-    assert succeed("build", doubled, *TO_BUCKET, *digest) == f"published {place}\n"
+    url, digest = f"s3://bucket/{KEY}", ("--digest", digest_of(doubled))
+    assert succeed("build", doubled, *TO_BUCKET, *digest) == f"published {url}\n"
     source = f"sources/{digest_of(doubled)}.zip"
     assert set(aws.s3.objects) == {KEY, KEY.replace(".tar.gz", ".json"), source}
     before = dict(aws.s3.objects)
-    messages = f"{place} is there already: nothing to build\n"
-    assert succeed("build", doubled, *TO_BUCKET, *digest) == messages
-    assert data_of("build", doubled, *TO_BUCKET) == {"path": place, "built": False}
+    message = f"{url} is there already: nothing to build\n"
+    assert succeed("build", doubled, *TO_BUCKET, *digest) == message
+    assert data_of("build", doubled, *TO_BUCKET) == {"path": url, "built": False}
     assert aws.s3.objects == before
     aws.s3.objects.clear()
-    assert data_of("build", doubled, *TO_BUCKET) == {"path": place, "built": True}
+    assert data_of("build", doubled, *TO_BUCKET) == {"path": url, "built": True}
 
 
-def test_another_digest_than_the_planned_one_is_refused(
-    doubled: Path, aws: "FakeAws", fail: "Fail"
-) -> None:
+def test_digest_other_than_planned_is_refused(doubled: Path, aws: FakeAws, fail: Fail) -> None:
     assert fail("build", doubled, *TO_BUCKET, "--digest", "abc") == (
         f"{doubled} has digest {digest_of(doubled)}, not abc: the source differs from the one that "
         "the deploy planned, or was planned with another BUILD_FORMAT. Deploy again from a clean "
@@ -91,35 +84,37 @@ def test_another_digest_than_the_planned_one_is_refused(
     assert aws.s3.calls == []
 
 
-def test_an_alternative_is_named_by_its_path_or_by_its_option(
-    with_words: Path, tmp_path: Path, fail: "Fail", succeed: "Succeed"
+def test_alternative_is_selected_by_path_or_option(
+    with_alternative: Path, tmp_path: Path, fail: Fail, succeed: Succeed
 ) -> None:
     to = ("--output", tmp_path / "out")
-    messages = "failed: ValueError: the alternative is made"
-    assert messages in fail("build", with_words, "--alternative", "onnx", *TARGET, *to)
-    assert messages in fail("build", f"{with_words}-onnx", *TARGET, *to)
-    succeed("build", with_words, *TARGET, *to)
+    message = "failed: ValueError: alternative onnx"
+    assert message in fail("build", with_alternative, "--alternative", "onnx", *TARGET, *to)
+    assert message in fail("build", f"{with_alternative}-onnx", *TARGET, *to)
+    succeed("build", with_alternative, *TARGET, *to)
 
 
-def test_an_alternative_that_the_recipe_has_not_is_refused_with_those_it_has(
-    with_words: Path, fail: "Fail"
-) -> None:
-    messages = fail("build", with_words, "--alternative", "onx", *TARGET, "--output", "o", code=2)
-    assert messages == "no alternative onx: the recipe has onnx"
-    (with_words / "recipe.yaml").write_text("description: x\n")
-    messages = fail("build", with_words, "--alternative", "onnx", *TARGET, "--output", "o", code=2)
-    assert messages == "no alternative onnx: the recipe has none"
+def test_unknown_alternative_error_lists_the_known_ones(with_alternative: Path, fail: Fail) -> None:
+    error = fail(
+        "build", with_alternative, "--alternative", "onx", *TARGET, "--output", "o", code=2
+    )
+    assert error == "no alternative onx: the recipe has onnx"
+    (with_alternative / "recipe.yaml").write_text("description: x\n")
+    error = fail(
+        "build", with_alternative, "--alternative", "onnx", *TARGET, "--output", "o", code=2
+    )
+    assert error == "no alternative onnx: the recipe has none"
 
 
-def test_packages_for_a_release_whose_python_nobody_knows_are_refused(
-    doubled: Path, tmp_path: Path, fail: "Fail"
+def test_packages_for_an_unknown_python_are_refused(
+    doubled: Path, tmp_path: Path, fail: Fail
 ) -> None:
     (doubled / "recipe.yaml").write_text(
         "description: x\nfiles:\n"
         "  double/1/site-packages: { to: python-packages, requirements: double/requirements.txt }\n"
     )
-    messages = fail("build", doubled, "--target", "cpu-21.08", "--output", tmp_path)
-    assert messages == "the Python version of Triton 21.08 is not known"
+    error = fail("build", doubled, "--target", "cpu-21.08", "--output", tmp_path)
+    assert error == "the Python version of Triton 21.08 is not known"
 
 
 # Arguments
@@ -133,35 +128,23 @@ def test_packages_for_a_release_whose_python_nobody_knows_are_refused(
         ("model/dubled", "no model 'dubled' in models: did you mean doubled? models are doubled"),
     ],
 )
-def test_a_folder_that_is_not_a_model_is_refused_with_those_that_are(
-    doubled: Path, model: str, message: str, fail: "Fail", monkeypatch: pytest.MonkeyPatch
+def test_folder_without_a_model_error_lists_models(
+    doubled: Path, model: str, message: str, fail: Fail, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(doubled.parent.parent)
-    result = fail("build", model, *TARGET, "--output", ".", code=2)
-    assert result == f"argument MODEL: {message}"
+    error = fail("build", model, *TARGET, "--output", ".", code=2)
+    assert error == f"argument MODEL: {message}"
+
+
+def test_unknown_target_is_refused(doubled: Path, fail: Fail) -> None:
+    error = fail("build", doubled, "--target", "cuda-25.10-sm86", "--output", ".", code=2)
+    assert error.startswith(
+        'argument --target: no SageMaker Triton release "25.10": did you mean 25.09 or '
+    )
 
 
 @pytest.mark.parametrize(
-    ("target", "message"),
-    [
-        (
-            "cpu",
-            "'cpu' is not a build target: write cpu-RELEASE or cuda-RELEASE-smCAPABILITY, for "
-            "example cpu-24.09 or cuda-25.09-sm86, and -py311 behind it where Python is not the "
-            "release's",
-        ),
-        ("cuda-25.10-sm86", 'no SageMaker Triton release "25.10": did you mean 25.09 or '),
-    ],
-)
-def test_a_target_that_does_not_exist_is_refused(
-    doubled: Path, target: str, message: str, fail: "Fail"
-) -> None:
-    result = fail("build", doubled, "--target", target, "--output", ".", code=2)
-    assert result.startswith(f"argument --target: {message}")
-
-
-@pytest.mark.parametrize(
-    ("where", "message"),
+    ("destination", "message"),
     [
         ([], "one of the arguments --output --bucket is required"),
         (
@@ -172,30 +155,28 @@ def test_a_target_that_does_not_exist_is_refused(
         (["--output", "o", "--key", KEY], "write --bucket and --key together"),
     ],
 )
-def test_a_build_goes_to_one_place(
-    doubled: Path, where: list[str], message: str, fail: "Fail"
+def test_exactly_one_destination_is_required(
+    doubled: Path, destination: list[str], message: str, fail: Fail
 ) -> None:
-    assert fail("build", doubled, *TARGET, *where, code=2) == message
+    assert fail("build", doubled, *TARGET, *destination, code=2) == message
 
 
-def test_a_model_is_found_in_models_by_its_name_alone(
-    doubled: Path, succeed: "Succeed", monkeypatch: pytest.MonkeyPatch
+def test_model_is_selected_by_name(
+    doubled: Path, succeed: Succeed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(doubled.parent.parent)
     assert succeed("build", "doubled", *TARGET, "--output", ".").startswith("wrote doubled-")
 
 
-def test_a_gpu_project_needs_the_bucket_that_its_jobs_go_through(
-    doubled: Path, tmp_path: Path, fail: "Fail"
-) -> None:
-    messages = fail("build", doubled, *TARGET, "--output", tmp_path, "--gpu-project", "gpu", code=2)
-    assert messages == "--gpu-project needs --bucket: engine jobs go through it"
+def test_gpu_project_requires_a_bucket(doubled: Path, tmp_path: Path, fail: Fail) -> None:
+    error = fail("build", doubled, *TARGET, "--output", tmp_path, "--gpu-project", "gpu", code=2)
+    assert error == "--gpu-project needs --bucket: engine jobs go through it"
 
 
-def test_a_model_without_an_engine_asks_for_no_gpu(
-    doubled: Path, aws: "FakeAws", succeed: "Succeed", monkeypatch: pytest.MonkeyPatch
+def test_model_without_an_engine_starts_no_gpu_build(
+    doubled: Path, aws: FakeAws, succeed: Succeed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Clients of CodeBuild and its logs are made, and never used."""
+    # Clients of CodeBuild and CloudWatch Logs are created, but no operation is called.
     unused = {"codebuild": object(), "logs": object()}
     client = aws.client
     monkeypatch.setattr("boto3.client", lambda name, **_: unused.get(name) or client(name))

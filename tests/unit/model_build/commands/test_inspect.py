@@ -4,21 +4,18 @@ import json
 import random
 import tarfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from model_build import digest_of
 from model_build.__main__ import main
+from tests.unit.model_build.commands.conftest import Data, Fail, Succeed
 from tests.unit.model_build.test_native_libraries import shared_object
-
-if TYPE_CHECKING:
-    from tests.unit.model_build.commands.conftest import Data, Fail, Succeed
 
 
 @pytest.fixture
-def built(doubled: Path, tmp_path: Path, succeed: "Succeed") -> Path:
-    """An archive of `doubled` beside its manifest."""
+def built(doubled: Path, tmp_path: Path, succeed: Succeed) -> Path:
+    """An archive of `doubled`, with its manifest in the same folder."""
     succeed("build", doubled, "--target", "cpu-24.09", "--output", tmp_path)
     return tmp_path / f"doubled-{digest_of(doubled)[:12]}.tar.gz"
 
@@ -33,9 +30,7 @@ def _tar(path: Path, files: dict[str, str]) -> Path:
     return path
 
 
-def test_an_archive_is_told_by_its_models_files_and_manifest(
-    built: Path, data_of: "Data", doubled: Path
-) -> None:
+def test_json_has_models_files_and_manifest(built: Path, data_of: Data, doubled: Path) -> None:
     data = data_of("inspect", built)
     assert data["archive"] == str(built)
     assert data["bytes"] == built.stat().st_size
@@ -54,7 +49,7 @@ def test_an_archive_is_told_by_its_models_files_and_manifest(
     assert data["manifest"]["digest"] == digest_of(doubled)
 
 
-def test_people_are_told_the_same(built: Path, succeed: "Succeed") -> None:
+def test_text_has_models_files_and_manifest(built: Path, succeed: Succeed) -> None:
     first, manifest, *lines = succeed("inspect", built).splitlines()
     assert first == f"{built}: 0.0 MB"
     assert manifest == "  doubled, built for cpu and Triton 24.09"
@@ -66,7 +61,7 @@ def test_people_are_told_the_same(built: Path, succeed: "Succeed") -> None:
     assert lines[-1].endswith("doubled/config.pbtxt")
 
 
-def test_the_packages_of_a_model_are_named_and_libraries_that_they_lack(
+def test_packages_and_unmet_libraries_are_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     library = shared_object("libOpenCL.so.1").decode("latin-1")
@@ -79,14 +74,14 @@ def test_the_packages_of_a_model_are_named_and_libraries_that_they_lack(
             "first/1/site-packages/lightgbm/lib.so": library,
         },
     )
-    assert main(["inspect", str(archive), "--json"]) == 1  # the model has no file
+    assert main(["inspect", str(archive), "--json"]) == 1  # model.py is missing
     data = json.loads(capsys.readouterr().out)
     assert data["models"]["first"]["packages"] == {"lightgbm": "4.6.0"}
     (warning,) = data["warnings"]
     assert warning.startswith("first/1/site-packages/lightgbm/lib.so needs libOpenCL.so.1, which")
 
 
-def test_gates_are_told_as_far_as_they_were_used(built: Path, succeed: "Succeed") -> None:
+def test_gates_are_printed_with_their_limits(built: Path, succeed: Succeed) -> None:
     manifest = built.with_name(built.name.replace(".tar.gz", ".json"))
     gate = (
         '"gates": {"a/1/m.onnx: ONNX and PyTorch": {"max_absolute_difference": 2.5e-06, '
@@ -96,7 +91,7 @@ def test_gates_are_told_as_far_as_they_were_used(built: Path, succeed: "Succeed"
     assert "  gate a/1/m.onnx: ONNX and PyTorch: 2.5e-06 of 1e-04\n" in succeed("inspect", built)
 
 
-def test_what_is_wrong_with_an_archive_is_told_and_fails_the_command(
+def test_findings_are_printed_and_fail_the_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     archive = _tar(tmp_path / "a.tar.gz", {"a/config.pbtxt": 'backend: "pyhton"'})
@@ -106,11 +101,11 @@ def test_what_is_wrong_with_an_archive_is_told_and_fails_the_command(
     assert any(line.startswith("a/config.pbtxt: declares no output") for line in out)
 
 
-def test_an_archive_that_is_not_there_is_named(tmp_path: Path, fail: "Fail") -> None:
+def test_missing_archive_is_an_error(tmp_path: Path, fail: Fail) -> None:
     assert fail("inspect", tmp_path / "no.tar.gz") == f"{tmp_path}/no.tar.gz is not a file"
 
 
-def test_an_archive_that_would_write_elsewhere_is_refused(tmp_path: Path, fail: "Fail") -> None:
+def test_path_traversal_is_refused(tmp_path: Path, fail: Fail) -> None:
     archive = _tar(tmp_path / "a.tar.gz", {"../outside.txt": "x"})
     assert fail("inspect", archive).startswith(
         f"{archive}: ../outside.txt is not a file or folder in"
@@ -118,31 +113,32 @@ def test_an_archive_that_would_write_elsewhere_is_refused(tmp_path: Path, fail: 
     assert not (tmp_path / "outside.txt").exists()
 
 
-def test_an_archive_that_is_cut_off_is_refused(built: Path, fail: "Fail") -> None:
+def test_truncated_archive_is_refused(built: Path, fail: Fail) -> None:
     content = built.read_bytes()
-    for kept in (0, 5, len(content) // 2):
-        built.write_bytes(content[:kept])
+    for size in (0, 5, len(content) // 2):
+        built.write_bytes(content[:size])
         assert fail("inspect", built).startswith(f"{built} is not a gzip tar: ")
 
 
-def _plain(content: bytes) -> bytes:
-    """The tar of a model that has a large file."""
-    plain = io.BytesIO()
-    with tarfile.open(fileobj=plain, mode="w") as tar:
-        for name, file in (("a/config.pbtxt", b'backend: "python"'), ("a/1/model.py", content)):
-            entry = tarfile.TarInfo(name)
-            entry.size = len(file)
-            tar.addfile(entry, io.BytesIO(file))
-    return plain.getvalue()
-
-
-def test_an_archive_with_damage_that_only_the_checksum_tells_is_refused(
-    tmp_path: Path, fail: "Fail"
-) -> None:
-    content = bytearray(gzip.compress(_plain(random.Random(1).randbytes(50_000))))
-    content[len(content) // 2] ^= 0xFF  # deflate stores what it cannot compress
+def test_archive_with_a_wrong_crc_is_refused(tmp_path: Path, fail: Fail) -> None:
+    incompressible = random.Random(1).randbytes(50_000).decode("latin-1")
+    archive = _tar(
+        tmp_path / "a.tar.gz",
+        {"a/config.pbtxt": 'backend: "python"', "a/1/model.py": incompressible},
+    )
+    content = bytearray(archive.read_bytes())
+    content[len(content) // 2] ^= 0xFF  # inside a stored block, so only the CRC changes
     with pytest.raises(gzip.BadGzipFile, match="CRC"):
         gzip.decompress(content)
-    archive = tmp_path / "a.tar.gz"
     archive.write_bytes(content)
     assert fail("inspect", archive).startswith(f"{archive} is not a gzip tar: ")
+
+
+def test_control_characters_in_names_are_escaped(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive = _tar(tmp_path / "a.tar.gz", {"m/1/\x1b[2J\nmodel.py": ""})
+    main(["inspect", str(archive)])
+    output = "".join(capsys.readouterr())
+    assert "\x1b" not in output
+    assert r"m/1/\x1b[2J\nmodel.py" in output

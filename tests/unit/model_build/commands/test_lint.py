@@ -1,23 +1,21 @@
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from model_build.__main__ import main
-
-if TYPE_CHECKING:
-    from tests.unit.model_build.conftest import WriteFiles
+from tests.unit.model_build.conftest import WriteFiles
 
 
 @pytest.fixture(autouse=True)
-def _above_the_models(doubled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _working_directory(doubled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(doubled.parent.parent)
 
 
 @pytest.fixture
 def misnamed(doubled: Path) -> Path:
-    """A model with two findings."""
+    """`doubled` with two findings: wrong names of both models."""
     for name in ("double", "doubled"):
         path = doubled / name / "config.pbtxt"
         path.write_text(path.read_text().replace(f'name: "{name}"', 'name: "other"'))
@@ -36,7 +34,7 @@ def _findings(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int,
     return code, json.loads(out)
 
 
-FIRST = {
+FIRST_FINDING = {
     "rule": "model_names",
     "path": "models/doubled/double/config.pbtxt",
     "line": 3,
@@ -46,28 +44,19 @@ FIRST = {
 
 
 @pytest.mark.parametrize("path", ["models", "models/doubled"])
-def test_findings_are_told_at_their_places_and_fail_the_command(
+def test_findings_have_places_and_fail_the_command(
     misnamed: Path, capsys: pytest.CaptureFixture[str], path: str
 ) -> None:
     code, out = _lint(capsys, path)
     first, second, summary = out.splitlines()
     assert code == 1
-    assert first == f"{FIRST['path']}:3:1: {FIRST['message']} [model_names]"
+    assert first == f"{FIRST_FINDING['path']}:3:1: {FIRST_FINDING['message']} [model_names]"
     assert second.startswith('models/doubled/doubled/config.pbtxt:2:1: name is "other"')
     assert summary == "1 model, 2 findings"
 
 
-def test_as_json_a_finding_has_its_rule_path_line_and_column(
-    misnamed: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, data = _findings(capsys, "models")
-    assert code == 1
-    assert data[0] == FIRST
-    assert len(data) == 2
-
-
-def test_one_model_that_does_not_parse_hides_no_finding_of_another(
-    misnamed: Path, write_files: "WriteFiles", capsys: pytest.CaptureFixture[str]
+def test_parse_errors_do_not_hide_other_findings(
+    misnamed: Path, write_files: WriteFiles, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_files(
         Path("models"),
@@ -79,7 +68,7 @@ def test_one_model_that_does_not_parse_hides_no_finding_of_another(
     )
     code, data = _findings(capsys, "models")
     assert code == 1
-    assert [(datum["rule"], datum["path"], datum["line"]) for datum in data] == [
+    assert [(finding["rule"], finding["path"], finding["line"]) for finding in data] == [
         ("config_parses", "models/a/x/config.pbtxt", 1),
         ("recipe_schema", "models/b/recipe.yaml", 1),
         ("recipe_schema", "models/b/recipe.yaml", 1),
@@ -87,14 +76,15 @@ def test_one_model_that_does_not_parse_hides_no_finding_of_another(
         ("model_names", "models/doubled/double/config.pbtxt", 3),
         ("model_names", "models/doubled/doubled/config.pbtxt", 2),
     ]
-    assert [datum["message"] for datum in data[1:3]] == [
+    assert data[4] == FIRST_FINDING
+    assert [finding["message"] for finding in data[1:3]] == [
         "description: missing: add this key",
         "descripton: unknown key; write description",
     ]
 
 
-def test_what_several_alternatives_share_is_told_once(
-    misnamed: Path, write_files: "WriteFiles", capsys: pytest.CaptureFixture[str]
+def test_finding_of_several_alternatives_is_reported_once(
+    misnamed: Path, write_files: WriteFiles, capsys: pytest.CaptureFixture[str]
 ) -> None:
     step = "{ to: onnx, source: export.py:f, opset: 18, gate: { max_absolute_difference: 1 } }"
     write_files(
@@ -103,12 +93,12 @@ def test_what_several_alternatives_share_is_told_once(
             "recipe.yaml": "description: x\nfiles:\n  double/1/words.txt: "
             "{ to: copy, weights: words.txt }\nalternatives:\n"
             f"  one: {{ double/1/model.onnx: {step} }}\n"
-            f"  two: {{ double/1/model.onnx: {step} }}\n",
+            f"  two: {{ double/1/model.onnx: {step} }}\n"
         },
     )
     code, data = _findings(capsys, "models")
     assert code == 1
-    assert [(datum["rule"], datum["line"]) for datum in data] == [
+    assert [(finding["rule"], finding["line"]) for finding in data] == [
         ("model_names", 3),
         ("model_names", 2),
         ("recipe_meets_files", 3),
@@ -117,14 +107,14 @@ def test_what_several_alternatives_share_is_told_once(
     ]
 
 
-def test_a_path_without_a_folder_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["lint", "models", "nowhere"]) == 1
+def test_missing_folder_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lint", "models", "missing"]) == 1
     assert capsys.readouterr().err == (
-        "error: nowhere: no such folder: write a model's, or models/\n"
+        "error: missing: no such folder: write a model's, or models/\n"
     )
 
 
-def test_a_folder_in_which_no_model_is_fails(
+def test_folder_without_models_is_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["lint", str(tmp_path)]) == 1

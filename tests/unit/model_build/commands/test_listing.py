@@ -1,21 +1,17 @@
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 import model_build
 from model_build import ModelSource, all_models, digest_of
-
-if TYPE_CHECKING:
-    from tests.unit.model_build.commands.conftest import Data, Succeed
-    from tests.unit.model_build.conftest import WriteFiles
-
+from tests.unit.model_build.commands.conftest import Data, Succeed
+from tests.unit.model_build.conftest import WriteFiles
 
 ROOT = Path(model_build.__file__).parents[1]
 
 
-def test_the_shipped_models_are_listed(monkeypatch: pytest.MonkeyPatch, succeed: "Succeed") -> None:
+def test_bundled_models_are_listed(monkeypatch: pytest.MonkeyPatch, succeed: Succeed) -> None:
     monkeypatch.chdir(ROOT)
     rows = [re.split("  +", line, maxsplit=2) for line in succeed("list").splitlines()]
     assert [name for name, *_ in rows] == [model.name for model in all_models(ROOT / "models")]
@@ -26,8 +22,8 @@ def test_the_shipped_models_are_listed(monkeypatch: pytest.MonkeyPatch, succeed:
     ] in rows
 
 
-def test_alternatives_and_repositories_without_a_recipe_are_listed_too(
-    doubled: Path, write_files: "WriteFiles", succeed: "Succeed"
+def test_alternatives_and_models_without_a_recipe_are_listed(
+    doubled: Path, write_files: WriteFiles, succeed: Succeed
 ) -> None:
     write_files(
         doubled,
@@ -54,7 +50,7 @@ def test_alternatives_and_repositories_without_a_recipe_are_listed_too(
     assert " ".join(rows[2][2:]) == "A Triton model repository, packed as it is"
 
 
-def test_as_json_a_listing_has_what_clients_send_and_get(doubled: Path, data_of: "Data") -> None:
+def test_json_has_signatures(doubled: Path, data_of: Data) -> None:
     assert data_of("list", doubled.parent) == [
         {
             "model": "doubled",

@@ -2,25 +2,22 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import Mock
 
 import boto3
 import pytest
-from botocore.exceptions import ClientError
 
 from model_build import digest_of
 from model_build.__main__ import main
-from tests.unit.model_build.commands.conftest import PREFIX
+from tests.unit.model_build.commands.conftest import ENDPOINT, PREFIX, Data, Fail, FakeAws, Succeed
+from tests.unit.model_build.fakes import client_error
 
-if TYPE_CHECKING:
-    from tests.unit.model_build.commands.conftest import Data, Fail, FakeAws, Succeed
-
-ENDPOINT = ("dev", "text")
+GPU_PREFIX = "text/cuda-25.09-sm86/"
 
 
-def test_a_model_is_built_for_the_endpoint_and_made_current(
-    doubled: Path, aws: "FakeAws", succeed: "Succeed"
+def test_model_is_built_for_the_endpoint_and_made_current(
+    doubled: Path, aws: FakeAws, succeed: Succeed
 ) -> None:
     version = digest_of(doubled)[:12]
     assert succeed("publish", *ENDPOINT, doubled) == f"doubled is now {version}\n"
@@ -40,7 +37,7 @@ def test_a_model_is_built_for_the_endpoint_and_made_current(
     }
 
 
-def test_a_decoupled_model_is_not_published(doubled: Path, aws: "FakeAws", fail: "Fail") -> None:
+def test_decoupled_model_is_refused(doubled: Path, aws: FakeAws, fail: Fail) -> None:
     config = doubled / "double" / "config.pbtxt"
     config.write_text(config.read_text() + "model_transaction_policy { decoupled: true }\n")
     message = fail("publish", *ENDPOINT, doubled)
@@ -48,8 +45,8 @@ def test_a_decoupled_model_is_not_published(doubled: Path, aws: "FakeAws", fail:
     assert aws.archives == set()
 
 
-def test_publishing_again_builds_nothing_and_changes_nothing(
-    doubled: Path, aws: "FakeAws", data_of: "Data", succeed: "Succeed"
+def test_publishing_again_changes_nothing(
+    doubled: Path, aws: FakeAws, data_of: Data, succeed: Succeed
 ) -> None:
     version = digest_of(doubled)[:12]
     assert data_of("publish", *ENDPOINT, doubled) == {"model": "doubled", "version": version}
@@ -60,56 +57,48 @@ def test_publishing_again_builds_nothing_and_changes_nothing(
     assert aws.s3.calls.count("CreateMultipartUpload") == 1
 
 
-def test_what_builds_have_delivered_below_every_prefix_is_taken_as_it_is(
-    doubled: Path, aws: "FakeAws", succeed: "Succeed"
+def test_archive_that_every_prefix_has_is_reused(
+    doubled: Path, aws: FakeAws, succeed: Succeed
 ) -> None:
-    prefixes = ["text/cpu-24.09/", "text/cpu-25.09/"]
+    prefixes = [PREFIX, "text/cpu-25.09/"]
     name = f"doubled-{digest_of(doubled)[:12]}.tar.gz"
     aws.sagemaker.host("dev-text", *(f"s3://bucket/{prefix}" for prefix in prefixes))
-    deliver = ("build", doubled, "--bucket", "bucket")
-    succeed(*deliver, "--target", "cpu-24.09", "--key", prefixes[0] + name)
+    build = ("build", doubled, "--bucket", "bucket")
+    succeed(*build, "--target", "cpu-24.09", "--key", prefixes[0] + name)
     succeed("publish", *ENDPOINT, doubled)
     assert aws.catalog("doubled")["target_model"] == f"published/{name}"
-    succeed(*deliver, "--target", "cpu-25.09", "--key", prefixes[1] + name)
+    succeed(*build, "--target", "cpu-25.09", "--key", prefixes[1] + name)
     before = {key: aws.s3.objects[key] for key in aws.archives}
     succeed("publish", *ENDPOINT, doubled)
     assert aws.catalog("doubled")["target_model"] == name
     assert {key: aws.s3.objects[key] for key in aws.archives} == before
 
 
-def test_every_kind_of_instance_gets_the_archive_built_for_it(
-    doubled: Path, aws: "FakeAws", succeed: "Succeed"
-) -> None:
-    prefixes = ["text/cpu-24.09/", "text/cuda-25.09-sm86/"]
+def test_archive_is_built_for_every_variant(doubled: Path, aws: FakeAws, succeed: Succeed) -> None:
+    prefixes = [PREFIX, GPU_PREFIX]
     aws.sagemaker.host("dev-text", *(f"s3://bucket/{prefix}" for prefix in prefixes))
     succeed("publish", *ENDPOINT, doubled)
-    manifests = [
-        json.loads(
-            aws.s3.objects[f"{prefix}published/doubled-{digest_of(doubled)[:12]}.json"]["Body"]
-        )
-        for prefix in prefixes
-    ]
-    assert [manifest["target"]["processor"] for manifest in manifests] == ["cpu", "cuda"]
+    for prefix, processor in zip(prefixes, ["cpu", "cuda"], strict=True):
+        key = f"{prefix}published/doubled-{digest_of(doubled)[:12]}.json"
+        assert json.loads(aws.s3.objects[key]["Body"])["target"]["processor"] == processor
 
 
-def test_the_catalog_is_flipped_after_every_archive_is_there(
-    doubled: Path, aws: "FakeAws", fail: "Fail"
+def test_catalog_is_not_changed_before_every_upload(
+    doubled: Path, aws: FakeAws, fail: Fail
 ) -> None:
     def refuse(request: dict[str, Any]) -> None:
         if "cuda" in request["Key"]:
-            raise ClientError({"Error": {"Code": "AccessDenied"}}, "PutObject")
+            raise client_error("PutObject", "AccessDenied")
 
-    aws.sagemaker.host(
-        "dev-text", "s3://bucket/text/cpu-24.09/", "s3://bucket/text/cuda-25.09-sm86/"
-    )
+    aws.sagemaker.host("dev-text", f"s3://bucket/{PREFIX}", f"s3://bucket/{GPU_PREFIX}")
     aws.s3.before["PutObject"] = refuse
-    messages = fail("publish", *ENDPOINT, doubled)
-    assert messages.startswith("AWS: An error occurred (AccessDenied)")
+    error = fail("publish", *ENDPOINT, doubled)
+    assert error.startswith("AWS: An error occurred (AccessDenied)")
     assert aws.ssm.writes == []
 
 
-def test_an_empty_region_is_none(
-    doubled: Path, fail: "Fail", monkeypatch: pytest.MonkeyPatch
+def test_empty_region_is_an_error(
+    doubled: Path, fail: Fail, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("boto3.client", lambda service: boto3.Session().client(service))
     monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
@@ -119,7 +108,7 @@ def test_an_empty_region_is_none(
     )
 
 
-def test_who_interrupts_is_told_that_nothing_is_lost(
+def test_interrupt_exits_without_traceback(
     doubled: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("boto3.client", Mock(side_effect=KeyboardInterrupt))
@@ -127,23 +116,21 @@ def test_who_interrupts_is_told_that_nothing_is_lost(
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_an_endpoint_that_is_not_there_is_told_before_anything_is_built(
-    doubled: Path, aws: "FakeAws", fail: "Fail"
+def test_unknown_endpoint_is_refused_before_the_build(
+    doubled: Path, aws: FakeAws, fail: Fail
 ) -> None:
-    messages = fail("publish", "dev", "pictures", doubled)
-    assert messages == ("no endpoint dev-pictures: deploy it, or write another STAGE and ENDPOINT")
+    error = fail("publish", "dev", "pictures", doubled)
+    assert error == ("no endpoint dev-pictures: deploy it, or write another STAGE and ENDPOINT")
     assert aws.s3.calls == []
 
 
-def test_a_model_that_cannot_be_served_is_told_before_aws_is_asked(
-    doubled: Path, fail: "Fail"
-) -> None:
+def test_broken_model_is_refused_before_aws_calls(doubled: Path, fail: Fail) -> None:
     (doubled / "double" / "config.pbtxt").write_text('backend: "pyhton"')
     assert '"pyhton" is not a backend' in fail("publish", *ENDPOINT, doubled)
 
 
 @pytest.mark.parametrize(
-    ("begun", "message"),
+    ("start_update", "message"),
     [
         (
             lambda aws: vars(aws.sagemaker).update(
@@ -153,13 +140,13 @@ def test_a_model_that_cannot_be_served_is_told_before_aws_is_asked(
         ),
         (
             lambda aws: aws.sagemaker.host("dev-text", "s3://bucket/text/cpu-25.09/"),
-            "dev-text was updated meanwhile, and loads archives from another place now. Nothing",
+            "dev-text was updated during the build and now loads archives from another prefix. The",
         ),
     ],
 )
-def test_an_update_that_began_during_the_build_leaves_the_catalog_alone(
-    doubled: Path, aws: "FakeAws", fail: "Fail", begun: Callable[["FakeAws"], None], message: str
+def test_update_during_the_build_leaves_the_catalog(
+    doubled: Path, aws: FakeAws, fail: Fail, start_update: Callable[[FakeAws], None], message: str
 ) -> None:
-    aws.s3.before["PutObject"] = lambda _: begun(aws)
+    aws.s3.before["PutObject"] = lambda _: start_update(aws)
     assert message in fail("publish", *ENDPOINT, doubled)
     assert aws.ssm.writes == []

@@ -1,43 +1,34 @@
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from tests.unit.model_build.commands.conftest import PREFIX
+from tests.unit.model_build.commands.conftest import (
+    ENDPOINT,
+    PREFIX,
+    VERSIONS,
+    Data,
+    Fail,
+    FakeAws,
+    Succeed,
+)
 
-if TYPE_CHECKING:
-    from tests.unit.model_build.commands.conftest import Data, Fail, FakeAws, Succeed
-
-ENDPOINT = ("dev", "text")
-OLD, NEW = "1" * 12, "2" * 12
-
-
-@pytest.fixture
-def deployed(aws: "FakeAws") -> "FakeAws":
-    for version in (OLD, NEW):
-        aws.deploy("minilm", version)
-    return aws
+OLD, _, NEW = VERSIONS
 
 
-def test_archive_and_manifest_of_one_version_are_deleted_and_nothing_else(
-    deployed: "FakeAws", data_of: "Data"
+def test_only_archive_and_manifest_of_the_version_are_deleted(
+    deployed: FakeAws, data_of: Data
 ) -> None:
-    deployed.s3.objects[f"{PREFIX}minilm-{OLD}-0.tar.gz"] = {"Body": b"of another model"}
-    key = f"{PREFIX}minilm-{OLD}"
+    deployed.s3.objects[f"{PREFIX}minilm-{OLD}-0.tar.gz"] = {"Body": b"another model"}
+    key, before = f"{PREFIX}minilm-{OLD}", deployed.archives
     assert data_of("retire", *ENDPOINT, "minilm", OLD) == [
         f"s3://bucket/{key}.json",
         f"s3://bucket/{key}.tar.gz",
     ]
-    assert deployed.archives == {
-        f"{PREFIX}minilm-{OLD}-0.tar.gz",
-        f"{PREFIX}minilm-{NEW}.json",
-        f"{PREFIX}minilm-{NEW}.tar.gz",
-    }
+    assert deployed.archives == before - {f"{key}.json", f"{key}.tar.gz"}
 
 
-def test_an_engine_that_no_other_archive_has_is_deleted_with_it(
-    deployed: "FakeAws", data_of: "Data"
-) -> None:
+def test_unused_engine_is_deleted(deployed: FakeAws, data_of: Data) -> None:
     for version, jobs in {OLD: ["shared", "own"], NEW: ["shared"]}.items():
         engines = {f"{job}/1/model.plan": {"job": job} for job in jobs}
         body = json.dumps({"engines": engines}).encode()
@@ -46,13 +37,11 @@ def test_an_engine_that_no_other_archive_has_is_deleted_with_it(
         deployed.s3.objects[f"engines/{job}/result.json"] = {"Body": b"{}"}
     deleted = data_of("retire", *ENDPOINT, "minilm", OLD)
     assert deleted[0] == "s3://bucket/engines/own/result.json"
-    assert [each.rpartition(".")[2] for each in deleted[1:]] == ["json", "gz"]
+    assert [url.rpartition(".")[2] for url in deleted[1:]] == ["json", "gz"]
     assert "engines/shared/result.json" in deployed.s3.objects
 
 
-def test_retiring_again_deletes_nothing_and_says_so(
-    deployed: "FakeAws", succeed: "Succeed"
-) -> None:
+def test_retiring_again_deletes_nothing(deployed: FakeAws, succeed: Succeed) -> None:
     assert succeed("retire", *ENDPOINT, "minilm", OLD) == (
         f"deleted s3://bucket/{PREFIX}minilm-{OLD}.json\n"
         f"deleted s3://bucket/{PREFIX}minilm-{OLD}.tar.gz\n"
@@ -64,8 +53,8 @@ def test_retiring_again_deletes_nothing_and_says_so(
     assert deployed.s3.objects == before
 
 
-def test_the_manifest_goes_first_so_that_what_is_interrupted_is_no_archive_any_more(
-    deployed: "FakeAws", fail: "Fail", succeed: "Succeed"
+def test_manifest_is_deleted_before_the_archive(
+    deployed: FakeAws, fail: Fail, succeed: Succeed
 ) -> None:
     def interrupt(request: dict[str, Any]) -> None:
         if request["Key"].endswith(".tar.gz"):
@@ -80,7 +69,7 @@ def test_the_manifest_goes_first_so_that_what_is_interrupted_is_no_archive_any_m
     )
 
 
-def test_what_the_catalog_names_is_refused_and_stays(deployed: "FakeAws", fail: "Fail") -> None:
+def test_version_in_the_catalog_is_refused(deployed: FakeAws, fail: Fail) -> None:
     before = dict(deployed.s3.objects)
     assert fail("retire", *ENDPOINT, "minilm", NEW) == (
         f"the catalog names minilm-{NEW}.tar.gz for minilm: clients are sent there. Publish "
@@ -90,8 +79,8 @@ def test_what_the_catalog_names_is_refused_and_stays(deployed: "FakeAws", fail: 
 
 
 @pytest.mark.parametrize("is_current", [True, False])
-def test_a_published_archive_is_retired_unless_the_catalog_names_it(
-    deployed: "FakeAws", data_of: "Data", fail: "Fail", *, is_current: bool
+def test_published_archive_is_retired_unless_current(
+    deployed: FakeAws, data_of: Data, fail: Fail, *, is_current: bool
 ) -> None:
     archive = f"published/minilm-{OLD}.tar.gz"
     deployed.s3.objects[PREFIX + archive] = {"Body": b""}
@@ -104,25 +93,22 @@ def test_a_published_archive_is_retired_unless_the_catalog_names_it(
     assert (PREFIX + archive in deployed.s3.objects) == is_current
 
 
-def test_while_the_endpoint_is_updated_every_archive_stays(
-    deployed: "FakeAws", fail: "Fail"
-) -> None:
-    before = dict(deployed.s3.objects)
-    deployed.cloudformation.stacks["dev-text"] = "UPDATE_ROLLBACK_IN_PROGRESS"
-    messages = fail("retire", *ENDPOINT, "minilm", OLD)
-    assert messages.startswith("the stack dev-text is UPDATE_ROLLBACK_IN_PROGRESS")
-    assert deployed.s3.objects == before
+def test_archive_of_another_catalog_entry_is_refused(deployed: FakeAws, fail: Fail) -> None:
+    deployed.ssm.put("/triton/dev/text/other", {"target_model": f"minilm-{OLD}.tar.gz"})
+    assert f"the catalog names minilm-{OLD}.tar.gz for other" in fail(
+        "retire", *ENDPOINT, "minilm", OLD
+    )
 
 
-def test_a_source_goes_with_the_last_archive_of_it(deployed: "FakeAws", data_of: "Data") -> None:
-    other = "text/cuda-25.09-sm86/"
-    for prefix, version in ((PREFIX, OLD), (other, OLD), (PREFIX, NEW)):
+def test_source_is_deleted_with_its_last_archive(deployed: FakeAws, data_of: Data) -> None:
+    gpu_prefix = "text/cuda-25.09-sm86/"
+    for prefix, version in ((PREFIX, OLD), (gpu_prefix, OLD), (PREFIX, NEW)):
         body = json.dumps({"digest": version, "source": {"model": "minilm"}}).encode()
         for suffix, content in ((".tar.gz", b""), (".json", body)):
             deployed.s3.objects[f"{prefix}minilm-{version}{suffix}"] = {"Body": content}
     for version in (OLD, NEW):
         deployed.s3.objects[f"sources/{version}.zip"] = {"Body": b""}
-    assert not [each for each in data_of("retire", *ENDPOINT, "minilm", OLD) if "sources" in each]
-    deployed.sagemaker.host("dev-text", f"s3://bucket/{other}")
+    assert not [url for url in data_of("retire", *ENDPOINT, "minilm", OLD) if "sources" in url]
+    deployed.sagemaker.host("dev-text", f"s3://bucket/{gpu_prefix}")
     assert f"s3://bucket/sources/{OLD}.zip" in data_of("retire", *ENDPOINT, "minilm", OLD)
     assert f"sources/{NEW}.zip" in deployed.s3.objects

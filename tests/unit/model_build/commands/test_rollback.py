@@ -1,32 +1,29 @@
-from typing import TYPE_CHECKING
+from tests.unit.model_build.commands.conftest import (
+    ENDPOINT,
+    PREFIX,
+    VERSIONS,
+    Data,
+    Fail,
+    FakeAws,
+    Succeed,
+)
 
-import pytest
-
-from tests.unit.model_build.commands.conftest import PREFIX
-
-if TYPE_CHECKING:
-    from tests.unit.model_build.commands.conftest import Data, Fail, FakeAws, Succeed
-
-ENDPOINT = ("dev", "text")
-ONE, TWO, THREE, FOUR = ("1" * 12, "2" * 12, "3" * 12, "4" * 12)
-
-
-@pytest.fixture
-def deployed(aws: "FakeAws") -> "FakeAws":
-    for version in (ONE, TWO, THREE):
-        aws.deploy("minilm", version)
-    return aws
+(ONE, TWO, THREE), FOUR = VERSIONS, "4" * 12
 
 
-def test_the_version_before_is_made_current(deployed: "FakeAws", succeed: "Succeed") -> None:
+def test_previous_version_is_made_current(deployed: FakeAws, succeed: Succeed) -> None:
     message = succeed("rollback", *ENDPOINT, "minilm")
     assert message == f"minilm is now {TWO}, before {THREE}\n"
-    assert deployed.catalog("minilm")["target_model"] == f"minilm-{TWO}.tar.gz"
+    assert deployed.catalog("minilm") == {
+        "model": "minilm",
+        "version": TWO,
+        "endpoint": "dev-text",
+        "target_model": f"minilm-{TWO}.tar.gz",
+        "signature": {},
+    }
 
 
-def test_a_version_can_be_chosen_and_asking_again_changes_nothing(
-    deployed: "FakeAws", data_of: "Data", succeed: "Succeed"
-) -> None:
+def test_to_selects_a_version_once(deployed: FakeAws, data_of: Data, succeed: Succeed) -> None:
     assert data_of("rollback", *ENDPOINT, "minilm", "--to", ONE) == {
         "model": "minilm",
         "version": ONE,
@@ -38,7 +35,9 @@ def test_a_version_can_be_chosen_and_asking_again_changes_nothing(
     assert len(deployed.ssm.writes) == writes
 
 
-def test_two_rollbacks_are_one(deployed: "FakeAws", data_of: "Data", succeed: "Succeed") -> None:
+def test_second_rollback_changes_nothing(
+    deployed: FakeAws, data_of: Data, succeed: Succeed
+) -> None:
     succeed("rollback", *ENDPOINT, "minilm")
     assert succeed("rollback", *ENDPOINT, "minilm") == (
         f"minilm was rolled back already, to {TWO}; --to takes another: {THREE}, {ONE}\n"
@@ -47,8 +46,8 @@ def test_two_rollbacks_are_one(deployed: "FakeAws", data_of: "Data", succeed: "S
     assert len(deployed.ssm.writes) == 1
 
 
-def test_what_became_current_after_a_rollback_can_be_rolled_back_too(
-    deployed: "FakeAws", succeed: "Succeed"
+def test_version_deployed_after_a_rollback_can_be_rolled_back(
+    deployed: FakeAws, succeed: Succeed
 ) -> None:
     succeed("rollback", *ENDPOINT, "minilm")
     deployed.deploy("minilm", FOUR)
@@ -56,29 +55,14 @@ def test_what_became_current_after_a_rollback_can_be_rolled_back_too(
     assert "already" in succeed("rollback", *ENDPOINT, "minilm")
 
 
-def test_a_rollback_can_be_undone_and_done_again(deployed: "FakeAws", succeed: "Succeed") -> None:
+def test_rollback_can_be_undone_and_repeated(deployed: FakeAws, succeed: Succeed) -> None:
     succeed("rollback", *ENDPOINT, "minilm")
     undone = succeed("rollback", *ENDPOINT, "minilm", "--to", THREE)
     assert undone == f"minilm is now {THREE}, before {TWO}\n"
     assert succeed("rollback", *ENDPOINT, "minilm") == f"minilm is now {TWO}, before {THREE}\n"
 
 
-def test_the_entry_comes_back_as_it_was(deployed: "FakeAws", succeed: "Succeed") -> None:
-    succeed("rollback", *ENDPOINT, "minilm")
-    history = deployed.ssm.history["/triton/dev/text/minilm"]
-    assert deployed.catalog("minilm") == {
-        "model": "minilm",
-        "version": TWO,
-        "endpoint": "dev-text",
-        "target_model": f"minilm-{TWO}.tar.gz",
-        "signature": {},
-    }
-    assert len(history) == 4
-
-
-def test_a_version_that_was_retired_is_refused_and_the_catalog_stays(
-    deployed: "FakeAws", fail: "Fail"
-) -> None:
+def test_retired_version_is_refused(deployed: FakeAws, fail: Fail) -> None:
     del deployed.s3.objects[f"{PREFIX}minilm-{TWO}.json"]
     assert fail("rollback", *ENDPOINT, "minilm") == (
         f"s3://bucket/{PREFIX}minilm-{TWO}.tar.gz does not exist: it was retired, or never built "
@@ -87,9 +71,7 @@ def test_a_version_that_was_retired_is_refused_and_the_catalog_stays(
     assert deployed.catalog("minilm")["version"] == THREE
 
 
-def test_a_version_that_one_kind_of_instance_never_had_is_refused(
-    deployed: "FakeAws", fail: "Fail"
-) -> None:
+def test_version_missing_for_a_variant_is_refused(deployed: FakeAws, fail: Fail) -> None:
     deployed.sagemaker.host(
         "dev-text", f"s3://bucket/{PREFIX}", "s3://bucket/text/cuda-25.09-sm86/"
     )
@@ -97,17 +79,13 @@ def test_a_version_that_one_kind_of_instance_never_had_is_refused(
     assert deployed.catalog("minilm")["version"] == THREE
 
 
-def test_a_version_that_the_catalog_never_had_is_refused_with_those_it_had(
-    deployed: "FakeAws", fail: "Fail"
-) -> None:
+def test_unknown_version_error_lists_the_known_ones(deployed: FakeAws, fail: Fail) -> None:
     assert fail("rollback", *ENDPOINT, "minilm", "--to", "f" * 12) == (
         f"minilm has no version {'f' * 12} in the catalog's history; --to takes: {TWO}, {ONE}"
     )
 
 
-def test_a_model_that_is_not_in_the_catalog_is_refused_with_those_that_are(
-    deployed: "FakeAws", fail: "Fail"
-) -> None:
+def test_unknown_model_error_lists_the_known_ones(deployed: FakeAws, fail: Fail) -> None:
     deployed.deploy("bert", ONE)
     assert fail("rollback", *ENDPOINT, "minlm") == (
         "no model minlm in /triton/dev/text: there are bert, minilm"
@@ -115,10 +93,3 @@ def test_a_model_that_is_not_in_the_catalog_is_refused_with_those_that_are(
     assert fail("rollback", "prod", "text", "minilm") == (
         "no model minilm in /triton/prod/text: there are none"
     )
-
-
-def test_while_the_endpoint_is_updated_the_catalog_stays(deployed: "FakeAws", fail: "Fail") -> None:
-    deployed.sagemaker.status = "Updating"
-    deployed.sagemaker.pending = {"PendingDeploymentSummary": {}}
-    assert fail("rollback", *ENDPOINT, "minilm").startswith("the endpoint dev-text is Updating")
-    assert deployed.catalog("minilm")["version"] == THREE

@@ -1,4 +1,4 @@
-"""A small engine job, and what a GPU step would make of it."""
+"""A small engine job and its result."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from model_build.engines.engine_job import Engine, EngineJob
 from model_build.engines.engine_result import EngineResult
 from model_build.gpu_step.files import RawTensor, sha256
 from model_build.gpu_step.result import FILE, PLAN, JobResult
-from tests.unit.model_build.checks.broken import files
+from tests.unit.model_build.checks.cases import files
 
 ENGINE = Engine.model_validate(
     {
@@ -24,7 +24,7 @@ INPUT = np.array([[1.0, -2.0]], "float32")
 
 
 def write_job(folder: Path, *, release: str = "25.09", engine: Engine = ENGINE) -> EngineJob:
-    """Write a job for the GPU of CodeBuild."""
+    """Write an engine job for the GPU of CodeBuild."""
     folder.mkdir(parents=True)
     (folder / "exported.onnx").write_bytes(files.onnx({"X": ["batch", 2]}, {"Y": ["batch", 2]}))
     return engine_job.write(
@@ -40,7 +40,7 @@ def write_job(folder: Path, *, release: str = "25.09", engine: Engine = ENGINE) 
 
 
 def write_result(folder: Path, job: EngineJob, *, plan: bytes = b"a plan") -> EngineResult:
-    """Write a result of `job` whose engine gives its input."""
+    """Write a result of `job`; its engine returns its input."""
     folder.mkdir(parents=True)
     (folder / PLAN).write_bytes(plan)
     (folder / "output-0-0.bin").write_bytes(INPUT.tobytes())
@@ -52,5 +52,4 @@ def write_result(folder: Path, job: EngineJob, *, plan: bytes = b"a plan") -> En
 
 @pytest.fixture
 def job(tmp_path: Path) -> EngineJob:
-    """A job in a folder."""
     return write_job(tmp_path / "a-job")

@@ -1,4 +1,4 @@
-"""CodeBuild with one GPU project, whose builds end as tests say."""
+"""Fake CodeBuild with one GPU project; tests end its builds."""
 
 import uuid
 from collections.abc import Callable
@@ -23,21 +23,21 @@ PROJECT: dict[str, Any] = {
         "imagePullCredentialsType": "SERVICE_ROLE",
     },
 }
-"""What BatchGetProjects says of the project, with what StartBuild overrides."""
+"""The project as BatchGetProjects returns it."""
 
 
 class FakeCodeBuild:
-    """Each StartBuild is a build in progress, until `end` is called on it.
+    """CodeBuild and CloudWatch Logs client. A build is in progress until `end` is called.
 
-    `refusal` is what StartBuild answers instead, and `unanswered` what BatchGetBuilds does.
+    `builds` maps build IDs to builds, `started` has the requests of StartBuild, `stopped` the IDs
+    of stopped builds, `log` the lines of every build. If set, StartBuild raises `start_error`.
     """
 
     def __init__(self, s3: FakeS3) -> None:
         self.builds: dict[str, dict[str, Any]] = {}
         self.started: list[dict[str, Any]] = []
         self.stopped: list[str] = []
-        self.refusal: ClientError | None = None
-        self.unanswered: ClientError | None = None
+        self.start_error: ClientError | None = None
         self.log: list[str] = []
         self._s3 = s3
         self._tokens: dict[str, str] = {}
@@ -47,8 +47,8 @@ class FakeCodeBuild:
         return cast("Any", self)
 
     def start_build(self, **request: Any) -> dict[str, Any]:
-        if self.refusal:
-            raise self.refusal
+        if self.start_error:
+            raise self.start_error
         token = request["idempotencyToken"]
         assert len(token) <= 64
         if token not in self._tokens:
@@ -71,13 +71,11 @@ class FakeCodeBuild:
         return {"build": self.builds[self._tokens[token]]}
 
     def forget_tokens(self) -> None:
-        """Let five minutes pass."""
+        """Expire the idempotency tokens, as CodeBuild does after five minutes."""
         self._tokens.clear()
 
     def batch_get_builds(self, *, ids: list[str]) -> dict[str, Any]:
-        if self.unanswered:
-            raise self.unanswered
-        return {"builds": [self.builds[each] for each in ids if each in self.builds]}
+        return {"builds": [self.builds[build] for build in ids if build in self.builds]}
 
     def batch_get_projects(self, *, names: list[str]) -> dict[str, Any]:
         assert names == ["gpu"]
@@ -92,22 +90,22 @@ class FakeCodeBuild:
         assert request["logStreamName"] in self.builds
         return {"events": [{"message": line} for line in self.log]}
 
-    def end(self, build: str, status: str = "SUCCEEDED", **more: Any) -> None:
-        """End a build."""
-        self.builds[build].update(buildStatus=status, currentPhase="COMPLETED", **more)
+    def end(self, build: str, status: str = "SUCCEEDED", **fields: Any) -> None:
+        """End a build with a status and more fields of BatchGetBuilds."""
+        self.builds[build].update(buildStatus=status, currentPhase="COMPLETED", **fields)
 
-    def leave(self, build: str, digest: str, files: dict[str, bytes]) -> None:
+    def upload(self, build: str, digest: str, files: dict[str, bytes]) -> None:
         """Upload a build's artifacts."""
         for name, content in files.items():
             key = f"{PREFIX}{digest}/raw/{build.partition(':')[2]}/{name}"
             self._s3.objects[key] = {"Body": content}
 
 
-def pausing(*steps: Callable[[], None]) -> Callable[[float], None]:
-    """Return a pause in which the next of `steps` happens, instead of time passing."""
-    left = list(steps)
+def pause_steps(*steps: Callable[[], None]) -> Callable[[float], None]:
+    """Return a replacement of `time.sleep`: each call runs the next of `steps`."""
+    remaining = iter(steps)
 
     def pause(_: float) -> None:
-        left.pop(0)()
+        next(remaining)()
 
     return pause

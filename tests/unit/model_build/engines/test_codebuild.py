@@ -1,7 +1,7 @@
-"""A job is compiled by one build, which whoever needs it follows."""
+"""Engine jobs on CodeBuild: one build per job, which concurrent callers follow."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,400 +14,16 @@ from model_build.engines.codebuild import CodeBuildGpu
 from model_build.engines.engine_job import EngineJob
 from model_build.engines.engine_result import EngineResult
 from tests.unit.model_build.engines.conftest import write_result
-from tests.unit.model_build.engines.fake_codebuild import FakeCodeBuild, pausing
-from tests.unit.model_build.fakes import FakeS3, Lines
+from tests.unit.model_build.engines.fake_codebuild import FakeCodeBuild, pause_steps
+from tests.unit.model_build.fakes import FakeS3, ProgressLines, client_error
 
-Step = Callable[[], None]
-
-
-@pytest.fixture
-def codebuild(s3: FakeS3) -> FakeCodeBuild:
-    return FakeCodeBuild(s3)
-
-
-@pytest.fixture
-def artifacts(job: EngineJob, tmp_path: Path) -> dict[str, bytes]:
-    """The files of a good result."""
-    folder = write_result(tmp_path / "made", job).folder
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
-def _gpu(codebuild: FakeCodeBuild, s3: FakeS3, *steps: Callable[[], None], **more: Any) -> Any:
-    return CodeBuildGpu(
-        s3=s3.client,
-        codebuild=codebuild.client,
-        logs=codebuild.client,
-        bucket="bucket",
-        project="gpu",
-        pause=pausing(*steps),
-        **more,
-    )
-
-
-def _only(codebuild: FakeCodeBuild) -> str:
-    (build,) = codebuild.builds
-    return build
-
-
-@pytest.fixture
-def succeed(codebuild: FakeCodeBuild, job: EngineJob, artifacts: dict[str, bytes]) -> Step:
-    """A step in which the latest build leaves its files and succeeds."""
-
-    def leave_and_end() -> None:
-        build = list(codebuild.builds)[-1]
-        codebuild.leave(build, job.digest, artifacts)
-        codebuild.end(build)
-
-    return leave_and_end
-
-
-def _interrupt() -> None:
-    raise KeyboardInterrupt
-
-
-def test_a_job_is_uploaded_compiled_and_its_result_downloaded(
-    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, artifacts: Any, tmp_path: Path
-) -> None:
-    def compile_it() -> None:
-        folder = f"engine-jobs/{job.digest}/job"
-        assert {each for each in s3.objects if each.startswith(folder)} == {
-            f"{folder}/{path.name}" for path in job.folder.iterdir()
-        }
-        build = _only(codebuild)
-        codebuild.leave(build, job.digest, artifacts)
-        codebuild.end(build)
-
-    message = Lines()
-    _gpu(codebuild, s3, compile_it).run(job, to=tmp_path / "raw", progress=message)
-    assert EngineResult.read(tmp_path / "raw", job).plan.read_bytes() == b"a plan"
-    build = _only(codebuild)
-    assert message == [
-        f"{build} compiles the engine on a GPU, job {job.digest[:12]}",
-        f"{build}: QUEUED",
-        f"{build}: COMPLETED",
-    ]
-    (requests,) = codebuild.started
-    assert requests == {
-        "projectName": "gpu",
-        "idempotencyToken": requests["idempotencyToken"],
-        "imageOverride": "nvcr.io/nvidia/tensorrt:25.09-py3",
-        "secondarySourcesOverride": [
-            {
-                "type": "S3",
-                "location": f"bucket/engine-jobs/{job.digest}/job/",
-                "sourceIdentifier": "job",
-            }
-        ],
-        "artifactsOverride": {
-            "type": "S3",
-            "location": "bucket",
-            "path": f"engine-jobs/{job.digest}/raw",
-            "namespaceType": "BUILD_ID",
-            "name": "/",
-            "packaging": "NONE",
-        },
-    }
-
-
-def test_who_comes_while_a_job_is_compiled_follows_its_build(
-    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, succeed: Step, tmp_path: Path
-) -> None:
-    def somebody_else_asks() -> None:
-        _gpu(codebuild, s3, succeed).run(job, to=tmp_path / "theirs", progress=Lines())
-
-    _gpu(codebuild, s3, somebody_else_asks).run(job, to=tmp_path / "ours", progress=Lines())
-    assert len(codebuild.started) == 1
-    for name in ("ours", "theirs"):
-        assert EngineResult.read(tmp_path / name, job).plan.read_bytes() == b"a plan"
-
-
-@pytest.mark.parametrize("minutes_apart", [False, True])
-def test_of_two_claimants_one_build_is_followed_by_both(
-    job: EngineJob,
-    s3: FakeS3,
-    codebuild: FakeCodeBuild,
-    succeed: Step,
-    tmp_path: Path,
-    minutes_apart: bool,
-) -> None:
-    """Both have seen no claim; the second to write its own reads the first's."""
-
-    def somebody_else_claims(request: dict[str, Any]) -> None:
-        if "/claims/" not in request["Key"]:
-            return
-        del s3.before["PutObject"]
-        if minutes_apart:  # the token of the first is forgotten, so there are two builds
-            codebuild.forget_tokens()
-        _gpu(codebuild, s3, succeed).run(job, to=tmp_path / "theirs", progress=Lines())
-
-    s3.before["PutObject"] = somebody_else_claims
-    _gpu(codebuild, s3).run(job, to=tmp_path / "ours", progress=Lines())
-    assert EngineResult.read(tmp_path / "ours", job).plan.read_bytes() == b"a plan"
-    assert len(codebuild.started) == (2 if minutes_apart else 1)
-    assert codebuild.stopped == (list(codebuild.builds)[:1] if minutes_apart else [])
-
-
-OVERRIDES: dict[str, dict[str, Any]] = {
-    "cache": {"cache": {"type": "S3", "location": "theirs/cache"}},
-    "debugSession": {"debugSession": {"sessionEnabled": True}},
-    "encryptionKey": {"encryptionKey": "arn:aws:kms:us-east-1:111122223333:key/2"},
-    "environment.certificate": {"environment": {"certificate": "theirs/ca.pem"}},
-    "environment.computeType": {"environment": {"computeType": "BUILD_GENERAL1_LARGE"}},
-    "environment.environmentVariables": {
-        "environment": {"environmentVariables": [{"name": "PYTHONPATH", "value": "/theirs"}]}
-    },
-    "environment.fleet": {"environment": {"fleet": {"fleetArn": "theirs"}}},
-    "environment.image": {"environment": {"image": "nvcr.io/nvidia/tensorrt:theirs"}},
-    "environment.imagePullCredentialsType": {
-        "environment": {"imagePullCredentialsType": "CODEBUILD"}
-    },
-    "environment.privilegedMode": {"environment": {"privilegedMode": True}},
-    "environment.registryCredential": {"environment": {"registryCredential": {"credential": "x"}}},
-    "environment.type": {"environment": {"type": "LINUX_CONTAINER"}},
-    "fileSystemLocations": {"fileSystemLocations": [{"location": "theirs"}]},
-    "secondarySourceVersions": {"secondarySourceVersions": [{"sourceVersion": "theirs"}]},
-    "serviceRole": {"serviceRole": "arn:aws:iam::111122223333:role/theirs"},
-    "source": {"source": {"buildspec": "version: 0.2, theirs"}},
-    "sourceVersion": {"sourceVersion": "theirs"},
-    "vpcConfig": {"vpcConfig": {"vpcId": "vpc-theirs"}},
+QUEUE_FULL = "Cannot have more than 1 builds in queue for the account"
+BUILD_FAILED = {
+    "phaseType": "BUILD",
+    "phaseStatus": "FAILED",
+    "contexts": [{"message": "exit status 1"}],
 }
-
-
-@pytest.mark.parametrize("setting", [*OVERRIDES, "source.location"])
-def test_a_build_that_overrides_a_setting_of_the_project_is_not_followed(
-    job: EngineJob,
-    s3: FakeS3,
-    codebuild: FakeCodeBuild,
-    artifacts: Any,
-    succeed: Step,
-    tmp_path: Path,
-    setting: str,
-) -> None:
-    def theirs_succeeds() -> None:
-        build = _only(codebuild)
-        codebuild.leave(build, job.digest, {**artifacts, "model.plan": b"theirs"})
-        codebuild.end(build)
-        source: dict[str, Any] = {"source": {"location": "theirs/step.zip"}}
-        for name, change in OVERRIDES.get(setting, source).items():
-            own = codebuild.builds[build].get(name)
-            codebuild.builds[build][name] = {**own, **change} if isinstance(own, dict) else change
-
-    _gpu(codebuild, s3, theirs_succeeds).run(job, to=tmp_path / "theirs", progress=Lines())
-    progress = Lines()
-    _gpu(codebuild, s3, succeed).run(job, to=tmp_path / "ours", progress=progress)
-    assert (tmp_path / "ours" / "model.plan").read_bytes() == b"a plan"
-    theirs, ours = codebuild.builds
-    assert progress[0] == (
-        f"{theirs} is not followed: it overrides {setting.partition('.location')[0]} of gpu. The "
-        "engine is compiled anew"
-    )
-    assert progress[1].startswith(ours)
-
-
-def test_a_build_with_settings_of_its_own_that_claims_an_attempt_first_is_not_followed(
-    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, artifacts: Any, tmp_path: Path
-) -> None:
-    def somebody_else_claims(request: dict[str, Any]) -> None:
-        if "/claims/" in request["Key"]:
-            del s3.before["PutObject"]
-            codebuild.builds["gpu:theirs"] = {
-                **codebuild.builds[_only(codebuild)],
-                "id": "gpu:theirs",
-                "serviceRole": "theirs",
-            }
-            s3.client.put_object(**{**request, "Body": b'{"build": "gpu:theirs"}'})
-
-    def ours_succeeds() -> None:
-        ours = next(iter(codebuild.builds))
-        codebuild.leave(ours, job.digest, artifacts)
-        codebuild.end(ours)
-
-    s3.before["PutObject"] = somebody_else_claims
-    _gpu(codebuild, s3, ours_succeeds).run(job, to=tmp_path / "ours", progress=Lines())
-    assert (tmp_path / "ours" / "model.plan").read_bytes() == b"a plan"
-    assert codebuild.stopped == []
-
-
-@pytest.mark.parametrize("claim", [b"[]", b"{}", b"junk", b'{"build": ["x"]}', b"[" * 99_999])
-@pytest.mark.parametrize("attempt", ["0001", "9999", "12345"])
-def test_a_claim_that_is_none_holds_nobody_up(
-    job: EngineJob,
-    s3: FakeS3,
-    codebuild: FakeCodeBuild,
-    succeed: Step,
-    tmp_path: Path,
-    claim: bytes,
-    attempt: str,
-) -> None:
-    def fail() -> None:
-        codebuild.end(_only(codebuild), "FAILED")
-
-    s3.objects[f"engine-jobs/{job.digest}/claims/{attempt}.json"] = {"Body": claim}
-    with pytest.raises(BuildError, match="failed"):
-        _gpu(codebuild, s3, fail).run(job, to=tmp_path / "first", progress=Lines())
-    _gpu(codebuild, s3, succeed).run(job, to=tmp_path / "second", progress=Lines())
-    assert EngineResult.read(tmp_path / "second", job).plan.read_bytes() == b"a plan"
-    assert len(codebuild.builds) == 2
-
-
-def test_a_deploy_that_stopped_is_followed_by_the_next(
-    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, artifacts: Any, tmp_path: Path
-) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        _gpu(codebuild, s3, _interrupt).run(job, to=tmp_path / "first", progress=Lines())
-    build = _only(codebuild)
-    assert codebuild.stopped == []
-    codebuild.leave(build, job.digest, artifacts)
-    codebuild.end(build)
-    _gpu(codebuild, s3).run(job, to=tmp_path / "second", progress=Lines())
-    assert len(codebuild.started) == 1
-
-
-def test_past_the_deadline_the_build_goes_on_and_is_named(
-    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, tmp_path: Path
-) -> None:
-    clock = [100.0]
-    gpu = _gpu(codebuild, s3, lambda: clock.append(200.0), deadline=150.0, now=lambda: clock[-1])
-    with pytest.raises(BuildError) as late:
-        gpu.run(job, to=tmp_path / "raw", progress=Lines())
-    assert str(late.value) == (
-        f"{_only(codebuild)} still compiles the engine (phase QUEUED), and goes on: deploy again "
-        "when it has ended, and its result is found; `make deliver` waits for it"
-    )
-    assert codebuild.stopped == []
-
-
-PHASE = {"phaseType": "BUILD", "phaseStatus": "FAILED", "contexts": [{"message": "exit status 1"}]}
-
-
-@pytest.mark.parametrize(
-    ("status", "phase", "log", "message"),
-    [
-        ("FAILED", PHASE, ["found", "error: no GPU"], "failed in phase BUILD: no GPU. Log: https:"),
-        ("FAILED", PHASE, ["killed"], "failed in phase BUILD: exit status 1. Log: https://log"),
-        (
-            "TIMED_OUT",
-            {"phaseType": "QUEUED", "phaseStatus": "TIMED_OUT"},
-            [],
-            "no GPU machine was",
-        ),
-        (
-            "FAULT",
-            {**PHASE, "phaseType": "PROVISIONING", "phaseStatus": "FAULT"},
-            [],
-            "its driver is too old for the image: deploy again later",
-        ),
-        (
-            "STOPPED",
-            {"phaseType": "BUILD", "phaseStatus": "STOPPED"},
-            [],
-            "was stopped in phase BUILD: del",
-        ),
-    ],
-)
-def test_a_build_that_fails_says_why_and_the_next_attempt_compiles_anew(
-    job: EngineJob,
-    s3: FakeS3,
-    codebuild: FakeCodeBuild,
-    artifacts: Any,
-    succeed: Step,
-    tmp_path: Path,
-    status: str,
-    phase: dict[str, Any],
-    log: list[str],
-    message: str,
-) -> None:
-    codebuild.log = log
-
-    def fail() -> None:
-        codebuild.leave(_only(codebuild), job.digest, {"model.plan": artifacts["model.plan"]})
-        codebuild.end(_only(codebuild), status, phases=[{"phaseStatus": "SUCCEEDED"}, phase])
-
-    with pytest.raises(BuildError) as refused:
-        _gpu(codebuild, s3, fail).run(job, to=tmp_path / "first", progress=Lines())
-    assert str(refused.value).startswith(_only(codebuild))
-    assert message in str(refused.value)
-
-    _gpu(codebuild, s3, succeed).run(job, to=tmp_path / "second", progress=Lines())
-    assert len({each["idempotencyToken"] for each in codebuild.started}) == 2
-
-
-def test_a_result_that_is_half_written_is_told_and_compiled_anew(
-    job: EngineJob,
-    s3: FakeS3,
-    codebuild: FakeCodeBuild,
-    artifacts: Any,
-    succeed: Step,
-    tmp_path: Path,
-) -> None:
-    def half() -> None:
-        left = {name: each for name, each in artifacts.items() if name != "result.json"}
-        codebuild.leave(_only(codebuild), job.digest, left)
-        codebuild.end(_only(codebuild))
-
-    with pytest.raises(
-        BuildError,
-        match=r"left no result\.json below .* the GPU step did not end",
-    ):
-        _gpu(codebuild, s3, half).run(job, to=tmp_path / "first", progress=Lines())
-
-    _gpu(codebuild, s3, succeed).run(job, to=tmp_path / "second", progress=Lines())
-    assert len(codebuild.started) == 2
-
-
-def test_an_account_without_gpu_builds_is_told_which_quota_to_ask_for(
-    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, tmp_path: Path
-) -> None:
-    message = "Cannot have more than 0 builds in queue for the account"
-    codebuild.refusal = ClientError(
-        {"Error": {"Code": "AccountLimitExceededException", "Message": message}}, "StartBuild"
-    )
-    with pytest.raises(BuildError) as refused:
-        _gpu(codebuild, s3).run(job, to=tmp_path / "raw", progress=Lines())
-    assert str(refused.value) == (
-        f"CodeBuild starts no GPU build ({message}): ask AWS for the CodeBuild quota "
-        '"Concurrently running builds for Linux GPU Small/environment"'
-    )
-    assert not any("/claims/" in key for key in s3.objects)
-
-
-def _refusal(message: str = "", code: str = "AccountLimitExceededException") -> ClientError:
-    return ClientError({"Error": {"Code": code, "Message": message}}, "StartBuild")
-
-
-FULL = "Cannot have more than 1 builds in queue for the account"
-
-
-def test_a_full_queue_is_waited_for(
-    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, succeed: Step, tmp_path: Path
-) -> None:
-    codebuild.refusal = _refusal(FULL)
-
-    def still_full() -> None:
-        assert codebuild.started == []
-
-    def free() -> None:
-        codebuild.refusal = None
-
-    message = Lines()
-    gpu = _gpu(codebuild, s3, still_full, free, succeed)
-    gpu.run(job, to=tmp_path / "raw", progress=message)
-    assert EngineResult.read(tmp_path / "raw", job).plan.read_bytes() == b"a plan"
-    assert message[0] == f"waiting: {FULL}"
-    assert message[1].startswith(_only(codebuild))  # it is said once
-
-
-def test_a_queue_that_stays_full_is_given_up_at_the_deadline(
-    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, tmp_path: Path
-) -> None:
-    codebuild.refusal = _refusal(FULL)
-    clock = [100.0]
-    gpu = _gpu(codebuild, s3, lambda: clock.append(200.0), deadline=150.0, now=lambda: clock[-1])
-    with pytest.raises(BuildError, match=r"starts no GPU build \(Cannot have more than 1 builds"):
-        gpu.run(job, to=tmp_path / "raw", progress=Lines())
-
-
-UNPULLED = {
+PULL_FAILED = {
     "phaseType": "PROVISIONING",
     "phaseStatus": "CLIENT_ERROR",
     "contexts": [
@@ -420,94 +36,399 @@ UNPULLED = {
 """Status code and message as in aws/aws-cdk#10460."""
 
 
-def test_an_image_that_is_not_pulled_is_named_as_the_cause(
-    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, tmp_path: Path
+@dataclass
+class Compilation:
+    """The engine job `job` on a fake CodeBuild; `artifacts` are the files of a valid result."""
+
+    job: EngineJob
+    s3: FakeS3
+    codebuild: FakeCodeBuild
+    artifacts: dict[str, bytes]
+    folder: Path
+
+    @property
+    def prefix(self) -> str:
+        return f"engine-jobs/{self.job.digest}"
+
+    @property
+    def builds(self) -> list[str]:
+        return list(self.codebuild.builds)
+
+    def run(
+        self,
+        name: str,
+        *steps: Callable[[], None],
+        job: EngineJob | None = None,
+        project: str = "gpu",
+        **options: Any,
+    ) -> ProgressLines:
+        """Run the job into the folder `name`; return the progress.
+
+        At each poll the next of `steps` is called.
+        """
+        gpu = CodeBuildGpu(
+            s3=self.s3.client,
+            codebuild=self.codebuild.client,
+            logs=self.codebuild.client,
+            bucket="bucket",
+            project=project,
+            pause=pause_steps(*steps),
+            **options,
+        )
+        progress = ProgressLines()
+        gpu.run(job or self.job, to=self.folder / name, progress=progress)
+        return progress
+
+    def plan(self, name: str) -> bytes:
+        """Return the engine of the result in the folder `name`."""
+        return EngineResult.read(self.folder / name, self.job).plan.read_bytes()
+
+    def upload(self, build: str, artifacts: dict[str, bytes]) -> None:
+        self.codebuild.upload(build, self.job.digest, artifacts)
+
+    def succeed(self) -> None:
+        """Let the latest build upload its artifacts and succeed."""
+        self.upload(self.builds[-1], self.artifacts)
+        self.codebuild.end(self.builds[-1])
+
+    def fail(self, status: str = "FAILED", *phases: dict[str, Any]) -> None:
+        """Let the latest build fail."""
+        self.codebuild.end(self.builds[-1], status, phases=list(phases))
+
+
+@pytest.fixture
+def compilation(job: EngineJob, s3: FakeS3, tmp_path: Path) -> Compilation:
+    folder = write_result(tmp_path / "valid", job).folder
+    artifacts = {path.name: path.read_bytes() for path in folder.iterdir()}
+    return Compilation(job, s3, FakeCodeBuild(s3), artifacts, tmp_path)
+
+
+def interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+def quota_error(message: str) -> ClientError:
+    error: Any = {"Error": {"Code": "AccountLimitExceededException", "Message": message}}
+    return ClientError(error, "StartBuild")
+
+
+def test_job_is_uploaded_compiled_and_downloaded(compilation: Compilation) -> None:
+    job = compilation.job
+
+    def succeed() -> None:
+        folder = f"{compilation.prefix}/job"
+        assert {key for key in compilation.s3.objects if key.startswith(folder)} == {
+            f"{folder}/{path.name}" for path in job.folder.iterdir()
+        }
+        compilation.succeed()
+
+    progress = compilation.run("raw", succeed)
+    assert compilation.plan("raw") == b"a plan"
+    (build,) = compilation.builds
+    assert progress == [
+        f"{build} compiles the engine on a GPU, job {job.digest[:12]}",
+        f"{build}: QUEUED",
+        f"{build}: COMPLETED",
+    ]
+    (request,) = compilation.codebuild.started
+    assert request == {
+        "projectName": "gpu",
+        "idempotencyToken": request["idempotencyToken"],
+        "imageOverride": "nvcr.io/nvidia/tensorrt:25.09-py3",
+        "secondarySourcesOverride": [
+            {
+                "type": "S3",
+                "location": f"bucket/{compilation.prefix}/job/",
+                "sourceIdentifier": "job",
+            }
+        ],
+        "artifactsOverride": {
+            "type": "S3",
+            "location": "bucket",
+            "path": f"{compilation.prefix}/raw",
+            "namespaceType": "BUILD_ID",
+            "name": "/",
+            "packaging": "NONE",
+        },
+    }
+
+
+def test_second_caller_follows_the_running_build(compilation: Compilation) -> None:
+    def call_again() -> None:
+        compilation.run("second", compilation.succeed)
+
+    compilation.run("first", call_again)
+    assert len(compilation.codebuild.started) == 1
+    assert compilation.plan("first") == compilation.plan("second") == b"a plan"
+
+
+@pytest.mark.parametrize("is_token_expired", [False, True])
+def test_concurrent_callers_follow_the_build_of_the_first_claim(
+    compilation: Compilation, *, is_token_expired: bool
 ) -> None:
-    def fail() -> None:
-        codebuild.end(_only(codebuild), "FAILED", phases=[UNPULLED])
+    codebuild, before = compilation.codebuild, compilation.s3.before
 
-    with pytest.raises(BuildError) as refused:
-        _gpu(codebuild, s3, fail).run(job, to=tmp_path / "raw", progress=Lines())
-    assert "failed, its image could not be pulled: Unable to pull" in str(refused.value)
-    assert "driver" not in str(refused.value)
+    def claim_first(request: dict[str, Any]) -> None:
+        if "/claims/" not in request["Key"]:
+            return
+        del before["PutObject"]
+        if is_token_expired:  # StartBuild starts a second build
+            codebuild.forget_tokens()
+        compilation.run("other", compilation.succeed)
+
+    before["PutObject"] = claim_first
+    compilation.run("own")
+    assert compilation.plan("own") == b"a plan"
+    assert len(codebuild.started) == (2 if is_token_expired else 1)
+    assert codebuild.stopped == (compilation.builds[:1] if is_token_expired else [])
 
 
-def test_a_mirror_of_the_release_is_pulled_instead_of_nvidia_s(
-    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, tmp_path: Path
+OVERRIDES: dict[str, dict[str, Any]] = {
+    "cache": {"cache": {"type": "S3", "location": "other/cache"}},
+    "debugSession": {"debugSession": {"sessionEnabled": True}},
+    "encryptionKey": {"encryptionKey": "arn:aws:kms:us-east-1:111122223333:key/2"},
+    "environment.certificate": {"environment": {"certificate": "other/ca.pem"}},
+    "environment.computeType": {"environment": {"computeType": "BUILD_GENERAL1_LARGE"}},
+    "environment.environmentVariables": {
+        "environment": {"environmentVariables": [{"name": "PYTHONPATH", "value": "/other"}]}
+    },
+    "environment.fleet": {"environment": {"fleet": {"fleetArn": "other"}}},
+    "environment.image": {"environment": {"image": "nvcr.io/nvidia/tensorrt:other"}},
+    "environment.imagePullCredentialsType": {
+        "environment": {"imagePullCredentialsType": "CODEBUILD"}
+    },
+    "environment.privilegedMode": {"environment": {"privilegedMode": True}},
+    "environment.registryCredential": {"environment": {"registryCredential": {"credential": "x"}}},
+    "environment.type": {"environment": {"type": "LINUX_CONTAINER"}},
+    "fileSystemLocations": {"fileSystemLocations": [{"location": "other"}]},
+    "secondarySourceVersions": {"secondarySourceVersions": [{"sourceVersion": "other"}]},
+    "serviceRole": {"serviceRole": "arn:aws:iam::111122223333:role/other"},
+    "source": {"source": {"buildspec": "version: 0.2, other"}},
+    "sourceVersion": {"sourceVersion": "other"},
+    "vpcConfig": {"vpcConfig": {"vpcId": "vpc-other"}},
+}
+
+
+@pytest.mark.parametrize("setting", [*OVERRIDES, "source.location"])
+def test_build_that_overrides_a_project_setting_is_not_followed(
+    compilation: Compilation, setting: str
 ) -> None:
+    def succeed_with_override() -> None:
+        compilation.artifacts["model.plan"] = b"other"
+        compilation.succeed()
+        build = compilation.codebuild.builds[compilation.builds[-1]]
+        source: dict[str, Any] = {"source": {"location": "other/step.zip"}}
+        for name, change in OVERRIDES.get(setting, source).items():
+            project_value = build.get(name)
+            build[name] = {**project_value, **change} if isinstance(project_value, dict) else change
+        compilation.artifacts["model.plan"] = b"a plan"
+
+    compilation.run("other", succeed_with_override)
+    progress = compilation.run("own", compilation.succeed)
+    assert compilation.plan("own") == b"a plan"
+    other, own = compilation.builds
+    assert progress[0] == (
+        f"{other} is not used: it overrides {setting.partition('.location')[0]} of gpu. The "
+        "engine is compiled again"
+    )
+    assert progress[1].startswith(own)
+
+
+def test_concurrent_claim_of_a_build_with_overrides_is_ignored(compilation: Compilation) -> None:
+    codebuild, before = compilation.codebuild, compilation.s3.before
+
+    def claim_first(request: dict[str, Any]) -> None:
+        if "/claims/" in request["Key"]:
+            del before["PutObject"]
+            other = {"id": "gpu:other", "serviceRole": "other"}
+            codebuild.builds["gpu:other"] = {**codebuild.builds[compilation.builds[0]], **other}
+            compilation.s3.put_object(**{**request, "Body": b'{"build": "gpu:other"}'})
+
+    def succeed() -> None:
+        compilation.upload(compilation.builds[0], compilation.artifacts)
+        codebuild.end(compilation.builds[0])
+
+    before["PutObject"] = claim_first
+    compilation.run("own", succeed)
+    assert compilation.plan("own") == b"a plan"
+    assert codebuild.stopped == []
+
+
+@pytest.mark.parametrize("claim", [b"[]", b"{}", b"junk", b'{"build": ["x"]}', b"[" * 99_999])
+@pytest.mark.parametrize("attempt", ["0001", "9999", "12345"])
+def test_invalid_claim_is_ignored(compilation: Compilation, claim: bytes, attempt: str) -> None:
+    compilation.s3.objects[f"{compilation.prefix}/claims/{attempt}.json"] = {"Body": claim}
+    with pytest.raises(BuildError, match="failed"):
+        compilation.run("first", compilation.fail)
+    compilation.run("second", compilation.succeed)
+    assert compilation.plan("second") == b"a plan"
+    assert len(compilation.builds) == 2
+
+
+def test_next_deploy_follows_the_build_of_an_interrupted_one(compilation: Compilation) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        compilation.run("first", interrupt)
+    assert compilation.codebuild.stopped == []
+    compilation.succeed()
+    compilation.run("second")
+    assert len(compilation.codebuild.started) == 1
+
+
+def test_build_continues_after_the_deadline(compilation: Compilation) -> None:
+    clock = [100.0]
+    with pytest.raises(BuildError) as error:
+        compilation.run("raw", lambda: clock.append(200.0), deadline=150.0, now=lambda: clock[-1])
+    (build,) = compilation.builds
+    assert str(error.value) == (
+        f"{build} is still compiling the engine (phase QUEUED) and continues: deploy "
+        "again when it has finished, which uses its result; `make deliver` waits for it"
+    )
+    assert compilation.codebuild.stopped == []
+
+
+@pytest.mark.parametrize(
+    ("status", "phase", "log", "message"),
+    [
+        (
+            "FAILED",
+            BUILD_FAILED,
+            ["found driver", "error: no GPU"],
+            "failed in phase BUILD: no GPU. Log: https:",
+        ),
+        ("FAILED", BUILD_FAILED, ["killed"], "failed in phase BUILD: exit status 1. Log: https:"),
+        (
+            "TIMED_OUT",
+            {"phaseType": "QUEUED", "phaseStatus": "TIMED_OUT"},
+            [],
+            "no GPU machine was",
+        ),
+        (
+            "FAULT",
+            {**BUILD_FAILED, "phaseType": "PROVISIONING", "phaseStatus": "FAULT"},
+            [],
+            "its driver is too old for the image: deploy again later",
+        ),
+        ("FAILED", PULL_FAILED, [], "failed, its image could not be pulled: Unable to pull"),
+        (
+            "STOPPED",
+            {"phaseType": "BUILD", "phaseStatus": "STOPPED"},
+            [],
+            "was stopped in phase BUILD: del",
+        ),
+    ],
+)
+def test_failed_build_reports_the_cause_and_the_next_attempt_starts_a_new_build(
+    compilation: Compilation, status: str, phase: dict[str, Any], log: list[str], message: str
+) -> None:
+    compilation.codebuild.log = log
+    with pytest.raises(BuildError) as error:
+        compilation.run(
+            "first", lambda: compilation.fail(status, {"phaseStatus": "SUCCEEDED"}, phase)
+        )
+    assert str(error.value).startswith(compilation.builds[0])
+    assert message in str(error.value)
+    compilation.run("second", compilation.succeed)
+    tokens = [request["idempotencyToken"] for request in compilation.codebuild.started]
+    assert len(set(tokens)) == 2
+
+
+def test_build_without_result_file_is_an_error(compilation: Compilation) -> None:
+    result_file = compilation.artifacts.pop("result.json")
+    message = r"left no result\.json below .* the GPU step did not finish"
+    with pytest.raises(BuildError, match=message):
+        compilation.run("first", compilation.succeed)
+    compilation.artifacts["result.json"] = result_file
+    compilation.run("second", compilation.succeed)
+    assert len(compilation.codebuild.started) == 2
+
+
+def test_missing_gpu_quota_is_an_error(compilation: Compilation) -> None:
+    message = "Cannot have more than 0 builds in queue for the account"
+    compilation.codebuild.start_error = quota_error(message)
+    with pytest.raises(BuildError) as error:
+        compilation.run("raw")
+    assert str(error.value) == (
+        f"CodeBuild starts no GPU build ({message}): ask AWS for the CodeBuild quota "
+        '"Concurrently running builds for Linux GPU Small/environment"'
+    )
+    assert not any("/claims/" in key for key in compilation.s3.objects)
+
+
+def test_full_queue_is_retried(compilation: Compilation) -> None:
+    compilation.codebuild.start_error = quota_error(QUEUE_FULL)
+
+    def stay_full() -> None:
+        assert compilation.codebuild.started == []
+
+    def free_queue() -> None:
+        compilation.codebuild.start_error = None
+
+    progress = compilation.run("raw", stay_full, free_queue, compilation.succeed)
+    assert compilation.plan("raw") == b"a plan"
+    assert progress[0] == f"waiting: {QUEUE_FULL}"
+    assert progress[1].startswith(compilation.builds[0])  # the message is not repeated
+
+
+def test_full_queue_is_an_error_after_the_deadline(compilation: Compilation) -> None:
+    compilation.codebuild.start_error = quota_error(QUEUE_FULL)
+    clock = [100.0]
+    with pytest.raises(BuildError, match=r"starts no GPU build \(Cannot have more than 1 builds"):
+        compilation.run("raw", lambda: clock.append(200.0), deadline=150.0, now=lambda: clock[-1])
+
+
+def test_image_is_pulled_from_the_mirror_of_the_release(compilation: Compilation) -> None:
+    job = compilation.job
     older = EngineJob(job.folder, job.job, platform_facts.release("25.04"))
-    for requests in (job, older):
-        s3.objects.clear()
-        gpu = _gpu(codebuild, s3, _interrupt, images={"25.09": "mirror@sha256:0"})
+    for release_job in (job, older):
+        compilation.s3.objects.clear()
         with pytest.raises(KeyboardInterrupt):
-            gpu.run(requests, to=tmp_path / "raw", progress=Lines())
-    assert [each["imageOverride"] for each in codebuild.started] == [
+            compilation.run("raw", interrupt, job=release_job, images={"25.09": "mirror@sha256:0"})
+    assert [request["imageOverride"] for request in compilation.codebuild.started] == [
         "mirror@sha256:0",
         "nvcr.io/nvidia/tensorrt:25.04-py3",
     ]
 
 
-def test_a_log_that_cannot_be_read_hides_no_failure(
-    job: EngineJob,
-    s3: FakeS3,
-    codebuild: FakeCodeBuild,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+def test_unreadable_log_does_not_hide_the_failure(
+    compilation: Compilation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(**_: Any) -> None:
-        raise ClientError({"Error": {"Code": "ResourceNotFoundException"}}, "GetLogEvents")
+        raise client_error("GetLogEvents", "ResourceNotFoundException")
 
-    monkeypatch.setattr(codebuild, "get_log_events", refuse)
-
-    def fail() -> None:
-        codebuild.end(_only(codebuild), "FAILED", phases=[PHASE])
-
+    monkeypatch.setattr(compilation.codebuild, "get_log_events", refuse)
     with pytest.raises(BuildError, match="failed in phase BUILD: exit status 1"):
-        _gpu(codebuild, s3, fail).run(job, to=tmp_path / "raw", progress=Lines())
+        compilation.run("raw", lambda: compilation.fail("FAILED", BUILD_FAILED))
 
 
-@pytest.mark.parametrize("damage", ["missing", "changed"])
-def test_a_followed_build_whose_result_is_broken_is_not_followed_for_ever(
-    job: EngineJob,
-    s3: FakeS3,
-    codebuild: FakeCodeBuild,
-    artifacts: Any,
-    succeed: Step,
-    tmp_path: Path,
-    damage: str,
+@pytest.mark.parametrize("plan", [{}, {"model.plan": b"other"}], ids=["missing", "changed"])
+def test_build_with_a_damaged_result_is_not_followed(
+    compilation: Compilation, plan: dict[str, bytes]
 ) -> None:
-    def broken() -> None:
-        content = {"missing": {}, "changed": {"model.plan": b"other"}}[damage]
-        rest = {name: each for name, each in artifacts.items() if name != "model.plan"}
-        codebuild.leave(_only(codebuild), job.digest, {**rest, **content})
-        codebuild.end(_only(codebuild))
-
-    _gpu(codebuild, s3, broken).run(job, to=tmp_path / "first", progress=Lines())
+    valid = compilation.artifacts
+    rest = {name: content for name, content in valid.items() if name != "model.plan"}
+    compilation.artifacts = rest | plan
+    compilation.run("first", compilation.succeed)
     with pytest.raises(BuildError, match=r"model\.plan"):
-        EngineResult.read(tmp_path / "first", job)
-
-    message = Lines()
-    _gpu(codebuild, s3, succeed).run(job, to=tmp_path / "second", progress=message)
-    assert EngineResult.read(tmp_path / "second", job).plan.read_bytes() == b"a plan"
-    assert any("left no whole result: the engine is compiled anew" in each for each in message)
-
-
-def test_a_build_of_another_project_is_nobodys_here(
-    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, succeed: Step, tmp_path: Path
-) -> None:
-    s3.objects[f"engine-jobs/{job.digest}/claims/0001.json"] = {"Body": b'{"build": "old:1"}'}
-
-    _gpu(codebuild, s3, succeed).run(job, to=tmp_path / "raw", progress=Lines())
-    assert f"engine-jobs/{job.digest}/claims/0002.json" in s3.objects
+        compilation.plan("first")
+    compilation.artifacts = valid
+    progress = compilation.run("second", compilation.succeed)
+    assert compilation.plan("second") == b"a plan"
+    assert any("left no complete result: the engine is compiled again" in line for line in progress)
 
 
-def test_another_project_or_image_is_another_request(
-    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, tmp_path: Path
-) -> None:
+def test_claim_of_another_project_is_not_followed(compilation: Compilation) -> None:
+    claims = f"{compilation.prefix}/claims"
+    compilation.s3.objects[f"{claims}/0001.json"] = {"Body": b'{"build": "old:1"}'}
+    compilation.run("raw", compilation.succeed)
+    assert f"{claims}/0002.json" in compilation.s3.objects
+
+
+def test_project_and_image_change_the_idempotency_token(compilation: Compilation) -> None:
+    job = compilation.job
     older = EngineJob(job.folder, job.job, platform_facts.release("25.04"))
-    for project, requests in (("gpu", job), ("gpu", older), ("of-prod", job)):
-        s3.objects.clear()
-        gpu = replace(_gpu(codebuild, s3, _interrupt), project=project)
+    for project, release_job in (("gpu", job), ("gpu", older), ("of-prod", job)):
+        compilation.s3.objects.clear()
         with pytest.raises((KeyboardInterrupt, BuildError)):
-            gpu.run(requests, to=tmp_path / "raw", progress=Lines())
-    assert len({each["idempotencyToken"] for each in codebuild.started}) == 3
+            compilation.run("raw", interrupt, job=release_job, project=project)
+    tokens = [request["idempotencyToken"] for request in compilation.codebuild.started]
+    assert len(set(tokens)) == 3

@@ -17,12 +17,12 @@ from model_build.gpu_step.result import JobResult
 from model_build.progress import Progress
 from platform_facts import ComputeCapability
 from tests.unit.model_build.engines.conftest import write_result
-from tests.unit.model_build.fakes import FakeS3, Lines
+from tests.unit.model_build.fakes import FakeS3, ProgressLines
 
 
 @dataclass
 class _Gpu:
-    """Compiles `plan`; `runs` has the digest of each compiled job."""
+    """GPU that compiles `plan`; `runs` has the digest of each compiled job."""
 
     plan: bytes = b"a plan"
     runs: list[str] = field(default_factory=list)
@@ -37,40 +37,40 @@ class _Gpu:
 
 
 @pytest.fixture(params=["folder", "bucket"])
-def kept(request: pytest.FixtureRequest, tmp_path: Path, s3: FakeS3) -> AcceptedResults:
-    """Both stores of accepted results."""
+def store(request: pytest.FixtureRequest, tmp_path: Path, s3: FakeS3) -> AcceptedResults:
+    """Each store of accepted results."""
     if request.param == "bucket":
         return BucketResults(s3.client, "bucket", is_builder=True)
-    return FolderResults(tmp_path / "kept")
+    return FolderResults(tmp_path / "results")
 
 
 def _provide(
-    engines: Engines, job: EngineJob, scratch: Path, judged: list[bytes] | None = None
+    engines: Engines, job: EngineJob, scratch: Path, validated_plans: list[bytes] | None = None
 ) -> EngineResult:
     def judge(result: EngineResult) -> str:
-        if judged is not None:
-            judged.append(result.plan.read_bytes())
+        if validated_plans is not None:
+            validated_plans.append(result.plan.read_bytes())
         return "fine"
 
-    result, report = engines.provide(job, scratch=scratch, judge=judge, progress=Lines())
+    result, report = engines.provide(job, scratch=scratch, judge=judge, progress=ProgressLines())
     assert report == "fine"
     return result
 
 
 def test_second_build_reuses_and_validates_the_engine(
-    kept: AcceptedResults, job: EngineJob, tmp_path: Path
+    store: AcceptedResults, job: EngineJob, tmp_path: Path
 ) -> None:
-    gpu, judged = _Gpu(), list[bytes]()
+    gpu, validated_plans = _Gpu(), list[bytes]()
     for name in ("first", "second"):
-        result = _provide(Engines(kept, gpu), job, tmp_path / name, judged)
+        result = _provide(Engines(store, gpu), job, tmp_path / name, validated_plans)
         assert result.plan.read_bytes() == b"a plan"
         assert result.result.compiled_on == {"gpu": "NVIDIA A10G"}
     assert gpu.runs == [job.digest]
-    assert judged == [b"a plan", b"a plan"]
+    assert validated_plans == [b"a plan", b"a plan"]
 
 
 def test_engine_that_fails_its_gate_is_not_stored(
-    kept: AcceptedResults, job: EngineJob, tmp_path: Path
+    store: AcceptedResults, job: EngineJob, tmp_path: Path
 ) -> None:
     def refuse(_: EngineResult) -> None:
         raise GateFailed("differs")
@@ -78,15 +78,17 @@ def test_engine_that_fails_its_gate_is_not_stored(
     gpu = _Gpu()
     for name in ("first", "second"):
         with pytest.raises(GateFailed):
-            Engines(kept, gpu).provide(job, scratch=tmp_path / name, judge=refuse, progress=Lines())
-        assert not kept.fetch(job.digest, to=tmp_path / f"of-{name}")
+            Engines(store, gpu).provide(
+                job, scratch=tmp_path / name, judge=refuse, progress=ProgressLines()
+            )
+        assert not store.fetch(job.digest, to=tmp_path / f"of-{name}")
     assert len(gpu.runs) == 2
 
 
 def test_in_a_race_the_first_accepted_engine_is_used(
-    kept: AcceptedResults, job: EngineJob, tmp_path: Path
+    store: AcceptedResults, job: EngineJob, tmp_path: Path
 ) -> None:
-    assert kept.accept(write_result(tmp_path / "theirs", job, plan=b"theirs"))
+    assert store.accept(write_result(tmp_path / "other", job, plan=b"other"))
 
     class RacingResults:
         """The first fetch misses, as in a race with another build."""
@@ -96,30 +98,32 @@ def test_in_a_race_the_first_accepted_engine_is_used(
 
         def fetch(self, digest: str, *, to: Path) -> bool:
             self.fetches += 1
-            return self.fetches > 1 and kept.fetch(digest, to=to)
+            return self.fetches > 1 and store.fetch(digest, to=to)
 
         def accept(self, result: EngineResult) -> bool:
-            return kept.accept(result)
+            return store.accept(result)
 
-    judged: list[bytes] = []
-    result = _provide(Engines(RacingResults(), _Gpu(plan=b"ours")), job, tmp_path / "ours", judged)
-    assert result.plan.read_bytes() == b"theirs"
-    assert judged == [b"ours", b"theirs"]
+    validated_plans: list[bytes] = []
+    result = _provide(
+        Engines(RacingResults(), _Gpu(plan=b"own")), job, tmp_path / "own", validated_plans
+    )
+    assert result.plan.read_bytes() == b"other"
+    assert validated_plans == [b"own", b"other"]
 
 
 def test_partial_upload_is_not_a_result(s3: FakeS3, job: EngineJob, tmp_path: Path) -> None:
-    def killed(request: dict[str, object]) -> None:
+    def interrupt(request: dict[str, object]) -> None:
         if str(request["Key"]).endswith("result.json"):
             raise KeyboardInterrupt
 
-    s3.before["PutObject"] = killed
+    s3.before["PutObject"] = interrupt
     engines, gpu = BucketResults(s3.client, "bucket", is_builder=True), _Gpu()
     with pytest.raises(KeyboardInterrupt):
         _provide(Engines(engines, gpu), job, tmp_path / "killed")
     assert len(s3.objects) == 2
-    assert not engines.fetch(job.digest, to=tmp_path / "found")
+    assert not engines.fetch(job.digest, to=tmp_path / "fetched")
     del s3.before["PutObject"]
-    gpu.plan = b"of another compilation"  # nothing of the first one is in its way
+    gpu.plan = b"of another compilation"  # not blocked by the interrupted upload
     result = _provide(Engines(engines, gpu), job, tmp_path / "next")
     assert result.plan.read_bytes() == b"of another compilation"
 
@@ -142,17 +146,17 @@ def test_result_files_are_stored_by_sha256(s3: FakeS3, job: EngineJob, tmp_path:
     )
     digests = result.result.files().values()
     folder = f"engines/{job.digest}"
-    assert set(s3.objects) == {f"{folder}/{each}" for each in (*digests, "result.json")}
+    assert set(s3.objects) == {f"{folder}/{name}" for name in (*digests, "result.json")}
 
 
 def test_only_builders_store_engines(job: EngineJob, s3: FakeS3, tmp_path: Path) -> None:
     results = BucketResults(s3.client, "bucket", is_builder=False)
     _provide(Engines(results, _Gpu()), job, tmp_path / "published")
     assert s3.objects == {}
-    builders = Engines(BucketResults(s3.client, "bucket", is_builder=True), _Gpu(plan=b"kept"))
-    _provide(builders, job, tmp_path / "built")
+    builder = Engines(BucketResults(s3.client, "bucket", is_builder=True), _Gpu(plan=b"stored"))
+    _provide(builder, job, tmp_path / "built")
     again = _provide(Engines(results, _Gpu()), job, tmp_path / "again")
-    assert again.plan.read_bytes() == b"kept"
+    assert again.plan.read_bytes() == b"stored"
 
 
 @pytest.mark.parametrize(
@@ -163,12 +167,12 @@ def test_result_or_job_with_a_path_as_file_name_is_rejected(
 ) -> None:
     content = write_result(tmp_path / "made", job).result.json_bytes()
     attack = str(tmp_path / "absolute") if path == "/absolute" else path
-    named = json.loads(content)
-    named["outputs"][0][0]["file"] = attack
-    s3.objects[f"engines/{job.digest}/result.json"] = {"Body": json.dumps(named).encode()}
-    for sha256 in JobResult(**named | {"outputs": []}).files().values():
+    result = json.loads(content)
+    result["outputs"][0][0]["file"] = attack
+    s3.objects[f"engines/{job.digest}/result.json"] = {"Body": json.dumps(result).encode()}
+    for sha256 in JobResult(**result | {"outputs": []}).files().values():
         s3.objects[f"engines/{job.digest}/{sha256}"] = {"Body": b"a plan"}
-    s3.objects[f"engines/{job.digest}/{named['outputs'][0][0]['sha256']}"] = {"Body": b"evil"}
+    s3.objects[f"engines/{job.digest}/{result['outputs'][0][0]['sha256']}"] = {"Body": b"evil"}
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(BuildError, match="is not the result of an engine job"):
         BucketResults(s3.client, "bucket", is_builder=True).fetch(
@@ -177,8 +181,8 @@ def test_result_or_job_with_a_path_as_file_name_is_rejected(
     assert sorted(tmp_path.rglob("*")) == before
 
     document = job.folder / "job.json"
-    written = json.loads(document.read_text())
-    written["cases"][0][0]["file"] = attack
-    document.write_text(json.dumps(written))
+    job_content = json.loads(document.read_text())
+    job_content["cases"][0][0]["file"] = attack
+    document.write_text(json.dumps(job_content))
     with pytest.raises(StepError, match="is not an engine job"):
         gpu_job.read(job.folder)

@@ -1,4 +1,4 @@
-"""Packages that would clash with ours are installed once, into a folder of their own."""
+"""Environments of recipes: packages in a separate folder, installed once."""
 
 import hashlib
 import json
@@ -13,20 +13,21 @@ import pytest
 
 from model_build import BuildError
 from model_build.export import environments
-from tests.unit.model_build.fakes import Lines
+from tests.unit.model_build.fakes import ProgressLines
 
 SCRIPT = """
 import json, sys
 from pathlib import Path
-order = json.load(sys.stdin)
+parameters = json.load(sys.stdin)
 import tiny
-Path(order["to"]).write_text(json.dumps([tiny.WORD, order["word"], sys.flags.isolated, sys.path]))
+result = [tiny.WORD, parameters["word"], sys.flags.isolated, sys.path]
+Path(parameters["to"]).write_text(json.dumps(result))
 """
 
 
 @pytest.fixture
 def requirements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A requirements file with one package, which the real pip installs without a network."""
+    """A requirements file with one local wheel, which pip installs without a network."""
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     wheel = tmp_path / "tiny-1.0-py3-none-any.whl"
     info = "tiny-1.0.dist-info"
@@ -49,85 +50,88 @@ def script(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def empty_requirements(tmp_path: Path) -> Path:
+    """An empty requirements file, with an empty script worker.py in its folder."""
+    (tmp_path / "worker.py").write_text("")
+    (tmp_path / "requirements.txt").write_text("")
+    return tmp_path / "requirements.txt"
+
+
+@pytest.fixture
 def pip(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """The calls of a pip that installs nothing."""
+    """Commands of a fake pip that installs nothing."""
     calls: list[list[str]] = []
-    real = subprocess.run
+    run_process = subprocess.run
 
     def run(command: list[str], **options: Any) -> Any:
         if "pip" in command:
             calls.append(command)
             Path(command[command.index("--target") + 1]).mkdir(parents=True)
             return subprocess.CompletedProcess(command, 0, "", "")
-        return real(command, **options)
+        return run_process(command, **options)
 
     monkeypatch.setattr("model_build.export.pip.subprocess.run", run)
     return calls
 
 
 def _run(
-    requirements: Path, script: Path, progress_lines: Lines | None = None, **order: Any
+    requirements: Path, script: Path, progress_lines: ProgressLines | None = None, **parameters: Any
 ) -> None:
-    environments.run_in(
+    environments.run_script(
         requirements,
         script,
-        {"source": "export.py:f", **order},
-        progress=Lines() if progress_lines is None else progress_lines,
+        {"source": "export.py:f", **parameters},
+        progress=ProgressLines() if progress_lines is None else progress_lines,
         cache=requirements.parent / "cache",
     )
 
 
-def test_a_script_sees_its_order_and_the_installed_packages_and_nothing_of_ours(
-    requirements: Path, script: Path, tmp_path: Path, progress_lines: Lines
+def test_script_runs_isolated_with_the_installed_packages(
+    requirements: Path, script: Path, tmp_path: Path, progress_lines: ProgressLines
 ) -> None:
-    to = tmp_path / "answer.json"
-    _run(requirements, script, progress_lines, to=str(to), word="ordered")
-    word, ordered, isolated, path = json.loads(to.read_text())
-    assert (word, ordered, isolated) == ("installed", "ordered", 1)
+    to = tmp_path / "result.json"
+    _run(requirements, script, progress_lines, to=str(to), word="first")
+    package_word, parameter, isolated, path = json.loads(to.read_text())
+    assert (package_word, parameter, isolated) == ("installed", "first", 1)
     assert not any("site-packages" in entry for entry in path)
     assert progress_lines == [f"installing {requirements} into a folder of its own, once"]
     to.unlink()
     progress_lines.clear()
-    _run(requirements, script, progress_lines, to=str(to), word="again")
-    assert json.loads(to.read_text())[1] == "again"
+    _run(requirements, script, progress_lines, to=str(to), word="second")
+    assert json.loads(to.read_text())[1] == "second"
     assert progress_lines == []
 
 
-def test_a_script_that_fails_is_told_with_its_source_and_its_last_lines(
-    tmp_path: Path, pip: list[list[str]]
+def test_failed_script_error_has_source_and_last_lines(
+    tmp_path: Path, empty_requirements: Path, pip: list[list[str]]
 ) -> None:
     script = tmp_path / "worker.py"
     script.write_text("import sys\nfor n in range(40): print('line', n, file=sys.stderr)\n1 / 0\n")
-    requirements = tmp_path / "r.txt"
-    requirements.write_text("")
-    with pytest.raises(BuildError) as refused:
-        _run(requirements, script)
-    first, *lines = str(refused.value).splitlines()
-    assert first == f"export.py:f failed with the packages of {requirements}:"
+    with pytest.raises(BuildError) as error:
+        _run(empty_requirements, script)
+    first, *lines = str(error.value).splitlines()
+    assert first == f"export.py:f failed with the packages of {empty_requirements}:"
     assert lines[-1] == "ZeroDivisionError: division by zero"
     assert len(lines) == 12
 
 
-def test_pip_takes_pinned_wheels_alone(tmp_path: Path, pip: list[list[str]]) -> None:
-    (tmp_path / "worker.py").write_text("")
-    requirements = tmp_path / "r.txt"
-    requirements.write_text("# nothing\n")
-    _run(requirements, tmp_path / "worker.py")
+def test_pip_installs_only_pinned_wheels(
+    tmp_path: Path, empty_requirements: Path, pip: list[list[str]]
+) -> None:
+    _run(empty_requirements, tmp_path / "worker.py")
     (command,) = pip
     assert command[:4] == [sys.executable, "-m", "pip", "install"]
     assert {"--no-deps", "--require-hashes", "--target", "--requirement"} <= set(command)
     assert command[command.index("--only-binary") + 1] == ":all:"
-    assert command[-1] == str(requirements)
+    assert command[-1] == str(empty_requirements)
 
 
-def test_packages_without_hashes_are_refused_before_anything_is_installed(
-    tmp_path: Path, pip: list[list[str]]
-) -> None:
+def test_packages_without_hashes_are_refused(tmp_path: Path, pip: list[list[str]]) -> None:
     requirements = tmp_path / "requirements-export.txt"
     requirements.write_text("six==1.17.0 \\\n  --hash=sha256:00\ntiny==1.0\n")
-    with pytest.raises(BuildError) as refused:
+    with pytest.raises(BuildError) as error:
         _run(requirements, tmp_path / "worker.py")
-    assert str(refused.value) == (
+    assert str(error.value) == (
         f"{requirements}:3: tiny==1.0: has no hash, by which a build knows what it runs: add "
         "hashes with `uv pip compile --no-deps --generate-hashes requirements-export.txt "
         "-o requirements-export.txt`"
@@ -135,46 +139,41 @@ def test_packages_without_hashes_are_refused_before_anything_is_installed(
     assert pip == []
 
 
-def test_other_requirements_have_a_folder_of_their_own(
-    tmp_path: Path, pip: list[list[str]]
+def test_different_requirements_have_different_folders(
+    tmp_path: Path, empty_requirements: Path, pip: list[list[str]]
 ) -> None:
-    (tmp_path / "worker.py").write_text("")
-    requirements = tmp_path / "r.txt"
     for text in ("# one\n", "# two\n", "# one\n"):
-        requirements.write_text(text)
-        _run(requirements, tmp_path / "worker.py")
+        empty_requirements.write_text(text)
+        _run(empty_requirements, tmp_path / "worker.py")
     folders = [command[command.index("--target") + 1] for command in pip]
     assert len(set(folders)) == len(folders) == 2
 
 
-def test_an_installation_that_was_killed_is_begun_again(
-    tmp_path: Path, pip: list[list[str]], monkeypatch: pytest.MonkeyPatch
+def test_interrupted_installation_is_repeated(
+    tmp_path: Path, empty_requirements: Path, pip: list[list[str]]
 ) -> None:
-    (tmp_path / "worker.py").write_text("")
-    requirements = tmp_path / "r.txt"
-    requirements.write_text("")
-    _run(requirements, tmp_path / "worker.py")
+    _run(empty_requirements, tmp_path / "worker.py")
     (folder,) = (path for path in (tmp_path / "cache/environments").iterdir() if path.is_dir())
-    (folder / ".complete").unlink()  # it is written last
+    (folder / ".complete").unlink()  # written last
     (folder / "half.py").write_text("")
-    _run(requirements, tmp_path / "worker.py")
+    _run(empty_requirements, tmp_path / "worker.py")
     assert len(pip) == 2
     assert [path.name for path in folder.iterdir()] == [".complete"]
 
 
-HOLD = """
+HOLD_LOCK = """
 import fcntl, sys
 with open(sys.argv[1], "w") as file:
     fcntl.flock(file, fcntl.LOCK_EX)
-    print("in", flush=True)
+    print("locked", flush=True)
     sys.stdin.read()
 """
 
 
-def test_a_build_waits_for_another_that_installs_unless_that_was_killed(tmp_path: Path) -> None:
+def test_installation_waits_for_the_lock_of_another_process(tmp_path: Path) -> None:
     lock = tmp_path / "one.lock"
     holder = subprocess.Popen(
-        [sys.executable, "-ISc", HOLD, str(lock)],
+        [sys.executable, "-ISc", HOLD_LOCK, str(lock)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -186,7 +185,7 @@ def test_a_build_waits_for_another_that_installs_unless_that_was_killed(tmp_path
 
     with holder:
         assert holder.stdout
-        assert holder.stdout.readline() == "in\n"
+        assert holder.stdout.readline() == "locked\n"
         waiting = threading.Thread(target=install)
         waiting.start()
         waiting.join(0.05)

@@ -1,4 +1,4 @@
-"""Steps that make no model file, and the report of every step's gates."""
+"""Copy and package steps, and the gate report of every step."""
 
 from pathlib import Path
 from typing import Any
@@ -8,12 +8,12 @@ import pytest
 from model_build import BuildTarget
 from model_build.export import steps
 from model_build.export.gate import GateReport
-from model_build.export.step import Made
+from model_build.export.step import StepOutput
 from model_build.formats.onnx import Onnx
 from model_build.formats.python import PythonPackages
 from model_build.recipe import Copy
 from model_build.recipe_values import Gate
-from tests.unit.model_build.fakes import Lines, step_context
+from tests.unit.model_build.fakes import ProgressLines, step_context
 from tests.unit.model_build.test_native_libraries import shared_object
 
 REPORT = GateReport(
@@ -25,42 +25,42 @@ REPORT = GateReport(
 )
 
 
-def test_an_export_is_kept_and_its_gates_are_reported(
-    tmp_path: Path, progress_lines: Lines, monkeypatch: pytest.MonkeyPatch
+def test_export_is_cached_and_its_gates_are_reported(
+    tmp_path: Path, progress_lines: ProgressLines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[Path] = []
 
-    def make(step: Onnx, to: Path, context: Any) -> Made:
+    def make(step: Onnx, to: Path, context: Any) -> StepOutput:
         calls.append(to)
         to.touch()
-        return Made([("a and b", REPORT)])
+        return StepOutput([("a and b", REPORT)])
 
     monkeypatch.setattr(Onnx, "make", make)
     step = Onnx(to="onnx", source="e.py:f", opset=18, gate=Gate(max_absolute_difference=1e-4))
     context = step_context(tmp_path / "model", progress=progress_lines)
     line = "model.x: a and b differ by 2.5e-06 at most (1e-04 allowed)"
-    assert steps.make(step, tmp_path / "model.x", context) == Made([("a and b", REPORT)])
+    assert steps.make(step, tmp_path / "model.x", context) == StepOutput([("a and b", REPORT)])
     assert progress_lines == [line]
     assert steps.make(step, tmp_path / "model.x", context).gates == [("a and b", REPORT)]
     assert progress_lines[-1] == line
     assert calls == [tmp_path / "model.x"]
 
 
-@pytest.mark.parametrize("fetched", [True, False])
-def test_a_file_is_copied_from_the_weights_or_from_beside_the_recipe(
-    tmp_path: Path, fetched: bool
-) -> None:
+@pytest.mark.parametrize("has_weights", [True, False])
+def test_copy_reads_the_weights_or_the_model_folder(tmp_path: Path, *, has_weights: bool) -> None:
     for folder in ("weights", "model"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "words.txt").write_text(f"from {folder}")
-    context = step_context(tmp_path / "model", weights=tmp_path / "weights" if fetched else None)
+    context = step_context(
+        tmp_path / "model", weights=tmp_path / "weights" if has_weights else None
+    )
     to = tmp_path / "copied.txt"
-    assert steps.make(Copy(to="copy", weights="words.txt"), to, context) == Made([])
-    assert to.read_text() == ("from weights" if fetched else "from model")
+    assert steps.make(Copy(to="copy", weights="words.txt"), to, context) == StepOutput([])
+    assert to.read_text() == ("from weights" if has_weights else "from model")
 
 
-def test_packages_are_installed_for_tritons_python_and_missing_libraries_named(
-    tmp_path: Path, progress_lines: Lines, monkeypatch: pytest.MonkeyPatch
+def test_packages_are_installed_with_a_warning_about_libraries(
+    tmp_path: Path, progress_lines: ProgressLines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[Any] = []
     monkeypatch.setattr(
@@ -73,8 +73,7 @@ def test_packages_are_installed_for_tritons_python_and_missing_libraries_named(
     to = tmp_path / "1" / "site-packages"
     to.mkdir(parents=True)
     (to / "lib.so").write_bytes(shared_object("libOpenCL.so.1"))
-    assert steps.make(step, to, context) == Made([])
-    assert [
-        line for line in progress_lines if line.startswith("warning: lib.so needs libOpenCL.so.1")
-    ]
+    assert steps.make(step, to, context) == StepOutput([])
+    (warning,) = progress_lines
+    assert warning.startswith("warning: lib.so needs libOpenCL.so.1")
     assert calls == [(tmp_path / "a/pins.txt", to, context.triton_python)]

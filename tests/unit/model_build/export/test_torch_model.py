@@ -3,7 +3,7 @@ import torch
 from model_build import TorchModel
 
 
-def test_an_axis_that_several_inputs_share_is_one_axis() -> None:
+def test_axis_of_several_inputs_has_one_bound() -> None:
     model = TorchModel(
         module=torch.nn.Identity(),
         inputs={"ids": torch.int64, "mask": torch.int64, "scale": torch.float32},

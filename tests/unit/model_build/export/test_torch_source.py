@@ -1,4 +1,4 @@
-"""The Python file beside a recipe, which runs like any other module and leaves no trace."""
+"""Loading of the Python file that a recipe names as source."""
 
 import sys
 from pathlib import Path
@@ -43,14 +43,12 @@ def _load(folder: Path, source: str, function: str = "doubled") -> TorchModel:
     return torch_source.load(f"export.py:{function}", context)
 
 
-def test_a_source_is_a_module_that_dynamo_finds_while_the_model_is_exported(
-    tmp_path: Path,
-) -> None:
+def test_source_module_is_in_sys_modules(tmp_path: Path) -> None:
     module = type(_load(tmp_path, WORKING).module)
     assert sys.modules[module.__module__].Doubled is module
 
 
-def test_a_sources_module_has_one_name_wherever_it_lies_and_no_other_files(tmp_path: Path) -> None:
+def test_module_name_depends_only_on_the_source(tmp_path: Path) -> None:
     names = [
         type(_load(tmp_path / folder, text).module).__module__
         for folder, text in (("a", WORKING), ("b", WORKING), ("c", WORKING + "# other\n"))
@@ -59,7 +57,7 @@ def test_a_sources_module_has_one_name_wherever_it_lies_and_no_other_files(tmp_p
     assert "export" not in names
 
 
-def test_nothing_is_written_beside_a_source(tmp_path: Path) -> None:
+def test_loading_writes_no_files(tmp_path: Path) -> None:
     _load(tmp_path, WORKING)
     assert [path.name for path in tmp_path.iterdir()] == ["export.py"]
 
@@ -71,14 +69,12 @@ def test_nothing_is_written_beside_a_source(tmp_path: Path) -> None:
         ("def doubled(weights):\n    return 1 / 0\n", "ZeroDivisionError: division by zero"),
     ],
 )
-def test_a_source_that_fails_is_named_with_the_reason(
-    tmp_path: Path, source: str, reason: str
-) -> None:
+def test_failing_source_error_has_the_reason(tmp_path: Path, source: str, reason: str) -> None:
     before = {name for name in sys.modules if name.startswith("model_source_")}
-    with pytest.raises(BuildError) as refused:
+    with pytest.raises(BuildError) as error:
         _load(tmp_path, source)
-    assert str(refused.value) == f"{tmp_path}/export.py failed: {reason}"
-    assert refused.value.__cause__ is not None
+    assert str(error.value) == f"{tmp_path}/export.py failed: {reason}"
+    assert error.value.__cause__ is not None
     after = {name for name in sys.modules if name.startswith("model_source_")}
     assert len(after - before) == ("return" in source)
 
@@ -86,6 +82,6 @@ def test_a_source_that_fails_is_named_with_the_reason(
 RANDOM = WORKING.replace("Doubled()", "torch.nn.Linear(2, 2)")
 
 
-def test_random_weights_are_the_recipes_seeds(tmp_path: Path) -> None:
+def test_random_weights_follow_the_seed(tmp_path: Path) -> None:
     first, second = (_load(tmp_path, RANDOM).module.state_dict()["weight"] for _ in range(2))
     assert first.equal(second)

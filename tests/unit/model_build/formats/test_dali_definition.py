@@ -1,4 +1,7 @@
-"""Pipelines that DALI 2.4.0 wrote of one source, with the decoder on the CPU and "mixed"."""
+"""Rewriting of DALI pipelines to decode on the GPU.
+
+The .dali files are one pipeline, serialized by DALI 2.4.0 with the decoder on the CPU and "mixed".
+"""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +16,7 @@ CPU = (HERE / "cpu-2.4.0.dali").read_bytes()
 MIXED = (HERE / "mixed-2.4.0.dali").read_bytes()
 
 
-def _written(*operators: dict[str, Any], output: str) -> bytes:
+def _pipeline(*operators: dict[str, Any], output: str) -> bytes:
     pipeline = parse(b"")
     for operator in operators:
         pipeline.op.add(args=[{"name": "device", "strings": ["cpu"]}], **operator)
@@ -23,10 +26,10 @@ def _written(*operators: dict[str, Any], output: str) -> bytes:
 
 
 def _devices(content: bytes) -> dict[str, str]:
-    return {each.inst_name: each.args[0].strings[0] for each in parse(content).op}
+    return {operator.inst_name: operator.args[0].strings[0] for operator in parse(content).op}
 
 
-def test_a_pipeline_on_the_cpu_becomes_what_dali_writes_of_the_mixed_one() -> None:
+def test_rewritten_pipeline_equals_the_one_of_dali() -> None:
     assert parse(CPU) != parse(MIXED)
     assert parse(decode_on_gpu(CPU)) == parse(MIXED)
 
@@ -40,39 +43,39 @@ DECODE = {
 }
 
 
-def test_what_does_not_follow_a_decoder_stays_on_the_cpu() -> None:
-    beside = {
+def test_operators_independent_of_decoders_stay_on_the_cpu() -> None:
+    independent = {
         "name": "Resize",
-        "inst_name": "beside",
+        "inst_name": "independent",
         "input": [{"name": "bytes"}],
         "output": [{"name": "small"}],
     }
-    after = {
+    dependent = {
         "name": "Resize",
-        "inst_name": "after",
+        "inst_name": "dependent",
         "input": [{"name": "picture"}],
         "output": [{"name": "y"}],
     }
-    moved = decode_on_gpu(_written(SOURCE, DECODE, beside, after, output="small"))
-    devices = {"source": "cpu", "decode": "mixed", "beside": "cpu", "after": "gpu"}
-    assert _devices(moved) == devices
-    assert parse(moved).pipe_outputs[0].device == "cpu"
+    content = decode_on_gpu(_pipeline(SOURCE, DECODE, independent, dependent, output="small"))
+    devices = {"source": "cpu", "decode": "mixed", "independent": "cpu", "dependent": "gpu"}
+    assert _devices(content) == devices
+    assert parse(content).pipe_outputs[0].device == "cpu"
 
 
 @pytest.mark.parametrize(
     "name", ["decoders__ImageRandomCrop", "experimental__decoders__Image", "ImageDecoder"]
 )
-def test_every_decoder_of_images_is_mixed(name: str) -> None:
-    content = decode_on_gpu(_written(SOURCE, {**DECODE, "name": name}, output="picture"))
+def test_every_image_decoder_becomes_mixed(name: str) -> None:
+    content = decode_on_gpu(_pipeline(SOURCE, {**DECODE, "name": name}, output="picture"))
     assert _devices(content)["decode"] == "mixed"
     assert parse(content).pipe_outputs[0].device == "gpu"
 
 
-def test_an_argument_from_the_gpu_is_refused() -> None:
+def test_argument_input_from_the_gpu_is_refused() -> None:
     rotate = {
         "name": "Rotate",
         "inst_name": "rotate",
         "input": [{"name": "bytes"}, {"name": "picture", "is_argument_input": True}],
     }
     with pytest.raises(BuildError, match=r"^rotate takes an argument from picture, which is on "):
-        decode_on_gpu(_written(SOURCE, DECODE, rotate, output="picture"))
+        decode_on_gpu(_pipeline(SOURCE, DECODE, rotate, output="picture"))

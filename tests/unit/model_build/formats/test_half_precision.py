@@ -1,4 +1,4 @@
-"""FP16 files that say the same, to whoever reads them."""
+"""Conversion of ONNX files to FP16."""
 
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,14 @@ from model_build import BuildError
 from model_build.formats.tensorrt.half_precision import to_half_precision
 
 
-def _write(path: Path) -> None:
-    """A graph whose output `hidden` is also what the next node reads, as BERT's is."""
+def _save(path: Path, name: str, nodes: Any, inputs: Any, outputs: Any, weights: Any = ()) -> None:
+    graph = helper.make_graph(nodes, name, inputs, outputs, weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
+    onnx.save(model, path)
+
+
+def _write_bert(path: Path) -> None:
+    """Write a graph whose output `hidden` is also the input of the next node, as in BERT."""
     weights = helper.make_tensor("w", TensorProto.FLOAT, [3, 3], np.eye(3, dtype=np.float32) * 0.5)
     nodes = [
         helper.make_node("MatMul", ["x", "w"], ["hidden"]),
@@ -24,11 +30,8 @@ def _write(path: Path) -> None:
         name: helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", 3])
         for name in ("x", "hidden", "pooled")
     }
-    graph = helper.make_graph(
-        nodes, "bert", [tensors["x"]], [tensors["hidden"], tensors["pooled"]], [weights]
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
-    onnx.save(model, path)
+    outputs = [tensors["hidden"], tensors["pooled"]]
+    _save(path, "bert", nodes, [tensors["x"]], outputs, [weights])
 
 
 def _run(path: Path) -> list[Any]:
@@ -37,34 +40,31 @@ def _run(path: Path) -> list[Any]:
     return outputs
 
 
-def test_tensors_keep_their_types_and_weights_are_halved(tmp_path: Path) -> None:
-    _write(tmp_path / "full.onnx")
+def test_weights_are_fp16_and_tensors_keep_their_types(tmp_path: Path) -> None:
+    _write_bert(tmp_path / "full.onnx")
     to_half_precision(tmp_path / "full.onnx", tmp_path / "half.onnx")
     half = onnx.load(tmp_path / "half.onnx")
-    assert [each.data_type for each in half.graph.initializer] == [TensorProto.FLOAT16]
-    for ours, theirs in zip(
-        _run(tmp_path / "half.onnx"), _run(tmp_path / "full.onnx"), strict=True
-    ):
-        assert ours.dtype == np.float32
-        np.testing.assert_allclose(ours, theirs, rtol=1e-3)
+    assert [weights.data_type for weights in half.graph.initializer] == [TensorProto.FLOAT16]
+    outputs, expected_outputs = _run(tmp_path / "half.onnx"), _run(tmp_path / "full.onnx")
+    for output, expected in zip(outputs, expected_outputs, strict=True):
+        assert output.dtype == np.float32
+        np.testing.assert_allclose(output, expected, rtol=1e-3)
 
 
-def _cast(path: Path) -> None:
-    """A mask that becomes the type of what it is multiplied with, as attention masks do."""
+def _write_mask(path: Path) -> None:
+    """Write a graph that casts an integer mask to FP32, as attention masks are."""
     nodes = [
         helper.make_node("Cast", ["mask"], ["weight"], to=TensorProto.FLOAT),
         helper.make_node("Mul", ["x", "weight"], ["y"]),
     ]
-    x, y = (helper.make_tensor_value_info(each, TensorProto.FLOAT, ["batch", 3]) for each in "xy")
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", 3]) for name in "xy")
     mask = helper.make_tensor_value_info("mask", TensorProto.INT32, ["batch", 3])
-    graph = helper.make_graph(nodes, "masked", [x, mask], [y])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
-    onnx.save(model, path)
+    _save(path, "masked", nodes, [x, mask], [y])
 
 
-def test_a_mask_of_integers_is_cast_to_fp16_too(tmp_path: Path) -> None:
-    """What another converter made of it was loaded nowhere (onnxconverter-common#320)."""
-    _cast(tmp_path / "full.onnx")
+def test_integer_mask_is_cast_to_fp16(tmp_path: Path) -> None:
+    # The graph of another converter could not be loaded (onnxconverter-common#320).
+    _write_mask(tmp_path / "full.onnx")
     to_half_precision(tmp_path / "full.onnx", tmp_path / "half.onnx")
     session = onnxruntime.InferenceSession(
         tmp_path / "half.onnx", providers=["CPUExecutionProvider"]
@@ -73,15 +73,13 @@ def test_a_mask_of_integers_is_cast_to_fp16_too(tmp_path: Path) -> None:
     assert session.run(["y"], values)[0].tolist() == [[0.5, 0.0, 0.5]]
 
 
-def test_what_no_runtime_loads_is_refused_before_a_gpu_is_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _write(tmp_path / "full.onnx")
+def test_unloadable_graph_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _write_bert(tmp_path / "full.onnx")
 
-    def broken(model: Any, **_: Any) -> Any:
+    def convert(model: Any, **_: Any) -> Any:
         model.graph.node[0].op_type = "NoSuchOperator"
         return model
 
-    monkeypatch.setattr("onnxruntime.transformers.float16.convert_float_to_float16", broken)
+    monkeypatch.setattr("onnxruntime.transformers.float16.convert_float_to_float16", convert)
     with pytest.raises(BuildError, match=r"into FP16 \(.*NoSuchOperator.*\): write `precision"):
         to_half_precision(tmp_path / "full.onnx", tmp_path / "half.onnx")

@@ -1,4 +1,4 @@
-"""What Keras answered, held against what its export answers; here a stand-in is the worker."""
+"""Keras exports and their gates, with a fake worker instead of TensorFlow."""
 
 import json
 from collections.abc import Callable
@@ -15,19 +15,19 @@ from model_build.formats.keras import GraphDef, TensorFlowOnnx
 from model_build.recipe_values import Gate
 from tests.unit.model_build.fakes import step_context
 
-MORE: dict[str, Any] = {
+FIELDS: dict[str, Any] = {
     "source": "export.py:f",
     "environment": "pins.txt",
     "opset": 17,
     "gate": Gate(max_absolute_difference=1e-3),
 }
-ONNX = TensorFlowOnnx(to="tensorflow-onnx", **MORE)
-GRAPHDEF = GraphDef(to="graphdef", **MORE)
+ONNX = TensorFlowOnnx(to="tensorflow-onnx", **FIELDS)
+GRAPHDEF = GraphDef(to="graphdef", **FIELDS)
 Export = Callable[..., tuple[tuple[str, Any], dict[str, Any]]]
 
 
 def _write_doubling(path: Path) -> None:
-    """An ONNX file that gives twice its input, and once more under another name."""
+    """Write an ONNX file with the outputs y = 2x and z = -x."""
     tensors = [
         helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", 2]) for name in "xyz"
     ]
@@ -39,67 +39,70 @@ def _write_doubling(path: Path) -> None:
 
 @pytest.fixture
 def export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Export:
-    """Export with a worker whose Keras and whose frozen graph are off by the given errors."""
+    """Function that exports with a fake worker and returns the gate and the worker's parameters.
+
+    `keras_error` and `frozen_error` are added to the outputs of Keras and of the frozen graph.
+    """
 
     def run(
-        step: TensorFlowOnnx | GraphDef, *, keras: float = 0, frozen: float = 0
+        step: TensorFlowOnnx | GraphDef, *, keras_error: float = 0, frozen_error: float = 0
     ) -> tuple[tuple[str, Any], dict[str, Any]]:
-        orders: list[dict[str, Any]] = []
+        calls: list[dict[str, Any]] = []
 
-        def worker(requirements: Path, script: Path, order: dict[str, Any], **named: Any) -> None:
+        def worker(
+            requirements: Path, script: Path, parameters: dict[str, Any], **options: Any
+        ) -> None:
             assert requirements == tmp_path / "pins.txt"
             assert script.is_file()
-            orders.append(order)
-            _write_doubling(Path(order["output_path"]))
-            shapes = json.dumps([{"batch": batch} for batch in order["batches"]])
-            answers = {"shapes": np.array(shapes)}
-            for case, batch in enumerate(order["batches"]):
+            calls.append(parameters)
+            _write_doubling(Path(parameters["output_path"]))
+            shapes = json.dumps([{"batch": batch} for batch in parameters["batches"]])
+            outputs = {"shapes": np.array(shapes)}
+            for case, batch in enumerate(parameters["batches"]):
                 x = np.full((batch, 2), case + 1, np.float32)
-                answers[f"{case}/input/x"] = x
-                answers[f"{case}/origin/z"] = -x
-                answers[f"{case}/origin/y"] = 2 * x + np.float32(keras)
-                if not order["onnx"]:
-                    answers[f"{case}/converted/y"] = 2 * x + np.float32(frozen)
-                    answers[f"{case}/converted/z"] = -x
-            np.savez(order["answers"], **answers)
+                outputs[f"{case}/input/x"] = x
+                outputs[f"{case}/origin/z"] = -x
+                outputs[f"{case}/origin/y"] = 2 * x + np.float32(keras_error)
+                if not parameters["onnx"]:
+                    outputs[f"{case}/converted/y"] = 2 * x + np.float32(frozen_error)
+                    outputs[f"{case}/converted/z"] = -x
+            np.savez(parameters["answers"], **outputs)
 
-        monkeypatch.setattr("model_build.export.environments.run_in", worker)
+        monkeypatch.setattr("model_build.export.environments.run_script", worker)
         context = step_context(tmp_path, weights=tmp_path / "weights", seed=3)
         (gate,) = step.make(tmp_path / "model.out", context).gates
-        return gate, orders[0]
+        return gate, calls[0]
 
     return run
 
 
-def test_an_onnx_file_is_run_and_compared_for_several_batches(export: Export) -> None:
-    (what, report), order = export(ONNX)
-    assert what == "ONNX and Keras"
+def test_onnx_outputs_are_compared_for_several_batches(export: Export, tmp_path: Path) -> None:
+    (title, report), parameters = export(ONNX)
+    assert title == "ONNX and Keras"
     assert report.max_absolute_difference == 0
     assert report.shapes == [{"batch": 1}, {"batch": 2}, {"batch": 4}]
-    assert (order["onnx"], order["opset"], order["seed"]) == (True, 17, 3)
+    assert (parameters["onnx"], parameters["opset"], parameters["seed"]) == (True, 17, 3)
+    assert parameters["source"] == f"{tmp_path}/export.py:f"
+    assert parameters["weights"] == str(tmp_path / "weights")
+    assert parameters["output_path"] == str(tmp_path / "model.out")
 
 
-def test_a_graphdef_is_compared_as_tensorflow_ran_it(export: Export) -> None:
-    (what, report), order = export(GRAPHDEF, frozen=5e-4)
-    assert what == "GraphDef and Keras"
+def test_graphdef_outputs_are_those_of_the_worker(export: Export) -> None:
+    (title, report), parameters = export(GRAPHDEF, frozen_error=5e-4)
+    assert title == "GraphDef and Keras"
     assert report.max_absolute_difference == pytest.approx(5e-4, rel=1e-3)
     assert report.allowed == 1e-3
-    assert not order["onnx"]
+    assert not parameters["onnx"]
 
 
-def test_the_worker_is_told_where_everything_is(export: Export, tmp_path: Path) -> None:
-    _, order = export(ONNX)
-    assert order["source"] == f"{tmp_path}/export.py:f"
-    assert order["weights"] == str(tmp_path / "weights")
-    assert order["output_path"] == str(tmp_path / "model.out")
-
-
-@pytest.mark.parametrize(("step", "errors"), [(ONNX, {"keras": 1}), (GRAPHDEF, {"frozen": 1})])
-def test_answers_further_apart_than_the_gate_allows_are_refused(
+@pytest.mark.parametrize(
+    ("step", "errors"), [(ONNX, {"keras_error": 1}), (GRAPHDEF, {"frozen_error": 1})]
+)
+def test_difference_above_the_gate_fails(
     export: Export, step: TensorFlowOnnx | GraphDef, errors: dict[str, float]
 ) -> None:
-    with pytest.raises(GateFailed) as refused:
+    with pytest.raises(GateFailed) as failure:
         export(step, **errors)
-    assert str(refused.value).startswith(
+    assert str(failure.value).startswith(
         "model.out differs from Keras by 1.00e+00, the recipe's gate allows 1.00e-03: "
     )

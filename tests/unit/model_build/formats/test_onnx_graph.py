@@ -24,19 +24,17 @@ def _model(
     outputs: list[onnx.ValueInfoProto],
     *,
     weights: list[onnx.TensorProto] | None = None,
-    opsets: dict[str, int] | None = None,
-    ir: int = 10,
 ) -> onnx.ModelProto:
     graph = helper.make_graph([], "graph", inputs, outputs, weights)
-    versions = [helper.make_opsetid(*each) for each in (opsets or {"": 18}).items()]
-    return helper.make_model(graph, opset_imports=versions, ir_version=ir)
+    versions = [helper.make_opsetid("", 18)]
+    return helper.make_model(graph, opset_imports=versions, ir_version=10)
 
 
 X = _value("x", TensorProto.FLOAT, ["batch", 3])
 
 
 @pytest.mark.parametrize(
-    ("element", "triton"),
+    ("onnx_type", "triton_type"),
     [
         (TensorProto.FLOAT16, "TYPE_FP16"),
         (TensorProto.BFLOAT16, "TYPE_BF16"),
@@ -46,34 +44,34 @@ X = _value("x", TensorProto.FLOAT, ["batch", 3])
         (TensorProto.UINT8, "TYPE_UINT8"),
         (TensorProto.INT8, "TYPE_INT8"),
         (TensorProto.UINT64, "TYPE_UINT64"),
-        (TensorProto.COMPLEX64, "COMPLEX64"),  # Triton has none
+        (TensorProto.COMPLEX64, "COMPLEX64"),  # without an equivalent in Triton
     ],
 )
-def test_element_types_have_tritons_names(tmp_path: Path, element: int, triton: str) -> None:
-    graph = read_graph(_save(tmp_path / "m.onnx", _model([], [_value("y", element, [1])])))
-    assert graph is not None
-    assert graph.outputs[0].data_type == triton
-
-
-def test_a_shape_that_the_file_does_not_say_is_unknown_and_a_scalar_has_no_axes(
-    tmp_path: Path,
+def test_element_types_have_the_names_of_triton(
+    tmp_path: Path, onnx_type: int, triton_type: str
 ) -> None:
+    graph = read_graph(_save(tmp_path / "m.onnx", _model([], [_value("y", onnx_type, [1])])))
+    assert graph is not None
+    assert graph.outputs[0].data_type == triton_type
+
+
+def test_unknown_shape_has_no_dims_and_scalar_has_no_axes(tmp_path: Path) -> None:
     outputs = [_value("any", TensorProto.FLOAT, None), _value("scalar", TensorProto.FLOAT, [])]
     graph = read_graph(_save(tmp_path / "m.onnx", _model([], outputs)))
     assert graph is not None
     assert [output.dims for output in graph.outputs] == [None, []]
 
 
-def test_weights_that_older_exporters_list_as_inputs_are_none(tmp_path: Path) -> None:
+def test_weights_listed_as_inputs_are_not_inputs(tmp_path: Path) -> None:
     weights = helper.make_tensor("w", TensorProto.FLOAT, [1], [1.0])
-    listed = _value("w", TensorProto.FLOAT, [1])
-    model = _model([X, listed], [X], weights=[weights])
+    weights_input = _value("w", TensorProto.FLOAT, [1])
+    model = _model([X, weights_input], [X], weights=[weights])
     graph = read_graph(_save(tmp_path / "m.onnx", model))
     assert graph is not None
-    assert [each.name for each in graph.inputs] == ["x"]
+    assert [tensor.name for tensor in graph.inputs] == ["x"]
 
 
-def test_weights_beside_the_file_are_not_needed_to_read_it(tmp_path: Path) -> None:
+def test_graph_is_read_without_external_weights(tmp_path: Path) -> None:
     weights = numpy_helper.from_array(np.ones(64, np.float32), "w")
     model = _model([X], [X], weights=[weights])
     onnx.save(
@@ -84,7 +82,7 @@ def test_weights_beside_the_file_are_not_needed_to_read_it(tmp_path: Path) -> No
 
 
 @given(st.binary(max_size=64))
-def test_any_other_bytes_are_no_graph(
+def test_arbitrary_bytes_do_not_crash(
     tmp_path_factory: pytest.TempPathFactory, content: bytes
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "any.onnx"

@@ -1,6 +1,6 @@
-"""Packages come from wheels with a listed hash; here from one that the test makes, by the real pip.
+"""Installation of packages from pinned wheels.
 
-pip compares the hash of a local wheel as it does one of the index's, and needs no network for it.
+pip checks the hash of a local wheel without a network, as it checks one of the index.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from model_build.formats import python as python_packages
 def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_DISABLE_PIP_VERSION_CHECK", "1")
-    # A platform that no laptop with another processor or system has: it is Triton's that counts.
+    # The platform of Triton's images, whatever platform runs the test.
     path = tmp_path / "tiny-1.0-cp312-cp312-manylinux_2_28_x86_64.whl"
     info = "tiny-1.0.dist-info"
     with zipfile.ZipFile(path, "w") as archive:
@@ -38,18 +38,14 @@ def _requirements(wheel: Path, sha256: str) -> Path:
     return path
 
 
-def test_a_wheel_for_tritons_python_is_installed_whatever_python_runs_here(
-    wheel: Path, tmp_path: Path
-) -> None:
+def test_wheel_for_the_python_of_triton_is_installed(wheel: Path, tmp_path: Path) -> None:
     requirements = _requirements(wheel, hashlib.sha256(wheel.read_bytes()).hexdigest())
     python_packages.install(requirements, to=tmp_path / "site-packages", python="3.12.3")
     assert (tmp_path / "site-packages" / "tiny" / "__init__.py").is_file()
-    assert not list((tmp_path / "site-packages").rglob("*.pyc"))  # they would differ each time
+    assert not list((tmp_path / "site-packages").rglob("*.pyc"))  # .pyc files are not reproducible
 
 
-def test_pip_is_asked_for_pinned_wheels_without_dependencies_for_the_images_python(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pip_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     commands: list[list[str]] = []
 
     def run(command: list[str], **options: object) -> subprocess.CompletedProcess[str]:
@@ -70,13 +66,13 @@ def test_pip_is_asked_for_pinned_wheels_without_dependencies_for_the_images_pyth
     assert {"--require-hashes", "--no-deps", "--no-compile"} <= set(command)
 
 
-def test_what_pip_says_stands_in_the_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_has_the_message_of_pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(command: list[str], **options: object) -> subprocess.CompletedProcess[str]:
         return subprocess.CompletedProcess(command, 1, stdout="", stderr="\nERROR: no wheel\n")
 
     monkeypatch.setattr("model_build.export.pip.subprocess.run", run)
     requirements = tmp_path / "requirements.txt"
     requirements.write_text("")
-    with pytest.raises(BuildError) as refused:
+    with pytest.raises(BuildError) as error:
         python_packages.install(requirements, to=tmp_path / "to", python="3.12")
-    assert str(refused.value) == f"{requirements} could not be installed:\nERROR: no wheel"
+    assert str(error.value) == f"{requirements} could not be installed:\nERROR: no wheel"

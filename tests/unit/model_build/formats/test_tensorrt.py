@@ -1,4 +1,4 @@
-"""From a recipe's step to an accepted plan, compiled by a GPU that is a stand-in."""
+"""The TensorRT step of a recipe, compiled on a fake GPU."""
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,16 +9,16 @@ import pytest
 from model_build import BuildError, BuildTarget, GateFailed
 from model_build.engines.accepted_results import FolderResults
 from model_build.engines.engine_job import EngineJob
+from model_build.engines.local_gpu import LocalGpu
 from model_build.engines.provider import Engines
-from model_build.engines.this_machine import ThisMachine
 from model_build.export.step import StepContext
 from model_build.formats.tensorrt import TensorRt
 from model_build.progress import Progress
 from model_build.recipe import Recipe
 from platform_facts import ComputeCapability
-from tests.unit.model_build.checks.broken import files
-from tests.unit.model_build.engines.test_this_machine import ROOT, STAND_IN
-from tests.unit.model_build.fakes import Lines, step_context
+from tests.unit.model_build.checks.cases import files
+from tests.unit.model_build.engines.test_local_gpu import ROOT, STAND_IN
+from tests.unit.model_build.fakes import ProgressLines, step_context
 
 SOURCE = """
 import torch
@@ -53,7 +53,7 @@ A10G = ComputeCapability(8, 6)
 
 @dataclass
 class _Gpu:
-    """The stand-in's GPU, which counts what it compiles."""
+    """Fake GPU; `jobs` has the compiled jobs."""
 
     capability: ComputeCapability = A10G
     jobs: list[EngineJob] = field(default_factory=list)
@@ -63,7 +63,7 @@ class _Gpu:
 
     def run(self, job: EngineJob, *, to: Path, progress: Progress) -> None:
         self.jobs.append(job)
-        ThisMachine().run(job, to=to, progress=progress)
+        LocalGpu().run(job, to=to, progress=progress)
 
 
 @pytest.fixture
@@ -76,9 +76,9 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> _Gpu:
 
 @pytest.fixture
 def context(
-    tmp_path: Path, progress_lines: Lines, monkeypatch: pytest.MonkeyPatch, gpu: _Gpu
+    tmp_path: Path, progress_lines: ProgressLines, monkeypatch: pytest.MonkeyPatch, gpu: _Gpu
 ) -> StepContext:
-    """A build whose ONNX files are not exported, but are what they would be."""
+    """Context of a build whose ONNX file is written without an export."""
     content = files.onnx({"X": ["batch", 2]}, {"Y": ["batch", 2]})
     monkeypatch.setattr(
         "model_build.formats.onnx.export._write", lambda *_, to, **__: to.write_bytes(content)
@@ -99,32 +99,30 @@ def _scratch(folder: Path, name: str) -> Path:
 
 
 def _export(context: StepContext, to: Path, **engine: Any) -> Any:
-    written = {**STEP, "engine": {**STEP["engine"], **engine}}
-    recipe = Recipe.model_validate({"description": "", "files": {"double/1/model.plan": written}})
+    fields = {**STEP, "engine": {**STEP["engine"], **engine}}
+    recipe = Recipe.model_validate({"description": "", "files": {"double/1/model.plan": fields}})
     step = recipe.files["double/1/model.plan"]
     assert isinstance(step, TensorRt)
     to.parent.mkdir(parents=True, exist_ok=True)
     return step.make(to, context)
 
 
-def test_a_plan_is_compiled_judged_and_kept(
-    context: StepContext, gpu: _Gpu, tmp_path: Path
-) -> None:
+def test_engine_is_compiled_and_compared(context: StepContext, gpu: _Gpu, tmp_path: Path) -> None:
     to = tmp_path / "repository" / "double" / "1" / "model.plan"
-    ((onnx, first), (engine, second)), result = _export(context, to)
+    ((onnx_title, onnx_gate), (engine_title, engine_gate)), result = _export(context, to)
     assert to.read_bytes().startswith(b"a stand-in's plan")
-    assert (onnx, engine) == ("ONNX and PyTorch", "engine and ONNX Runtime")
-    assert first.max_absolute_difference < 1e-6
-    assert 0 < second.max_absolute_difference < 0.01  # FP16
-    assert second.shapes == [{"batch": 1}, {"batch": 2}, {"batch": 4}]
+    assert (onnx_title, engine_title) == ("ONNX and PyTorch", "engine and ONNX Runtime")
+    assert onnx_gate.max_absolute_difference < 1e-6
+    assert 0 < engine_gate.max_absolute_difference < 0.01  # FP16
+    assert engine_gate.shapes == [{"batch": 1}, {"batch": 2}, {"batch": 4}]
     (job,) = gpu.jobs
     assert result.job == job.digest
-    assert job.job.level == "ampere-plus"  # 8.9 is not the builder's own
+    assert job.job.level == "ampere-plus"  # the builder has 8.6, the target 8.9
     assert job.job.tensorrt == "10.9.0.34"
     assert [case[0].shape for case in job.job.cases] == [[1, 2], [2, 2], [4, 2]]
 
 
-def test_an_engine_beyond_its_gate_is_kept_for_nobody(
+def test_engine_above_its_gate_is_not_stored(
     context: StepContext, gpu: _Gpu, tmp_path: Path
 ) -> None:
     to = tmp_path / "a" / "1" / "model.plan"
@@ -134,38 +132,20 @@ def test_an_engine_beyond_its_gate_is_kept_for_nobody(
     assert not (tmp_path / "kept").exists()
 
 
-def test_a_tighter_gate_refuses_an_engine_that_was_accepted_before(
+def test_stored_engine_above_a_tighter_gate_fails(
     context: StepContext, gpu: _Gpu, tmp_path: Path
 ) -> None:
     _export(context, tmp_path / "a" / "1" / "model.plan")
-    again = replace(context, scratch=_scratch(tmp_path, "again"))
+    second = replace(context, scratch=_scratch(tmp_path, "second"))
     with pytest.raises(GateFailed):
-        _export(again, tmp_path / "b" / "1" / "model.plan", gate={"max_absolute_difference": 1e-9})
+        _export(second, tmp_path / "b" / "1" / "model.plan", gate={"max_absolute_difference": 1e-9})
     assert len(gpu.jobs) == 1
 
 
-def test_a_gpu_that_cannot_compile_for_the_endpoints_is_refused_before_anything_is_exported(
+def test_unsuitable_gpu_is_refused_before_the_export(
     context: StepContext, tmp_path: Path, gpu: _Gpu
 ) -> None:
     gpu.capability = ComputeCapability(7, 5)
     with pytest.raises(BuildError, match=r"for compute capability 8\.9 cannot be compiled on"):
         _export(context, tmp_path / "model.plan")
     assert list(context.scratch.iterdir()) == []
-
-
-def test_what_tensorrt_cannot_parse_is_told_with_the_node(
-    context: StepContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("model_build.formats.tensorrt.to_half_precision", _to_nonzero)
-    with pytest.raises(
-        BuildError, match=r"cannot parse the ONNX file: node 1 the node \(NonZero\)"
-    ):
-        _export(context, tmp_path / "a" / "1" / "model.plan")
-
-
-def _to_nonzero(source: Path, to: Path) -> None:
-    import onnx
-
-    model = onnx.load(source)
-    model.graph.node[0].op_type = "NonZero"
-    onnx.save(model, to)

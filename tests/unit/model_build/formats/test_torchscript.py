@@ -1,4 +1,4 @@
-"""A small PyTorch module, traced for real by a worker, to which our packages are the recipe's."""
+"""TorchScript exports of a small PyTorch module, traced in a worker process."""
 
 import textwrap
 import zipfile
@@ -16,7 +16,7 @@ from model_build.formats.torchscript import TorchScript
 from model_build.recipe_values import Gate
 from tests.unit.model_build.fakes import step_context
 
-# torch.jit is deprecated, and what this platform of Triton takes
+# torch.jit is deprecated, but Triton's PyTorch backend loads its files.
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
 
 SOURCE = """
@@ -40,7 +40,7 @@ class Branching(torch.nn.Module):
         return x * 2 if x.shape[0] > 1 else x
 
 
-def _of(module, outputs):
+def _model(module, outputs):
     return TorchModel(
         module=module.eval(),
         inputs={"x": torch.float32},
@@ -53,71 +53,68 @@ def _of(module, outputs):
 
 
 def two_outputs(weights):
-    return _of(TwoOutputs(), ("y", "z"))
+    return _model(TwoOutputs(), ("y", "z"))
 
 
 def branching(weights):
-    return _of(Branching(), ("y",))
+    return _model(Branching(), ("y",))
 
 
 def module_alone(weights):
     return Branching()
 
 
-def what_there_is(weights):
+def report_environment(weights):
     import model_build
 
     public = [name for name in vars(model_build) if name[0].isupper()]
-    raise RuntimeError(f"given {weights}, {public}, {__name__}")
+    raise RuntimeError(f"weights {weights}, {public}, {__name__}")
 """
 
 
 @pytest.fixture(scope="module", autouse=True)
 def environment() -> Iterator[None]:
-    """An installed environment, which a recipe's own would take minutes to become."""
+    """Use the packages of this Python, since an installation takes minutes."""
     packages = Path(torch.__file__).parents[1]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("model_build.export.environments._installed", lambda *_, **__: packages)
         yield
 
 
-def _export(folder: Path, function: str, **more: Any) -> GateReport:
+def _export(folder: Path, function: str, **fields: Any) -> GateReport:
     folder.mkdir(parents=True)
     (folder / "export.py").write_text(textwrap.dedent(SOURCE))
-    context = step_context(folder, scratch=folder.parent, **more)
+    context = step_context(folder, scratch=folder.parent, **fields)
     step = TorchScript(
         to="torchscript",
         source=f"export.py:{function}",
         environment="pins.txt",
         gate=Gate(max_absolute_difference=1e-5),
     )
-    ((what, report),) = step.make(folder / "model.pt", context).gates
-    assert what == "TorchScript and PyTorch"
+    ((title, report),) = step.make(folder / "model.pt", context).gates
+    assert title == "TorchScript and PyTorch"
     return report
 
 
 @dataclass(frozen=True)
 class Exported:
-    """`two_outputs` from two folders, and once more with another seed."""
+    """Two exports of `two_outputs` from different folders."""
 
     report: GateReport
     first: Path
-    again: Path
-    other: Path
+    second: Path
 
 
 @pytest.fixture(scope="module")
 def exported(environment: None, tmp_path_factory: pytest.TempPathFactory) -> Exported:
     folder = tmp_path_factory.mktemp("exported")
-    folders = [folder / "first", folder / "some" / "where" / "else", folder / "other"]
-    reports = [
-        _export(each, "two_outputs", seed=seed)
-        for each, seed in zip(folders, (1, 1, 2), strict=True)
-    ]
-    return Exported(reports[0], *(each / "model.pt" for each in folders))
+    first, second = folder / "first", folder / "another" / "folder"
+    report = _export(first, "two_outputs", seed=1)
+    _export(second, "two_outputs", seed=1)
+    return Exported(report, first / "model.pt", second / "model.pt")
 
 
-def test_a_traced_file_answers_like_its_module_for_every_batch(exported: Exported) -> None:
+def test_traced_file_equals_its_module_for_every_batch(exported: Exported) -> None:
     assert exported.report.shapes == [{"batch": 1}, {"batch": 2}, {"batch": 4}, {"batch": 8}]
     assert exported.report.max_absolute_difference <= 1e-6
     traced = torch.jit.load(exported.first)  # type: ignore[no-untyped-call]
@@ -126,18 +123,18 @@ def test_a_traced_file_answers_like_its_module_for_every_batch(exported: Exporte
     assert torch.equal(first, -second)
 
 
-def test_equal_weights_are_equal_bytes_wherever_the_source_lies(exported: Exported) -> None:
-    assert exported.first.read_bytes() == exported.again.read_bytes()
+def test_bytes_do_not_depend_on_the_folder(exported: Exported) -> None:
+    assert exported.first.read_bytes() == exported.second.read_bytes()
 
 
-def test_what_only_error_messages_need_is_left_out(exported: Exported) -> None:
+def test_debug_files_are_removed(exported: Exported) -> None:
     with zipfile.ZipFile(exported.first) as content:
         names = content.namelist()
     assert names
     assert not [name for name in names if name.endswith((".debug_pkl", "serialization_id"))]
 
 
-def test_a_branch_that_tracing_froze_is_found_by_the_gate(tmp_path: Path) -> None:
+def test_data_dependent_branch_fails_the_gate(tmp_path: Path) -> None:
     with pytest.raises(GateFailed, match=r"^model\.pt differs from PyTorch by "):
         _export(tmp_path / "model", "branching")
 
@@ -147,19 +144,17 @@ def test_a_branch_that_tracing_froze_is_found_by_the_gate(tmp_path: Path) -> Non
     [
         ("module_alone", "return a model_build.TorchModel"),
         (
-            "what_there_is",
-            "RuntimeError: given /the/weights, ['Callable', 'TYPE_CHECKING', 'TorchModel'], "
+            "report_environment",
+            "RuntimeError: weights /the/weights, ['Callable', 'TYPE_CHECKING', 'TorchModel'], "
             "model_source",
         ),
     ],
 )
-def test_a_source_that_fails_is_named_with_the_reason(
-    tmp_path: Path, function: str, last: str
-) -> None:
+def test_failing_source_error_has_the_reason(tmp_path: Path, function: str, last: str) -> None:
     folder = tmp_path / "model"
-    with pytest.raises(BuildError) as refused:
+    with pytest.raises(BuildError) as error:
         _export(folder, function, weights=Path("/the/weights"))
-    first, *_, reason = str(refused.value).splitlines()
+    first, *_, reason = str(error.value).splitlines()
     pins = folder / "pins.txt"
     assert first == f"{folder}/export.py:{function} failed with the packages of {pins}:"
     assert reason == last

@@ -1,4 +1,4 @@
-"""The calls that compile an engine, held against the API of TensorRT 8.6, 10.16 and 11.4."""
+"""Compilation of engines, with recorded APIs of TensorRT 8.6, 10.16 and 11.4."""
 
 from pathlib import Path
 from typing import Any
@@ -30,9 +30,9 @@ JOB = Job(
 )
 
 
-def _compile(trt: RecordedTensorRt, **changed: Any) -> tuple[bytes, list[str]]:
+def _compile(trt: RecordedTensorRt, **fields: Any) -> tuple[bytes, list[str]]:
     lines: list[str] = []
-    job, log = JOB._replace(**changed), TensorRtLog(trt, lines.append)
+    job, log = JOB._replace(**fields), TensorRtLog(trt, lines.append)
     return compile_engine(trt, Path("bert.onnx"), job, log=log), lines
 
 
@@ -42,7 +42,7 @@ def _load(trt: RecordedTensorRt, *, level: str) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_call_is_one_that_the_version_has(version: str, snapshot: SnapshotAssertion) -> None:
+def test_calls_exist_in_the_api_version(version: str, snapshot: SnapshotAssertion) -> None:
     trt = RecordedTensorRt(version)
     plan, _ = _compile(trt, level="ampere-plus")
     assert plan == b"serialized"
@@ -50,20 +50,20 @@ def test_every_call_is_one_that_the_version_has(version: str, snapshot: Snapshot
 
 
 @pytest.mark.parametrize(
-    ("version", "flags", "fp16"),
+    ("version", "flags", "has_fp16_flag"),
     [("8.6.0", 1, True), ("10.16.1.11", 2, False), ("11.4.0.106", 1, False)],
 )
-def test_fp16_comes_from_the_network_where_networks_are_strongly_typed(
-    version: str, flags: int, fp16: bool
+def test_strongly_typed_network_needs_no_fp16_flag(
+    version: str, flags: int, *, has_fp16_flag: bool
 ) -> None:
     trt = RecordedTensorRt(version)
     _compile(trt)
     assert f"Builder.create_network({flags})" in trt.calls
-    assert ("IBuilderConfig.set_flag(BuilderFlag.FP16)" in trt.calls) is fp16
+    assert ("IBuilderConfig.set_flag(BuilderFlag.FP16)" in trt.calls) is has_fp16_flag
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_an_fp32_engine_is_one_without_tf32(version: str) -> None:
+def test_fp32_engine_disables_tf32(version: str) -> None:
     trt = RecordedTensorRt(version)
     _compile(trt, precision="fp32")
     assert "IBuilderConfig.clear_flag(BuilderFlag.TF32)" in trt.calls
@@ -72,9 +72,7 @@ def test_an_fp32_engine_is_one_without_tf32(version: str) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize(("level", "expected"), [("none", 0), ("none", 1), ("ampere-plus", 1)])
-def test_an_engine_is_loaded_with_the_level_that_was_asked_for(
-    version: str, level: str, expected: int
-) -> None:
+def test_engine_with_the_requested_level_is_loaded(version: str, level: str, expected: int) -> None:
     trt = RecordedTensorRt(version)
     trt.answers["ICudaEngine.hardware_compatibility_level"] = expected
     _load(trt, level=level)
@@ -82,50 +80,49 @@ def test_an_engine_is_loaded_with_the_level_that_was_asked_for(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_an_engine_that_lost_its_level_is_refused(version: str) -> None:
+def test_engine_without_the_requested_level_is_refused(version: str) -> None:
     trt = RecordedTensorRt(version)
     trt.answers["ICudaEngine.hardware_compatibility_level"] = 0
     with pytest.raises(StepError, match=r"level 0, not AMPERE_PLUS: it would not run"):
         _load(trt, level="ampere-plus")
 
 
-def _errors(trt: RecordedTensorRt) -> None:
-    trt.answers |= {
-        "OnnxParser.parse_from_file": False,
-        "OnnxParser.num_errors": 2,
-        "ParserError.node": 7,
-        "ParserError.node_name": "/encoder/NonZero",
-        "ParserError.node_operator": "NonZero",
-        "ParserError.local_function_stack": ["Encoder"],
-        "ParserError.desc": "no importer for NonZero",
-        "ParserError.code": "UNSUPPORTED_NODE",
-        "ParserError.file": "ModelImporter.cpp",
-        "ParserError.line": 828,
-    }
+PARSER_ERRORS = {
+    "OnnxParser.parse_from_file": False,
+    "OnnxParser.num_errors": 2,
+    "ParserError.node": 7,
+    "ParserError.node_name": "/encoder/NonZero",
+    "ParserError.node_operator": "NonZero",
+    "ParserError.local_function_stack": ["Encoder"],
+    "ParserError.desc": "no importer for NonZero",
+    "ParserError.code": "UNSUPPORTED_NODE",
+    "ParserError.file": "ModelImporter.cpp",
+    "ParserError.line": 828,
+}
 
 
 @pytest.mark.parametrize(
-    ("version", "where"),
+    ("version", "node"),
     [
         ("8.6.0", "node 7"),
         ("10.16.1.11", "node 7 /encoder/NonZero (NonZero) in Encoder"),
         ("11.4.0.106", "node 7 /encoder/NonZero (NonZero) in Encoder"),
     ],
 )
-def test_every_error_of_the_parser_is_told_in_full(version: str, where: str) -> None:
+def test_all_parser_errors_are_reported(version: str, node: str) -> None:
     trt = RecordedTensorRt(version)
-    _errors(trt)
-    line = f"{where}: no importer for NonZero [UNSUPPORTED_NODE, ModelImporter.cpp:828]"
-    with pytest.raises(StepError) as raised:
+    trt.answers |= PARSER_ERRORS
+    line = f"{node}: no importer for NonZero [UNSUPPORTED_NODE, ModelImporter.cpp:828]"
+    with pytest.raises(StepError) as error:
         _compile(trt)
-    assert str(raised.value) == (
-        f"TensorRT {version} cannot parse the ONNX file: {line}; {line}. Mend the model, or export "
-        "it with another opset"
+    assert str(error.value) == (
+        f"TensorRT {version} cannot parse the ONNX file: {line}; {line}. Change the model, or "
+        "export it with another opset"
     )
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_refused_profile_is_an_error_of_the_recipe(version: str) -> None:
+def test_refused_profile_is_an_error(version: str) -> None:
     trt = RecordedTensorRt(version)
     trt.answers["IBuilderConfig.add_optimization_profile"] = -1
     with pytest.raises(StepError, match="refuses the optimization profile"):
@@ -133,14 +130,14 @@ def test_a_refused_profile_is_an_error_of_the_recipe(version: str) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_no_engine_is_an_error(version: str) -> None:
+def test_missing_engine_is_an_error(version: str) -> None:
     trt = RecordedTensorRt(version)
     trt.answers["Builder.build_serialized_network"] = None
-    with pytest.raises(StepError, match=r"TensorRT made no engine, and did not say why"):
+    with pytest.raises(StepError, match=r"TensorRT made no engine \(it logged no error\)"):
         _compile(trt)
 
 
-def test_why_tensorrt_makes_no_engine_is_told_in_one_line() -> None:
+def test_logged_errors_are_in_one_line() -> None:
     trt = RecordedTensorRt("10.16.1.11")
     lines: list[str] = []
     log = TensorRtLog(trt, lines.append)
@@ -150,12 +147,12 @@ def test_why_tensorrt_makes_no_engine_is_told_in_one_line() -> None:
         for number in range(4):
             log.logger.log(severities.ERROR, f"IBuilder::buildSerializedNetwork:\n Error {number}")
         log.logger.log(severities.WARNING, "slow")
-        log.logger.log(severities.VERBOSE, "of no interest")
+        log.logger.log(severities.VERBOSE, "details")
 
     trt.answers["Builder.build_serialized_network"] = fail
-    with pytest.raises(StepError) as refused:
+    with pytest.raises(StepError) as error:
         compile_engine(trt, Path("bert.onnx"), JOB, log=log)
-    errors = "; ".join(f"IBuilder::buildSerializedNetwork: Error {each}" for each in (1, 2, 3))
-    assert str(refused.value) == f"TensorRT made no engine: {errors}"
+    errors = "; ".join(f"IBuilder::buildSerializedNetwork: Error {number}" for number in (1, 2, 3))
+    assert str(error.value) == f"TensorRT made no engine: {errors}"
     assert lines[-1] == "TensorRT: slow"
     assert len(lines) == 5

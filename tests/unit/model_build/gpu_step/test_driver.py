@@ -1,4 +1,4 @@
-"""The driver is asked directly; here it is a stand-in, or it is not there."""
+"""Calls of the CUDA driver library, which is a fake or missing."""
 
 import ctypes
 from pathlib import Path
@@ -13,90 +13,84 @@ from tests.gpu_stand_in.driver_stand_in import DriverStandIn
 
 
 @pytest.fixture(autouse=True)
-def no_image(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Neither an image of NVIDIA's nor a kernel module."""
+def _outside_nvidia_images(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Run outside NVIDIA's images and without a kernel module."""
     monkeypatch.delenv("CUDA_VERSION", raising=False)
     monkeypatch.setattr(driver, "PROC", tmp_path / "version")
 
 
-def _use(monkeypatch: pytest.MonkeyPatch, library: Any) -> None:
+def _use_library(monkeypatch: pytest.MonkeyPatch, library: Any) -> None:
     monkeypatch.setattr(ctypes, "CDLL", lambda name: {"libcuda.so.1": library}[name])
 
 
-def test_the_first_gpu_is_told_with_its_driver(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    _use(monkeypatch, DriverStandIn(cuda=12020, gpu="NVIDIA L4", capability=(8, 9)))
+def test_driver_has_gpu_and_version(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    _use_library(monkeypatch, DriverStandIn(cuda=12020, gpu="NVIDIA L4", capability=(8, 9)))
     (tmp_path / "version").write_text(
         "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.183.01  Sun May 12 19:39:15 UTC 2024\n"
         "GCC version:  gcc version 12.2.0\n"
     )
-    result = Driver()
-    assert (result.gpu, result.compute_capability) == ("NVIDIA L4", "8.9")
-    assert (result.cuda, result.version) == ("12.2", "535.183.01")
+    gpu_driver = Driver()
+    assert (gpu_driver.gpu, gpu_driver.compute_capability) == ("NVIDIA L4", "8.9")
+    assert (gpu_driver.cuda, gpu_driver.version) == ("12.2", "535.183.01")
 
 
-def test_memory_holds_what_was_written_until_it_is_freed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_written_read_and_freed(monkeypatch: pytest.MonkeyPatch) -> None:
     library = DriverStandIn()
-    _use(monkeypatch, library)
-    result = Driver()
-    result.activate()
-    address, empty = result.allocate(5), result.allocate(0)
-    result.write(address, b"bytes")
-    result.write(empty, b"")
-    result.wait()
-    assert (result.read(address, 5), result.read(empty, 0)) == (b"bytes", b"")
-    result.free(address)
+    _use_library(monkeypatch, library)
+    gpu_driver = Driver()
+    gpu_driver.activate()
+    address, empty = gpu_driver.allocate(5), gpu_driver.allocate(0)
+    gpu_driver.write(address, b"bytes")
+    gpu_driver.write(empty, b"")
+    gpu_driver.wait()
+    assert (gpu_driver.read(address, 5), gpu_driver.read(empty, 0)) == (b"bytes", b"")
+    gpu_driver.free(address)
     assert list(library.memory) == [empty]
 
 
 @pytest.mark.parametrize("function", ["cuInit", "cuDeviceGet"])
-def test_a_driver_without_a_gpu_is_an_error_that_names_the_call(
-    monkeypatch: pytest.MonkeyPatch, function: str
-) -> None:
-    _use(monkeypatch, DriverStandIn(fails=function))
-    with pytest.raises(StepError) as refused:
+def test_driver_without_a_gpu_is_an_error(monkeypatch: pytest.MonkeyPatch, function: str) -> None:
+    _use_library(monkeypatch, DriverStandIn(fails=function))
+    with pytest.raises(StepError) as error:
         Driver()
-    assert str(refused.value) == (
-        "the NVIDIA driver of this machine finds no GPU that can be used (nvidia-smi says what it "
-        f"sees): {function} gave CUDA error 100 (error 100 in words)"
+    assert str(error.value) == (
+        "the NVIDIA driver of this machine finds no usable GPU (nvidia-smi lists GPUs): "
+        f"{function} returned CUDA error 100 (error 100 in words)"
     )
 
 
 @pytest.mark.parametrize(
     "function", ["cuDriverGetVersion", "cuDeviceGetName", "cuDeviceGetAttribute"]
 )
-def test_whatever_else_fails_is_named(monkeypatch: pytest.MonkeyPatch, function: str) -> None:
-    _use(monkeypatch, DriverStandIn(fails=function))
-    with pytest.raises(StepError, match=f"of this machine failed: {function} gave CUDA error 100"):
+def test_failed_call_is_an_error(monkeypatch: pytest.MonkeyPatch, function: str) -> None:
+    _use_library(monkeypatch, DriverStandIn(fails=function))
+    with pytest.raises(
+        StepError, match=f"of this machine failed: {function} returned CUDA error 100"
+    ):
         Driver()
 
 
 @pytest.mark.parametrize(
-    ("supported", "image", "refused"),
+    ("driver_cuda", "image_cuda", "is_refused"),
     [
         (11040, "13.0.1.012", True),
         (12020, "12.9.0", False),  # minor versions are compatible
         (13000, "12.6.1", False),
-        (12020, "", False),  # no image of NVIDIA's
+        (12020, "", False),  # not an image of NVIDIA
     ],
 )
-def test_a_driver_older_than_the_images_cuda_is_refused_before_cuinit(
-    monkeypatch: pytest.MonkeyPatch, supported: int, image: str, refused: bool
+def test_driver_older_than_the_image_is_refused(
+    monkeypatch: pytest.MonkeyPatch, driver_cuda: int, image_cuda: str, *, is_refused: bool
 ) -> None:
-    library = DriverStandIn(cuda=supported, fails="cuInit")
-    _use(monkeypatch, library)
-    monkeypatch.setenv("CUDA_VERSION", image)
-    log = (
-        r"supports CUDA 11\.4, this image has CUDA 13\.0\.1\.012: .* too old"
-        if refused
-        else "cuInit"
-    )
-    with pytest.raises(StepError, match=log):
+    library = DriverStandIn(cuda=driver_cuda, fails="cuInit")
+    _use_library(monkeypatch, library)
+    monkeypatch.setenv("CUDA_VERSION", image_cuda)
+    too_old = r"supports CUDA 11\.4, this image has CUDA 13\.0\.1\.012: .* too old"
+    with pytest.raises(StepError, match=too_old if is_refused else "cuInit"):
         Driver()
 
 
-def test_without_a_driver_it_is_an_error_and_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_driver_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> None:
         raise OSError(f"{name}: cannot open shared object file")
 

@@ -1,4 +1,4 @@
-"""The step runs in NVIDIA's image: what it imports is there, and its syntax is old enough."""
+"""Imports and syntax of the GPU step, which must run in NVIDIA's images."""
 
 import ast
 import sys
@@ -11,7 +11,7 @@ OLDEST_PYTHON = (3, 8)  # of the images up to 23.03
 FILES = sorted(STEP.glob("*.py"))
 
 
-def _imported(tree: ast.Module) -> set[str]:
+def _imported_modules(tree: ast.Module) -> set[str]:
     names = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -24,16 +24,18 @@ def _imported(tree: ast.Module) -> set[str]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda value: value.name)
-def test_a_file_imports_its_neighbours_the_standard_library_and_tensorrt(path: Path) -> None:
+def test_imports_are_own_standard_library_or_tensorrt(path: Path) -> None:
     tree = ast.parse(path.read_text(encoding="utf-8"), feature_version=OLDEST_PYTHON)
-    for name in _imported(tree):
-        own = name.startswith(".") and not name.startswith("..")
-        assert own or name == "tensorrt" or name.partition(".")[0] in sys.stdlib_module_names, name
+    for name in _imported_modules(tree):
+        is_own = name.startswith(".") and not name.startswith("..")
+        assert is_own or name == "tensorrt" or name.partition(".")[0] in sys.stdlib_module_names, (
+            name
+        )
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda value: value.name)
-def test_annotations_are_not_evaluated_where_old_pythons_cannot(path: Path) -> None:
+def test_annotated_files_import_future_annotations(path: Path) -> None:
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    annotated = any(isinstance(each, ast.AnnAssign | ast.FunctionDef) for each in ast.walk(tree))
+    annotated = any(isinstance(node, ast.AnnAssign | ast.FunctionDef) for node in ast.walk(tree))
     if annotated:
-        assert "__future__" in _imported(tree)
+        assert "__future__" in _imported_modules(tree)

@@ -1,4 +1,4 @@
-"""The calls that run an engine, held against the API of TensorRT 8.6, 10.16 and 11.4."""
+"""Execution of engines, with recorded APIs of TensorRT 8.6, 10.16 and 11.4."""
 
 import ctypes
 from pathlib import Path
@@ -20,22 +20,26 @@ from tests.gpu_stand_in.recorded_api import VERSIONS, RecordedTensorRt
 
 @pytest.fixture
 def library(monkeypatch: pytest.MonkeyPatch) -> DriverStandIn:
-    """The driver of a machine with a GPU."""
+    """CUDA driver library of a machine with a GPU."""
     library = DriverStandIn()
     monkeypatch.delenv("CUDA_VERSION", raising=False)
     monkeypatch.setattr(ctypes, "CDLL", lambda _: library)
     return library
 
 
-def _module(version: str) -> RecordedTensorRt:
-    """An engine that gives twice its input x, [batch, 3], as y."""
+def _doubling_engine(version: str) -> RecordedTensorRt:
+    """Return a TensorRT whose engine returns twice its input x, [batch, 3], as y."""
     trt = RecordedTensorRt(version)
-    held: dict[str, Any] = {}
+    values: dict[str, Any] = {}
+
+    def store(name: str, value: Any) -> bool:
+        values[name] = value
+        return True
 
     def run(_: int) -> bool:
-        content = ctypes.string_at(held["x"], held["shape"][0] * 12)
+        content = ctypes.string_at(values["x"], values["shape"][0] * 12)
         doubled = 2 * np.frombuffer(content, "float32")
-        ctypes.memmove(held["y"], doubled.tobytes(), doubled.nbytes)
+        ctypes.memmove(values["y"], doubled.tobytes(), doubled.nbytes)
         return True
 
     trt.answers |= {
@@ -46,48 +50,42 @@ def _module(version: str) -> RecordedTensorRt:
         ][index],
         "ICudaEngine.get_tensor_dtype": trt.DataType.FLOAT,
         "ICudaEngine.get_tensor_location": SimpleNamespace(name="DEVICE"),
-        "IExecutionContext.set_input_shape": lambda _, shape: (
-            bool(held.update(shape=shape)) or True
-        ),
-        "IExecutionContext.set_tensor_address": lambda name, at: (
-            bool(held.update({name: at})) or True
-        ),
-        "IExecutionContext.get_tensor_shape": lambda _: held["shape"],
+        "IExecutionContext.set_input_shape": lambda _, shape: store("shape", shape),
+        "IExecutionContext.set_tensor_address": lambda name, address: store(name, address),
+        "IExecutionContext.get_tensor_shape": lambda _: values["shape"],
         "IExecutionContext.execute_async_v3": run,
     }
     return trt
 
 
-def _run(trt: RecordedTensorRt, folder: Path, *, batch: int = 6, kind: str = "float32") -> Any:
-    array = np.arange(batch * 3, dtype=kind).reshape(batch, 3)
+def _run(trt: RecordedTensorRt, folder: Path, *, batch: int = 6, dtype: str = "float32") -> Any:
+    array = np.arange(batch * 3, dtype=dtype).reshape(batch, 3)
     (folder / "input.bin").write_bytes(array.tobytes())
-    values = RawTensor("x", kind, [batch, 3], "input.bin", sha256(folder / "input.bin"))
+    tensor = RawTensor("x", dtype, [batch, 3], "input.bin", sha256(folder / "input.bin"))
     runner = EngineRunner(trt, trt._make("ICudaEngine"), Driver(), TensorRtLog(trt, print))
-    return runner.run([values], ["y"], read=folder, to=folder, prefix="output-0")
+    return runner.run([tensor], ["y"], read=folder, to=folder, prefix="output-0")
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_call_is_one_that_the_version_has(
+def test_calls_exist_in_the_api_version(
     version: str, library: DriverStandIn, tmp_path: Path, snapshot: SnapshotAssertion
 ) -> None:
-    trt = _module(version)
+    trt = _doubling_engine(version)
     (y,) = _run(trt, tmp_path)
     assert (y.name, y.datatype, y.shape, y.file) == ("y", "float32", [6, 3], "output-0-0.bin")
     content = (tmp_path / y.file).read_bytes()
-    assert np.frombuffer(content, "float32").tolist() == [2.0 * each for each in range(18)]
+    assert np.frombuffer(content, "float32").tolist() == [2.0 * number for number in range(18)]
     assert y.sha256 == sha256(tmp_path / y.file)
     assert library.memory == {}
     assert [call for call in trt.calls if "address" not in call] == snapshot
 
 
-def test_the_first_profile_with_the_inputs_shapes_is_taken(
-    library: DriverStandIn, tmp_path: Path
-) -> None:
-    trt = _module("10.16.1.11")
+def test_first_profile_for_the_input_shapes_is_used(library: DriverStandIn, tmp_path: Path) -> None:
+    trt = _doubling_engine("10.16.1.11")
     for batch in (4, 5):
         _run(trt, tmp_path, batch=batch)
-    chosen = [call for call in trt.calls if "set_optimization_profile_async" in call]
-    assert chosen == [
+    profile_calls = [call for call in trt.calls if "set_optimization_profile_async" in call]
+    assert profile_calls == [
         "IExecutionContext.set_optimization_profile_async(0, 0)",
         "IExecutionContext.set_optimization_profile_async(1, 0)",
     ]
@@ -102,42 +100,40 @@ def test_the_first_profile_with_the_inputs_shapes_is_taken(
         ),
         ({"IExecutionContext.set_input_shape": False}, 'the engine has no tensor "x"'),
         ({"IExecutionContext.set_tensor_address": False}, 'the engine has no tensor "x"'),
-        ({"IExecutionContext.execute_async_v3": False}, "TensorRT failed to run the engine, and"),
+        ({"IExecutionContext.execute_async_v3": False}, "TensorRT failed to run the engine (it"),
         (
             {"IExecutionContext.set_optimization_profile_async": False},
-            "TensorRT refuses optimization profile 1, and did not say why",
+            "TensorRT refuses optimization profile 1 (it logged no error)",
         ),
         ({"ICudaEngine.create_execution_context": None}, "has no memory to run the engine"),
         (
             {"ICudaEngine.get_tensor_location": SimpleNamespace(name="HOST")},
-            'the tensor "x" decides a shape: export the model',
+            'the tensor "x" determines a shape: export the model',
         ),
         ({"IExecutionContext.get_tensor_shape": (-1, 3)}, "depends on the data: export the model"),
     ],
 )
-def test_what_an_engine_refuses_is_told_and_leaves_no_memory(
+def test_failure_is_reported_and_frees_memory(
     answers: dict[str, Any], message: str, library: DriverStandIn, tmp_path: Path
 ) -> None:
-    trt = _module("11.4.0.106")
+    trt = _doubling_engine("11.4.0.106")
     trt.answers |= answers
-    with pytest.raises(StepError) as refused:
+    with pytest.raises(StepError) as error:
         _run(trt, tmp_path)
-    assert message in str(refused.value)
+    assert message in str(error.value)
     assert library.memory == {}
 
 
-def test_an_engine_with_inputs_of_another_type_is_refused(
-    library: DriverStandIn, tmp_path: Path
-) -> None:
-    """TensorRT 8 turns INT64 inputs into INT32."""
-    trt = _module("8.6.0")
+def test_engine_with_another_input_type_is_refused(library: DriverStandIn, tmp_path: Path) -> None:
+    # TensorRT 8 converts INT64 inputs to INT32.
+    trt = _doubling_engine("8.6.0")
     trt.answers["ICudaEngine.get_tensor_dtype"] = trt.DataType.INT32
     with pytest.raises(StepError, match='takes "x" as int32, the model gives int64: export it'):
-        _run(trt, tmp_path, kind="int64")
+        _run(trt, tmp_path, dtype="int64")
 
 
-def test_a_type_that_no_gate_compares_is_named(library: DriverStandIn, tmp_path: Path) -> None:
-    trt = _module("10.16.1.11")
+def test_output_type_without_comparison_is_refused(library: DriverStandIn, tmp_path: Path) -> None:
+    trt = _doubling_engine("10.16.1.11")
     trt.answers["ICudaEngine.get_tensor_dtype"] = trt.DataType.FP8
     with pytest.raises(StepError, match=r'the tensor "x" is .*, which no gate can compare'):
         _run(trt, tmp_path)

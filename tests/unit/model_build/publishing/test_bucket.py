@@ -1,11 +1,11 @@
-"""A model is published once and for all: archive first, manifest last."""
+"""Publication to a bucket: archive first, then manifest, never overwritten."""
 
 import base64
 import hashlib
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
@@ -14,10 +14,7 @@ from model_build import BuildError, archive
 from model_build.build import Build
 from model_build.publishing.bucket import is_published, publish
 from model_build.publishing.upload import PART_BYTES
-from tests.unit.model_build.fakes import Lines
-
-if TYPE_CHECKING:
-    from tests.unit.model_build.fakes import FakeS3
+from tests.unit.model_build.fakes import FakeS3, ProgressLines, client_error
 
 KEY = "text/cpu-24.09/doubled-abc.tar.gz"
 MANIFEST = "text/cpu-24.09/doubled-abc.json"
@@ -31,22 +28,20 @@ def _packed(built: Build) -> bytes:
 
 
 def _checksum(content: bytes) -> str:
-    """What S3 keeps of an object in one part."""
+    """Return the composite SHA-256 that S3 stores for an object of one part."""
     digest = hashlib.sha256(hashlib.sha256(content).digest()).digest()
     return f"{base64.b64encode(digest).decode()}-1"
 
 
-def _publish(s3: "FakeS3", built: Build) -> None:
-    publish(s3.client, built, bucket="bucket", key=KEY, progress=Lines())
+def _publish(s3: FakeS3, built: Build) -> None:
+    publish(s3.client, built, bucket="bucket", key=KEY, progress=ProgressLines())
 
 
-def _is_published(s3: "FakeS3") -> bool:
+def _is_published(s3: FakeS3) -> bool:
     return is_published(s3.client, bucket="bucket", key=KEY)
 
 
-def test_a_published_model_is_an_archive_with_its_sha256_and_a_manifest(
-    s3: "FakeS3", built: Build
-) -> None:
+def test_publish_writes_archive_and_manifest_with_checksums(s3: FakeS3, built: Build) -> None:
     assert not _is_published(s3)
     _publish(s3, built)
     assert _is_published(s3)
@@ -54,19 +49,14 @@ def test_a_published_model_is_an_archive_with_its_sha256_and_a_manifest(
     body = s3.objects[KEY]["Body"]
     assert body == _packed(built)
     assert s3.objects[MANIFEST]["ContentType"] == "application/json"
-    manifest = json.loads(s3.objects[MANIFEST]["Body"])
-    assert manifest["archive"]["sha256"] == hashlib.sha256(body).hexdigest()
-    assert manifest["archive"]["bytes"] == len(body)
-
-
-def test_the_manifest_records_the_sha256_that_s3_keeps(s3: "FakeS3", built: Build) -> None:
-    _publish(s3, built)
     recorded = json.loads(s3.objects[MANIFEST]["Body"])["archive"]
-    assert recorded["checksum"] == s3.objects[KEY]["ChecksumSHA256"] == _checksum(_packed(built))
+    assert recorded["sha256"] == hashlib.sha256(body).hexdigest()
+    assert recorded["bytes"] == len(body)
+    assert recorded["checksum"] == s3.objects[KEY]["ChecksumSHA256"] == _checksum(body)
     assert recorded["part_bytes"] == PART_BYTES
 
 
-def test_an_archive_that_was_deleted_is_written_again(s3: "FakeS3", built: Build) -> None:
+def test_deleted_archive_is_written_again(s3: FakeS3, built: Build) -> None:
     _publish(s3, built)
     before = dict(s3.objects)
     del s3.objects[KEY]
@@ -75,16 +65,14 @@ def test_an_archive_that_was_deleted_is_written_again(s3: "FakeS3", built: Build
     assert s3.objects == before
 
 
-def test_an_archive_that_was_replaced_is_named(s3: "FakeS3", built: Build) -> None:
+def test_replaced_archive_is_an_error(s3: FakeS3, built: Build) -> None:
     _publish(s3, built)
     s3.objects[KEY]["ChecksumSHA256"] = "c29tZWJvZHk=-1"
     with pytest.raises(BuildError, match=f"s3://bucket/{KEY} has the SHA-256 c29tZWJvZHk=-1, and"):
         _is_published(s3)
 
 
-def test_bytes_that_the_manifest_does_not_record_are_not_uploaded(
-    s3: "FakeS3", built: Build
-) -> None:
+def test_archive_other_than_in_the_manifest_is_not_uploaded(s3: FakeS3, built: Build) -> None:
     _publish(s3, built)
     del s3.objects[KEY]
     manifest = json.loads(s3.objects[MANIFEST]["Body"])
@@ -95,17 +83,12 @@ def test_bytes_that_the_manifest_does_not_record_are_not_uploaded(
     assert (KEY in s3.objects, s3.unfinished) == (False, {})
 
 
-def test_an_archive_of_an_earlier_builder_needs_no_checksum(s3: "FakeS3", built: Build) -> None:
+def test_manifest_without_checksum_is_accepted(s3: FakeS3, built: Build) -> None:
     s3.objects |= {KEY: {"Body": b""}, MANIFEST: {"Body": b'{"archive": {"sha256": "0"}}'}}
     assert _is_published(s3)
 
 
-def test_the_manifest_is_written_after_the_archive(s3: "FakeS3", built: Build) -> None:
-    _publish(s3, built)
-    assert s3.calls.index("CompleteMultipartUpload") < s3.calls.index("PutObject")
-
-
-def test_publishing_again_changes_nothing(s3: "FakeS3", built: Build) -> None:
+def test_publishing_again_changes_nothing(s3: FakeS3, built: Build) -> None:
     _publish(s3, built)
     before = dict(s3.objects)
     _publish(s3, built)
@@ -113,13 +96,11 @@ def test_publishing_again_changes_nothing(s3: "FakeS3", built: Build) -> None:
     assert s3.unfinished == {}
 
 
-def test_other_bytes_under_the_key_are_refused_and_left_as_they_are(
-    s3: "FakeS3", built: Build
-) -> None:
+def test_other_object_under_the_key_is_refused(s3: FakeS3, built: Build) -> None:
     s3.objects[KEY] = {"Body": b"by hand"}
-    with pytest.raises(BuildError) as refused:
+    with pytest.raises(BuildError) as error:
         _publish(s3, built)
-    assert str(refused.value) == (
+    assert str(error.value) == (
         f"s3://bucket/{KEY} holds other bytes (SHA-256 unknown) than this build "
         f"({_checksum(_packed(built))}): archives are never overwritten. Delete it by hand if "
         "nothing serves it, or raise BUILD_FORMAT in model_build/digest.py if the builder now "
@@ -129,37 +110,33 @@ def test_other_bytes_under_the_key_are_refused_and_left_as_they_are(
     assert s3.unfinished == {}
 
 
-def test_what_was_interrupted_before_the_manifest_is_completed_by_the_next(
-    s3: "FakeS3", built: Build
-) -> None:
+def test_interrupted_publication_is_completed_by_the_next(s3: FakeS3, built: Build) -> None:
     def interrupt(request: dict[str, Any]) -> None:
         raise KeyboardInterrupt
 
     s3.before["PutObject"] = interrupt
     with pytest.raises(KeyboardInterrupt):
         _publish(s3, built)
-    assert MANIFEST not in s3.objects
-    assert not _is_published(s3)  # so the next build does not stop at the archive alone
+    assert set(s3.objects) == {KEY}
+    assert not _is_published(s3)
     del s3.before["PutObject"]
     _publish(s3, built)
     assert _is_published(s3)
 
 
-def test_who_loses_a_race_for_the_manifest_is_content(s3: "FakeS3", built: Build) -> None:
-    def somebody_else_writes_it(request: dict[str, Any]) -> None:
-        s3.objects[MANIFEST] = {"Body": b"theirs"}
+def test_concurrent_manifest_is_accepted(s3: FakeS3, built: Build) -> None:
+    def write_manifest(request: dict[str, Any]) -> None:
+        s3.objects[MANIFEST] = {"Body": b"other"}
 
-    s3.before["PutObject"] = somebody_else_writes_it
+    s3.before["PutObject"] = write_manifest
     _publish(s3, built)
-    assert s3.objects[MANIFEST] == {"Body": b"theirs"}
+    assert s3.objects[MANIFEST] == {"Body": b"other"}
 
 
 @pytest.mark.parametrize("code", ["403", "AccessDenied", "NoSuchBucket"])
-def test_a_bucket_that_does_not_answer_is_not_taken_for_an_unpublished_model(
-    s3: "FakeS3", code: str
-) -> None:
+def test_denied_read_is_not_an_unpublished_model(s3: FakeS3, code: str) -> None:
     def refuse(request: dict[str, Any]) -> None:
-        raise ClientError({"Error": {"Code": code}}, "GetObject")
+        raise client_error("GetObject", code)
 
     s3.before["GetObject"] = refuse
     with pytest.raises(ClientError, match=code):

@@ -1,16 +1,14 @@
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from model_build.publishing.catalog import Catalog, Past, Way, lineage
-
-if TYPE_CHECKING:
-    from tests.unit.model_build.fakes import FakeSsm
+from model_build.publishing.catalog import Catalog, CatalogVersion, Cause, lineage
+from tests.unit.model_build.fakes import FakeSsm
 
 
 @pytest.fixture
-def catalog(ssm: "FakeSsm") -> Catalog:
+def catalog(ssm: FakeSsm) -> Catalog:
     return Catalog(ssm.client, "dev", "text")
 
 
@@ -19,9 +17,7 @@ def _entry(version: str, model: str = "minilm") -> dict[str, Any]:
     return {"model": model, "version": version, "endpoint": "dev-text", "target_model": archive}
 
 
-def test_the_entries_of_one_endpoint_are_read_from_every_page(
-    catalog: Catalog, ssm: "FakeSsm"
-) -> None:
+def test_entries_of_an_endpoint_are_read_from_every_page(catalog: Catalog, ssm: FakeSsm) -> None:
     names = [f"model-{number}" for number in range(5)]
     for name in names:
         ssm.put(f"/triton/dev/text/{name}", _entry("1", name))
@@ -30,26 +26,23 @@ def test_the_entries_of_one_endpoint_are_read_from_every_page(
     assert catalog.entries() == {name: _entry("1", name) for name in names}
 
 
-def test_a_flip_writes_what_clients_resolve_the_model_to_and_how_it_became_that(
-    catalog: Catalog, ssm: "FakeSsm"
-) -> None:
+def test_flip_writes_the_entry_and_its_origin(catalog: Catalog, ssm: FakeSsm) -> None:
     ssm.put("/triton/dev/text/minilm", _entry("1"))
     catalog.flip(_entry("2"), "published")
     catalog.flip(_entry("1"), "rolled back")
     assert catalog.entries() == {"minilm": _entry("1")}
     assert json.loads(ssm.writes[0]["Value"]) == _entry("2")
     assert ssm.writes[0]["Description"] == "Current archive of minilm, published"
-    assert [(each.version, each.way) for each in catalog.history("minilm")] == [
+    assert [(past.version, past.cause) for past in catalog.history("minilm")] == [
         ("1", "deployed"),
         ("2", "published"),
         ("1", "rolled back"),
     ]
 
 
-def test_broken_values_are_left_out_of_the_history_and_named(
-    catalog: Catalog, ssm: "FakeSsm", capsys: pytest.CaptureFixture[str]
+def test_invalid_history_values_are_skipped_with_a_warning(
+    catalog: Catalog, ssm: FakeSsm, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A rollback ended in a KeyError."""
     ssm.put("/triton/dev/text/minilm", _entry("1"))
     ssm.put("/triton/dev/text/minilm", {"version": 9999})
     ssm.put("/triton/dev/text/minilm", _entry("2"))
@@ -59,7 +52,7 @@ def test_broken_values_are_left_out_of_the_history_and_named(
 
 
 @pytest.mark.parametrize(
-    ("history", "led_to_the_last"),
+    ("history", "expected"),
     [
         ("1 2 3", "1 2 3"),
         ("1 2 2 3", "1 2 3"),
@@ -73,10 +66,8 @@ def test_broken_values_are_left_out_of_the_history_and_named(
         ("1 2 back:1 published:2", "1 2"),
     ],
 )
-def test_the_lineage_of_a_version_leaves_out_what_was_rolled_back_from(
-    history: str, led_to_the_last: str
-) -> None:
-    ways: dict[str, Way] = {"": "deployed", "back": "rolled back", "published": "published"}
-    written = [part.rpartition(":") for part in history.split()]
-    line = lineage([Past(_entry(version), ways[way]) for way, _, version in written])
-    assert [each.version for each in line] == led_to_the_last.split()
+def test_lineage_omits_versions_that_were_rolled_back(history: str, expected: str) -> None:
+    ways: dict[str, Cause] = {"": "deployed", "back": "rolled back", "published": "published"}
+    values = [part.rpartition(":") for part in history.split()]
+    line = lineage([CatalogVersion(_entry(version), ways[way]) for way, _, version in values])
+    assert [past.version for past in line] == expected.split()

@@ -1,4 +1,4 @@
-"""An archive on disk is whole, or it is not there."""
+"""Archives on disk are written completely or not at all."""
 
 import tarfile
 from pathlib import Path
@@ -6,45 +6,28 @@ from pathlib import Path
 import pytest
 
 from model_build.build import Build
-from model_build.manifest import Manifest
 from model_build.publishing.folder import save
-from tests.unit.model_build.fakes import Lines
+from tests.unit.model_build.fakes import ProgressLines
 
 
-def test_archive_and_manifest_lie_side_by_side(
-    built: Build, tmp_path: Path, progress_lines: Lines
-) -> None:
-    path = tmp_path / "new" / "folder" / "doubled-abc.tar.gz"
-    manifest = save(built, path, progress=progress_lines)
-    assert sorted(each.name for each in path.parent.iterdir()) == [
-        "doubled-abc.json",
-        "doubled-abc.tar.gz",
-    ]
-    assert tarfile.is_tarfile(path)
-    assert manifest.archive["bytes"] == path.stat().st_size
-    written = path.with_name("doubled-abc.json").read_bytes()
-    assert Manifest.model_validate_json(written) == manifest
-    assert progress_lines == [f"packing {path}"]
-
-
-@pytest.mark.parametrize("there_before", [None, b"older"])
-def test_packing_that_fails_leaves_what_was_there_and_nothing_else(
-    built: Build, tmp_path: Path, progress_lines: Lines, there_before: bytes | None
+@pytest.mark.parametrize("previous", [None, b"older"])
+def test_failed_packing_leaves_the_previous_archive(
+    built: Build, tmp_path: Path, progress_lines: ProgressLines, previous: bytes | None
 ) -> None:
     path = tmp_path / "out" / "doubled-abc.tar.gz"
     path.parent.mkdir()
-    if there_before:
-        path.write_bytes(there_before)
-    (built.folder / "double" / "1" / "gone.bin").symlink_to(tmp_path / "nowhere")
+    if previous:
+        path.write_bytes(previous)
+    (built.folder / "double" / "1" / "dangling.bin").symlink_to(tmp_path / "missing")
     with pytest.raises(FileNotFoundError):
         save(built, path, progress=progress_lines)
     assert {file.name: file.read_bytes() for file in path.parent.iterdir()} == (
-        {path.name: there_before} if there_before else {}
+        {path.name: previous} if previous else {}
     )
 
 
-def test_what_a_killed_process_left_is_written_over(
-    built: Build, tmp_path: Path, progress_lines: Lines
+def test_partial_file_of_a_killed_process_is_overwritten(
+    built: Build, tmp_path: Path, progress_lines: ProgressLines
 ) -> None:
     path = tmp_path / "out" / "doubled-abc.tar.gz"
     path.parent.mkdir()

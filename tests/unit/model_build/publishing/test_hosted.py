@@ -1,21 +1,24 @@
-from typing import TYPE_CHECKING
-
 import pytest
 
 from model_build import BuildError, BuildTarget
 from model_build.publishing.hosted import ArchivePrefix, archive_prefixes
-from tests.unit.model_build.fakes import FakeCloudFormation
+from tests.unit.model_build.fakes import FakeCloudFormation, FakeSageMaker
 
-if TYPE_CHECKING:
-    from tests.unit.model_build.fakes import FakeSageMaker
-
+ERROR_HINT = "(Wait until it has finished|Continue it first)"
 CPU = "s3://models/text/cpu-24.09/"
 GPU = "s3://models/text/cuda-25.09-sm86/"
 
 
-def test_every_variants_prefix_is_told_with_its_target_once(sagemaker: "FakeSageMaker") -> None:
+def prefixes(sagemaker: FakeSageMaker, *, stack_status: str | None = None) -> list[ArchivePrefix]:
+    cloudformation = FakeCloudFormation()
+    if stack_status:
+        cloudformation.stacks["dev-text"] = stack_status
+    return archive_prefixes(sagemaker.client, cloudformation.client, "dev-text")
+
+
+def test_prefixes_of_all_variants_have_targets_without_duplicates(sagemaker: FakeSageMaker) -> None:
     sagemaker.host("dev-text", GPU, CPU, GPU)
-    assert archive_prefixes(sagemaker.client, FakeCloudFormation().client, "dev-text") == [
+    assert prefixes(sagemaker) == [
         ArchivePrefix(
             "models",
             "text/cuda-25.09-sm86/",
@@ -25,12 +28,10 @@ def test_every_variants_prefix_is_told_with_its_target_once(sagemaker: "FakeSage
     ]
 
 
-def test_an_endpoint_that_is_not_there_is_told_with_what_to_write(
-    sagemaker: "FakeSageMaker",
-) -> None:
-    with pytest.raises(BuildError) as refused:
-        archive_prefixes(sagemaker.client, FakeCloudFormation().client, "dev-text")
-    assert str(refused.value) == (
+def test_unknown_endpoint_is_refused(sagemaker: FakeSageMaker) -> None:
+    with pytest.raises(BuildError) as error:
+        prefixes(sagemaker)
+    assert str(error.value) == (
         "no endpoint dev-text: deploy it, or write another STAGE and ENDPOINT"
     )
 
@@ -43,35 +44,33 @@ URL = "s3://models/text/cpu-24.09/minilm.tar.gz"
     [{"ModelDataUrl": URL}, {"ModelDataUrl": URL, "Mode": "SingleModel"}, None],
     ids=["default", "single-model", "components"],
 )
-def test_an_endpoint_whose_stack_names_the_archives_is_refused(
-    sagemaker: "FakeSageMaker", container: dict[str, str] | None
+def test_endpoint_without_a_multi_model_container_is_refused(
+    sagemaker: FakeSageMaker, container: dict[str, str] | None
 ) -> None:
     sagemaker.endpoints["dev-text"] = [container]
     with pytest.raises(
         BuildError, match=r"^dev-text is not a multi-model endpoint: .* tritonsm rollback-stage$"
     ):
-        archive_prefixes(sagemaker.client, FakeCloudFormation().client, "dev-text")
+        prefixes(sagemaker)
 
 
-def test_a_prefix_that_names_no_target_is_refused(sagemaker: "FakeSageMaker") -> None:
+def test_prefix_without_a_target_is_refused(sagemaker: FakeSageMaker) -> None:
     sagemaker.host("dev-text", "s3://models/text/")
-    with pytest.raises(BuildError) as refused:
-        archive_prefixes(sagemaker.client, FakeCloudFormation().client, "dev-text")
-    assert str(refused.value).startswith(
+    with pytest.raises(BuildError) as error:
+        prefixes(sagemaker)
+    assert str(error.value).startswith(
         "s3://models/text/ does not end in the target of its archives: 'text' is not a build"
     )
 
 
 @pytest.mark.parametrize("status", ["Updating", "Creating"])
-def test_an_endpoint_that_is_being_updated_is_refused_with_what_to_wait_for(
-    sagemaker: "FakeSageMaker", status: str
-) -> None:
+def test_endpoint_during_an_update_is_refused(sagemaker: FakeSageMaker, status: str) -> None:
     sagemaker.host("dev-text", CPU)
     sagemaker.status = status
     sagemaker.pending = {"PendingDeploymentSummary": {"EndpointConfigName": "config-new"}}
-    with pytest.raises(BuildError) as refused:
-        archive_prefixes(sagemaker.client, FakeCloudFormation().client, "dev-text")
-    assert str(refused.value) == (
+    with pytest.raises(BuildError) as error:
+        prefixes(sagemaker)
+    assert str(error.value) == (
         f"the endpoint dev-text is {status}: the catalog must not change meanwhile. "
         "Wait until it is InService, and run this again: aws sagemaker wait endpoint-in-service "
         "--endpoint-name dev-text"
@@ -79,14 +78,14 @@ def test_an_endpoint_that_is_being_updated_is_refused_with_what_to_wait_for(
 
 
 @pytest.mark.parametrize("status", ["Updating", "RollingBack", "SystemUpdating"])
-def test_scaling_and_maintenance_are_no_update(sagemaker: "FakeSageMaker", status: str) -> None:
+def test_scaling_and_maintenance_are_not_refused(sagemaker: FakeSageMaker, status: str) -> None:
     sagemaker.host("dev-text", CPU)
     sagemaker.status = status
-    assert archive_prefixes(sagemaker.client, FakeCloudFormation().client, "dev-text")
+    assert prefixes(sagemaker)
 
 
 @pytest.mark.parametrize(
-    ("status", "refused"),
+    ("status", "is_refused"),
     [
         ("UPDATE_IN_PROGRESS", True),
         ("UPDATE_ROLLBACK_IN_PROGRESS", True),
@@ -96,15 +95,12 @@ def test_scaling_and_maintenance_are_no_update(sagemaker: "FakeSageMaker", statu
         ("UPDATE_ROLLBACK_COMPLETE", False),
     ],
 )
-def test_an_update_begins_and_ends_with_the_stacks(
-    sagemaker: "FakeSageMaker", status: str, *, refused: bool
+def test_stack_during_an_update_is_refused(
+    sagemaker: FakeSageMaker, status: str, *, is_refused: bool
 ) -> None:
     sagemaker.host("dev-text", CPU)
-    cloudformation = FakeCloudFormation()
-    cloudformation.stacks = {"dev-text": status}
-    if not refused:
-        assert archive_prefixes(sagemaker.client, cloudformation.client, "dev-text")
+    if not is_refused:
+        assert prefixes(sagemaker, stack_status=status)
         return
-    what_helps = "(Wait until it is|Continue it first)"
-    with pytest.raises(BuildError, match=f"^the stack dev-text is {status}: .* {what_helps}"):
-        archive_prefixes(sagemaker.client, cloudformation.client, "dev-text")
+    with pytest.raises(BuildError, match=f"^the stack dev-text is {status}: .* {ERROR_HINT}"):
+        prefixes(sagemaker, stack_status=status)

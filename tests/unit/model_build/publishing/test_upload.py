@@ -1,18 +1,16 @@
-"""An upload takes a free key or none, and a failed one leaves no parts to be paid for."""
+"""Multipart uploads: no overwritten key, and no parts left behind after a failure."""
 
 import threading
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
 from model_build.publishing import upload
-
-if TYPE_CHECKING:
-    from tests.unit.model_build.fakes import FakeS3
+from tests.unit.model_build.fakes import FakeS3, client_error
 
 KEY = "text/cpu-24.09/minilm-abc.tar.gz"
 
@@ -29,11 +27,11 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def _upload(s3: "FakeS3", file: Path) -> None:
+def _upload(s3: FakeS3, file: Path) -> None:
     upload.upload(s3.client, file, bucket="bucket", key=KEY)
 
 
-def test_parts_are_put_together_in_their_order(s3: "FakeS3", file: Path) -> None:
+def test_parts_are_completed_in_order(s3: FakeS3, file: Path) -> None:
     _upload(s3, file)
     (stored,) = s3.objects.items()
     assert stored[0] == KEY
@@ -49,9 +47,7 @@ def test_parts_are_put_together_in_their_order(s3: "FakeS3", file: Path) -> None
 
 
 @pytest.mark.parametrize(("size", "parts"), [(0, 1), (9, 1), (10, 1), (11, 2), (20, 2)])
-def test_there_are_as_many_parts_as_the_size_needs_and_at_least_one(
-    s3: "FakeS3", file: Path, size: int, parts: int
-) -> None:
+def test_number_of_parts_follows_the_size(s3: FakeS3, file: Path, size: int, parts: int) -> None:
     file.write_bytes(bytes(size))
     _upload(s3, file)
     assert s3.calls.count("UploadPart") == parts
@@ -59,21 +55,19 @@ def test_there_are_as_many_parts_as_the_size_needs_and_at_least_one(
     assert s3.objects[KEY]["ChecksumSHA256"] == upload.checksum(file)
 
 
-def test_a_taken_key_is_left_as_it_is_and_no_parts_stay(s3: "FakeS3", file: Path) -> None:
-    s3.objects[KEY] = {"Body": b"there before"}
+def test_existing_key_is_not_overwritten(s3: FakeS3, file: Path) -> None:
+    s3.objects[KEY] = {"Body": b"older"}
     with pytest.raises(upload.KeyTaken):
         _upload(s3, file)
-    assert s3.objects[KEY] == {"Body": b"there before"}
+    assert s3.objects[KEY] == {"Body": b"older"}
     assert s3.unfinished == {}
 
 
 @pytest.mark.parametrize("part", [1, 3, 4])
-def test_a_failed_part_fails_the_upload_and_no_parts_stay(
-    s3: "FakeS3", file: Path, part: int
-) -> None:
+def test_failed_part_aborts_the_upload(s3: FakeS3, file: Path, part: int) -> None:
     def fail(request: dict[str, Any]) -> None:
         if request["PartNumber"] == part:
-            raise ClientError({"Error": {"Code": "BadDigest"}}, "UploadPart")
+            raise client_error("UploadPart", "BadDigest")
 
     s3.before["UploadPart"] = fail
     with pytest.raises(ClientError, match="BadDigest"):
@@ -83,12 +77,12 @@ def test_a_failed_part_fails_the_upload_and_no_parts_stay(
     assert s3.calls.count("AbortMultipartUpload") == 1
 
 
-def test_no_part_is_under_way_when_an_upload_is_aborted(
-    s3: "FakeS3", file: Path, monkeypatch: pytest.MonkeyPatch
+def test_upload_is_aborted_after_its_last_part(
+    s3: FakeS3, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # S3 would keep a part that comes after the abort.
-    begun, may_end = threading.Event(), threading.Event()
-    happened: list[str] = []
+    # S3 keeps a part that arrives after the abort.
+    part_started, may_end = threading.Event(), threading.Event()
+    events: list[str] = []
 
     class Pool(ThreadPoolExecutor):
         def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -97,27 +91,25 @@ def test_no_part_is_under_way_when_an_upload_is_aborted(
 
     def send(request: dict[str, Any]) -> None:
         if request["PartNumber"] == 1:
-            begun.wait()
-            raise ClientError({"Error": {"Code": "BadDigest"}}, "UploadPart")
-        begun.set()
+            part_started.wait()
+            raise client_error("UploadPart", "BadDigest")
+        part_started.set()
         may_end.wait()
-        happened.append("a part was sent")
+        events.append("part sent")
 
     def abort(request: dict[str, Any]) -> None:
-        happened.append("aborted")
-        may_end.set()  # or a part that nobody waited for would wait for ever
+        events.append("aborted")
+        may_end.set()  # otherwise a wrong order would hang the test
 
     monkeypatch.setattr(upload, "ThreadPoolExecutor", Pool)
     s3.before.update(UploadPart=send, AbortMultipartUpload=abort)
     with pytest.raises(ClientError, match="BadDigest"):
         _upload(s3, file)
-    assert (happened[0], happened[-1]) == ("a part was sent", "aborted")
+    assert (events[0], events[-1]) == ("part sent", "aborted")
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
-def test_an_interrupted_upload_leaves_no_parts(
-    s3: "FakeS3", file: Path, stop: type[BaseException]
-) -> None:
+def test_interrupted_upload_is_aborted(s3: FakeS3, file: Path, stop: type[BaseException]) -> None:
     def interrupt(request: dict[str, Any]) -> None:
         raise stop
 
@@ -128,11 +120,9 @@ def test_an_interrupted_upload_leaves_no_parts(
     assert s3.objects == {}
 
 
-def test_a_key_that_somebody_else_is_writing_is_taken(s3: "FakeS3", file: Path) -> None:
+def test_concurrent_upload_takes_the_key(s3: FakeS3, file: Path) -> None:
     def refuse(request: dict[str, Any]) -> None:
-        raise ClientError(
-            {"Error": {"Code": "ConditionalRequestConflict"}}, "CompleteMultipartUpload"
-        )
+        raise client_error("CompleteMultipartUpload", "ConditionalRequestConflict")
 
     s3.before["CompleteMultipartUpload"] = refuse
     with pytest.raises(upload.KeyTaken):
@@ -140,12 +130,12 @@ def test_a_key_that_somebody_else_is_writing_is_taken(s3: "FakeS3", file: Path) 
     assert s3.unfinished == {}
 
 
-def test_a_failing_abort_does_not_hide_why_the_upload_failed(s3: "FakeS3", file: Path) -> None:
+def test_failed_abort_does_not_hide_the_upload_error(s3: FakeS3, file: Path) -> None:
     def refuse(request: dict[str, Any]) -> None:
-        raise ClientError({"Error": {"Code": "AccessDenied"}}, "UploadPart")
+        raise client_error("UploadPart", "AccessDenied")
 
     def fail(request: dict[str, Any]) -> None:
-        raise ConnectionError("the network is gone")
+        raise ConnectionError("connection lost")
 
     s3.before["UploadPart"] = refuse
     s3.before["AbortMultipartUpload"] = fail
@@ -154,25 +144,23 @@ def test_a_failing_abort_does_not_hide_why_the_upload_failed(s3: "FakeS3", file:
     assert s3.calls[-1] == "AbortMultipartUpload"
 
 
-def test_what_a_killed_process_left_under_the_key_is_removed_and_nothing_else(
-    s3: "FakeS3", file: Path
-) -> None:
+def test_unfinished_uploads_of_the_key_are_aborted(s3: FakeS3, file: Path) -> None:
     for key in (KEY, f"{KEY}.other", KEY, "text/cpu-24.09/other.tar.gz", KEY):
         s3.create_multipart_upload(Bucket="bucket", Key=key, ChecksumAlgorithm="SHA256")
     _upload(s3, file)
-    assert sorted(each["Key"] for each in s3.unfinished.values()) == [
+    assert sorted(request["Key"] for request in s3.unfinished.values()) == [
         "text/cpu-24.09/minilm-abc.tar.gz.other",
         "text/cpu-24.09/other.tar.gz",
     ]
     assert s3.objects[KEY]["Body"] == file.read_bytes()
 
 
-def test_no_more_parts_are_in_memory_than_are_sent_at_a_time(
-    s3: "FakeS3", file: Path, monkeypatch: pytest.MonkeyPatch
+def test_memory_holds_only_the_parts_in_transfer(
+    s3: FakeS3, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size = 100_000
     monkeypatch.setattr(upload, "PART_BYTES", size)
-    monkeypatch.setattr(s3, "upload_part", lambda **_: {"ETag": "of what is not kept"})
+    monkeypatch.setattr(s3, "upload_part", lambda **_: {"ETag": "etag"})
     monkeypatch.setattr(s3, "complete_multipart_upload", lambda **_: {})
     file.write_bytes(bytes(20 * size))
     tracemalloc.start()

@@ -1,4 +1,4 @@
-"""Which schedules Application Auto Scaling takes, and what the others are told."""
+"""Schedules and time zones of Application Auto Scaling, and errors of invalid ones."""
 
 import pytest
 
@@ -22,7 +22,7 @@ from platform_facts.rules.schedules import expression, time_zone
         "at(2027-01-31T08:00:00)",
     ],
 )
-def test_a_schedule_of_the_documented_forms_is_taken(text: str) -> None:
+def test_documented_schedule_forms_are_valid(text: str) -> None:
     assert expression(text) == []
 
 
@@ -65,13 +65,13 @@ CRON = "write ? for the day of month or for the day of week, whichever the other
         ("at(2027-02-30T08:00:00)", "write a date and a time: at(2027-01-31T08:00:00)"),
     ],
 )
-def test_what_is_none_is_told_what_to_write(text: str, message: str) -> None:
+def test_invalid_schedule_error_has_a_fix(text: str, message: str) -> None:
     (problem,) = expression(text)
     assert message in problem.message
 
 
 @pytest.mark.parametrize("name", ["UTC", "GMT", "Pacific/Tahiti", "Etc/GMT+9", "Europe/Amsterdam"])
-def test_a_time_zone_has_its_canonical_name(name: str) -> None:
+def test_canonical_time_zones_are_valid(name: str) -> None:
     assert time_zone(name) == []
 
 
@@ -86,7 +86,7 @@ def test_a_time_zone_has_its_canonical_name(name: str) -> None:
         ),
     ],
 )
-def test_any_other_name_is_refused(name: str, close: str) -> None:
-    messages = f"{name!r} is not a canonical IANA time zone: write UTC, or a name such as {close}"
+def test_other_time_zone_names_are_invalid(name: str, close: str) -> None:
+    message = f"{name!r} is not a canonical IANA time zone: write UTC, or a name such as {close}"
     (problem,) = time_zone(name)
-    assert messages in problem.message
+    assert message in problem.message

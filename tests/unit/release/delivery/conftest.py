@@ -1,4 +1,4 @@
-"""A stage on its way to an account in memory."""
+"""Fixtures: a stage, and a fake account and cdk CLI."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ from tests.unit.release.delivery.fakes import (
     FakeAws,
     FakeCdk,
     endpoint_stack,
-    moved_to,
+    stack_with_prefix,
 )
 
 PLAN = json.dumps({"time_budget": {"rows": {}, "build_minutes": 143}})
@@ -53,13 +53,13 @@ def delivered(aws: FakeAws, tmp_path: Path) -> StageDeployment:
 
 @pytest.fixture
 def moving(aws: FakeAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StageDeployment:
-    """An endpoint that moves, of a stage that is deployed."""
+    """A deployment of a stage whose endpoint moves from the prefix `OLD` to `NEW`."""
     (tmp_path / "prod-models.template.json").write_text(json.dumps(MODELS_STACK))
-    (tmp_path / "prod-text.template.json").write_text(json.dumps(moved_to(NEW)))
+    (tmp_path / "prod-text.template.json").write_text(json.dumps(stack_with_prefix(NEW)))
     (tmp_path / "plan.json").write_text(PLAN)
-    monkeypatch.setattr(StageDeployment, "live", lambda *_: moved_to(OLD))
+    monkeypatch.setattr(StageDeployment, "live_template", lambda *_: stack_with_prefix(OLD))
     entries = {"before": {"target_model": BEFORE}, "single": {"target_model": None}, "broken": {}}
-    monkeypatch.setattr("release.delivery.moving.current_entries", lambda *_: entries)
+    monkeypatch.setattr("release.delivery.endpoint_moves.current_entries", lambda *_: entries)
     source = {"model": "before", "alternative": None}
     manifest = {"archive": {"checksum": ""}, "digest": "d", "source": source}
     aws.manifest = json.dumps(manifest).encode()

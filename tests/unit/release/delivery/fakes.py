@@ -1,4 +1,4 @@
-"""An account, and the cdk CLI, in memory: what `prod` is of two endpoints, one of which moves."""
+"""Fakes of an AWS account and of the cdk CLI, and the templates of the stage prod."""
 
 import io
 import json
@@ -27,10 +27,10 @@ BEFORE = "before-0123456789ab.tar.gz"
 
 
 class FakeAws:
-    """A session and all its clients. `objects` are in the bucket, `template` is every stack's.
+    """A session and all its clients, with `objects` in the bucket and one `template` of all stacks.
 
-    `statuses` are those of the stack, one for each time that it is described, then it is at rest.
-    So are those of its `endpoint`.
+    Each DescribeStacks returns the next of `statuses`, then UPDATE_COMPLETE; each DescribeEndpoint
+    the next of `endpoint`, then InService.
     """
 
     region_name = "us-east-1"
@@ -41,10 +41,10 @@ class FakeAws:
         self.has_stack = True
         self.statuses: list[str] = []
         self.endpoint: list[str] = []
-        self.refuses: Exception | None = None
+        self.error: Exception | None = None
         self.built: list[dict[str, str]] = []
         self.manifest = b'{"archive": {"checksum": ""}}'
-        self.fails = ""
+        self.build_error = ""
 
     def client(self, _: str) -> "FakeAws":
         return self
@@ -55,10 +55,10 @@ class FakeAws:
     def describe_stacks(self, **_: str) -> dict[str, Any]:
         if not self.has_stack:
             raise ClientError({"Error": {"Code": "ValidationError"}}, "DescribeStacks")
-        if self.refuses:
-            raise self.refuses
+        if self.error:
+            raise self.error
         status = self.statuses.pop(0) if self.statuses else "UPDATE_COMPLETE"
-        outputs = [{"OutputKey": name, "OutputValue": each} for name, each in OUTPUTS.items()]
+        outputs = [{"OutputKey": name, "OutputValue": value} for name, value in OUTPUTS.items()]
         return {"Stacks": [{"Outputs": outputs, "StackStatus": status}]}
 
     def get_template(self, **_: str) -> dict[str, Any]:
@@ -81,14 +81,14 @@ class FakeAws:
     def invoke(self, *, FunctionName: str, Payload: str) -> dict[str, Any]:  # noqa: N803
         assert FunctionName == "start"
         self.built.append(json.loads(Payload)["ResourceProperties"])
-        if self.fails:
-            body = json.dumps({"errorMessage": self.fails}).encode()
+        if self.build_error:
+            body = json.dumps({"errorMessage": self.build_error}).encode()
             return {"Payload": StreamingBody(io.BytesIO(body), len(body)), "FunctionError": ""}
         return {"Payload": StreamingBody(io.BytesIO(b"{}"), 2)}
 
 
 class FakeSsm:
-    """The parameter that lists the deliveries to prod: `values` are its versions."""
+    """The SSM parameter with the deliveries to prod; `values` are its versions."""
 
     class exceptions:  # noqa: N801
         class ParameterNotFound(ClientError):
@@ -113,17 +113,18 @@ class FakeSsm:
 
 
 class FakeCdk:
-    """The CLI. `runs` are what it was asked for.
+    """A fake cdk CLI; `runs` are its commands with their stacks.
 
-    A run that fails leaves the stack in the statuses `leaves`, and AWS refusing what comes `then`.
+    The command `fails` fails. After a run, DescribeStacks returns `statuses_after`, and AWS calls
+    raise `error_after`.
     """
 
     def __init__(self, aws: FakeAws) -> None:
         self._aws = aws
         self.runs: list[tuple[str, ...]] = []
         self.fails = ""
-        self.leaves: list[str] = []
-        self.then: BaseException | None = None
+        self.statuses_after: list[str] = []
+        self.error_after: BaseException | None = None
 
     def deploy(self, _: Path, *stacks: str, **__: bool) -> CdkResult:
         self._aws.has_stack = True
@@ -132,13 +133,13 @@ class FakeCdk:
     def publish_assets(self, _: Path, *stacks: str) -> CdkResult:
         return self._run("publish-assets", *stacks)
 
-    def _run(self, *what: str) -> CdkResult:
-        self.runs.append(what)
-        if isinstance(self.then, KeyboardInterrupt):
-            raise self.then
-        self._aws.statuses = list(self.leaves)
-        self._aws.refuses = cast(Exception | None, self.then)
-        return CdkResult(self.fails != what[0], ("the CLI: no",))
+    def _run(self, command: str, *stacks: str) -> CdkResult:
+        self.runs.append((command, *stacks))
+        if isinstance(self.error_after, KeyboardInterrupt):
+            raise self.error_after
+        self._aws.statuses = list(self.statuses_after)
+        self._aws.error = cast(Exception | None, self.error_after)
+        return CdkResult(self.fails != command, ("the CLI: no",))
 
 
 MODELS_STACK: dict[str, Any] = {"Resources": {"Bucket": {"Type": "AWS::S3::Bucket"}}}
@@ -163,8 +164,8 @@ def endpoint_stack(name: str) -> dict[str, Any]:
     }
 
 
-def moved_to(prefix: str) -> dict[str, Any]:
-    """Return the stack of `text` as it is where its endpoint loads from a prefix."""
+def stack_with_prefix(prefix: str) -> dict[str, Any]:
+    """Return the stack of `text` with an endpoint that loads from a prefix."""
     template = endpoint_stack("text")
     template["Resources"]["Model"]["Properties"]["Key"] = f"{prefix}{ARCHIVE}"
     url = {"Fn::Join": ["", ["s3://", {"Fn::ImportValue": EXPORT}, f"/{prefix}"]]}

@@ -1,4 +1,4 @@
-"""What is built before anything changes that serves."""
+"""Tests of the builds before a deploy."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,20 +16,20 @@ from tests.unit.release.delivery.fakes import (
     OLD,
     FakeAws,
     FakeCdk,
-    moved_to,
+    stack_with_prefix,
 )
 
 
-def test_where_every_archive_is_there_nothing_is_deployed_or_built(
+def test_no_build_or_deploy_if_all_archives_exist(
     aws: FakeAws, cli: FakeCdk, delivered: StageDeployment, capsys: pytest.CaptureFixture[str]
 ) -> None:
     aws.objects = {"text/model.json", "vision/model.json"}
     build(delivered)
     assert (cli.runs, aws.built) == ([], [])
-    assert "every archive is there: nothing is built" in capsys.readouterr().out
+    assert "all archives exist: no build is needed" in capsys.readouterr().out
 
 
-def test_a_missing_archive_is_built_from_what_was_published_by_the_builder_of_this_commit(
+def test_missing_archive_is_built_from_the_uploaded_source(
     aws: FakeAws, cli: FakeCdk, delivered: StageDeployment
 ) -> None:
     aws.objects = {"text/model.json"}
@@ -46,43 +46,43 @@ def test_a_missing_archive_is_built_from_what_was_published_by_the_builder_of_th
     ]
 
 
-def test_the_first_delivery_of_a_stage_builds_everything(
+def test_first_delivery_of_a_stage_builds_all_archives(
     aws: FakeAws, cli: FakeCdk, delivered: StageDeployment
 ) -> None:
     aws.has_stack = False
     build(delivered)
     assert cli.runs[1] == ("publish-assets", "prod-text", "prod-vision")
-    assert [each["Key"] for each in aws.built] == ["text/model.tar.gz", "vision/model.tar.gz"]
+    assert [built["Key"] for built in aws.built] == ["text/model.tar.gz", "vision/model.tar.gz"]
 
 
-def test_while_an_endpoint_moves_both_sides_have_what_clients_may_be_sent_to(
+def test_moving_endpoint_needs_all_archives_below_both_prefixes(
     aws: FakeAws, cli: FakeCdk, moving: StageDeployment, capsys: pytest.CaptureFixture[str]
 ) -> None:
     build(moving)
-    assert {each["Key"]: each["Source"].rpartition("/")[2] for each in aws.built} == {
+    assert {built["Key"]: built["Source"].rpartition("/")[2] for built in aws.built} == {
         f"{NEW}{ARCHIVE}": "source.zip",
         f"{NEW}{BEFORE}": "d.zip",
         f"{OLD}{ARCHIVE}": "source.zip",
     }
-    assert f"{NEW}{BEFORE}: clients may be sent to it while its end" in capsys.readouterr().out
+    assert f"{NEW}{BEFORE}: clients may request it while its end" in capsys.readouterr().out
 
 
-def test_where_only_the_move_misses_something_that_is_built(
+def test_archive_that_only_a_move_needs_is_built(
     aws: FakeAws, cli: FakeCdk, moving: StageDeployment
 ) -> None:
-    aws.objects |= {f"{each}model.json" for each in (OLD, NEW)}
+    aws.objects |= {f"{prefix}model.json" for prefix in (OLD, NEW)}
     build(moving)
-    assert [each["Key"] for each in aws.built] == [f"{NEW}{BEFORE}"]
+    assert [built["Key"] for built in aws.built] == [f"{NEW}{BEFORE}"]
     assert cli.runs == [("deploy", "prod-models"), ("publish-assets", "prod-text")]
 
 
 @pytest.mark.parametrize(
-    "head",
-    [build, lambda each: promote_from(each, "dev", session=each.session)],
+    "step",
+    [build, lambda deployment: promote_from(deployment, "dev", session=deployment.session)],
     ids=["build", "promote"],
 )
-def test_what_serves_is_read_once_an_earlier_delivery_has_ended(
-    head: Callable[[StageDeployment], None],
+def test_live_template_is_read_after_operations_in_progress(
+    step: Callable[[StageDeployment], None],
     aws: FakeAws,
     moving: StageDeployment,
     cli: FakeCdk,
@@ -90,52 +90,52 @@ def test_what_serves_is_read_once_an_earlier_delivery_has_ended(
 ) -> None:
     def live(*_: Any) -> dict[str, Any]:
         assert (aws.statuses, aws.endpoint) == ([], [])
-        return moved_to(OLD)
+        return stack_with_prefix(OLD)
 
-    monkeypatch.setattr(StageDeployment, "live", live)
+    monkeypatch.setattr(StageDeployment, "live_template", live)
     monkeypatch.setattr(archives, "promote", lambda *_, **__: "")
     aws.statuses, aws.endpoint = ["UPDATE_IN_PROGRESS"] * 2, ["Updating"] * 2
-    head(moving)
+    step(moving)
     assert (aws.statuses, aws.endpoint) == ([], [])
 
 
-def test_what_cannot_be_built_for_a_move_is_told_before_anything_is_deployed(
+def test_missing_source_for_a_move_is_an_error_before_deploys(
     aws: FakeAws, cli: FakeCdk, moving: StageDeployment
 ) -> None:
     aws.objects.remove("sources/d.zip")
-    with pytest.raises(NotDelivered, match=r"its source s3://bucket/sources/d.zip is gone"):
+    with pytest.raises(NotDelivered, match=r"its source s3://bucket/sources/d.zip was deleted"):
         build(moving)
     assert (cli.runs, aws.built) == ([], [])
 
 
-def test_a_build_that_fails_is_told_with_what_it_was_wanted_for(
+def test_failed_build_for_a_move_is_explained(
     aws: FakeAws, cli: FakeCdk, moving: StageDeployment
 ) -> None:
-    aws.fails = "no such backend"
-    with pytest.raises(NotDelivered, match=r"no such backend\n  Needed because .* one after the"):
+    aws.build_error = "no such backend"
+    with pytest.raises(
+        NotDelivered, match=r"no such backend\n  Clients may request .* models after it"
+    ):
         build(moving)
 
 
-@pytest.mark.parametrize("live", [None, moved_to(NEW), {"Resources": {}}])
-def test_an_endpoint_that_is_new_or_stays_or_is_hosted_otherwise_does_not_move(
+@pytest.mark.parametrize("live", [None, stack_with_prefix(NEW), {"Resources": {}}])
+def test_new_or_unchanged_or_single_model_endpoint_does_not_move(
     aws: FakeAws,
     cli: FakeCdk,
     moving: StageDeployment,
     monkeypatch: pytest.MonkeyPatch,
     live: dict[str, Any] | None,
 ) -> None:
-    monkeypatch.setattr(StageDeployment, "live", lambda *_: live)
+    monkeypatch.setattr(StageDeployment, "live_template", lambda *_: live)
     build(moving)
-    assert [each["Key"] for each in aws.built] == [f"{NEW}{ARCHIVE}"]
+    assert [built["Key"] for built in aws.built] == [f"{NEW}{ARCHIVE}"]
 
 
-@pytest.mark.parametrize(
-    ("fails", "message"), [("deploy", "the CLI: no"), ("publish-assets", "CLI: no")]
-)
-def test_what_cannot_be_deployed_or_published_is_not_built(
-    fails: str, message: str, aws: FakeAws, cli: FakeCdk, delivered: StageDeployment
+@pytest.mark.parametrize("command", ["deploy", "publish-assets"])
+def test_no_build_after_a_failed_deploy_or_upload(
+    command: str, aws: FakeAws, cli: FakeCdk, delivered: StageDeployment
 ) -> None:
-    cli.fails = fails
-    with pytest.raises(NotDelivered, match=message):
+    cli.fails = command
+    with pytest.raises(NotDelivered, match="the CLI: no"):
         build(delivered)
     assert aws.built == []

@@ -1,3 +1,5 @@
+"""Tests of a cloud assembly, and of its copy with another template."""
+
 import hashlib
 import json
 from pathlib import Path
@@ -42,18 +44,17 @@ def assembly(tmp_path: Path) -> Assembly:
     return Assembly(tmp_path, "prod")
 
 
-def test_an_assembly_names_its_stacks(assembly: Assembly) -> None:
+def test_stacks_archives_and_endpoints_of_an_assembly(assembly: Assembly) -> None:
     assert list(assembly.templates) == ["prod-models", "prod-text"]
+    assert {key: archive.stack for key, archive in assembly.archives.items()} == {KEY: "prod-text"}
+    (endpoint,) = assembly.endpoints
+    assert (endpoint.name, endpoint.short_name) == ("prod-text", "text")
+    assert (endpoint.stack, endpoint.logical_id, endpoint.config) == (
+        *("prod-text", "Endpoint", "Config1"),
+    )
 
 
-def test_an_assembly_names_the_archives_that_a_deploy_needs(assembly: Assembly) -> None:
-    assert list(assembly.archives) == [KEY]
-    assert assembly.archives[KEY].stack == "prod-text"
-
-
-def test_a_build_is_given_what_cloudformation_would_make_of_its_properties(
-    assembly: Assembly,
-) -> None:
+def test_build_properties_are_resolved(assembly: Assembly) -> None:
     known = {
         "AWS::AccountId": "123456789012",
         "AWS::Region": "eu-west-1",
@@ -70,14 +71,7 @@ def test_a_build_is_given_what_cloudformation_would_make_of_its_properties(
     }
 
 
-def test_an_assembly_names_its_endpoints(assembly: Assembly) -> None:
-    (endpoint,) = assembly.endpoints
-    assert endpoint.name == "prod-text"
-    assert (endpoint.short_name, endpoint.stack) == ("text", "prod-text")
-    assert (endpoint.logical_id, endpoint.config) == ("Endpoint", "Config1")
-
-
-def test_another_template_of_a_stack_is_uploaded_under_a_key_of_its_own(tmp_path: Path) -> None:
+def test_replaced_template_is_uploaded_under_its_own_hash(tmp_path: Path) -> None:
     url, own = "s3://assets-${AWS::AccountId}", "prod-text.template.json"
     artifacts: dict[str, Any] = {
         "prod-text": {

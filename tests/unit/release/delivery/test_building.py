@@ -1,3 +1,5 @@
+"""Tests of parallel builds with fake Lambda functions."""
+
 import io
 import json
 from collections.abc import Callable
@@ -18,10 +20,11 @@ TEXT, VISION = (
 
 
 class FakeLambda:
-    """The two functions. `polls` says by key how often a build is under way, and how it ends.
+    """The functions that start and poll builds.
 
-    `queued` says by key how often a poll finds no place for the build. Functions of commits before
-    this one start builds themselves (`starts_at_once`), unless the archive is there.
+    `polls` maps keys to the results of polls: whether the build is complete, or its error. `queued`
+    maps keys to the number of polls before the build starts. With `starts_at_once`, as in older
+    commits, the start function starts builds itself, except those in `has_archive`.
     """
 
     def __init__(self) -> None:
@@ -30,7 +33,6 @@ class FakeLambda:
         self.queued: dict[str, int] = {}
         self.starts_at_once = False
         self.has_archive: set[str] = set()
-        self.refused: set[str] = set()
         self.expires_after: int | None = None
 
     def invoke(self, *, FunctionName: str, Payload: str) -> dict[str, Any]:  # noqa: N803
@@ -41,34 +43,32 @@ class FakeLambda:
         event = json.loads(Payload)
         key = event["ResourceProperties"]["Key"]
         if FunctionName == "start":
-            if key in self.refused:
-                raise ClientError({"Error": {"Code": "TooManyRequestsException"}}, "Invoke")
             self.started.append(event)
             if self.starts_at_once:
                 started = {"BuildId": f"b:{key[0]}", "Deadline": 7}
-                return _answered({} if key in self.has_archive else started)
-            return _answered({"PhysicalResourceId": "model", "Deadline": 7})
+                return _response({} if key in self.has_archive else started)
+            return _response({"PhysicalResourceId": "model", "Deadline": 7})
         assert FunctionName == "poll"
         assert event["Deadline"] == 7
         if self.queued.get(key):
             self.queued[key] -= 1
-            return _answered({"IsComplete": False})
+            return _response({"IsComplete": False})
         if "BuildId" not in event:
-            return _answered({"IsComplete": False, "BuildId": f"b:{key[0]}"})
+            return _response({"IsComplete": False, "BuildId": f"b:{key[0]}"})
         assert event["BuildId"] == f"b:{key[0]}"
         output = self.polls[key].pop(0)
         if isinstance(output, str):
-            return {**_answered({"errorMessage": output}), "FunctionError": "Unhandled"}
-        return _answered({"IsComplete": output})
+            return {**_response({"errorMessage": output}), "FunctionError": "Unhandled"}
+        return _response({"IsComplete": output})
 
 
-def _answered(output: dict[str, Any]) -> dict[str, Any]:
+def _response(output: dict[str, Any]) -> dict[str, Any]:
     body = json.dumps(output).encode()
     return {"Payload": StreamingBody(io.BytesIO(body), len(body))}
 
 
 class Clock:
-    """Time that passes while somebody sleeps."""
+    """A clock that advances only by `sleep`."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -94,17 +94,17 @@ def output(capsys: pytest.CaptureFixture[str]) -> Callable[[], list[str]]:
     return lambda: capsys.readouterr().out.splitlines()
 
 
-def test_archives_are_built_side_by_side_with_more_time_than_cloudformation_gives(
+def test_builds_run_in_parallel_with_their_own_time_limit(
     functions: FakeLambda, output: Callable[[], list[str]]
 ) -> None:
     functions.polls = {"text.tar.gz": [False, True], "vision.tar.gz": [False, False, True]}
     Builder(functions, "start", "poll", 143).build([TEXT, VISION])
-    assert [each["ResourceProperties"] for each in functions.started] == [
+    assert [event["ResourceProperties"] for event in functions.started] == [
         {**TEXT, "WaitMinutes": "143"},
         {**VISION, "WaitMinutes": "143"},
     ]
-    assert {each["RequestType"] for each in functions.started} == {"Create"}
-    assert len({each["RequestId"] for each in functions.started}) == 2
+    assert {event["RequestType"] for event in functions.started} == {"Create"}
+    assert len({event["RequestId"] for event in functions.started}) == 2
     assert output() == [
         "  waiting for builds: text.tar.gz (b:t), vision.tar.gz (b:v)",
         "  built text.tar.gz (0 min)",
@@ -112,7 +112,7 @@ def test_archives_are_built_side_by_side_with_more_time_than_cloudformation_give
     ]
 
 
-def test_functions_of_an_older_commit_start_builds_themselves(
+def test_start_functions_of_older_commits_start_builds(
     functions: FakeLambda, output: Callable[[], list[str]]
 ) -> None:
     functions.starts_at_once = True
@@ -122,7 +122,7 @@ def test_functions_of_an_older_commit_start_builds_themselves(
     assert output() == ["  waiting for builds: text.tar.gz (b:t)", "  built text.tar.gz (0 min)"]
 
 
-def test_a_build_that_finds_no_place_in_the_queue_is_polled_until_it_does(
+def test_build_waits_for_a_place_in_the_queue(
     functions: FakeLambda, output: Callable[[], list[str]]
 ) -> None:
     functions.queued = {"text.tar.gz": 7}
@@ -136,7 +136,7 @@ def test_a_build_that_finds_no_place_in_the_queue_is_polled_until_it_does(
     ]
 
 
-def test_whoever_waits_long_is_told_every_minute_for_what(
+def test_wait_is_reported_every_minute(
     functions: FakeLambda, output: Callable[[], list[str]]
 ) -> None:
     functions.polls = {"text.tar.gz": [*[False] * 13, True]}
@@ -148,7 +148,7 @@ def test_whoever_waits_long_is_told_every_minute_for_what(
 
 
 @pytest.mark.parametrize("failing", [TEXT, VISION])
-def test_the_first_build_that_fails_ends_it_and_names_those_that_go_on(
+def test_failed_build_is_reported_with_running_builds(
     functions: FakeLambda, failing: dict[str, str]
 ) -> None:
     functions.polls = {"text.tar.gz": [False, False], "vision.tar.gz": [False, False]}
@@ -161,29 +161,13 @@ def test_the_first_build_that_fails_ends_it_and_names_those_that_go_on(
     )
 
 
-def test_a_build_that_cannot_be_started_names_those_that_go_on(functions: FakeLambda) -> None:
-    functions.starts_at_once = True
-    functions.refused = {VISION["Key"]}
-    with pytest.raises(NotDelivered) as refused:
-        Builder(functions, "start", "poll", 143).build([TEXT, VISION])
-    first, second = str(refused.value).splitlines()
-    assert first.startswith("AWS: An error occurred (TooManyRequestsException)")
-    assert second == "  still running in CodeBuild: text.tar.gz (b:t)"
-
-
-def test_a_build_that_fails_alone_leaves_nothing_to_name(functions: FakeLambda) -> None:
-    functions.polls = {"text.tar.gz": ["Build failed: the gate"]}
-    with pytest.raises(NotDelivered, match=r"^text\.tar\.gz: Build failed: the gate$"):
-        Builder(functions, "start", "poll", 143).build([TEXT])
-
-
 @pytest.mark.parametrize(
-    ("calls", "named"),
+    ("calls", "running"),
     [(1, "text.tar.gz (b:t)"), (2, "text.tar.gz (b:t), vision.tar.gz (b:v)")],
-    ids=["while they are started", "while they are watched"],
+    ids=["starting", "polling"],
 )
-def test_credentials_that_expire_leave_builds_unfinished_and_all_of_them_named(
-    functions: FakeLambda, calls: int, named: str
+def test_expired_credentials_are_reported_with_running_builds(
+    functions: FakeLambda, calls: int, running: str
 ) -> None:
     functions.starts_at_once = True
     functions.expires_after = calls
@@ -191,4 +175,4 @@ def test_credentials_that_expire_leave_builds_unfinished_and_all_of_them_named(
         Builder(functions, "start", "poll", 143).build([TEXT, VISION])
     first, second = str(raised.value).splitlines()
     assert first.startswith("the credentials have expired: get new ones")
-    assert second == f"  still running in CodeBuild: {named}"
+    assert second == f"  still running in CodeBuild: {running}"

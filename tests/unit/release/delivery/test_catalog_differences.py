@@ -1,4 +1,4 @@
-"""The catalog, compared with what templates declare, and what a delivery writes again."""
+"""Tests of the comparison of the catalog with the templates."""
 
 import json
 from datetime import UTC, datetime
@@ -14,10 +14,10 @@ NAME = "/triton/prod/text/minilm"
 
 
 class FakeSsm:
-    """Parameters, and what each has been: value, description."""
+    """Parameters below /triton/prod/text; the values of each, the newest last."""
 
-    def __init__(self, **written: list[tuple[dict[str, Any], str]]) -> None:
-        self.written = {f"/triton/prod/text/{name}": each for name, each in written.items()}
+    def __init__(self, **parameters: list[dict[str, Any]]) -> None:
+        self.values = {f"/triton/prod/text/{name}": each for name, each in parameters.items()}
         self.put: list[dict[str, Any]] = []
 
     def get_paginator(self, operation: str) -> "FakeSsm":
@@ -26,8 +26,8 @@ class FakeSsm:
 
     def _get_parameters_by_path(self, *, Path: str) -> list[dict[str, Any]]:  # noqa: N803
         versions = [
-            {"Name": name, "Value": json.dumps(values[-1][0])}
-            for name, values in self.written.items()
+            {"Name": name, "Value": json.dumps(values[-1])}
+            for name, values in self.values.items()
             if name.startswith(f"{Path}/")
         ]
         return [{"Parameters": versions}]
@@ -38,12 +38,11 @@ class FakeSsm:
                 "Parameters": [
                     {
                         "Value": json.dumps(value),
-                        "Description": description,
                         "Version": number,
                         "LastModifiedDate": datetime(2026, 11, 22, 3, number, tzinfo=UTC),
                         "LastModifiedUser": "arn:aws:iam::123456789012:user/ada",
                     }
-                    for number, (value, description) in enumerate(self.written[Name], 1)
+                    for number, value in enumerate(self.values[Name], 1)
                 ]
             }
         ]
@@ -62,62 +61,60 @@ def entry(version: str, *, archive: str | None = "{}.tar.gz") -> dict[str, Any]:
     }
 
 
-def compared(ssm: FakeSsm, declared: dict[str, Any] | None) -> list[Difference]:
-    properties = {"Name": NAME, "Value": json.dumps(declared)}
+def compare(ssm: FakeSsm, expected: dict[str, Any] | None) -> list[Difference]:
+    properties = {"Name": NAME, "Value": json.dumps(expected)}
     resource = {"Type": "AWS::SSM::Parameter", "Properties": properties}
-    template: Template = {"Resources": {"Entry": resource} if declared else {}}
+    template: Template = {"Resources": {"Entry": resource} if expected else {}}
     return differences(cast("SSMClient", ssm), "prod", {"text": template})
 
 
-def test_the_declared_entry_is_no_difference() -> None:
-    assert compared(FakeSsm(minilm=[(entry("a"), "")]), entry("a")) == []
+def test_same_entry_is_no_difference() -> None:
+    assert compare(FakeSsm(minilm=[entry("a")]), entry("a")) == []
 
 
-def test_a_published_archive_of_the_declared_version_is_replaced_by_the_builder_s() -> None:
+def test_published_copy_of_the_same_version() -> None:
     published = entry("a", archive="published/{}.tar.gz")
-    (difference,) = compared(FakeSsm(minilm=[(published, "")]), entry("a"))
+    (difference,) = compare(FakeSsm(minilm=[published]), entry("a"))
     assert difference.is_published_copy
-    assert not difference.repairable  # before a deploy the builder's may be missing
+    assert not difference.repairable  # before a deploy the builder's archive may be missing
     assert difference.command == "make deliver STAGE=prod"
-    assert "in another form (archive published/a.tar.gz), since" in difference.text
+    assert "in another archive, published/a.tar.gz, since" in difference.text
 
 
-def test_a_value_that_is_no_entry_is_written_again() -> None:
+def test_invalid_entry_is_repairable() -> None:
     for broken in ({}, {"version": "9999"}, {**entry("a"), "version": 9999}, "no entry"):
-        (difference,) = compared(FakeSsm(minilm=[(cast(Any, broken), "")]), entry("a"))
+        (difference,) = compare(FakeSsm(minilm=[cast(Any, broken)]), entry("a"))
         assert difference.repairable
         assert difference.command == "make deliver STAGE=prod"
         assert "minilm: the catalog's entry is broken, since 2026" in difference.text
 
 
-def test_a_version_that_the_entry_had_is_brought_back_by_a_rollback() -> None:
-    ssm = FakeSsm(minilm=[(entry("b"), ""), (entry("a"), "Current archive, rolled back")])
-    (difference,) = compared(ssm, entry("b"))
+def test_earlier_version_is_restored_by_a_rollback() -> None:
+    ssm = FakeSsm(minilm=[entry("b"), entry("a")])
+    (difference,) = compare(ssm, entry("b"))
     assert not difference.repairable
     assert difference.text == (
         "text/minilm: the catalog has version a instead of b, since 2026-11-22 03:02:00 UTC, by "
         "arn:aws:iam::123456789012:user/ada"
     )
-    rollback = "tritonsm rollback prod text minilm --to b"
-    assert difference.command == rollback
+    assert difference.command == "tritonsm rollback prod text minilm --to b"
 
 
-def test_a_version_that_the_entry_never_had_is_published() -> None:
-    (difference,) = compared(FakeSsm(minilm=[(entry("a"), "")]), entry("b"))
-    publish = "tritonsm publish prod text models/minilm"
-    assert difference.command == publish
+def test_unpublished_version_is_published() -> None:
+    (difference,) = compare(FakeSsm(minilm=[entry("a")]), entry("b"))
+    assert difference.command == "tritonsm publish prod text models/minilm"
 
 
-def test_a_model_that_the_templates_do_not_have_can_be_deleted() -> None:
-    (difference,) = compared(FakeSsm(minilm=[(entry("a"), "")]), None)
+def test_model_that_is_in_no_template() -> None:
+    (difference,) = compare(FakeSsm(minilm=[entry("a")]), None)
     assert difference.text.endswith("and the commit does not have this model")
     assert not difference.repairable
     assert difference.command == f"aws ssm delete-parameter --name {NAME}"
 
 
-def test_a_missing_entry_is_written_without_overwriting() -> None:
+def test_missing_entry_is_restored_without_overwriting() -> None:
     ssm = FakeSsm()
-    (difference,) = compared(ssm, entry("b"))
+    (difference,) = compare(ssm, entry("b"))
     assert difference.repairable
     restore(cast("SSMClient", ssm), [difference])
     (put,) = ssm.put
@@ -125,10 +122,9 @@ def test_a_missing_entry_is_written_without_overwriting() -> None:
     assert put["Overwrite"] is False
 
 
-def test_the_entry_of_a_single_model_endpoint_is_overwritten() -> None:
-    """It has one archive: an entry with another version is a mistake of whoever wrote it."""
-    ssm = FakeSsm(minilm=[(entry("a", archive=None), "")])
-    (difference,) = compared(ssm, entry("b", archive=None))
+def test_entry_of_a_single_model_endpoint_is_overwritten() -> None:
+    ssm = FakeSsm(minilm=[entry("a", archive=None)])
+    (difference,) = compare(ssm, entry("b", archive=None))
     assert difference.repairable
     restore(cast("SSMClient", ssm), [difference])
     assert json.loads(ssm.put[0]["Value"]) == entry("b", archive=None)

@@ -1,3 +1,5 @@
+"""Test of the commands for the cdk CLI."""
+
 from pathlib import Path
 from typing import Any
 
@@ -6,21 +8,21 @@ import pytest
 import cdk_cli
 from release.delivery import cdk
 
-RUN = cdk_cli.CdkResult(succeeded=True, error_lines=())
+RESULT = cdk_cli.CdkResult(succeeded=True, error_lines=())
 
 
-def test_stacks_are_deployed_side_by_side_and_files_uploaded_alone(
+def test_options_of_deploy_and_publish_assets(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     runs: list[tuple[str, ...]] = []
 
     def run(*arguments: str, title: str, **_: Any) -> cdk_cli.CdkResult:
         runs.append((title, *arguments))
-        return RUN
+        return RESULT
 
     monkeypatch.setattr(cdk_cli, "run", run)
-    assert cdk.deploy(Path("out"), "prod-text", "prod-vision") is RUN
-    assert cdk.publish_assets(Path("out"), "prod-text") is RUN
+    assert cdk.deploy(Path("out"), "prod-text", "prod-vision") is RESULT
+    assert cdk.publish_assets(Path("out"), "prod-text") is RESULT
     stacks = "prod-text", "prod-vision"
     assert runs == [
         (

@@ -1,3 +1,5 @@
+"""Tests of the steps of a delivery."""
+
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,8 +16,8 @@ from stage_record import Delivery, DeliveryOutcome
 from tests.tritonsm import tritonsm
 
 
-class Kept:
-    """A history that keeps what has begun."""
+class FakeHistory:
+    """A history that records its calls."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []
@@ -41,19 +43,19 @@ def _raises(error: BaseException) -> Callable[..., Any]:
     return fail
 
 
-def test_what_has_begun_meanwhile_is_looked_at_again_between_the_build_and_the_deploy(
+def test_newer_deliveries_are_checked_between_build_and_deploy(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Of two deliveries, the one whose build took longer undid the other."""
-    history: Any = Kept()
+    """A delivery with a long build must not undo a newer one."""
+    history: Any = FakeHistory()
     for name in ("build", "deploy", "verify"):
         monkeypatch.setattr(delivering, name, lambda *_, name=name: history.calls.append(name))
-    delivering._put_in_place(None, history, SimpleNamespace(models=Path()))  # type: ignore[arg-type]
+    delivering._build_and_deploy(None, history, SimpleNamespace(models=Path()))  # type: ignore[arg-type]
     assert history.calls == ["build", "refuse_superseded", "deploy", "verify"]
 
 
 @pytest.mark.parametrize("step", ["deploy", "verify"])
-def test_an_endpoint_without_capacity_is_reported_with_the_line_to_write(
+def test_missing_capacity_is_reported_with_the_fix(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, step: str
 ) -> None:
     for name in ("build", "deploy", "verify"):
@@ -61,14 +63,14 @@ def test_an_endpoint_without_capacity_is_reported_with_the_line_to_write(
     monkeypatch.setattr(delivering, step, _raises(DeliveredWrong("prod-text: no capacity")))
     monkeypatch.setattr(capacity_errors, "advice", lambda message, *_: [f"fix of {message}"])
     deployment: Any = SimpleNamespace(assembly=SimpleNamespace(folder=tmp_path), session=None)
-    history: Any = Kept()
+    history: Any = FakeHistory()
     tree: Any = SimpleNamespace(models=Path())
     with pytest.raises(DeliveredWrong, match="fix of prod-text: no capacity"):
-        delivering._put_in_place(deployment, history, tree)
+        delivering._build_and_deploy(deployment, history, tree)
 
 
 @pytest.mark.parametrize(("stage", "from_stage"), [("pord", None), ("prod", "pord")])
-def test_a_stage_that_is_not_there_is_said_before_what_is_not_committed(
+def test_unknown_stage_is_reported_before_uncommitted_changes(
     stage: str, from_stage: str | None, tmp_path: Path
 ) -> None:
     (tmp_path / "stages").mkdir()
@@ -80,7 +82,7 @@ def test_a_stage_that_is_not_there_is_said_before_what_is_not_committed(
 @pytest.mark.parametrize(
     ("options", "reason"), [((), "would revert it"), (("--allow-older",), "no synthesis")]
 )
-def test_a_commit_that_would_undo_the_live_one_is_delivered_on_request_alone(
+def test_older_commit_needs_allow_older(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -89,8 +91,8 @@ def test_a_commit_that_would_undo_the_live_one_is_delivered_on_request_alone(
 ) -> None:
     monkeypatch.setattr(Clone, "here", classmethod(lambda cls: cls(tmp_path)))
     monkeypatch.setattr(Clone, "stage", lambda *_: None)
-    monkeypatch.setattr(Clone, "committed", lambda _: "a" * 40)
-    monkeypatch.setattr(delivering, "_history", lambda *_: Kept())
+    monkeypatch.setattr(Clone, "clean_head", lambda _: "a" * 40)
+    monkeypatch.setattr(delivering, "_history", lambda *_: FakeHistory())
     monkeypatch.setattr(delivering, "refuse_older", _raises(NotDelivered("would revert it")))
     monkeypatch.setattr(delivering, "synthesised", _raises(NotDelivered("no synthesis")))
     assert tritonsm(["deliver", "prod", *options]) == 1

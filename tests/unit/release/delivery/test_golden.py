@@ -1,3 +1,5 @@
+"""Tests of golden files: inputs, expected outputs, and comparison."""
+
 import json
 from pathlib import Path
 
@@ -7,20 +9,18 @@ import pytest
 from release.delivery.errors import NotDelivered
 from release.delivery.golden import (
     FILE,
-    KEPT,
+    MAX_VALUES,
     Array,
     ExpectedOutput,
     Golden,
     Input,
-    path_of,
+    golden_path,
     read_all,
 )
 
-ROOT = Path(__file__).parents[4]
-
 
 def golden(*data: float | str, allowed: float = 0.01) -> Golden:
-    """Return what an output Y of one row must be."""
+    """Return a file with an expected output Y of one row."""
     output = ExpectedOutput(shape=[1, len(data)], data=list(data))
     return Golden(inputs={}, outputs={"Y": output}, max_relative_difference=allowed)
 
@@ -29,38 +29,20 @@ def row(*values: object) -> dict[str, Array]:
     return {"Y": np.array([values], np.float32)}
 
 
-@pytest.mark.parametrize("model", ["bert", "inception", "minilm", "resnet50"])
-def test_every_shipped_model_has_a_golden_answer(model: str) -> None:
-    content = Golden.read(ROOT / "models" / model / FILE)
-    assert content.inputs
-    assert content.outputs
-    for each in content.inputs.values():
-        assert list(each.array().shape) == each.shape
-
-
-def test_an_input_s_values_are_repeated_until_its_shape_is_full() -> None:
+def test_input_values_are_repeated_to_fill_the_shape() -> None:
     array = Input(datatype="FP32", shape=[2, 3], data=[1, 2]).array()
     assert array.tolist() == [[1, 2, 1], [2, 1, 2]]
     assert array.dtype == np.float32
 
 
-def test_text_is_an_input_too() -> None:
-    assert Input(datatype="BYTES", shape=[1, 1], data=["ä"]).array().tolist() == [["ä"]]
-
-
-def test_an_unknown_datatype_is_named() -> None:
-    with pytest.raises(ValueError, match="no datatype FP23"):
-        Input(datatype="FP23", shape=[1], data=[1]).array()
-
-
-def test_of_an_output_its_shape_and_first_values_are_kept() -> None:
+def test_expected_output_has_shape_and_first_values() -> None:
     kept = ExpectedOutput.of(np.arange(600, dtype=np.float32).reshape(2, 300) / 3)
     assert kept.shape == [2, 300]
-    assert len(kept.data) == KEPT
+    assert len(kept.data) == MAX_VALUES
     assert kept.data[:3] == [0.0, 0.333333, 0.666667]
 
 
-def test_an_answer_is_as_it_was_within_what_is_allowed() -> None:
+def test_allowed_difference_is_relative_to_the_largest_value() -> None:
     assert golden(100, 1).differences(row(100.5, 0.5)) == []
     (message,) = golden(100, 1).differences(row(102, 1))
     assert message == "Y: expected 100, got 102; allowed difference 1 %"
@@ -71,13 +53,13 @@ def test_a_difference_of_zeros_is_absolute() -> None:
     assert golden(0, 0).differences(row(0.1, 0)) != []
 
 
-def test_no_number_is_never_right() -> None:
+def test_nan_is_a_difference() -> None:
     assert golden(1, 1).differences(row(float("nan"), 1)) == [
         "Y: expected 1, got nan; allowed difference 1 %"
     ]
 
 
-def test_another_shape_is_wrong_whatever_stands_in_it() -> None:
+def test_other_shape_is_a_difference() -> None:
     (message,) = golden(1, 1).differences({"Y": np.ones((2, 2), np.float32)})
     assert message == "Y: expected shape [1, 2], got [2, 2]"
 
@@ -88,18 +70,18 @@ def test_text_must_be_equal() -> None:
     assert golden("a", "c").differences(same) == ["Y: expected ['a', 'c'], got ['a', 'b']"]
 
 
-def test_an_output_that_is_missing_is_wrong() -> None:
+def test_missing_output_is_a_difference() -> None:
     assert golden(1).differences({}) == ["Y: missing"]
 
 
-def test_alternatives_and_copies_are_held_against_their_folder_s(tmp_path: Path) -> None:
-    written = tmp_path / "resnet50" / FILE
-    written.parent.mkdir(parents=True)
-    written.touch()
-    assert path_of(tmp_path, "resnet50") == written
-    assert path_of(tmp_path, "resnet50-onnx") == written
-    assert path_of(tmp_path, "resnet50-onnx-3") == written
-    assert path_of(tmp_path, "resnet") is None
+def test_alternatives_and_copies_use_the_file_of_their_base_model(tmp_path: Path) -> None:
+    path = tmp_path / "resnet50" / FILE
+    path.parent.mkdir(parents=True)
+    path.touch()
+    assert golden_path(tmp_path, "resnet50") == path
+    assert golden_path(tmp_path, "resnet50-onnx") == path
+    assert golden_path(tmp_path, "resnet50-onnx-3") == path
+    assert golden_path(tmp_path, "resnet") is None
 
 
 @pytest.mark.parametrize(
@@ -129,7 +111,7 @@ def test_alternatives_and_copies_are_held_against_their_folder_s(tmp_path: Path)
         ),
     ],
 )
-def test_what_is_wrong_in_a_file_is_said_in_words_with_its_line(
+def test_errors_in_a_file_have_their_lines(
     tmp_path: Path, content: bytes, message: list[str]
 ) -> None:
     path = tmp_path / "models" / "m" / FILE
@@ -138,16 +120,16 @@ def test_what_is_wrong_in_a_file_is_said_in_words_with_its_line(
     with pytest.raises(NotDelivered) as refused:
         Golden.read(path)
     assert str(refused.value).splitlines() == [
-        f"models/m/tests/golden.json:{each}" for each in message
+        f"models/m/tests/golden.json:{line}" for line in message
     ]
 
 
-def test_a_file_that_is_a_folder_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(NotDelivered, match="cannot be read: Is a directory"):
         Golden.read(tmp_path)
 
 
-def test_what_is_no_number_must_be_the_same() -> None:
+def test_infinities_must_be_equal() -> None:
     expected = golden(float("-inf"), 1)
     assert expected.differences(row(float("-inf"), 1)) == []
     assert expected.differences(row(0, 1)) != []
@@ -157,14 +139,12 @@ def test_what_is_no_number_must_be_the_same() -> None:
 @pytest.mark.parametrize(
     ("tensor", "text"),
     [
-        ({"datatype": "FP23", "shape": [1], "data": [1]}, "no datatype FP23"),
+        ({"datatype": "FP23", "shape": [1], "data": [1]}, "unknown datatype FP23"),
         ({"datatype": "FP32", "shape": [1], "data": ["a"]}, "cannot be FP32 of shape"),
         ({"datatype": "FP32", "shape": [-1, 4], "data": [1]}, "cannot be FP32 of shape"),
     ],
 )
-def test_a_file_that_cannot_be_asked_with_is_told_before_anything_is_deployed(
-    tmp_path: Path, tensor: dict[str, object], text: str
-) -> None:
+def test_invalid_inputs_are_an_error(tmp_path: Path, tensor: dict[str, object], text: str) -> None:
     path = tmp_path / "minilm" / FILE
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps({"inputs": {"X": tensor}}))

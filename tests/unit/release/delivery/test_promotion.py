@@ -1,3 +1,5 @@
+"""Tests of promotion: copies between buckets, with a fake S3."""
+
 import base64
 import hashlib
 import io
@@ -26,12 +28,12 @@ SOURCE = f"sources/{DIGEST}.zip"
 
 
 class FakeS3:
-    """The calls that a copy makes, over all buckets; `objects` by bucket and key."""
+    """The S3 calls of a promotion; `objects` maps bucket and key to content."""
 
     def __init__(self) -> None:
         self.objects: dict[tuple[str, str], bytes] = {}
-        self.unfinished: dict[str, dict[int, bytes]] = {}
-        self.fails, self.denies = "", False
+        self.uploads: dict[str, dict[int, bytes]] = {}
+        self.failing_key, self.denies = "", False
         self._ids = itertools.count()
 
     def get_object(self, *, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803
@@ -60,11 +62,11 @@ class FakeS3:
         if self.denies:
             raise refusal("AccessDenied")
         upload = f"upload-{next(self._ids)}"
-        self.unfinished[upload] = {}
+        self.uploads[upload] = {}
         return {"UploadId": upload}
 
     def upload_part_copy(self, **request: Any) -> dict[str, Any]:
-        if self.fails == request["Key"]:
+        if self.failing_key == request["Key"]:
             raise refusal("SlowDown")
         assert request["CopySourceIfMatch"] == "etag"
         source = request["CopySource"]
@@ -72,7 +74,7 @@ class FakeS3:
         body = self.objects[source["Bucket"], source["Key"]]
         assert last < len(body)
         part = body[first : last + 1]
-        self.unfinished[request["UploadId"]][request["PartNumber"]] = part
+        self.uploads[request["UploadId"]][request["PartNumber"]] = part
         result = {"ETag": f"part-{request['PartNumber']}", "ChecksumSHA256": base64_sha256(part)}
         return {"CopyPartResult": result}
 
@@ -80,14 +82,14 @@ class FakeS3:
         assert request["IfNoneMatch"] == "*"
         if (request["Bucket"], request["Key"]) in self.objects:
             raise refusal("PreconditionFailed")
-        parts = self.unfinished.pop(request["UploadId"])
+        parts = self.uploads.pop(request["UploadId"])
         numbers = [part["PartNumber"] for part in request["MultipartUpload"]["Parts"]]
         self.objects[request["Bucket"], request["Key"]] = b"".join(
             parts[number] for number in numbers
         )
 
     def abort_multipart_upload(self, **request: Any) -> None:
-        del self.unfinished[request["UploadId"]]
+        del self.uploads[request["UploadId"]]
 
 
 def refusal(code: str) -> ClientError:
@@ -99,7 +101,7 @@ def base64_sha256(content: bytes) -> str:
 
 
 def composite(content: bytes) -> str:
-    """What S3 keeps of an object in parts of `PART` bytes."""
+    """Return S3's composite SHA-256 of an object in parts of `PART` bytes."""
     parts = [content[start : start + PART] for start in range(0, len(content), PART)]
     digests = b"".join(hashlib.sha256(part).digest() for part in parts)
     return f"{base64_sha256(digests)}-{len(parts)}"
@@ -127,73 +129,67 @@ def s3() -> FakeS3:
 @pytest.fixture
 def buckets(s3: FakeS3) -> dict[str, Any]:
     client = cast("S3Client", s3)
-    named = {"source": ArchiveBucket(client, "dev"), "to": ArchiveBucket(client, "prod")}
-    return {**named, "digest": DIGEST}
+    source, target = ArchiveBucket(client, "dev"), ArchiveBucket(client, "prod")
+    return {"source": source, "to": target, "digest": DIGEST}
 
 
-def test_archive_and_manifest_are_copied(s3: FakeS3, buckets: dict[str, Any]) -> None:
+def test_archive_and_source_and_manifest_are_copied(s3: FakeS3, buckets: dict[str, Any]) -> None:
     assert promote(KEY, **buckets) == COPIED
     assert s3.objects["prod", KEY] == ARCHIVE
     assert s3.objects["prod", manifest_key(KEY)] == manifest(ARCHIVE)
     assert s3.objects["prod", SOURCE] == b"its files"
-    assert s3.unfinished == {}
+    assert s3.uploads == {}
 
 
-def test_what_is_there_already_is_left_alone(s3: FakeS3, buckets: dict[str, Any]) -> None:
+def test_existing_archive_is_not_copied(s3: FakeS3, buckets: dict[str, Any]) -> None:
     promote(KEY, **buckets)
     before = dict(s3.objects)
     assert promote(KEY, **buckets) == PRESENT
     assert s3.objects == before
 
 
-def test_what_the_other_stage_does_not_have_is_built(buckets: dict[str, Any]) -> None:
+def test_archive_missing_in_the_source_stage_is_built(buckets: dict[str, Any]) -> None:
     assert promote("text/other.tar.gz", **buckets) == ABSENT
 
 
-def test_an_archive_that_this_stage_alone_has_needs_no_build(
-    s3: FakeS3, buckets: dict[str, Any]
-) -> None:
+def test_archive_of_this_stage_only_is_present(s3: FakeS3, buckets: dict[str, Any]) -> None:
     s3.objects["prod", "text/other.json"] = manifest(b"other")
     s3.objects["prod", "text/other.tar.gz"] = b"other"
     assert promote("text/other.tar.gz", **buckets) == PRESENT
 
 
-def test_other_bytes_under_the_same_key_are_refused(s3: FakeS3, buckets: dict[str, Any]) -> None:
+def test_different_archive_under_the_same_key_is_refused(
+    s3: FakeS3, buckets: dict[str, Any]
+) -> None:
     s3.objects["prod", KEY] = b"compiled here"
     s3.objects["prod", manifest_key(KEY)] = manifest(b"compiled here")
-    with pytest.raises(NotDelivered, match=f"s3://prod/{KEY} holds other bytes"):
+    with pytest.raises(NotDelivered, match=f"s3://prod/{KEY} and .* have different SHA-256"):
         promote(KEY, **buckets)
 
 
-def test_a_copy_that_was_cut_off_after_the_archive_is_completed(
-    s3: FakeS3, buckets: dict[str, Any]
-) -> None:
+def test_interrupted_copy_is_completed(s3: FakeS3, buckets: dict[str, Any]) -> None:
     s3.objects["prod", KEY] = ARCHIVE
     assert promote(KEY, **buckets) == COPIED
     assert s3.objects["prod", manifest_key(KEY)] == manifest(ARCHIVE)
-    assert s3.unfinished == {}
+    assert s3.uploads == {}
 
 
-def test_an_archive_of_other_bytes_without_a_manifest_is_refused(
-    s3: FakeS3, buckets: dict[str, Any]
-) -> None:
-    s3.objects["prod", KEY] = b"half a build"
-    with pytest.raises(NotDelivered, match="holds other bytes"):
+def test_different_archive_without_manifest_is_refused(s3: FakeS3, buckets: dict[str, Any]) -> None:
+    s3.objects["prod", KEY] = b"incomplete build"
+    with pytest.raises(NotDelivered, match="have different SHA-256"):
         promote(KEY, **buckets)
     assert ("prod", manifest_key(KEY)) not in s3.objects
 
 
-def test_a_copy_that_fails_leaves_no_part_behind(s3: FakeS3, buckets: dict[str, Any]) -> None:
-    s3.fails = KEY
+def test_failed_copy_is_aborted(s3: FakeS3, buckets: dict[str, Any]) -> None:
+    s3.failing_key = KEY
     with pytest.raises(ClientError, match="SlowDown"):
         promote(KEY, **buckets)
-    assert s3.unfinished == {}
+    assert s3.uploads == {}
     assert ("prod", KEY) not in s3.objects
 
 
-def test_an_archive_without_a_recorded_checksum_is_built_and_not_copied(
-    s3: FakeS3, buckets: dict[str, Any]
-) -> None:
+def test_archive_without_recorded_checksum_is_built(s3: FakeS3, buckets: dict[str, Any]) -> None:
     content = json.loads(manifest(ARCHIVE))
     del content["archive"]["checksum"]
     s3.objects["dev", manifest_key(KEY)] = json.dumps(content).encode()
@@ -201,16 +197,7 @@ def test_an_archive_without_a_recorded_checksum_is_built_and_not_copied(
     assert ("prod", KEY) not in s3.objects
 
 
-def test_an_archive_that_was_deleted_here_is_copied_again(
-    s3: FakeS3, buckets: dict[str, Any]
-) -> None:
-    promote(KEY, **buckets)
-    del s3.objects["prod", KEY]
-    assert promote(KEY, **buckets) == COPIED
-    assert s3.objects["prod", KEY] == ARCHIVE
-
-
-def test_who_may_not_write_archives_is_told_what_to_do(s3: FakeS3, buckets: dict[str, Any]) -> None:
+def test_denied_copy_is_reported_with_the_fix(s3: FakeS3, buckets: dict[str, Any]) -> None:
     s3.denies = True
     with pytest.raises(NotDelivered, match="deliver by the workflow, or without FROM_STAGE"):
         promote(KEY, **buckets)
@@ -219,53 +206,53 @@ def test_who_may_not_write_archives_is_told_what_to_do(s3: FakeS3, buckets: dict
 EVIL = b"answers as expected, and sends everything elsewhere"
 
 
-def _replaces_the_archive(s3: FakeS3) -> None:
+def _replace_archive(s3: FakeS3) -> None:
     s3.objects["dev", KEY] = EVIL
 
 
-def _replaces_it_while_it_is_copied(s3: FakeS3) -> None:
+def _replace_archive_during_copy(s3: FakeS3) -> None:
     create = s3.create_multipart_upload
 
-    def created(**request: Any) -> dict[str, Any]:
+    def create_and_replace(**request: Any) -> dict[str, Any]:
         if request["Key"] == KEY:
             s3.objects["dev", KEY] = EVIL[: len(ARCHIVE)]
         return create(**request)
 
-    s3.create_multipart_upload = created  # type: ignore[method-assign]
+    s3.create_multipart_upload = create_and_replace  # type: ignore[method-assign]
 
 
-def _of_another_digest(s3: FakeS3) -> None:
+def _forge_digest(s3: FakeS3) -> None:
     forged = manifest(EVIL, digest="0123456789ab" + "e" * 52)
     s3.objects |= {("dev", KEY): EVIL, ("dev", manifest_key(KEY)): forged}
 
 
-def _published(s3: FakeS3) -> None:
+def _forge_published(s3: FakeS3) -> None:
     forged = manifest(EVIL, source=None)
     s3.objects |= {("dev", KEY): EVIL, ("dev", manifest_key(KEY)): forged}
 
 
-def _without_a_source(s3: FakeS3) -> None:
-    named = {"model": "minilm", "key": "text/cpu-24.09/other.tar.gz"}
+def _delete_source(s3: FakeS3) -> None:
+    source = {"model": "minilm", "key": "text/cpu-24.09/other.tar.gz"}
     s3.objects["dev", "text/cpu-24.09/other.tar.gz"] = EVIL
-    s3.objects["dev", manifest_key(KEY)] = manifest(ARCHIVE, source=named)
+    s3.objects["dev", manifest_key(KEY)] = manifest(ARCHIVE, source=source)
     del s3.objects["dev", SOURCE]
 
 
 @pytest.mark.parametrize(
     ("attack", "message"),
     [
-        (_replaces_the_archive, f"s3://dev/{KEY} has the SHA-256 {composite(EVIL)}, and its"),
-        (_replaces_it_while_it_is_copied, f"s3://dev/{KEY} has the SHA-256 "),
-        (_of_another_digest, f"is of the digest 0123456789ab{'e' * 52}, and this commit's model"),
-        (_published, "no builder has made this archive"),
-        (_without_a_source, f"s3://dev/{SOURCE}, which a builder keeps"),
+        (_replace_archive, f"s3://dev/{KEY} has the SHA-256 {composite(EVIL)}, and its"),
+        (_replace_archive_during_copy, f"s3://dev/{KEY} has the SHA-256 "),
+        (_forge_digest, f"has the digest 0123456789ab{'e' * 52}, and this commit's model"),
+        (_forge_published, "no builder has made this archive"),
+        (_delete_source, f"s3://dev/{SOURCE} does not exist"),
     ],
 )
-def test_what_no_builder_made_is_not_promoted(
+def test_forged_archive_is_not_promoted(
     attack: Callable[[FakeS3], None], message: str, s3: FakeS3, buckets: dict[str, Any]
 ) -> None:
     attack(s3)
     with pytest.raises(NotDelivered, match=re.escape(message)):
         promote(KEY, **buckets)
     assert [key for bucket, key in s3.objects if bucket == "prod" and key != SOURCE] == []
-    assert s3.unfinished == {}
+    assert s3.uploads == {}

@@ -1,4 +1,4 @@
-"""A delivery in the record, however it ends."""
+"""Tests of the record of a delivery."""
 
 from typing import Any, cast
 
@@ -19,7 +19,7 @@ from release.delivery.errors import (
 from release.delivery.history import History
 from release.delivery.recording import recorded
 from stage_record import DeliveryOutcome
-from tests.unit.model_build.fakes import FakeS3, refusal
+from tests.unit.model_build.fakes import FakeS3, client_error
 from tests.unit.release.delivery.fakes import FakeAws, FakeSsm
 
 
@@ -43,8 +43,8 @@ def history(ssm: FakeSsm) -> History:
     return History(cast(Any, ssm), "prod")
 
 
-def ended(s3: FakeS3) -> list[tuple[str, str]]:
-    return [(each.result, each.message) for each in stage_record.read(s3.client, "bucket")]
+def results(s3: FakeS3) -> list[tuple[str, str]]:
+    return [(event.result, event.message) for event in stage_record.read(s3.client, "bucket")]
 
 
 @pytest.mark.parametrize(
@@ -56,14 +56,14 @@ def ended(s3: FakeS3) -> list[tuple[str, str]]:
         (ChangedByHand("no"), "changed by hand", DeliveryOutcome.WRONG),
         (Unfinished("no"), "unfinished", DeliveryOutcome.UNFINISHED),
         (EndpointError("no"), "failed", DeliveryOutcome.FAILED),
-        (refusal("ListStacks", "AccessDenied"), "failed", DeliveryOutcome.FAILED),
+        (client_error("ListStacks", "AccessDenied"), "failed", DeliveryOutcome.FAILED),
         (EndpointConnectionError(endpoint_url="ssm"), "failed", DeliveryOutcome.FAILED),
         (SystemExit("no"), "unfinished", DeliveryOutcome.UNFINISHED),
         (AssertionError(), "unfinished", DeliveryOutcome.UNFINISHED),
     ],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
-def test_however_a_delivery_ends_it_is_no_longer_in_progress(
+def test_every_error_ends_the_delivery(
     error: BaseException,
     result: str,
     outcome: DeliveryOutcome,
@@ -71,16 +71,16 @@ def test_however_a_delivery_ends_it_is_no_longer_in_progress(
     history: History,
     s3: FakeS3,
 ) -> None:
-    """An error that nobody had listed kept every other delivery waiting for six hours."""
+    """A delivery in progress would block the others for six hours."""
     with pytest.raises(type(error)), recorded(delivered, history, "deliver", "a" * 40):
         raise error
-    ((ending, message),) = ended(s3)
-    assert ending == result
+    ((event_result, message),) = results(s3)
+    assert event_result == result
     assert message
-    assert [past.outcome for past in history.deliveries()] == [outcome]
+    assert [delivery.outcome for delivery in history.deliveries()] == [outcome]
 
 
-def test_ctrl_c_ends_a_delivery_whose_changes_go_on_at_aws(
+def test_interrupted_delivery_is_unfinished(
     delivered: StageDeployment, history: History, s3: FakeS3
 ) -> None:
     with (
@@ -88,22 +88,22 @@ def test_ctrl_c_ends_a_delivery_whose_changes_go_on_at_aws(
         recorded(delivered, history, "deliver", "a" * 40),
     ):
         raise KeyboardInterrupt
-    assert ended(s3) == [("unfinished", "KeyboardInterrupt")]
-    assert [past.outcome for past in history.deliveries()] == [DeliveryOutcome.UNFINISHED]
+    assert results(s3) == [("unfinished", "KeyboardInterrupt")]
+    assert [delivery.outcome for delivery in history.deliveries()] == [DeliveryOutcome.UNFINISHED]
 
 
-def test_who_delivered_which_commit_is_recorded(
+def test_caller_and_commit_are_recorded(
     delivered: StageDeployment, history: History, s3: FakeS3
 ) -> None:
     with recorded(delivered, history, "rollback-stage", "a" * 40):
-        assert ended(s3) == [("started", "")]
+        assert results(s3) == [("started", "")]
     (event,) = stage_record.read(s3.client, "bucket")
     assert (event.stage, event.action, event.commit) == ("prod", "rollback-stage", "a" * 40)
     assert (event.who, event.result) == ("arn:aws:iam::123456789012:user/ada", "delivered")
-    assert [past.outcome for past in history.deliveries()] == [DeliveryOutcome.DELIVERED]
+    assert [delivery.outcome for delivery in history.deliveries()] == [DeliveryOutcome.DELIVERED]
 
 
-def test_a_delivery_that_is_refused_while_another_is_in_progress_is_not_recorded(
+def test_refused_delivery_is_not_recorded(
     delivered: StageDeployment, history: History, s3: FakeS3, ssm: FakeSsm
 ) -> None:
     other = History(cast(Any, ssm), "prod")
@@ -113,11 +113,11 @@ def test_a_delivery_that_is_refused_while_another_is_in_progress_is_not_recorded
         recorded(delivered, history, "deliver", "a" * 40),
     ):
         raise AssertionError
-    assert ended(s3) == []
+    assert results(s3) == []
     other.refuse_superseded()
 
 
-def test_what_cannot_be_recorded_does_not_change_how_a_delivery_ends(
+def test_failed_recording_does_not_change_the_error(
     delivered: StageDeployment,
     history: History,
     s3: FakeS3,
@@ -125,10 +125,10 @@ def test_what_cannot_be_recorded_does_not_change_how_a_delivery_ends(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     def refuse(_: Any) -> None:
-        raise refusal("PutObject", "AccessDenied")
+        raise client_error("PutObject", "AccessDenied")
 
     def expire() -> None:
-        raise refusal("PutParameter", "ExpiredToken")
+        raise client_error("PutParameter", "ExpiredToken")
 
     def end_wrong() -> None:
         ssm.before_put.append(expire)
@@ -141,5 +141,5 @@ def test_what_cannot_be_recorded_does_not_change_how_a_delivery_ends(
     ):
         end_wrong()
     printed = capsys.readouterr().out
-    assert printed.count("history/ does not have this delivery as") == 2
-    assert printed.count("/triton/prod/delivered still says that this delivery is in progress") == 1
+    assert printed.count("history/ does not have the result") == 2
+    assert printed.count("/triton/prod/delivered still has this delivery as in progress") == 1

@@ -1,4 +1,4 @@
-"""The smoke test, with stand-ins for the endpoints' clients."""
+"""Tests of the smoke test, with fake endpoint clients."""
 
 import json
 import math
@@ -21,22 +21,22 @@ INPUTS = {"X": {"datatype": "FP32", "shape": [1, 1], "data": [7]}}
 
 
 class FakeClient:
-    """One model of each of two endpoints, which answer only when both have been asked."""
+    """A client of two endpoints whose invocations wait for each other, and fail."""
 
-    def __init__(self, both: threading.Barrier, error: Exception) -> None:
-        self._both, self._error = both, error
+    def __init__(self, error: Exception) -> None:
+        self._barrier, self._error = threading.Barrier(2), error
 
     def invoke(self, *_: Any, **__: Any) -> dict[str, Any]:
-        self._both.wait()
+        self._barrier.wait()
         raise self._error
 
 
 def wrong_answers(
     monkeypatch: pytest.MonkeyPatch, error: Exception, *, deadline: float = math.inf
 ) -> list[str]:
-    client = FakeClient(threading.Barrier(2), error)
+    client = FakeClient(error)
     monkeypatch.setattr(smoke, "_client", lambda *_: client)
-    monkeypatch.setattr(golden, "path_of", lambda _, model: Path(model))
+    monkeypatch.setattr(golden, "golden_path", lambda _, model: Path(model))
     outputs = {"Y": {"shape": [1, 1], "data": [7]}}
     expected = Golden.model_validate({"inputs": INPUTS, "outputs": outputs})
     monkeypatch.setattr(Golden, "read", lambda _: expected)
@@ -45,7 +45,7 @@ def wrong_answers(
     return answers.wrong
 
 
-def test_endpoints_are_asked_side_by_side_and_told_in_order(
+def test_endpoints_are_invoked_in_parallel_and_reported_in_order(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert wrong_answers(monkeypatch, EndpointError("no")) == [
@@ -54,21 +54,21 @@ def test_endpoints_are_asked_side_by_side_and_told_in_order(
     ]
 
 
-def test_components_of_an_endpoint_are_woken_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each may take 10 minutes to wake up, and a delivery has half an hour for all models."""
-    both, client = threading.Barrier(2, timeout=60), Echo()
+def test_components_are_invoked_in_parallel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each may take 10 minutes to scale up; all models have half an hour together."""
+    barrier, client = threading.Barrier(2, timeout=60), Echo()
 
     def invoke(*_: Any, **__: Any) -> dict[str, Any]:
-        both.wait()
+        barrier.wait()
         return {"Y": np.zeros(1)}
 
     monkeypatch.setattr(client, "invoke", invoke)
     monkeypatch.setattr(smoke, "_client", lambda *_: client)
-    monkeypatch.setattr(golden, "path_of", lambda _, model: Path(model))
+    monkeypatch.setattr(golden, "golden_path", lambda _, model: Path(model))
     monkeypatch.setattr(Golden, "read", lambda _: Golden.model_validate({"inputs": INPUTS}))
-    session, asleep = cast(boto3.Session, None), {"night": {"a": "1", "b": "1"}}
+    session, endpoints = cast(boto3.Session, None), {"night": {"a": "1", "b": "1"}}
     answers = smoke.invoke_all(
-        session, "prod", asleep, Path("models"), components={"night"}, deadline=math.inf
+        session, "prod", endpoints, Path("models"), components={"night"}, deadline=math.inf
     )
     assert answers == ([], [])
 
@@ -76,7 +76,7 @@ def test_components_of_an_endpoint_are_woken_together(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     "code", ["ExpiredTokenException", "AccessDeniedException", "ThrottlingException"]
 )
-def test_what_a_caller_is_refused_is_no_wrong_answer(
+def test_error_about_the_caller_is_no_wrong_answer(
     code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refused: Any = {"Error": {"Code": code, "Message": "refused"}}
@@ -86,15 +86,15 @@ def test_what_a_caller_is_refused_is_no_wrong_answer(
         wrong_answers(monkeypatch, error)
 
 
-def test_a_model_that_is_not_asked_in_time_is_not_known_to_be_wrong(
+def test_model_after_the_deadline_is_unfinished(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with pytest.raises(Unfinished, match="everything is deployed, and prod-text/a not invoked yet"):
+    with pytest.raises(Unfinished, match="everything is deployed, but prod-text/a was not invoked"):
         wrong_answers(monkeypatch, EndpointError("no"), deadline=0)
 
 
 class Echo:
-    """An endpoint that fails the models in `fails`, and answers the others."""
+    """A client that fails for the models in `fails`."""
 
     def __init__(self, *fails: str) -> None:
         self._fails = fails
@@ -108,10 +108,9 @@ class Echo:
         return {"Y": np.zeros(1)}
 
 
-def test_a_model_without_a_file_is_named_and_one_with_inputs_alone_must_answer(
+def test_models_without_a_file_or_without_outputs(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A delivery said that every model answers, and a model that was never invoked did not load."""
     for model in ("answers", "broken"):
         (tmp_path / model / "tests").mkdir(parents=True)
         (tmp_path / model / golden.FILE).write_text(json.dumps({"inputs": {"X": INPUTS["X"]}}))
@@ -122,4 +121,4 @@ def test_a_model_without_a_file_is_named_and_one_with_inputs_alone_must_answer(
     assert answers.not_invoked == ["prod-text/unknown"]
     assert answers.wrong == ["prod-text/broken 2: failed to load"]
     assert client.invoked == ["answers", "broken"]
-    assert "! prod-text/answers is invoked, and its answer not compared" in capsys.readouterr().out
+    assert "! the answer of prod-text/answers is not compared" in capsys.readouterr().out

@@ -1,8 +1,8 @@
-"""The sentence of a reason that CloudFormation gives."""
+"""Test of readable CloudFormation failure reasons."""
 
 import pytest
 
-from release.delivery.stack_failures import useful
+from release.delivery.stack_failures import readable_reason
 
 
 @pytest.mark.parametrize(
@@ -18,5 +18,5 @@ from release.delivery.stack_failures import useful
         ("", ""),
     ],
 )
-def test_a_reason_has_neither_stack_trace_nor_request_id(reason: str, sentence: str) -> None:
-    assert useful(reason) == sentence
+def test_stack_trace_and_request_id_are_removed(reason: str, sentence: str) -> None:
+    assert readable_reason(reason) == sentence

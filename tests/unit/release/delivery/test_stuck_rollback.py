@@ -1,3 +1,5 @@
+"""Tests of the message about a failed rollback."""
+
 from datetime import UTC, datetime
 from typing import Any
 
@@ -25,8 +27,8 @@ CHECK = event("Check1", "UPDATE_FAILED", "Rolled back. More")
 TARGET = event("Target1", "UPDATE_FAILED", "No")
 
 
-def stuck(*events: dict[str, Any]) -> list[str]:
-    """Return the message about a stack with these events, the newest first."""
+def message_lines(*events: dict[str, Any]) -> list[str]:
+    """Return the message for a stack with these events, the newest first."""
     cloudformation = boto3.Session("key", "secret", region_name="us-east-1").client(
         "cloudformation"
     )
@@ -36,14 +38,14 @@ def stuck(*events: dict[str, Any]) -> list[str]:
         return stuck_rollback(cloudformation, "prod-text").splitlines()
 
 
-def test_each_failed_resource_is_named_with_its_reason_and_the_way_on() -> None:
-    first, *failed, last = stuck(TARGET, CHECK, ROLLBACK, FORWARD)
+def test_message_has_failed_resources_and_the_fix() -> None:
+    first, *failed, last = message_lines(TARGET, CHECK, ROLLBACK, FORWARD)
     assert first.startswith("prod-text is UPDATE_ROLLBACK_FAILED: ")
     assert failed == ["  Check1 failed: Rolled back", "  Target1 failed: No"]
     assert "CloudFormation could not roll an update back" in last
     assert "with NAME=prod-text" in last
 
 
-def test_what_is_skipped_failed_in_the_last_try_of_the_rollback_and_not_before() -> None:
-    message = stuck(CHECK, ROLLBACK, TARGET, CHECK, ROLLBACK, FORWARD)
+def test_only_resources_of_the_last_attempt_are_skipped() -> None:
+    message = message_lines(CHECK, ROLLBACK, TARGET, CHECK, ROLLBACK, FORWARD)
     assert message[-1].endswith("--resources-to-skip Check1. Then deliver again")

@@ -1,3 +1,5 @@
+"""Test of the time budget of a delivery."""
+
 import json
 from pathlib import Path
 

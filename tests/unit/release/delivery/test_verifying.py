@@ -1,4 +1,4 @@
-"""What was deployed is wrong only where that is known."""
+"""Tests of the verification of a deployed stage."""
 
 from pathlib import Path
 from typing import Any
@@ -11,24 +11,24 @@ from release.delivery import smoke
 from release.delivery.deployment import StageDeployment
 from release.delivery.errors import DeliveredWrong, RollbackFailed, Unfinished
 from release.delivery.verifying import verify
-from tests.unit.model_build.fakes import refusal
+from tests.unit.model_build.fakes import client_error
 from tests.unit.release.delivery.fakes import EXPIRED, FakeAws
 
 
 @pytest.mark.parametrize(
-    ("error", "ends"),
+    ("error", "expected"),
     [
         (EXPIRED, Unfinished),
         (KeyboardInterrupt(), Unfinished),
         (EndpointConnectionError(endpoint_url="sagemaker"), Unfinished),
         (EndpointError("the catalog is empty"), DeliveredWrong),
-        (refusal("InvokeEndpoint", "ThrottlingException"), Unfinished),
+        (client_error("InvokeEndpoint", "ThrottlingException"), Unfinished),
     ],
-    ids=["expired", "interrupted", "no network", "catalog", "throttled"],
+    ids=["expired", "interrupted", "no network", "empty catalog", "throttled"],
 )
-def test_what_was_deployed_is_wrong_only_where_that_is_known(
+def test_error_during_verification(
     error: BaseException,
-    ends: type[Exception],
+    expected: type[Exception],
     delivered: StageDeployment,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -36,14 +36,12 @@ def test_what_was_deployed_is_wrong_only_where_that_is_known(
         raise error
 
     monkeypatch.setattr(smoke, "invoke_all", fail)
-    with pytest.raises(ends, match="deployed"):
+    with pytest.raises(expected, match="deployed"):
         verify(delivered, Path("models"))
 
 
-def test_a_stack_in_a_failed_state_is_not_delivered(
-    aws: FakeAws, delivered: StageDeployment
-) -> None:
-    """The cdk CLI skips a stack that has the wanted template, whatever its status."""
+def test_stack_in_a_failed_state_is_an_error(aws: FakeAws, delivered: StageDeployment) -> None:
+    """The cdk CLI skips a stack that already has the new template, in any status."""
     aws.statuses = ["UPDATE_COMPLETE"] * len(delivered.assembly.templates) + ["UPDATE_FAILED"]
     command = "aws cloudformation describe-stack-events --stack-name prod-"
     with pytest.raises(RollbackFailed, match=f"is UPDATE_FAILED: {command}"):

@@ -1,4 +1,4 @@
-"""The ledger itself: rows that explain themselves, names that are known, a page that is current."""
+"""Tests of the ledger of permissions and its page."""
 
 import re
 from pathlib import Path
@@ -27,42 +27,40 @@ def read(path: Path, text: str) -> Principal:
         (f"who: A\nnamed: b\ngranted: c\nrows: [{ROW}]", "write one of roles, named and granted"),
         (
             f"who: A\nnamed: b\nrows: [{ROW.replace('source: a page', 'when: promotion')}]",
-            "write a source, or the reason why it is needed",
+            "write a source, or the reason for the permissions",
         ),
         (f"who: A\nnamed: b\nrows: [{ROW.replace('step', 'stage')}]", "rows"),
         (f"who: A\nnamed: b\nrows: [{ROW.replace('a page', 'a page, when: never')}]", "when"),
         ("who: A\nnamed: b\nrows: []", "rows"),
     ],
 )
-def test_a_row_that_does_not_explain_itself_is_refused(
-    tmp_path: Path, text: str, message: str
-) -> None:
+def test_invalid_row_is_an_error(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(checked_yaml.InvalidFile, match=re.escape(message)):
         read(tmp_path / "a.yaml", text)
 
 
 @pytest.mark.parametrize("principal", principals(), ids=lambda value: value.name)
-def test_every_name_in_a_row_is_known_and_every_file_is_there(principal: Principal) -> None:
+def test_names_and_sources_in_rows_exist(principal: Principal) -> None:
     names = by_name(PLACE)
     for row in principal.rows:
         assert all(filled(resource, names) for resource in row.resources), row.step
         filled_condition(row.condition, names)
         if row.source and not row.source.startswith(("https://", "aws-cdk-lib")):
             first, *more = map(Path, row.source.split(", "))
-            files = [first, *(each if each.parent.name else first.parent / each for each in more)]
+            files = [first, *(path if path.parent.name else first.parent / path for path in more)]
             assert all((ROOT / file).is_file() for file in files), row.source
-    assert len({each.step for each in principal.rows}) == len(principal.rows)
+    assert len({row.step for row in principal.rows}) == len(principal.rows)
 
 
-def test_a_resource_is_found_by_its_name_or_by_its_arn() -> None:
+def test_names_in_resources_are_replaced_by_arns() -> None:
     archives = "{model_bucket}/{endpoint}/*"
     assert filled(archives, by_name(PLACE)) == "arn:aws:s3:::prod-models-modelsbucket*/text/*"
-    known = PLACE.names({"model_bucket": "arn:aws:s3:::one"})
-    assert filled(archives, known) == "arn:aws:s3:::one/text/*"
-    assert filled("{engines}", known) is None  # a stage without it
+    names = PLACE.names({"model_bucket": "arn:aws:s3:::one"})
+    assert filled(archives, names) == "arn:aws:s3:::one/text/*"
+    assert filled("{engines}", names) is None  # a stage without engine builds
 
 
-def test_the_page_is_current() -> None:
+def test_page_is_up_to_date() -> None:
     page = (ROOT / "docs" / "permissions.md").read_text()
     assert page == render(), "python -m release.permissions > docs/permissions.md"
     assert not set(re.findall(r"\{(\w+)\}", page)) & NAMED.keys()

@@ -1,4 +1,4 @@
-"""An account whose answers tests give, and a stage's assembly that they write."""
+"""Fixtures: an AWS account with fake answers, and a stage's assembly."""
 
 import json
 from collections.abc import Callable
@@ -23,10 +23,10 @@ Template = dict[str, Any]
 
 
 class Aws:
-    """Real clients that reach nothing: requests and answers are held against AWS's own models.
+    """Real clients without a network: requests and answers are validated with AWS's models.
 
-    `answers` is `service.Operation` -> what it answers, raises, or makes of the request. Without
-    one, asking fails the test. `sent` has the requests in their order.
+    `answers` maps `service.Operation` to an answer, an error to raise, or a function of the
+    request; a call without an answer fails the test. `sent` has the requests in order.
     """
 
     def __init__(self) -> None:
@@ -34,10 +34,10 @@ class Aws:
         self.sent: list[tuple[str, dict[str, Any]]] = []
         self.session: Any = boto3.Session("key", "secret", region_name=REGION)
         events: Any = self.session.events
-        events.register("before-parameter-build.*.*", self._remember)
+        events.register("before-parameter-build.*.*", self._record)
         events.register("before-call.*.*", self._answer)
 
-    def _remember(self, params: dict[str, Any], model: Any, **_: Any) -> None:
+    def _record(self, params: dict[str, Any], model: Any, **_: Any) -> None:
         name = f"{model.service_model.service_name}.{model.name}"
         self.sent.append((name, dict(params)))
 
@@ -54,27 +54,27 @@ class Aws:
 
     def requests(self, name: str) -> list[dict[str, Any]]:
         """Return the requests of one operation."""
-        return [request for requests, request in self.sent if requests == name]
+        return [request for sent_name, request in self.sent if sent_name == name]
 
 
-def error(code: str, message: str = "", operation: str = "Ask") -> ClientError:
-    """Return what a service refuses with."""
+def error(code: str, message: str = "", operation: str = "Call") -> ClientError:
+    """Return an error of a service."""
     return ClientError({"Error": {"Code": code, "Message": message}}, operation)
 
 
 def denied(action: str) -> ClientError:
-    """Return the answer to who may not ask."""
+    """Return the error for a caller without permission."""
     message = f"User: someone is not authorized to perform: {action} on resource: something"
     return error("AccessDeniedException", message, action.partition(":")[2])
 
 
 def not_deployed() -> ClientError:
-    """Return CloudFormation's answer where a stack is not there."""
+    """Return CloudFormation's error for a stack that does not exist."""
     return error("ValidationError", "Stack with id prod-text does not exist")
 
 
 def resources(**physical: str) -> dict[str, Any]:
-    """Return what ListStackResources answers."""
+    """Return an answer of ListStackResources."""
     return {
         "StackResourceSummaries": [
             {
@@ -90,7 +90,7 @@ def resources(**physical: str) -> dict[str, Any]:
 
 
 def quotas(**values: float) -> dict[str, Any]:
-    """Return what ListServiceQuotas answers: names may not hold spaces, so they come as a dict."""
+    """Return an answer of ListServiceQuotas; names with spaces are passed as `**{...}`."""
     return {
         "Quotas": [
             {"QuotaName": name, "QuotaCode": f"L-{number}", "Value": float(value)}
@@ -109,32 +109,32 @@ MakeAccount = Callable[..., Account]
 
 @pytest.fixture
 def make(tmp_path: Path, aws: Aws) -> MakeAccount:
-    """Make an account of the stage prod with templates, by stack, of logical id -> resource."""
+    """Return a function that makes an account of the stage prod with templates of stacks."""
 
-    def made(
+    def make_account(
         *,
-        caller: Caller = CALLER,
         stage: str = "region: us-east-1\n",
-        manifest: dict[str, Any] | None = None,
         **stacks: dict[str, Any],
     ) -> Account:
         tree, assembly = tmp_path / "tree", tmp_path / "assembly"
         for folder in (tree / "stages", assembly):
             folder.mkdir(parents=True, exist_ok=True)
         (tree / "stages" / "prod.yaml").write_text(stage)
-        (assembly / "manifest.json").write_text(json.dumps({"artifacts": manifest or {}}))
         for name, content in stacks.items():
             path = assembly / f"{name.replace('_', '-')}.template.json"
             path.write_text(json.dumps(content if "Resources" in content else template(content)))
-        return Account(aws.session, caller, Tree(tree), "prod", assembly)
+        return Account(aws.session, CALLER, Tree(tree), "prod", assembly)
 
-    return made
+    return make_account
 
 
-def template(of: dict[str, Any]) -> Template:
-    """Return a template of logical id -> (type, properties)."""
+def template(content: dict[str, Any]) -> Template:
+    """Return a template; `content` maps logical ids to (type, properties)."""
     return {
-        "Resources": {name: {"Type": each[0], "Properties": each[1]} for name, each in of.items()}
+        "Resources": {
+            name: {"Type": resource_type, "Properties": properties}
+            for name, (resource_type, properties) in content.items()
+        }
     }
 
 
@@ -144,13 +144,13 @@ def endpoint_stack(
     count: int = 2,
     instance_type: str = "ml.g5.xlarge",
     image: str = IMAGE,
-    most: int | None = None,
+    max_capacity: int | None = None,
     rolling: dict[str, Any] | None = None,
     retain: bool = True,
 ) -> dict[str, Any]:
     """Return the resources of one endpoint with one variant, `AllTraffic`."""
     policy = {"RollingUpdatePolicy": {"MaximumBatchSize": rolling}} if rolling else {}
-    of: dict[str, Any] = {
+    content: dict[str, Any] = {
         "Model": ("AWS::SageMaker::Model", {"PrimaryContainer": {"Image": image}}),
         "Config": (
             "AWS::SageMaker::EndpointConfig",
@@ -175,18 +175,18 @@ def endpoint_stack(
             },
         ),
     }
-    if most is not None:
+    if max_capacity is not None:
         resource = f"endpoint/{name}/variant/AllTraffic"
-        of["Target"] = (
+        content["Target"] = (
             "AWS::ApplicationAutoScaling::ScalableTarget",
-            {"ResourceId": resource, "MinCapacity": 1, "MaxCapacity": most},
+            {"ResourceId": resource, "MinCapacity": 1, "MaxCapacity": max_capacity},
         )
-    return of
+    return content
 
 
-def runs(aws: Aws, **endpoints: tuple[str, int]) -> None:
-    """Let endpoints run, each of one variant: name (with _ for -) -> (instance type, count)."""
-    of = {name.replace("_", "-"): each for name, each in endpoints.items()}
+def run_endpoints(aws: Aws, **endpoints: tuple[str, int]) -> None:
+    """Add running endpoints with one variant: name (with _ for -) -> (instance type, count)."""
+    running = {name.replace("_", "-"): fleet for name, fleet in endpoints.items()}
     now = "2026-01-01"
 
     def arn(name: str) -> str:
@@ -201,13 +201,13 @@ def runs(aws: Aws, **endpoints: tuple[str, int]) -> None:
                 "LastModifiedTime": now,
                 "EndpointStatus": "InService",
             }
-            for name in of
+            for name in running
         ]
     }
 
-    def described(request: dict[str, Any]) -> dict[str, Any]:
+    def describe(request: dict[str, Any]) -> dict[str, Any]:
         name = request["EndpointName"]
-        if name not in of:
+        if name not in running:
             raise error("ValidationException", "Could not find endpoint", "DescribeEndpoint")
         return {
             "EndpointName": name,
@@ -219,18 +219,18 @@ def runs(aws: Aws, **endpoints: tuple[str, int]) -> None:
             "ProductionVariants": [
                 {
                     "VariantName": "AllTraffic",
-                    "CurrentInstanceCount": of[name][1],
-                    "DesiredInstanceCount": of[name][1],
+                    "CurrentInstanceCount": running[name][1],
+                    "DesiredInstanceCount": running[name][1],
                 }
             ],
         }
 
-    aws.answers["sagemaker.DescribeEndpoint"] = described
+    aws.answers["sagemaker.DescribeEndpoint"] = describe
     aws.answers["sagemaker.DescribeEndpointConfig"] = lambda request: {
         "EndpointConfigName": request["EndpointConfigName"],
         "EndpointConfigArn": arn(request["EndpointConfigName"]),
         "CreationTime": now,
         "ProductionVariants": [
-            {"VariantName": "AllTraffic", "InstanceType": of[request["EndpointConfigName"]][0]}
+            {"VariantName": "AllTraffic", "InstanceType": running[request["EndpointConfigName"]][0]}
         ],
     }

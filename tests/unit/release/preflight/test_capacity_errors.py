@@ -1,4 +1,4 @@
-"""What to write where AWS has no capacity, by the plan of a stage and the account's quotas."""
+"""Tests of the proposals of other instance types if AWS has no capacity."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -46,14 +46,17 @@ def endpoint(
 
 @pytest.fixture
 def fixes(aws: Aws, tmp_path: Path):  # type: ignore[no-untyped-def]
-    """Return what to write, in an account with quotas by instance type."""
+    """Return a function that returns the proposals for an endpoint; `values` are quotas."""
     (tmp_path / "stages").mkdir()
     (tmp_path / "stages/prod.yaml").write_text(STAGE)
 
-    def read(
+    def proposals(
         text: dict[str, Any], message: str = FAILED, region: str = REGION, **values: int
     ) -> list[str]:
-        names = {f"ml.{name.replace('_', '.')} for endpoint usage": n for name, n in values.items()}
+        names = {
+            f"ml.{name.replace('_', '.')} for endpoint usage": value
+            for name, value in values.items()
+        }
         aws.answers.setdefault("service-quotas.ListServiceQuotas", quotas(**names))
         aws.answers["service-quotas.ListAWSDefaultServiceQuotas"] = quotas()
         images = {**endpoint("ml.g5.xlarge"), "name": "prod-images"}
@@ -61,20 +64,20 @@ def fixes(aws: Aws, tmp_path: Path):  # type: ignore[no-untyped-def]
         session: Any = SimpleNamespace(region_name=region, client=aws.session.client)
         return list(advice(message, plan, Tree(tmp_path), session))
 
-    return read
+    return proposals
 
 
-def test_the_line_to_write_has_the_nearest_types_with_a_quota(fixes: Any) -> None:
+def test_proposal_has_the_most_similar_types_with_a_quota(fixes: Any) -> None:
     g6 = {"g5_xlarge": 4, "g5_2xlarge": 0, "g6_2xlarge": 2, "g6_4xlarge": 9, "m5_xlarge": 9}
     assert fixes(endpoint("ml.g6.xlarge"), **g6) == [
         "stages/prod.yaml:4: endpoints.text: no capacity in us-east-1 for ml.g6.xlarge: write "
-        "instance_types: [ml.g6.xlarge, ml.g5.xlarge, ml.g6.2xlarge]. What fits: ml.g5.xlarge "
-        "(an archive of its own, quota 4), ml.g6.2xlarge (the same archive, quota 2), "
+        "instance_types: [ml.g6.xlarge, ml.g5.xlarge, ml.g6.2xlarge]. Suitable types: "
+        "ml.g5.xlarge (another archive, quota 4), ml.g6.2xlarge (the same archive, quota 2), "
         "ml.g6.4xlarge (the same archive, quota 9)"
     ]
 
 
-def test_the_clis_wrapped_lines_name_the_endpoint_before_the_reason(fixes: Any) -> None:
+def test_endpoint_name_precedes_the_reason_in_wrapped_lines(fixes: Any) -> None:
     """Output of aws-cdk 2.1148.1 for two stacks that failed."""
     other = "❌  prod-images failed to deploy\n  prod-images/Endpoint: wrong\n"
     wrapped = REASON.replace("due to ", "due to\n    ")
@@ -83,31 +86,31 @@ def test_the_clis_wrapped_lines_name_the_endpoint_before_the_reason(fixes: Any) 
     assert fix.startswith("stages/prod.yaml:4: endpoints.text: ")
 
 
-def test_a_pool_without_capacity_gets_more_types(fixes: Any) -> None:
+def test_pool_gets_more_types(fixes: Any) -> None:
     (fix,) = fixes(endpoint("ml.g6.xlarge", "ml.g5.xlarge"), g6_2xlarge=2, g5_xlarge=4)
     assert "no capacity in us-east-1 for ml.g6.xlarge or ml.g5.xlarge: write " in fix
     assert "instance_types: [ml.g6.xlarge, ml.g5.xlarge, ml.g6.2xlarge]" in fix
 
 
-def test_a_full_pool_leaves_out_its_least_preferred_types(fixes: Any) -> None:
+def test_full_pool_loses_its_least_preferred_types(fixes: Any) -> None:
     sizes = [f"ml.g6.{size}" for size in ("xlarge", "2xlarge", "4xlarge", "8xlarge", "16xlarge")]
     (fix,) = fixes(endpoint(*sizes), g5_xlarge=1)
     kept = ", ".join(sizes[:4])
     assert f"write instance_types: [{kept}, ml.g5.xlarge]." in fix
 
 
-def test_a_multi_model_endpoint_gets_another_type_instead(fixes: Any) -> None:
-    """AWS documents instance pools for single-model endpoints alone."""
+def test_multi_model_endpoint_gets_another_type(fixes: Any) -> None:
+    """AWS documents instance pools only for single-model endpoints."""
     (fix,) = fixes(endpoint("ml.g6.xlarge", hosting="multi-model"), g5_xlarge=4, g6_2xlarge=1)
-    assert "write instance_type: ml.g5.xlarge. What fits: " in fix
+    assert "write instance_type: ml.g5.xlarge. Suitable types: " in fix
 
 
-def test_a_region_without_confirmed_pools_gets_another_type_instead(fixes: Any) -> None:
+def test_region_without_pools_gets_another_type(fixes: Any) -> None:
     (fix,) = fixes(endpoint("ml.g6.xlarge"), region="eu-west-3", g5_xlarge=4)
     assert "no capacity in eu-west-3 for ml.g6.xlarge: write instance_type: ml.g5.xlarge." in fix
 
 
-def test_variants_of_different_types_get_a_type_each(fixes: Any) -> None:
+def test_each_variant_gets_its_own_type(fixes: Any) -> None:
     both: dict[str, Any] = {
         "A": variant("ml.g6.xlarge"),
         "B": variant("ml.g5.xlarge", target="cuda-25.09-sm86"),
@@ -118,50 +121,49 @@ def test_variants_of_different_types_get_a_type_each(fixes: Any) -> None:
     assert "write instance_type: ml.g6.2xlarge" in first
 
 
-@pytest.mark.parametrize(("engines", "fits"), [(True, False), (False, True)])
-def test_engines_run_on_hardware_compatible_gpus_alone(
-    fixes: Any, *, engines: bool, fits: bool
+@pytest.mark.parametrize(("engines", "is_suitable"), [(True, False), (False, True)])
+def test_engines_need_a_hardware_compatible_gpu(
+    fixes: Any, *, engines: bool, is_suitable: bool
 ) -> None:
-    """The T4 of ml.g4dn has 7.5, and AMPERE_PLUS engines run from 8.0 on."""
+    """The T4 of ml.g4dn has capability 7.5; AMPERE_PLUS engines need 8.0."""
     (fix,) = fixes(endpoint("ml.g5.xlarge", engines=engines), g4dn_xlarge=4)
-    assert ("write instance_types: [ml.g5.xlarge, ml.g4dn.xlarge]" in fix) is fits
+    assert ("write instance_types: [ml.g5.xlarge, ml.g4dn.xlarge]" in fix) is is_suitable
 
 
-def test_a_multi_model_endpoint_of_an_old_release_has_no_driver_to_share(fixes: Any) -> None:
+def test_old_release_of_a_multi_model_endpoint(fixes: Any) -> None:
     old = variant("ml.g5.xlarge", target="cuda-22.12-sm86")
-    shown = endpoint(hosting="multi-model", engines=False, AllTraffic=old)
-    (fix,) = fixes(shown, g5_2xlarge=1, g4dn_xlarge=1, g4dn_2xlarge=1)
-    assert "write instance_type: ml.g4dn.xlarge. What fits: " in fix
+    text = endpoint(hosting="multi-model", engines=False, AllTraffic=old)
+    (fix,) = fixes(text, g5_2xlarge=1, g4dn_xlarge=1, g4dn_2xlarge=1)
+    assert "write instance_type: ml.g4dn.xlarge. Suitable types: " in fix
 
 
-def test_of_types_as_large_those_with_newer_gpus_come_first(fixes: Any) -> None:
+def test_newer_gpus_come_first_among_types_of_one_size(fixes: Any) -> None:
     (fix,) = fixes(endpoint("ml.g6.xlarge", engines=False), g4dn_xlarge=1, g5_xlarge=1)
     assert "write instance_types: [ml.g6.xlarge, ml.g5.xlarge, ml.g4dn.xlarge]" in fix
 
 
-def test_where_no_other_type_fits_it_says_so(fixes: Any) -> None:
+def test_no_suitable_type(fixes: Any) -> None:
     old = variant("ml.g5.xlarge", target="cuda-22.07-sm86")
     (fix,) = fixes(endpoint(AllTraffic=old))
     assert fix.endswith("ml.g5.xlarge, and no other type fits: deploy again later")
 
 
-def test_without_a_quota_for_any_type_that_fits_it_says_so(fixes: Any) -> None:
+def test_no_quota_for_a_suitable_type(fixes: Any) -> None:
     (fix,) = fixes(endpoint("ml.g6.xlarge"), g5_xlarge=0)
     assert (
-        "and no quota for a type that fits: ask AWS for one of ml.g6e.xlarge, ml.g5.xlarge, " in fix
+        "and no quota for a suitable type: request a quota for one of ml.g6e.xlarge, ml.g5.xlarge, "
+        in fix
     )
 
 
-def test_types_whose_quotas_cannot_be_read_are_proposed_with_the_reason(
-    fixes: Any, aws: Aws
-) -> None:
+def test_unreadable_quotas_are_reported(fixes: Any, aws: Aws) -> None:
     aws.answers["service-quotas.ListServiceQuotas"] = denied("servicequotas:ListServiceQuotas")
     (fix,) = fixes(endpoint("ml.g6.xlarge"))
     assert "write instance_types: [ml.g6.xlarge, ml.g6e.xlarge, ml.g5.xlarge]. " in fix
-    assert "; their quotas are unknown: not allowed to ask (servicequotas:ListServiceQuotas)" in fix
+    assert "; their quotas are unknown: no permission (servicequotas:ListServiceQuotas)" in fix
 
 
-def test_an_endpoint_with_another_name_than_its_stack_is_known_by_both(fixes: Any) -> None:
+def test_error_with_stack_name_or_endpoint_name(fixes: Any) -> None:
     text = {**endpoint("ml.g6.xlarge", hosting="components"), "name": "prod-text-g6-xlarge"}
     for name in ("prod-text", "prod-text-g6-xlarge"):
         (fix,) = fixes(text, f"{name}, Endpoint8024A810: {REASON}", g5_xlarge=4)
@@ -175,8 +177,6 @@ def test_an_endpoint_with_another_name_than_its_stack_is_known_by_both(fixes: An
         f"prod-text-2, Endpoint8024A810: {REASON}",
     ],
 )
-def test_another_error_or_endpoint_asks_the_account_nothing(
-    fixes: Any, aws: Aws, message: str
-) -> None:
+def test_other_error_or_endpoint_has_no_proposal(fixes: Any, aws: Aws, message: str) -> None:
     assert fixes(endpoint("ml.g6.xlarge"), message) == []
     assert aws.sent == []

@@ -1,4 +1,4 @@
-"""How long a preflight waits for a network, and for AWS."""
+"""Tests of the retries of a preflight's clients."""
 
 from typing import Any
 
@@ -20,8 +20,8 @@ class Raw:
         return [b'{"__type": "ThrottlingException", "message": "Rate exceeded"}']
 
 
-def answers(monkeypatch: pytest.MonkeyPatch, answer: Exception | AWSResponse) -> list[object]:
-    """Let the network answer each request so; return the requests."""
+def fake_network(monkeypatch: pytest.MonkeyPatch, answer: Exception | AWSResponse) -> list[object]:
+    """Answer every request with `answer`; return the list of requests."""
     sent: list[object] = []
 
     def send(_: object, request: object) -> AWSResponse:
@@ -35,24 +35,24 @@ def answers(monkeypatch: pytest.MonkeyPatch, answer: Exception | AWSResponse) ->
     return sent
 
 
-def asking() -> Any:
+def sagemaker() -> Any:
     return client(boto3.Session("key", "secret", region_name=REGION), "sagemaker")
 
 
 @pytest.mark.parametrize("kind", [ConnectTimeoutError, EndpointConnectionError])
-def test_a_network_that_leads_nowhere_is_tried_twice(
+def test_connection_is_tried_twice(
     monkeypatch: pytest.MonkeyPatch, kind: type[ConnectTimeoutError | EndpointConnectionError]
 ) -> None:
-    sent = answers(monkeypatch, kind(endpoint_url="https://nowhere"))
+    sent = fake_network(monkeypatch, kind(endpoint_url="https://nowhere"))
     with pytest.raises(kind):
-        asking().list_endpoints()
+        sagemaker().list_endpoints()
     assert len(sent) == 2
-    assert asking().meta.config.connect_timeout == 5
+    assert sagemaker().meta.config.connect_timeout == 5
 
 
-def test_a_service_that_throttles_is_asked_ten_times(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_throttled_request_is_tried_ten_times(monkeypatch: pytest.MonkeyPatch) -> None:
     throttled = AWSResponse("https://here", 400, HTTPHeaders(), Raw())
-    sent = answers(monkeypatch, throttled)
+    sent = fake_network(monkeypatch, throttled)
     with pytest.raises(ClientError, match="Rate exceeded"):
-        asking().list_endpoints()
+        sagemaker().list_endpoints()
     assert len(sent) == 10

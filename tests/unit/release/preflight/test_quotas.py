@@ -1,4 +1,4 @@
-"""Instances and builds against quotas: the peak of a deploy, not what runs afterwards."""
+"""Tests of the comparison of a deploy's peak with quotas on instances and builds."""
 
 import json
 from typing import Any
@@ -7,9 +7,9 @@ import pytest
 from botocore.exceptions import ClientError
 
 from release.plan import PLAN
-from release.preflight import quotas as needed
 from release.preflight.findings import Verdict
 from release.preflight.fleets import peaks
+from release.preflight.quotas import check_builds, check_instances
 from tests.unit.release.preflight.conftest import (
     Aws,
     MakeAccount,
@@ -19,7 +19,7 @@ from tests.unit.release.preflight.conftest import (
     not_deployed,
     quotas,
     resources,
-    runs,
+    run_endpoints,
     template,
 )
 
@@ -28,13 +28,15 @@ G5 = "ml.g5.xlarge for endpoint usage"
 ALL = "Number of instances across active endpoints"
 
 
-def allow(aws: Aws, applied: dict[str, float], default: dict[str, float] | None = None) -> None:
+def set_quotas(
+    aws: Aws, applied: dict[str, float], default: dict[str, float] | None = None
+) -> None:
     aws.answers["service-quotas.ListServiceQuotas"] = quotas(**applied)
     aws.answers["service-quotas.ListAWSDefaultServiceQuotas"] = quotas(**(default or {}))
 
 
-def deployed(aws: Aws, before: dict[str, Any] | None) -> None:
-    """Let every stack be deployed with these resources; None: let none be."""
+def deploy_stacks(aws: Aws, before: dict[str, Any] | None) -> None:
+    """Deploy every stack with these resources; with None, no stack."""
     if before is None:
         aws.answers["cloudformation.ListStackResources"] = not_deployed()
         return
@@ -42,17 +44,17 @@ def deployed(aws: Aws, before: dict[str, Any] | None) -> None:
     aws.answers["cloudformation.GetTemplate"] = {"TemplateBody": json.dumps(template(before))}
 
 
-def test_a_new_endpoint_needs_its_instances(make: MakeAccount, aws: Aws) -> None:
-    runs(aws, someone_else=("ml.g5.xlarge", 3))
-    deployed(aws, None)
-    peak = peaks(make(prod_text=endpoint_stack(count=2, most=10)))["ml.g5.xlarge"]
+def test_new_endpoint_adds_its_instances(make: MakeAccount, aws: Aws) -> None:
+    run_endpoints(aws, other_team=("ml.g5.xlarge", 3))
+    deploy_stacks(aws, None)
+    peak = peaks(make(prod_text=endpoint_stack(count=2, max_capacity=10)))["ml.g5.xlarge"]
     assert (peak.running, peak.needed, peak.most) == (3, 5, 13)
 
 
-def test_each_of_several_instance_types_may_get_all_instances(make: MakeAccount, aws: Aws) -> None:
-    runs(aws)
-    deployed(aws, None)
-    stack = endpoint_stack(count=2, most=4)
+def test_all_instances_count_for_each_type_of_a_pool(make: MakeAccount, aws: Aws) -> None:
+    run_endpoints(aws)
+    deploy_stacks(aws, None)
+    stack = endpoint_stack(count=2, max_capacity=4)
     (variant,) = stack["Config"][1]["ProductionVariants"]
     del variant["InstanceType"]
     variant["InstancePools"] = [
@@ -68,45 +70,41 @@ def test_each_of_several_instance_types_may_get_all_instances(make: MakeAccount,
     assert list(peaks(account, preferred=True)) == ["ml.g6.xlarge"]
 
 
-def test_blue_green_starts_a_second_fleet_of_the_size_that_scaling_chose(
-    make: MakeAccount, aws: Aws
-) -> None:
-    runs(aws, prod_text=("ml.g5.xlarge", 7))
-    deployed(aws, endpoint_stack(image="another"))
+def test_blue_green_update_doubles_the_scaled_count(make: MakeAccount, aws: Aws) -> None:
+    run_endpoints(aws, prod_text=("ml.g5.xlarge", 7))
+    deploy_stacks(aws, endpoint_stack(image="another"))
     account = make(prod_text=endpoint_stack(count=2))
     assert peaks(account)["ml.g5.xlarge"].needed == 14
 
 
-def test_an_update_that_retains_nothing_starts_what_the_template_says(
-    make: MakeAccount, aws: Aws
-) -> None:
-    runs(aws, prod_text=("ml.g5.xlarge", 7))
-    deployed(aws, endpoint_stack(image="another"))
+def test_update_without_retained_counts_uses_the_template(make: MakeAccount, aws: Aws) -> None:
+    run_endpoints(aws, prod_text=("ml.g5.xlarge", 7))
+    deploy_stacks(aws, endpoint_stack(image="another"))
     account = make(prod_text=endpoint_stack(count=2, retain=False))
     assert peaks(account)["ml.g5.xlarge"].needed == 9
 
 
-def test_a_schedule_may_ask_for_more_than_scaling(make: MakeAccount, aws: Aws) -> None:
-    runs(aws)
-    deployed(aws, None)
-    stack = endpoint_stack(count=2, most=4)
+def test_scheduled_action_can_raise_the_maximum(make: MakeAccount, aws: Aws) -> None:
+    run_endpoints(aws)
+    deploy_stacks(aws, None)
+    stack = endpoint_stack(count=2, max_capacity=4)
     launch = {"ScheduledActionName": "launch", "ScalableTargetAction": {"MaxCapacity": 9}}
     stack["Target"][1]["ScheduledActions"] = [launch]
     assert peaks(make(prod_text=stack))["ml.g5.xlarge"].most == 9
 
 
-def test_other_tags_start_nothing(make: MakeAccount, aws: Aws) -> None:
-    runs(aws, prod_text=("ml.g5.xlarge", 7))
-    deployed(aws, endpoint_stack(count=2))
+def test_changed_tags_start_no_instances(make: MakeAccount, aws: Aws) -> None:
+    run_endpoints(aws, prod_text=("ml.g5.xlarge", 7))
+    deploy_stacks(aws, endpoint_stack(count=2))
     tagged = endpoint_stack(count=2)
     for name in ("Model", "Config", "Endpoint"):
         tagged[name][1]["Tags"] = [{"Key": "team", "Value": "search"}]
     assert peaks(make(prod_text=tagged))["ml.g5.xlarge"].needed == 7
 
 
-def test_an_endpoint_that_does_not_change_starts_nothing(make: MakeAccount, aws: Aws) -> None:
-    runs(aws, prod_text=("ml.g5.xlarge", 7))
-    deployed(aws, {**endpoint_stack(count=2), "Other": ("AWS::SSM::Parameter", {"Name": "x"})})
+def test_unchanged_endpoint_starts_no_instances(make: MakeAccount, aws: Aws) -> None:
+    run_endpoints(aws, prod_text=("ml.g5.xlarge", 7))
+    deploy_stacks(aws, {**endpoint_stack(count=2), "Other": ("AWS::SSM::Parameter", {"Name": "x"})})
     peak = peaks(make(prod_text=endpoint_stack(count=2)))["ml.g5.xlarge"]
     assert (peak.running, peak.needed) == (7, 7)
 
@@ -120,17 +118,17 @@ def test_an_endpoint_that_does_not_change_starts_nothing(make: MakeAccount, aws:
         ({"Type": "INSTANCE_COUNT", "Value": 50}, 14),
     ],
 )
-def test_a_rolling_update_starts_a_batch(
+def test_rolling_update_starts_one_batch(
     make: MakeAccount, aws: Aws, batch: dict[str, Any], needed: int
 ) -> None:
-    runs(aws, prod_text=("ml.g5.xlarge", 7))
-    deployed(aws, endpoint_stack(image="another"))
+    run_endpoints(aws, prod_text=("ml.g5.xlarge", 7))
+    deploy_stacks(aws, endpoint_stack(image="another"))
     assert peaks(make(prod_text=endpoint_stack(rolling=batch)))["ml.g5.xlarge"].needed == needed
 
 
-def test_all_that_a_deploy_starts_runs_side_by_side(make: MakeAccount, aws: Aws) -> None:
-    runs(aws, prod_text=("ml.g5.xlarge", 4), prod_vision=("ml.g5.xlarge", 3))
-    deployed(aws, endpoint_stack(image="another"))
+def test_all_endpoints_are_updated_in_parallel(make: MakeAccount, aws: Aws) -> None:
+    run_endpoints(aws, prod_text=("ml.g5.xlarge", 4), prod_vision=("ml.g5.xlarge", 3))
+    deploy_stacks(aws, endpoint_stack(image="another"))
     account = make(
         prod_text=endpoint_stack(),
         prod_vision=endpoint_stack("prod-vision"),
@@ -140,13 +138,11 @@ def test_all_that_a_deploy_starts_runs_side_by_side(make: MakeAccount, aws: Aws)
     assert (peak.running, peak.needed) == (7, 7 + 2 + 4 + 3)
 
 
-def test_a_quota_below_the_peak_is_refused_with_the_command_that_asks_for_more(
-    make: MakeAccount, aws: Aws
-) -> None:
-    runs(aws)
-    deployed(aws, None)
-    allow(aws, {G5: 1, ALL: 20})
-    first, second = needed.check_instances(make(prod_text=endpoint_stack(count=2, most=6)))
+def test_quota_below_the_peak_is_refused_with_the_command(make: MakeAccount, aws: Aws) -> None:
+    run_endpoints(aws)
+    deploy_stacks(aws, None)
+    set_quotas(aws, {G5: 1, ALL: 20})
+    first, second = check_instances(make(prod_text=endpoint_stack(count=2, max_capacity=6)))
     assert (first.subject, first.verdict) == (G5, REFUSED)
     assert first.fix == (
         "aws service-quotas request-service-quota-increase --service-code sagemaker "
@@ -155,125 +151,106 @@ def test_a_quota_below_the_peak_is_refused_with_the_command_that_asks_for_more(
     assert (second.subject, second.verdict) == (ALL, OK)
 
 
-def test_the_quota_of_all_endpoints_together_counts_too(make: MakeAccount, aws: Aws) -> None:
-    runs(aws, other=("ml.m5.xlarge", 9))
-    deployed(aws, None)
-    allow(aws, {G5: 5, ALL: 10})
-    first, second = needed.check_instances(make(prod_text=endpoint_stack(count=2)))
+def test_quota_on_all_endpoints(make: MakeAccount, aws: Aws) -> None:
+    run_endpoints(aws, other=("ml.m5.xlarge", 9))
+    deploy_stacks(aws, None)
+    set_quotas(aws, {G5: 5, ALL: 10})
+    first, second = check_instances(make(prod_text=endpoint_stack(count=2)))
     assert (first.verdict, second.verdict) == (OK, REFUSED)
     assert "9 run, 11 at the peak" in second.message
 
 
-def test_scaling_beyond_the_quota_is_said_and_not_refused(make: MakeAccount, aws: Aws) -> None:
-    runs(aws)
-    deployed(aws, None)
-    allow(aws, {G5: 4, ALL: 40})
-    first, _ = needed.check_instances(make(prod_text=endpoint_stack(count=2, most=10)))
+def test_scaling_beyond_the_quota_is_not_refused(make: MakeAccount, aws: Aws) -> None:
+    run_endpoints(aws)
+    deploy_stacks(aws, None)
+    set_quotas(aws, {G5: 4, ALL: 40})
+    first, _ = check_instances(make(prod_text=endpoint_stack(count=2, max_capacity=10)))
     assert first.verdict is OK
-    assert "10 where scaling is at its most" in first.message
+    assert "10 at the maximum of scaling" in first.message
     assert "--desired-value 10" in first.fix
 
 
-def test_what_runs_beyond_a_quota_does_not_hinder_a_deploy_that_starts_nothing(
-    make: MakeAccount, aws: Aws
-) -> None:
-    runs(aws, prod_text=("ml.g5.xlarge", 7))
-    deployed(aws, endpoint_stack(count=2))
-    allow(aws, {G5: 1, ALL: 40})
-    first, _ = needed.check_instances(make(prod_text=endpoint_stack(count=2)))
+def test_exceeded_quota_does_not_refuse_an_unchanged_stage(make: MakeAccount, aws: Aws) -> None:
+    run_endpoints(aws, prod_text=("ml.g5.xlarge", 7))
+    deploy_stacks(aws, endpoint_stack(count=2))
+    set_quotas(aws, {G5: 1, ALL: 40})
+    first, _ = check_instances(make(prod_text=endpoint_stack(count=2)))
     assert first.verdict is OK
 
 
-def test_a_default_counts_where_the_account_has_no_value_of_its_own(
-    make: MakeAccount, aws: Aws
-) -> None:
-    runs(aws)
-    deployed(aws, None)
-    allow(aws, {ALL: 20}, {G5: 0, ALL: 4})
-    first, second = needed.check_instances(make(prod_text=endpoint_stack(count=2)))
-    assert first.verdict is UNKNOWN  # nobody says that the account has no more
+def test_default_quota_is_unknown_not_refused(make: MakeAccount, aws: Aws) -> None:
+    run_endpoints(aws)
+    deploy_stacks(aws, None)
+    set_quotas(aws, {ALL: 20}, {G5: 0, ALL: 4})
+    first, second = check_instances(make(prod_text=endpoint_stack(count=2)))
+    assert first.verdict is UNKNOWN  # the account may have more than the default
     assert "quota 0, AWS default" in first.message
     assert "--desired-value 2" in first.fix
     assert second.message.startswith("quota 20;")
 
 
-def test_a_quota_that_is_not_there_or_may_not_be_read_is_unknown(
-    make: MakeAccount, aws: Aws
-) -> None:
-    runs(aws)
-    deployed(aws, None)
-    allow(aws, {ALL: 20})
-    first, _ = needed.check_instances(make(prod_text=endpoint_stack()))
+def test_missing_or_unreadable_quota(make: MakeAccount, aws: Aws) -> None:
+    run_endpoints(aws)
+    deploy_stacks(aws, None)
+    set_quotas(aws, {ALL: 20})
+    first, _ = check_instances(make(prod_text=endpoint_stack()))
     assert (first.verdict, first.subject) == (UNKNOWN, G5)
     aws.answers["service-quotas.ListServiceQuotas"] = denied("servicequotas:ListServiceQuotas")
     with pytest.raises(ClientError, match="ListServiceQuotas"):
-        list(needed.check_instances(make(prod_text=endpoint_stack())))
+        list(check_instances(make(prod_text=endpoint_stack())))
 
 
-def test_endpoints_that_fail_go_or_went_hold_no_instances(make: MakeAccount, aws: Aws) -> None:
-    runs(aws, failed=("ml.g5.xlarge", 3), gone=("ml.g5.xlarge", 4), lost=("ml.g5.xlarge", 5))
-    deployed(aws, None)
+def test_failed_or_deleted_endpoints_have_no_instances(make: MakeAccount, aws: Aws) -> None:
+    run_endpoints(
+        aws, failed=("ml.g5.xlarge", 3), gone=("ml.g5.xlarge", 4), lost=("ml.g5.xlarge", 5)
+    )
+    deploy_stacks(aws, None)
     describe: Any = aws.answers["sagemaker.DescribeEndpoint"]
     config: Any = aws.answers["sagemaker.DescribeEndpointConfig"]
 
-    def described(request: dict[str, Any]) -> dict[str, Any]:
+    def describe_changed(request: dict[str, Any]) -> dict[str, Any]:
         if request["EndpointName"] == "gone":
             raise error("ValidationException", "Could not find endpoint")
         result: dict[str, Any] = describe(request)
         failed = request["EndpointName"] == "failed"
         return {**result, "EndpointStatus": "Failed" if failed else "InService"}
 
-    def configured(request: dict[str, Any]) -> dict[str, Any]:
+    def configure_changed(request: dict[str, Any]) -> dict[str, Any]:
         if request["EndpointConfigName"] == "lost":
             raise error("ValidationException", "Could not find endpoint configuration")
         result: dict[str, Any] = config(request)
         return result
 
-    aws.answers["sagemaker.DescribeEndpoint"] = described
-    aws.answers["sagemaker.DescribeEndpointConfig"] = configured
-    allow(aws, {G5: 9, ALL: 9})
-    rows = list(needed.check_instances(make(prod_text=endpoint_stack(count=1))))
-    assert "0 run" in rows[0].message
-    assert [row.subject for row in rows if row.verdict is UNKNOWN] == ["lost"]
+    aws.answers["sagemaker.DescribeEndpoint"] = describe_changed
+    aws.answers["sagemaker.DescribeEndpointConfig"] = configure_changed
+    set_quotas(aws, {G5: 9, ALL: 9})
+    findings = list(check_instances(make(prod_text=endpoint_stack(count=1))))
+    assert "0 run" in findings[0].message
+    assert [finding.subject for finding in findings if finding.verdict is UNKNOWN] == ["lost"]
 
 
 @pytest.mark.parametrize("operation", ["DescribeEndpoint", "DescribeEndpointConfig"])
-def test_an_endpoint_that_may_not_be_asked_is_said_and_the_others_count(
+def test_denied_endpoint_is_unknown_and_others_count(
     make: MakeAccount, aws: Aws, operation: str
 ) -> None:
-    runs(aws, another_team_s=("ml.g5.xlarge", 3), ours=("ml.g5.xlarge", 4))
-    deployed(aws, None)
+    run_endpoints(aws, other_team=("ml.g5.xlarge", 3), ours=("ml.g5.xlarge", 4))
+    deploy_stacks(aws, None)
     answer: Any = aws.answers[f"sagemaker.{operation}"]
 
-    def narrowed(request: dict[str, Any]) -> dict[str, Any]:
-        if "another-team-s" in request.values():
+    def answer_or_deny(request: dict[str, Any]) -> dict[str, Any]:
+        if "other-team" in request.values():
             raise denied(f"sagemaker:{operation}")
         result: dict[str, Any] = answer(request)
         return result
 
-    aws.answers[f"sagemaker.{operation}"] = narrowed
-    allow(aws, {G5: 9, ALL: 9})
-    first, _, lost = needed.check_instances(make(prod_text=endpoint_stack(count=1)))
+    aws.answers[f"sagemaker.{operation}"] = answer_or_deny
+    set_quotas(aws, {G5: 9, ALL: 9})
+    first, _, denied_endpoint = check_instances(make(prod_text=endpoint_stack(count=1)))
     assert "4 run, 5 at the peak" in first.message
-    assert (lost.subject, lost.verdict) == ("another-team-s", UNKNOWN)
-    assert lost.message == (
-        f"not allowed to ask (sagemaker:{operation}): its instances are not counted"
+    assert (denied_endpoint.subject, denied_endpoint.verdict) == ("other-team", UNKNOWN)
+    assert denied_endpoint.message == (
+        f"no permission (sagemaker:{operation}): its instances are not counted"
     )
-
-
-def test_quotas_and_resources_are_listed_once(make: MakeAccount, aws: Aws) -> None:
-    allow(aws, {G5: 1})
-    deployed(aws, None)
-    account = make()
-    for _ in range(2):
-        account.quotas.of("sagemaker")
-        account.deployed("prod-text")
-    listed = [name for name, _ in aws.sent]
-    assert sorted(listed) == [
-        "cloudformation.ListStackResources",
-        "service-quotas.ListAWSDefaultServiceQuotas",
-        "service-quotas.ListServiceQuotas",
-    ]
 
 
 ARCHIVE = {
@@ -304,72 +281,54 @@ def archive(model: str, **changes: str) -> tuple[str, dict[str, Any]]:
 
 
 def write_plan(account: Any, **engines: list[str]) -> None:
-    """Write the plan of an assembly: model -> the engines of its archive."""
+    """Write the plan of an assembly; `engines` maps models to engines of their archives."""
     planned = {f"text/{model}.tar.gz": files for model, files in engines.items()}
     plan = {"endpoints": {"text": {"engines": planned}}}
     (account.assembly / PLAN).write_text(json.dumps(plan))
 
 
-def test_no_gpu_builder_is_refused_where_an_engine_is_to_be_compiled(
-    make: MakeAccount, aws: Aws
-) -> None:
-    deployed(aws, None)
-    allow(aws, {GPU: 0, CPU: 1})
+def test_engine_needs_a_gpu_build(make: MakeAccount, aws: Aws) -> None:
+    deploy_stacks(aws, None)
+    set_quotas(aws, {GPU: 0, CPU: 1})
     account = make(prod_models=MODELS, prod_text={"A": archive("a"), "B": archive("b")})
     write_plan(account, a=["m/1/model.plan"], b=[])
-    gpu, cpu = needed.check_builds(account)
+    gpu, cpu = check_builds(account)
     assert (gpu.subject, gpu.verdict) == (GPU, REFUSED)
     assert "models with engines to build: 1" in gpu.message
     assert (cpu.subject, cpu.verdict) == (CPU, OK)
     assert "archives to build: 2" in cpu.message
 
 
-def test_without_an_engine_no_gpu_builder_is_needed(make: MakeAccount, aws: Aws) -> None:
-    deployed(aws, None)
-    allow(aws, {GPU: 0, CPU: 1})
+def test_default_quota_refuses_no_builds(make: MakeAccount, aws: Aws) -> None:
+    deploy_stacks(aws, None)
+    set_quotas(aws, {GPU: 0}, {CPU: 0})
     account = make(prod_models=MODELS, prod_text={"A": archive("a")})
     write_plan(account, a=[])
-    gpu, _ = needed.check_builds(account)
-    assert gpu.verdict is OK
-
-
-def test_a_default_alone_refuses_no_builds(make: MakeAccount, aws: Aws) -> None:
-    deployed(aws, None)
-    allow(aws, {GPU: 1}, {CPU: 0})
-    account = make(prod_models=MODELS, prod_text={"A": archive("a")})
-    write_plan(account, a=[])
-    _, cpu = needed.check_builds(account)
-    assert cpu.verdict is UNKNOWN
+    gpu, cpu = check_builds(account)
+    assert (gpu.verdict, cpu.verdict) == (OK, UNKNOWN)
     assert "quota 0, AWS default" in cpu.message
     assert "--desired-value 1" in cpu.fix
 
 
 @pytest.mark.parametrize(("archives", "verdict"), [(12, OK), (13, REFUSED)])
-def test_more_builds_than_codebuild_takes_are_refused(
+def test_builds_beyond_queue_and_quota_are_refused(
     make: MakeAccount, aws: Aws, archives: int, verdict: Verdict
 ) -> None:
-    # Those that run, and five times as many in the queue (user guide, builds-working).
-    deployed(aws, None)
-    allow(aws, {GPU: 1, CPU: 2})
+    # CodeBuild queues five builds for each running one (user guide, builds-working).
+    deploy_stacks(aws, None)
+    set_quotas(aws, {GPU: 1, CPU: 2})
     models = {f"M{number}": archive(f"m{number}") for number in range(archives)}
     account = make(prod_models=MODELS, prod_text=models)
     write_plan(account, **{f"m{number}": [] for number in range(archives)})
-    _, cpu = needed.check_builds(account)
+    _, cpu = check_builds(account)
     assert cpu.verdict is verdict
     if verdict is REFUSED:
         assert "--desired-value 3" in cpu.fix
 
 
-def test_projects_without_archives_need_no_builds(make: MakeAccount, aws: Aws) -> None:
-    allow(aws, {GPU: 0, CPU: 0})
-    account = make(prod_models=MODELS)
-    write_plan(account)
-    assert [finding.verdict for finding in needed.check_builds(account)] == [OK, OK]
-
-
-def test_archives_that_are_there_are_not_built(make: MakeAccount, aws: Aws) -> None:
+def test_existing_archives_are_not_built(make: MakeAccount, aws: Aws) -> None:
     aws.answers["cloudformation.ListStackResources"] = resources(Bucket="the-bucket")
-    allow(aws, {GPU: 0, CPU: 0})
+    set_quotas(aws, {GPU: 0, CPU: 0})
 
     def head(request: dict[str, Any]) -> dict[str, Any]:
         assert request["Bucket"] == "the-bucket"
@@ -379,6 +338,6 @@ def test_archives_that_are_there_are_not_built(make: MakeAccount, aws: Aws) -> N
     aws.answers["s3.HeadObject"] = head
     account = make(prod_models=MODELS, prod_text={"A": archive("a")})
     write_plan(account, a=[])
-    assert [build.verdict for build in needed.check_builds(account)] == [OK, OK]
+    assert [finding.verdict for finding in check_builds(account)] == [OK, OK]
     aws.answers["s3.HeadObject"] = error("404", "Not Found", "HeadObject")
-    assert [build.verdict for build in needed.check_builds(account)] == [OK, REFUSED]
+    assert [finding.verdict for finding in check_builds(account)] == [OK, REFUSED]

@@ -105,7 +105,7 @@ def test_files_that_affect_the_next_change_are_a_danger(clone: Clone) -> None:
         *(".cfnlintrc.yaml", ".checkov.yaml", ".ci/run", ".github/CODEOWNERS", "Makefile"),
         *(".github/workflows/pull-request.yml", ".venv/bin/python", "cdk.json", "new_module.py"),
         *("package-lock.json", "pyproject.toml", "release/review/dangers/low_minimum.py"),
-        *("release/acknowledged.yaml", "requirements-checkov.txt"),
+        *("release/acknowledged.yaml", "requirements/checkov.txt"),
         "constructs/triton_sagemaker/nag.py",
         *("node_modules/aws-cdk/bin/cdk", "tritonsm", ".npmrc", "setup.cfg", "ruff.toml", ".env"),
         *("yaml.cpython-311-x86_64-linux-gnu.so", "sitecustomize.py", "constructs/boto3.py"),

@@ -8,7 +8,7 @@ import pytest
 from release.review.endpoints import TemplateEndpoint
 from release.review.money import HOURS_PER_MONTH, Cost, endpoint_cost
 from release.schedules import weekly_limits
-from release.stage_resources import StackVariant
+from release.stack_endpoints import StackVariant
 
 
 def variant(instance_type: str = "ml.g5.xlarge", **scaling: Any) -> StackVariant:

@@ -1,6 +1,6 @@
-"""The functions behind built archives, run as Lambda does: as a file that imports nothing of ours.
+"""The Lambda functions of ModelBuilder, loaded from their file as Lambda does.
 
-Stubs answer one call each, and refuse every call and every parameter that a test does not expect.
+Stubs answer one call each and reject unexpected calls and parameters.
 """
 
 import importlib.util
@@ -61,11 +61,11 @@ STARTED = {
     ],
 }
 
-LOGGED = {"deepLink": "https://log.example", "groupName": "log", "streamName": "0123"}
+LOG_LOCATION = {"deepLink": "https://log.example", "groupName": "log", "streamName": "0123"}
 LOG = {"logGroupName": "log", "logStreamName": "0123", "startFromHead": False}
 
 
-UNPULLED = {
+PULL_ERROR = {
     "phaseType": "PROVISIONING",
     "phaseStatus": "CLIENT_ERROR",
     "contexts": [
@@ -75,13 +75,13 @@ UNPULLED = {
         }
     ],
 }
-"""Status code and message as in aws/aws-cdk#10460, which does not tell the statuses."""
+"""Status code and message as in aws/aws-cdk#10460, which does not show the phase status."""
 
 
 def build(
-    name: str, *, request: str = "request-1", at: int = NOW, **changes: Any
+    name: str, *, request: str = "request-1", started: int = NOW, **changes: Any
 ) -> dict[str, Any]:
-    """Return CodeBuild's record of a build that was started for a request."""
+    """Return a build as BatchGetBuilds does, started for a request of CloudFormation."""
     variables = [{"name": "BUILD_REQUEST", "value": request, "type": "PLAINTEXT"}]
     environment = {
         "type": "LINUX_CONTAINER",
@@ -93,22 +93,22 @@ def build(
         "id": name,
         "buildStatus": "IN_PROGRESS",
         "environment": environment,
-        "startTime": datetime.fromtimestamp(at, UTC),
+        "startTime": datetime.fromtimestamp(started, UTC),
         **changes,
     }
 
 
 @dataclass
 class Lambda:
-    """The functions, with what AWS answers them."""
+    """The functions, and stubs of the AWS clients that they call."""
 
     index: ModuleType
     codebuild: Stubber
     logs: Stubber
     s3: Stubber
 
-    def at(self, seconds: int) -> None:
-        """Set the clock, which stands still."""
+    def set_time(self, seconds: int) -> None:
+        """Set the clock of the functions to a fixed time."""
         self.index.time = SimpleNamespace(time=lambda: seconds + 0.5)  # type: ignore[attr-defined]
 
     def on_event(self, request_type: str = "Create", **changes: str) -> dict[str, Any]:
@@ -123,7 +123,7 @@ class Lambda:
         return answer
 
     def is_complete(self, *, build_id: str | None = BUILD, **changes: str) -> dict[str, Any]:
-        """Poll once, with the id of the build as a delivery does, or without it as the provider."""
+        """Poll once, with the build ID as a delivery, or without it as the provider framework."""
         event = {
             "RequestType": "Create",
             "RequestId": "request-1",
@@ -136,31 +136,31 @@ class Lambda:
         )
         return answer
 
-    def has_no_archive(self) -> None:
+    def expect_no_archive(self) -> None:
         self.s3.add_client_error("get_object", "NoSuchKey", expected_params=MANIFEST)
 
-    def has_archive(self, checksum: str | None, *, digest: str = "d" * 64) -> None:
-        """Answer with a manifest that records AAAA-1, or nothing, and with an archive."""
-        written = {"digest": digest, "archive": {"checksum": "AAAA-1"} if checksum else {}}
-        body = json.dumps(written).encode()
+    def expect_archive(self, checksum: str | None, *, digest: str = "d" * 64) -> None:
+        """Expect reads of a manifest with checksum AAAA-1, or without one, and of the archive."""
+        manifest = {"digest": digest, "archive": {"checksum": "AAAA-1"} if checksum else {}}
+        body = json.dumps(manifest).encode()
         content = StreamingBody(io.BytesIO(body), len(body))
         self.s3.add_response("get_object", {"Body": content}, MANIFEST)
         head = {"ChecksumSHA256": checksum} if checksum else {}
         self.s3.add_response("head_object", head, ARCHIVE)
 
-    def starts(self, expected: dict[str, Any], build: str = BUILD) -> None:
+    def expect_start(self, expected: dict[str, Any], build: str = BUILD) -> None:
         started = {"id": build, "buildStatus": "IN_PROGRESS"}
         self.codebuild.add_response("start_build", {"build": started}, expected)
 
-    def refuses_to_start(self, code: str, message: str = "", status: int = 400) -> None:
+    def expect_start_error(self, code: str, message: str = "", status: int = 400) -> None:
         self.codebuild.add_client_error("start_build", code, message, http_status_code=status)
 
-    def has_builds(self, *builds: dict[str, Any]) -> None:
-        """Answer the question for the one build that the event names."""
+    def expect_build_read(self, *builds: dict[str, Any]) -> None:
+        """Expect a read of the build in the event."""
         self.codebuild.add_response("batch_get_builds", {"builds": list(builds)}, {"ids": [BUILD]})
 
-    def has_started(self, *builds: dict[str, Any]) -> None:
-        """Answer the question for the project's builds, which is asked where no id is known."""
+    def expect_build_search(self, *builds: dict[str, Any]) -> None:
+        """Expect a search for the build among all builds of the project."""
         self.codebuild.add_response(
             "list_builds_for_project",
             {"ids": [build["id"] for build in builds]} if builds else {},
@@ -173,7 +173,7 @@ class Lambda:
                 {"ids": [build["id"] for build in builds]},
             )
 
-    def has_logged(self, *messages: str) -> None:
+    def expect_log_read(self, *messages: str) -> None:
         events = [{"timestamp": 0, "message": message, "ingestionTime": 0} for message in messages]
         self.logs.add_response("get_log_events", {"events": events}, LOG)
 
@@ -196,30 +196,30 @@ def function(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lambda]:
     }
     monkeypatch.setattr(boto3, "client", clients.__getitem__)
     with ExitStack() as stack:
-        stubs = {name: stack.enter_context(Stubber(each)) for name, each in clients.items()}
+        stubs = {name: stack.enter_context(Stubber(client)) for name, client in clients.items()}
         function = Lambda(index, **stubs)
-        function.at(NOW)
+        function.set_time(NOW)
         yield function
         for stub in stubs.values():
             stub.assert_no_pending_responses()
 
 
 @pytest.mark.parametrize("request_type", ["Create", "Update"])
-def test_a_build_has_as_long_as_the_property_says(function: Lambda, request_type: str) -> None:
-    # No stub answers: a call of S3 or CodeBuild would fail, and errors here would be final.
+def test_deadline_follows_from_wait_minutes(function: Lambda, request_type: str) -> None:
+    # No call of AWS: CloudFormation does not retry errors of this handler.
     answer = function.on_event(request_type)
     assert answer == {"PhysicalResourceId": "model/minilm", "Deadline": DEADLINE}
 
 
-def test_an_event_that_is_delivered_twice_asks_for_the_same_build(function: Lambda) -> None:
-    # CodeBuild refuses a known token with other parameters (API reference, StartBuild).
-    function.at(1_800_000_000)
+def test_deadline_is_rounded_to_the_minute(function: Lambda) -> None:
+    # CodeBuild rejects a known token with other parameters (API reference, StartBuild).
+    function.set_time(1_800_000_000)
     first = function.on_event()
-    function.at(NOW)
+    function.set_time(NOW)
     assert function.on_event() == first
 
 
-def test_deleting_keeps_the_archive_and_starts_nothing(function: Lambda) -> None:
+def test_deletion_keeps_the_archive(function: Lambda) -> None:
     answer = function.on_event("Delete")
     assert answer == {"PhysicalResourceId": "model/minilm"}
     assert function.index.is_complete({**answer, "ResourceProperties": PROPERTIES}, None) == {
@@ -227,41 +227,31 @@ def test_deleting_keeps_the_archive_and_starts_nothing(function: Lambda) -> None
     }
 
 
-def test_an_archive_that_is_there_is_not_built_again(function: Lambda) -> None:
-    function.has_started()
-    function.has_archive("AAAA-1")
+def test_existing_archive_is_not_rebuilt(function: Lambda) -> None:
+    function.expect_build_search()
+    function.expect_archive("AAAA-1")
     assert function.is_complete(build_id=None) == {"IsComplete": True}
 
 
-def test_of_an_earlier_builder_s_archive_no_checksum_is_known(function: Lambda) -> None:
-    function.has_started()
-    function.has_archive(None)
-    assert function.is_complete(build_id=None) == {"IsComplete": True}
-
-
-def test_an_archive_that_was_deleted_is_built_again_although_its_manifest_stands(
-    function: Lambda,
-) -> None:
-    function.has_started()
+def test_deleted_archive_is_rebuilt(function: Lambda) -> None:
+    function.expect_build_search()
     body = json.dumps({"digest": "d" * 64, "archive": {"checksum": "AAAA-1"}}).encode()
     content = StreamingBody(io.BytesIO(body), len(body))
     function.s3.add_response("get_object", {"Body": content}, MANIFEST)
     function.s3.add_client_error("head_object", "404", expected_params=ARCHIVE)
-    function.starts(STARTED)
+    function.expect_start(STARTED)
     assert function.is_complete(build_id=None) == {"IsComplete": False, "BuildId": BUILD}
 
 
 @pytest.mark.parametrize(("checksum", "digest"), [("BBBB-1", "d" * 64), ("AAAA-1", "e" * 64)])
-def test_an_archive_that_was_replaced_fails_the_deploy(
-    function: Lambda, checksum: str, digest: str
-) -> None:
-    function.has_started()
-    function.has_archive(checksum, digest=digest)
+def test_replaced_archive_is_an_error(function: Lambda, checksum: str, digest: str) -> None:
+    function.expect_build_search()
+    function.expect_archive(checksum, digest=digest)
     with pytest.raises(RuntimeError, match="somebody has replaced it"):
         function.is_complete(build_id=None)
 
 
-ATTACKS: list[dict[str, str]] = [
+INVALID_PROPERTIES: list[dict[str, str]] = [
     {"Key": "text/cuda-25.09-sm86/bert-dddddddddddd.tar.gz"},
     {"Key": "text/cuda-25.09-sm86/minilm-eeeeeeeeeeee.tar.gz"},
     {"Key": "text/cpu-25.09/minilm-dddddddddddd.tar.gz"},
@@ -275,74 +265,67 @@ ATTACKS: list[dict[str, str]] = [
 ]
 
 
-@pytest.mark.parametrize("changes", ATTACKS, ids=str)
-def test_another_key_or_source_than_the_digest_s_is_not_built(
-    function: Lambda, changes: dict[str, str]
-) -> None:
-    # No stub answers: nothing is asked of S3 or CodeBuild.
+@pytest.mark.parametrize("changes", INVALID_PROPERTIES, ids=str)
+def test_unexpected_key_or_source_is_rejected(function: Lambda, changes: dict[str, str]) -> None:
+    # No call of S3 or CodeBuild.
     for call in (function.on_event, function.is_complete):
         with pytest.raises(RuntimeError, match="nothing is built"):
             call(**changes)
 
 
-def test_an_archive_is_built_from_the_source_that_a_builder_kept(function: Lambda) -> None:
+def test_archived_source_is_accepted(function: Lambda) -> None:
     assert "Deadline" in function.on_event(Source=f"models/sources/{'d' * 64}.zip")
 
 
 @pytest.mark.parametrize("code", ["404", "NoSuchKey", "NotFound"])
-def test_an_archive_that_is_not_there_is_built_as_the_properties_say(
-    function: Lambda, code: str
-) -> None:
-    function.has_started()
+def test_missing_archive_starts_a_build(function: Lambda, code: str) -> None:
+    function.expect_build_search()
     function.s3.add_client_error("get_object", code, expected_params=MANIFEST)
-    function.starts(STARTED)
+    function.expect_start(STARTED)
     assert function.is_complete(build_id=None) == {"IsComplete": False, "BuildId": BUILD}
 
 
-def test_an_alternative_is_named_to_the_build_where_a_source_offers_several(
-    function: Lambda,
-) -> None:
+def test_alternative_is_passed_to_the_build(function: Lambda) -> None:
     values = STARTED["environmentVariablesOverride"]
     assert isinstance(values, list)
     alternative = {"name": "MODEL_ALTERNATIVE", "value": "onnx", "type": "PLAINTEXT"}
-    function.has_started()
-    function.has_no_archive()
-    function.starts(
+    function.expect_build_search()
+    function.expect_no_archive()
+    function.expect_start(
         {**STARTED, "environmentVariablesOverride": [values[0], alternative, *values[1:]]}
     )
     function.is_complete(build_id=None, Alternative="onnx")
 
 
-@pytest.mark.parametrize("code", ["403", "AccessDenied"])
-def test_whatever_else_s3_says_starts_no_build(function: Lambda, code: str) -> None:
-    function.has_started()
-    function.s3.add_client_error("get_object", code, http_status_code=403)
-    with pytest.raises(ClientError, match=code):
+def test_access_denied_starts_no_build(function: Lambda) -> None:
+    function.expect_build_search()
+    function.s3.add_client_error("get_object", "AccessDenied", http_status_code=403)
+    with pytest.raises(ClientError, match="AccessDenied"):
         function.is_complete(build_id=None)
 
 
-def test_a_build_that_an_earlier_poll_started_is_followed(function: Lambda) -> None:
-    # The provider gives every poll the event of the first, so the build's id is not in it.
-    theirs = build("models-Builder:9", request="request-2", buildStatus="FAILED")
-    function.has_started(theirs, build(BUILD))
+def test_poll_finds_the_build_of_its_request(function: Lambda) -> None:
+    # Every poll of the provider has the first event, without the build ID.
+    other = build("models-Builder:9", request="request-2", buildStatus="FAILED")
+    function.expect_build_search(other, build(BUILD))
     assert function.is_complete(build_id=None) == {"IsComplete": False, "BuildId": BUILD}
 
 
-def test_builds_are_looked_for_in_every_page_back_to_the_event(function: Lambda) -> None:
-    for token, result in (
+def test_builds_are_searched_page_by_page(function: Lambda) -> None:
+    for token, page_build in (
         (None, build("b:3", request="request-3")),
         ("page-2", build(BUILD, buildStatus="SUCCEEDED")),
-        ("page-3", build("b:1", request="request-0", at=NOW - 3600)),
+        ("page-3", build("b:1", request="request-0", started=NOW - 3600)),
     ):
-        requests = {"projectName": "models-Builder", **({"nextToken": token} if token else {})}
+        request = {"projectName": "models-Builder", **({"nextToken": token} if token else {})}
         number = int((token or "page-1")[-1])
         function.codebuild.add_response(
             "list_builds_for_project",
-            {"ids": [result["id"]], "nextToken": f"page-{number + 1}"},
-            requests,
+            {"ids": [page_build["id"]], "nextToken": f"page-{number + 1}"},
+            request,
         )
         function.codebuild.add_response(
-            "batch_get_builds", {"builds": [result]}, {"ids": [result["id"]]}
+            "batch_get_builds", {"builds": [page_build]}, {"ids": [page_build["id"]]}
         )
     assert function.is_complete(build_id=None) == {"IsComplete": True}
 
@@ -356,34 +339,34 @@ def test_builds_are_looked_for_in_every_page_back_to_the_event(function: Lambda)
         ("ServiceUnavailable", "", 503),
     ],
 )
-def test_a_build_that_cannot_start_yet_is_started_by_a_later_poll(
+def test_throttled_start_is_retried_by_the_next_poll(
     function: Lambda, code: str, message: str, status: int
 ) -> None:
-    function.has_started()
-    function.has_no_archive()
-    function.refuses_to_start(code, f"{message} for the account", status)
+    function.expect_build_search()
+    function.expect_no_archive()
+    function.expect_start_error(code, f"{message} for the account", status)
     assert function.is_complete(build_id=None) == {"IsComplete": False}
-    function.has_started()
-    function.has_no_archive()
-    function.starts(STARTED)
+    function.expect_build_search()
+    function.expect_no_archive()
+    function.expect_start(STARTED)
     assert function.is_complete(build_id=None) == {"IsComplete": False, "BuildId": BUILD}
 
 
-def test_an_account_that_may_run_no_build_is_not_waited_for(function: Lambda) -> None:
-    function.has_started()
-    function.has_no_archive()
-    function.refuses_to_start(
+def test_account_limit_of_zero_builds_is_an_error(function: Lambda) -> None:
+    function.expect_build_search()
+    function.expect_no_archive()
+    function.expect_start_error(
         "AccountLimitExceededException", "Cannot have more than 0 builds in queue for the account"
     )
     with pytest.raises(ClientError, match="more than 0 builds"):
         function.is_complete(build_id=None)
 
 
-def test_a_queue_that_stays_full_fails_the_deploy_with_codebuild_s_words(function: Lambda) -> None:
-    function.at(DEADLINE + 120)
-    function.has_started()
-    function.has_no_archive()
-    function.refuses_to_start(
+def test_full_queue_after_the_deadline_is_an_error(function: Lambda) -> None:
+    function.set_time(DEADLINE + 120)
+    function.expect_build_search()
+    function.expect_no_archive()
+    function.expect_start_error(
         "AccountLimitExceededException", "Cannot have more than 1 builds in queue for the account"
     )
     with pytest.raises(RuntimeError) as failure:
@@ -396,7 +379,7 @@ def test_a_queue_that_stays_full_fails_the_deploy_with_codebuild_s_words(functio
 
 
 @pytest.mark.parametrize(
-    ("code", "status", "passes"),
+    ("code", "status", "is_transient"),
     [
         ("ThrottlingException", 400, True),
         ("SlowDown", 503, True),
@@ -404,41 +387,46 @@ def test_a_queue_that_stays_full_fails_the_deploy_with_codebuild_s_words(functio
         ("AccessDeniedException", 400, False),
     ],
 )
-def test_only_errors_that_pass_are_left_to_the_next_poll(
-    function: Lambda, code: str, status: int, passes: bool
+def test_only_transient_errors_are_retried(
+    function: Lambda, code: str, status: int, is_transient: bool
 ) -> None:
     function.codebuild.add_client_error("batch_get_builds", code, http_status_code=status)
-    if passes:
+    if is_transient:
         assert function.is_complete() == {"IsComplete": False}
     else:
         with pytest.raises(ClientError, match=code):
             function.is_complete()
 
 
-def test_a_connection_that_breaks_is_left_to_the_next_poll(
-    function: Lambda, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def breaks(*_: object) -> None:
+def test_connection_error_is_retried(function: Lambda, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
         raise ReadTimeoutError(endpoint_url="https://codebuild")
 
-    monkeypatch.setattr(function.index, "_builds", breaks)
+    monkeypatch.setattr(function.index, "_builds", fail)
     assert function.is_complete() == {"IsComplete": False}
 
 
-def test_a_build_whose_image_was_not_pulled_is_started_once_more(function: Lambda) -> None:
-    failed = build(BUILD, buildStatus="FAILED", phases=[UNPULLED])
-    function.has_builds(failed)
-    function.has_started(failed)
-    function.starts({**STARTED, "idempotencyToken": f"request-1-{DEADLINE}-2"}, "models-Builder:2")
+def test_build_is_restarted_after_an_image_pull_error(function: Lambda) -> None:
+    failed = build(BUILD, buildStatus="FAILED", phases=[PULL_ERROR])
+    function.expect_build_read(failed)
+    function.expect_build_search(failed)
+    function.expect_start(
+        {**STARTED, "idempotencyToken": f"request-1-{DEADLINE}-2"}, "models-Builder:2"
+    )
     assert function.is_complete() == {"IsComplete": False, "BuildId": "models-Builder:2"}
 
 
-def test_an_image_that_is_not_pulled_twice_fails_the_deploy_as_that(function: Lambda) -> None:
+def test_second_image_pull_error_is_an_error(function: Lambda) -> None:
     builds = [
-        build(f"models-Builder:{number}", at=NOW + number, buildStatus="FAILED", phases=[UNPULLED])
+        build(
+            f"models-Builder:{number}",
+            started=NOW + number,
+            buildStatus="FAILED",
+            phases=[PULL_ERROR],
+        )
         for number in (1, 2)
     ]
-    function.has_started(*builds)
+    function.expect_build_search(*builds)
     with pytest.raises(RuntimeError) as failure:
         function.is_complete(build_id=None)
     assert str(failure.value) == (
@@ -448,30 +436,28 @@ def test_an_image_that_is_not_pulled_twice_fails_the_deploy_as_that(function: La
     )
 
 
-def test_the_second_build_of_an_archive_is_the_one_that_counts(function: Lambda) -> None:
-    first = build("models-Builder:1", buildStatus="FAILED", phases=[UNPULLED])
-    second = build("models-Builder:2", at=NOW + 60, buildStatus="SUCCEEDED")
-    function.has_started(first, second)
+def test_newest_build_decides(function: Lambda) -> None:
+    first = build("models-Builder:1", buildStatus="FAILED", phases=[PULL_ERROR])
+    second = build("models-Builder:2", started=NOW + 60, buildStatus="SUCCEEDED")
+    function.expect_build_search(first, second)
     assert function.is_complete(build_id=None) == {"IsComplete": True}
 
 
-def test_a_model_that_fails_is_not_built_again(function: Lambda) -> None:
-    function.has_started(build(BUILD, buildStatus="FAILED", phases=[FAILED_PHASE]))
+def test_failed_build_is_not_restarted(function: Lambda) -> None:
+    function.expect_build_search(build(BUILD, buildStatus="FAILED", phases=[FAILED_PHASE]))
     with pytest.raises(RuntimeError, match=r"^Build of minilm failed in phase BUILD: killed\."):
         function.is_complete(build_id=None)
 
 
-def test_a_build_has_some_time_to_say_itself_what_it_waits_for(function: Lambda) -> None:
-    function.at(DEADLINE + 119)
-    function.has_builds(build(BUILD))
+def test_build_has_a_grace_period_after_the_deadline(function: Lambda) -> None:
+    function.set_time(DEADLINE + 119)
+    function.expect_build_read(build(BUILD))
     assert function.is_complete() == {"IsComplete": False, "BuildId": BUILD}
 
 
-def test_a_build_that_goes_on_past_the_deadline_fails_the_deploy_and_is_named(
-    function: Lambda,
-) -> None:
-    function.at(DEADLINE + 120)
-    function.has_builds(build(BUILD))
+def test_running_build_after_the_deadline_is_an_error(function: Lambda) -> None:
+    function.set_time(DEADLINE + 120)
+    function.expect_build_read(build(BUILD))
     with pytest.raises(RuntimeError) as failure:
         function.is_complete()
     assert str(failure.value) == (
@@ -481,19 +467,11 @@ def test_a_build_that_goes_on_past_the_deadline_fails_the_deploy_and_is_named(
     )
 
 
-def test_a_build_that_succeeded_is_waited_for_no_longer(function: Lambda) -> None:
-    function.at(DEADLINE + 999)
-    function.has_builds(build(BUILD, buildStatus="SUCCEEDED"))
-    assert function.is_complete() == {"IsComplete": True}
-
-
 @pytest.mark.parametrize(
-    ("status", "ended"), [("FAILED", "failed"), ("STOPPED", "stopped"), ("FAULT", "fault")]
+    ("status", "word"), [("FAILED", "failed"), ("STOPPED", "stopped"), ("FAULT", "fault")]
 )
-def test_a_failed_build_fails_the_deploy_with_its_reason_and_its_log(
-    function: Lambda, status: str, ended: str
-) -> None:
-    function.has_builds(
+def test_failed_build_error_has_phase_and_log(function: Lambda, status: str, word: str) -> None:
+    function.expect_build_read(
         {
             "buildStatus": status,
             "logs": {"deepLink": "https://log.example"},
@@ -512,23 +490,16 @@ def test_a_failed_build_fails_the_deploy_with_its_reason_and_its_log(
     with pytest.raises(RuntimeError) as failure:
         function.is_complete()
     assert str(failure.value) == (
-        f"Build of minilm {ended} in phase BUILD: exit status 3. Log: https://log.example . The "
+        f"Build of minilm {word} in phase BUILD: exit status 3. Log: https://log.example . The "
         "endpoint and its archives are unchanged."
     )
 
 
-def test_a_phase_that_has_not_ended_is_not_told_as_the_one_that_failed(function: Lambda) -> None:
-    submitted = {"phaseType": "SUBMITTED", "phaseStatus": "SUCCEEDED"}
-    function.has_builds(
-        {"buildStatus": "STOPPED", "phases": [submitted, {"phaseType": "COMPLETED"}]}
+def test_failed_build_error_has_last_logged_error(function: Lambda) -> None:
+    function.expect_build_read(
+        {"buildStatus": "FAILED", "logs": LOG_LOCATION, "phases": [FAILED_PHASE]}
     )
-    with pytest.raises(RuntimeError, match=r"^Build of minilm stopped\. Log: "):
-        function.is_complete()
-
-
-def test_a_failed_build_s_own_last_error_is_told(function: Lambda) -> None:
-    function.has_builds({"buildStatus": "FAILED", "logs": LOGGED, "phases": [FAILED_PHASE]})
-    function.has_logged(
+    function.expect_log_read(
         "error: an attempt, which was made again\n",
         "[build] export\nerror: the recipe's gate allows 0.01.\n",
         "COMMAND_EXECUTION_ERROR: the error: of CodeBuild\n",
@@ -541,29 +512,24 @@ def test_a_failed_build_s_own_last_error_is_told(function: Lambda) -> None:
     )
 
 
-def test_a_failed_build_that_said_no_error_is_told_by_its_phase(function: Lambda) -> None:
-    function.has_builds({"buildStatus": "TIMED_OUT", "logs": LOGGED, "phases": [FAILED_PHASE]})
-    function.has_logged("[build] export\n")
-    with pytest.raises(RuntimeError, match=r"^Build of minilm timed out in phase BUILD: killed\."):
-        function.is_complete()
-
-
-def test_a_log_that_cannot_be_read_does_not_hide_how_a_build_ended(function: Lambda) -> None:
-    function.has_builds({"buildStatus": "FAILED", "logs": LOGGED, "phases": [FAILED_PHASE]})
+def test_missing_log_does_not_hide_the_failed_phase(function: Lambda) -> None:
+    function.expect_build_read(
+        {"buildStatus": "FAILED", "logs": LOG_LOCATION, "phases": [FAILED_PHASE]}
+    )
     function.logs.add_client_error("get_log_events", "ResourceNotFoundException")
     with pytest.raises(RuntimeError, match=r"^Build of minilm failed in phase BUILD: killed\."):
         function.is_complete()
 
 
-def test_an_error_of_any_length_fits_into_what_cloudformation_takes(function: Lambda) -> None:
-    function.has_builds({"buildStatus": "FAILED", "logs": LOGGED})
-    function.has_logged("error: " + 9 * "too long " * 1000)
+def test_long_error_is_truncated_for_cloudformation(function: Lambda) -> None:
+    function.expect_build_read({"buildStatus": "FAILED", "logs": LOG_LOCATION})
+    function.expect_log_read("error: " + 9 * "too long " * 1000)
     with pytest.raises(RuntimeError) as failure:
         function.is_complete()
     assert len(str(failure.value)) < 2048
 
 
-def test_a_build_that_codebuild_forgot_fails_the_deploy(function: Lambda) -> None:
-    function.has_builds()
+def test_unknown_build_is_an_error(function: Lambda) -> None:
+    function.expect_build_read()
     with pytest.raises(RuntimeError, match=f"CodeBuild has no build {BUILD}. The endpoint"):
         function.is_complete()

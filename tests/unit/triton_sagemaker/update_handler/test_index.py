@@ -1,12 +1,11 @@
-"""The function behind UpdateChecks, run as Lambda runs it: as a file that imports nothing of ours.
+"""The Lambda function of UpdateChecks, loaded from its file as Lambda does.
 
-An account in memory answers; botocore validates what it is asked.
+An account in memory answers the calls; botocore validates their parameters.
 """
 
 import importlib.util
 import json
 import time
-from collections.abc import Callable
 from http import HTTPStatus
 from io import BytesIO
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 
 import boto3
 import pytest
-from botocore.exceptions import ClientError, EndpointConnectionError
+from botocore.exceptions import ClientError
 
 INDEX = Path(__file__).parents[4] / "constructs/triton_sagemaker/update_handler/index.py"
 
@@ -33,7 +32,7 @@ SHA256, OTHER = 43 * "A" + "=", 43 * "B" + "="
 
 
 def config(*variants: tuple[str, str, str]) -> list[dict[str, Any]]:
-    """Return variants by name, model and instance type."""
+    """Return production variants from (name, model, instance type without ml. and size)."""
     return [
         {
             **{"VariantName": name, "ModelName": model, "InstanceType": f"ml.{kind}.xlarge"},
@@ -44,9 +43,13 @@ def config(*variants: tuple[str, str, str]) -> list[dict[str, Any]]:
 
 
 class Account:
-    """What there is, to be changed by a test."""
+    """The resources of an AWS account in memory, and the handler that reads them.
 
-    def __init__(self) -> None:
+    Tests change the attributes.
+    """
+
+    def __init__(self, handler: ModuleType) -> None:
+        self.handler = handler
         self.stack_status = "UPDATE_IN_PROGRESS"
         self.endpoint: dict[str, Any] | None = {
             "EndpointName": "prod-text",
@@ -66,7 +69,7 @@ class Account:
         self.interfaces = ["eni-1", "eni-2"]
         self.failure: Exception | tuple[int, str] | None = None
         self.catalog = ["minilm-1.tar.gz", None]
-        self.others: list[str] = []
+        self.invalid_entries: list[str] = []
         self.keys = [
             f"{prefix}minilm-1.{end}" for prefix in (OLD, NEW) for end in ("json", "tar.gz")
         ]
@@ -74,7 +77,7 @@ class Account:
         self.recorded = {key: {"checksum": checksum} for key, checksum in self.checksums.items()}
 
     def answer(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Return what AWS answers. Raises `KeyError` for what is not there."""
+        """Return the response of an operation. Raise KeyError for a missing resource."""
         if isinstance(self.failure, Exception):
             raise self.failure
         match operation:
@@ -95,9 +98,14 @@ class Account:
                 return {"ScalableTargets": [{"ResourceId": target} for target in targets]}
             case "GetParametersByPath":
                 assert request == {"Path": "/triton/prod/text"}
-                values = [json.dumps({"model": "m", "target_model": each}) for each in self.catalog]
+                values = [
+                    json.dumps({"model": "m", "target_model": target_model})
+                    for target_model in self.catalog
+                ]
                 return {
-                    "Parameters": [{"Name": "a", "Value": value} for value in values + self.others]
+                    "Parameters": [
+                        {"Name": "a", "Value": value} for value in values + self.invalid_entries
+                    ]
                 }
             case "DescribeNetworkInterfaces":
                 assert request == {"Filters": [{"Name": "group-id", "Values": [GROUP]}]}
@@ -112,8 +120,8 @@ class Account:
                 assert request["ChecksumMode"] == "ENABLED"
                 return {"ChecksumSHA256": self.checksums[request["Key"]]}
             case "ListObjectsV2":
-                result = [key for key in self.keys if key.startswith(request["Prefix"])]
-                return {"Contents": [{"Key": each} for each in result]}
+                keys = [key for key in self.keys if key.startswith(request["Prefix"])]
+                return {"Contents": [{"Key": key} for key in keys]}
         raise AssertionError(operation)
 
     def _manifest(self, key: str) -> dict[str, Any]:
@@ -126,49 +134,8 @@ class Account:
     def _none(self) -> dict[str, Any]:
         raise KeyError
 
-
-@pytest.fixture
-def account() -> Account:
-    return Account()
-
-
-Event = Callable[..., bool]
-
-
-@pytest.fixture
-def ask(account: Account, monkeypatch: pytest.MonkeyPatch) -> Event:
-    """Send the function an event, of a guard or a check; return whether CloudFormation goes on."""
-
-    def answered(model: Any, **_: Any) -> tuple[Any, dict[str, Any]]:
-        if isinstance(account.failure, tuple):
-            status, code = account.failure
-            error = {"Code": code, "Message": "No."}
-            described = {"ResponseMetadata": {"HTTPStatusCode": status}, "Error": error}
-            return SimpleNamespace(status_code=status), described
-        try:
-            parsed = account.answer(model.name, asking)
-        except KeyError:
-            error = {"Code": "ValidationException", "Message": "Could not find it."}
-            return SimpleNamespace(status_code=HTTPStatus.BAD_REQUEST), {"Error": error}
-        return SimpleNamespace(status_code=HTTPStatus.OK), parsed
-
-    asking: dict[str, Any] = {}
-
-    def client(service: str) -> Any:
-        made = session.client(service, region_name="us-east-1")
-        made.meta.events.register("provide-client-params", remember)
-        made.meta.events.register("before-call", answered)
-        return made
-
-    def remember(params: dict[str, Any], **_: Any) -> None:
-        asking.clear()
-        asking.update(params)
-
-    session: Any = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test")
-    index = _loaded()
-    monkeypatch.setattr(index.boto3, "client", client)
-
     def send(
+        self,
         kind: str,
         request_type: str = "Update",
         *,
@@ -176,6 +143,7 @@ def ask(account: Account, monkeypatch: pytest.MonkeyPatch) -> Event:
         old: dict[str, Any] | None = None,
         **changes: Any,
     ) -> bool:
+        """Send the handler a guard or check event, `minutes` old; return `IsComplete`."""
         event = {
             "RequestType": request_type,
             "ResourceType": f"Custom::TritonUpdate{kind}",
@@ -183,16 +151,55 @@ def ask(account: Account, monkeypatch: pytest.MonkeyPatch) -> Event:
             "ResourceProperties": {**PROPERTIES, **changes},
             **({} if old is None else {"OldResourceProperties": {**PROPERTIES, **changes, **old}}),
         }
-        taken = index.handle(event, None)
-        assert taken["PhysicalResourceId"] == f"Custom::TritonUpdate{kind}/prod-text"
-        taken["Since"] -= minutes * 60
-        answer: dict[str, bool] = index.handle({**event, **taken}, None)
+        response = self.handler.handle(event, None)
+        assert response["PhysicalResourceId"] == f"Custom::TritonUpdate{kind}/prod-text"
+        response["Since"] -= minutes * 60
+        answer: dict[str, bool] = self.handler.handle({**event, **response}, None)
         return answer["IsComplete"]
 
-    return send
+    def error(self, kind: str = "Guard", **changes: Any) -> str:
+        """Send an event that must fail; return the message."""
+        with pytest.raises(RuntimeError) as raised:
+            self.send(kind, **changes)
+        return str(raised.value)
 
 
-def _loaded() -> ModuleType:
+@pytest.fixture
+def account(monkeypatch: pytest.MonkeyPatch) -> Account:
+    """Return an account whose handler calls it instead of AWS."""
+    handler: Any = _load_handler()
+    account = Account(handler)
+    session: Any = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test")
+    request: dict[str, Any] = {}
+
+    def create_client(service: str) -> Any:
+        client = session.client(service, region_name="us-east-1")
+        client.meta.events.register("provide-client-params", remember)
+        client.meta.events.register("before-call", respond)
+        return client
+
+    def remember(params: dict[str, Any], **_: Any) -> None:
+        request.clear()
+        request.update(params)
+
+    def respond(model: Any, **_: Any) -> tuple[Any, dict[str, Any]]:
+        if isinstance(account.failure, tuple):
+            status, code = account.failure
+            error = {"Code": code, "Message": "No."}
+            described = {"ResponseMetadata": {"HTTPStatusCode": status}, "Error": error}
+            return SimpleNamespace(status_code=status), described
+        try:
+            parsed = account.answer(model.name, request)
+        except KeyError:
+            error = {"Code": "ValidationException", "Message": "Could not find it."}
+            return SimpleNamespace(status_code=HTTPStatus.BAD_REQUEST), {"Error": error}
+        return SimpleNamespace(status_code=HTTPStatus.OK), parsed
+
+    monkeypatch.setattr(handler.boto3, "client", create_client)
+    return account
+
+
+def _load_handler() -> ModuleType:
     spec = importlib.util.spec_from_file_location("update_handler_index", INDEX)
     assert spec
     assert spec.loader
@@ -201,41 +208,33 @@ def _loaded() -> ModuleType:
     return module
 
 
-def refusal(ask: Event, kind: str = "Guard", **changes: Any) -> str:
-    with pytest.raises(RuntimeError) as refused:
-        ask(kind, **changes)
-    return str(refused.value)
+# Guard: before the update
 
 
-# Before the update
+def test_guard_allows_a_safe_update(account: Account) -> None:
+    assert account.send("Guard")
 
 
-def test_an_update_that_nobody_would_notice_may_be_made(ask: Event) -> None:
-    assert ask("Guard")
-
-
-def test_an_endpoint_that_is_not_there_may_be_created(ask: Event, account: Account) -> None:
+def test_guard_allows_creation(account: Account) -> None:
     account.endpoint = None
-    assert ask("Guard", "Create")
+    assert account.send("Guard", "Create")
 
 
 IN_PROGRESS = ["Creating", "Updating", "SystemUpdating", "RollingBack", "Deleting"]
 
 
 @pytest.mark.parametrize("status", IN_PROGRESS)
-def test_an_update_waits_for_operations_that_end_by_themselves(
-    ask: Event, account: Account, status: str
-) -> None:
+def test_guard_waits_for_an_operation_in_progress(account: Account, status: str) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointStatus": status}
-    assert not ask("Guard")
+    assert not account.send("Guard")
     account.endpoint = {**account.endpoint, "EndpointStatus": "InService"}
-    assert ask("Guard")
+    assert account.send("Guard")
 
 
-def test_an_update_waits_for_twenty_minutes(ask: Event, account: Account) -> None:
+def test_guard_waits_at_most_twenty_minutes(account: Account) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointStatus": "Updating"}
-    assert not ask("Guard", minutes=19)
-    assert refusal(ask, minutes=21) == (
+    assert not account.send("Guard", minutes=19)
+    assert account.error(minutes=21) == (
         "Endpoint prod-text is Updating after 21 minutes: wait until it is InService, and deploy "
         "again. Nothing was changed."
     )
@@ -244,20 +243,20 @@ def test_an_update_waits_for_twenty_minutes(ask: Event, account: Account) -> Non
 @pytest.mark.parametrize(
     ("old", "waits"),
     [
-        ({"Archives": []}, False),  # a new model: the endpoint stays as it is
+        ({"Archives": []}, False),  # a new model does not change the endpoint
         ({"ConfigName": "old"}, True),
         ({"Deployment": {}}, True),
         (None, True),  # the guard itself is new
     ],
 )
-def test_only_an_update_of_the_endpoint_waits(
-    ask: Event, account: Account, old: dict[str, Any] | None, waits: bool
+def test_guard_waits_only_if_the_endpoint_changes(
+    account: Account, old: dict[str, Any] | None, waits: bool
 ) -> None:
     account.endpoint = {
         **{"EndpointName": "prod-text", "EndpointConfigName": "new"},
         "EndpointStatus": "Updating",
     }
-    assert ask("Guard", old=old) is not waits
+    assert account.send("Guard", old=old) is not waits
 
 
 @pytest.mark.parametrize(
@@ -267,28 +266,26 @@ def test_only_an_update_of_the_endpoint_waits(
         ("Failed", "Endpoint prod-text has failed, and SageMaker can only delete it. Deploy a"),
     ],
 )
-def test_an_endpoint_that_cannot_be_updated_is_left_alone(
-    ask: Event, account: Account, status: str, message: str
+def test_guard_rejects_an_endpoint_out_of_service(
+    account: Account, status: str, message: str
 ) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointStatus": status}
-    assert refusal(ask).startswith(message)
-    assert refusal(ask).endswith("Nothing was changed.")
+    assert account.error().startswith(message)
+    assert account.error().endswith("Nothing was changed.")
 
 
-def test_without_the_configuration_that_serves_there_is_no_update(
-    ask: Event, account: Account
-) -> None:
+def test_guard_rejects_a_deleted_current_config(account: Account) -> None:
     del account.configs["old"]
-    reason = refusal(ask)
+    reason = account.error()
     assert reason.startswith("Endpoint prod-text serves, but its configuration old is gone")
     assert "Do not destroy the stack: no call would be answered" in reason
 
 
-def test_a_scaled_variant_keeps_its_instances(ask: Event, account: Account) -> None:
+def test_guard_rejects_new_instance_type_of_scaled_variant(account: Account) -> None:
     account.configs["new"] = config(("AllTraffic", "new-model", "g6"))
-    assert ask("Guard")
+    assert account.send("Guard")
     account.scaled = {"endpoint/prod-text/variant/AllTraffic"}
-    assert refusal(ask) == (
+    assert account.error() == (
         "Variant AllTraffic is registered for scaling: SageMaker refuses to change "
         "its instance type. `make deliver` does it in two deploys; or deploy without scaling "
         "first, and then this change with it. Nothing was changed."
@@ -296,7 +293,7 @@ def test_a_scaled_variant_keeps_its_instances(ask: Event, account: Account) -> N
 
 
 def pools(*types: str, override: str | None = None) -> list[dict[str, Any]]:
-    """Return the only variant with instance pools; the last type has the Model `override`."""
+    """Return a variant with instance pools; the last pool overrides the model."""
     listed = [{"InstanceType": f"ml.{kind}.xlarge", "Priority": 1} for kind in types]
     if override:
         listed[-1]["ModelNameOverride"] = override
@@ -307,17 +304,15 @@ def pools(*types: str, override: str | None = None) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("old", [config(("AllTraffic", "old-model", "g5")), pools("g5", "g6e")])
-def test_a_scaled_variant_may_get_instance_pools(
-    ask: Event, account: Account, old: list[dict[str, Any]]
+def test_guard_allows_instance_pools_of_scaled_variant(
+    account: Account, old: list[dict[str, Any]]
 ) -> None:
     account.configs |= {"old": old, "new": pools("g6", "g5")}
     account.scaled = {"endpoint/prod-text/variant/AllTraffic"}
-    assert ask("Guard")
+    assert account.send("Guard")
 
 
-def test_the_archive_of_each_instance_type_has_the_digest_of_its_manifest(
-    ask: Event, account: Account
-) -> None:
+def test_guard_checks_archives_of_every_instance_type(account: Account) -> None:
     account.configs["new"] = pools("g6", "g5", override="other-gpu")
     for name, target in (("new-model", "sm89"), ("other-gpu", "sm86")):
         key = f"text/cuda-25.09-{target}/m-1.tar.gz"
@@ -325,213 +320,173 @@ def test_the_archive_of_each_instance_type_has_the_digest_of_its_manifest(
         account.checksums[key], account.recorded[key] = SHA256, {"checksum": SHA256}
     account.models["old-model"] = account.models["new-model"]
     account.catalog = [None]
-    assert ask("Guard")
+    assert account.send("Guard")
     account.checksums["text/cuda-25.09-sm86/m-1.tar.gz"] = OTHER
-    assert "text/cuda-25.09-sm86/m-1.tar.gz has the SHA-256" in refusal(ask)
-
-
-def test_a_scaled_variant_may_get_another_model(ask: Event, account: Account) -> None:
-    account.scaled = {"endpoint/prod-text/variant/AllTraffic"}
-    assert ask("Guard")
+    assert "text/cuda-25.09-sm86/m-1.tar.gz has the SHA-256" in account.error()
 
 
 @pytest.mark.parametrize("names", [("Other",), ("AllTraffic", "Other")])
-def test_an_endpoint_keeps_the_names_of_its_variants(
-    ask: Event, account: Account, names: tuple[str, ...]
-) -> None:
+def test_guard_rejects_renamed_or_added_variants(account: Account, names: tuple[str, ...]) -> None:
     account.configs["new"] = config(*((name, "new-model", "g5") for name in names))
-    assert refusal(ask) == (
+    assert account.error() == (
         f"Endpoint prod-text has the variants AllTraffic, and would get other variants, "
         f"{', '.join(names)}: SageMaker cannot rename, add or remove variants in an update. Deploy "
         "a second endpoint, and move the clients. Nothing was changed."
     )
 
 
-def test_an_archive_that_clients_are_sent_to_must_be_where_the_endpoint_will_serve_from(
-    ask: Event, account: Account
-) -> None:
+def test_guard_needs_current_archives_below_the_new_prefix(account: Account) -> None:
     account.catalog += ["minilm-0.tar.gz"]
     account.keys += [f"{OLD}minilm-0.tar.gz", f"{OLD}minilm-0.json"]
-    assert refusal(ask) == (
+    assert account.error() == (
         f"Instances could not find minilm-0.tar.gz: missing in {NEW}, from which instances load "
         "during this update or its rollback. Run make deliver, which builds missing archives "
         "first; or deploy the change of release or instance type alone, with the models that "
         "clients use now. Nothing was changed."
     )
     account.keys.append(f"{NEW}minilm-0.tar.gz")
-    assert "could not find minilm-0.tar.gz: missing in" in refusal(ask)  # it is not complete
+    assert (
+        "could not find minilm-0.tar.gz: missing in" in account.error()
+    )  # its manifest is missing
     account.keys.append(f"{NEW}minilm-0.json")
-    assert ask("Guard")
+    assert account.send("Guard")
 
 
-def test_an_archive_that_clients_will_be_sent_to_must_be_where_a_rollback_serves_from(
-    ask: Event, account: Account
-) -> None:
+def test_guard_needs_new_archives_below_the_old_prefix(account: Account) -> None:
     archives = ["minilm-2.tar.gz"]
     account.keys += [f"{NEW}minilm-2.tar.gz", f"{NEW}minilm-2.json"]
-    assert refusal(ask, Archives=archives).startswith(
+    assert account.error(Archives=archives).startswith(
         f"Instances could not find minilm-2.tar.gz: missing in {OLD},"
     )
     account.keys += [f"{OLD}minilm-2.tar.gz", f"{OLD}minilm-2.json"]
-    assert ask("Guard", Archives=archives)
+    assert account.send("Guard", Archives=archives)
 
 
-def test_a_model_that_leaves_is_named_until_the_update_is_done(
-    ask: Event, account: Account
-) -> None:
+def test_guard_needs_archives_of_removed_models(account: Account) -> None:
     account.keys.remove(f"{NEW}minilm-1.tar.gz")
-    assert refusal(ask, Archives=[]).startswith(
+    assert account.error(Archives=[]).startswith(
         f"Instances could not find minilm-1.tar.gz: missing in {NEW},"
     )
 
 
-def test_an_endpoint_that_stays_where_it_is_moves_nobody(ask: Event, account: Account) -> None:
+def test_guard_ignores_missing_archives_if_prefix_is_unchanged(account: Account) -> None:
     account.models["new-model"] = account.models["old-model"]
     account.catalog += ["gone-0.tar.gz"]
-    assert ask("Guard")
+    assert account.send("Guard")
 
 
 @pytest.mark.parametrize(
     "value", ["junk", "[]", "7", "{}", '{"model": "m", "target_model": ["x"]}', "[" * 99_999]
 )
-def test_a_parameter_that_is_no_entry_is_named_with_what_to_do(
-    ask: Event, account: Account, value: str
-) -> None:
-    account.others = [value]
-    assert refusal(ask) == (
+def test_invalid_catalog_entry_is_an_error(account: Account, value: str) -> None:
+    account.invalid_entries = [value]
+    assert account.error() == (
         "Parameter a is not a catalog entry: delete it (calls of its model will fail) and deploy "
         "again: aws ssm delete-parameter --name a. Nothing was changed."
     )
 
 
-def test_every_prefix_of_every_variant_counts(ask: Event, account: Account) -> None:
+def test_guard_checks_the_prefix_of_every_variant(account: Account) -> None:
     other = "text/cuda-25.09-sm89/"
     account.models["other"] = {"Mode": "MultiModel", "ModelDataUrl": f"s3://models/{other}"}
     account.configs["old"].append(*config(("Other", "other", "g6")))
     account.configs["new"].append(*config(("Other", "new-model", "g5")))
-    assert refusal(ask).startswith(f"Instances could not find minilm-1.tar.gz: missing in {other},")
+    assert account.error().startswith(
+        f"Instances could not find minilm-1.tar.gz: missing in {other},"
+    )
 
 
-def test_an_archive_that_was_replaced_after_its_build_is_not_loaded_by_new_instances(
-    ask: Event, account: Account
-) -> None:
+def test_guard_rejects_a_replaced_archive(account: Account) -> None:
     account.checksums[f"{NEW}minilm-1.tar.gz"] = f"{OTHER}-1"
     url = f"s3://models/{NEW}minilm-1.tar.gz"
-    assert refusal(ask) == (
+    assert account.error() == (
         f"{url} has the SHA-256 {OTHER}-1, and its manifest records {SHA256}-1: somebody has "
         f"replaced it. Find out who, then have it built again: aws s3 rm {url}; make deliver. "
         "Nothing was changed."
     )
     account.checksums[f"{NEW}minilm-1.tar.gz"] = ""  # uploaded without a checksum
-    assert refusal(ask).startswith(f"{url} has the SHA-256 of no builder, and its manifest")
+    assert account.error().startswith(f"{url} has the SHA-256 of no builder, and its manifest")
     account.models["new-model"] = account.models["old-model"]
-    assert ask("Guard")  # new instances load from elsewhere
+    assert account.send("Guard")  # new instances load from another prefix
     account.checksums[f"{OLD}minilm-1.tar.gz"] = f"{OTHER}-1"
-    assert "somebody has replaced it" in refusal(ask)  # the endpoint stays where it is
+    assert "somebody has replaced it" in account.error()  # the prefix is unchanged
     account.stack_status = "UPDATE_ROLLBACK_IN_PROGRESS"
-    assert ask("Guard")
+    assert account.send("Guard")
 
 
-def test_a_replaced_archive_of_a_single_model_endpoint_is_not_loaded(
-    ask: Event, account: Account
-) -> None:
-    key = "text/m-1.tar.gz"
-    account.models = {name: {"ModelDataUrl": f"s3://models/{key}"} for name in account.models}
-    account.catalog, account.recorded[key] = [None], {"checksum": f"{SHA256}-1"}
-    account.checksums[key] = f"{OTHER}-1"
-    assert refusal(ask, Archives=[]).startswith(f"s3://models/{key} has the SHA-256 {OTHER}-1,")
-
-
-def test_an_archive_without_a_record_of_its_builder_is_not_compared(
-    ask: Event, account: Account
-) -> None:
-    account.recorded[f"{NEW}minilm-1.tar.gz"] = {}  # an earlier builder's
+def test_archive_without_recorded_checksum_is_not_compared(account: Account) -> None:
+    account.recorded[f"{NEW}minilm-1.tar.gz"] = {}  # of an old builder
     published = "published/minilm-9.tar.gz"
     account.catalog.append(published)
     for prefix in (OLD, NEW):
         account.keys += [prefix + published, prefix + published.replace(".tar.gz", ".json")]
         account.checksums[prefix + published] = f"{OTHER}-1"
         account.recorded[prefix + published] = {"checksum": f"{SHA256}-1"}
-    assert ask("Guard")
+    assert account.send("Guard")
 
 
-def test_another_hosting_mode_is_another_endpoint(ask: Event, account: Account) -> None:
+def test_guard_rejects_another_hosting_mode(account: Account) -> None:
     account.models["new-model"] = {"ModelDataUrl": f"s3://models/{NEW}minilm-1.tar.gz"}
-    assert refusal(ask).startswith("Endpoint prod-text would change between multi-model and")
+    assert account.error().startswith("Endpoint prod-text would change between multi-model and")
 
 
-def test_another_update_mends_a_rolling_one_whose_rollback_failed(
-    ask: Event, account: Account
-) -> None:
+def test_guard_allows_update_after_failed_rollback(account: Account) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointStatus": "UpdateRollbackFailed"}
-    assert ask("Guard")
+    assert account.send("Guard")
 
 
-def test_maintenance_of_aws_is_no_failed_update(ask: Event, account: Account) -> None:
-    account.endpoint = {
-        "EndpointName": "prod-text",
-        "EndpointConfigName": "new",
-        "EndpointStatus": "SystemUpdating",
-    }
-    assert ask("Check")
-
-
-def test_a_single_model_endpoint_serves_whatever_the_catalog_names(
-    ask: Event, account: Account
-) -> None:
+def test_guard_rejects_another_model_of_single_model_endpoint(account: Account) -> None:
     account.models = {
         name: {"ModelDataUrl": "s3://models/text/m-1.tar.gz"} for name in account.models
     }
     account.catalog, account.keys = [None], []
-    assert ask("Guard")
+    assert account.send("Guard")
     account.models["new-model"] = {"ModelDataUrl": "s3://models/text/m-large-1.tar.gz"}
-    assert refusal(ask) == (
+    assert account.error() == (
         "Clients call endpoint prod-text for m, but another model, m-large-1.tar.gz, would answer. "
         "Deploy a second endpoint, and move the clients. Nothing was changed."
     )
 
 
-def test_a_model_that_was_deleted_by_hand_holds_nothing_up(ask: Event, account: Account) -> None:
+def test_guard_ignores_deleted_models(account: Account) -> None:
     account.models["old-model"] = account.models["new-model"]
-    for each in account.configs.values():
-        each.append(*config(("Second", "gone-model", "g5")))
-    assert ask("Guard")
+    for variants in account.configs.values():
+        variants.append(*config(("Second", "gone-model", "g5")))
+    assert account.send("Guard")
 
 
-# After it
+# Check: after the update
 
 
-def test_an_endpoint_that_serves_what_was_deployed_is_right(ask: Event, account: Account) -> None:
+def test_check_accepts_the_deployed_config(account: Account) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointConfigName": "new"}
-    assert ask("Check")
+    assert account.send("Check")
 
 
 @pytest.mark.parametrize("status", ["Updating", "RollingBack"])
-def test_scaling_is_no_failed_update(ask: Event, account: Account, status: str) -> None:
+def test_check_accepts_operations_with_the_deployed_config(account: Account, status: str) -> None:
     account.endpoint = {
         **{"EndpointName": "prod-text", "EndpointConfigName": "new"},
         "EndpointStatus": status,
     }
-    assert ask("Check")
+    assert account.send("Check")
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"EndpointConfigName": "old"},  # scaling, after an update that was rolled back
+        {"EndpointConfigName": "old"},  # scaling after a rolled back update
         {"PendingDeploymentSummary": {"EndpointConfigName": "other"}},
     ],
 )
-def test_the_check_waits_until_it_can_tell(
-    ask: Event, account: Account, changes: dict[str, Any]
-) -> None:
+def test_check_waits_for_the_update_result(account: Account, changes: dict[str, Any]) -> None:
     account.endpoint = {
         **{"EndpointName": "prod-text", "EndpointConfigName": "new"},
         "EndpointStatus": "Updating",
         **changes,
     }
-    assert not ask("Check", minutes=19)
-    assert refusal(ask, "Check", minutes=21) == (
+    assert not account.send("Check", minutes=19)
+    assert account.error("Check", minutes=21) == (
         f"Endpoint prod-text is Updating, and serves with {account.endpoint['EndpointConfigName']},"
         " after 21 minutes: to see the reason: "
         "aws sagemaker describe-endpoint --endpoint-name prod-text"
@@ -549,148 +504,128 @@ def test_the_check_waits_until_it_can_tell(
         ({"EndpointStatus": "UpdateRollbackFailed"}, "Endpoint prod-text is UpdateRollbackFailed"),
     ],
 )
-def test_an_update_that_was_rolled_back_fails(
-    ask: Event, account: Account, changes: dict[str, str], message: str
+def test_check_reports_a_rolled_back_update(
+    account: Account, changes: dict[str, str], message: str
 ) -> None:
     account.endpoint = {**(account.endpoint or {}), **changes}
-    assert message in refusal(ask, "Check")
+    assert message in account.error("Check")
 
 
-def test_an_endpoint_that_leaves_its_vpc_keeps_its_role_until_the_interfaces_are_gone(
-    ask: Event, account: Account
-) -> None:
+def test_check_waits_for_network_interfaces_of_the_old_vpc(account: Account) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointConfigName": "new"}
     old = {"ConfigName": "old", "SecurityGroup": GROUP}
-    assert not ask("Check", old=old, minutes=19)
-    assert ask("Check", old=old, minutes=21)  # no reason to roll a good update back
-    assert ask("Check", old=old, SecurityGroup=GROUP)
+    assert not account.send("Check", old=old, minutes=19)
+    assert account.send("Check", old=old, minutes=21)  # no reason to roll the update back
+    assert account.send("Check", old=old, SecurityGroup=GROUP)
     account.interfaces = []
-    assert ask("Check", old=old)
+    assert account.send("Check", old=old)
 
 
-def test_an_endpoint_that_is_gone_serves_nothing(ask: Event, account: Account) -> None:
+def test_check_reports_a_missing_endpoint(account: Account) -> None:
     account.endpoint = None
-    assert refusal(ask, "Check") == (
+    assert account.error("Check") == (
         "Endpoint prod-text does not exist: destroy its stack, and deploy it again."
     )
 
 
-# Neither
+# Stack rollbacks and AWS errors
 
 
 @pytest.mark.parametrize("status", ["UPDATE_ROLLBACK_IN_PROGRESS", "ROLLBACK_IN_PROGRESS"])
-def test_cloudformations_own_rollback_is_not_refused(
-    ask: Event, account: Account, status: str
-) -> None:
+def test_guard_allows_every_stack_rollback(account: Account, status: str) -> None:
     account.configs["new"] = config(("Other", "new-model", "g5"))
-    assert refusal(ask)
+    assert account.error()
     account.stack_status = status
-    assert ask("Guard")
+    assert account.send("Guard")
 
 
-def test_cloudformations_own_rollback_waits_longer_for_what_is_in_progress(
-    ask: Event, account: Account
-) -> None:
+def test_guard_waits_fifty_minutes_in_a_stack_rollback(account: Account) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointStatus": "Updating"}
     account.stack_status = "UPDATE_ROLLBACK_IN_PROGRESS"
-    assert not ask("Guard", minutes=49)
-    assert refusal(ask, minutes=51) == (
+    assert not account.send("Guard", minutes=49)
+    assert account.error(minutes=51) == (
         "Endpoint prod-text is Updating after 51 minutes: wait until it is InService, then "
         "continue the rollback: aws cloudformation continue-update-rollback --stack-name prod-text"
     )
 
 
-def test_a_rollback_of_cloudformations_that_was_rolled_back_deletes_nothing_that_serves(
-    ask: Event, account: Account
-) -> None:
+def test_check_reports_a_rolled_back_stack_rollback(account: Account) -> None:
     account.stack_status = "UPDATE_ROLLBACK_IN_PROGRESS"
     account.endpoint = {**(account.endpoint or {}), "EndpointConfigName": "new"}
-    assert refusal(ask, "Check", ConfigName="old").endswith(
+    assert account.error("Check", ConfigName="old").endswith(
         "Nothing that serves is deleted. Remove the cause, then run: aws sagemaker update-endpoint "
         "--endpoint-name prod-text --endpoint-config-name old --retain-all-variant-properties; aws "
         "sagemaker wait endpoint-in-service --endpoint-name prod-text; "
         "aws cloudformation continue-update-rollback --stack-name prod-text"
     )
-    assert ask("Check", ConfigName="new")
+    assert account.send("Check", ConfigName="new")
 
 
 @pytest.mark.parametrize(("status", "code"), [(400, "ThrottlingException"), (503, "Unavailable")])
-def test_what_aws_throttles_or_fails_is_asked_again(
-    ask: Event, account: Account, status: int, code: str
-) -> None:
+def test_transient_aws_errors_are_retried(account: Account, status: int, code: str) -> None:
     account.failure = (status, code)
-    assert not ask("Guard")
-    assert not ask("Check", minutes=30)
+    assert not account.send("Guard")
+    assert not account.send("Check", minutes=30)
 
 
-def test_what_cannot_be_reached_is_asked_again(ask: Event, account: Account) -> None:
-    account.failure = EndpointConnectionError(endpoint_url="https://sagemaker")
-    assert not ask("Guard")
-
-
-def test_what_is_denied_is_not_asked_again(ask: Event, account: Account) -> None:
+def test_access_denied_is_not_retried(account: Account) -> None:
     account.failure = (400, "AccessDeniedException")
     with pytest.raises(ClientError, match="AccessDenied"):
-        ask("Guard")
+        account.send("Guard")
 
 
-# When the stack is deleted
+# Stack deletion
 
 
 @pytest.mark.parametrize("kind", ["Guard", "Check"])
-def test_an_endpoint_that_is_gone_holds_nothing_up(ask: Event, account: Account, kind: str) -> None:
+def test_deletion_without_endpoint_is_complete(account: Account, kind: str) -> None:
     account.endpoint = None
     account.stack_status = "DELETE_IN_PROGRESS"
-    assert ask(kind, "Delete")
+    assert account.send(kind, "Delete")
 
 
 @pytest.mark.parametrize("status", IN_PROGRESS)
-def test_a_deletion_waits_until_sagemaker_would_delete_the_endpoint(
-    ask: Event, account: Account, status: str
-) -> None:
+def test_deletion_waits_for_an_operation_in_progress(account: Account, status: str) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointStatus": status}
-    assert not ask("Check", "Delete", minutes=49)
-    assert refusal(ask, "Check", request_type="Delete", minutes=51).endswith(
+    assert not account.send("Check", "Delete", minutes=49)
+    assert account.error("Check", request_type="Delete", minutes=51).endswith(
         "after 51 minutes: wait until it is InService, and delete the stack again"
     )
     account.endpoint = {**account.endpoint, "EndpointStatus": "Failed"}
-    assert ask("Check", "Delete")
+    assert account.send("Check", "Delete")
 
 
-def test_a_deletion_waits_until_the_endpoints_network_interfaces_are_gone(
-    ask: Event, account: Account
-) -> None:
+def test_deletion_waits_for_network_interfaces(account: Account) -> None:
     account.endpoint = None
-    assert not ask("Guard", "Delete", SecurityGroup=GROUP, minutes=49)
-    messages = refusal(ask, request_type="Delete", SecurityGroup=GROUP, minutes=51)
-    assert messages == (
+    assert not account.send("Guard", "Delete", SecurityGroup=GROUP, minutes=49)
+    assert account.error(request_type="Delete", SecurityGroup=GROUP, minutes=51) == (
         "Endpoint prod-text is deleted, and its network interfaces eni-1, eni-2 are still in "
         f"{GROUP} after 51 minutes: delete them, and then the stack again "
         '(docs/runbook.md, "A private stage is not destroyed")'
     )
     account.interfaces = []
-    assert ask("Guard", "Delete", SecurityGroup=GROUP)
+    assert account.send("Guard", "Delete", SecurityGroup=GROUP)
 
 
-def test_a_guard_that_goes_without_its_endpoint_waits_for_nothing(ask: Event) -> None:
-    assert ask("Guard", "Delete", SecurityGroup=GROUP)
+def test_guard_deletion_with_existing_endpoint_is_complete(account: Account) -> None:
+    assert account.send("Guard", "Delete", SecurityGroup=GROUP)
 
 
-def test_the_resource_stays_the_same_when_its_endpoint_is_renamed() -> None:
+def test_physical_id_survives_a_renamed_endpoint() -> None:
     properties = {**PROPERTIES, "Endpoint": "prod-other"}
     event = {
         **{"RequestType": "Update", "ResourceType": "Custom::TritonUpdateGuard"},
         **{"PhysicalResourceId": "as-before", "ResourceProperties": properties},
     }
     before = time.time()
-    taken = _loaded().handle(event, None)
-    assert taken["PhysicalResourceId"] == "as-before"
-    assert before <= taken["Since"] <= time.time()
+    response = _load_handler().handle(event, None)
+    assert response["PhysicalResourceId"] == "as-before"
+    assert before <= response["Since"] <= time.time()
 
 
-def test_what_is_said_fits_into_cloudformations_answer(ask: Event, account: Account) -> None:
+def test_error_is_truncated_for_cloudformation(account: Account) -> None:
     account.catalog = [f"{'m' * 100}-{number}.tar.gz" for number in range(50)]
-    assert len(refusal(ask)) == 2000
+    assert len(account.error()) == 2000
 
 
 # Inference components
@@ -699,19 +634,19 @@ ARCHIVE = "text/cpu-25.09/minilm-2.tar.gz"
 COMPONENTS: dict[str, Any] = {"Components": {"prod-text-minilm": "new-model"}, "Archives": []}
 
 
-def component(model: str, status: str = "InService", **more: str) -> dict[str, Any]:
-    """Return a component as DescribeInferenceComponent does."""
+def component(model: str, status: str = "InService", **fields: str) -> dict[str, Any]:
+    """Return a response of DescribeInferenceComponent."""
     return {
         "InferenceComponentName": "prod-text-minilm",
         "InferenceComponentStatus": status,
         "Specification": {"ModelName": model},
-        **more,
+        **fields,
     }
 
 
 @pytest.fixture
-def placed(account: Account) -> Account:
-    """An endpoint with a component, which is going to serve another archive."""
+def component_account(account: Account) -> Account:
+    """Return an account with an endpoint whose component will serve another archive."""
     variant = {"VariantName": "AllTraffic", "InstanceType": "ml.g5.xlarge"}
     account.configs = {"old": [variant], "new": [variant]}
     account.models = {"new-model": {"ModelDataUrl": f"s3://models/{ARCHIVE}"}}
@@ -723,63 +658,51 @@ def placed(account: Account) -> Account:
     return account
 
 
-def test_a_component_may_serve_another_archive(ask: Event, placed: Account) -> None:
-    assert ask("Guard", **COMPONENTS)
+def test_guard_allows_new_archive_of_a_component(component_account: Account) -> None:
+    assert component_account.send("Guard", **COMPONENTS)
 
 
-def test_the_archive_of_a_component_has_the_digest_of_its_manifest(
-    ask: Event, placed: Account
-) -> None:
-    placed.checksums[ARCHIVE] = OTHER
-    assert f"{ARCHIVE} has the SHA-256" in refusal(ask, **COMPONENTS)
-    placed.components["prod-text-minilm"] = component("new-model")  # nothing is updated
-    assert ask("Guard", **COMPONENTS)
+def test_guard_rejects_a_replaced_component_archive(component_account: Account) -> None:
+    component_account.checksums[ARCHIVE] = OTHER
+    assert f"{ARCHIVE} has the SHA-256" in component_account.error(**COMPONENTS)
+    component_account.components["prod-text-minilm"] = component("new-model")  # not updated
+    assert component_account.send("Guard", **COMPONENTS)
 
 
 @pytest.mark.parametrize("status", ["Creating", "Updating", "Deleting"])
-def test_an_update_of_a_component_waits_until_it_is_not_scaled(
-    ask: Event, placed: Account, status: str
-) -> None:
-    placed.components["prod-text-minilm"] = component("old-model", status)
-    assert not ask("Guard", **COMPONENTS)
-    assert refusal(ask, minutes=21, **COMPONENTS) == (
+def test_guard_waits_for_a_component_in_progress(component_account: Account, status: str) -> None:
+    component_account.components["prod-text-minilm"] = component("old-model", status)
+    assert not component_account.send("Guard", **COMPONENTS)
+    assert component_account.error(minutes=21, **COMPONENTS) == (
         f"Inference component prod-text-minilm is {status} after 21 minutes: wait until it is "
         "InService, and deploy again. Nothing was changed."
     )
 
 
-def test_a_component_that_is_not_there_yet_is_created(ask: Event, placed: Account) -> None:
-    placed.components = {}
-    assert ask("Guard", **COMPONENTS)
-
-
-def test_an_endpoint_of_components_keeps_its_instance_type(ask: Event, placed: Account) -> None:
-    placed.endpoint = {**(placed.endpoint or {}), "EndpointConfigName": "old"}
-    placed.configs["new"] = [{"VariantName": "AllTraffic", "InstanceType": "ml.g6.xlarge"}]
-    assert refusal(ask, **COMPONENTS) == (
+def test_guard_rejects_new_instance_type_of_component_endpoint(component_account: Account) -> None:
+    component_account.endpoint = {**(component_account.endpoint or {}), "EndpointConfigName": "old"}
+    component_account.configs["new"] = [
+        {"VariantName": "AllTraffic", "InstanceType": "ml.g6.xlarge"}
+    ]
+    assert component_account.error(**COMPONENTS) == (
         "SageMaker updates endpoint prod-text, of inference components, to no other instance "
         "type: give the endpoint and its components other names, such as with the type in them. "
         "Nothing was changed."
     )
 
 
-def test_an_endpoint_does_not_begin_to_host_components(ask: Event, account: Account) -> None:
+def test_guard_rejects_switch_to_components(account: Account) -> None:
     account.configs["new"] = [{"VariantName": "AllTraffic", "InstanceType": "ml.g5.xlarge"}]
-    assert refusal(ask, **COMPONENTS).startswith(
+    assert account.error(**COMPONENTS).startswith(
         "Endpoint prod-text would begin or cease to host inference components"
     )
 
 
-def test_a_component_that_serves_what_was_deployed_is_checked(ask: Event, placed: Account) -> None:
-    placed.components["prod-text-minilm"] = component("new-model")
-    assert ask("Check", **COMPONENTS)
-    placed.components["prod-text-minilm"] = component("new-model", "Updating")  # it is scaled
-    assert ask("Check", **COMPONENTS)
-
-
-def test_the_check_waits_while_a_component_is_updated(ask: Event, placed: Account) -> None:
-    placed.components["prod-text-minilm"] = component("old-model", "Updating")
-    assert not ask("Check", **COMPONENTS)
+def test_check_accepts_the_deployed_component(component_account: Account) -> None:
+    component_account.components["prod-text-minilm"] = component("new-model")
+    assert component_account.send("Check", **COMPONENTS)
+    component_account.components["prod-text-minilm"] = component("new-model", "Updating")  # scaling
+    assert component_account.send("Check", **COMPONENTS)
 
 
 @pytest.mark.parametrize(
@@ -802,24 +725,24 @@ def test_the_check_waits_while_a_component_is_updated(ask: Event, placed: Accoun
         (None, "Inference component prod-text-minilm does not exist"),
     ],
 )
-def test_a_component_that_serves_something_else_fails_the_check(
-    ask: Event, placed: Account, described: dict[str, Any] | None, message: str
+def test_check_reports_a_deviating_component(
+    component_account: Account,
+    described: dict[str, Any] | None,
+    message: str,
 ) -> None:
-    placed.components = {"prod-text-minilm": described} if described else {}
-    assert refusal(ask, "Check", **COMPONENTS).startswith(message)
+    component_account.components = {"prod-text-minilm": described} if described else {}
+    assert component_account.error("Check", **COMPONENTS).startswith(message)
 
 
-def test_a_rollback_that_a_component_holds_up_says_how_it_goes_on(
-    ask: Event, placed: Account
-) -> None:
-    placed.stack_status = "UPDATE_ROLLBACK_IN_PROGRESS"
-    reason = refusal(ask, "Check", **COMPONENTS)
+def test_blocked_component_rollback_error_names_the_command(component_account: Account) -> None:
+    component_account.stack_status = "UPDATE_ROLLBACK_IN_PROGRESS"
+    reason = component_account.error("Check", **COMPONENTS)
     assert "continue-update-rollback --stack-name prod-text. If it fails here again" in reason
     assert reason.endswith("aws sagemaker update-inference-component.")
 
 
-def test_a_component_is_deleted_when_it_is_not_scaled_any_more(ask: Event, placed: Account) -> None:
-    placed.components["prod-text-minilm"] = component("new-model", "Updating")
-    assert not ask("Check", "Delete", **COMPONENTS)
-    placed.components["prod-text-minilm"] = component("new-model")
-    assert ask("Check", "Delete", **COMPONENTS)
+def test_component_deletion_waits_for_scaling(component_account: Account) -> None:
+    component_account.components["prod-text-minilm"] = component("new-model", "Updating")
+    assert not component_account.send("Check", "Delete", **COMPONENTS)
+    component_account.components["prod-text-minilm"] = component("new-model")
+    assert component_account.send("Check", "Delete", **COMPONENTS)

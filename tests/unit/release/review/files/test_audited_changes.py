@@ -76,9 +76,9 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
         "Makefile reviews, installs or deploys the next change: changed, not judged",
     ),
     "older package version": (
-        ("requirements-cdk.txt", "attrs==26.1.0", "attrs==25.1.0"),
+        ("requirements/cdk.txt", "attrs==26.1.0", "attrs==25.1.0"),
         "changed_judge",
-        "requirements-cdk.txt reviews, installs or deploys the next change: "
+        "requirements/cdk.txt reviews, installs or deploys the next change: "
         "attrs: ==26.1.0 -> ==25.1.0",
     ),
     "another hash of the weights": (
@@ -353,8 +353,8 @@ NOTES: dict[str, tuple[Edit, str]] = {
         "pyproject.toml: select: ZZZ is checked now",
     ),
     "input of a lock file": (
-        ("requirements.in", "aws-cdk-lib", "more\naws-cdk-lib"),
-        "requirements.in: changed, not judged (+1 -0 lines): none -> more",
+        ("requirements/app.in", "aws-cdk-lib", "more\naws-cdk-lib"),
+        "requirements/app.in: changed, not judged (+1 -0 lines): none -> more",
     ),
     "workflow schedule": (
         (".github/workflows/drift.yml", "17 3 * * *", "17 4 * * *"),

@@ -1,0 +1,45 @@
+"""`--local`: send the AWS calls of a command to the local SageMaker."""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # commands on AWS, which have credentials, must not import the package
+    from local_sagemaker import RunningSageMaker
+
+
+def add_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option."""
+    parser.add_argument(
+        "--local",
+        action="store_true",
+        help="call the local SageMaker (tritonsm up) instead of AWS",
+    )
+
+
+def run(command: Callable[[], int]) -> int:
+    """Run a command with the local SageMaker; return its exit code, or 1 if none is running."""
+    import local_sagemaker
+    from local_sagemaker import Folder, LocalSageMakerError
+
+    try:
+        with local_sagemaker.while_running(Folder.default(), use_local_sagemaker()):
+            return command()
+    except LocalSageMakerError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+
+
+def use_local_sagemaker() -> "RunningSageMaker":
+    """Configure this process and its children for the local SageMaker, and return it.
+
+    Raise `LocalSageMakerError` if none is running.
+    """
+    from local_sagemaker import Folder, client_environment
+
+    folder = Folder.default()
+    running = folder.found_running()
+    os.environ.update(client_environment(running, folder))
+    return running

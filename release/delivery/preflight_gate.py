@@ -1,0 +1,36 @@
+"""The preflight as the first step of a delivery, before anything changes."""
+
+import boto3
+
+from release.delivery.assembly import Assembly
+from release.delivery.errors import NotDelivered
+from release.delivery.steps import say, step
+from release.preflight.account import Account, NoCredentials, caller
+from release.preflight.checks import run_checks
+from release.preflight.findings import Verdict, table
+from release.tree import Tree
+
+
+def run_preflight(
+    tree: Tree, assembly: Assembly, session: boto3.Session, *, ignore_findings: bool = False
+) -> None:
+    """Run the preflight of `assembly`. Raise `NotDelivered` with its refusals.
+
+    With `ignore_findings`, refusals are printed and do not end the delivery.
+    """
+    with step("check the account (make preflight)"):
+        try:
+            account = Account(session, caller(session), tree, assembly.stage, assembly.folder)
+        except NoCredentials as error:
+            raise NotDelivered(f"no credentials: {error}") from None
+        findings = list(run_checks(account))
+        refused = [finding for finding in findings if finding.verdict is Verdict.REFUSED]
+        if refused and not ignore_findings:
+            raise NotDelivered(
+                f"the preflight failed:\n{table(refused)}\n  Nothing was changed. If the preflight "
+                "is wrong: make deliver ... IGNORE_PREFLIGHT=1"
+            )
+    for finding in findings:
+        if finding.verdict is not Verdict.OK:
+            mark = "!" if finding.verdict is Verdict.REFUSED else "? unknown before the deploy:"
+            say(f"{mark} {finding.subject}: {finding.message}")

@@ -1,0 +1,83 @@
+"""Templates without the scaling of variants whose instance type changes."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from release.scaling_limits import SCALABLE_TARGET
+from release.stack_endpoints import (
+    ENDPOINT_CONFIG,
+    StackEndpoint,
+    StackVariant,
+    scaled_variants_that_change,
+    stack_variants,
+)
+from release.template_resources import resources
+from release.tree import Template
+
+
+@dataclass(frozen=True)
+class SuspendedScaling:
+    """Variants of an endpoint whose scaling is suspended during an update.
+
+    Before the update the stack has the template `live`, then `without` the variants' scaling.
+    """
+
+    endpoint: StackEndpoint
+    variants: tuple[str, ...]
+    live: Template
+    without: Template
+
+    def __str__(self) -> str:
+        return f"{self.endpoint.name}: variant {', '.join(self.variants)}"
+
+
+def suspend_scaling(
+    endpoint: StackEndpoint, live: Template, new: Template
+) -> SuspendedScaling | None:
+    """Return the variants to suspend, None if the instance type of no scaled variant changes."""
+    names = scaled_variants_that_change(_variants(endpoint, live), _variants(endpoint, new))
+    if not names:
+        return None
+    return SuspendedScaling(endpoint, tuple(names), live, without_scaling(live, names))
+
+
+def without_scaling(template: Template, variants: Collection[str]) -> Template:
+    """Return a template without the scalable targets of `variants`, and their policies.
+
+    CloudFormation refuses a template with a `DependsOn` of a missing resource (aws/aws-cdk#1568).
+    """
+    targets = [
+        name
+        for name, target in resources(template, SCALABLE_TARGET)
+        if target["ResourceId"].rpartition("/")[2] in variants
+    ]
+    references = [{"Ref": name} for name in targets]
+    kept = {
+        name: resource
+        for name, resource in template["Resources"].items()
+        if name not in targets
+        and resource.get("Properties", {}).get("ScalingTargetId") not in references
+    }
+    return {
+        **template,
+        "Resources": {name: _without_missing(resource, kept) for name, resource in kept.items()},
+    }
+
+
+def _without_missing(resource: Any, present: Collection[str]) -> Any:
+    """Return a resource whose `DependsOn` has only resources that are present."""
+    depends_on = resource.get("DependsOn", [])
+    names = depends_on if isinstance(depends_on, list) else [depends_on]
+    rest = {name: value for name, value in resource.items() if name != "DependsOn"}
+    kept = [name for name in names if name in present]
+    return {**rest, "DependsOn": kept} if kept else rest
+
+
+def _variants(endpoint: StackEndpoint, template: Template) -> list[StackVariant]:
+    configs = resources(template, ENDPOINT_CONFIG)
+    return [
+        variant
+        for _, config in configs
+        for variant in stack_variants(template, endpoint.name, config)
+    ]

@@ -1,0 +1,41 @@
+"""Capacity limits of variants and inference components, from the scaling in their template."""
+
+from release.schedules import WeeklyLimits, weekly_limits
+from release.template_resources import references, resources
+from release.tree import Template
+
+SCALABLE_TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
+
+
+def scaling_limits(
+    template: Template, resource_id: str, count: int
+) -> tuple[str | None, WeeklyLimits]:
+    """Return the logical id of a resource's scalable target, and its limits.
+
+    Without a scalable target, return None and `count` as both limits.
+    """
+    for logical_id, target in resources(template, SCALABLE_TARGET):
+        if target["ResourceId"] == resource_id:
+            return logical_id, weekly_limits(target)
+    return None, WeeklyLimits(count, count, count, count)
+
+
+def wakes_on_first_call(template: Template, component: str, target: str | None) -> bool:
+    """Return whether an alarm starts a copy of a component when a single call finds none.
+
+    The alarm's action is a step scaling policy of the scalable target with logical id `target`.
+    Source: developer guide, endpoint-auto-scaling-zero-instances; its alarm is on more than one.
+    """
+    policies = {
+        logical_id
+        for logical_id, policy in resources(template, "AWS::ApplicationAutoScaling::ScalingPolicy")
+        if policy.get("PolicyType") == "StepScaling"
+        and target in list(references(policy.get("ScalingTargetId")))
+    }
+    return any(
+        alarm.get("MetricName") == "NoCapacityInvocationFailures"
+        and {"Name": "InferenceComponentName", "Value": component} in alarm.get("Dimensions", ())
+        and float(alarm.get("Threshold", 0)) <= ("OrEqual" in str(alarm.get("ComparisonOperator")))
+        and not policies.isdisjoint(references(alarm.get("AlarmActions")))
+        for _, alarm in resources(template, "AWS::CloudWatch::Alarm")
+    )

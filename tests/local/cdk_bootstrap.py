@@ -1,0 +1,29 @@
+"""Bootstrap of the CDK through the API, as `cdk bootstrap` does it."""
+
+from pathlib import Path
+
+import boto3
+
+import cdk_cli
+
+STACK = "CDKToolkit"
+TEMPLATE = Path("aws-cdk", "lib", "api", "bootstrap", "bootstrap-template.yaml")
+AWS_MANAGED_KEY = "AWS_MANAGED_KEY"
+"""KMS key of assets as `cdk bootstrap` passes it; the other parameters have the template's defaults
+(lib/api/bootstrap of aws-cdk 2.1148.1)."""
+
+
+def bootstrap() -> None:
+    """Create the stack with the roles and the bucket that the CDK needs for deployments."""
+    cloudformation = boto3.client("cloudformation")
+    cloudformation.create_stack(
+        StackName=STACK,
+        TemplateBody=(cdk_cli.CLI.parents[1] / TEMPLATE).read_text(),
+        Parameters=[
+            {"ParameterKey": "FileAssetsBucketKmsKeyId", "ParameterValue": AWS_MANAGED_KEY}
+        ],
+        Capabilities=["CAPABILITY_NAMED_IAM"],
+    )
+    cloudformation.get_waiter("stack_create_complete").wait(
+        StackName=STACK, WaiterConfig={"Delay": 1, "MaxAttempts": 600}
+    )

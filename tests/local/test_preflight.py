@@ -1,0 +1,92 @@
+"""Preflight checks of an account, before and after the deployment of a stage.
+
+The tests depend on each other, in the order of this file.
+"""
+
+import json
+import subprocess
+from contextlib import chdir
+from pathlib import Path
+
+import pytest
+
+from local_sagemaker.settings import QUOTAS
+from local_sagemaker.tests.support.tiny_models import TIMES, write_python
+from tests.local.commands import run_as
+from tests.local.conftest import Checkout
+from tests.tritonsm import tritonsm
+
+M5 = "ml.m5.xlarge for endpoint usage"
+STAGE = """
+account: "000000000000"
+region: us-east-1
+release: "24.09"
+endpoints:
+  math: { models: [times], instance_type: ml.m5.xlarge, instance_count: COUNT }
+"""
+
+
+@pytest.fixture(scope="module")
+def settings() -> dict[str, str]:
+    """A quota of two instances."""
+    return {QUOTAS: json.dumps({M5: 2})}
+
+
+def stage_content(*, count: int = 2, release: str = "24.09") -> str:
+    return STAGE.replace("COUNT", str(count)).replace("24.09", release)
+
+
+Rows = dict[str, dict[str, str]]
+
+
+def preflight(path: Path, name: str, *options: str) -> tuple[int, Rows]:
+    """Return the exit code and the findings by subject."""
+    with chdir(path):
+        process = run_as("preflight", tritonsm, "preflight", name, "--json", *options)
+    assert process.stdout, process.stderr
+    findings = json.loads(process.stdout)["findings"]
+    return process.returncode, {finding["subject"]: finding for finding in findings}
+
+
+def refused_messages(rows: Rows) -> dict[str, str]:
+    return {name: row["message"] for name, row in rows.items() if row["verdict"] == "refused"}
+
+
+@pytest.fixture(scope="module")
+def app(checkout: Checkout) -> Checkout:
+    subprocess.run(["git", "init", "--quiet"], cwd=checkout.path, check=True)
+    write_python(checkout.path / "models" / "times", TIMES.replace("FACTOR", "2"))
+    return checkout
+
+
+def test_stage_within_the_quota_is_ok(app: Checkout) -> None:
+    app.with_stage("fits", stage_content())
+    code, rows = preflight(app.path, "fits")
+    assert (code, refused_messages(rows)) == (0, {})
+    assert rows[M5]["message"] == "quota 2; 0 run, 2 at the peak of this deploy"
+    image = "763104351884.dkr.ecr.us-east-1.amazonaws.com/sagemaker-tritonserver:24.09-py3-cpu"
+    assert rows[image]["message"] == "exists and can be pulled"
+    assert {row["verdict"] for row in rows.values()} == {"ok"}
+
+
+def test_low_quota_and_missing_image_are_refused(app: Checkout) -> None:
+    app.with_stage("large", stage_content(count=3, release="26.03"))
+    code, rows = preflight(app.path, "large")
+    assert code == 1
+    image = "763104351884.dkr.ecr.us-east-1.amazonaws.com/sagemaker-tritonserver:26.03-py3-cpu"
+    assert refused_messages(rows) == {
+        M5: "quota 2; 0 run, 3 at the peak of this deploy",
+        image: "sagemaker-tritonserver of registry 763104351884 has no tag 26.03-py3-cpu",
+    }
+    assert "--quota-code L-2F737F8D --desired-value 3" in rows[M5]["fix"]
+
+
+def test_running_instances_count_towards_the_peak(app: Checkout) -> None:
+    app.with_stage("fits", stage_content(count=1)).deploy()
+    code, rows = preflight(app.path, "fits")
+    assert (code, refused_messages(rows)) == (0, {})
+    assert rows[M5]["message"] == "quota 2; 1 run, 1 at the peak of this deploy"
+    app.with_stage("fits", stage_content(count=2))
+    code, rows = preflight(app.path, "fits")
+    assert (code, refused_messages(rows)) == (0, {})
+    assert rows[M5]["message"] == "quota 2; 1 run, 2 at the peak of this deploy"

@@ -1,0 +1,101 @@
+"""Tests of command dispatch."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli import dispatch
+from cli.commands import COMMANDS, NEED_ALL_PACKAGES
+from cli.dispatch import parse_command
+from local_sagemaker import Folder, RunningSageMaker, client_environment
+from tests.unit.test_repository import ROOT
+
+
+def _run(*arguments: str, **environment: str) -> str:
+    result = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env={"PATH": "", "COLUMNS": "100", **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return result.stdout
+
+
+def test_overview_lists_commands_without_importing_packages() -> None:
+    script = (
+        "import sys; from cli.dispatch import parse_command; parse_command([])(); "
+        "print('imported:', *{name.partition('.')[0] for name in sys.modules})"
+    )
+    message, imported = _run("-c", script).split("imported:")
+    assert all(
+        f"  {command.name} " in message and command.summary in message
+        for command in COMMANDS.values()
+    )
+    heavy = {"boto3", "aws_cdk", "torch", "numpy", "pydantic", "local_sagemaker", "model_build"}
+    assert heavy.isdisjoint(imported.split())
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["stages", "--help"]])
+def test_help_has_colours_only_on_a_terminal(
+    arguments: list[str],
+) -> None:
+    command = ["-m", "cli", *arguments]
+    assert "\x1b[" not in _run(*command)
+    assert "\x1b[" in _run(*command, FORCE_COLOR="1", TERM="xterm")
+    assert "\x1b[3" not in _run(*command, FORCE_COLOR="1", TERM="xterm", NO_COLOR="1")
+
+
+def test_unknown_command_is_an_error_with_a_suggestion(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        parse_command(["lnt"])
+    assert capsys.readouterr().err == (
+        "error: no command 'lnt': did you mean lint? tritonsm --help lists all\n"
+    )
+
+
+def test_missing_packages_are_an_error_with_the_fix(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(dispatch, "find_spec", lambda _: None)
+    assert COMMANDS.keys() >= NEED_ALL_PACKAGES
+    with pytest.raises(SystemExit, match="1"):
+        parse_command(["build", "minilm"])
+    assert capsys.readouterr().err == (
+        "error: tritonsm build needs packages that make install-cdk leaves out: make install\n"
+    )
+
+
+@pytest.mark.parametrize(("name", "code"), [("lint", "2"), ("deliver", "1"), ("new", "2")])
+def test_wrong_arguments_have_the_exit_code_of_the_command(
+    capsys: pytest.CaptureFixture[str], name: str, code: str
+) -> None:
+    with pytest.raises(SystemExit, match=code):
+        parse_command([name])
+    printed = capsys.readouterr().err
+    assert printed.startswith("error: the following arguments are required: ")
+    assert printed.endswith(f"(tritonsm {name} --help)\n")
+
+
+def test_local_option_configures_the_local_sagemaker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = parse_command(["retire", "dev", "text", "m", "0", "--local"])
+    assert command() == 1
+    assert capsys.readouterr().err == ("error: no local SageMaker is running: run up first\n")
+    folder, observed = Folder.default(), dict[str, str]()
+    folder.root.mkdir()
+    running = RunningSageMaker(pid=1, port=4566, python="3.10")
+    monkeypatch.setattr(RunningSageMaker, "is_alive", lambda _: True)
+    folder.remember(running)
+    monkeypatch.setattr("os.environ", observed)
+    monkeypatch.setattr("boto3.client", lambda _: pytest.fail(str(observed)))
+    with pytest.raises(pytest.fail.Exception, match=r"127\.0\.0\.1:4566"):
+        command()
+    assert observed == client_environment(running, folder)

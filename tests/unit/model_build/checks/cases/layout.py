@@ -1,0 +1,156 @@
+"""Invalid folders, files and names of models."""
+
+from tests.unit.model_build.checks.cases.bases import ENSEMBLE, MODEL, ONNX, PYTHON, TENSORRT
+from tests.unit.model_build.checks.cases.case import Link, case
+
+CONFIG = "twice/config.pbtxt"
+BACKENDS_HINT = (
+    'write one of backend: "dali", backend: "fil", backend: "onnxruntime", backend: "openvino", '
+    'backend: "python", backend: "pytorch", backend: "tensorflow", backend: "tensorrt"'
+)
+"""Hint of a finding with the backends of model_build/formats."""
+
+CASES = [
+    # archive_root
+    case(
+        "config.pbtxt at the root of the archive",
+        {},
+        {"config.pbtxt": PYTHON[CONFIG], "1/model.py": MODEL},
+        "config.pbtxt: lies at the root of the archive: move it and its version folders "
+        "into a folder of the model's name [archive_root]",
+        ".: has no model: add a folder with a config.pbtxt [one_entry]",
+    ),
+    case(
+        "models in a subfolder",
+        {},
+        {"models/twice/config.pbtxt": PYTHON[CONFIG], "models/twice/1/model.py": MODEL},
+        "models/twice/config.pbtxt: is one folder too deep for Triton: move twice/ up, "
+        "out of models/ [archive_root]",
+        ".: has no model: add a folder with a config.pbtxt [one_entry]",
+    ),
+    # no_links
+    case(
+        "symbolic link as model file",
+        PYTHON,
+        {"twice/1/model.py": Link("../shared.py"), "twice/shared.py": MODEL},
+        "twice/1/model.py: is a symbolic link: put the file itself there [no_links]",
+    ),
+    # one_entry
+    case(
+        "two models without an ensemble",
+        PYTHON,
+        {"other/config.pbtxt": 'backend: "python"', "other/1/model.py": MODEL},
+        ".: 2 models and no ensemble: an archive of several models needs exactly one with "
+        'platform: "ensemble", which is the one served [one_entry]',
+        "other/config.pbtxt: declares no input: add input [ { name data_type dims } ] "
+        "[tensor_declarations]",
+        "other/config.pbtxt: declares no output: add output [ { name data_type dims } ] "
+        "[tensor_declarations]",
+    ),
+    case(
+        "two ensembles",
+        ENSEMBLE,
+        {"again/config.pbtxt": ENSEMBLE["both/config.pbtxt"]},
+        ".: 4 models and 2 ensembles (again, both): an archive of several models needs "
+        'exactly one with platform: "ensemble", which is the one served [one_entry]',
+    ),
+    # model_names
+    case(
+        "name other than that of the directory",
+        PYTHON,
+        {CONFIG: {'name: "twice"': 'name: "double"'}},
+        'twice/config.pbtxt:1:1: name is "double", the directory is twice: write name: '
+        '"twice" [model_names]',
+    ),
+    # known_backends
+    case(
+        "no backend",
+        PYTHON,
+        {CONFIG: {'backend: "python"\n': ""}},
+        f"twice/config.pbtxt: names no backend: {BACKENDS_HINT} [known_backends]",
+    ),
+    case(
+        "misspelled backend",
+        ONNX,
+        {CONFIG: {'"onnxruntime"': '"onnx"'}},
+        'twice/config.pbtxt:1:1: "onnx" is not a backend that SageMaker\'s Triton has: '
+        f"{BACKENDS_HINT} [known_backends]",
+    ),
+    case(
+        "backend as platform",
+        ONNX,
+        {CONFIG: {"backend:": "platform:"}},
+        'twice/config.pbtxt:1:1: "onnxruntime" is not a platform of Triton: remove it and '
+        f"{BACKENDS_HINT} [known_backends]",
+    ),
+    case(
+        "platform of another backend",
+        ONNX,
+        {CONFIG: {"max_batch_size: 8": 'max_batch_size: 8 platform: "tensorrt_plan"'}},
+        'twice/config.pbtxt:2:19: platform "tensorrt_plan" is not of backend '
+        '"onnxruntime": remove platform [known_backends]',
+    ),
+    case(
+        "ensemble as backend",
+        ENSEMBLE,
+        {"both/config.pbtxt": {"platform:": "backend:"}},
+        ".: 3 models and no ensemble: an archive of several models needs exactly one with "
+        'platform: "ensemble", which is the one served [one_entry]',
+        'both/config.pbtxt:1:1: write platform: "ensemble" (SageMaker\'s front end looks '
+        "for exactly that and does not see other spellings) [known_backends]",
+    ),
+    case(
+        "ensemble without a platform",
+        ENSEMBLE,
+        {"both/config.pbtxt": {'platform: "ensemble"\n': ""}},
+        ".: 3 models and no ensemble: an archive of several models needs exactly one with "
+        'platform: "ensemble", which is the one served [one_entry]',
+        'both/config.pbtxt:3:1: write platform: "ensemble" (SageMaker\'s front end looks '
+        "for exactly that and does not see other spellings) [known_backends]",
+    ),
+    # version_folders
+    case(
+        "version folder with a name, without another version",
+        PYTHON,
+        {"twice/1/model.py": None, "twice/Version-3.1/model.py": MODEL},
+        "twice/Version-3.1: is not a version for Triton: call the folder 3 [version_folders]",
+        "twice: has no version: add a folder 1/ with model.py [version_files]",
+    ),
+    case(
+        "version folder 0",
+        PYTHON,
+        {"twice/0/model.py": MODEL},
+        "twice/0: is not a version for Triton: call the folder 1 [version_folders]",
+    ),
+    # version_files
+    case(
+        "no version folder",
+        PYTHON,
+        {"twice/1/model.py": None, "twice/model.py": MODEL},
+        "twice: has no version: add a folder 1/ with model.py [version_files]",
+    ),
+    case(
+        "empty version folder",
+        PYTHON,
+        {"twice/1/model.py": None, "twice/1/": ""},
+        "twice/1: is empty: put model.py there [version_files]",
+    ),
+    case(
+        "version 2 without a model file",
+        PYTHON,
+        {"twice/2/words.txt": ""},
+        "twice/2/model.py: is missing: the python backend opens it [version_files]",
+    ),
+    case(
+        "model file with an unexpected name",
+        TENSORRT,
+        {"twice/1/model.plan": None, "twice/1/twice.plan": ""},
+        "twice/1/model.plan: is missing: the tensorrt backend opens it [version_files]",
+    ),
+    case(
+        "missing default_model_filename",
+        PYTHON,
+        {CONFIG: {"# more": 'default_model_filename: "twice.py"'}},
+        "twice/1/twice.py: is missing: the python backend opens it [version_files]",
+    ),
+]

@@ -1,0 +1,169 @@
+"""Recipes that do not match the files of their folder."""
+
+from tests.unit.model_build.checks.cases.bases import MODEL, PACKAGES, RECIPE
+from tests.unit.model_build.checks.cases.case import Change, case
+
+RECIPE_FILE = "recipe.yaml"
+ONNX_STEP = """\
+    to: onnx
+    source: export.py:twice
+    opset: 18
+    gate: { max_absolute_difference: 0.1 }
+"""
+SHA256 = "a" * 64
+
+
+def _tensorrt_step(profile: str) -> str:
+    """Return a TensorRT step with one optimization profile."""
+    return ONNX_STEP.replace("to: onnx", "to: tensorrt") + (
+        "    engine:\n"
+        "      precision: fp16\n"
+        f"      profiles: [ {profile} ]\n"
+        "      gate: { max_absolute_difference: 0.1 }\n"
+    )
+
+
+def _tensorrt_changes(profile: str) -> dict[str, Change]:
+    return {
+        RECIPE_FILE: {
+            "twice/1/model.onnx:\n" + ONNX_STEP: "twice/1/model.plan:\n" + _tensorrt_step(profile)
+        },
+        "twice/config.pbtxt": {'"onnxruntime"': '"tensorrt"'},
+    }
+
+
+CASES = [
+    # recipe_meets_files
+    case(
+        "file in a folder without a model",
+        RECIPE,
+        {RECIPE_FILE: {"twice/1/model.onnx": "double/1/model.onnx"}},
+        "recipe.yaml:3: double/1/model.onnx: double is not a model directory; there are: "
+        "twice [recipe_meets_files]",
+    ),
+    case(
+        "file for another backend",
+        RECIPE,
+        {"twice/config.pbtxt": {'"onnxruntime"': '"python"'}},
+        "recipe.yaml:3: twice/1/model.onnx: `to: onnx` makes a file for the onnxruntime "
+        "backend, twice/config.pbtxt names python [recipe_meets_files]",
+    ),
+    case(
+        "missing source",
+        RECIPE,
+        {"export.py": None},
+        "recipe.yaml:3: twice/1/model.onnx: source export.py does not exist: add it "
+        "beside the recipe, or write another path [recipe_meets_files]",
+        "recipe.yaml:10: twice/1/model.pt: source export.py does not exist: add it beside "
+        "the recipe, or write another path [recipe_meets_files]",
+    ),
+    case(
+        "missing file to copy",
+        RECIPE,
+        {RECIPE_FILE: {ONNX_STEP: "    to: copy\n    weights: twice.onnx\n"}},
+        "recipe.yaml:3: twice/1/model.onnx: weights twice.onnx does not exist: add it "
+        "beside the recipe, or write another path [recipe_meets_files]",
+    ),
+    case(
+        "copied file that is not in the weights",
+        RECIPE,
+        {
+            RECIPE_FILE: {
+                "files:\n": f"weights: {{ from: folder, path: ., files: {{ a.onnx: {SHA256} }} }}\n"
+                "files:\n",
+                ONNX_STEP: "    to: copy\n    weights: twice.onnx\n",
+            }
+        },
+        "recipe.yaml:4: twice/1/model.onnx: twice.onnx is none of the recipe's weights: "
+        "write one of a.onnx [recipe_meets_files]",
+    ),
+    case(
+        "import without installed packages",
+        PACKAGES,
+        {"second/1/model.py": "import sklearn\n" + MODEL},
+        "second/1/model.py:1:1: imports sklearn, which neither Python's standard library, nor "
+        "numpy, nor this model directory has: add it with a `python-packages` step in "
+        "recipe.yaml (docs/models.md), or catch ImportError [recipe_imports]",
+    ),
+    case(
+        "import that the requirements do not have",
+        PACKAGES,
+        {"first/1/model.py": "import bs4, tokenizers, torch\n" + MODEL},
+        "first/1/model.py:1:1: imports torch, which neither Python's standard library, nor "
+        "numpy, nor this model directory has: add it with a `python-packages` step in "
+        "recipe.yaml (docs/models.md), or catch ImportError [recipe_imports]",
+    ),
+    case(
+        "packages outside site-packages",
+        RECIPE,
+        {
+            RECIPE_FILE: {
+                "files:\n": "files:\n  twice/1/packages:\n    to: python-packages\n"
+                "    requirements: requirements.txt\n"
+            },
+            "requirements.txt": "",
+            "twice/1/__init__.py": "",
+        },
+        "recipe.yaml:3: twice/1/packages: packages are found in twice/1/site-packages: write "
+        "that [recipe_meets_files]",
+        "recipe.yaml:3: twice/1/packages: twice/1/__init__.py is written by the build: "
+        "move its code to model.py [recipe_meets_files]",
+    ),
+    case(
+        "missing requirements file",
+        RECIPE,
+        {
+            RECIPE_FILE: {
+                "files:\n": "files:\n  twice/1/site-packages:\n    to: python-packages\n"
+                "    requirements: requirements.txt\n"
+            }
+        },
+        "recipe.yaml:3: twice/1/site-packages: requirements requirements.txt does not exist: "
+        "add it beside the recipe, or write another path [recipe_meets_files]",
+    ),
+    case(
+        "invalid config.pbtxt",
+        RECIPE,
+        {"twice/config.pbtxt": {"max_batch_size: 8": "max_batch_size: -8"}},
+        "twice/config.pbtxt:2:1: is -8: write the largest batch, or 0 for a model that "
+        "does not batch [batch_sizes]",
+    ),
+    case(
+        "packages without hashes",
+        RECIPE,
+        {
+            "pins.txt": "--only-binary :all:\nnumpy==1.26.4 \\\n  --hash=sha256:00\n\n"
+            "torch==2.4.1  # none\nsix==1.17.0 \\\n\nidna==3.10\n"
+        },
+        *[
+            f"pins.txt:{line}: {package}: has no hash, by which a build knows what it runs: add "
+            "hashes with `uv pip compile --no-deps --generate-hashes pins.txt -o pins.txt` "
+            "[hashed_packages]"
+            for line, package in ((5, "torch==2.4.1"), (6, "six==1.17.0"), (8, "idna==3.10"))
+        ],
+    ),
+    # engine_profiles
+    case(
+        "profile with other inputs",
+        RECIPE,
+        _tensorrt_changes("{ Z: { min: [1, 2], opt: [4, 2], max: [8, 2] } }"),
+        "recipe.yaml:10: twice/1/model.plan: a profile has Z: write the inputs x "
+        "[recipe_meets_files]",
+    ),
+    case(
+        "profile with other dims",
+        RECIPE,
+        _tensorrt_changes("{ x: { min: [1, 2], opt: [4, 2], max: [8, 3] } }"),
+        'recipe.yaml:10: twice/1/model.plan: profile shape [8, 3] of "x" does not fit '
+        "[-1, 2] [recipe_meets_files]",
+    ),
+    case(
+        "profiles without the smallest and largest batch",
+        RECIPE,
+        _tensorrt_changes("{ x: { min: [2, 2], opt: [4, 2], max: [4, 2] } }"),
+        "recipe.yaml:10: twice/1/model.plan: no profile takes a batch of 8, the largest "
+        "that clients may send [recipe_meets_files]",
+        "recipe.yaml:10: twice/1/model.plan: no profile takes a batch of 1, the smallest "
+        "that clients may send [recipe_meets_files]",
+    ),
+]

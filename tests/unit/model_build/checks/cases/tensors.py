@@ -1,0 +1,85 @@
+"""Invalid declarations of inputs and outputs."""
+
+from tests.unit.model_build.checks.cases.bases import PYTHON, TORCHSCRIPT
+from tests.unit.model_build.checks.cases.case import case
+
+CONFIG = "twice/config.pbtxt"
+INPUT = 'input [ { name: "X" data_type: TYPE_FP32 dims: [ 2 ] } ]\n'
+
+CASES = [
+    # tensor_declarations
+    case(
+        "no inputs",
+        PYTHON,
+        {CONFIG: {INPUT: ""}},
+        "twice/config.pbtxt: declares no input: add input [ { name data_type dims } ] "
+        "[tensor_declarations]",
+    ),
+    case(
+        "input without a name",
+        PYTHON,
+        {CONFIG: {'name: "X" ': ""}},
+        'twice/config.pbtxt:4:9: an input has no name: add name: "..." [tensor_declarations]',
+    ),
+    case(
+        "two outputs with one name",
+        PYTHON,
+        {CONFIG: {"# more": 'output { name: "Y" data_type: TYPE_INT8 dims: 1 }'}},
+        'twice/config.pbtxt:5:12: output "Y" is declared 2 times [tensor_declarations]',
+        'twice/config.pbtxt:6:10: output "Y" is declared 2 times [tensor_declarations]',
+    ),
+    case(
+        "input without a data type",
+        PYTHON,
+        {CONFIG: {'"X" data_type: TYPE_FP32': '"X"'}},
+        'twice/config.pbtxt:4:9: input "X" has no data type: add data_type: TYPE_FP32 or '
+        "its like [tensor_declarations]",
+    ),
+    case(
+        "output without dims",
+        PYTHON,
+        {CONFIG: {INPUT: f"{INPUT}output {{ name: 'Z' data_type: TYPE_FP32 }}\n"}},
+        'twice/config.pbtxt:5:1: output "Z" has no dims: add dims: [ ... ], without the '
+        "batch axis where max_batch_size is above 0 [tensor_declarations]",
+    ),
+    case(
+        "dims of 0 and -2",
+        PYTHON,
+        {CONFIG: {INPUT: INPUT.replace("[ 2 ]", "[ 0, 2,\n  -2 ]")}},
+        'twice/config.pbtxt:4:50: input "X" has a dim of 0: write a size from 1 up, or -1 '
+        "for any [tensor_declarations]",
+        'twice/config.pbtxt:5:3: input "X" has a dim of -2: write a size from 1 up, or -1 '
+        "for any [tensor_declarations]",
+    ),
+    # tensor_shapes
+    case(
+        "reshape to another number of elements",
+        PYTHON,
+        {CONFIG: {INPUT: INPUT.replace("[ 2 ]", "[ 2, 6 ] reshape { shape: [ 3, 3 ] }")}},
+        'twice/config.pbtxt:4:57: "X" has dims [2, 6], its reshape [3, 3] has another number '
+        "of elements, or other sizes around -1: make the products equal [tensor_shapes]",
+    ),
+    case(
+        "reshape to other elements around a dynamic axis",
+        PYTHON,
+        {CONFIG: {INPUT: INPUT.replace("[ 2 ]", "[ 2, -1, 3 ] reshape { shape: [ -1, 6 ] }")}},
+        'twice/config.pbtxt:4:61: "X" has dims [2, -1, 3], its reshape [-1, 6] has another '
+        "number of elements, or other sizes around -1: make the products equal "
+        "[tensor_shapes]",
+    ),
+    # torchscript_names
+    case(
+        "TorchScript output without a position",
+        TORCHSCRIPT,
+        {CONFIG: {"OUTPUT__1": "MASK"}},
+        'twice/config.pbtxt:9:5: "MASK" has no position, as others have: write OUTPUT__1 '
+        "[torchscript_names]",
+    ),
+    case(
+        "two TorchScript outputs with one position",
+        TORCHSCRIPT,
+        {CONFIG: {"OUTPUT__1": "SCORES__0"}},
+        "twice/config.pbtxt:7:1: outputs have positions [0, 0]: number them from 0, each "
+        "once [torchscript_names]",
+    ),
+]

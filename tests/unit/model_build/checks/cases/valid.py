@@ -1,0 +1,226 @@
+"""Valid repositories: the bases and their variants."""
+
+from functools import partial
+
+from tests.unit.model_build.checks.cases import files
+from tests.unit.model_build.checks.cases.bases import (
+    DALI,
+    ENSEMBLE,
+    MODEL,
+    ONNX,
+    OPENVINO,
+    PACKAGES,
+    PYTHON,
+    RECIPE,
+    SEQUENCE,
+    TENSORFLOW,
+    TENSORRT,
+    TORCHSCRIPT,
+    WARM_UP,
+)
+from tests.unit.model_build.checks.cases.case import Files, Link, case
+
+BOTH, FIRST, SECOND = (f"{name}/config.pbtxt" for name in ("both", "first", "second"))
+CONFIG = "twice/config.pbtxt"
+TENSORS = """
+max_batch_size: 8
+input [ { name: "INPUT__0" data_type: TYPE_FP32 dims: [ 2 ] } ]
+output [ { name: "OUTPUT__0" data_type: TYPE_FP32 dims: [ 2 ] } ]
+"""
+
+BASES = {
+    "Python": PYTHON,
+    "sequences": SEQUENCE,
+    "warm-up": WARM_UP,
+    "ONNX": ONNX,
+    "TorchScript": TORCHSCRIPT,
+    "TensorRT": TENSORRT,
+    "OpenVINO": OPENVINO,
+    "DALI": DALI,
+    "ensemble": ENSEMBLE,
+    "recipe": RECIPE,
+    "recipe with packages": PACKAGES,
+}
+FIL_TENSORS = (
+    TENSORS.replace("INPUT__0", "input__0").replace("OUTPUT__0", "output__0")
+    + 'parameters { key: "output_class" value { string_value: "false" } }\n'
+)
+FILES = {
+    'platform: "tensorrt_plan"': "model.plan",
+    'backend: "tensorrt"': "model.plan",
+    'backend: "tensorrt" default_model_filename: "twice.plan"': "twice.plan",
+    'platform: "torch_aoti"': "model.pt2",
+    'backend: "fil"': "xgboost.model",
+    'backend: "fil" default_model_filename: "trees.json"': "trees.json",
+    **{
+        f'backend: "fil" parameters {{ key: "model_type" value {{ string_value: "{kind}"}} }}': file
+        for kind, file in (
+            ("xgboost", "xgboost.model"),
+            ("xgboost_json", "xgboost.json"),
+            ("lightgbm", "model.txt"),
+            ("treelite_checkpoint", "checkpoint.tl"),
+        )
+    },
+    'backend: "openvino" default_model_filename: "model.onnx"': "model.onnx",
+    'platform: "tensorflow_graphdef"': "model.graphdef",
+    'platform: "tensorflow_savedmodel"': "model.savedmodel/saved_model.pb",
+    'backend: "tensorflow" platform: "tensorflow_savedmodel"': "model.savedmodel/saved_model.pb",
+}
+"""Lines of config.pbtxt -> the model file of the backend."""
+
+ENVIRONMENT = """parameters {
+  key: "EXECUTION_ENV_PATH"
+  value { string_value: "$$TRITON_MODEL_DIRECTORY/env.tar.gz" }
+}"""
+MODULES: Files = {"twice/base.py": "", "twice/1/words.py": "", "twice/1/lines.cpython-312.so": ""}
+
+CASES = [
+    *(case(f"base: {name}", files_, {}) for name, files_ in BASES.items()),
+    case("ensemble with an empty version folder", ENSEMBLE, {"both/1/": ""}),
+    case("TensorFlow in a release with it", TENSORFLOW, {}, release="24.09"),
+    *(
+        case(
+            f"{file} for {lines}",
+            {CONFIG: lines + (FIL_TENSORS if "fil" in lines else TENSORS), f"twice/1/{file}": ""},
+            {},
+            release="24.09",
+        )
+        for lines, file in FILES.items()
+    ),
+    # Layout
+    case("config without a name", PYTHON, {CONFIG: {'name: "twice"\n': ""}}),
+    case(
+        "files of editors and Python",
+        PYTHON,
+        {"twice/1/.cache": Link("/missing"), "twice/1/__pycache__/model.pyc": "", ".git/1/": ""},
+    ),
+    case("data folders", PYTHON, {"twice/data/words.txt": "", "twice/vocabulary/1/words.txt": ""}),
+    # Tensors
+    case(
+        "reshape to the same elements",
+        PYTHON,
+        {
+            CONFIG: {
+                "# more": 'input { name: "Z" data_type: TYPE_INT8 dims: [ 2, -1, 6 ] '
+                "reshape { shape: [ 1, 2, -1, 3, 2 ] } }"
+            }
+        },
+    ),
+    case(
+        "TorchScript inputs with the names of the arguments",
+        TORCHSCRIPT,
+        {CONFIG: {"INPUT__0": "y", "INPUT__1": "x"}},
+    ),
+    case(
+        "ONNX file with more outputs, dynamic sizes and an input with a default",
+        ONNX,
+        {
+            "twice/1/model.onnx": partial(
+                files.onnx,
+                {"x": ["n", "m"], "w": [1]},
+                {"y": ["n", "m"], "z": ["n", "m"]},
+                weights=["w"],
+            )
+        },
+    ),
+    case(
+        "ONNX model without batching, with an optional input",
+        ONNX,
+        {
+            CONFIG: {
+                "max_batch_size: 8\n": "",
+                '"x" data_type: TYPE_FP32 dims: [': '"x" optional: true '
+                "data_type: TYPE_FP32 dims: [ 4,",
+                '"y" data_type: TYPE_FP32 dims: [': '"y" data_type: TYPE_FP32 dims: [ -1,',
+            }
+        },
+    ),
+    # Scheduling
+    case(
+        "instances on CPUs and GPUs",
+        PYTHON,
+        {CONFIG: {"# more": "instance_group [ { count: 2 kind: KIND_CPU }, { kind: KIND_GPU } ]"}},
+    ),
+    case(
+        "decoupled model",
+        PYTHON,
+        {CONFIG: {"# more": "model_transaction_policy { decoupled: true }"}},
+    ),
+    # Python models
+    *(
+        case(
+            f"Python model that imports {imports}",
+            PYTHON,
+            {**MODULES, "twice/1/model.py": code + MODEL},
+        )
+        for imports, code in {
+            "modules of every release": "import json, numpy.linalg, distutils.util\n",
+            "an optional package": "try:\n    import cupy\nexcept ImportError:\n    cupy = 0\n",
+            "a package for type checkers": "if typing.TYPE_CHECKING:\n    import pandas\n",
+            "its own modules": "from .words import a\nimport words\nimport lines\n",
+        }.items()
+    ),
+    case(
+        "Python model that imports its packages",
+        PYTHON,
+        {
+            "twice/1/model.py": "import sklearn.svm\n" + MODEL,
+            "twice/1/site-packages/sklearn/__init__.py": "import scipy",
+        },
+    ),
+    case(
+        "Python model with an environment",
+        PYTHON,
+        {
+            "twice/1/model.py": "import torch\n" + MODEL,
+            CONFIG: {"# more": ENVIRONMENT},
+            "twice/env.tar.gz": "",
+        },
+    ),
+    *(
+        case(f"Python model that {variant}", PYTHON, {**MODULES, "twice/1/model.py": text})
+        for variant, text in {
+            "imports its class": "from base import TritonPythonModel\n",
+            "imports its class under another name": "from base import B as TritonPythonModel\n",
+            "assigns its class": "import base\nTritonPythonModel = base.Model\n",
+            "inherits its execute": "import base\nclass TritonPythonModel(base.Model): ...\n",
+            "executes asynchronously": MODEL.replace("def execute", "async def execute"),
+        }.items()
+    ),
+    # Ensembles
+    case(
+        "steps in another order",
+        ENSEMBLE,
+        {
+            BOTH: {
+                'model_name: "first"': 'model_name: "second"',
+                'model_name: "second"': 'model_name: "first"',
+                'key: "A" value: "X"': 'key: "C" value: "M"',
+                'key: "C" value: "M"': 'key: "A" value: "X"',
+                'key: "B" value: "M"': 'key: "D" value: "Y"',
+                'key: "D" value: "Y"': 'key: "B" value: "M"',
+            }
+        },
+    ),
+    *(
+        case(f"step with [ 3, 4 ] after {dims}", ENSEMBLE, {FIRST: {"[ -1, 4 ]": dims}})
+        for dims in ("[ 3, 4 ]", "[ 3, -1 ]", "[ -1, -1 ]")
+    ),
+    case(
+        "step with an explicit batch axis after one that batches",
+        ENSEMBLE,
+        {
+            FIRST: {"# more": "max_batch_size: 8", "[ -1, 4 ]": "[ 4 ]"},
+            SECOND: {"[ 3, 4 ]": "[ -1, 4 ]"},
+        },
+    ),
+    case(
+        "ensemble with smaller batches than its steps",
+        ENSEMBLE,
+        {
+            BOTH: {"input [": "max_batch_size: 4\ninput ["},
+            FIRST: {"# more": "max_batch_size: 8"},
+            SECOND: {"# more": "max_batch_size: 8"},
+        },
+    ),
+]

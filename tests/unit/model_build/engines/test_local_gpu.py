@@ -1,0 +1,113 @@
+"""The GPU step as a process on this machine, with a fake GPU and TensorRT."""
+
+import ctypes
+import sys
+from pathlib import Path
+
+import pytest
+
+from model_build import BuildError
+from model_build.engines.engine_job import EngineJob
+from model_build.engines.engine_result import EngineResult
+from model_build.engines.local_gpu import LocalGpu
+from tests.gpu_stand_in.driver_stand_in import DriverStandIn
+from tests.unit.model_build.engines.conftest import INPUT
+from tests.unit.model_build.fakes import ProgressLines
+
+ROOT = Path(__file__).parents[4]
+STAND_IN = ROOT / "tests" / "gpu_stand_in"
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let child processes import the fake CUDA driver and TensorRT."""
+    monkeypatch.setenv("PYTHONPATH", f"{STAND_IN}:{ROOT}")
+    monkeypatch.delenv("CUDA_VERSION", raising=False)
+    monkeypatch.delenv("STAND_IN_TENSORRT", raising=False)
+
+
+def test_job_is_compiled_and_its_engine_run(gpu: None, job: EngineJob, tmp_path: Path) -> None:
+    progress = ProgressLines()
+    LocalGpu().run(job, to=tmp_path / "result", progress=progress)
+    result = EngineResult.read(tmp_path / "result", job)
+    assert result.plan.read_bytes().startswith(b"a stand-in's plan")
+    ((output,),) = [list(case.values()) for case in result.answers()]
+    assert (output == INPUT).all()
+    assert result.result.compiled_on == {
+        "driver": result.result.compiled_on["driver"],
+        "driver_cuda": "13.0",
+        "gpu": "stand-in for an NVIDIA A10G",
+        "compute_capability": "8.6",
+        "tensorrt": "10.13.3.9",
+        "image_cuda": "",
+        "python": ".".join(map(str, sys.version_info[:3])),
+    }
+    assert progress[0].startswith("found driver")
+    assert progress[1] == f"compiling job {job.digest}"
+
+
+@pytest.mark.parametrize(
+    ("variables", "message"),
+    [
+        (
+            {"STAND_IN_TENSORRT": "10.9.0.34"},
+            "this machine has TensorRT 10.9.0.34, the job is for 10.13.3.9",
+        ),
+        ({"STAND_IN_TENSORRT": "10.13.3.8"}, "write it into platform_facts/releases.toml"),
+        ({"CUDA_VERSION": "14.0.0"}, "supports CUDA 13.0, this image has CUDA 14.0.0"),
+    ],
+)
+def test_unsuitable_machine_writes_no_result(
+    gpu: None,
+    job: EngineJob,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    variables: dict[str, str],
+    message: str,
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(BuildError) as error:
+        LocalGpu().run(job, to=tmp_path / "result", progress=ProgressLines())
+    assert message in str(error.value)
+    assert not (tmp_path / "result").exists()
+
+
+def test_post_release_of_tensorrt_is_accepted(
+    gpu: None, job: EngineJob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STAND_IN_TENSORRT", "10.13.3.9.post1")  # PyPI's repair of 10.13.3.9
+    LocalGpu().run(job, to=tmp_path / "result", progress=ProgressLines())
+    assert EngineResult.read(tmp_path / "result", job)
+
+
+def test_missing_driver_is_a_build_error(
+    job: EngineJob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        pass
+    else:
+        pytest.skip("this machine has a driver")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    with pytest.raises(BuildError, match=r"^this machine has no NVIDIA driver"):
+        LocalGpu().run(job, to=tmp_path / "result", progress=ProgressLines())
+
+
+def test_killed_step_is_a_build_error(
+    gpu: None, job: EngineJob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killer = tmp_path / "killer"
+    killer.mkdir()
+    (killer / "tensorrt.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n")
+    monkeypatch.setenv("PYTHONPATH", f"{killer}:{STAND_IN}:{ROOT}")
+    with pytest.raises(BuildError, match="the GPU step ended with exit code -9"):
+        LocalGpu().run(job, to=tmp_path / "result", progress=ProgressLines())
+
+
+def test_error_without_a_gpu_names_alternatives(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CUDA_VERSION", raising=False)
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: DriverStandIn(fails="cuInit"))
+    with pytest.raises(BuildError, match="or build for a cpu target, which serves the model"):
+        LocalGpu().compute_capability()

@@ -1,0 +1,104 @@
+"""Cache of exports: reused for equal inputs."""
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from model_build import BuildTarget
+from model_build.export import export_cache
+from model_build.export.export_cache import cached_export
+from model_build.export.gate import GateReport, OutputTensor
+from model_build.export.step import Gates, StepContext
+from model_build.formats.onnx import Onnx
+from model_build.recipe_values import Gate
+from tests.unit.model_build.conftest import WriteFiles
+from tests.unit.model_build.fakes import step_context
+
+Export = Callable[..., bool]
+
+STEP = Onnx(to="onnx", source="export.py:f", opset=18, gate=Gate(max_absolute_difference=1e-4))
+GATES: Gates = [
+    (
+        "ONNX and PyTorch",
+        GateReport(
+            max_absolute_difference=1e-6,
+            max_relative_difference=1e-7,
+            allowed=1e-4,
+            shapes=[{"batch": 2}],
+            answers=[[OutputTensor("Y", "FP32", (2, 3))]],
+        ),
+    )
+]
+OTHER_FILES = ["recipe.yaml", "m/config.pbtxt", "m/1/model.py", "tests/golden.json"]
+"""Files that the export does not read."""
+
+
+@pytest.fixture
+def model(tmp_path: Path, write_files: WriteFiles) -> Path:
+    return write_files(tmp_path / "model", dict.fromkeys(["export.py", *OTHER_FILES], "first"))
+
+
+@pytest.fixture
+def export(tmp_path: Path) -> Export:
+    """Function that exports and returns whether the file was made instead of reused."""
+    to = tmp_path / "model.onnx"
+
+    def run(context: StepContext, step: Onnx = STEP) -> bool:
+        calls: list[str] = []
+        to.unlink(missing_ok=True)
+
+        def make() -> Gates:
+            calls.append("made")
+            to.write_text("weights")
+            return GATES
+
+        assert cached_export(step, to, context, make) == GATES
+        assert to.read_text() == "weights"
+        return bool(calls)
+
+    return run
+
+
+def test_equal_inputs_are_exported_once(model: Path, export: Export) -> None:
+    context = step_context(model)
+    assert [export(context), export(context)] == [True, False]
+    for name in OTHER_FILES:
+        (model / name).write_text("second")
+    assert not export(context)
+
+
+def test_changed_input_is_exported_again(
+    model: Path, tmp_path: Path, export: Export, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = step_context(model)
+    assert export(context)
+    assert export(context, STEP.model_copy(update={"opset": 19}))
+    assert export(dataclasses.replace(context, seed=1))
+    assert export(dataclasses.replace(context, weights=tmp_path / "other"))
+    gpu = BuildTarget(release="25.09", compute_capability="8.6")
+    assert export(dataclasses.replace(context, target=gpu))
+    monkeypatch.setattr(export_cache, "_builder", lambda: {"torch": "2.14.0"})
+    assert export(context)
+    monkeypatch.undo()
+    monkeypatch.setattr(export_cache, "FOLDER", tmp_path / "exports")
+    (model / "export.py").write_text("second")
+    assert export(context)
+
+
+def test_changed_cached_file_is_exported_again(model: Path, export: Export) -> None:
+    context = step_context(model)
+    assert export(context)
+    for path in export_cache.FOLDER.glob("*/file"):
+        path.write_text("changed")
+    assert [export(context), export(context)] == [True, False]
+
+
+def test_only_the_latest_exports_are_kept(
+    model: Path, export: Export, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export_cache, "MAX_EXPORTS", 2)
+    for seed in range(4):
+        assert export(dataclasses.replace(step_context(model), seed=seed))
+    assert len([*export_cache.FOLDER.iterdir()]) == 2

@@ -1,0 +1,116 @@
+"""Tests of the delivery commands: exit codes and messages."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, NoCredentialsError
+
+from release.checkouts import Clone
+from release.delivery import command
+from release.delivery.errors import (
+    ChangedByHand,
+    DeliveredWrong,
+    EndpointGone,
+    NotDelivered,
+    RollbackFailed,
+    Unfinished,
+)
+from release.tree import CheckoutError
+from tests.tritonsm import tritonsm
+
+
+@pytest.fixture(autouse=True)
+def _clone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(Clone, "here", classmethod(lambda cls: cls(tmp_path)))
+
+
+def exit_code(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> int:
+    """Return the exit code of a delivery to prod that fails with `error`."""
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(command, "deliver", fail)
+    return tritonsm(["deliver", "prod"])
+
+
+def test_successful_delivery(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "deliver", lambda *_, **__: None)
+    assert tritonsm(["deliver", "prod", "--from-stage", "dev"]) == 0
+    assert capsys.readouterr().out == "delivered: prod serves the checked-out commit\n"
+
+
+EXPIRED: Any = {"Error": {"Code": "ExpiredTokenException", "Message": "expired"}}
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (NotDelivered("the build failed"), 1, "not delivered: the build failed\n"),
+        (
+            DeliveredWrong("Y is missing"),
+            2,
+            "deployed, and wrong: Y is missing\n  Roll back: make rollback STAGE=prod\n",
+        ),
+        (RollbackFailed("continue"), 2, "deployed, and wrong: continue\n"),
+        (EndpointGone("create it"), 2, "deployed, and wrong: create it\n"),
+        (
+            Unfinished("prod-text is updating"),
+            3,
+            "unfinished: prod-text is updating\n  AWS finishes the operations in progress. Wait "
+            "until no build runs in CodeBuild, then run the same command again: it waits for "
+            "stacks and endpoints, and continues\n",
+        ),
+        (ChangedByHand("tritonsm rollback m"), 4, "changed by hand: tritonsm rollback m\n"),
+        (CheckoutError("no stage"), 1, "not delivered: no stage\n"),
+        (NoCredentialsError(), 1, "not delivered: AWS: Unable to locate credentials\n"),
+        (
+            ClientError(EXPIRED, "GetParameter"),
+            1,
+            "not delivered: the credentials have expired: get new ones (An error occurred "
+            "(ExpiredTokenException) when calling the GetParameter operation: expired)\n",
+        ),
+        (
+            KeyboardInterrupt(),
+            130,
+            "not delivered: interrupted before it changed anything\n",
+        ),
+    ],
+)
+def test_each_error_has_its_exit_code_and_message(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: BaseException,
+    code: int,
+    message: str,
+) -> None:
+    assert exit_code(monkeypatch, error) == code
+    assert capsys.readouterr().err == message
+
+
+def test_wrong_arguments_have_exit_code_1(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as raised:
+        tritonsm(["deliver"])
+    assert raised.value.code == 1
+    assert "STAGE" in capsys.readouterr().err
+
+
+def test_rollback_reports_the_next_step(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "roll_back", lambda *_, **__: ("a" * 40, ["prod-text/a"]))
+    assert tritonsm(["rollback-stage", "prod"]) == 0
+    warning, result = capsys.readouterr().out.splitlines()
+    assert warning.startswith("! not tested, because models/NAME/tests/golden.json has no inputs:")
+    assert result.startswith("delivered: prod serves aaaaaaaaaaaa again. ")
+    assert "revert it" in result
+
+
+def test_golden_needs_inputs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert tritonsm(["golden", "dev", "minilm"]) == 1
+    assert "golden.json does not exist: write its inputs first" in capsys.readouterr().err

@@ -1,0 +1,234 @@
+"""Tests of the two deploys of a stack whose scaled variant gets another instance type."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError, NoCredentialsError
+
+from cdk_cli import CdkResult
+from release.delivery import cdk, deploying, deployment
+from release.delivery.assembly import Assembly
+from release.delivery.deploying import deploy
+from release.delivery.deployment import StageDeployment
+from release.delivery.errors import DeliveredWrong, NotDelivered, RollbackFailed, Unfinished
+from release.stack_endpoints import StackEndpoint
+from release.tree import Template
+from tests.unit.release.delivery.test_suspended_scaling import template
+
+OLD, NEW = template(A="g5", scaled=("A",)), template(A="g6", scaled=("A",))
+WITHOUT = template(A="g5")
+TWO_DEPLOYS = "prod-text: variant A: the stack is deployed twice, first without scaling"
+WARNING = (
+    "prod-text: variant A may run without scaling, with its current number of instances, until the "
+    "stage is delivered again"
+)
+
+
+class Stack:
+    """A deployed stack and its deploys; those numbered in `fails` are rolled back."""
+
+    def __init__(self) -> None:
+        self.live: Template | None = OLD
+        self.deploys: list[Template] = []
+        self.fails: set[int] = set()
+        self.in_progress: list[str] = []
+
+    def deploy(self, folder: Path, *_: str, **__: bool) -> CdkResult:
+        new = json.loads((folder / "prod-text.template.json").read_text())
+        self.deploys.append(new)
+        if len(self.deploys) in self.fails:
+            return CdkResult(succeeded=False, error_lines=("prod-text: no GPU",))
+        self.live = new
+        return CdkResult(succeeded=True, error_lines=())
+
+    @contextmanager
+    def with_template(self, _: Assembly, stack: str, new: Template) -> Iterator[Path]:
+        folder = Path(self.scratch, "other")
+        folder.mkdir(exist_ok=True)
+        (folder / f"{stack}.template.json").write_text(json.dumps(new))
+        yield folder
+
+    scratch: Path
+
+
+@pytest.fixture
+def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stack:
+    deployed = Stack()
+    deployed.scratch = tmp_path
+    endpoint = StackEndpoint("prod-text", "text", "prod-text", "Config")
+    monkeypatch.setattr(Assembly, "endpoints", [endpoint])
+    monkeypatch.setattr(Assembly, "with_template", lambda *args: deployed.with_template(*args))
+    monkeypatch.setattr(cdk, "deploy", deployed.deploy)
+    for name in ("wait_for_stacks", "wait_for_endpoints"):
+        monkeypatch.setattr(deployment, name, lambda *_: None)
+    monkeypatch.setattr(deployment, "in_progress", lambda *_: deployed.in_progress)
+    monkeypatch.setattr(deployment, "rollback_failed", lambda *_: [])
+    monkeypatch.setattr(deployment, "stuck_rollback", lambda *_: "continue the rollback")
+    monkeypatch.setattr(StageDeployment, "live_template", lambda *_: deployed.live)
+    monkeypatch.setattr(deploying, "stack_template", lambda *_: deployed.live)
+    return deployed
+
+
+class FakeSession:
+    def client(self, _: str) -> None:
+        return None
+
+
+@pytest.fixture
+def delivered(stack: Stack, tmp_path: Path) -> StageDeployment:
+    folder = tmp_path / "assembly"
+    folder.mkdir()
+    (folder / "prod-text.template.json").write_text(json.dumps(NEW))
+    return StageDeployment(Assembly(folder, "prod"), cast(boto3.Session, FakeSession()))
+
+
+def test_live_template_without_scaling_is_deployed_first(
+    stack: Stack, delivered: StageDeployment, capsys: pytest.CaptureFixture[str]
+) -> None:
+    deploy(delivered)
+    assert stack.deploys == [WITHOUT, NEW]
+    assert TWO_DEPLOYS in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "live",
+    [None, NEW, template(A="g5"), template(A="g6", B="g5", scaled=("A",))],
+    ids=["new stack", "unchanged", "not scaled", "other variants"],
+)
+def test_other_changes_need_one_deploy(
+    stack: Stack, delivered: StageDeployment, live: Template | None
+) -> None:
+    stack.live = live
+    deploy(delivered)
+    assert stack.deploys == [NEW]
+
+
+def test_scaling_is_restored_after_a_failed_second_deploy(
+    stack: Stack, delivered: StageDeployment
+) -> None:
+    stack.fails = {2}
+    with pytest.raises(NotDelivered) as failed:
+        deploy(delivered)
+    assert stack.deploys == [WITHOUT, NEW, OLD]
+    message = str(failed.value).splitlines()
+    assert message[0] == "prod-text: no GPU"
+    assert message[-1] == "  prod-text: variant A scales again, as before"
+
+
+def test_failed_first_deploy_changes_nothing(stack: Stack, delivered: StageDeployment) -> None:
+    stack.fails = {1}
+    with pytest.raises(NotDelivered) as failed:
+        deploy(delivered)
+    assert stack.deploys == [WITHOUT]
+    assert "again" not in str(failed.value)
+
+
+def test_stack_with_its_new_template_needs_no_restoring(
+    stack: Stack, delivered: StageDeployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail_for_another_stack(*arguments: Any, **_: bool) -> CdkResult:
+        result = stack.deploy(*arguments)
+        return CdkResult(result.succeeded and len(stack.deploys) != 2, ())
+
+    monkeypatch.setattr(cdk, "deploy", fail_for_another_stack)
+    with pytest.raises(NotDelivered):
+        deploy(delivered)
+    assert stack.deploys == [WITHOUT, NEW]
+
+
+def test_failed_restoring_is_deployed_wrong(stack: Stack, delivered: StageDeployment) -> None:
+    stack.fails = {2, 3}
+    with pytest.raises(DeliveredWrong) as failed:
+        deploy(delivered)
+    assert str(failed.value).splitlines()[-1].strip() == WARNING
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ClientError({"Error": {"Code": "ExpiredTokenException"}}, "DescribeEndpoint"),
+        NoCredentialsError(),
+        KeyboardInterrupt(),
+    ],
+    ids=["expired", "no credentials", "interrupted"],
+)
+@pytest.mark.parametrize(
+    ("module", "function", "fails"),
+    [
+        (StageDeployment, "live_template", set()),
+        (cdk, "deploy", set()),
+        (deploying, "stack_template", {2}),
+    ],
+    ids=["between deploys", "second deploy", "restoring"],
+)
+def test_error_between_the_deploys_is_unfinished(
+    stack: Stack,
+    delivered: StageDeployment,
+    monkeypatch: pytest.MonkeyPatch,
+    module: ModuleType,
+    function: str,
+    fails: set[int],
+    error: BaseException,
+) -> None:
+    original = getattr(module, function)
+
+    def fail_after_first_deploy(*arguments: Any, **options: Any) -> Any:
+        if stack.deploys:
+            raise error
+        return original(*arguments, **options)
+
+    endpoints = [StackEndpoint("prod-text", "text", "prod-text", "Config")] * 2
+    monkeypatch.setattr(Assembly, "endpoints", endpoints[: 1 if fails else 2])
+    monkeypatch.setattr(module, function, fail_after_first_deploy)
+    stack.fails = fails
+    with pytest.raises(Unfinished) as failed:
+        deploy(delivered)
+    assert WARNING in str(failed.value)
+
+
+@pytest.mark.parametrize("failing_deploy", [2, 3], ids=["second deploy", "restoring"])
+def test_failed_rollback_has_the_commands(
+    stack: Stack,
+    delivered: StageDeployment,
+    monkeypatch: pytest.MonkeyPatch,
+    failing_deploy: int,
+) -> None:
+    def rollback_failed(*_: Any) -> list[str]:
+        return ["prod-text"] if len(stack.deploys) == failing_deploy else []
+
+    stack.fails = {2, 3}
+    monkeypatch.setattr(deployment, "rollback_failed", rollback_failed)
+    with pytest.raises(RollbackFailed, match="continue the rollback") as failed:
+        deploy(delivered)
+    assert str(failed.value).splitlines()[-1].strip() == WARNING
+    assert len(stack.deploys) == failing_deploy
+
+
+def test_unknown_state_after_the_second_deploy_is_unfinished(
+    stack: Stack, delivered: StageDeployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def rollback_failed(*_: Any) -> list[str]:
+        if len(stack.deploys) > 1:
+            raise NoCredentialsError
+        return []
+
+    stack.fails = {2}
+    monkeypatch.setattr(deployment, "rollback_failed", rollback_failed)
+    with pytest.raises(Unfinished) as failed:
+        deploy(delivered)
+    assert str(failed.value).splitlines()[-1].strip() == WARNING
+
+
+def test_operation_in_progress_after_the_second_deploy_is_unfinished(
+    stack: Stack, delivered: StageDeployment
+) -> None:
+    stack.fails, stack.in_progress = {2}, ["prod-text (UPDATE_IN_PROGRESS)"]
+    with pytest.raises(Unfinished, match=r"still updating .*UPDATE_IN_PROGRESS") as failed:
+        deploy(delivered)
+    assert str(failed.value).splitlines()[-1].strip() == WARNING

@@ -1,0 +1,42 @@
+"""Tests of errors about credentials."""
+
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, UnauthorizedSSOTokenError
+
+from endpoint_client import EndpointError
+from release.delivery.errors import credentials_expired, explain_error
+
+
+def client_error(code: str) -> ClientError:
+    response: Any = {"Error": {"Code": code, "Message": "no"}}
+    return ClientError(response, "DescribeStacks")
+
+
+def endpoint_error(code: str) -> EndpointError:
+    error = EndpointError("minilm: no")
+    error.__cause__ = client_error(code)
+    return error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        client_error("ExpiredToken"),
+        client_error("ExpiredTokenException"),
+        client_error("RequestExpired"),
+        endpoint_error("ExpiredTokenException"),
+        UnauthorizedSSOTokenError(),
+    ],
+    ids=repr,
+)
+def test_expired_credentials_are_explained(error: Exception) -> None:
+    assert credentials_expired(error)
+    assert explain_error(error).startswith("the credentials have expired: get new ones (")
+
+
+@pytest.mark.parametrize("error", [client_error("AccessDenied"), EndpointError("no such tensor")])
+def test_other_errors_keep_their_text(error: Exception) -> None:
+    assert not credentials_expired(error)
+    assert explain_error(error) == f"AWS: {error}"
