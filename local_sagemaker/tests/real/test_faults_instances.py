@@ -1,4 +1,4 @@
-"""What callers see when processes of an instance end, and what happens then."""
+"""Killed servers and model processes: errors of callers, and replacement."""
 
 import os
 import signal
@@ -50,13 +50,13 @@ def many(
 
 @pytest.fixture
 def server(local_sagemaker: LocalSageMaker, many: Asker) -> int:
-    """The one server of that instance."""
+    """The process ID of the only server."""
     (result,) = processes(local_sagemaker.folder.instances, SERVER)
     return result
 
 
-def replaced(aws: LocalSageMaker, many: Asker, killed: int) -> None:
-    """Return once another server answers; until then calls fail with 424."""
+def wait_for_replacement(aws: LocalSageMaker, many: Asker, killed: int) -> None:
+    """Wait until a new server answers; until then, calls must fail with 424."""
     observed = []
 
     def answered() -> bool:
@@ -64,7 +64,7 @@ def replaced(aws: LocalSageMaker, many: Asker, killed: int) -> None:
         return observed[-1] == 14
 
     eventually(answered)
-    assert {each.status for each in observed if isinstance(each, Failure)} <= {424}
+    assert {answer.status for answer in observed if isinstance(answer, Failure)} <= {424}
     (replacement,) = processes(aws.folder.instances, SERVER)
     assert replacement != killed
     description = boto3.client("sagemaker").describe_endpoint(EndpointName=many.endpoint)
@@ -72,7 +72,7 @@ def replaced(aws: LocalSageMaker, many: Asker, killed: int) -> None:
 
 
 def stub(aws: LocalSageMaker, model: str) -> int:
-    """Return the process of a Python model."""
+    """Return the process ID of a Python model."""
     (result,) = (
         process
         for process in processes(aws.folder.instances, STUB)
@@ -81,7 +81,7 @@ def stub(aws: LocalSageMaker, model: str) -> int:
     return result
 
 
-def test_a_model_whose_process_ends_fails_alone_until_the_server_is_replaced(
+def test_ended_model_process_fails_until_replacement(
     local_sagemaker: LocalSageMaker, many: Asker, server: int
 ) -> None:
     assert many.ask("thrice") == 21
@@ -93,13 +93,11 @@ def test_a_model_whose_process_ends_fails_alone_until_the_server_is_replaced(
         assert f"Stub process '{model}.tar.gz_0' is not healthy" in failure.message
         assert many.ask("twice") == 14
     os.kill(server, signal.SIGKILL)
-    replaced(local_sagemaker, many, server)
+    wait_for_replacement(local_sagemaker, many, server)
     assert many.ask("thrice") == 21
 
 
-def test_a_model_that_exits_while_it_is_loaded_is_loaded_again_for_the_next_call(
-    many: Asker, tmp_path: Path
-) -> None:
+def test_load_is_retried_after_the_model_exits(many: Asker, tmp_path: Path) -> None:
     for _ in range(2):
         failure = many.failure("exits-at-once")
         assert (failure.status, failure.code) == (424, "ModelError")
@@ -111,15 +109,15 @@ def test_a_model_that_exits_while_it_is_loaded_is_loaded_again_for_the_next_call
     assert many.ask("exits-at-once") == 35
 
 
-def test_a_server_that_is_killed_idle_is_replaced(
+def test_killed_idle_server_is_replaced(
     local_sagemaker: LocalSageMaker, many: Asker, server: int
 ) -> None:
     os.kill(server, signal.SIGKILL)
-    replaced(local_sagemaker, many, server)
+    wait_for_replacement(local_sagemaker, many, server)
 
 
 @pytest.mark.parametrize("at", ["initialize", "execute"])
-def test_a_call_fails_with_the_server_that_is_killed_under_it(
+def test_call_fails_if_its_server_is_killed(
     local_sagemaker: LocalSageMaker, many: Asker, server: int, gates: dict[str, Gate], at: str
 ) -> None:
     with meanwhile(lambda: many.failure(at)) as (failure,):
@@ -128,11 +126,11 @@ def test_a_call_fails_with_the_server_that_is_killed_under_it(
     gates[at].open()
     assert (failure.result().status, failure.result().code) == (424, "ModelError")
     assert failure.result().message.startswith("The container did not answer: ")
-    replaced(local_sagemaker, many, server)
+    wait_for_replacement(local_sagemaker, many, server)
     assert many.ask(at) == 42
 
 
-def test_while_one_instance_starts_again_the_other_answers(
+def test_other_instance_answers_during_a_replacement(
     local_sagemaker: LocalSageMaker, many: Asker
 ) -> None:
     s3: Any = boto3.client("s3")
@@ -140,7 +138,7 @@ def test_while_one_instance_starts_again_the_other_answers(
     s3.put_object(Bucket=BUCKET, Key="one.tar.gz", Body=archive)
     host("one", single_model(f"s3://{BUCKET}/one.tar.gz", default_model="twice"), instances=2)
     one, folder = Asker("one"), local_sagemaker.folder.instances / "one-"
-    s3.delete_object(Bucket=BUCKET, Key="one.tar.gz")  # so that none starts
+    s3.delete_object(Bucket=BUCKET, Key="one.tar.gz")  # a replacement cannot start
     killed, other = processes(folder, SERVER)
     os.kill(killed, signal.SIGKILL)
     eventually(lambda: "Failed to download model data" in local_sagemaker.folder.log.read_text())

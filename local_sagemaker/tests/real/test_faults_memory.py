@@ -1,9 +1,10 @@
-"""Many models on an instance that holds few."""
+"""More models than the memory of an instance holds."""
 
 import os
 import random
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import boto3
@@ -43,8 +44,8 @@ def many(
     return Asker("many")
 
 
-def answered_at_last(many: Asker, number: int) -> tuple[float, Counter[str]]:
-    """Ask until a model is ready; return what it answers, and what was said before."""
+def invoke_until_ready(many: Asker, number: int) -> tuple[float, Counter[str]]:
+    """Invoke a model until it answers; return the answer and the counts of error codes."""
     message = Counter[str]()
     while isinstance(answer := many.answer_or_failure(f"m{number}"), Failure):
         message[answer.code] += 1
@@ -52,12 +53,13 @@ def answered_at_last(many: Asker, number: int) -> tuple[float, Counter[str]]:
     return answer, message
 
 
-def test_cold_calls_for_more_models_than_the_memory_holds_are_all_answered(
+def test_cold_calls_beyond_the_memory_are_answered(
     local_sagemaker: LocalSageMaker, many: Asker
 ) -> None:
     requests = [number % MODELS for number in range(CALLS)]
     random.Random(1).shuffle(requests)
-    with meanwhile(*(lambda each=each: answered_at_last(many, each) for each in requests)) as calls:
+    tasks = (partial(invoke_until_ready, many, number) for number in requests)
+    with meanwhile(*tasks) as calls:
         pass
     assert [call.result()[0] for call in calls] == [7 * number for number in requests]
     assert {code for call in calls for code in call.result()[1]} <= {"ModelNotReadyException"}
