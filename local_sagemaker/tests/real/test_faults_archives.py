@@ -11,7 +11,7 @@ from typing import Any
 import boto3
 import pytest
 
-from local_sagemaker.tests.support.asking import Asker, meanwhile
+from local_sagemaker.tests.support.endpoint_caller import EndpointCaller, meanwhile
 from local_sagemaker.tests.support.endpoints import configure, host, multi_model, single_model
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import (
@@ -30,11 +30,13 @@ NOT_EXTRACTED, NOT_LOADED = (400, "ValidationError"), (424, "ModelError")
 
 
 @pytest.fixture(scope="module")
-def many(local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPathFactory) -> Asker:
+def many(
+    local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPathFactory
+) -> EndpointCaller:
     boto3.client("s3").create_bucket(Bucket=BUCKET)
     upload("twice", pack_python(tmp_path_factory.mktemp("models") / "twice", times(2)))
     host("many", multi_model(f"s3://{BUCKET}/"))
-    return Asker("many")
+    return EndpointCaller("many")
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +84,11 @@ def unpacked(aws: LocalSageMaker) -> set[str]:
     ],
 )
 def test_invalid_archive_is_refused(
-    local_sagemaker: LocalSageMaker, many: Asker, good: bytes, broken: bytes | None, message: str
+    local_sagemaker: LocalSageMaker,
+    many: EndpointCaller,
+    good: bytes,
+    broken: bytes | None,
+    message: str,
 ) -> None:
     assert many.ask("twice") == 14
     before = unpacked(local_sagemaker)
@@ -100,7 +106,7 @@ def test_invalid_archive_is_refused(
     ("size", "message"), [(40 << 30, "No space left on device"), (2 << 30, "a bomb: it unpacks to")]
 )
 def test_compression_bomb_is_refused(
-    local_sagemaker: LocalSageMaker, many: Asker, size: int, message: str
+    local_sagemaker: LocalSageMaker, many: EndpointCaller, size: int, message: str
 ) -> None:
     before = unpacked(local_sagemaker)
     zeros = tarfile.TarInfo("zeros")
@@ -114,7 +120,7 @@ def test_compression_bomb_is_refused(
 
 
 def test_broken_model_is_loaded_after_its_replacement(
-    many: Asker, good: bytes, tmp_path: Path
+    many: EndpointCaller, good: bytes, tmp_path: Path
 ) -> None:
     garbage = {"m/config.pbtxt": "input [", "m/1/model.py": times(2)}
     for model, files in (("nothing", {"readme": ""}), ("garbage", garbage)):
@@ -127,7 +133,7 @@ def test_broken_model_is_loaded_after_its_replacement(
 
 
 def test_errors_contain_no_local_path(
-    local_sagemaker: LocalSageMaker, many: Asker, tmp_path: Path
+    local_sagemaker: LocalSageMaker, many: EndpointCaller, tmp_path: Path
 ) -> None:
     upload("fails", pack_python(tmp_path / "fails", f"import numpy\nnumpy.load('x')\n{times(2)}"))
     onnx = {"m/config.pbtxt": CONFIG.replace("python", "onnxruntime"), "m/1/model.onnx": "none"}
@@ -141,7 +147,7 @@ def test_errors_contain_no_local_path(
 
 
 def test_failed_start_is_explained_in_cloudwatch_logs(
-    local_sagemaker: LocalSageMaker, many: Asker, tmp_path: Path
+    local_sagemaker: LocalSageMaker, many: EndpointCaller, tmp_path: Path
 ) -> None:
     upload("broken", pack_python(tmp_path / "broken", times(2).replace(*CANNOT_LOAD)))
     configure("broken", single_model(f"s3://{BUCKET}/broken.tar.gz", default_model="broken"))
@@ -160,7 +166,7 @@ def test_failed_start_is_explained_in_cloudwatch_logs(
 
 
 def test_python_model_without_configuration_has_no_inputs(
-    many: Asker, good: bytes, tmp_path: Path
+    many: EndpointCaller, good: bytes, tmp_path: Path
 ) -> None:
     upload("bare", pack(write(tmp_path, {"m/1/model.py": times(2)})))
     failure = many.failure("bare")
@@ -170,7 +176,7 @@ def test_python_model_without_configuration_has_no_inputs(
     assert many.failure("bare") == failure
 
 
-def test_first_of_two_folders_is_invoked(many: Asker, tmp_path: Path) -> None:
+def test_first_of_two_folders_is_invoked(many: EndpointCaller, tmp_path: Path) -> None:
     files = {f"{name}/config.pbtxt": CONFIG for name in "ab"}
     models = {"b/1/model.py": times(5), "a/1/model.py": times(4)}
     upload("two", pack(write(tmp_path, files | models)))
@@ -178,7 +184,10 @@ def test_first_of_two_folders_is_invoked(many: Asker, tmp_path: Path) -> None:
 
 
 def test_loaded_model_answers_during_hanging_loads(
-    local_sagemaker: LocalSageMaker, many: Asker, tmp_path: Path, new_gate: Callable[[], Gate]
+    local_sagemaker: LocalSageMaker,
+    many: EndpointCaller,
+    tmp_path: Path,
+    new_gate: Callable[[], Gate],
 ) -> None:
     assert many.ask("twice") == 14
     gate = new_gate()

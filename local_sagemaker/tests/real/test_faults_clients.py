@@ -15,7 +15,7 @@ import pytest
 
 from local_sagemaker import lifecycle
 from local_sagemaker.hosting.invocation import MAX_BODY_BYTES
-from local_sagemaker.tests.support.asking import Asker, processes
+from local_sagemaker.tests.support.endpoint_caller import EndpointCaller, processes
 from local_sagemaker.tests.support.endpoints import host, multi_model
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import CONFIG, pack, pack_python, times, write
@@ -40,7 +40,9 @@ class TritonPythonModel:
 
 
 @pytest.fixture(scope="module")
-def many(local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPathFactory) -> Asker:
+def many(
+    local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPathFactory
+) -> EndpointCaller:
     s3: Any = boto3.client("s3")
     s3.create_bucket(Bucket=BUCKET)
     folder = tmp_path_factory.mktemp("models")
@@ -53,7 +55,7 @@ def many(local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPathFacto
     for model, archive in archives.items():
         s3.put_object(Bucket=BUCKET, Key=f"{model}.tar.gz", Body=archive)
     host("many", multi_model(f"s3://{BUCKET}/"))
-    many = Asker("many")
+    many = EndpointCaller("many")
     assert many.ask(TWICE) == 14
     return many
 
@@ -81,7 +83,9 @@ def connect(
         yield connection
 
 
-def test_stalled_clients_do_not_affect_others(local_sagemaker: LocalSageMaker, many: Asker) -> None:
+def test_stalled_clients_do_not_affect_others(
+    local_sagemaker: LocalSageMaker, many: EndpointCaller
+) -> None:
     largest = MAX_BODY_BYTES // 4 - 100
     with ExitStack() as stack:
         for _ in range(CLIENTS):
@@ -96,7 +100,7 @@ def test_stalled_clients_do_not_affect_others(local_sagemaker: LocalSageMaker, m
 
 
 @pytest.mark.parametrize("size", [MAX_BODY_BYTES + 1, 10 * MAX_BODY_BYTES])
-def test_body_over_6_mib_is_refused(many: Asker, size: int) -> None:
+def test_body_over_6_mib_is_refused(many: EndpointCaller, size: int) -> None:
     failure = many.failure(TWICE, Body=bytes(size))
     assert (failure.status, failure.code) == (413, "ValidationError")
     assert failure.message == f"The body has {size} bytes; at most {MAX_BODY_BYTES} are allowed."
@@ -104,13 +108,13 @@ def test_body_over_6_mib_is_refused(many: Asker, size: int) -> None:
 
 
 def test_content_length_over_6_mib_is_refused_early(
-    local_sagemaker: LocalSageMaker, many: Asker
+    local_sagemaker: LocalSageMaker, many: EndpointCaller
 ) -> None:
     with connect(local_sagemaker, TWICE, b"", size=1 << 40) as connection:
         assert connection.recv(20).startswith(b"HTTP/1.1 413")
 
 
-def test_response_over_6_mib_is_a_model_error(many: Asker) -> None:
+def test_response_over_6_mib_is_a_model_error(many: EndpointCaller) -> None:
     failure = many.failure(ZEROS, Body=zeros(MAX_BODY_BYTES // 4))
     assert (failure.status, failure.code) == (424, "ModelError")
     assert f"bytes, more than {MAX_BODY_BYTES}" in failure.message
@@ -119,14 +123,16 @@ def test_response_over_6_mib_is_a_model_error(many: Asker) -> None:
 
 @pytest.mark.parametrize("size", ["-1", "1, 2", "many"])
 def test_invalid_content_length_is_a_bad_request(
-    local_sagemaker: LocalSageMaker, many: Asker, size: Any
+    local_sagemaker: LocalSageMaker, many: EndpointCaller, size: Any
 ) -> None:
     with connect(local_sagemaker, TWICE, b"", size=size) as connection:
         assert connection.recv(20).startswith(b"HTTP/1.1 400")
     assert many.ask(TWICE) == 14
 
 
-def test_only_loopback_ports_are_open(local_sagemaker: LocalSageMaker, many: Asker) -> None:
+def test_only_loopback_ports_are_open(
+    local_sagemaker: LocalSageMaker, many: EndpointCaller
+) -> None:
     pids = all_processes(local_sagemaker)
     outside = [pid for pid in pids if namespace(pid) == namespace(os.getpid())]
     assert processes(local_sagemaker.folder.instances, "tritonserver")[0] not in outside
@@ -135,7 +141,9 @@ def test_only_loopback_ports_are_open(local_sagemaker: LocalSageMaker, many: Ask
     assert {address.partition(":")[0] for address in result} == {"0100007F"}  # 127.0.0.1
 
 
-def test_signal_ends_all_processes_and_state(local_sagemaker: LocalSageMaker, many: Asker) -> None:
+def test_signal_ends_all_processes_and_state(
+    local_sagemaker: LocalSageMaker, many: EndpointCaller
+) -> None:
     running = local_sagemaker.running
     for end in (signal.SIGTERM, signal.SIGKILL):
         started = all_processes(LocalSageMaker(local_sagemaker.folder, running))

@@ -10,7 +10,12 @@ import boto3
 import pytest
 
 from local_sagemaker.hosting.model_store import name
-from local_sagemaker.tests.support.asking import Asker, Failure, meanwhile, processes
+from local_sagemaker.tests.support.endpoint_caller import (
+    EndpointCaller,
+    Failure,
+    meanwhile,
+    processes,
+)
 from local_sagemaker.tests.support.endpoints import host, multi_model, single_model
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import EXIT, Gate, pack_python, times
@@ -30,7 +35,7 @@ def many(
     local_sagemaker: LocalSageMaker,
     gates: dict[str, Gate],
     tmp_path_factory: pytest.TempPathFactory,
-) -> Asker:
+) -> EndpointCaller:
     """An endpoint of one instance with many models."""
     s3: Any = boto3.client("s3")
     s3.create_bucket(Bucket=BUCKET)
@@ -45,22 +50,22 @@ def many(
         archive = pack_python(tmp_path_factory.mktemp("models") / model, code)
         s3.put_object(Bucket=BUCKET, Key=f"{model}.tar.gz", Body=archive)
     host("many", multi_model(f"s3://{BUCKET}/"))
-    return Asker("many")
+    return EndpointCaller("many")
 
 
 @pytest.fixture
-def server(local_sagemaker: LocalSageMaker, many: Asker) -> int:
+def server(local_sagemaker: LocalSageMaker, many: EndpointCaller) -> int:
     """The process ID of the only server."""
     (result,) = processes(local_sagemaker.folder.instances, SERVER)
     return result
 
 
-def wait_for_replacement(aws: LocalSageMaker, many: Asker, killed: int) -> None:
+def wait_for_replacement(aws: LocalSageMaker, many: EndpointCaller, killed: int) -> None:
     """Wait until a new server answers; until then, calls must fail with 424."""
     observed = []
 
     def answered() -> bool:
-        observed.append(many.answer_or_failure("twice"))
+        observed.append(many.call_or_failure("twice"))
         return observed[-1] == 14
 
     eventually(answered)
@@ -82,7 +87,7 @@ def stub(aws: LocalSageMaker, model: str) -> int:
 
 
 def test_ended_model_process_fails_until_replacement(
-    local_sagemaker: LocalSageMaker, many: Asker, server: int
+    local_sagemaker: LocalSageMaker, many: EndpointCaller, server: int
 ) -> None:
     assert many.ask("thrice") == 21
     os.kill(stub(local_sagemaker, "thrice"), signal.SIGKILL)
@@ -97,7 +102,7 @@ def test_ended_model_process_fails_until_replacement(
     assert many.ask("thrice") == 21
 
 
-def test_load_is_retried_after_the_model_exits(many: Asker, tmp_path: Path) -> None:
+def test_load_is_retried_after_the_model_exits(many: EndpointCaller, tmp_path: Path) -> None:
     for _ in range(2):
         failure = many.failure("exits-at-once")
         assert (failure.status, failure.code) == (424, "ModelError")
@@ -110,7 +115,7 @@ def test_load_is_retried_after_the_model_exits(many: Asker, tmp_path: Path) -> N
 
 
 def test_killed_idle_server_is_replaced(
-    local_sagemaker: LocalSageMaker, many: Asker, server: int
+    local_sagemaker: LocalSageMaker, many: EndpointCaller, server: int
 ) -> None:
     os.kill(server, signal.SIGKILL)
     wait_for_replacement(local_sagemaker, many, server)
@@ -118,7 +123,11 @@ def test_killed_idle_server_is_replaced(
 
 @pytest.mark.parametrize("at", ["initialize", "execute"])
 def test_call_fails_if_its_server_is_killed(
-    local_sagemaker: LocalSageMaker, many: Asker, server: int, gates: dict[str, Gate], at: str
+    local_sagemaker: LocalSageMaker,
+    many: EndpointCaller,
+    server: int,
+    gates: dict[str, Gate],
+    at: str,
 ) -> None:
     with meanwhile(lambda: many.failure(at)) as (failure,):
         gates[at].wait_until_reached()
@@ -131,13 +140,13 @@ def test_call_fails_if_its_server_is_killed(
 
 
 def test_other_instance_answers_during_a_replacement(
-    local_sagemaker: LocalSageMaker, many: Asker
+    local_sagemaker: LocalSageMaker, many: EndpointCaller
 ) -> None:
     s3: Any = boto3.client("s3")
     archive = s3.get_object(Bucket=BUCKET, Key="twice.tar.gz")["Body"].read()
     s3.put_object(Bucket=BUCKET, Key="one.tar.gz", Body=archive)
     host("one", single_model(f"s3://{BUCKET}/one.tar.gz", default_model="twice"), instances=2)
-    one, folder = Asker("one"), local_sagemaker.folder.instances / "one-"
+    one, folder = EndpointCaller("one"), local_sagemaker.folder.instances / "one-"
     s3.delete_object(Bucket=BUCKET, Key="one.tar.gz")  # a replacement cannot start
     killed, other = processes(folder, SERVER)
     os.kill(killed, signal.SIGKILL)

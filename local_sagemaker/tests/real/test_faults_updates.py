@@ -9,7 +9,7 @@ import boto3
 import pytest
 
 from local_sagemaker.settings import SPEED
-from local_sagemaker.tests.support.asking import Asker, Failure, processes
+from local_sagemaker.tests.support.endpoint_caller import EndpointCaller, Failure, processes
 from local_sagemaker.tests.support.endpoints import (
     configure,
     host,
@@ -40,7 +40,7 @@ def _long_waits() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def old(
     _long_waits: None, local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPathFactory
-) -> Asker:
+) -> EndpointCaller:
     """An endpoint with data capture; the configuration `broken` has a failing model."""
     s3: Any = boto3.client("s3")
     s3.create_bucket(Bucket=BUCKET)
@@ -51,7 +51,7 @@ def old(
     configure("broken", broken, instances=INSTANCES)
     container = single_model(f"s3://{BUCKET}/old.tar.gz", default_model="model")
     host(ENDPOINT, container, instances=INSTANCES, DataCaptureConfig=CAPTURE)
-    return Asker(ENDPOINT)
+    return EndpointCaller(ENDPOINT)
 
 
 def update(config: str) -> None:
@@ -70,13 +70,15 @@ def update(config: str) -> None:
     )
 
 
-def test_alarm_rolls_back_a_failing_canary(local_sagemaker: LocalSageMaker, old: Asker) -> None:
+def test_alarm_rolls_back_a_failing_canary(
+    local_sagemaker: LocalSageMaker, old: EndpointCaller
+) -> None:
     sagemaker: Any = boto3.client("sagemaker")
     update("broken")
     answers = []
 
     def ended() -> bool:
-        answers.append(old.answer_or_failure())
+        answers.append(old.call_or_failure())
         result = sagemaker.describe_endpoint(EndpointName=ENDPOINT)
         return bool(result["EndpointStatus"] != "Updating")
 
@@ -97,7 +99,7 @@ def test_alarm_rolls_back_a_failing_canary(local_sagemaker: LocalSageMaker, old:
     assert "Alarm updated from OK to ALARM" in changes
 
 
-def test_captured_data_is_json_lines(old: Asker) -> None:
+def test_captured_data_is_json_lines(old: EndpointCaller) -> None:
     answer = old.answer(InferenceId="one-of-many")
     message = answer["Body"].read().decode()
     lines = eventually(lambda: [line for line in captured() if "one-of-many" in line])

@@ -35,7 +35,7 @@ class Failure:
         return cls(status, response["Error"]["Code"], response["Error"]["Message"])
 
 
-class Asker:
+class EndpointCaller:
     """A thread-safe client of one endpoint, whose models multiply their input."""
 
     def __init__(self, endpoint: str) -> None:
@@ -64,7 +64,7 @@ class Asker:
             self.ask(model, **more)
         return Failure.of(raised.value)
 
-    def answer_or_failure(self, model: str = "") -> float | Failure:
+    def call_or_failure(self, model: str = "") -> float | Failure:
         """Return the output of a model for the input 7, or the failure."""
         try:
             return self.ask(model)
