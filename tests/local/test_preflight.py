@@ -76,7 +76,8 @@ def test_low_quota_and_missing_image_are_refused(app: Checkout) -> None:
     image = "763104351884.dkr.ecr.us-east-1.amazonaws.com/sagemaker-tritonserver:26.03-py3-cpu"
     assert refused_messages(rows) == {
         M5: "quota 2; 0 run, 3 at the peak of this deploy",
-        image: "sagemaker-tritonserver of registry 763104351884 has no tag 26.03-py3-cpu",
+        image: "repository sagemaker-tritonserver of registry 763104351884 has no tag "
+        "26.03-py3-cpu",
     }
     assert "--quota-code L-2F737F8D --desired-value 3" in rows[M5]["fix"]
 
