@@ -11,11 +11,11 @@ from constructs import Construct
 
 
 class AlarmTopic(Construct):
-    """An encrypted SNS topic, which the CloudWatch alarms of its account and region may notify.
+    """An encrypted SNS topic for the CloudWatch alarms of its account and region.
 
-    SNS sends each of `emails` a link, and nothing else until it was followed. Other subscribers
-    subscribe to `topic`. Its key is deleted with it, for it encrypts messages on their way and
-    nothing that is kept.
+    SNS sends each address in `emails` a confirmation link; alarms arrive after it is opened. Add
+    other subscriptions to `topic`. `name` is the topic's physical name. `key` encrypts messages in
+    transit only, so it is deleted with the construct (7 days later).
     """
 
     def __init__(
@@ -38,18 +38,18 @@ class AlarmTopic(Construct):
         self.topic = sns.Topic(
             self, "Topic", enforce_ssl=True, master_key=self.key, topic_name=name
         )
-        self._let_alarms_publish()
+        self._allow_alarms_to_publish()
         for address in emails:
             self.topic.add_subscription(subscriptions.EmailSubscription(address))
 
-    def _let_alarms_publish(self) -> None:
-        """Let CloudWatch publish, and use the key for that.
+    def _allow_alarms_to_publish(self) -> None:
+        """Allow CloudWatch alarms to publish to the topic and to use its key.
 
-        `enforce_ssl` gives the topic a policy that replaces SNS's own, in which the account's
-        alarms may publish. Sources: AWS re:Post, cloudwatch-receive-sns-for-alarm-trigger (the
-        topic's statement); SNS developer guide, sns-key-management, "Enable compatibility between
-        event sources from AWS services and encrypted topics" (the key's: AWS's own key for SNS is
-        of no use). That CloudWatch's requests carry both conditions, to KMS too:
+        `enforce_ssl` adds a topic policy, which replaces the default policy of SNS: that one would
+        allow alarms to publish. Sources: AWS re:Post, cloudwatch-receive-sns-for-alarm-trigger
+        (topic policy); SNS developer guide, sns-key-management, "Enable compatibility between event
+        sources from AWS services and encrypted topics" (key policy; the AWS managed key of SNS does
+        not work). CloudWatch sends both condition keys, also to KMS:
         aws/modern-data-architecture-accelerator, grantCloudWatchAlarmsTopicAccess.
         """
         stack = Stack.of(self)
@@ -73,6 +73,6 @@ class AlarmTopic(Construct):
                 sid="AlarmsUseTheKey",
                 actions=["kms:Decrypt", "kms:GenerateDataKey*"],
                 principals=[alarms],
-                resources=["*"],  # in a key's policy, the key
+                resources=["*"],  # in a key policy: this key
             )
         )

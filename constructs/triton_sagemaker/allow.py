@@ -1,4 +1,4 @@
-"""A statement of a role's policy, with the reason of its wildcards."""
+"""Add a statement to a role's policy, with the reason for its wildcards."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,9 +17,10 @@ def allow(
     *,
     conditions: Conditions | None = None,
 ) -> None:
-    """Let a role call `actions` on `resources`; `wildcards` is why these have some.
+    """Allow a role to call `actions` on `resources`.
 
-    They are acknowledged for the construct that has the role.
+    `wildcards` is the reason for wildcards in `resources`: their cdk-nag findings are acknowledged
+    with it, on the construct that contains the role.
     """
     if wildcards:
         acknowledge_wildcards(role.node.scope or role, {wildcards: resources})

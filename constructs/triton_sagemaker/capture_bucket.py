@@ -1,4 +1,4 @@
-"""The bucket of recorded requests."""
+"""The S3 bucket of captured requests and responses."""
 
 from collections.abc import Mapping
 
@@ -10,11 +10,12 @@ from triton_sagemaker.private_bucket import PrivateBucket
 
 
 class CaptureBucket(PrivateBucket):
-    """An S3 bucket for what `DataCapture` records, encrypted with a key of its own.
+    """An S3 bucket for `DataCapture`, encrypted with its own KMS key.
 
-    Not the bucket of archives: whatever builds models may read that one. `keep` says for each
-    prefix after how long a record is deleted; what is below none, of endpoints that record no
-    longer, goes with the longest of them. Bucket and key outlive the stack.
+    Captured data is not in the bucket of model archives, because model builds may read that bucket.
+    `keep` maps a key prefix to the retention of its objects, in whole days; objects below other
+    prefixes (endpoints without data capture now) expire after the longest retention. `keep` must
+    not be empty. The bucket and its key are retained when the stack is deleted.
     """
 
     def __init__(
@@ -33,7 +34,8 @@ class CaptureBucket(PrivateBucket):
                 *(
                     s3.LifecycleRule(expiration=duration, prefix=prefix)
                     for prefix, duration in keep.items()
-                    if duration.to_days() < longest  # of two rules, S3 goes by the shorter
+                    if duration.to_days()
+                    < longest  # if two rules match, S3 applies the shorter one
                 ),
             ],
         )

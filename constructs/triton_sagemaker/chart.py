@@ -1,4 +1,4 @@
-"""A chart of a dashboard, and the metrics in it that alarm."""
+"""A dashboard chart: metrics with alarm thresholds, and further metrics."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,16 +10,17 @@ from triton_sagemaker.alarm_thresholds import Thresholds
 from triton_sagemaker.endpoint_metrics import MINUTE
 
 MICROSECONDS_PER_MS = 1_000
-"""Thresholds of times are in milliseconds, their metrics in microseconds."""
+"""Thresholds of latencies are in milliseconds, their metrics in microseconds."""
 ABOVE = cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
 BELOW = cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD
 
 
 @dataclass(frozen=True)
 class AlarmedMetric:
-    """A metric of a chart, with the thresholds at which it alarms, times `scale`.
+    """A metric with alarm thresholds; `scale` converts a threshold to the unit of the metric.
 
-    With `requests`, the metric of a variant's requests, it alarms only where there are some.
+    `requests` is the request count of the same variant: with it, the alarm ignores minutes without
+    requests.
     """
 
     name: str
@@ -31,9 +32,9 @@ class AlarmedMetric:
     requests: cloudwatch.Metric | None = None
 
     def condition(self, threshold: float) -> dict[str, Any]:
-        """Return the condition of the alarm at one of the thresholds.
+        """Return the `cloudwatch.Alarm` arguments `metric`, `comparison_operator` and `threshold`.
 
-        Where a minute has data of one of two metrics alone, the expression is 0 or has no data
+        In a minute with data of only one of the two metrics, the expression is 0 or has no data
         (CloudWatch user guide, using-metric-math, "Using IF expressions").
         """
         limit, metric = threshold * self.scale, self.metric
@@ -51,8 +52,8 @@ class AlarmedMetric:
 
 @dataclass(frozen=True)
 class Chart:
-    """A widget: the metrics that alarm, and those that are drawn beside them."""
+    """A dashboard widget; `other_metrics` have no alarms."""
 
     title: str
     alarmed: Sequence[AlarmedMetric] = ()
-    beside: Sequence[cloudwatch.IMetric] = ()
+    other_metrics: Sequence[cloudwatch.IMetric] = ()

@@ -1,4 +1,4 @@
-"""The charts of a dashboard, with the thresholds at which their metrics alarm."""
+"""Dashboard charts of an endpoint, with the alarm thresholds of their metrics."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -31,8 +31,8 @@ CLIENT_METRICS = {
 
 
 def request_charts(metrics: EndpointMetrics, limits: AlarmThresholds) -> Iterator[Chart]:
-    """Yield the charts of requests."""
-    yield Chart("Traffic (a minute)", beside=metrics.traffic)
+    """Yield the charts of traffic, errors and latency."""
+    yield Chart("Traffic (a minute)", other_metrics=metrics.traffic)
     yield Chart(
         "Errors (share of requests)",
         [
@@ -60,35 +60,38 @@ def request_charts(metrics: EndpointMetrics, limits: AlarmThresholds) -> Iterato
 def variant_charts(
     metrics: EndpointMetrics, variant: "Variant", limits: AlarmThresholds, cache: Iterable[Chart]
 ) -> Iterator[Chart]:
-    """Yield the charts of a variant, among them those of its `cache` of models."""
+    """Yield the charts of a variant; `cache` are its charts of the model cache."""
     yield from request_charts(metrics, limits)
     yield from cache
     if published := variant.container.options.publish_metrics:
         for title, names in TRITON.items():
             terms = [f'Namespace="{published.namespace}" MetricName="{name}"' for name in names]
-            searches = [_search(each, "Sum", name) for each, name in zip(terms, names, strict=True)]
-            yield Chart(title, beside=searches)
-    counts = {each.gpu_count for each in variant.instance_types}
-    if len(counts) > 1:  # sums over as many GPUs as each type has: one threshold fits none
+            searches = [_search(term, "Sum", name) for term, name in zip(terms, names, strict=True)]
+            yield Chart(title, other_metrics=searches)
+    counts = {instance_type.gpu_count for instance_type in variant.instance_types}
+    if len(counts) > 1:  # the metric sums over GPUs, so one threshold cannot fit all types
         limits = replace(limits, gpu_memory_percent={})
-    yield from _machines(metrics, max(counts), limits)
+    yield from _instance_charts(metrics, max(counts), limits)
     if variant.fallbacks:
-        types = [replace(metrics, instance_type=each.name) for each in variant.instance_types]
+        by_type = [
+            replace(metrics, instance_type=instance_type.name)
+            for instance_type in variant.instance_types
+        ]
         yield Chart(
             "Traffic by instance type (a minute)",
-            beside=[each.metric_invocations().with_(label=each.instance_type) for each in types],
+            other_metrics=[m.metric_invocations().with_(label=m.instance_type) for m in by_type],
         )
         yield Chart(
             "p99 latency by instance type (microseconds)",
-            beside=[each.metric_model_latency().with_(label=each.instance_type) for each in types],
+            other_metrics=[m.metric_model_latency().with_(label=m.instance_type) for m in by_type],
         )
 
 
 def client_charts(namespace: str, endpoint_name: str) -> Iterator[Chart]:
-    """Yield the charts of what clients measure, with a line for each model.
+    """Yield the charts of client-side metrics in `namespace`, with one line per model.
 
-    A search finds models that are published later too (CloudWatch user guide, search-expression-
-    syntax: a schema in braces is the namespace and the exact dimensions).
+    They use search expressions, which include models that are published later (CloudWatch user
+    guide, search-expression-syntax: a schema in braces is the namespace and the exact dimensions).
     """
     schema = ",".join((namespace, *CLIENT_DIMENSIONS))
     for title, metrics in CLIENT_METRICS.items():
@@ -97,10 +100,12 @@ def client_charts(namespace: str, endpoint_name: str) -> Iterator[Chart]:
             for name, statistics in metrics.items()
             for statistic in statistics
         ]
-        yield Chart(title, beside=searches)
+        yield Chart(title, other_metrics=searches)
 
 
-def _machines(metrics: EndpointMetrics, gpus: int, limits: AlarmThresholds) -> Iterator[Chart]:
+def _instance_charts(
+    metrics: EndpointMetrics, gpus: int, limits: AlarmThresholds
+) -> Iterator[Chart]:
     if gpus:
         memory = AlarmedMetric("GpuMemory", "GPU memory in use",
             metrics.metric_gpu_memory_utilization(), limits.gpu_memory_percent, gpus)  # fmt: skip
@@ -111,15 +116,15 @@ def _machines(metrics: EndpointMetrics, gpus: int, limits: AlarmThresholds) -> I
     yield Chart("Storage (percent)", [disk])
     yield Chart(
         "CPU and memory (percent)",
-        beside=[metrics.metric_cpu_utilization(), metrics.metric_memory_utilization()],
+        other_metrics=[metrics.metric_cpu_utilization(), metrics.metric_memory_utilization()],
     )
 
 
 def _search(terms: str, statistic: str, label: str | None = None) -> cloudwatch.MathExpression:
-    """Return all metrics that a search finds (CloudWatch user guide, search-expression-syntax).
+    """Return a search expression (CloudWatch user guide, search-expression-syntax).
 
-    Triton's own metrics, `nv_*`, come with whatever dimensions the image's agent gave them, which
-    no source names. What is found can be drawn, and no alarm can rest on it.
+    Triton's metrics, `nv_*`, need one because the dimensions that the agent of the image adds are
+    not documented. A chart can show the result of a search, but an alarm cannot use it.
     """
     return cloudwatch.MathExpression(
         expression=f"SEARCH('{terms}', '{statistic}', 60)", label=label or statistic, period=MINUTE

@@ -1,4 +1,4 @@
-"""Models as inference components, which share instances and scale to zero one by one."""
+"""Hosting of models as inference components, which share instances and scale to zero."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,18 +30,17 @@ Cfn = sagemaker.CfnEndpointConfig
 
 @dataclass(frozen=True, kw_only=True)
 class ComponentHosting(HostingMode):
-    """Models that are placed as copies of inference components, by what these reserve.
+    """Models as inference components: SageMaker places copies by the resources they reserve.
 
-    `components` are by the names of their models. SageMaker keeps from
-    `min_instance_count` to `max_instance_count` instances, as many as the copies need.
+    `components` maps a model name to its component. SageMaker runs as many instances as the copies
+    need, from `min_instance_count` to `max_instance_count`.
 
-    The endpoint has no blue/green updates: each component is updated by itself, batch by batch,
-    and rolled back by its own alarms.
+    The endpoint is updated in place, without a blue/green update: each component is updated
+    separately, in batches of copies, and rolled back by its own alarms.
     """
 
     name = "components"
     default_ping_mode = "ready"
-    many_models = False
 
     components: Mapping[str, ModelComponent]
     max_instance_count: int
@@ -50,15 +49,15 @@ class ComponentHosting(HostingMode):
     @property
     def sources(self) -> Mapping[str, ModelHosting]:
         """The archives of the components."""
-        return {f"-{model}": each.source for model, each in self.components.items()}
+        return {f"-{model}": component.source for model, component in self.components.items()}
 
     @property
     def log_groups(self) -> list[str]:
-        """The log groups of the copies."""
-        return [component_log_name(each.name) for each in self.components.values()]
+        """The log groups of the components' copies."""
+        return [component_log_name(component.name) for component in self.components.values()]
 
     def id_suffix(self, instance_type: InstanceType) -> str:
-        """The instance type.
+        """Return the instance type as suffix, so that another type replaces the endpoint.
 
         "Cannot update endpoint with a different instance type for endpoints to which you plan to
         deploy Inference Components." (aws-samples/sample-auto-extract-ai-ocr-app#66)
@@ -66,16 +65,16 @@ class ComponentHosting(HostingMode):
         return f"-{instance_type.name}"
 
     def model_members(self, network: Network | None) -> dict[str, Any]:
-        """Nothing: the network is the configuration's."""
+        """Return no members: the network is a member of the EndpointConfig."""
         return {}
 
     def config_members(self, role_arn: str, network: Network | None) -> dict[str, Any]:
-        """The role, without which SageMaker answers 400 (stdapi-ai/stdapi.ai#43), and network."""
+        """Return role (without it SageMaker returns 400: stdapi-ai/stdapi.ai#43) and network."""
         config = Cfn.VpcConfigProperty(**network) if network else None
         return {"execution_role_arn": role_arn, "vpc_config": config}
 
     def variant_members(self, models: Mapping[str, str]) -> dict[str, Any]:
-        """No Model, and how many instances SageMaker may keep."""
+        """Return the limits of the instance count, and no Model."""
         return {
             "managed_instance_scaling": Cfn.ManagedInstanceScalingProperty(
                 max_instance_count=self.max_instance_count,
@@ -85,9 +84,9 @@ class ComponentHosting(HostingMode):
         }
 
     def deployment(self, *_: Any, **__: Any) -> None:
-        """None: the endpoint is updated in place."""
+        """Return None: the endpoint is updated in place."""
 
-    def place(
+    def inference_components(
         self,
         scope: Construct,
         update: UpdatePolicy,
@@ -97,8 +96,8 @@ class ComponentHosting(HostingMode):
         models: Mapping[str, sagemaker.CfnModel],
         model_error_rate: float,
     ) -> list[EndpointComponent]:
-        """Return a component for each model."""
-        placed = []
+        """Return the inference component of each model."""
+        endpoint_components = []
         for model, component in self.components.items():
             metrics = ComponentMetrics(
                 endpoint_name=endpoint.endpoint_name or "",
@@ -117,7 +116,7 @@ class ComponentHosting(HostingMode):
                 update=update,
                 model_error_rate=model_error_rate,
             )
-            placed.append(
+            endpoint_components.append(
                 EndpointComponent(
                     **vars(metrics),
                     endpoint=scope,
@@ -127,44 +126,44 @@ class ComponentHosting(HostingMode):
                     model_name=model_name,
                 )
             )
-        return placed
+        return endpoint_components
 
     def charts(
         self, metrics: EndpointMetrics, variant: "Variant", limits: AlarmThresholds
     ) -> Iterator[Chart]:
-        """Yield what copies have reserved of the instances."""
+        """Yield a chart of the resources that copies reserve on the instances."""
         reserved = [f"{resource}Reservation" for resource in ("CPU", "GPU", "Memory")]
         yield Chart(
             "Reserved by copies (percent)",
-            beside=[metrics.metric(INSTANCES, name, "Average") for name in reserved],
+            other_metrics=[metrics.metric(INSTANCES, name, "Average") for name in reserved],
         )
 
     def problems(self, options: ServerOptions, instance_type: InstanceType) -> Iterator[Problem]:
-        """Yield what SageMaker would reject."""
+        """Yield the values that SageMaker would reject."""
         limits = self.min_instance_count, self.max_instance_count
         yield from as_problems(
             rules.instances(*limits), *limits, where="hosting.max_instance_count"
         )
         published = options.publish_metrics is not None
         yield from as_problems(rules.metrics_of_copies(published), where="container.options")
-        for model, each in self.components.items():
+        for model, component in self.components.items():
             where = f"hosting.components.{model}"
             yield from as_problems(
-                names.component_name(each.name), each.name, where=f"{where}.name"
+                names.component_name(component.name), component.name, where=f"{where}.name"
             )
-            yield from prefix_problems(where, each.source.problems(options, instance_type))
-            memory = int(each.memory.to_mebibytes())
-            needs = memory, each.cpus, each.accelerators
+            yield from prefix_problems(where, component.source.problems(options, instance_type))
+            memory = int(component.memory.to_mebibytes())
+            needs = memory, component.cpus, component.accelerators
             violations = rules.room_for_a_copy(*needs, instance_type)
             yield from as_problems(violations, *needs, where=where)
-            if each.initial_copy_count < 1:
-                what = "SageMaker creates a component with one copy or more: write 1"
-                yield Problem(f"{where}.initial_copy_count", what)
+            if component.initial_copy_count < 1:
+                message = "SageMaker creates a component with one copy or more: write 1"
+                yield Problem(f"{where}.initial_copy_count", message)
 
     def endpoint_problems(
         self, variants: Sequence[object], update: UpdatePolicy, *, captures: bool
     ) -> Iterator[Problem]:
-        """Yield what an endpoint of components does not take."""
+        """Yield the settings that an endpoint of inference components does not support."""
         yield from as_problems(rules.one_variant(len(variants)))
         yield from as_problems(rules.update_of_copies(update.strategy))
         yield from as_problems(rules.capture_of_copies(captures))

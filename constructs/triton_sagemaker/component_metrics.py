@@ -1,4 +1,4 @@
-"""Metrics of an inference component."""
+"""CloudWatch metrics of an inference component."""
 
 from dataclasses import dataclass
 
@@ -11,10 +11,11 @@ COPIES = "/aws/sagemaker/InferenceComponents"
 
 @dataclass(frozen=True, kw_only=True)
 class ComponentMetrics(EndpointMetrics):
-    """Metrics of one inference component, which have its name as their only dimension.
+    """CloudWatch metrics of one inference component; their only dimension is its name.
 
-    `model` is the model that it serves. Shares of resources are of what its copies have, 0 to 100.
-    Source: developer guide, monitoring-cloudwatch, "inference component metrics".
+    `model` is the model that the component serves. Utilization is in percent of the resources that
+    the copies reserve, 0 to 100. Source: SageMaker developer guide, monitoring-cloudwatch,
+    "inference component metrics".
     """
 
     component_name: str
@@ -22,12 +23,12 @@ class ComponentMetrics(EndpointMetrics):
 
     @property
     def part(self) -> str:
-        """The part of an endpoint that has the metrics."""
+        """The component as messages name it."""
         return f"component {self.model}"
 
     @property
     def dimensions(self) -> dict[str, str]:
-        """The dimension of every metric."""
+        """The dimensions of every metric."""
         return {"InferenceComponentName": self.component_name}
 
     @property
@@ -41,15 +42,15 @@ class ComponentMetrics(EndpointMetrics):
         ]
 
     def metric_invocations_per_copy(self) -> Metric:
-        """Requests that each copy got, a count."""
+        """Requests per copy, a count."""
         return self.metric(INVOCATIONS, "InvocationsPerCopy", "Sum")
 
     def metric_concurrent_requests_per_copy(self) -> Metric:
-        """Requests that each copy works on at once, a count."""
+        """Requests in progress per copy, a count."""
         return self.metric(INVOCATIONS, "ConcurrentRequestsPerCopy", "Maximum")
 
     def metric_no_capacity(self) -> Metric:
-        """Requests that were refused because there was no copy, a count."""
+        """Requests refused because the component had no copy, a count."""
         return self.metric(INVOCATIONS, "NoCapacityInvocationFailures", "Sum")
 
     def metric_cpu_utilization(self) -> Metric:

@@ -1,4 +1,4 @@
-"""Recording of an endpoint's requests and responses."""
+"""Capture of an endpoint's requests and responses to S3."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,9 +12,10 @@ from triton_sagemaker.problems import Problem, as_problems
 
 @dataclass(frozen=True, kw_only=True)
 class DataCapture:
-    """Record requests and responses below `prefix` of `bucket`, `percent` of them.
+    """Capture of `percent` (1 to 100) of the requests and responses, below `prefix` in `bucket`.
 
-    They are encrypted with the bucket's key, where it has one.
+    Records are encrypted with the KMS key of the bucket, if it has one. At least one of `requests`
+    and `responses` must be true.
     """
 
     bucket: s3.IBucket
@@ -24,7 +25,7 @@ class DataCapture:
     responses: bool = True
 
     def property(self) -> sagemaker.CfnEndpointConfig.DataCaptureConfigProperty:
-        """Return the EndpointConfig's DataCaptureConfig."""
+        """Return the DataCaptureConfig of the EndpointConfig."""
         key = self.bucket.encryption_key
         modes = [("Input", self.requests), ("Output", self.responses)]
         return sagemaker.CfnEndpointConfig.DataCaptureConfigProperty(
@@ -40,6 +41,6 @@ class DataCapture:
         )
 
     def problems(self) -> Iterator[Problem]:
-        """Yield what SageMaker would refuse."""
+        """Yield the values that SageMaker would reject."""
         yield from as_problems(ranges.CAPTURED_PERCENT(self.percent), self.percent)
         yield from as_problems(observed.something_captured(self.requests, self.responses))

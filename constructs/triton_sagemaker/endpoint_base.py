@@ -1,4 +1,4 @@
-"""The interface of an endpoint, and what endpoints of this app and imported ones have in common."""
+"""The interface of an endpoint, for endpoints of this app and for imported ones."""
 
 import re
 from collections.abc import Sequence
@@ -13,8 +13,8 @@ from constructs import Construct
 from triton_sagemaker.model_bucket import PUBLISHED
 
 
-def checked_models(models: Sequence[str] | None) -> Sequence[str] | None:
-    """Return the names, or None for all. Raise `ValueError` for no name, and for patterns."""
+def validate_model_names(models: Sequence[str] | None) -> Sequence[str] | None:
+    """Return the names, or None for all. Raise `ValueError` if empty, or if one is a pattern."""
     if models is not None and not models:
         raise ValueError("models: is empty: name the models, or leave it out to grant all")
     for model in models or ():
@@ -25,10 +25,11 @@ def checked_models(models: Sequence[str] | None) -> Sequence[str] | None:
 
 @jsii.implements(sagemaker.IEndpoint)
 class EndpointBase(Resource):
-    """An endpoint of this app, or of another one in the account and region of the stack.
+    """An endpoint in the account and region of the stack; it may be defined by another app.
 
-    `endpoint_arn` is made of the name, so that what uses it does not wait for the endpoint. It is a
-    `sagemaker.IEndpoint` of the CDK's, which API Gateway's `SagemakerIntegration` takes.
+    `endpoint_arn` is built from the name: resources that use it do not wait for the endpoint. The
+    class implements `aws_sagemaker.IEndpoint`, for example for `SagemakerIntegration` of API
+    Gateway.
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, endpoint_name: str) -> None:
@@ -43,38 +44,39 @@ class EndpointBase(Resource):
     def from_endpoint_name(
         scope: Construct, construct_id: str, endpoint_name: str
     ) -> "EndpointBase":
-        """Return the endpoint of that name in the account and region of the stack."""
+        """Import an existing endpoint by its physical name; no resource is created."""
         return EndpointBase(scope, construct_id, endpoint_name=endpoint_name)
 
     @property
     @jsii.member(jsii_name="endpointName")
     def endpoint_name(self) -> str:
-        """The physical name."""
+        """The physical name of the endpoint."""
         return self._endpoint_name
 
     @property
     @jsii.member(jsii_name="endpointArn")
     def endpoint_arn(self) -> str:
-        """The ARN."""
+        """The ARN of the endpoint."""
         return self._endpoint_arn
 
     @property
     @jsii.member(jsii_name="endpointRef")
     def endpoint_ref(self) -> EndpointReference:
-        """The ARN, as the CDK's generated resources take it."""
+        """The reference for L1 constructs of the CDK."""
         return EndpointReference(endpoint_arn=self.endpoint_arn)
 
     @jsii.member(jsii_name="grantInvoke")
     def grant_invoke(
         self, grantee: iam.IGrantable, *, models: Sequence[str] | None = None
     ) -> iam.Grant:
-        """Allow `grantee` to invoke the endpoint.
+        """Allow `grantee` to invoke the endpoint (`sagemaker:InvokeEndpoint`).
 
-        `models` narrows it to versions of these models, delivered or published, by the condition
-        key `sagemaker:TargetModel`: an archive is called `<model>-<version>.tar.gz`. Raise
-        `ValueError` where the hosting is known and has no `TargetModel`.
+        `models` limits the grant to all versions of these models, delivered or published, by the
+        condition key `sagemaker:TargetModel` (archives are named `<model>-<version>.tar.gz`); None
+        allows all models. Raise `ValueError` if `models` is empty or contains a pattern, or if the
+        endpoint is known to use single-model hosting, which has no `TargetModel`.
         """
-        named_models = checked_models(models)
+        named_models = validate_model_names(models)
         archives = [
             f"{folder}{model}-????????????.tar.gz"
             for model in named_models or ()

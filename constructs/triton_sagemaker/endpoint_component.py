@@ -1,4 +1,4 @@
-"""An inference component as part of an endpoint."""
+"""An inference component of an endpoint, with its metrics and scaling."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,9 +16,10 @@ from triton_sagemaker.scalable_copy_count import ScalableCopyCount
 
 @dataclass(frozen=True, kw_only=True)
 class EndpointComponent(ComponentMetrics):
-    """A component of a `TritonEndpoint`, from its `components`.
+    """An inference component of a `TritonEndpoint`, from `TritonEndpoint.components`.
 
-    `resource` is CloudFormation's, of the Model `model_name`.
+    `resource` is the CloudFormation resource, `model_name` its Model. `updated` is the resource to
+    depend on: after it, the component serves the deployed Model.
     """
 
     endpoint: Construct
@@ -31,7 +32,10 @@ class EndpointComponent(ComponentMetrics):
     def auto_scale_copy_count(
         self, *, max_capacity: int, min_capacity: int = 0
     ) -> ScalableCopyCount:
-        """Let the number of copies scale between two limits, once the component is updated."""
+        """Register the copy count for scaling, from `min_capacity` to `max_capacity` copies.
+
+        Add a metric with the methods of the result. Scaling starts after the component is updated.
+        """
         scaling = ScalableCopyCount(
             self.endpoint,
             f"Scaling-{self.model}",
@@ -40,12 +44,12 @@ class EndpointComponent(ComponentMetrics):
             min_capacity=min_capacity,
             max_capacity=max_capacity,
         )
-        scaling.node.add_dependency(self.resource)  # of a component that is removed, too
+        scaling.node.add_dependency(self.resource)  # needed if the component is removed later
         self.scalings.append(scaling)
         return scaling
 
     def charts(self, limits: AlarmThresholds) -> Iterator[Chart]:
-        """Yield its charts."""
+        """Yield the dashboard charts of the component."""
         yield from request_charts(self, limits)
         if self.component.accelerators:
             memory = AlarmedMetric("GpuMemory", "GPU memory in use",
@@ -53,5 +57,5 @@ class EndpointComponent(ComponentMetrics):
             yield Chart("GPU (percent of the copies')", [memory], [self.metric_gpu_utilization()])
         yield Chart(
             "CPU and memory (percent of the copies')",
-            beside=[self.metric_cpu_utilization(), self.metric_memory_utilization()],
+            other_metrics=[self.metric_cpu_utilization(), self.metric_memory_utilization()],
         )

@@ -1,4 +1,4 @@
-"""The log group of an endpoint's instances."""
+"""The CloudWatch log groups of an endpoint."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -8,31 +8,31 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 METRICS_RETENTION = logs.RetentionDays.ONE_WEEK
-"""What is in it is in CloudWatch's metrics by then."""
+"""CloudWatch has extracted the metrics by then."""
 
 
 def metrics_log_name(endpoint_name: str) -> str:
-    """Return the name of the log group of an endpoint's Triton metrics."""
+    """Return the name of the log group through which Triton's metrics are published."""
     return f"/aws/sagemaker/Endpoints/{endpoint_name}/triton-metrics"
 
 
 def component_log_name(component: str) -> str:
     """Return the name of the log group of an inference component's copies.
 
-    Source: huggingface/skills, hf-cloud-sagemaker-production-defaults (seen on AWS).
+    Source: huggingface/skills, hf-cloud-sagemaker-production-defaults (observed on AWS).
     """
     return f"/aws/sagemaker/InferenceComponents/{component}"
 
 
 class EndpointLog(Construct):
-    """The log group into which SageMaker writes what an endpoint's containers say.
+    """The log group of an endpoint's containers, deleted with its stack.
 
-    SageMaker chooses its name (developer guide, logging-cloudwatch). The execution role may not
-    make it: late lines of instances that are ended would bring it back after it was deleted, and
-    the next deploy would fail on a name that is taken.
+    SageMaker determines its name (developer guide, logging-cloudwatch). The execution role must not
+    create it: log lines of stopping instances would create it again after its deletion, and the
+    next deployment would fail because the name exists.
 
-    `metrics` is a second group, which Triton's own metrics go through: `PublishedMetrics`.
-    `components` are the names of inference components, by their models: each has a group.
+    `metrics` adds a log group for Triton's metrics, kept for one week: see `PublishedMetrics`.
+    `components` maps model names to names of inference components; each gets a log group.
     """
 
     def __init__(

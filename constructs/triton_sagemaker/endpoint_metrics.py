@@ -1,4 +1,4 @@
-"""Metrics of an endpoint's variants, each with the namespace and dimensions it really has."""
+"""CloudWatch metrics of an endpoint's variants."""
 
 from dataclasses import dataclass
 
@@ -14,20 +14,19 @@ MINUTE = Duration.minutes(1)
 
 @dataclass(frozen=True, kw_only=True)
 class EndpointMetrics:
-    """Metrics of one variant.
+    """CloudWatch metrics of one variant, with the dimensions EndpointName and VariantName.
 
-    Everything is published once a minute, unless the configuration's MetricsConfig has another
-    frequency, with the dimensions EndpointName and VariantName; multi-model endpoints have no
-    metrics by model. None has a unit: only alarms read it, and one with a wrong unit never sees
-    data ("We recommend omitting Unit": API reference, PutMetricAlarm). Of times, percentiles are
-    among the "valid statistics" of ModelLatency alone. Source: the developer guide's pages on
-    CloudWatch metrics of endpoints and of multi-model endpoints.
+    SageMaker publishes every metric once a minute, unless MetricsConfig of the EndpointConfig has
+    another frequency. Multi-model endpoints have no metrics per model. The metrics here have no
+    unit: an alarm with a wrong unit gets no data ("We recommend omitting Unit": API reference,
+    PutMetricAlarm). Of the metrics in microseconds, only ModelLatency supports percentiles. Source:
+    SageMaker developer guide, CloudWatch metrics of endpoints and of multi-model endpoints.
 
-    With `endpoint_config_name`, metrics of invocations are those of the instances that an update
-    to that configuration brings: "CloudWatch publishes the metrics with the dimension
-    EndpointConfigName:{New-Ep-Config} after the new fleet starts receiving traffic" (developer
-    guide, deployment-guardrails-configuration). With `instance_type`, metrics are those of the
-    instances of one type of a pool (realtime-endpoints-heterogeneous).
+    `endpoint_config_name` selects the instances that an update to this configuration adds:
+    "CloudWatch publishes the metrics with the dimension EndpointConfigName:{New-Ep-Config} after
+    the new fleet starts receiving traffic" (developer guide, deployment-guardrails-configuration).
+    `instance_type` selects the instances of one type of a pool (developer guide,
+    realtime-endpoints-heterogeneous).
     """
 
     endpoint_name: str
@@ -37,7 +36,7 @@ class EndpointMetrics:
 
     @property
     def part(self) -> str:
-        """The part of an endpoint that has the metrics."""
+        """The variant (or component) as messages name it."""
         return f"variant {self.variant_name}"
 
     @property
@@ -51,7 +50,7 @@ class EndpointMetrics:
         return names
 
     def metric(self, namespace: str, name: str, statistic: str) -> Metric:
-        """Return a metric by its name; its method `with_` changes label, period and the rest."""
+        """Return a metric with a period of one minute; `Metric.with_` changes label, period etc."""
         return Metric(
             dimensions_map=self.dimensions,
             metric_name=name,
@@ -70,57 +69,57 @@ class EndpointMetrics:
         return self.metric(INVOCATIONS, "Invocations", "Sum")
 
     def metric_invocations_per_instance(self) -> Metric:
-        """Requests that each instance got, a count."""
+        """Requests per instance, a count."""
         return self.metric(INVOCATIONS, "InvocationsPerInstance", "Sum")
 
     def metric_server_error_rate(self) -> Metric:
-        """Share of requests that were answered with 5xx, 0 to 1: each counts as 0 or 1."""
+        """Share of requests with a 5xx response, 0 to 1."""
         return self.metric(INVOCATIONS, "Invocation5XXErrors", "Average")
 
     def metric_client_error_rate(self) -> Metric:
-        """Share of requests that were answered with 4xx, 0 to 1: each counts as 0 or 1."""
+        """Share of requests with a 4xx response, 0 to 1."""
         return self.metric(INVOCATIONS, "Invocation4XXErrors", "Average")
 
     def metric_model_error_rate(self) -> Metric:
-        """Share of requests that the container did not answer with 2xx, 0 to 1.
+        """Share of requests without a 2xx response of the container, 0 to 1.
 
         "This includes 4XX/5XX status codes, low-level socket errors, malformed HTTP responses, and
-        request timeouts" (developer guide, monitoring-cloudwatch). It alone sees how Triton fails:
-        a failed inference or load is a 400, like a caller's mistake, and memory that is too small a
-        507 (triton-inference-server/server, src/sagemaker_server.cc).
+        request timeouts" (developer guide, monitoring-cloudwatch). Only this metric shows failures
+        of Triton: it returns 400 for a failed inference or load, as for a client error, and 507 if
+        memory is too small (triton-inference-server/server, src/sagemaker_server.cc).
         """
         return self.metric(INVOCATIONS, "InvocationModelErrors", "Average")
 
     def metric_model_latency(self) -> Metric:
-        """Time that the container took, in microseconds."""
+        """Time in the container, in microseconds (p99)."""
         return self.metric(INVOCATIONS, "ModelLatency", "p99")
 
     def metric_overhead_latency(self) -> Metric:
-        """Time that SageMaker added, in microseconds."""
+        """Time added by SageMaker, in microseconds (average)."""
         return self.metric(INVOCATIONS, "OverheadLatency", "Average")
 
     def metric_model_cache_hit_rate(self) -> Metric:
-        """Share of requests whose model was loaded already, 0 to 1. Multi-model only."""
+        """Share of requests whose model was in memory, 0 to 1. Multi-model only."""
         return self.metric(INVOCATIONS, "ModelCacheHit", "Average")
 
     def metric_model_loading_wait(self) -> Metric:
-        """Time that requests waited for their model, in microseconds. Multi-model only."""
+        """Longest wait of a request for its model, in microseconds. Multi-model only."""
         return self.metric(INVOCATIONS, "ModelLoadingWaitTime", "Maximum")
 
     def metric_model_downloading_time(self) -> Metric:
-        """Time that archives took from S3, in microseconds. Multi-model only."""
+        """Longest download of an archive from S3, in microseconds. Multi-model only."""
         return self.metric(INVOCATIONS, "ModelDownloadingTime", "Maximum")
 
     def metric_model_loading_time(self) -> Metric:
-        """Time that the container took to load models, in microseconds. Multi-model only."""
+        """Longest load of a model in the container, in microseconds. Multi-model only."""
         return self.metric(INVOCATIONS, "ModelLoadingTime", "Maximum")
 
     def metric_model_unloads(self) -> Metric:
-        """Models that had to leave memory, a count: many of them mean churn. Multi-model only."""
+        """Models unloaded from memory, a count. Multi-model only."""
         return self.metric(INVOCATIONS, "ModelUnloadingTime", "SampleCount")
 
     def metric_loaded_models(self) -> Metric:
-        """Models in the containers' memory, a count over all instances. Multi-model only."""
+        """Models in memory, a count over all instances. Multi-model only."""
         return self.metric(INSTANCES, "LoadedModelCount", "Sum")
 
     def metric_cpu_utilization(self) -> Metric:
@@ -140,5 +139,5 @@ class EndpointMetrics:
         return self.metric(INSTANCES, "GPUMemoryUtilization", "Average")
 
     def metric_disk_utilization(self) -> Metric:
-        """Percent of the storage for models, 0 to 100."""
+        """Percent of the disk space for models, 0 to 100."""
         return self.metric(INSTANCES, "DiskUtilization", "Average")

@@ -21,13 +21,13 @@ def models(
     role: iam.IRole,
     network: Network | None,
 ) -> dict[str, dict[str, sagemaker.CfnModel]]:
-    """Return variant name -> location of the source -> Model; `images` has the variants' images.
+    """Return variant name -> S3 location -> Model; `images` maps a variant name to its image.
 
-    A variant with fallbacks has one for each archive that its instances load.
+    A variant with fallbacks has a Model for each of its archives.
     """
     resources: dict[str, dict[str, sagemaker.CfnModel]] = {}
     for variant in variants:
-        of_variant = resources.setdefault(variant.variant_name, {})
+        variant_models = resources.setdefault(variant.variant_name, {})
         for suffix, source in variant.sources.items():
             model = sagemaker.CfnModel(
                 scope,
@@ -41,8 +41,8 @@ def models(
                 ),
                 **variant.hosting.model_members(network),
             )
-            model.node.add_dependency(role)  # its policy too: CreateModel checks the rights
-            of_variant[source.location] = model
+            model.node.add_dependency(role)  # CreateModel checks the permissions of the role
+            variant_models[source.location] = model
     return resources
 
 
@@ -56,7 +56,7 @@ def endpoint_config(
     role: iam.IRole,
     network: Network | None,
 ) -> sagemaker.CfnEndpointConfig:
-    """Return the configuration, with explicit metrics options, because alarms depend on them."""
+    """Return the EndpointConfig; it sets MetricsConfig because alarms depend on its values."""
     members = [variant.hosting.config_members(role.role_arn, network) for variant in variants[:1]]
     return sagemaker.CfnEndpointConfig(
         scope,
@@ -89,7 +89,7 @@ def endpoint(
     deployment: Cfn.DeploymentConfigProperty | None,
     suffix: str,
 ) -> Cfn:
-    """Return the Endpoint; an update keeps instance counts, but not weights and data capture.
+    """Return the Endpoint. Updates keep its instance counts, but not its weights and data capture.
 
     If `deployment` is None, the endpoint is updated in place and has none of these properties.
     """

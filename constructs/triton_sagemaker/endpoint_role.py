@@ -19,10 +19,11 @@ Statements = Iterator[iam.PolicyStatement]
 
 
 class EndpointRole(Construct):
-    """The execution role of an endpoint: read its archives, pull its images, log; more if used.
+    """The execution role of an endpoint: read archives, pull images, write logs and metrics.
 
-    Source: the permissions for CreateModel in the SageMaker developer guide (sagemaker-roles),
-    without its wildcards, and without logs:CreateLogGroup, for which see `EndpointLog`.
+    A VPC, a volume key and data capture add permissions. Source: SageMaker developer guide,
+    sagemaker-roles, permissions for CreateModel, but without its wildcards and without
+    logs:CreateLogGroup (see `EndpointLog`).
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class EndpointRole(Construct):
 def _read_archives(role: RoleStatements, variants: Sequence[Variant]) -> Statements:
     sources = [source for variant in variants for source in variant.sources.values()]
     for number, bucket in enumerate(dict.fromkeys(source.bucket for source in sources)):
-        readable = {source.readable for source in sources if source.bucket is bucket}
+        readable = {source.readable_prefix for source in sources if source.bucket is bucket}
         prefixes = [f"{prefix}*" for prefix in sorted(readable)]
         suffix = str(number or "")
         yield role.allow(
@@ -92,7 +93,7 @@ def _pull_images(role: RoleStatements, images: Sequence[str]) -> Statements:
         ["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"],
         sorted(repositories),
     )
-    # A token for the registry as a whole: there is no resource to name.
+    # The token is for all repositories: the action supports no resources.
     yield role.allow(
         "LogInToRegistries", ["ecr:GetAuthorizationToken"], ["*"], wildcards=NO_RESOURCES
     )
@@ -112,13 +113,15 @@ def _write_logs_and_metrics(
         [role.arn("logs", f"log-group:{group}:*") for group in sorted(groups)],
         wildcards="The log streams of the endpoint's own log groups.",
     )
-    # CloudWatch has no resources for metrics: the namespace narrows it.
+    # PutMetricData supports no resources: the condition limits the namespace.
     put = ["cloudwatch:PutMetricData"]
     if namespaces := sorted({metrics.namespace for metrics in published}):
-        of_triton = {"StringEquals": {"cloudwatch:namespace": namespaces}}
-        yield role.allow("PublishTritonMetrics", put, ["*"], of_triton, wildcards=NO_RESOURCES)
-    of_instances = {"StringLike": {"cloudwatch:namespace": ["AWS/SageMaker*", "/aws/sagemaker/*"]}}
-    yield role.allow("PublishInstanceMetrics", put, ["*"], of_instances, wildcards=NO_RESOURCES)
+        triton_namespaces = {"StringEquals": {"cloudwatch:namespace": namespaces}}
+        yield role.allow(
+            "PublishTritonMetrics", put, ["*"], triton_namespaces, wildcards=NO_RESOURCES
+        )
+    sagemaker = {"StringLike": {"cloudwatch:namespace": ["AWS/SageMaker*", "/aws/sagemaker/*"]}}
+    yield role.allow("PublishInstanceMetrics", put, ["*"], sagemaker, wildcards=NO_RESOURCES)
     yield role.allow(
         "SeeRollbackAlarms",
         ["cloudwatch:DescribeAlarms"],
@@ -128,24 +131,24 @@ def _write_logs_and_metrics(
 
 
 def _encrypt_volumes(role: RoleStatements, key: kms.IKey) -> Statements:
-    """Let EC2 use the key for the instances' volumes, by a grant, and for nothing else.
+    """Allow grants on the key to AWS services, for the encryption of the instances' volumes.
 
     "The SageMaker execution role must have kms:CreateGrant permission in order to encrypt data on
     the storage volume of the endpoints" (API reference, RecommendationJobInputConfig,
-    VolumeKmsKeyId, which is passed on to hosting); of KmsKeyId, that of CreateEndpointConfig says
-    only that the key's policy must let the role in. The condition is that of the KMS developer
-    guide, conditions-kms. For DescribeKey no source was found.
+    VolumeKmsKeyId, which is passed on to hosting). CreateEndpointConfig, KmsKeyId, only requires
+    that the key policy allows the role. Source of the condition: KMS developer guide,
+    conditions-kms. There is no source for DescribeKey.
     """
-    for_aws = {"Bool": {"kms:GrantIsForAWSResource": "true"}}
-    yield role.allow("EncryptVolumes", ["kms:CreateGrant"], [key.key_arn], for_aws)
+    aws_grants = {"Bool": {"kms:GrantIsForAWSResource": "true"}}
+    yield role.allow("EncryptVolumes", ["kms:CreateGrant"], [key.key_arn], aws_grants)
     yield role.allow("SeeVolumeKey", ["kms:DescribeKey"], [key.key_arn])
 
 
 def _write_captured(role: RoleStatements, capture: DataCapture) -> Statements:
-    """Let recorded requests be written, and nothing be read.
+    """Allow to write captured requests, but not to read them.
 
-    S3 asks the key for a data key, and of uploads in parts also to decrypt it (S3 user guide,
-    UsingKMSEncryption). What else SageMaker would ask of the bucket, no document says.
+    S3 needs kms:GenerateDataKey, and kms:Decrypt for multipart uploads (S3 user guide,
+    UsingKMSEncryption). No document lists the S3 permissions that data capture needs.
     """
     objects = capture.bucket.arn_for_objects(f"{capture.prefix.strip('/')}/*")
     reason = "SageMaker names each record below the endpoint's own prefix."

@@ -1,4 +1,4 @@
-"""A variant as part of an endpoint."""
+"""A variant of an endpoint, with its metrics and scaling."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,7 +14,10 @@ from triton_sagemaker.variant import Variant
 
 @dataclass(frozen=True, kw_only=True)
 class EndpointVariant(EndpointMetrics):
-    """A variant of a `TritonEndpoint`, from `find_instance_production_variant`."""
+    """A variant of a `TritonEndpoint`, from `find_instance_production_variant`.
+
+    `updated` is the resource to depend on: after it, the deployed configuration serves.
+    """
 
     endpoint: Construct
     updated: Construct
@@ -24,7 +27,11 @@ class EndpointVariant(EndpointMetrics):
     def auto_scale_instance_count(
         self, *, max_capacity: int, min_capacity: int = 1
     ) -> ScalableInstanceCount:
-        """Let the number of instances scale between two limits, once the endpoint is updated."""
+        """Register the instance count for scaling, from `min_capacity` to `max_capacity`.
+
+        Add metrics or schedules with the methods of the result. Scaling starts after the endpoint
+        is updated.
+        """
         scaling = ScalableInstanceCount(
             self.endpoint,
             f"Scaling-{self.variant_name}",
@@ -38,5 +45,5 @@ class EndpointVariant(EndpointMetrics):
         return scaling
 
     def charts(self, limits: AlarmThresholds) -> Iterator[Chart]:
-        """Yield its charts."""
+        """Yield the dashboard charts of the variant."""
         yield from self.variant.hosting.charts(self, self.variant, limits)

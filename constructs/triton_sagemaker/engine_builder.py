@@ -1,4 +1,4 @@
-"""Compiles TensorRT engines on a GPU while models are built."""
+"""A CodeBuild project that compiles TensorRT engines on a GPU."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ from triton_sagemaker.build_project import BuildProject
 from triton_sagemaker.model_bucket import ENGINE_JOBS, ModelBucket
 
 JOBS = "Jobs and their results are named by their content."
-"""Why statements on them have wildcards."""
+"""The reason for wildcards in statements about jobs."""
 NEVER_OVERRIDDEN = (
     "encryptionKey",
     "environment.computeType",
@@ -25,23 +25,23 @@ NEVER_OVERRIDDEN = (
     "source.buildspec",
     "source.location",
 )
-"""Condition keys of StartBuild: each is there where the request has the override."""
+"""Condition keys of StartBuild; a key is in the request context if the request overrides it."""
 
 
 PULL = ("ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer")
 
 
 class EngineBuilder(Construct):
-    """A CodeBuild project with one A10G, which takes a job from the bucket and leaves its result.
+    """A CodeBuild project with an A10G GPU: it reads a job from `bucket` and writes the result.
 
-    Whoever starts a build overrides `image` by another tag of the same repository, or by one of
-    `mirrors`, copies of such tags in ECR by release. They name the job's folder,
-    `engine-jobs/HASH/job/`, as the source `job`, and `engine-jobs/HASH/raw` as the place of the
-    artifacts. `source` is the program; its `buildspec` reads `CODEBUILD_SRC_DIR_job`.
+    Arguments of StartBuild: an image (another tag of the repository of `image`, or one of
+    `mirrors`, which maps a release to a copy of such a tag in ECR), a secondary source named `job`
+    (`engine-jobs/HASH/job/`) and the location of the artifacts (`engine-jobs/HASH/raw`). `source`
+    is the program; its `buildspec` reads `CODEBUILD_SRC_DIR_job`.
 
-    A build can read jobs and write results of jobs, and reaches nothing else in the account.
+    Builds can read jobs and write results, and have no other access to the account.
 
-    CodeBuild's GPU SMALL has an A10G; its LARGE has V100s, which TensorRT 10.5 on refuses.
+    The compute type is SMALL because LARGE has V100 GPUs, which TensorRT 10.5 does not support.
     """
 
     QUEUE_TIMEOUT = Duration.hours(8)
@@ -75,12 +75,12 @@ class EngineBuilder(Construct):
             variables={},
         )
         self.project = self._build.project
-        # The CDK's GPU images are those of ECR alone.
+        # The CDK accepts GPU images from ECR only.
         resource = self.project.node.default_child
         assert isinstance(resource, codebuild.CfnProject)
         resource.add_property_override("Environment.Type", "LINUX_GPU_CONTAINER")
 
-        # No document says which prefix CodeBuild lists for a folder as its source.
+        # It is not documented which prefix CodeBuild lists for a source that is a folder.
         listed = {"StringLike": {"s3:prefix": f"{ENGINE_JOBS}*"}}
         arn, role, job = bucket.bucket_arn, self._build.role, f"{ENGINE_JOBS}*/job/*"
         results = bucket.arn_for_objects(f"{ENGINE_JOBS}*/raw/*")
@@ -95,18 +95,17 @@ class EngineBuilder(Construct):
         bucket.reserve_results(role.role_arn)
 
     def _repository(self, image: str) -> str:
-        """Return the ARN of the repository of an image in ECR."""
+        """Return the ARN of the ECR repository of an image."""
         host, _, name = image.partition("@")[0].partition("/")
         account, _, _, region, *_ = host.split(".")
         return f"arn:{Stack.of(self).partition}:ecr:{region}:{account}:repository/{name}"
 
     def allow_run(self, role: iam.IRole) -> None:
-        """Let the builds of another project start, watch and stop builds of this one.
+        """Allow the role of another project to start, watch and stop builds of this project.
 
-        They choose the image's tag, the job and where its result goes: with StartBuild's other
-        overrides, a build could have the GPU do anything. Sources: AWS CodeBuild condition keys
-        (codebuild/latest/userguide/action-context-keys.html); the service authorization reference
-        lists these for StartBuild.
+        It may override the image tag, the job and the location of the result only: with other
+        overrides, a build could run any program on the GPU. Source of the condition keys: CodeBuild
+        user guide, action-context-keys, and the service authorization reference, StartBuild.
         """
         project = [self.project.project_arn]
         overrides: Conditions = {

@@ -1,4 +1,4 @@
-"""Hosting modes: how models get into the containers of a variant."""
+"""Base classes of hosting modes: how the containers of a variant load models."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,36 +32,34 @@ class Network(TypedDict):
 
 
 class HostingMode(ABC):
-    """A hosting mode: its subclass holds everything in which it differs from the others."""
+    """A hosting mode; subclasses define everything that depends on the mode."""
 
     name: ClassVar[str]
-    """The mode as rules and a stage's file call it."""
+    """The mode as named in stage files."""
     default_ping_mode: ClassVar[PingMode]
-    """The ping mode of containers where `ServerOptions` has none."""
-    many_models: ClassVar[bool]
-    """Whether a request names one of several models, by its `TargetModel`."""
+    """The ping mode if `ServerOptions.ping_mode` is None."""
 
     @property
     @abstractmethod
     def sources(self) -> "Mapping[str, ModelHosting]":
-        """What the Models of a variant load, by the suffixes of the Models' construct ids."""
+        """Suffix of the Model's construct ID -> hosting of the archive that the Model loads."""
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables of the container in this mode."""
+        """The environment variables that the mode adds to the container."""
         return {}
 
     @property
     def log_groups(self) -> list[str]:
-        """The log groups that instances write beside the endpoint's."""
+        """The log groups that instances write in addition to the endpoint's."""
         return []
 
     @abstractmethod
     def problems(self, options: ServerOptions, instance_type: InstanceType) -> Iterator[Problem]:
-        """Yield what SageMaker or Triton would reject in this mode, by the variant's arguments."""
+        """Yield the values that SageMaker or Triton would reject in this mode."""
 
     def id_suffix(self, instance_type: InstanceType) -> str:
-        """Return the suffix of the endpoint's construct id, whose change replaces the endpoint."""
+        """Return the suffix of the Endpoint's construct ID; a new suffix replaces the endpoint."""
         return ""
 
     def model_members(self, network: Network | None) -> dict[str, Any]:
@@ -70,12 +68,12 @@ class HostingMode(ABC):
         return {"vpc_config": config}
 
     def config_members(self, role_arn: str, network: Network | None) -> dict[str, Any]:
-        """Return the members of the EndpointConfig that this mode alone has."""
+        """Return the members of the EndpointConfig that are specific to this mode."""
         return {}
 
     @abstractmethod
     def variant_members(self, models: Mapping[str, str]) -> dict[str, Any]:
-        """Return the members of a production variant; `models` are names, by their locations."""
+        """Return members of the ProductionVariant; `models` maps an S3 location to a Model name."""
 
     def deployment(
         self,
@@ -87,7 +85,7 @@ class HostingMode(ABC):
         variants: Sequence[str],
         model_error_rate: float,
     ) -> sagemaker.CfnEndpoint.DeploymentConfigProperty | None:
-        """Return the endpoint's DeploymentConfig, with the alarms that roll an update back."""
+        """Return the DeploymentConfig with its rollback alarms; None to update in place."""
         alarms = rollback_alarms(
             scope,
             endpoint_name=endpoint_name,
@@ -97,7 +95,7 @@ class HostingMode(ABC):
         )
         return deployment_config(update, alarm_names=[alarm.alarm_name for alarm in alarms])
 
-    def place(
+    def inference_components(
         self,
         scope: Construct,
         update: UpdatePolicy,
@@ -107,32 +105,32 @@ class HostingMode(ABC):
         models: Mapping[str, sagemaker.CfnModel],
         model_error_rate: float,
     ) -> "list[EndpointComponent]":
-        """Return the inference components of a variant; `models` are Models by their locations."""
+        """Return the inference components of a variant; `models` maps an S3 location to a Model."""
         return []
 
     def endpoint_problems(
         self, variants: Sequence[object], update: UpdatePolicy, *, captures: bool
     ) -> Iterator[Problem]:
-        """Yield what an endpoint of this mode does not take."""
+        """Yield the settings that an endpoint of this mode does not support."""
         yield from ()
 
     def charts(
         self, metrics: EndpointMetrics, variant: "Variant", limits: AlarmThresholds
     ) -> Iterator[Chart]:
-        """Yield the charts of a variant."""
+        """Yield the dashboard charts of a variant."""
         yield from variant_charts(metrics, variant, limits, self.cache_charts(metrics, limits))
 
     def cache_charts(self, metrics: EndpointMetrics, limits: AlarmThresholds) -> Iterator[Chart]:
-        """Yield the charts of models that are loaded when they are invoked."""
+        """Yield the charts of the model cache; only multi-model hosting has one."""
         yield from ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelHosting(HostingMode):
-    """A hosting mode in which a variant has one Model, which loads from `location`.
+    """A hosting mode with one Model for each variant, which loads from `location` in `bucket`.
 
-    The endpoint's role may read all below the first part of `location`: while an update moves to
-    another archive or prefix, the instances that it replaces still load from theirs.
+    The endpoint's role may read all keys below the first folder of `location`: during an update to
+    another archive or prefix, old instances still load from the previous one.
     """
 
     bucket: s3.IBucket
@@ -140,28 +138,28 @@ class ModelHosting(HostingMode):
     @property
     @abstractmethod
     def location(self) -> str:
-        """The key of an archive, or a prefix of many."""
+        """The key of an archive, or the prefix of archives."""
 
     @property
     @abstractmethod
     def container_properties(self) -> dict[str, Any]:
-        """The properties of the Model's container in this mode."""
+        """The properties of the Model's container that depend on the mode."""
 
     @property
     def sources(self) -> "Mapping[str, ModelHosting]":
-        """Itself."""
+        """The hosting itself, without a suffix."""
         return {"": self}
 
     def variant_members(self, models: Mapping[str, str]) -> dict[str, Any]:
-        """Its Model."""
+        """Return the Model."""
         return {"model_name": models[self.location]}
 
     @property
-    def readable(self) -> str:
-        """The part of the bucket that belongs to the endpoint, as a key prefix."""
+    def readable_prefix(self) -> str:
+        """The key prefix that the endpoint's role may read, such as `text/`."""
         return self.location.split("/")[0] + "/"
 
     @property
     def url(self) -> str:
-        """The Model's ModelDataUrl."""
+        """The S3 URL for ModelDataUrl of the Model."""
         return self.bucket.s3_url_for_object(self.location)

@@ -1,4 +1,4 @@
-"""An inference component: its model, the resources that a copy reserves, and its updates."""
+"""An inference component: its archive, reserved resources and update policy."""
 
 from dataclasses import dataclass
 
@@ -17,12 +17,13 @@ Cfn = sagemaker.CfnInferenceComponent
 
 @dataclass(frozen=True, kw_only=True)
 class ModelComponent:
-    """An archive, and the resources that each copy of it reserves.
+    """An archive, and the resources that each of its copies reserves.
 
-    `name` is the InferenceComponentName, once in an account and region: have the instance type in
-    it, and in the endpoint's name, since SageMaker updates neither to another type. `cpus` are
-    vCPUs, `accelerators` whole GPUs. `initial_copy_count` copies are made with the component, at
-    least one: SageMaker refuses 0 then (stdapi-ai/stdapi.ai#43).
+    `name` is the InferenceComponentName, unique in the account and region. Include the instance
+    type in it, and in the name of the endpoint: SageMaker cannot update either to another type.
+    `memory` is RAM, `cpus` is a number of vCPUs (may be fractional), `accelerators` a number of
+    GPUs. `initial_copy_count` is the number of copies at creation, at least 1: SageMaker rejects 0
+    (stdapi-ai/stdapi.ai#43).
     """
 
     name: str
@@ -44,11 +45,11 @@ def component_resource(
     update: UpdatePolicy,
     model_error_rate: float,
 ) -> Cfn:
-    """Return the component, which is updated in batches of copies and rolled back by two alarms.
+    """Return the component; updates run in batches of copies and are rolled back by two alarms.
 
-    The alarms see old copies, too: no dimension tells versions apart. What scaling makes of the
-    copies is not read: `RuntimeConfig` is what the component is created with. Whether an update of
-    the stack sets it again has no source.
+    The alarms include old copies: no metric dimension separates versions. `RuntimeConfig` is the
+    copy count at creation, not the current one of scaling. It is not documented whether a stack
+    update resets it.
     """
     alarms = part_alarms(scope, metrics, version=model_name, model_error_rate=model_error_rate)
     batches = CopiesUpdate.of(update.times)

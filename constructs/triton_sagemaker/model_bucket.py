@@ -1,4 +1,4 @@
-"""The bucket of model archives."""
+"""The S3 bucket of model archives."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,23 +11,23 @@ from constructs import Construct
 from triton_sagemaker.private_bucket import PrivateBucket
 
 ENGINE_JOBS = "engine-jobs/"
-"""Where the jobs of engine builds are kept, each with what its builds left, below its hash."""
+"""Prefix of engine build jobs and their results: `engine-jobs/HASH/`."""
 ENGINES, SOURCES = "engines/", "sources/"
-"""Where engines that passed their gate are kept, and what archives were built from."""
+"""Prefixes of engines that passed their accuracy gate, and of the sources of archives."""
 PUBLISHED = "published/"
-"""Where publishers write, below the prefix that an endpoint loads from."""
+"""Prefix of archives of publishers, below the prefix that an endpoint loads from."""
 HISTORY = "history/"
-"""Where every change of a stage is recorded, by whoever makes it."""
+"""Prefix of the records of every change of a stage."""
 
 
 class ModelBucket(PrivateBucket):
-    """An S3 bucket for model archives, encrypted with a key of its own.
+    """An S3 bucket for model archives, encrypted with its own KMS key (`key`).
 
-    Archives are named by their content and never overwritten, so there is nothing to version. Its
-    policy lets builders alone write them, and only where nothing stands; whoever else may write to
-    the bucket writes below `PUBLISHED`, the jobs of engine builds and the `HISTORY`. Jobs go after
-    a month: an engine that passed its gate is kept elsewhere.
-    Bucket and key outlive the stack: running endpoints read from them at any time.
+    Archives are named by their content and never overwritten, so the bucket is not versioned. After
+    `reserve_archives`, only builders can write archives, and cannot overwrite them; other
+    principals can write only below `PUBLISHED`, `ENGINE_JOBS` and `HISTORY`. Objects below
+    `ENGINE_JOBS` expire after 30 days; engines that passed their gate are copied to `ENGINES`.
+    The bucket and its key are retained when the stack is deleted: endpoints read from them.
     """
 
     def __init__(self, scope: Construct, construct_id: str) -> None:
@@ -42,12 +42,12 @@ class ModelBucket(PrivateBucket):
         )
 
     def reserve_archives(self, writers: Sequence[str]) -> None:
-        """Deny writes of what a deploy serves to all but `writers`, patterns of ARNs of roles.
+        """Deny writes of archives, except by `writers` (patterns of role ARNs), and overwrites.
 
-        NotResource in a bucket's policy: AWS re:Post, s3-allow-certain-file-types.
-        An archive is created once. CreateMultipartUpload, UploadPart and UploadPartCopy take no
-        If-None-Match, and create no object (S3 user guide, "Enforce conditional writes"). Nor do
-        files of engines, whose names are their SHA-256, by which they are read.
+        NotResource in a bucket policy: AWS re:Post, s3-allow-certain-file-types. The condition on
+        If-None-Match applies to requests that create an object: CreateMultipartUpload, UploadPart
+        and UploadPartCopy cannot send it (S3 user guide, "Enforce conditional writes"). Engines are
+        exempt: their names are their SHA-256, which readers verify.
         """
         others = [self.arn_for_objects(f"{prefix}*") for prefix in (f"*/{PUBLISHED}", ENGINE_JOBS)]
         engines, history = (self.arn_for_objects(f"{prefix}*") for prefix in (ENGINES, HISTORY))
@@ -70,7 +70,7 @@ class ModelBucket(PrivateBucket):
         )
 
     def reserve_results(self, writer: str) -> None:
-        """Deny writes of what engine jobs leave to all but the role of an ARN."""
+        """Deny writes of results of engine jobs, except by the role with the ARN `writer`."""
         self.add_to_resource_policy(
             _deny_writes(
                 sid="OnlyEngineBuildsWriteResults",
@@ -81,7 +81,7 @@ class ModelBucket(PrivateBucket):
 
 
 def _deny_writes(**statement: Any) -> iam.PolicyStatement:
-    """Return a statement that denies writes, by what of it is not the same for all."""
+    """Return a statement that denies s3:PutObject to everyone that `statement` does not exempt."""
     return iam.PolicyStatement(
         effect=iam.Effect.DENY,
         principals=[iam.AnyPrincipal()],

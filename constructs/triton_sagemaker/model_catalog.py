@@ -13,10 +13,10 @@ from platform_facts.rules.catalog import catalog_entry
 
 
 class ModelCatalog(Construct):
-    """SSM parameters, one a model: `/triton/<stage>/<endpoint>/<model>`.
+    """One SSM parameter for each model: `/triton/<stage>/<endpoint>/<model>`.
 
-    Resolving a name there is how clients find the current archive, so that a new version, or the
-    way back to an old one, is a change of one parameter.
+    Clients read the parameter to find the current archive of a model: to deploy or roll back a
+    version, CloudFormation changes one parameter. `prefix` is the path without the model.
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, stage: str, endpoint: str) -> None:
@@ -24,13 +24,18 @@ class ModelCatalog(Construct):
         self.prefix = f"/triton/{stage}/{endpoint}"
 
     def publish(self, entry: Mapping[str, Any], *, after: list[Construct]) -> ssm.StringParameter:
-        """Name a model's archive current, once everything in `after` is deployed.
+        """Create the parameter of a model, after all resources in `after`.
 
-        `entry` is what a client must know to invoke the model by its name: `model`, `version`,
-        `endpoint`; `target_model`, the `TargetModel` of InvokeEndpoint, None for the one model of a
-        single-model endpoint, and for an inference component, whose name is then
-        `inference_component`; and the `signature`: `inputs` and `outputs` (name, KServe v2
-        datatype, shape with -1 for what varies) and `max_batch_size`.
+        `entry` contains what a client needs to invoke the model:
+
+        - `model`, `version` and `endpoint`
+        - `target_model`: the `TargetModel` of InvokeEndpoint; None for a single-model endpoint and
+          for an inference component
+        - `inference_component`: the name of the component, if there is one
+        - `signature`: `inputs` and `outputs` (name, KServe v2 datatype, shape; -1 is a variable
+          dimension) and `max_batch_size`
+
+        Raise `ValueError` if SSM cannot store the entry.
         """
         model, value = entry["model"], json.dumps(entry, separators=(",", ":"))
         for problem in catalog_entry(model, value):
@@ -46,7 +51,7 @@ class ModelCatalog(Construct):
         return parameter
 
     def grant_read(self, grantee: iam.IGrantable) -> iam.Grant:
-        """Allow `grantee` to resolve and list the models of this catalog."""
+        """Allow `grantee` to read and list the entries of this catalog."""
         arn = Stack.of(self).format_arn(
             service="ssm", resource="parameter", resource_name=self.prefix.lstrip("/")
         )

@@ -1,4 +1,4 @@
-"""Many models below a prefix."""
+"""Multi-model hosting: archives below an S3 prefix, loaded on demand."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -18,15 +18,14 @@ from triton_sagemaker.server_options import ServerOptions
 
 @dataclass(frozen=True, kw_only=True)
 class MultiModelHosting(ModelHosting):
-    """Many models below one S3 prefix, each loaded when it is first invoked.
+    """Models below one S3 prefix in `bucket`, each loaded at its first invocation.
 
-    `prefix` ends in `/`, so that a `TargetModel` is the rest of an archive's key. `cache_models`
-    keeps models in memory between invocations; False suits models that are each invoked once.
+    `prefix` ends in `/`: a `TargetModel` is the part of the archive's key after it. `cache_models`
+    keeps models in memory between invocations; use False if each model is invoked once.
     """
 
     name = "multi-model"
-    default_ping_mode = "live"  # one model that fails to load makes no instance unhealthy
-    many_models = True
+    default_ping_mode = "live"  # an instance stays healthy if one model fails to load
 
     prefix: str
     cache_models: bool = True
@@ -38,7 +37,7 @@ class MultiModelHosting(ModelHosting):
 
     @property
     def container_properties(self) -> dict[str, Any]:
-        """Mode and cache."""
+        """The mode and the cache setting."""
         return {
             "mode": "MultiModel",
             "multi_model_config": sagemaker.CfnModel.MultiModelConfigProperty(
@@ -47,7 +46,7 @@ class MultiModelHosting(ModelHosting):
         }
 
     def problems(self, options: ServerOptions, instance_type: InstanceType) -> Iterator[Problem]:
-        """Yield what SageMaker or Triton would reject or misread."""
+        """Yield the values that SageMaker or Triton would reject or misinterpret."""
         if not self.prefix.endswith("/") or self.prefix.startswith("/"):
             yield Problem(
                 "hosting.prefix",
@@ -59,8 +58,10 @@ class MultiModelHosting(ModelHosting):
         yield from as_problems(variants.one_gpu(instance_type))
 
     def cache_charts(self, metrics: EndpointMetrics, limits: AlarmThresholds) -> Iterator[Chart]:
-        """Yield the charts of the models in memory."""
-        if not self.cache_models:  # every request misses the cache, which is no alarm
+        """Yield the charts of the model cache."""
+        if (
+            not self.cache_models
+        ):  # every request misses the cache, so these alarms would always fire
             limits = replace(limits, **{name: {} for name in stage.CACHE_ALARMS})
         yield Chart(
             "Model cache hits (share of requests)",

@@ -1,4 +1,4 @@
-"""Acknowledgements of cdk-nag's findings, made beside the statements that cause them."""
+"""Acknowledgement of cdk-nag findings."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,23 +11,25 @@ KEY = Validations.ACKNOWLEDGED_RULES_METADATA_KEY
 
 
 def acknowledge(construct: IConstruct, reason: str, *findings: str) -> None:
-    """Acknowledge findings of the AwsSolutions rules below a construct, such as "SF1"."""
+    """Acknowledge AwsSolutions findings, such as "SF1", on a construct and its children."""
     _record(construct, dict.fromkeys(findings, reason))
 
 
 def acknowledge_wildcards(construct: IConstruct, reasons: Mapping[str, Sequence[str]]) -> None:
-    """Acknowledge resources with wildcards in the policies below a construct: reason -> resources.
+    """Acknowledge wildcard resources in policies of a construct and its children.
 
-    cdk-nag takes findings one by one: a wildcard that is new still fails the synthesis.
+    `reasons` maps a reason to the resources. Only these resources are acknowledged: a new wildcard
+    still fails the synthesis.
     """
     construct.node.add_validation(_Wildcards(construct, reasons))
 
 
 @jsii.implements(IValidation)
 class _Wildcards:
-    """Resources to acknowledge when the construct is validated.
+    """A validation that acknowledges wildcard resources.
 
-    Only then are references to other stacks what cdk-nag reads: `Fn::ImportValue`.
+    It runs after references to other stacks are resolved to `Fn::ImportValue`, as cdk-nag reads
+    them.
     """
 
     def __init__(self, construct: IConstruct, reasons: Mapping[str, Sequence[str]]) -> None:
@@ -35,7 +37,7 @@ class _Wildcards:
 
     @jsii.member(jsii_name="validate")
     def validate(self) -> list[str]:
-        """Acknowledge them; there is nothing to report."""
+        """Acknowledge the resources; return no problems."""
         reasons: dict[str, list[Any]] = Stack.of(self._construct).resolve(self._reasons)
         names = {
             _flatten(resource): reason
@@ -50,10 +52,10 @@ class _Wildcards:
 
 
 def _record(construct: IConstruct, reasons: Mapping[str, str]) -> None:
-    """Record findings with their reasons, as cdk-nag reads them.
+    """Record findings with their reasons in the metadata that cdk-nag reads.
 
-    Without the stack trace that `Validations.acknowledge` adds: it has temporary paths, and two
-    syntheses would differ.
+    `Validations.acknowledge` would add a stack trace with temporary paths, which makes two
+    syntheses differ.
     """
     rules = {f"Annotation::AwsSolutions-{finding}": reason for finding, reason in reasons.items()}
     construct.node.add_metadata(KEY, rules)

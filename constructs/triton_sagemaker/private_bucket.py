@@ -9,10 +9,10 @@ from constructs import Construct
 
 
 class PrivateBucket(s3.Bucket):
-    """A bucket encrypted with a `key` of its own; `encrypts` is the purpose of the key.
+    """A private bucket with its own KMS key (`key`); `encrypts` describes the key's purpose.
 
-    Access logs go to a bucket of their own, and are kept for 90 days. Bucket, key and logs are
-    children of one construct, `construct_id`. They outlive the stack, as the CDK's own do.
+    Access logs go to a second bucket and expire after 90 days. The buckets and the key are children
+    of one construct, `construct_id`, and are retained when the stack is deleted.
     """
 
     def __init__(

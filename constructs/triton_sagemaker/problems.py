@@ -1,4 +1,4 @@
-"""Problems of an endpoint, reported all at once."""
+"""Problems of an endpoint's arguments, which the synthesis reports together."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -27,10 +27,11 @@ ARGUMENTS = {
 
 @dataclass(frozen=True)
 class Problem:
-    """A value that cannot be deployed: `argument` is dotted, `message` is problem and fix.
+    """A value that cannot be deployed.
 
-    `path` is the stage's key that the rule is about, () if no setting of a stage causes the
-    problem.
+    `argument` is the dotted name of the construct's argument, such as `variants.Blue.hosting.key`;
+    `message` has the problem and the fix. `path` is the key in a stage file that causes the
+    problem, empty if none does.
     """
 
     argument: str
@@ -50,9 +51,9 @@ def prefix_problems(parent: str, problems: Iterable[Problem]) -> Iterator[Proble
 def as_problems(
     violations: Iterable[rules.Violation], *values: object, where: str | None = None
 ) -> Iterator[Problem]:
-    """Yield violations as problems; nothing if one of `values` is an unresolved token.
+    """Yield violations as problems; yield nothing if one of `values` is an unresolved token.
 
-    `where` is the argument; by default it follows from the path of the violation.
+    `where` is the argument; by default it is derived from the path of the violation.
     """
     for path, message in violations:
         if not any(Token.is_unresolved(value) for value in values):

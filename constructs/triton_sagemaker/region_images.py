@@ -1,4 +1,4 @@
-"""The images of the region that an endpoint is in."""
+"""The Triton images in the region of an endpoint."""
 
 from collections.abc import Mapping
 
@@ -12,15 +12,15 @@ from triton_sagemaker.variant import Variant
 
 
 def region_images(
-    region_name: str, by_name: Mapping[str, Variant]
+    region_name: str, variants_by_name: Mapping[str, Variant]
 ) -> tuple[dict[str, str], list[Problem]]:
-    """Return the image of each variant, or problems and no image."""
+    """Return (variant name -> image URI, problems); no images if there is a problem."""
     if Token.is_unresolved(region_name):
-        what = (
+        message = (
             "the stack is environment-agnostic, and every region has images of its own: write "
             "env=Environment(region=...)"
         )
-        return {}, [Problem("region", what)]
+        return {}, [Problem("region", message)]
     try:
         region = platform_facts.region(region_name)
     except platform_facts.UnknownFact as error:
@@ -28,12 +28,14 @@ def region_images(
     problems = list[Problem]()
     if region.missing == "AWS::SageMaker::Endpoint":
         problems += as_problems(stage.complete_region(region))
-    for release in dict.fromkeys(variant.container.release for variant in by_name.values()):
+    for release in dict.fromkeys(
+        variant.container.release for variant in variants_by_name.values()
+    ):
         problems += as_problems(variants.image(release, region))
     if problems:
         return {}, problems
     images = {}
-    for name, variant in by_name.items():
+    for name, variant in variants_by_name.items():
         processor = Processor.GPU if variant.instance_type.gpu else Processor.CPU
         images[name] = platform_facts.image_uri(
             release=variant.container.release, region=region, processor=processor

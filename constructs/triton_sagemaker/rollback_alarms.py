@@ -1,4 +1,4 @@
-"""The alarms that roll an update back."""
+"""CloudWatch alarms that roll back an update."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,10 +8,10 @@ from constructs import Construct
 from triton_sagemaker.chart import ABOVE
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 
-MOST_ALARMS = 10
-"""API reference, AutoRollbackConfig."""
+MAX_ALARMS = 10
+"""SageMaker API reference, AutoRollbackConfig."""
 SERVER_ERROR_RATE = 0.05
-"""Share of 5xx answers of new instances, over a minute, that rolls an update back."""
+"""Share of 5xx responses of new instances in one minute that rolls back an update, 0 to 1."""
 
 
 def rollback_alarms(
@@ -22,26 +22,27 @@ def rollback_alarms(
     variants: Sequence[str],
     model_error_rate: float,
 ) -> Iterator[cloudwatch.Alarm]:
-    """Yield alarms on the new instances alone, each of this configuration alone.
+    """Yield the rollback alarms of each variant; they monitor only instances of `config_name`.
 
-    Old instances that fail must not stop the update that mends them.
+    Errors of old instances must not roll back the update that fixes them.
 
-    An alarm that is changed keeps its state ("its state is left unchanged": API reference,
-    PutMetricAlarm), and one that was in ALARM would roll back the update that mends it. With the
-    configuration's name in its own, CloudFormation replaces it: the new one exists before the
-    endpoint is updated, the old one until the update cannot be rolled back any more.
+    An updated alarm keeps its state ("its state is left unchanged": API reference, PutMetricAlarm),
+    and an alarm in state ALARM would roll back the update that fixes it. Therefore the name of an
+    alarm contains the configuration's name, and CloudFormation replaces the alarm: the new alarm
+    exists before the endpoint is updated, the old one until no rollback is possible.
+
+    Variants get only the second alarm if there would be more than `MAX_ALARMS`.
     """
     for variant in variants:
         metrics = EndpointMetrics(
             endpoint_name=endpoint_name, variant_name=variant, endpoint_config_name=config_name
         )
-        few = 2 * len(variants) <= MOST_ALARMS
         yield from part_alarms(
             scope,
             metrics,
             version=config_name,
             model_error_rate=model_error_rate,
-            server_errors=few,
+            server_errors=2 * len(variants) <= MAX_ALARMS,
         )
 
 
@@ -53,13 +54,13 @@ def part_alarms(
     model_error_rate: float,
     server_errors: bool = True,
 ) -> Iterator[cloudwatch.Alarm]:
-    """Yield the alarms of one part of an endpoint; `version` changes with what is updated."""
+    """Yield the alarms of a variant or component; `version` changes with every update."""
     part = metrics.part
     name = part.partition(" ")[2]
     server, model = metrics.metric_server_error_rate(), metrics.metric_model_error_rate()
     rules = {
         "ServerErrors": (f"{part} answers with 5xx", server, SERVER_ERROR_RATE, 1, 1),
-        # At night, a caller's mistake may be the only request of a minute.
+        # With little traffic, one client error may be the only request of a minute.
         "ModelErrors": (f"containers of {part} fail requests", model, model_error_rate, 2, 3),
     }
     if not server_errors:

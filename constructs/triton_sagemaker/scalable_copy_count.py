@@ -1,4 +1,4 @@
-"""The scaling of an inference component."""
+"""Scaling of the copy count of an inference component."""
 
 from typing import Unpack
 
@@ -17,10 +17,10 @@ Cfn = scaling.CfnScalingPolicy
 
 
 class ScalableCopyCount(ScalableCount):
-    """The number of copies of one component, between two limits.
+    """The copy count of an inference component, scaled between two limits.
 
-    Made by `auto_scale_copy_count`. With `min_capacity` 0 a request that finds no copy wakes the
-    component: it is refused, and an alarm on such requests adds a copy.
+    Returned by `EndpointComponent.auto_scale_copy_count`. If `min_capacity` is 0, a component can
+    have no copy: SageMaker refuses a request then, and an alarm on refused requests adds a copy.
     """
 
     scalable_dimension = "sagemaker:inference-component:DesiredCopyCount"
@@ -51,12 +51,15 @@ class ScalableCopyCount(ScalableCount):
         limits = min_capacity, max_capacity
         self._problems += as_problems(violations, *limits, where=self.argument)
         if min_capacity == 0:
-            self._wake(metrics)
+            self._scale_out_from_zero(metrics)
 
     def scale_on_invocations(
         self, construct_id: str, *, max_requests_per_second: float, **cooldowns: Unpack[Cooldowns]
     ) -> None:
-        """Keep each copy at half of the requests that it sustained in a load test."""
+        """Track the requests per copy, at half of `max_requests_per_second`.
+
+        That is the rate that one copy sustained in a load test.
+        """
         where, metric = "scale_on_invocations", "SageMakerInferenceComponentInvocationsPerCopy"
         violations = rules.COPY_RPS(max_requests_per_second)
         per_minute = max_requests_per_second * SAFETY_FACTOR * 60
@@ -65,17 +68,17 @@ class ScalableCopyCount(ScalableCount):
     def scale_on_concurrency(
         self, construct_id: str, *, requests_per_copy: float, **cooldowns: Unpack[Cooldowns]
     ) -> None:
-        """Keep the requests that each copy works on at once; measured every ten seconds."""
+        """Track the requests in progress per copy; the metric is published every ten seconds."""
         where = "scale_on_concurrency"
         metric = "SageMakerInferenceComponentConcurrentRequestsPerCopyHighResolution"
         violations = rules.COPY_CONCURRENCY(requests_per_copy)
         self._track(construct_id, where, metric, requests_per_copy, violations, cooldowns)
 
-    def _wake(self, metrics: ComponentMetrics) -> None:
-        """Add a copy when a request found none: target tracking alone never does.
+    def _scale_out_from_zero(self, metrics: ComponentMetrics) -> None:
+        """Add a copy when a request is refused for lack of one: target tracking never does.
 
-        Source: developer guide, endpoint-auto-scaling-zero-instances, whose alarm is on more than
-        one request; AWS's samples have one or more (aws-samples/sagemaker-genai-hosting-examples).
+        Source: developer guide, endpoint-auto-scaling-zero-instances. Its alarm needs more than one
+        request; AWS's samples, as here, one or more (aws-samples/sagemaker-genai-hosting-examples).
         """
         policy = Cfn(
             self,

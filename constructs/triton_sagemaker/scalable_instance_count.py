@@ -1,4 +1,4 @@
-"""The scaling of a variant."""
+"""Scaling of the instance count of a variant."""
 
 from collections.abc import Iterator, Mapping
 from typing import Unpack
@@ -10,6 +10,7 @@ from constructs import Construct
 from platform_facts.rules import Keys, pools, ranges, schedules
 from platform_facts.rules import scaling as rules
 from triton_sagemaker.endpoint_metrics import CPU_UTILIZATION, GPU_UTILIZATION, EndpointMetrics
+from triton_sagemaker.multi_model_hosting import MultiModelHosting
 from triton_sagemaker.problems import Problem, as_problems
 from triton_sagemaker.scalable_count import SAFETY_FACTOR, ScalableCount
 from triton_sagemaker.target_tracking import Cooldowns, concurrency_tracking
@@ -17,9 +18,10 @@ from triton_sagemaker.variant import Variant
 
 
 class ScalableInstanceCount(ScalableCount):
-    """The number of instances of one variant, between two limits.
+    """The instance count of a variant, scaled between two limits.
 
-    Made by `auto_scale_instance_count`, and called as in aws-sagemaker-alpha.
+    Returned by `EndpointVariant.auto_scale_instance_count`. The methods are named as in the CDK's
+    aws-sagemaker-alpha.
     """
 
     scalable_dimension = "sagemaker:variant:DesiredInstanceCount"
@@ -54,7 +56,10 @@ class ScalableInstanceCount(ScalableCount):
     def scale_on_invocations(
         self, construct_id: str, *, max_requests_per_second: float, **cooldowns: Unpack[Cooldowns]
     ) -> None:
-        """Keep each instance at half of the requests that it sustained in a load test."""
+        """Track the requests per instance, at half of `max_requests_per_second`.
+
+        That is the rate that one instance sustained in a load test.
+        """
         where, metric = "scale_on_invocations", "SageMakerVariantInvocationsPerInstance"
         violations = ranges.MAX_RPS(max_requests_per_second)
         per_minute = max_requests_per_second * SAFETY_FACTOR * 60
@@ -67,22 +72,23 @@ class ScalableInstanceCount(ScalableCount):
         requests_per_instance: float | Mapping[str, float],
         **cooldowns: Unpack[Cooldowns],
     ) -> None:
-        """Keep the requests that each instance works on at once at `requests_per_instance`.
+        """Track the requests in progress per instance. For single-model hosting only.
 
-        Measured every ten seconds, and so the fastest to react. For single-model hosting. Of a
-        variant with fallbacks that are not alike, the number by instance type, measured by minutes.
+        The metric is published every ten seconds, so this policy reacts fastest. For fallbacks of
+        different capacity, pass a number for each instance type; its metric has a period of one
+        minute.
         """
         where, targets = "scale_on_concurrency", requests_per_instance
         metric = "SageMakerVariantConcurrentRequestsPerModelHighResolution"
         if not isinstance(targets, Mapping):
             violations = ranges.CONCURRENCY(targets)
-            if self._variant.hosting.many_models:
+            if isinstance(self._variant.hosting, MultiModelHosting):
                 violations += rules.concurrency_of_one_model(targets)
             self._track(construct_id, where, metric, targets, violations, cooldowns)
             return
-        names = [each.name for each in self._variant.instance_types]
+        names = [instance_type.name for instance_type in self._variant.instance_types]
         violations = pools.concurrency_of_types(targets, names if len(names) > 1 else None)
-        violations += [each for value in targets.values() for each in ranges.CONCURRENCY(value)]
+        violations += [v for value in targets.values() for v in ranges.CONCURRENCY(value)]
         self._problems += as_problems(violations, where=where)
         tracking = concurrency_tracking(targets, self._dimensions, **cooldowns)
         self._add_policy(construct_id, where, metric, tracking)
@@ -94,7 +100,7 @@ class ScalableInstanceCount(ScalableCount):
         target_utilization_percent: float,
         **cooldowns: Unpack[Cooldowns],
     ) -> None:
-        """Keep each GPU at `target_utilization_percent`; the metric is their sum."""
+        """Track the utilization per GPU, in percent, 0 to 100."""
         where, instance_type = "scale_on_gpu_utilization", self._variant.instance_type
         percent, count = target_utilization_percent, instance_type.gpu_count
         violations = rules.utilization_of_a_gpu(percent, instance_type)
@@ -109,7 +115,7 @@ class ScalableInstanceCount(ScalableCount):
         target_utilization_percent: float,
         **cooldowns: Unpack[Cooldowns],
     ) -> None:
-        """Keep each vCPU at `target_utilization_percent`; the metric is their sum."""
+        """Track the utilization per vCPU, in percent, 0 to 100."""
         where, count = "scale_on_cpu_utilization", self._variant.instance_type.vcpus
         percent = target_utilization_percent
         violations = pools.comparable_vcpus(self._variant.instance_types)
@@ -125,7 +131,7 @@ class ScalableInstanceCount(ScalableCount):
         max_capacity: int,
         time_zone: TimeZone | None = None,
     ) -> None:
-        """Change the limits from a time on; without `time_zone`, of UTC."""
+        """Change the limits at each time of `schedule`, in UTC unless `time_zone` is given."""
         where, path = f"scale_on_schedule.{construct_id}", ("scaling", "schedules", construct_id)
         expression = schedule.expression_string
         zone = time_zone.timezone_name if time_zone else None
@@ -148,10 +154,10 @@ class ScalableInstanceCount(ScalableCount):
 
 
 def _limits(where: str, low: int, high: int, path: Keys) -> Iterator[Problem]:
-    """Yield what is wrong with a pair of limits."""
-    least = ranges.MIN_COUNT.at(*path, "min_count")(low)
-    most = ranges.MAX_COUNT.at(*path, "max_count")(high)
-    if not least and not most:
-        most = rules.limits.at(*path, "max_count")(low, high)
-    yield from as_problems(least, low, where=f"{where}.min_capacity")
-    yield from as_problems(most, low, high, where=f"{where}.max_capacity")
+    """Yield the problems of a pair of limits."""
+    min_violations = ranges.MIN_COUNT.at(*path, "min_count")(low)
+    max_violations = ranges.MAX_COUNT.at(*path, "max_count")(high)
+    if not min_violations and not max_violations:
+        max_violations = rules.limits.at(*path, "max_count")(low, high)
+    yield from as_problems(min_violations, low, where=f"{where}.min_capacity")
+    yield from as_problems(max_violations, low, high, where=f"{where}.max_capacity")

@@ -1,4 +1,4 @@
-"""Hosting of one archive, alone on its instances."""
+"""Single-model hosting: one archive, loaded when an instance starts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,16 +12,15 @@ from triton_sagemaker.server_options import ServerOptions
 
 @dataclass(frozen=True, kw_only=True)
 class SingleModelHosting(ModelHosting):
-    """One archive, loaded when an instance starts.
+    """One archive in `bucket`, loaded when an instance starts.
 
-    `key` is the archive's. `default_model` is the directory in it that is served: the ensemble of
-    several models. An archive with one directory needs none. With several and no
-    `SAGEMAKER_TRITON_DEFAULT_MODEL_NAME`, the container exits (Triton's docker/sagemaker/serve).
+    `key` is the S3 key of the archive. `default_model` is the model directory that receives
+    requests, such as an ensemble. It is required if the archive has several model directories:
+    without it the container exits (triton-inference-server/server, docker/sagemaker/serve).
     """
 
     name = "single-model"
     default_ping_mode = "ready"
-    many_models = False
 
     key: str
     default_model: str | None = None
@@ -33,18 +32,18 @@ class SingleModelHosting(ModelHosting):
 
     @property
     def container_properties(self) -> dict[str, Any]:
-        """The mode."""
+        """The mode of the container."""
         return {"mode": "SingleModel"}
 
     @property
     def environment(self) -> dict[str, str]:
-        """The model to serve, where it is named."""
+        """The variable of `default_model`."""
         if self.default_model is None:
             return {}
         return {"SAGEMAKER_TRITON_DEFAULT_MODEL_NAME": self.default_model}
 
     def problems(self, options: ServerOptions, instance_type: InstanceType) -> Iterator[Problem]:
-        """Yield what SageMaker would reject."""
+        """Yield a key that SageMaker would reject."""
         if not self.key.endswith(".tar.gz") or self.key.startswith("/"):
             yield Problem(
                 "hosting.key",

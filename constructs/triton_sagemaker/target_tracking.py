@@ -1,4 +1,4 @@
-"""Target tracking of a metric, with its cooldowns."""
+"""Target-tracking configurations with cooldowns."""
 
 from collections.abc import Mapping
 from typing import Any, TypedDict, Unpack
@@ -14,7 +14,7 @@ Query = CfnScalingPolicy.TargetTrackingMetricDataQueryProperty
 
 
 class Cooldowns(TypedDict, total=False):
-    """The times in which no further step is made in the same direction."""
+    """Cooldowns of a target-tracking policy; the defaults depend on the metric."""
 
     scale_in_cooldown: Duration
     scale_out_cooldown: Duration
@@ -25,11 +25,15 @@ def target_tracking(
 ) -> Configuration:
     """Return the configuration that keeps `metric` at `value`.
 
-    Cooldowns of utilization are longer: new instances are busy at their own start.
+    Default cooldowns of utilization metrics are longer, because starting an instance uses its CPU.
     """
-    if metric.startswith("SageMaker"):  # as all predefined metric types do
-        own = CfnScalingPolicy.PredefinedMetricSpecificationProperty(predefined_metric_type=metric)
-        return _configuration(value, 300, 60, predefined_metric_specification=own, **cooldowns)
+    if metric.startswith("SageMaker"):  # a predefined metric type
+        predefined = CfnScalingPolicy.PredefinedMetricSpecificationProperty(
+            predefined_metric_type=metric
+        )
+        return _configuration(
+            value, 300, 60, predefined_metric_specification=predefined, **cooldowns
+        )
     customized = Customized(
         dimensions=[
             CfnScalingPolicy.MetricDimensionProperty(name=name, value=value)
@@ -46,12 +50,12 @@ def target_tracking(
 def concurrency_tracking(
     targets: Mapping[str, float], dimensions: dict[str, str], **cooldowns: Unpack[Cooldowns]
 ) -> Configuration:
-    """Return the configuration that keeps the instances of each type at its own concurrency.
+    """Return the configuration that keeps the instances of each type at a concurrency.
 
-    `targets` are requests in progress on an instance, by instance type. The metric is the
-    average of concurrency / target over the instance types that have instances, which are those
-    with data. The example of the developer guide (realtime-endpoints-heterogeneous) divides by all
-    types, so that a fleet of one type alone could never reach the target. Not tried on AWS.
+    `targets` maps an instance type to the requests in progress per instance. The metric is the
+    average of concurrency / target over the instance types with data. The example of the developer
+    guide (realtime-endpoints-heterogeneous) divides by the number of all types: a fleet of one type
+    could never reach that target. Not tested on AWS.
     """
     ids = {instance_type: f"type{number}" for number, instance_type in enumerate(targets)}
     queries = [
@@ -91,7 +95,7 @@ def _configuration(
     scale_out_cooldown: Duration | None = None,
     **specification: Any,
 ) -> Configuration:
-    """Return a configuration; default cooldowns are in seconds."""
+    """Return a configuration; `default_in` and `default_out` are cooldowns in seconds."""
     return Configuration(
         scale_in_cooldown=scale_in_cooldown.to_seconds() if scale_in_cooldown else default_in,
         scale_out_cooldown=scale_out_cooldown.to_seconds() if scale_out_cooldown else default_out,

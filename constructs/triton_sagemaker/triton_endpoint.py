@@ -12,7 +12,7 @@ from constructs import Construct, IValidation
 
 from triton_sagemaker.alarm_thresholds import MODEL_ERROR_RATE, AlarmThresholds
 from triton_sagemaker.data_capture import DataCapture
-from triton_sagemaker.endpoint_base import EndpointBase, checked_models
+from triton_sagemaker.endpoint_base import EndpointBase, validate_model_names
 from triton_sagemaker.endpoint_checks import problems
 from triton_sagemaker.endpoint_component import EndpointComponent
 from triton_sagemaker.endpoint_log import EndpointLog
@@ -24,6 +24,7 @@ from triton_sagemaker.endpoint_monitoring import (
 from triton_sagemaker.endpoint_resources import endpoint, endpoint_config, models
 from triton_sagemaker.endpoint_role import EndpointRole
 from triton_sagemaker.endpoint_variant import EndpointVariant
+from triton_sagemaker.multi_model_hosting import MultiModelHosting
 from triton_sagemaker.problems import Problem
 from triton_sagemaker.region_images import region_images
 from triton_sagemaker.update_checks import CheckedUpdates
@@ -39,30 +40,38 @@ DEFAULT_THRESHOLDS = AlarmThresholds()
 class TritonEndpoint(EndpointBase):
     """Models, EndpointConfig and Endpoint, with role, log group and rollback alarms.
 
-    - `variants` share the traffic by weight.
-    - `update` is how a new configuration is taken over. It is rolled back when one of two alarms
-      on each variant's new instances goes off, for 5xx answers, and for a share of
-      `rollback_error_rate` of requests that the container fails; and when it takes too long for
-      its strategy. Of more than five variants only the second alarm: SageMaker takes ten.
-    - `vpc` puts the instances into its private subnets, with `security_groups` and one that is
-      made, which lets them out only where none is given. Without a way out of the VPC, it needs a
-      gateway endpoint of S3 to load models.
-    - `role` is the role of the instances, an `EndpointRole`; others grant it what they use.
-    - `encryption_key` encrypts volumes; leave it out for types with NVMe storage, which have none:
-      AWS's documents differ on whether SageMaker ignores or rejects it there.
-    - `data_capture` records requests and responses.
-    - `detailed_observability` publishes OpenTelemetry metrics of GPUs, hosts and containers, which
-      CloudWatch charges by the GB; AWS's default is to publish them.
-    - `log` is where instances write. Make it in a stack that stays: one of this construct's own,
-      which there is otherwise, goes with a first deploy that fails, and with the reason.
-    - `instance_production_variants` are the variants, with their metrics and their scaling.
-    - `updated` is the resource after which the new configuration serves: depend on it rather than
-      on the whole construct, whose dashboard and alarms serve nobody.
+    Arguments:
 
-    Models and the configuration have no physical names, so that CloudFormation can replace them:
-    the new ones are made first, the endpoint moves, then the old ones are deleted. The endpoint
-    keeps `endpoint_name`, and the instances the count that scaling gave them. `problems` are what
-    cannot be deployed; they fail the synthesis.
+    - `variants` share the traffic by weight; all need the same hosting mode.
+    - `update` is the strategy of updates to a new configuration. SageMaker rolls back an update
+      that exceeds its maximum duration, or if an alarm on the new instances of a variant fires: one
+      for 5xx responses, one if the share of requests that fail in the container reaches
+      `rollback_error_rate` (0 to 1). With more than five variants, only the second alarm exists,
+      because SageMaker accepts ten alarms.
+    - `vpc`: instances run in its private subnets, with `security_groups` and a security group that
+      the construct creates. The latter allows outbound traffic only if `security_groups` is empty.
+      A VPC without internet access needs an S3 gateway endpoint to load models.
+    - `encryption_key` encrypts volumes. Omit it for instance types with NVMe storage: they have no
+      volumes, and AWS's documents differ on whether SageMaker ignores or rejects the key.
+    - `data_capture` stores requests and responses in S3.
+    - `detailed_observability` publishes OpenTelemetry metrics of GPUs, hosts and containers;
+      CloudWatch charges for them by the GB. AWS's default is true.
+    - `checked` adds checks before and after each update.
+    - `log` is the log group of the instances. Create it in another stack: a log group of this
+      construct (the default) is deleted if the first deployment fails, with the cause of the error.
+
+    Attributes:
+
+    - `role` is the execution role of the instances; grant it further permissions if needed.
+    - `instance_production_variants` are the variants, with their metrics and scaling;
+      `components` are the inference components.
+    - `updated` is the resource after which the new configuration serves. Depend on it instead of
+      the whole construct, to be independent of the dashboard and alarms.
+    - `problems` are values that cannot be deployed; they fail the synthesis.
+
+    Models and the configuration have no physical names, so that CloudFormation can replace them: it
+    creates the new ones, updates the endpoint, and deletes the old ones. The endpoint keeps
+    `endpoint_name`, and variants keep the instance counts that scaling set.
     """
 
     def __init__(
@@ -85,7 +94,7 @@ class TritonEndpoint(EndpointBase):
         super().__init__(scope, construct_id, endpoint_name=endpoint_name)
         self._region = self._stack.region
         self._variants = {variant.variant_name: variant for variant in variants}
-        named = list(self._variants.values())
+        unique_variants = list(self._variants.values())
         own_group = vpc_config = None
         if vpc:
             own_group = own_security_group(self, vpc, allow_all_outbound=not security_groups)
@@ -100,16 +109,16 @@ class TritonEndpoint(EndpointBase):
             self,
             "Role",
             endpoint_name=endpoint_name,
-            variants=named,
+            variants=unique_variants,
             images=list(images.values()),
             vpc=vpc,
             volume_key=encryption_key,
             data_capture=data_capture,
         ).role
-        self.models = models(self, named, images, self.role, vpc_config)
+        self.models = models(self, unique_variants, images, self.role, vpc_config)
         self.config = endpoint_config(
             self,
-            named,
+            unique_variants,
             self.models,
             encryption_key,
             data_capture,
@@ -119,7 +128,7 @@ class TritonEndpoint(EndpointBase):
         )
         config_name = self.config.attr_endpoint_config_name
         deployment, suffix, components = None, "", list[EndpointComponent]()
-        for variant in named[:1]:  # the others are hosted in the same mode
+        for variant in unique_variants[:1]:  # the others have the same hosting mode
             suffix = variant.hosting.id_suffix(variant.instance_type)
             deployment = variant.hosting.deployment(
                 self,
@@ -136,8 +145,8 @@ class TritonEndpoint(EndpointBase):
             deployment=deployment,
             suffix=suffix,
         )
-        for variant in named[:1]:
-            components = variant.hosting.place(
+        for variant in unique_variants[:1]:
+            components = variant.hosting.inference_components(
                 self,
                 update,
                 endpoint=self.endpoint,
@@ -146,9 +155,9 @@ class TritonEndpoint(EndpointBase):
                 model_error_rate=rollback_error_rate,
             )
         self.updated: Construct = self.endpoint
-        before: list[Construct] = [self.log]  # the log group must exist first
+        dependencies: list[Construct] = [self.log]  # the log group must exist first
         if checked:
-            guard, self.updated = checked.checks.around(
+            guard, self.updated = checked.checks.add_guard_and_check(
                 self,
                 self.endpoint,
                 endpoint_name=endpoint_name,
@@ -158,8 +167,8 @@ class TritonEndpoint(EndpointBase):
                 security_group_id=own_group.security_group_id if own_group else None,
                 components=components,
             )
-            before.append(guard)
-        self.endpoint.node.add_dependency(*before)
+            dependencies.append(guard)
+        self.endpoint.node.add_dependency(*dependencies)
         node = self.node
         node.default_child = self.endpoint
         node.add_validation(self)
@@ -171,13 +180,13 @@ class TritonEndpoint(EndpointBase):
                 updated=self.updated,
                 variant=variant,
             )
-            for variant in named
+            for variant in unique_variants
         ]
-        self.components = [replace(each, updated=self.updated) for each in components]
+        self.components = [replace(component, updated=self.updated) for component in components]
 
     @property
     def problems(self) -> list[Problem]:
-        """Everything that cannot be deployed."""
+        """The values that cannot be deployed, of the endpoint, its monitoring and its scaling."""
         scalings = (count for part in self._parts for count in part.scalings)
         return [*self._problems, *(problem for count in scalings for problem in count.problems())]
 
@@ -187,11 +196,11 @@ class TritonEndpoint(EndpointBase):
 
     @jsii.member(jsii_name="validate")
     def validate(self) -> list[str]:
-        """Return the messages with which the synthesis fails."""
+        """Return the error messages of the synthesis."""
         return [str(problem) for problem in self.problems]
 
     def find_instance_production_variant(self, name: str) -> EndpointVariant:
-        """Return the variant of a name. Raises `ValueError`."""
+        """Return the variant with this name. Raise `ValueError` if there is none."""
         for variant in self.instance_production_variants:
             if variant.variant_name == name:
                 return variant
@@ -204,9 +213,10 @@ class TritonEndpoint(EndpointBase):
         topics: Sequence[sns.ITopic] = (),
         client_metrics: str | None = None,
     ) -> EndpointMonitoring:
-        """Add a dashboard and alarms, which notify `topics`, or one that is made.
+        """Add a dashboard and alarms, which notify `topics`; the default is a new topic.
 
-        `client_metrics` is the namespace of the metrics of `endpoint_client`, to draw them too.
+        `client_metrics` is the CloudWatch namespace of metrics that `endpoint_client` publishes, to
+        show them in the dashboard.
         """
         self._problems += monitoring_problems(thresholds, topics, self._region)
         return EndpointMonitoring(
@@ -223,24 +233,27 @@ class TritonEndpoint(EndpointBase):
     def grant_invoke(
         self, grantee: iam.IGrantable, *, models: Sequence[str] | None = None
     ) -> iam.Grant:
-        """Allow `grantee` to invoke the endpoint: see `EndpointBase`."""
-        models = checked_models(models)
+        """Allow `grantee` to invoke the endpoint, or only `models` on it.
+
+        Raise `ValueError` for invalid names, and for `models` with single-model hosting.
+        """
+        models = validate_model_names(models)
         if self.components:
-            invoked = [each for each in self.components if each.model in (models or [each.model])]
-            return self._grant_components(grantee, [each.component_name for each in invoked])
-        hosting = next(iter(self._variants.values())).hosting  # the others' is of the same mode
-        if models and not hosting.many_models:
+            names = [c.component_name for c in self.components if c.model in (models or [c.model])]
+            return self._grant_components(grantee, names)
+        hosting = next(iter(self._variants.values())).hosting  # all have the same mode
+        if models and not isinstance(hosting, MultiModelHosting):
             raise ValueError(
                 f"models: {type(hosting).__name__} is invoked without naming a model: leave it out"
             )
         return super().grant_invoke(grantee, models=models)
 
     def _grant_components(self, grantee: iam.IGrantable, names: Sequence[str]) -> iam.Grant:
-        """Allow to invoke components on the endpoint.
+        """Allow `grantee` to invoke components on the endpoint.
 
-        AWS's own policies name both resources (aws-solutions/
-        generative-ai-application-builder-on-aws, sagemaker-vpc); that both are needed has no
-        source.
+        Policies of AWS contain both resources (aws-solutions/
+        generative-ai-application-builder-on-aws, sagemaker-vpc); it is not documented that both are
+        required.
         """
         components = [
             self._stack.format_arn(

@@ -1,4 +1,4 @@
-"""Checks around an endpoint's update and deletion: a guard before it, a check after it."""
+"""Custom resources that check an endpoint before and after its update and deletion."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ from triton_sagemaker.handler_function import handler_function, polled_provider
 
 @dataclass(frozen=True, kw_only=True)
 class CheckedUpdates:
-    """The checks of an endpoint's updates, and the resources that they read.
+    """The checks of an endpoint's updates, and the catalog that they read.
 
-    `catalog` is the path of the endpoint's entries, such as `/triton/prod/text`; `archives` are the
-    values of `TargetModel` that they name when the update is done.
+    `catalog` is the SSM path of the endpoint's entries, such as `/triton/prod/text`; `archives` are
+    the values of `target_model` in the entries after the update.
     """
 
     checks: "UpdateChecks"
@@ -27,16 +27,22 @@ class CheckedUpdates:
 
 
 class UpdateChecks(Construct):
-    """A read-only function for all endpoints whose archives are in `bucket`.
+    """A read-only Lambda function that checks all endpoints with archives in `bucket`.
 
-    Before an update it refuses what SageMaker would refuse half-way, or what clients would notice:
-    a variant that is registered for scaling removed or of another instance type; where the endpoint
-    moves to another prefix, an archive that the catalog names before or after and that is not below
-    both, since clients may be sent to it during the update and its rollback; an archive that has
-    not the SHA-256 that its manifest records; another hosting mode.
-    After it, it fails unless the endpoint serves what was deployed: SageMaker rolls an update back
-    without telling CloudFormation. Before an update, a rollback and a deletion it waits for
-    operations in progress, such as scaling, and after a deletion for the network interfaces.
+    The guard, before an update, fails the deployment for changes that SageMaker would reject midway
+    or that would break clients:
+
+    - a variant with registered scaling is removed or gets another instance type
+    - the endpoint moves to another prefix, and an archive of the catalog (before or after the
+      update) is missing in one of the two prefixes; clients may invoke it during the update and its
+      rollback
+    - the SHA-256 of an archive differs from its manifest
+    - the hosting mode changes
+
+    The check, after the update, fails unless the endpoint serves the deployed configuration:
+    SageMaker does not report a rollback to CloudFormation. Both wait for operations in progress,
+    such as scaling, before an update, a rollback and a deletion; after a deletion, the guard waits
+    until the network interfaces are deleted.
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, bucket: s3.IBucket) -> None:
@@ -53,7 +59,7 @@ class UpdateChecks(Construct):
         self.provider = polled_provider(self, on_event=self.function, is_complete=self.function)
         self._service_token = self.provider.service_token
 
-    def around(
+    def add_guard_and_check(
         self,
         scope: Construct,
         endpoint: Construct,
@@ -65,26 +71,24 @@ class UpdateChecks(Construct):
         security_group_id: str | None,
         components: Sequence[EndpointComponent] = (),
     ) -> tuple[Construct, Construct]:
-        """Return a guard before the update of `endpoint` to `config_name`, and a check after it.
+        """Return the guard before an update of `endpoint` to `config_name`, and the check after it.
 
-        The guard refuses an update that must not be made; the endpoint must depend on it.
-        `deployment` is the endpoint's DeploymentConfig. The check fails unless the endpoint serves
-        with `config_name`; whatever tells clients of the update, or scales, must depend on it. In
-        the security group are the network interfaces of this endpoint alone; in a VPC it must be
-        given.
+        The endpoint must depend on the guard; catalog entries and scaling must depend on the check.
+        `deployment` is the endpoint's DeploymentConfig. `security_group_id` is required in a VPC;
+        only network interfaces of this endpoint may be in the group.
         """
-        same: dict[str, Any] = {"Endpoint": endpoint_name, "ConfigName": config_name}
+        properties: dict[str, Any] = {"Endpoint": endpoint_name, "ConfigName": config_name}
         if security_group_id:
-            same["SecurityGroup"] = security_group_id
+            properties["SecurityGroup"] = security_group_id
         if components:
-            names = {each.component_name: each.model_name for each in components}
-            same["Components"] = names
+            names = {component.component_name: component.model_name for component in components}
+            properties["Components"] = names
             self._allow_describe("sagemaker:DescribeInferenceComponent", "inference-component/*")
         guard = {"Archives": list(updates.archives), "Catalog": updates.catalog}
-        resources = [each.resource for each in components]
+        resources = [component.resource for component in components]
         changing = deployment or [resource.specification for resource in resources]
-        before = self._resource(scope, "Guard", {**same, **guard, "Deployment": changing})
-        after = self._resource(scope, "Check", same)
+        before = self._resource(scope, "Guard", {**properties, **guard, "Deployment": changing})
+        after = self._resource(scope, "Check", properties)
         after.node.add_dependency(endpoint, *resources)
         return before, after
 

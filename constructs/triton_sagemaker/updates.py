@@ -1,4 +1,4 @@
-"""Updates of an endpoint: blue/green or rolling, with alarms."""
+"""Update strategies of an endpoint: blue/green or rolling, with rollback alarms."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from aws_cdk import Duration
 from aws_cdk import aws_sagemaker as sagemaker
 
 from platform_facts.rules import ranges, updates
-from platform_facts.rules.updates import KEEP_OLD_SECONDS, LONGEST_SECONDS, UpdateTimes
+from platform_facts.rules.updates import LONGEST_SECONDS, TERMINATION_WAIT_SECONDS, UpdateTimes
 from triton_sagemaker.problems import Problem, as_problems
 
 Cfn = sagemaker.CfnEndpoint
@@ -18,25 +18,25 @@ TEN_MINUTES = Duration.minutes(10)
 
 
 class UpdatePolicy:
-    """A blue/green update; the old instances stay for a while, in which an alarm rolls it back."""
+    """Base class of update strategies."""
 
     strategy: ClassVar[str]
 
     @cached_property
     def times(self) -> UpdateTimes:
-        """The times of its steps and waits."""
-        return UpdateTimes(strategy=self.strategy, keep_old=KEEP_OLD_SECONDS)
+        """The durations of the steps and waits."""
+        return UpdateTimes(strategy=self.strategy, termination_wait=TERMINATION_WAIT_SECONDS)
 
     @property
     def policy(self) -> dict[str, Any]:
-        """The members of the deployment configuration."""
+        """The members of the DeploymentConfig."""
         return {
             "blue_green_update_policy": Cfn.BlueGreenUpdatePolicyProperty(
                 maximum_execution_timeout_in_seconds=self._longest(),
-                termination_wait_in_seconds=KEEP_OLD_SECONDS,
+                termination_wait_in_seconds=TERMINATION_WAIT_SECONDS,
                 traffic_routing_configuration=Cfn.TrafficRoutingConfigProperty(
                     type=self.strategy.upper().replace("-", "_"),
-                    # CloudFormation does not require it, the API that it calls does.
+                    # Optional in CloudFormation, but required by the SageMaker API.
                     wait_interval_in_seconds=self.times.wait,
                     **self._step(),
                 ),
@@ -44,14 +44,14 @@ class UpdatePolicy:
         }
 
     def problems(self) -> Iterator[Problem]:
-        """Yield what SageMaker would reject."""
+        """Yield the values that SageMaker would reject."""
         times = self.times
         violations = ranges.WAIT_SECONDS(times.wait) or updates.update(times)
         yield from as_problems(violations, times.wait)
 
     def _longest(self) -> int:
-        """Return how many seconds an update of any number of instances may take."""
-        if any(self.problems()):  # such as a percent of 0
+        """Return the maximum duration in seconds, for any number of instances."""
+        if any(self.problems()):  # for example a percent of 0
             return LONGEST_SECONDS
         return min(LONGEST_SECONDS, self.times.longest())
 
@@ -60,25 +60,28 @@ class UpdatePolicy:
 
 
 class AllAtOnce(UpdatePolicy):
-    """Blue/green: new instances take all traffic when they are healthy."""
+    """Blue/green: all traffic moves to the new instances when they are healthy."""
 
     strategy = "all-at-once"
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepwiseUpdate(UpdatePolicy):
-    """An update in steps of `percent` of the capacity, `wait` apart."""
+    """Base class of updates in steps of `percent` of the capacity, with `wait` between steps."""
 
     percent: int = 25
     wait: Duration = FIVE_MINUTES
 
     @cached_property
     def times(self) -> UpdateTimes:
-        """The times of its steps and waits."""
-        keep_old = 0 if self.strategy == "rolling" else KEEP_OLD_SECONDS
+        """The durations of the steps and waits."""
+        termination_wait = 0 if self.strategy == "rolling" else TERMINATION_WAIT_SECONDS
         wait = int(self.wait.to_seconds())
         return UpdateTimes(
-            strategy=self.strategy, percent=self.percent, wait=wait, keep_old=keep_old
+            strategy=self.strategy,
+            percent=self.percent,
+            wait=wait,
+            termination_wait=termination_wait,
         )
 
     def _capacity(self) -> Cfn.CapacitySizeProperty:
@@ -87,10 +90,10 @@ class StepwiseUpdate(UpdatePolicy):
 
 @dataclass(frozen=True, kw_only=True)
 class Canary(StepwiseUpdate):
-    """Blue/green: a share of the traffic first, the rest when it went well.
+    """Blue/green in two steps: `percent` of the capacity (1 to 50), and after `wait` the rest.
 
-    `percent` of the capacity, at most 50, for `wait`. How SageMaker rounds it to instances
-    is documented nowhere: of two instances, a canary of 10 % may be one, and half of the traffic.
+    It is not documented how SageMaker rounds to instances: with two instances, a canary of 10 % may
+    be one instance with half of the traffic.
     """
 
     strategy = "canary"
@@ -103,7 +106,7 @@ class Canary(StepwiseUpdate):
 
 
 class Linear(StepwiseUpdate):
-    """Blue/green in equal steps of `percent` of the capacity, 10 to 50, `wait` apart."""
+    """Blue/green in equal steps of `percent` of the capacity (10 to 50), with `wait` between."""
 
     strategy = "linear"
 
@@ -112,16 +115,16 @@ class Linear(StepwiseUpdate):
 
 
 class Rolling(StepwiseUpdate):
-    """Replace `percent` of the instances at a time, 5 to 50, `wait` apart.
+    """Replacement of `percent` of the instances (5 to 50) at a time, with `wait` between batches.
 
-    Needs no second fleet, which suits scarce GPUs; one variant only.
+    Needs no second fleet, for example if GPUs are scarce. Supports one variant only.
     """
 
     strategy = "rolling"
 
     @property
     def policy(self) -> dict[str, Any]:
-        """The members of the deployment configuration."""
+        """The members of the DeploymentConfig."""
         return {
             "rolling_update_policy": Cfn.RollingUpdatePolicyProperty(
                 maximum_batch_size=self._capacity(),
@@ -134,7 +137,7 @@ class Rolling(StepwiseUpdate):
 def deployment_config(
     update: UpdatePolicy, *, alarm_names: Sequence[str]
 ) -> Cfn.DeploymentConfigProperty:
-    """Return the DeploymentConfig, without regard to scaling: a change of it is an update."""
+    """Return the DeploymentConfig. It must not depend on scaling: a change causes an update."""
     return Cfn.DeploymentConfigProperty(
         auto_rollback_configuration=Cfn.AutoRollbackConfigProperty(
             alarms=[Cfn.AlarmProperty(alarm_name=name) for name in alarm_names]

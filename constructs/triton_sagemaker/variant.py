@@ -1,4 +1,4 @@
-"""A production variant."""
+"""A production variant and its fallback instance types."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ Cfn = sagemaker.CfnEndpointConfig
 
 @dataclass(frozen=True, kw_only=True)
 class Fallback:
-    """An instance type to start where AWS has no capacity for those before it, and its archive."""
+    """An instance type to use if AWS has no capacity for the previous types, and its archive."""
 
     instance_type: InstanceType
     hosting: ModelHosting
@@ -26,14 +26,16 @@ class Fallback:
 
 @dataclass(frozen=True, kw_only=True)
 class Variant:
-    """A container, what it serves, and the instances that it runs on.
+    """A production variant: container, hosting mode and instances.
 
-    `variant_name` must never change: deployment guardrails and scaling go by it.
-    `initial_variant_weight` is the variant's share of the traffic, relative to the others'.
-    `fallbacks` are further instance types, in order of preference, for single-model hosting: each
-    has an archive for its own GPU, or the same one. Fleets mix, and nothing moves back by itself
-    (developer guide, realtime-endpoints-heterogeneous). `provision_timeout` is for how long
-    SageMaker looks for capacity of any of them.
+    - `variant_name` must not change after the first deployment: SageMaker cannot rename variants.
+    - `initial_variant_weight` is the share of the traffic, relative to the other variants.
+    - `fallbacks` are further instance types, in order of preference, for single-model hosting. Each
+      has an archive for its GPU, or the same archive. Instances of several types can run together,
+      and SageMaker does not move back to a preferred type (developer guide,
+      realtime-endpoints-heterogeneous).
+    - `provision_timeout` is how long SageMaker tries to get capacity of any type; only with
+      `fallbacks`.
     """
 
     container: TritonContainer
@@ -47,12 +49,12 @@ class Variant:
 
     @property
     def instance_types(self) -> list[InstanceType]:
-        """Its instance types, the preferred first."""
+        """All instance types, the preferred type first."""
         return [self.instance_type, *(fallback.instance_type for fallback in self.fallbacks)]
 
     @property
     def sources(self) -> dict[str, ModelHosting]:
-        """The archives of its Models, each once, by the suffixes of the Models' construct ids."""
+        """Suffix of a Model's construct ID -> hosting of its archive, each archive once."""
         sources = dict(self.hosting.sources)
         for fallback in self.fallbacks:
             if fallback.hosting.location not in {source.location for source in sources.values()}:
@@ -60,10 +62,10 @@ class Variant:
         return sources
 
     def property(self, *, model_names: dict[str, str]) -> Cfn.ProductionVariantProperty:
-        """Return the variant of an EndpointConfig; `model_names` are of Models, by location.
+        """Return the ProductionVariant; `model_names` maps an S3 location to a Model name.
 
-        Requests go to the instance with the fewest in progress: models' latencies are uneven, and
-        so are instance types.
+        Requests are routed to the instance with the fewest requests in progress, because latencies
+        of models and instance types differ.
         """
         release = self.container.release
         return Cfn.ProductionVariantProperty(
@@ -85,22 +87,22 @@ class Variant:
         )
 
     def _pools(self, model_names: dict[str, str]) -> list[Cfn.InstancePoolProperty]:
-        own = model_names.get(next(iter(self.sources.values())).location)
-        pools = {self.instance_type.name: own} | {
+        preferred_model = model_names.get(next(iter(self.sources.values())).location)
+        pools = {self.instance_type.name: preferred_model} | {
             fallback.instance_type.name: model_names[fallback.hosting.location]
             for fallback in self.fallbacks
         }
         return [
             Cfn.InstancePoolProperty(
                 instance_type=name,
-                model_name_override=None if model == own else model,
+                model_name_override=None if model == preferred_model else model,
                 priority=priority,
             )
             for priority, (name, model) in enumerate(pools.items(), start=1)
         ]
 
     def problems(self) -> Iterator[Problem]:
-        """Yield everything that is wrong with the variant and its parts."""
+        """Yield all problems of the variant, its container and its hosting."""
         count, weight = self.initial_instance_count, self.initial_variant_weight
         limit = self.container.options.model_load_gpu_limit
         yield from as_problems(names.variant_name(self.variant_name), self.variant_name)
@@ -120,7 +122,9 @@ class Variant:
 
     def _pool_problems(self) -> Iterator[Problem]:
         types = self.instance_types
-        yield from as_problems(pools.number_of_types([each.name for each in types]))
+        yield from as_problems(
+            pools.number_of_types([instance_type.name for instance_type in types])
+        )
         yield from as_problems(pools.types_of_one_model(self.hosting.name))
         yield from as_problems(pools.one_processor(types))
         yield from as_problems(pools.one_storage(types))
