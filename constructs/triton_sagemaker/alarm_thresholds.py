@@ -1,4 +1,4 @@
-"""Alarm thresholds by metric and severity."""
+"""Thresholds of alarms: for each measure, severity -> threshold."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Severity(StrEnum):
-    """The severity of an alarm: a warning can wait until working hours, a critical alarm cannot."""
+    """The severity of an alarm: a warning can wait until working hours, a critical one cannot."""
 
     WARNING = "warning"
     CRITICAL = "critical"
@@ -15,52 +15,47 @@ class Severity(StrEnum):
 Thresholds = Mapping[Severity, float]
 
 
-def _warning_and_critical(warning: float, critical: float) -> Thresholds:
+def _both(warning: float, critical: float) -> Thresholds:
     return {Severity.WARNING: warning, Severity.CRITICAL: critical}
 
 
 MODEL_ERROR_RATE = 0.2
-"""Default threshold of the share of requests that fail in the container, 0 to 1.
+"""Share of requests with an error of the container, from which on the models count as faulty.
 
-Client errors count too: Triton returns 400 for both. The value is a choice of this project: above
-the usual share of client errors, and low enough to detect one broken model among five.
+Invalid requests count too, because Triton answers them with the same status as a failed inference.
+Our choice: above the usual share of invalid requests, and low enough to detect one faulty model of
+five.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class AlarmThresholds:
-    """Thresholds of the alarms of a variant or an inference component.
+    """Thresholds of a variant's alarms; an empty mapping leaves an alarm out.
 
-    Each attribute maps a `Severity` to a threshold; an empty mapping creates no alarm. An alarm
-    fires when 3 of 5 minutes reach the threshold (for `*_below`: are lower than it). Attributes of
-    the model cache apply to multi-model hosting only, `gpu_memory_percent` to GPU instances only.
+    Measures of the model cache apply to multi-model hosting, those of GPUs to GPU types.
     """
 
-    server_error_rate: Thresholds = field(default_factory=lambda: _warning_and_critical(0.01, 0.05))
+    server_error_rate: Thresholds = field(default_factory=lambda: _both(0.01, 0.05))
     """Share of 5xx responses, 0 to 1."""
     client_error_rate: Thresholds = field(default_factory=lambda: {Severity.WARNING: 0.1})
-    """Share of 4xx responses, 0 to 1: client errors, and most failures of Triton."""
+    """Share of 4xx responses, 0 to 1: invalid requests, and most errors of Triton."""
     model_error_rate: Thresholds = field(
         default_factory=lambda: {Severity.CRITICAL: MODEL_ERROR_RATE}
     )
-    """Share of requests without a 2xx response of the container, 0 to 1."""
+    """Share of requests that the container did not answer with 2xx, 0 to 1."""
     model_latency_p50_ms: Thresholds = field(default_factory=dict)
     """Median time in the container, in milliseconds."""
-    model_latency_p99_ms: Thresholds = field(
-        default_factory=lambda: _warning_and_critical(1_000, 5_000)
-    )
+    model_latency_p99_ms: Thresholds = field(default_factory=lambda: _both(1_000, 5_000))
     """99th percentile of the time in the container, in milliseconds."""
-    gpu_memory_percent: Thresholds = field(default_factory=lambda: _warning_and_critical(90, 97))
-    """GPU memory in use, in percent of the memory of all GPUs of an instance, 0 to 100."""
-    disk_percent: Thresholds = field(default_factory=lambda: _warning_and_critical(80, 95))
-    """Disk space for models in use, in percent, 0 to 100."""
+    gpu_memory_percent: Thresholds = field(default_factory=lambda: _both(90, 97))
+    """GPU memory in use, in percent of the memory of all GPUs of an instance."""
+    disk_percent: Thresholds = field(default_factory=lambda: _both(80, 95))
+    """Storage for models in use, in percent."""
     cache_hit_rate_below: Thresholds = field(default_factory=lambda: {Severity.WARNING: 0.8})
-    """Share of requests whose model was in memory, 0 to 1; alarms when it is lower."""
-    loading_wait_max_ms: Thresholds = field(
-        default_factory=lambda: _warning_and_critical(10_000, 60_000)
-    )
-    """Longest wait for a model to load, in milliseconds; SageMaker has no percentiles of it."""
+    """Share of requests whose model was in memory, 0 to 1: the alarm is for values below."""
+    loading_wait_max_ms: Thresholds = field(default_factory=lambda: _both(10_000, 60_000))
+    """Longest wait for a model to load, in milliseconds (the metric has no percentiles)."""
     unloads_per_minute: Thresholds = field(default_factory=lambda: {Severity.WARNING: 10})
-    """Models unloaded from memory per minute: a high value means that memory is too small."""
+    """Models unloaded to make room: many mean that the models in use exceed the memory."""
     loaded_models_below: Thresholds = field(default_factory=lambda: {Severity.WARNING: 1})
-    """Models in memory in minutes with requests; alarms when it is lower."""
+    """Models in memory: the alarm is for fewer while there are requests."""

@@ -11,11 +11,11 @@ from constructs import Construct
 
 
 class AlarmTopic(Construct):
-    """An encrypted SNS topic for the CloudWatch alarms of its account and region.
+    """An encrypted SNS topic that CloudWatch alarms of its account and region may publish to.
 
-    SNS sends each address in `emails` a confirmation link; alarms arrive after it is opened. Add
-    other subscriptions to `topic`. `name` is the topic's physical name. `key` encrypts messages in
-    transit only, so it is deleted with the construct (7 days later).
+    SNS sends a confirmation link to each of `emails`, and notifications only after confirmation.
+    Add other subscribers to `topic`. The key is deleted with the topic, because it encrypts only
+    messages in transit, no stored data.
     """
 
     def __init__(
@@ -38,18 +38,19 @@ class AlarmTopic(Construct):
         self.topic = sns.Topic(
             self, "Topic", enforce_ssl=True, master_key=self.key, topic_name=name
         )
-        self._allow_alarms_to_publish()
+        self._let_alarms_publish()
         for address in emails:
             self.topic.add_subscription(subscriptions.EmailSubscription(address))
 
-    def _allow_alarms_to_publish(self) -> None:
-        """Allow CloudWatch alarms to publish to the topic and to use its key.
+    def _let_alarms_publish(self) -> None:
+        """Allow CloudWatch to publish to the topic, and to use the key for it.
 
-        `enforce_ssl` adds a topic policy, which replaces the default policy of SNS: that one would
-        allow alarms to publish. Sources: AWS re:Post, cloudwatch-receive-sns-for-alarm-trigger
-        (topic policy); SNS developer guide, sns-key-management, "Enable compatibility between event
-        sources from AWS services and encrypted topics" (key policy; the AWS managed key of SNS does
-        not work). CloudWatch sends both condition keys, also to KMS:
+        `enforce_ssl` adds a policy to the topic, which replaces SNS's default policy; only the
+        default one lets alarms of the account publish. Sources: AWS re:Post,
+        cloudwatch-receive-sns-for-alarm-trigger (statement of the topic); SNS developer guide,
+        sns-key-management, "Enable compatibility between event sources from AWS services and
+        encrypted topics" (statement of the key; the AWS managed key for SNS does not work).
+        CloudWatch's requests have both condition keys, also those to KMS:
         aws/modern-data-architecture-accelerator, grantCloudWatchAlarmsTopicAccess.
         """
         stack = Stack.of(self)
@@ -73,6 +74,6 @@ class AlarmTopic(Construct):
                 sid="AlarmsUseTheKey",
                 actions=["kms:Decrypt", "kms:GenerateDataKey*"],
                 principals=[alarms],
-                resources=["*"],  # in a key policy: this key
+                resources=["*"],  # in a key policy: the key itself
             )
         )

@@ -1,4 +1,4 @@
-"""Add a statement to a role's policy, with the reason for its wildcards."""
+"""Policy statements of roles, with the reason for each wildcard."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,8 +19,8 @@ def allow(
 ) -> None:
     """Allow a role to call `actions` on `resources`.
 
-    `wildcards` is the reason for wildcards in `resources`: their cdk-nag findings are acknowledged
-    with it, on the construct that contains the role.
+    `wildcards` is the reason why `resources` contain wildcards. It acknowledges cdk-nag's findings
+    of the construct that contains the role.
     """
     if wildcards:
         acknowledge_wildcards(role.node.scope or role, {wildcards: resources})

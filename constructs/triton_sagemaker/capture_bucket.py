@@ -1,4 +1,4 @@
-"""The S3 bucket of captured requests and responses."""
+"""The bucket of captured requests."""
 
 from collections.abc import Mapping
 
@@ -10,12 +10,12 @@ from triton_sagemaker.private_bucket import PrivateBucket
 
 
 class CaptureBucket(PrivateBucket):
-    """An S3 bucket for `DataCapture`, encrypted with its own KMS key.
+    """An S3 bucket for the records of `DataCapture`, encrypted with its own key.
 
-    Captured data is not in the bucket of model archives, because model builds may read that bucket.
-    `keep` maps a key prefix to the retention of its objects, in whole days; objects below other
-    prefixes (endpoints without data capture now) expire after the longest retention. `keep` must
-    not be empty. The bucket and its key are retained when the stack is deleted.
+    It is separate from the bucket of archives, because builds may read that one. `keep` has the
+    retention of each prefix; records below other prefixes, such as those of an endpoint that no
+    longer captures, are kept for the longest of these durations. Bucket and key are retained when
+    the stack is deleted.
     """
 
     def __init__(
@@ -34,8 +34,7 @@ class CaptureBucket(PrivateBucket):
                 *(
                     s3.LifecycleRule(expiration=duration, prefix=prefix)
                     for prefix, duration in keep.items()
-                    if duration.to_days()
-                    < longest  # if two rules match, S3 applies the shorter one
+                    if duration.to_days() < longest  # if two rules match, S3 applies the shorter
                 ),
             ],
         )

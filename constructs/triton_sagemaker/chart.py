@@ -1,4 +1,4 @@
-"""A dashboard chart: metrics with alarm thresholds, and further metrics."""
+"""A chart of a dashboard, and its metrics with alarms."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,16 +10,16 @@ from triton_sagemaker.alarm_thresholds import Thresholds
 from triton_sagemaker.endpoint_metrics import MINUTE
 
 MICROSECONDS_PER_MS = 1_000
-"""Thresholds of latencies are in milliseconds, their metrics in microseconds."""
+"""Thresholds of durations are in milliseconds, the metrics in microseconds."""
 ABOVE = cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
 BELOW = cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD
 
 
 @dataclass(frozen=True)
 class AlarmedMetric:
-    """A metric with alarm thresholds; `scale` converts a threshold to the unit of the metric.
+    """A metric with alarms: each alarm compares it with a threshold times `scale`.
 
-    `requests` is the request count of the same variant: with it, the alarm ignores minutes without
+    `requests` is the metric of the variant's requests: with it, alarms ignore minutes without
     requests.
     """
 
@@ -32,10 +32,10 @@ class AlarmedMetric:
     requests: cloudwatch.Metric | None = None
 
     def condition(self, threshold: float) -> dict[str, Any]:
-        """Return the `cloudwatch.Alarm` arguments `metric`, `comparison_operator` and `threshold`.
+        """Return the properties of the alarm for one of the thresholds.
 
-        In a minute with data of only one of the two metrics, the expression is 0 or has no data
-        (CloudWatch user guide, using-metric-math, "Using IF expressions").
+        In a minute in which only one of the two metrics has data, the expression is 0 or has no
+        data (CloudWatch user guide, using-metric-math, "Using IF expressions").
         """
         limit, metric = threshold * self.scale, self.metric
         if self.requests is None:
@@ -52,8 +52,8 @@ class AlarmedMetric:
 
 @dataclass(frozen=True)
 class Chart:
-    """A dashboard widget; `other_metrics` have no alarms."""
+    """A widget of a dashboard: metrics with alarms, and further metrics without."""
 
     title: str
     alarmed: Sequence[AlarmedMetric] = ()
-    other_metrics: Sequence[cloudwatch.IMetric] = ()
+    beside: Sequence[cloudwatch.IMetric] = ()

@@ -1,4 +1,4 @@
-"""Dashboard charts of an endpoint, with the alarm thresholds of their metrics."""
+"""The charts of a dashboard, with the alarms of their metrics."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -32,7 +32,7 @@ CLIENT_METRICS = {
 
 def request_charts(metrics: EndpointMetrics, limits: AlarmThresholds) -> Iterator[Chart]:
     """Yield the charts of traffic, errors and latency."""
-    yield Chart("Traffic (a minute)", other_metrics=metrics.traffic)
+    yield Chart("Traffic (a minute)", beside=metrics.traffic)
     yield Chart(
         "Errors (share of requests)",
         [
@@ -60,38 +60,37 @@ def request_charts(metrics: EndpointMetrics, limits: AlarmThresholds) -> Iterato
 def variant_charts(
     metrics: EndpointMetrics, variant: "Variant", limits: AlarmThresholds, cache: Iterable[Chart]
 ) -> Iterator[Chart]:
-    """Yield the charts of a variant; `cache` are its charts of the model cache."""
+    """Yield the charts of a variant, including `cache`, those of its model cache."""
     yield from request_charts(metrics, limits)
     yield from cache
     if published := variant.container.options.publish_metrics:
         for title, names in TRITON.items():
             terms = [f'Namespace="{published.namespace}" MetricName="{name}"' for name in names]
-            searches = [_search(term, "Sum", name) for term, name in zip(terms, names, strict=True)]
-            yield Chart(title, other_metrics=searches)
-    counts = {instance_type.gpu_count for instance_type in variant.instance_types}
-    if len(counts) > 1:  # the metric sums over GPUs, so one threshold cannot fit all types
+            searches = [_search(each, "Sum", name) for each, name in zip(terms, names, strict=True)]
+            yield Chart(title, beside=searches)
+    counts = {each.gpu_count for each in variant.instance_types}
+    if (
+        len(counts) > 1
+    ):  # the metric is a sum over the GPUs: types with more GPUs need another threshold
         limits = replace(limits, gpu_memory_percent={})
-    yield from _instance_charts(metrics, max(counts), limits)
+    yield from _machines(metrics, max(counts), limits)
     if variant.fallbacks:
-        by_type = [
-            replace(metrics, instance_type=instance_type.name)
-            for instance_type in variant.instance_types
-        ]
+        types = [replace(metrics, instance_type=each.name) for each in variant.instance_types]
         yield Chart(
             "Traffic by instance type (a minute)",
-            other_metrics=[m.metric_invocations().with_(label=m.instance_type) for m in by_type],
+            beside=[each.metric_invocations().with_(label=each.instance_type) for each in types],
         )
         yield Chart(
             "p99 latency by instance type (microseconds)",
-            other_metrics=[m.metric_model_latency().with_(label=m.instance_type) for m in by_type],
+            beside=[each.metric_model_latency().with_(label=each.instance_type) for each in types],
         )
 
 
 def client_charts(namespace: str, endpoint_name: str) -> Iterator[Chart]:
-    """Yield the charts of client-side metrics in `namespace`, with one line per model.
+    """Yield the charts of the clients' metrics, with a line for each model.
 
-    They use search expressions, which include models that are published later (CloudWatch user
-    guide, search-expression-syntax: a schema in braces is the namespace and the exact dimensions).
+    Search expressions also find models that are published later (CloudWatch user guide,
+    search-expression-syntax: a schema in braces is the namespace and the exact dimensions).
     """
     schema = ",".join((namespace, *CLIENT_DIMENSIONS))
     for title, metrics in CLIENT_METRICS.items():
@@ -100,12 +99,10 @@ def client_charts(namespace: str, endpoint_name: str) -> Iterator[Chart]:
             for name, statistics in metrics.items()
             for statistic in statistics
         ]
-        yield Chart(title, other_metrics=searches)
+        yield Chart(title, beside=searches)
 
 
-def _instance_charts(
-    metrics: EndpointMetrics, gpus: int, limits: AlarmThresholds
-) -> Iterator[Chart]:
+def _machines(metrics: EndpointMetrics, gpus: int, limits: AlarmThresholds) -> Iterator[Chart]:
     if gpus:
         memory = AlarmedMetric("GpuMemory", "GPU memory in use",
             metrics.metric_gpu_memory_utilization(), limits.gpu_memory_percent, gpus)  # fmt: skip
@@ -116,15 +113,15 @@ def _instance_charts(
     yield Chart("Storage (percent)", [disk])
     yield Chart(
         "CPU and memory (percent)",
-        other_metrics=[metrics.metric_cpu_utilization(), metrics.metric_memory_utilization()],
+        beside=[metrics.metric_cpu_utilization(), metrics.metric_memory_utilization()],
     )
 
 
 def _search(terms: str, statistic: str, label: str | None = None) -> cloudwatch.MathExpression:
     """Return a search expression (CloudWatch user guide, search-expression-syntax).
 
-    Triton's metrics, `nv_*`, need one because the dimensions that the agent of the image adds are
-    not documented. A chart can show the result of a search, but an alarm cannot use it.
+    A search is needed for Triton's own metrics, `nv_*`, because no source documents the dimensions
+    that the image's agent adds. Alarms do not support search expressions.
     """
     return cloudwatch.MathExpression(
         expression=f"SEARCH('{terms}', '{statistic}', 60)", label=label or statistic, period=MINUTE

@@ -30,13 +30,14 @@ Cfn = sagemaker.CfnEndpointConfig
 
 @dataclass(frozen=True, kw_only=True)
 class ComponentHosting(HostingMode):
-    """Models as inference components: SageMaker places copies by the resources they reserve.
+    """Hosting of several models as inference components on shared instances.
 
-    `components` maps a model name to its component. SageMaker runs as many instances as the copies
-    need, from `min_instance_count` to `max_instance_count`.
+    `components` maps names of models to their components. SageMaker places copies on instances by
+    the resources that they reserve, and runs between `min_instance_count` and
+    `max_instance_count` instances.
 
-    The endpoint is updated in place, without a blue/green update: each component is updated
-    separately, in batches of copies, and rolled back by its own alarms.
+    The endpoint has no blue/green updates: each component is updated separately, in batches of
+    copies, and rolled back by its own alarms.
     """
 
     name = "components"
@@ -49,15 +50,15 @@ class ComponentHosting(HostingMode):
     @property
     def sources(self) -> Mapping[str, ModelHosting]:
         """The archives of the components."""
-        return {f"-{model}": component.source for model, component in self.components.items()}
+        return {f"-{model}": each.source for model, each in self.components.items()}
 
     @property
     def log_groups(self) -> list[str]:
-        """The log groups of the components' copies."""
-        return [component_log_name(component.name) for component in self.components.values()]
+        """The log groups of the copies."""
+        return [component_log_name(each.name) for each in self.components.values()]
 
     def id_suffix(self, instance_type: InstanceType) -> str:
-        """Return the instance type as suffix, so that another type replaces the endpoint.
+        """Return the instance type, because its change requires a new endpoint.
 
         "Cannot update endpoint with a different instance type for endpoints to which you plan to
         deploy Inference Components." (aws-samples/sample-auto-extract-ai-ocr-app#66)
@@ -65,16 +66,16 @@ class ComponentHosting(HostingMode):
         return f"-{instance_type.name}"
 
     def model_members(self, network: Network | None) -> dict[str, Any]:
-        """Return no members: the network is a member of the EndpointConfig."""
+        """Return no members, because the EndpointConfig has the network."""
         return {}
 
     def config_members(self, role_arn: str, network: Network | None) -> dict[str, Any]:
-        """Return role (without it SageMaker returns 400: stdapi-ai/stdapi.ai#43) and network."""
+        """Return role and network. SageMaker requires the role (stdapi-ai/stdapi.ai#43)."""
         config = Cfn.VpcConfigProperty(**network) if network else None
         return {"execution_role_arn": role_arn, "vpc_config": config}
 
     def variant_members(self, models: Mapping[str, str]) -> dict[str, Any]:
-        """Return the limits of the instance count, and no Model."""
+        """Return the limits of managed instance scaling; the variant has no Model."""
         return {
             "managed_instance_scaling": Cfn.ManagedInstanceScalingProperty(
                 max_instance_count=self.max_instance_count,
@@ -84,9 +85,9 @@ class ComponentHosting(HostingMode):
         }
 
     def deployment(self, *_: Any, **__: Any) -> None:
-        """Return None: the endpoint is updated in place."""
+        """Return None, because the endpoint is updated in place."""
 
-    def inference_components(
+    def place(
         self,
         scope: Construct,
         update: UpdatePolicy,
@@ -96,8 +97,8 @@ class ComponentHosting(HostingMode):
         models: Mapping[str, sagemaker.CfnModel],
         model_error_rate: float,
     ) -> list[EndpointComponent]:
-        """Return the inference component of each model."""
-        endpoint_components = []
+        """Return the component of each model."""
+        placed = []
         for model, component in self.components.items():
             metrics = ComponentMetrics(
                 endpoint_name=endpoint.endpoint_name or "",
@@ -116,7 +117,7 @@ class ComponentHosting(HostingMode):
                 update=update,
                 model_error_rate=model_error_rate,
             )
-            endpoint_components.append(
+            placed.append(
                 EndpointComponent(
                     **vars(metrics),
                     endpoint=scope,
@@ -126,44 +127,44 @@ class ComponentHosting(HostingMode):
                     model_name=model_name,
                 )
             )
-        return endpoint_components
+        return placed
 
     def charts(
         self, metrics: EndpointMetrics, variant: "Variant", limits: AlarmThresholds
     ) -> Iterator[Chart]:
-        """Yield a chart of the resources that copies reserve on the instances."""
+        """Yield a chart of the resources that copies reserve."""
         reserved = [f"{resource}Reservation" for resource in ("CPU", "GPU", "Memory")]
         yield Chart(
             "Reserved by copies (percent)",
-            other_metrics=[metrics.metric(INSTANCES, name, "Average") for name in reserved],
+            beside=[metrics.metric(INSTANCES, name, "Average") for name in reserved],
         )
 
     def problems(self, options: ServerOptions, instance_type: InstanceType) -> Iterator[Problem]:
-        """Yield the values that SageMaker would reject."""
+        """Yield the settings that SageMaker would reject."""
         limits = self.min_instance_count, self.max_instance_count
         yield from as_problems(
             rules.instances(*limits), *limits, where="hosting.max_instance_count"
         )
         published = options.publish_metrics is not None
         yield from as_problems(rules.metrics_of_copies(published), where="container.options")
-        for model, component in self.components.items():
+        for model, each in self.components.items():
             where = f"hosting.components.{model}"
             yield from as_problems(
-                names.component_name(component.name), component.name, where=f"{where}.name"
+                names.component_name(each.name), each.name, where=f"{where}.name"
             )
-            yield from prefix_problems(where, component.source.problems(options, instance_type))
-            memory = int(component.memory.to_mebibytes())
-            needs = memory, component.cpus, component.accelerators
+            yield from prefix_problems(where, each.source.problems(options, instance_type))
+            memory = int(each.memory.to_mebibytes())
+            needs = memory, each.cpus, each.accelerators
             violations = rules.room_for_a_copy(*needs, instance_type)
             yield from as_problems(violations, *needs, where=where)
-            if component.initial_copy_count < 1:
-                message = "SageMaker creates a component with one copy or more: write 1"
-                yield Problem(f"{where}.initial_copy_count", message)
+            if each.initial_copy_count < 1:
+                what = "SageMaker creates a component with one copy or more: write 1"
+                yield Problem(f"{where}.initial_copy_count", what)
 
     def endpoint_problems(
         self, variants: Sequence[object], update: UpdatePolicy, *, captures: bool
     ) -> Iterator[Problem]:
-        """Yield the settings that an endpoint of inference components does not support."""
+        """Yield the settings that an endpoint with components does not support."""
         yield from as_problems(rules.one_variant(len(variants)))
         yield from as_problems(rules.update_of_copies(update.strategy))
         yield from as_problems(rules.capture_of_copies(captures))

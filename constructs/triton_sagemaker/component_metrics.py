@@ -1,4 +1,4 @@
-"""CloudWatch metrics of an inference component."""
+"""Metrics of an inference component."""
 
 from dataclasses import dataclass
 
@@ -11,11 +11,11 @@ COPIES = "/aws/sagemaker/InferenceComponents"
 
 @dataclass(frozen=True, kw_only=True)
 class ComponentMetrics(EndpointMetrics):
-    """CloudWatch metrics of one inference component; their only dimension is its name.
+    """Metrics of one inference component, whose name is their only dimension.
 
     `model` is the model that the component serves. Utilization is in percent of the resources that
-    the copies reserve, 0 to 100. Source: SageMaker developer guide, monitoring-cloudwatch,
-    "inference component metrics".
+    its copies reserve. Source: developer guide, monitoring-cloudwatch, "inference component
+    metrics".
     """
 
     component_name: str
@@ -23,17 +23,17 @@ class ComponentMetrics(EndpointMetrics):
 
     @property
     def part(self) -> str:
-        """The component as messages name it."""
+        """Which part of the endpoint the metrics are of, for titles and descriptions."""
         return f"component {self.model}"
 
     @property
     def dimensions(self) -> dict[str, str]:
-        """The dimensions of every metric."""
+        """The dimension of every metric."""
         return {"InferenceComponentName": self.component_name}
 
     @property
     def traffic(self) -> list[Metric]:
-        """The metrics of a dashboard's first chart."""
+        """The metrics of the first chart of a dashboard."""
         return [
             self.metric_invocations(),
             self.metric_invocations_per_copy(),
@@ -42,15 +42,15 @@ class ComponentMetrics(EndpointMetrics):
         ]
 
     def metric_invocations_per_copy(self) -> Metric:
-        """Requests per copy, a count."""
+        """Number of requests for each copy."""
         return self.metric(INVOCATIONS, "InvocationsPerCopy", "Sum")
 
     def metric_concurrent_requests_per_copy(self) -> Metric:
-        """Requests in progress per copy, a count."""
+        """Number of requests in progress in each copy."""
         return self.metric(INVOCATIONS, "ConcurrentRequestsPerCopy", "Maximum")
 
     def metric_no_capacity(self) -> Metric:
-        """Requests refused because the component had no copy, a count."""
+        """Number of requests that were rejected because no copy was running."""
         return self.metric(INVOCATIONS, "NoCapacityInvocationFailures", "Sum")
 
     def metric_cpu_utilization(self) -> Metric:

@@ -1,4 +1,4 @@
-"""Capture of an endpoint's requests and responses to S3."""
+"""Recording of an endpoint's requests and responses."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,10 +12,9 @@ from triton_sagemaker.problems import Problem, as_problems
 
 @dataclass(frozen=True, kw_only=True)
 class DataCapture:
-    """Capture of `percent` (1 to 100) of the requests and responses, below `prefix` in `bucket`.
+    """Capture of requests and responses, `percent` of them, below `prefix` of `bucket`.
 
-    Records are encrypted with the KMS key of the bucket, if it has one. At least one of `requests`
-    and `responses` must be true.
+    Records are encrypted with the bucket's key, if it has one.
     """
 
     bucket: s3.IBucket
@@ -41,6 +40,6 @@ class DataCapture:
         )
 
     def problems(self) -> Iterator[Problem]:
-        """Yield the values that SageMaker would reject."""
+        """Yield the settings that SageMaker would reject."""
         yield from as_problems(ranges.CAPTURED_PERCENT(self.percent), self.percent)
         yield from as_problems(observed.something_captured(self.requests, self.responses))

@@ -1,4 +1,4 @@
-"""The interface of an endpoint, for endpoints of this app and for imported ones."""
+"""The base class of endpoints of this app and of imported endpoints."""
 
 import re
 from collections.abc import Sequence
@@ -13,8 +13,8 @@ from constructs import Construct
 from triton_sagemaker.model_bucket import PUBLISHED
 
 
-def validate_model_names(models: Sequence[str] | None) -> Sequence[str] | None:
-    """Return the names, or None for all. Raise `ValueError` if empty, or if one is a pattern."""
+def checked_models(models: Sequence[str] | None) -> Sequence[str] | None:
+    """Return `models`, None for all. Raise `ValueError` if it is empty or contains a pattern."""
     if models is not None and not models:
         raise ValueError("models: is empty: name the models, or leave it out to grant all")
     for model in models or ():
@@ -25,11 +25,11 @@ def validate_model_names(models: Sequence[str] | None) -> Sequence[str] | None:
 
 @jsii.implements(sagemaker.IEndpoint)
 class EndpointBase(Resource):
-    """An endpoint in the account and region of the stack; it may be defined by another app.
+    """An endpoint of this app, or of another app in the same account and region.
 
-    `endpoint_arn` is built from the name: resources that use it do not wait for the endpoint. The
-    class implements `aws_sagemaker.IEndpoint`, for example for `SagemakerIntegration` of API
-    Gateway.
+    `endpoint_arn` is derived from the name, so that resources that use it do not depend on the
+    endpoint. The class implements the CDK's `sagemaker.IEndpoint`, which for example API Gateway's
+    `SagemakerIntegration` accepts.
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, endpoint_name: str) -> None:
@@ -44,13 +44,13 @@ class EndpointBase(Resource):
     def from_endpoint_name(
         scope: Construct, construct_id: str, endpoint_name: str
     ) -> "EndpointBase":
-        """Import an existing endpoint by its physical name; no resource is created."""
+        """Return the existing endpoint of this name, in the account and region of the stack."""
         return EndpointBase(scope, construct_id, endpoint_name=endpoint_name)
 
     @property
     @jsii.member(jsii_name="endpointName")
     def endpoint_name(self) -> str:
-        """The physical name of the endpoint."""
+        """The name of the endpoint."""
         return self._endpoint_name
 
     @property
@@ -62,21 +62,20 @@ class EndpointBase(Resource):
     @property
     @jsii.member(jsii_name="endpointRef")
     def endpoint_ref(self) -> EndpointReference:
-        """The reference for L1 constructs of the CDK."""
+        """The ARN, in the form that L1 constructs accept."""
         return EndpointReference(endpoint_arn=self.endpoint_arn)
 
     @jsii.member(jsii_name="grantInvoke")
     def grant_invoke(
         self, grantee: iam.IGrantable, *, models: Sequence[str] | None = None
     ) -> iam.Grant:
-        """Allow `grantee` to invoke the endpoint (`sagemaker:InvokeEndpoint`).
+        """Allow `grantee` to invoke the endpoint.
 
-        `models` limits the grant to all versions of these models, delivered or published, by the
-        condition key `sagemaker:TargetModel` (archives are named `<model>-<version>.tar.gz`); None
-        allows all models. Raise `ValueError` if `models` is empty or contains a pattern, or if the
-        endpoint is known to use single-model hosting, which has no `TargetModel`.
+        `models` restricts the permission to all versions of these models, delivered or published,
+        with the condition key `sagemaker:TargetModel`, whose value is `<model>-<version>.tar.gz`.
+        Raise `ValueError` if the hosting mode is known and has no `TargetModel`.
         """
-        named_models = validate_model_names(models)
+        named_models = checked_models(models)
         archives = [
             f"{folder}{model}-????????????.tar.gz"
             for model in named_models or ()

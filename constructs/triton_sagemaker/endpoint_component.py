@@ -1,4 +1,4 @@
-"""An inference component of an endpoint, with its metrics and scaling."""
+"""An inference component as part of an endpoint."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,10 +16,9 @@ from triton_sagemaker.scalable_copy_count import ScalableCopyCount
 
 @dataclass(frozen=True, kw_only=True)
 class EndpointComponent(ComponentMetrics):
-    """An inference component of a `TritonEndpoint`, from `TritonEndpoint.components`.
+    """An element of `components` of a `TritonEndpoint`.
 
-    `resource` is the CloudFormation resource, `model_name` its Model. `updated` is the resource to
-    depend on: after it, the component serves the deployed Model.
+    `resource` is the CloudFormation resource, which serves the Model `model_name`.
     """
 
     endpoint: Construct
@@ -32,10 +31,7 @@ class EndpointComponent(ComponentMetrics):
     def auto_scale_copy_count(
         self, *, max_capacity: int, min_capacity: int = 0
     ) -> ScalableCopyCount:
-        """Register the copy count for scaling, from `min_capacity` to `max_capacity` copies.
-
-        Add a metric with the methods of the result. Scaling starts after the component is updated.
-        """
+        """Scale the number of copies between two limits, after the component is updated."""
         scaling = ScalableCopyCount(
             self.endpoint,
             f"Scaling-{self.model}",
@@ -44,12 +40,12 @@ class EndpointComponent(ComponentMetrics):
             min_capacity=min_capacity,
             max_capacity=max_capacity,
         )
-        scaling.node.add_dependency(self.resource)  # needed if the component is removed later
+        scaling.node.add_dependency(self.resource)  # also when the component is removed
         self.scalings.append(scaling)
         return scaling
 
     def charts(self, limits: AlarmThresholds) -> Iterator[Chart]:
-        """Yield the dashboard charts of the component."""
+        """Yield the charts of the component."""
         yield from request_charts(self, limits)
         if self.component.accelerators:
             memory = AlarmedMetric("GpuMemory", "GPU memory in use",
@@ -57,5 +53,5 @@ class EndpointComponent(ComponentMetrics):
             yield Chart("GPU (percent of the copies')", [memory], [self.metric_gpu_utilization()])
         yield Chart(
             "CPU and memory (percent of the copies')",
-            other_metrics=[self.metric_cpu_utilization(), self.metric_memory_utilization()],
+            beside=[self.metric_cpu_utilization(), self.metric_memory_utilization()],
         )

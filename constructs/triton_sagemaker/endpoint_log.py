@@ -1,4 +1,4 @@
-"""The CloudWatch log groups of an endpoint."""
+"""The log groups of an endpoint."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -8,11 +8,11 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 METRICS_RETENTION = logs.RetentionDays.ONE_WEEK
-"""CloudWatch has extracted the metrics by then."""
+"""Retention of Triton's metrics, which CloudWatch has extracted from the log by then."""
 
 
 def metrics_log_name(endpoint_name: str) -> str:
-    """Return the name of the log group through which Triton's metrics are published."""
+    """Return the name of the log group of an endpoint's Triton metrics."""
     return f"/aws/sagemaker/Endpoints/{endpoint_name}/triton-metrics"
 
 
@@ -25,14 +25,14 @@ def component_log_name(component: str) -> str:
 
 
 class EndpointLog(Construct):
-    """The log group of an endpoint's containers, deleted with its stack.
+    """The log group of an endpoint's containers.
 
-    SageMaker determines its name (developer guide, logging-cloudwatch). The execution role must not
-    create it: log lines of stopping instances would create it again after its deletion, and the
-    next deployment would fail because the name exists.
+    SageMaker determines the name (developer guide, logging-cloudwatch). The execution role may not
+    create log groups: otherwise the last lines of terminated instances would create the group again
+    after its deletion, and the next deploy would fail because the name exists.
 
-    `metrics` adds a log group for Triton's metrics, kept for one week: see `PublishedMetrics`.
-    `components` maps model names to names of inference components; each gets a log group.
+    `metrics` adds a second group, for Triton's own metrics (`PublishedMetrics`). `components` maps
+    models to the names of inference components, which have a group each.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""CloudWatch metrics of an endpoint's variants."""
+"""CloudWatch metrics of the variants of an endpoint."""
 
 from dataclasses import dataclass
 
@@ -14,19 +14,20 @@ MINUTE = Duration.minutes(1)
 
 @dataclass(frozen=True, kw_only=True)
 class EndpointMetrics:
-    """CloudWatch metrics of one variant, with the dimensions EndpointName and VariantName.
+    """Metrics of one variant.
 
-    SageMaker publishes every metric once a minute, unless MetricsConfig of the EndpointConfig has
-    another frequency. Multi-model endpoints have no metrics per model. The metrics here have no
-    unit: an alarm with a wrong unit gets no data ("We recommend omitting Unit": API reference,
-    PutMetricAlarm). Of the metrics in microseconds, only ModelLatency supports percentiles. Source:
-    SageMaker developer guide, CloudWatch metrics of endpoints and of multi-model endpoints.
+    SageMaker publishes them once a minute, unless MetricsConfig of the configuration has another
+    frequency, with the dimensions EndpointName and VariantName; multi-model endpoints have no
+    metrics for single models. No metric here has a unit, because an alarm with a wrong unit never
+    receives data ("We recommend omitting Unit": API reference, PutMetricAlarm). ModelLatency is the
+    only time for which the guide lists percentiles as valid statistics. Source: the developer
+    guide's pages on CloudWatch metrics of endpoints and of multi-model endpoints.
 
-    `endpoint_config_name` selects the instances that an update to this configuration adds:
-    "CloudWatch publishes the metrics with the dimension EndpointConfigName:{New-Ep-Config} after
-    the new fleet starts receiving traffic" (developer guide, deployment-guardrails-configuration).
-    `instance_type` selects the instances of one type of a pool (developer guide,
-    realtime-endpoints-heterogeneous).
+    With `endpoint_config_name`, invocation metrics only cover the instances that an update to that
+    configuration starts: "CloudWatch publishes the metrics with the dimension
+    EndpointConfigName:{New-Ep-Config} after the new fleet starts receiving traffic" (developer
+    guide, deployment-guardrails-configuration). With `instance_type`, metrics cover the instances
+    of one type of a pool (realtime-endpoints-heterogeneous).
     """
 
     endpoint_name: str
@@ -36,7 +37,7 @@ class EndpointMetrics:
 
     @property
     def part(self) -> str:
-        """The variant (or component) as messages name it."""
+        """Which part of the endpoint the metrics are of, for titles and descriptions."""
         return f"variant {self.variant_name}"
 
     @property
@@ -50,7 +51,7 @@ class EndpointMetrics:
         return names
 
     def metric(self, namespace: str, name: str, statistic: str) -> Metric:
-        """Return a metric with a period of one minute; `Metric.with_` changes label, period etc."""
+        """Return a metric by its name; its method `with_` changes label, period and statistic."""
         return Metric(
             dimensions_map=self.dimensions,
             metric_name=name,
@@ -61,41 +62,41 @@ class EndpointMetrics:
 
     @property
     def traffic(self) -> list[Metric]:
-        """The metrics of a dashboard's first chart."""
+        """The metrics of the first chart of a dashboard."""
         return [self.metric_invocations(), self.metric_invocations_per_instance()]
 
     def metric_invocations(self) -> Metric:
-        """Requests, a count."""
+        """Number of requests."""
         return self.metric(INVOCATIONS, "Invocations", "Sum")
 
     def metric_invocations_per_instance(self) -> Metric:
-        """Requests per instance, a count."""
+        """Number of requests for each instance."""
         return self.metric(INVOCATIONS, "InvocationsPerInstance", "Sum")
 
     def metric_server_error_rate(self) -> Metric:
-        """Share of requests with a 5xx response, 0 to 1."""
+        """Share of requests with a 5xx response, 0 to 1: the average of a 0 or 1 for each."""
         return self.metric(INVOCATIONS, "Invocation5XXErrors", "Average")
 
     def metric_client_error_rate(self) -> Metric:
-        """Share of requests with a 4xx response, 0 to 1."""
+        """Share of requests with a 4xx response, 0 to 1: the average of a 0 or 1 for each."""
         return self.metric(INVOCATIONS, "Invocation4XXErrors", "Average")
 
     def metric_model_error_rate(self) -> Metric:
-        """Share of requests without a 2xx response of the container, 0 to 1.
+        """Share of requests that the container did not answer with 2xx, 0 to 1.
 
         "This includes 4XX/5XX status codes, low-level socket errors, malformed HTTP responses, and
-        request timeouts" (developer guide, monitoring-cloudwatch). Only this metric shows failures
-        of Triton: it returns 400 for a failed inference or load, as for a client error, and 507 if
-        memory is too small (triton-inference-server/server, src/sagemaker_server.cc).
+        request timeouts" (developer guide, monitoring-cloudwatch). Only this metric shows errors of
+        Triton: it answers a failed inference or load with 400, as it does an invalid request, and
+        insufficient memory with 507 (triton-inference-server/server, src/sagemaker_server.cc).
         """
         return self.metric(INVOCATIONS, "InvocationModelErrors", "Average")
 
     def metric_model_latency(self) -> Metric:
-        """Time in the container, in microseconds (p99)."""
+        """Time in the container, in microseconds."""
         return self.metric(INVOCATIONS, "ModelLatency", "p99")
 
     def metric_overhead_latency(self) -> Metric:
-        """Time added by SageMaker, in microseconds (average)."""
+        """Time in SageMaker outside of the container, in microseconds."""
         return self.metric(INVOCATIONS, "OverheadLatency", "Average")
 
     def metric_model_cache_hit_rate(self) -> Metric:
@@ -103,23 +104,23 @@ class EndpointMetrics:
         return self.metric(INVOCATIONS, "ModelCacheHit", "Average")
 
     def metric_model_loading_wait(self) -> Metric:
-        """Longest wait of a request for its model, in microseconds. Multi-model only."""
+        """Time that requests wait for their model to load, in microseconds. Multi-model only."""
         return self.metric(INVOCATIONS, "ModelLoadingWaitTime", "Maximum")
 
     def metric_model_downloading_time(self) -> Metric:
-        """Longest download of an archive from S3, in microseconds. Multi-model only."""
+        """Time to download an archive from S3, in microseconds. Multi-model only."""
         return self.metric(INVOCATIONS, "ModelDownloadingTime", "Maximum")
 
     def metric_model_loading_time(self) -> Metric:
-        """Longest load of a model in the container, in microseconds. Multi-model only."""
+        """Time to load a model in the container, in microseconds. Multi-model only."""
         return self.metric(INVOCATIONS, "ModelLoadingTime", "Maximum")
 
     def metric_model_unloads(self) -> Metric:
-        """Models unloaded from memory, a count. Multi-model only."""
+        """Number of models unloaded to make room for others. Multi-model only."""
         return self.metric(INVOCATIONS, "ModelUnloadingTime", "SampleCount")
 
     def metric_loaded_models(self) -> Metric:
-        """Models in memory, a count over all instances. Multi-model only."""
+        """Number of models in memory, over all instances. Multi-model only."""
         return self.metric(INSTANCES, "LoadedModelCount", "Sum")
 
     def metric_cpu_utilization(self) -> Metric:
@@ -139,5 +140,5 @@ class EndpointMetrics:
         return self.metric(INSTANCES, "GPUMemoryUtilization", "Average")
 
     def metric_disk_utilization(self) -> Metric:
-        """Percent of the disk space for models, 0 to 100."""
+        """Percent of the storage for models, 0 to 100."""
         return self.metric(INSTANCES, "DiskUtilization", "Average")

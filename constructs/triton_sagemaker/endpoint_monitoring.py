@@ -1,4 +1,4 @@
-"""Alarms and a dashboard for the engineer on call."""
+"""Alarms and a dashboard of an endpoint."""
 
 from collections.abc import Iterator, Sequence
 
@@ -19,7 +19,7 @@ from triton_sagemaker.problems import Problem, as_problems
 
 EndpointPart = EndpointVariant | EndpointComponent
 MINUTES = 5
-"""Evaluation period of an alarm: it fires when `DATAPOINTS` of these minutes breach."""
+"""Evaluation periods of an alarm, of which `DATAPOINTS` must breach the threshold."""
 DATAPOINTS = 3
 THREE_HOURS = Duration.hours(3)
 COLORS = {
@@ -29,11 +29,11 @@ COLORS = {
 
 
 class EndpointMonitoring(Construct):
-    """Alarms for each variant and inference component, and a dashboard with their thresholds.
+    """Alarms of all variants and inference components, and a dashboard that shows the thresholds.
 
-    Alarms notify `topics` (at most 5). If there are none, the construct creates an `AlarmTopic`:
-    subscribe to `topics[0]`. `client_metrics` is the CloudWatch namespace of the metrics that
-    applications publish with `endpoint_client.metrics`; the dashboard then has a row for them.
+    Alarms notify `topics`; without `topics` a topic is created, to which you subscribe.
+    `client_metrics` is the CloudWatch namespace in which applications publish metrics with
+    `endpoint_client.metrics`: the dashboard then has a row for them.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class EndpointMonitoring(Construct):
         self._endpoint_name = endpoint_name
         self._actions = [actions.SnsAction(topic) for topic in self.topics]
         by_part = {part.part: list(part.charts(thresholds)) for part in parts}
-        rows = [(part.partition(" ")[2], charts) for part, charts in by_part.items()]
+        rows = [(part.partition(" ")[2], shown) for part, shown in by_part.items()]
         if client_metrics:
             rows.append(("Clients", list(client_charts(client_metrics, endpoint_name))))
         self.dashboard = cloudwatch.Dashboard(
@@ -60,10 +60,10 @@ class EndpointMonitoring(Construct):
             "Dashboard",
             dashboard_name=endpoint_name,
             default_interval=THREE_HOURS,
-            widgets=[row for name, charts in rows for row in _rows(name, charts)],
+            widgets=[row for name, shown in rows for row in _rows(name, shown)],
         )
-        for part, charts in by_part.items():
-            for chart in charts:
+        for part, shown in by_part.items():
+            for chart in shown:
                 for alarmed in chart.alarmed:
                     self._add_alarms(part, alarmed)
 
@@ -85,7 +85,7 @@ class EndpointMonitoring(Construct):
 def monitoring_problems(
     thresholds: AlarmThresholds, topics: Sequence[sns.ITopic], region: str
 ) -> Iterator[Problem]:
-    """Yield topics that CloudWatch would reject, and thresholds that cannot be reached."""
+    """Yield topics that CloudWatch would reject, and thresholds outside of a metric's range."""
     yield from as_problems(observed.number_of_topics(len(topics)))
     for topic in topics:
         arn = topic.topic_arn
@@ -96,16 +96,16 @@ def monitoring_problems(
     yield from as_problems(observed.thresholds(measures), *values)
 
 
-def _rows(title: str, charts: Sequence[Chart]) -> Iterator[list[cloudwatch.IWidget]]:
-    yield [cloudwatch.TextWidget(markdown=f"# {title}", width=24, height=1)]
-    for start in range(0, len(charts), 3):
-        yield [_widget(chart) for chart in charts[start : start + 3]]
+def _rows(variant_name: str, shown: Sequence[Chart]) -> Iterator[list[cloudwatch.IWidget]]:
+    yield [cloudwatch.TextWidget(markdown=f"# {variant_name}", width=24, height=1)]
+    for start in range(0, len(shown), 3):
+        yield [_widget(chart) for chart in shown[start : start + 3]]
 
 
 def _widget(chart: Chart) -> cloudwatch.GraphWidget:
     return cloudwatch.GraphWidget(
         title=chart.title,
-        left=[*(alarmed.metric for alarmed in chart.alarmed), *chart.other_metrics],
+        left=[*(alarmed.metric for alarmed in chart.alarmed), *chart.beside],
         left_annotations=[
             cloudwatch.HorizontalAnnotation(
                 color=COLORS[severity],

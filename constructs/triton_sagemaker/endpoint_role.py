@@ -19,11 +19,12 @@ Statements = Iterator[iam.PolicyStatement]
 
 
 class EndpointRole(Construct):
-    """The execution role of an endpoint: read archives, pull images, write logs and metrics.
+    """The execution role of an endpoint.
 
-    A VPC, a volume key and data capture add permissions. Source: SageMaker developer guide,
-    sagemaker-roles, permissions for CreateModel, but without its wildcards and without
-    logs:CreateLogGroup (see `EndpointLog`).
+    It may read the endpoint's archives, pull its images, and write logs and metrics; with the
+    arguments `vpc`, `volume_key` and `data_capture`, it has the permissions for these. Source: the
+    permissions for CreateModel in the SageMaker developer guide (sagemaker-roles), without their
+    wildcards, and without logs:CreateLogGroup (see `EndpointLog`).
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class EndpointRole(Construct):
 def _read_archives(role: RoleStatements, variants: Sequence[Variant]) -> Statements:
     sources = [source for variant in variants for source in variant.sources.values()]
     for number, bucket in enumerate(dict.fromkeys(source.bucket for source in sources)):
-        readable = {source.readable_prefix for source in sources if source.bucket is bucket}
+        readable = {source.readable for source in sources if source.bucket is bucket}
         prefixes = [f"{prefix}*" for prefix in sorted(readable)]
         suffix = str(number or "")
         yield role.allow(
@@ -93,7 +94,7 @@ def _pull_images(role: RoleStatements, images: Sequence[str]) -> Statements:
         ["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"],
         sorted(repositories),
     )
-    # The token is for all repositories: the action supports no resources.
+    # The token is for all registries: the action supports no resources.
     yield role.allow(
         "LogInToRegistries", ["ecr:GetAuthorizationToken"], ["*"], wildcards=NO_RESOURCES
     )
@@ -113,15 +114,13 @@ def _write_logs_and_metrics(
         [role.arn("logs", f"log-group:{group}:*") for group in sorted(groups)],
         wildcards="The log streams of the endpoint's own log groups.",
     )
-    # PutMetricData supports no resources: the condition limits the namespace.
+    # PutMetricData supports no resources: a condition restricts the namespace.
     put = ["cloudwatch:PutMetricData"]
     if namespaces := sorted({metrics.namespace for metrics in published}):
-        triton_namespaces = {"StringEquals": {"cloudwatch:namespace": namespaces}}
-        yield role.allow(
-            "PublishTritonMetrics", put, ["*"], triton_namespaces, wildcards=NO_RESOURCES
-        )
-    sagemaker = {"StringLike": {"cloudwatch:namespace": ["AWS/SageMaker*", "/aws/sagemaker/*"]}}
-    yield role.allow("PublishInstanceMetrics", put, ["*"], sagemaker, wildcards=NO_RESOURCES)
+        of_triton = {"StringEquals": {"cloudwatch:namespace": namespaces}}
+        yield role.allow("PublishTritonMetrics", put, ["*"], of_triton, wildcards=NO_RESOURCES)
+    of_instances = {"StringLike": {"cloudwatch:namespace": ["AWS/SageMaker*", "/aws/sagemaker/*"]}}
+    yield role.allow("PublishInstanceMetrics", put, ["*"], of_instances, wildcards=NO_RESOURCES)
     yield role.allow(
         "SeeRollbackAlarms",
         ["cloudwatch:DescribeAlarms"],
@@ -131,24 +130,24 @@ def _write_logs_and_metrics(
 
 
 def _encrypt_volumes(role: RoleStatements, key: kms.IKey) -> Statements:
-    """Allow grants on the key to AWS services, for the encryption of the instances' volumes.
+    """Allow a grant of the key to EC2, for the volumes of the instances only.
 
     "The SageMaker execution role must have kms:CreateGrant permission in order to encrypt data on
     the storage volume of the endpoints" (API reference, RecommendationJobInputConfig,
-    VolumeKmsKeyId, which is passed on to hosting). CreateEndpointConfig, KmsKeyId, only requires
-    that the key policy allows the role. Source of the condition: KMS developer guide,
-    conditions-kms. There is no source for DescribeKey.
+    VolumeKmsKeyId, which is passed on to hosting). CreateEndpointConfig's KmsKeyId only states that
+    the key policy must allow the role. Source of the condition: KMS developer guide,
+    conditions-kms. No source was found for DescribeKey.
     """
-    aws_grants = {"Bool": {"kms:GrantIsForAWSResource": "true"}}
-    yield role.allow("EncryptVolumes", ["kms:CreateGrant"], [key.key_arn], aws_grants)
+    for_aws = {"Bool": {"kms:GrantIsForAWSResource": "true"}}
+    yield role.allow("EncryptVolumes", ["kms:CreateGrant"], [key.key_arn], for_aws)
     yield role.allow("SeeVolumeKey", ["kms:DescribeKey"], [key.key_arn])
 
 
 def _write_captured(role: RoleStatements, capture: DataCapture) -> Statements:
-    """Allow to write captured requests, but not to read them.
+    """Allow writing captured requests, and no reading.
 
-    S3 needs kms:GenerateDataKey, and kms:Decrypt for multipart uploads (S3 user guide,
-    UsingKMSEncryption). No document lists the S3 permissions that data capture needs.
+    S3 requests a data key, and for multipart uploads also decrypts it (S3 user guide,
+    UsingKMSEncryption). No document lists further permissions that SageMaker needs.
     """
     objects = capture.bucket.arn_for_objects(f"{capture.prefix.strip('/')}/*")
     reason = "SageMaker names each record below the endpoint's own prefix."

@@ -1,4 +1,4 @@
-"""A variant of an endpoint, with its metrics and scaling."""
+"""A variant as part of an endpoint."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,10 +14,7 @@ from triton_sagemaker.variant import Variant
 
 @dataclass(frozen=True, kw_only=True)
 class EndpointVariant(EndpointMetrics):
-    """A variant of a `TritonEndpoint`, from `find_instance_production_variant`.
-
-    `updated` is the resource to depend on: after it, the deployed configuration serves.
-    """
+    """A variant of a `TritonEndpoint`, as `find_instance_production_variant` returns it."""
 
     endpoint: Construct
     updated: Construct
@@ -27,11 +24,7 @@ class EndpointVariant(EndpointMetrics):
     def auto_scale_instance_count(
         self, *, max_capacity: int, min_capacity: int = 1
     ) -> ScalableInstanceCount:
-        """Register the instance count for scaling, from `min_capacity` to `max_capacity`.
-
-        Add metrics or schedules with the methods of the result. Scaling starts after the endpoint
-        is updated.
-        """
+        """Scale the number of instances between two limits, after the endpoint is updated."""
         scaling = ScalableInstanceCount(
             self.endpoint,
             f"Scaling-{self.variant_name}",
@@ -45,5 +38,5 @@ class EndpointVariant(EndpointMetrics):
         return scaling
 
     def charts(self, limits: AlarmThresholds) -> Iterator[Chart]:
-        """Yield the dashboard charts of the variant."""
+        """Yield the charts of the variant."""
         yield from self.variant.hosting.charts(self, self.variant, limits)

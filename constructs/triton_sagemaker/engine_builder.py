@@ -1,4 +1,4 @@
-"""A CodeBuild project that compiles TensorRT engines on a GPU."""
+"""Builds of TensorRT engines on a GPU, in CodeBuild."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ from triton_sagemaker.build_project import BuildProject
 from triton_sagemaker.model_bucket import ENGINE_JOBS, ModelBucket
 
 JOBS = "Jobs and their results are named by their content."
-"""The reason for wildcards in statements about jobs."""
+"""Reason for the wildcards of statements about these objects."""
 NEVER_OVERRIDDEN = (
     "encryptionKey",
     "environment.computeType",
@@ -25,23 +25,22 @@ NEVER_OVERRIDDEN = (
     "source.buildspec",
     "source.location",
 )
-"""Condition keys of StartBuild; a key is in the request context if the request overrides it."""
-
-
+"""Condition keys of StartBuild: a key is present if the request overrides the setting."""
 PULL = ("ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer")
 
 
 class EngineBuilder(Construct):
-    """A CodeBuild project with an A10G GPU: it reads a job from `bucket` and writes the result.
+    """A CodeBuild project with one A10G GPU, which compiles the engine of a job in the bucket.
 
-    Arguments of StartBuild: an image (another tag of the repository of `image`, or one of
-    `mirrors`, which maps a release to a copy of such a tag in ECR), a secondary source named `job`
-    (`engine-jobs/HASH/job/`) and the location of the artifacts (`engine-jobs/HASH/raw`). `source`
-    is the program; its `buildspec` reads `CODEBUILD_SRC_DIR_job`.
+    StartBuild overrides `image` with another tag of the same repository, or with one of `mirrors`
+    (release -> copy of such a tag in ECR). The request's secondary source `job` is the folder of
+    the job, `engine-jobs/HASH/job/`, and its artifacts location `engine-jobs/HASH/raw`. `source` is
+    the program; `buildspec` reads the job in `CODEBUILD_SRC_DIR_job`.
 
-    Builds can read jobs and write results, and have no other access to the account.
+    A build can read jobs and write their results, and has no other permissions in the account.
 
-    The compute type is SMALL because LARGE has V100 GPUs, which TensorRT 10.5 does not support.
+    CodeBuild's SMALL GPU machine has an A10G. LARGE has V100s, which TensorRT 10.5 and newer do not
+    support.
     """
 
     QUEUE_TIMEOUT = Duration.hours(8)
@@ -75,12 +74,12 @@ class EngineBuilder(Construct):
             variables={},
         )
         self.project = self._build.project
-        # The CDK accepts GPU images from ECR only.
+        # The CDK supports GPU images of ECR only.
         resource = self.project.node.default_child
         assert isinstance(resource, codebuild.CfnProject)
         resource.add_property_override("Environment.Type", "LINUX_GPU_CONTAINER")
 
-        # It is not documented which prefix CodeBuild lists for a source that is a folder.
+        # Not documented: the prefix that CodeBuild lists if a source is a folder.
         listed = {"StringLike": {"s3:prefix": f"{ENGINE_JOBS}*"}}
         arn, role, job = bucket.bucket_arn, self._build.role, f"{ENGINE_JOBS}*/job/*"
         results = bucket.arn_for_objects(f"{ENGINE_JOBS}*/raw/*")
@@ -101,11 +100,12 @@ class EngineBuilder(Construct):
         return f"arn:{Stack.of(self).partition}:ecr:{region}:{account}:repository/{name}"
 
     def allow_run(self, role: iam.IRole) -> None:
-        """Allow the role of another project to start, watch and stop builds of this project.
+        """Allow a role, such as that of another project's builds, to start, watch and stop builds.
 
-        It may override the image tag, the job and the location of the result only: with other
-        overrides, a build could run any program on the GPU. Source of the condition keys: CodeBuild
-        user guide, action-context-keys, and the service authorization reference, StartBuild.
+        It may choose the tag of the image, the job and the artifacts location. The other overrides
+        of StartBuild are denied, because they could run any code with the GPU project's role.
+        Sources: AWS CodeBuild condition keys (codebuild/latest/userguide/action-context-keys.html);
+        the service authorization reference lists them for StartBuild.
         """
         project = [self.project.project_arn]
         overrides: Conditions = {

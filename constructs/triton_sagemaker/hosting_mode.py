@@ -1,4 +1,4 @@
-"""Base classes of hosting modes: how the containers of a variant load models."""
+"""The base classes of hosting modes."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,34 +32,34 @@ class Network(TypedDict):
 
 
 class HostingMode(ABC):
-    """A hosting mode; subclasses define everything that depends on the mode."""
+    """A hosting mode: a subclass contains everything that is specific to the mode."""
 
     name: ClassVar[str]
-    """The mode as named in stage files."""
+    """The name of the mode in stage files and rules."""
     default_ping_mode: ClassVar[PingMode]
-    """The ping mode if `ServerOptions.ping_mode` is None."""
+    """The ping mode of containers if `ServerOptions` has none."""
 
     @property
     @abstractmethod
     def sources(self) -> "Mapping[str, ModelHosting]":
-        """Suffix of the Model's construct ID -> hosting of the archive that the Model loads."""
+        """The sources of the variant's Models, by the suffixes of the Models' construct ids."""
 
     @property
     def environment(self) -> dict[str, str]:
-        """The environment variables that the mode adds to the container."""
+        """Environment variables of the container in this mode."""
         return {}
 
     @property
     def log_groups(self) -> list[str]:
-        """The log groups that instances write in addition to the endpoint's."""
+        """Log groups that containers write to, in addition to the endpoint's."""
         return []
 
     @abstractmethod
     def problems(self, options: ServerOptions, instance_type: InstanceType) -> Iterator[Problem]:
-        """Yield the values that SageMaker or Triton would reject in this mode."""
+        """Yield the arguments of the variant that SageMaker or Triton would reject in this mode."""
 
     def id_suffix(self, instance_type: InstanceType) -> str:
-        """Return the suffix of the Endpoint's construct ID; a new suffix replaces the endpoint."""
+        """Return the suffix of the endpoint's construct id; its change replaces the endpoint."""
         return ""
 
     def model_members(self, network: Network | None) -> dict[str, Any]:
@@ -68,12 +68,12 @@ class HostingMode(ABC):
         return {"vpc_config": config}
 
     def config_members(self, role_arn: str, network: Network | None) -> dict[str, Any]:
-        """Return the members of the EndpointConfig that are specific to this mode."""
+        """Return members of the EndpointConfig that are specific to this mode."""
         return {}
 
     @abstractmethod
     def variant_members(self, models: Mapping[str, str]) -> dict[str, Any]:
-        """Return members of the ProductionVariant; `models` maps an S3 location to a Model name."""
+        """Return members of a production variant; `models` maps locations to names of Models."""
 
     def deployment(
         self,
@@ -85,7 +85,7 @@ class HostingMode(ABC):
         variants: Sequence[str],
         model_error_rate: float,
     ) -> sagemaker.CfnEndpoint.DeploymentConfigProperty | None:
-        """Return the DeploymentConfig with its rollback alarms; None to update in place."""
+        """Return the DeploymentConfig of the endpoint, with its rollback alarms."""
         alarms = rollback_alarms(
             scope,
             endpoint_name=endpoint_name,
@@ -95,7 +95,7 @@ class HostingMode(ABC):
         )
         return deployment_config(update, alarm_names=[alarm.alarm_name for alarm in alarms])
 
-    def inference_components(
+    def place(
         self,
         scope: Construct,
         update: UpdatePolicy,
@@ -105,32 +105,32 @@ class HostingMode(ABC):
         models: Mapping[str, sagemaker.CfnModel],
         model_error_rate: float,
     ) -> "list[EndpointComponent]":
-        """Return the inference components of a variant; `models` maps an S3 location to a Model."""
+        """Return the inference components of a variant; `models` maps locations to Models."""
         return []
 
     def endpoint_problems(
         self, variants: Sequence[object], update: UpdatePolicy, *, captures: bool
     ) -> Iterator[Problem]:
-        """Yield the settings that an endpoint of this mode does not support."""
+        """Yield the settings of the endpoint that this mode does not support."""
         yield from ()
 
     def charts(
         self, metrics: EndpointMetrics, variant: "Variant", limits: AlarmThresholds
     ) -> Iterator[Chart]:
-        """Yield the dashboard charts of a variant."""
+        """Yield the charts of a variant."""
         yield from variant_charts(metrics, variant, limits, self.cache_charts(metrics, limits))
 
     def cache_charts(self, metrics: EndpointMetrics, limits: AlarmThresholds) -> Iterator[Chart]:
-        """Yield the charts of the model cache; only multi-model hosting has one."""
+        """Yield the charts of the model cache."""
         yield from ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelHosting(HostingMode):
-    """A hosting mode with one Model for each variant, which loads from `location` in `bucket`.
+    """A hosting mode in which a variant has one Model, which loads from `location`.
 
-    The endpoint's role may read all keys below the first folder of `location`: during an update to
-    another archive or prefix, old instances still load from the previous one.
+    The endpoint's role may read all objects below the first part of `location`, because during an
+    update the old instances still load from the previous archive or prefix.
     """
 
     bucket: s3.IBucket
@@ -138,28 +138,28 @@ class ModelHosting(HostingMode):
     @property
     @abstractmethod
     def location(self) -> str:
-        """The key of an archive, or the prefix of archives."""
+        """The key of an archive, or the prefix of several archives."""
 
     @property
     @abstractmethod
     def container_properties(self) -> dict[str, Any]:
-        """The properties of the Model's container that depend on the mode."""
+        """Properties of the Model's container in this mode."""
 
     @property
     def sources(self) -> "Mapping[str, ModelHosting]":
-        """The hosting itself, without a suffix."""
+        """Its only source."""
         return {"": self}
 
     def variant_members(self, models: Mapping[str, str]) -> dict[str, Any]:
-        """Return the Model."""
+        """Return the name of the variant's Model."""
         return {"model_name": models[self.location]}
 
     @property
-    def readable_prefix(self) -> str:
-        """The key prefix that the endpoint's role may read, such as `text/`."""
+    def readable(self) -> str:
+        """The prefix of the keys that the endpoint's role may read."""
         return self.location.split("/")[0] + "/"
 
     @property
     def url(self) -> str:
-        """The S3 URL for ModelDataUrl of the Model."""
+        """The ModelDataUrl of the Model."""
         return self.bucket.s3_url_for_object(self.location)

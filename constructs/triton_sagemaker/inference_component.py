@@ -1,4 +1,4 @@
-"""An inference component: its archive, reserved resources and update policy."""
+"""An inference component: its model, the resources that a copy reserves, and its updates."""
 
 from dataclasses import dataclass
 
@@ -17,13 +17,12 @@ Cfn = sagemaker.CfnInferenceComponent
 
 @dataclass(frozen=True, kw_only=True)
 class ModelComponent:
-    """An archive, and the resources that each of its copies reserves.
+    """An archive, and the resources that each copy of it reserves.
 
-    `name` is the InferenceComponentName, unique in the account and region. Include the instance
-    type in it, and in the name of the endpoint: SageMaker cannot update either to another type.
-    `memory` is RAM, `cpus` is a number of vCPUs (may be fractional), `accelerators` a number of
-    GPUs. `initial_copy_count` is the number of copies at creation, at least 1: SageMaker rejects 0
-    (stdapi-ai/stdapi.ai#43).
+    `name` is the InferenceComponentName, unique in an account and region. Include the instance type
+    in it and in the name of the endpoint, because SageMaker can update neither to another type.
+    `cpus` are vCPUs, `accelerators` whole GPUs. The component is created with `initial_copy_count`
+    copies, one or more, because SageMaker rejects 0 (stdapi-ai/stdapi.ai#43).
     """
 
     name: str
@@ -45,11 +44,10 @@ def component_resource(
     update: UpdatePolicy,
     model_error_rate: float,
 ) -> Cfn:
-    """Return the component; updates run in batches of copies and are rolled back by two alarms.
+    """Return the component, whose updates are in batches of copies, with two rollback alarms.
 
-    The alarms include old copies: no metric dimension separates versions. `RuntimeConfig` is the
-    copy count at creation, not the current one of scaling. It is not documented whether a stack
-    update resets it.
+    The alarms also monitor old copies, because no dimension distinguishes versions. `RuntimeConfig`
+    has the number of copies at creation; no source states whether a stack update sets it again.
     """
     alarms = part_alarms(scope, metrics, version=model_name, model_error_rate=model_error_rate)
     batches = CopiesUpdate.of(update.times)

@@ -1,4 +1,4 @@
-"""The S3 bucket of model archives."""
+"""The bucket of model archives."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,23 +11,23 @@ from constructs import Construct
 from triton_sagemaker.private_bucket import PrivateBucket
 
 ENGINE_JOBS = "engine-jobs/"
-"""Prefix of engine build jobs and their results: `engine-jobs/HASH/`."""
+"""Prefix of engine jobs: each job and its results are below its hash."""
 ENGINES, SOURCES = "engines/", "sources/"
-"""Prefixes of engines that passed their accuracy gate, and of the sources of archives."""
+"""Prefixes of accepted engines, and of the sources of archives."""
 PUBLISHED = "published/"
-"""Prefix of archives of publishers, below the prefix that an endpoint loads from."""
+"""Prefix of published archives, below the prefix that an endpoint loads from."""
 HISTORY = "history/"
-"""Prefix of the records of every change of a stage."""
+"""Prefix of the records of deliveries and published models."""
 
 
 class ModelBucket(PrivateBucket):
-    """An S3 bucket for model archives, encrypted with its own KMS key (`key`).
+    """An S3 bucket for model archives, encrypted with its own key.
 
-    Archives are named by their content and never overwritten, so the bucket is not versioned. After
-    `reserve_archives`, only builders can write archives, and cannot overwrite them; other
-    principals can write only below `PUBLISHED`, `ENGINE_JOBS` and `HISTORY`. Objects below
-    `ENGINE_JOBS` expire after 30 days; engines that passed their gate are copied to `ENGINES`.
-    The bucket and its key are retained when the stack is deleted: endpoints read from them.
+    Archives are named after their content and never overwritten, so that the bucket needs no
+    versioning. The bucket policy allows only builders to create archives, each key once; all other
+    principals with write access may write below `PUBLISHED`, `ENGINE_JOBS` and `HISTORY`. Jobs are
+    deleted after a month; accepted engines are copied below `ENGINES` and stay. Bucket and key are
+    retained when the stack is deleted, because running endpoints may load archives at any time.
     """
 
     def __init__(self, scope: Construct, construct_id: str) -> None:
@@ -42,12 +42,13 @@ class ModelBucket(PrivateBucket):
         )
 
     def reserve_archives(self, writers: Sequence[str]) -> None:
-        """Deny writes of archives, except by `writers` (patterns of role ARNs), and overwrites.
+        """Deny writes of archives to all principals except `writers`, patterns of role ARNs.
 
-        NotResource in a bucket policy: AWS re:Post, s3-allow-certain-file-types. The condition on
-        If-None-Match applies to requests that create an object: CreateMultipartUpload, UploadPart
-        and UploadPartCopy cannot send it (S3 user guide, "Enforce conditional writes"). Engines are
-        exempt: their names are their SHA-256, which readers verify.
+        Source of NotResource in a bucket policy: AWS re:Post, s3-allow-certain-file-types.
+        The second statement lets each key be created once. It exempts CreateMultipartUpload,
+        UploadPart and UploadPartCopy, which take no If-None-Match and create no object (S3 user
+        guide, "Enforce conditional writes"), and the files of engines, which are named after their
+        SHA-256 and verified when they are read.
         """
         others = [self.arn_for_objects(f"{prefix}*") for prefix in (f"*/{PUBLISHED}", ENGINE_JOBS)]
         engines, history = (self.arn_for_objects(f"{prefix}*") for prefix in (ENGINES, HISTORY))
@@ -70,7 +71,7 @@ class ModelBucket(PrivateBucket):
         )
 
     def reserve_results(self, writer: str) -> None:
-        """Deny writes of results of engine jobs, except by the role with the ARN `writer`."""
+        """Deny writes of the results of engine jobs to all principals except the role `writer`."""
         self.add_to_resource_policy(
             _deny_writes(
                 sid="OnlyEngineBuildsWriteResults",
@@ -81,7 +82,7 @@ class ModelBucket(PrivateBucket):
 
 
 def _deny_writes(**statement: Any) -> iam.PolicyStatement:
-    """Return a statement that denies s3:PutObject to everyone that `statement` does not exempt."""
+    """Return a statement that denies `s3:PutObject` to everybody, with these conditions."""
     return iam.PolicyStatement(
         effect=iam.Effect.DENY,
         principals=[iam.AnyPrincipal()],

@@ -1,4 +1,4 @@
-"""A CodeBuild project that builds model archives during a deployment."""
+"""Builds of model archives in CodeBuild, during a deploy."""
 
 import json
 from collections.abc import Sequence
@@ -20,47 +20,44 @@ IMAGE = (
     "public.ecr.aws/docker/library/python"
     "@sha256:a8f8fbe1a0edc9e4dddafa64ba73f7e04be7be5ebc23f332362e779e0a2e4e52"
 )
-"""Docker's official image `python:3.11.15-bookworm`, multi-platform, by its digest."""
+"""Digest of Docker's official multi-architecture image `python:3.11.15-bookworm`."""
 CONTENT = "Archives, engines, jobs and their results are named by their content."
-"""The reason for wildcards in statements about them."""
+"""Reason for the wildcards of statements about these objects."""
 TORCH_FOR_CPUS = "https://download.pytorch.org/whl/cpu/torch/"
-"""PyTorch's download page of torch only: torch of PyPI for Linux includes CUDA, several GB.
+"""PyTorch's page of torch wheels for CPUs, the only package on it.
 
-As an index (`PIP_EXTRA_INDEX_URL`), this URL could supply any package (dependency confusion).
+PyPI's torch for Linux depends on several GB of CUDA packages. The URL is not used as an index
+(`PIP_EXTRA_INDEX_URL`), because an index could supply any package (dependency confusion).
 """
 
 
 class ModelBuilder(Construct):
     """A CodeBuild project, and the custom-resource provider that starts one build for each model.
 
-    `source` is the primary source of the project; its `buildspec` builds one model, on 4 vCPUs with
-    Python 3.11. The folder of the model is in `CODEBUILD_SRC_DIR_model`. Other variables of a
-    build:
+    CodeBuild unpacks `source`, and `buildspec` builds one model with it, on 4 vCPUs with Python
+    3.11. The environment of a build has the model's folder in `CODEBUILD_SRC_DIR_model`, and
+    `MODEL_NAME`, `MODEL_ALTERNATIVE` (unless empty), `MODEL_DIGEST`, `MODEL_TARGET`,
+    `MODEL_BUCKET` and `MODEL_KEY` (the key of the archive). The build must write the manifest last,
+    at `MODEL_KEY` with `.json` instead of `.tar.gz`, with the model's `digest`, and in
+    `archive.checksum` the SHA-256 that S3 stores for the archive. Engines are compiled by the
+    project `GPU_PROJECT`, in the image that `GPU_IMAGES` (JSON) has for the release, otherwise in
+    NVIDIA's image; the build waits for them until `BUILD_DEADLINE` (Unix seconds). Without
+    `engines` there is no such project, and models may not need engines.
 
-    - `MODEL_NAME`, `MODEL_ALTERNATIVE` (unset if empty), `MODEL_DIGEST`, `MODEL_TARGET`
-    - `MODEL_BUCKET` and `MODEL_KEY`: where to write the archive
-    - `GPU_PROJECT`: the project that compiles engines; unset if `engines` is None, then no model
-      may need an engine
-    - `GPU_IMAGES`: JSON, release -> mirrored image for the engine build; NVIDIA's image by default
-    - `BUILD_DEADLINE`: when to stop waiting for engines, in seconds since 1970
+    Builds may write to `archives`, patterns of keys, and may read the models' sources that match
+    the pattern `model_sources` in the asset bucket, and nothing else there. Apart from builds, only
+    `promoters` (patterns of role ARNs) may write archives.
 
-    The build must write the manifest last, at `MODEL_KEY` with `.json` instead of `.tar.gz`.
-    `digest` in the manifest is `MODEL_DIGEST`, `archive.checksum` the SHA-256 that S3 stores.
-
-    Builds may write keys that match the patterns in `archives`, and read keys of the asset bucket
-    that match `model_sources`. Other than builds, only `promoters` (patterns of role ARNs) may
-    write archives.
-
-    Other stacks can invoke `start_function` and `poll_function` with the events of the provider; in
-    that case, pass names for them.
+    Other stacks may invoke `start_function` and `poll_function` with the events of the provider
+    framework; the functions then need names.
     """
 
-    QUEUE_TIMEOUT = Duration.hours(4)  # builds that wait for a GPU occupy the queue
+    QUEUE_TIMEOUT = Duration.hours(4)  # builds in progress may wait hours for a GPU
     BUILD_TIMEOUT = Duration.hours(4)
 
     MAX_CONCURRENT_BUILDS = 4
-    """Limit for one stack: each build is a custom resource, which needs two concurrent executions
-    of Lambda; a new account has ten (awslabs/landing-zone-accelerator-on-aws#556)."""
+    """Limit for one stack. Each custom resource needs two concurrent Lambda executions while it is
+    called, and a new account has ten (awslabs/landing-zone-accelerator-on-aws#556)."""
 
     def __init__(
         self,
@@ -110,13 +107,14 @@ class ModelBuilder(Construct):
     ) -> CustomResource:
         """Return a custom resource that builds the archive; dependent resources wait for it.
 
-        CloudFormation updates the resource only if a property changed. An archive that exists is
-        not built again, so a rollback needs no build. Deleting the resource keeps the archive.
+        CloudFormation calls it when a property has changed, so that only changed models are built.
+        An archive that already exists is used, so that a rollback builds nothing. Deletion of the
+        resource keeps the archive.
 
-        `key` is ENDPOINT/TARGET/MODEL-DIGEST.tar.gz, with the first 12 hex digits of `digest`; the
-        deployment fails for other keys. `alternative` names one of the recipe's alternatives, empty
-        if it has none. The resource depends on an earlier one of its stack, so that at most
-        `MAX_CONCURRENT_BUILDS` builds run at once.
+        `key` is ENDPOINT/TARGET/MODEL-DIGEST.tar.gz, with the first 12 hex digits of the digest;
+        other keys are rejected. `alternative` is a name of the recipe's alternatives, or empty. The
+        resource depends on an earlier one of its stack, so that at most `MAX_CONCURRENT_BUILDS`
+        builds run at the same time.
         """
         built = CustomResource(
             Construct(scope, construct_id),
@@ -162,9 +160,9 @@ class ModelBuilder(Construct):
         )
 
     def _allow_builds(self, archives: list[str], model_sources: str) -> None:
-        """Allow builds to read model sources, and to read and write archives and engines.
+        """Allow builds to read the sources of models, and to read and write archives and engines.
 
-        They may write an engine job and its locks ("claims"); the GPU build writes the result.
+        Builds may write engine jobs and claims; only the GPU build writes the results of jobs.
         """
         role, bucket = self._build.role, self.bucket
         reason = "Sources of models are assets, whose names change with their content."
@@ -180,11 +178,11 @@ class ModelBuilder(Construct):
         allow(role, ["s3:ListBucket", "s3:ListBucketMultipartUploads"], [bucket.bucket_arn])
 
     def _allow_polls(self, archives: list[str]) -> None:
-        """Allow the poll function to start and watch builds, and to read archives."""
+        """Allow the poll function to start and watch builds, and to read manifests."""
         role, project = self.poll_function.role, [self.project.project_arn]
         assert role
         allow(role, ["s3:GetObject"], archives, CONTENT)
-        # Without ListBucket, S3 returns 403 instead of 404 for a missing archive.
+        # Without ListBucket, S3 answers 403 instead of 404 for an archive that does not exist.
         allow(role, ["s3:ListBucket"], [self.bucket.bucket_arn])
         allow(role, ["codebuild:BatchGetBuilds", "codebuild:ListBuildsForProject"], project)
         allow(role, ["codebuild:StartBuild"], project)

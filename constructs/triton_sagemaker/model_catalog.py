@@ -1,4 +1,4 @@
-"""The catalog: the current archive of each model, for clients."""
+"""The catalog, in which clients look up the current archive of each model."""
 
 import json
 from collections.abc import Mapping
@@ -13,10 +13,10 @@ from platform_facts.rules.catalog import catalog_entry
 
 
 class ModelCatalog(Construct):
-    """One SSM parameter for each model: `/triton/<stage>/<endpoint>/<model>`.
+    """SSM parameters `/triton/<stage>/<endpoint>/<model>`, one for each model.
 
-    Clients read the parameter to find the current archive of a model: to deploy or roll back a
-    version, CloudFormation changes one parameter. `prefix` is the path without the model.
+    Clients look up the current archive of a model there, so that a new version, or a rollback to an
+    old one, changes one parameter.
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, stage: str, endpoint: str) -> None:
@@ -24,18 +24,14 @@ class ModelCatalog(Construct):
         self.prefix = f"/triton/{stage}/{endpoint}"
 
     def publish(self, entry: Mapping[str, Any], *, after: list[Construct]) -> ssm.StringParameter:
-        """Create the parameter of a model, after all resources in `after`.
+        """Write the entry of a model, after everything in `after` is deployed.
 
-        `entry` contains what a client needs to invoke the model:
-
-        - `model`, `version` and `endpoint`
-        - `target_model`: the `TargetModel` of InvokeEndpoint; None for a single-model endpoint and
-          for an inference component
-        - `inference_component`: the name of the component, if there is one
-        - `signature`: `inputs` and `outputs` (name, KServe v2 datatype, shape; -1 is a variable
-          dimension) and `max_batch_size`
-
-        Raise `ValueError` if SSM cannot store the entry.
+        `entry` contains what a client needs to invoke the model by its name: `model`, `version`,
+        `endpoint`; `target_model`, the `TargetModel` of InvokeEndpoint (None for single-model
+        endpoints and inference components); `inference_component`, the name of the component, if
+        the model is one; and `signature`: `inputs` and `outputs` (name, KServe v2 datatype, shape
+        with -1 for variable dimensions) and `max_batch_size`. Raise `ValueError` if the entry is
+        too long for a parameter.
         """
         model, value = entry["model"], json.dumps(entry, separators=(",", ":"))
         for problem in catalog_entry(model, value):
@@ -51,7 +47,7 @@ class ModelCatalog(Construct):
         return parameter
 
     def grant_read(self, grantee: iam.IGrantable) -> iam.Grant:
-        """Allow `grantee` to read and list the entries of this catalog."""
+        """Allow `grantee` to look up and list the models of this catalog."""
         arn = Stack.of(self).format_arn(
             service="ssm", resource="parameter", resource_name=self.prefix.lstrip("/")
         )

@@ -1,4 +1,4 @@
-"""Multi-model hosting: archives below an S3 prefix, loaded on demand."""
+"""Hosting of many models below an S3 prefix."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -18,26 +18,27 @@ from triton_sagemaker.server_options import ServerOptions
 
 @dataclass(frozen=True, kw_only=True)
 class MultiModelHosting(ModelHosting):
-    """Models below one S3 prefix in `bucket`, each loaded at its first invocation.
+    """Hosting of many models below one S3 prefix, each loaded at its first invocation.
 
-    `prefix` ends in `/`: a `TargetModel` is the part of the archive's key after it. `cache_models`
-    keeps models in memory between invocations; use False if each model is invoked once.
+    `prefix` ends with `/`; the `TargetModel` of a request is the rest of the archive's key.
+    `cache_models` keeps models in memory between invocations; False suits models that are invoked
+    rarely.
     """
 
     name = "multi-model"
-    default_ping_mode = "live"  # an instance stays healthy if one model fails to load
+    default_ping_mode = "live"  # a model that fails to load does not make the instance unhealthy
 
     prefix: str
     cache_models: bool = True
 
     @property
     def location(self) -> str:
-        """The prefix."""
+        """The prefix of the archives."""
         return self.prefix
 
     @property
     def container_properties(self) -> dict[str, Any]:
-        """The mode and the cache setting."""
+        """Mode and cache setting."""
         return {
             "mode": "MultiModel",
             "multi_model_config": sagemaker.CfnModel.MultiModelConfigProperty(
@@ -46,7 +47,7 @@ class MultiModelHosting(ModelHosting):
         }
 
     def problems(self, options: ServerOptions, instance_type: InstanceType) -> Iterator[Problem]:
-        """Yield the values that SageMaker or Triton would reject or misinterpret."""
+        """Yield the settings that SageMaker or Triton would reject or misinterpret."""
         if not self.prefix.endswith("/") or self.prefix.startswith("/"):
             yield Problem(
                 "hosting.prefix",
@@ -58,10 +59,8 @@ class MultiModelHosting(ModelHosting):
         yield from as_problems(variants.one_gpu(instance_type))
 
     def cache_charts(self, metrics: EndpointMetrics, limits: AlarmThresholds) -> Iterator[Chart]:
-        """Yield the charts of the model cache."""
-        if (
-            not self.cache_models
-        ):  # every request misses the cache, so these alarms would always fire
+        """Yield the charts of the models in memory."""
+        if not self.cache_models:  # every request misses the cache: no alarm
             limits = replace(limits, **{name: {} for name in stage.CACHE_ALARMS})
         yield Chart(
             "Model cache hits (share of requests)",

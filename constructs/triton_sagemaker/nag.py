@@ -1,4 +1,4 @@
-"""Acknowledgement of cdk-nag findings."""
+"""Acknowledgements of cdk-nag findings, next to the statements that cause them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,25 +11,23 @@ KEY = Validations.ACKNOWLEDGED_RULES_METADATA_KEY
 
 
 def acknowledge(construct: IConstruct, reason: str, *findings: str) -> None:
-    """Acknowledge AwsSolutions findings, such as "SF1", on a construct and its children."""
+    """Acknowledge findings of the AwsSolutions rules below a construct, such as "SF1"."""
     _record(construct, dict.fromkeys(findings, reason))
 
 
 def acknowledge_wildcards(construct: IConstruct, reasons: Mapping[str, Sequence[str]]) -> None:
-    """Acknowledge wildcard resources in policies of a construct and its children.
+    """Acknowledge wildcards of resources in the policies below a construct: reason -> resources.
 
-    `reasons` maps a reason to the resources. Only these resources are acknowledged: a new wildcard
-    still fails the synthesis.
+    Each resource is acknowledged separately, so that a new wildcard still fails the synthesis.
     """
     construct.node.add_validation(_Wildcards(construct, reasons))
 
 
 @jsii.implements(IValidation)
 class _Wildcards:
-    """A validation that acknowledges wildcard resources.
+    """Resources to acknowledge when the construct is validated.
 
-    It runs after references to other stacks are resolved to `Fn::ImportValue`, as cdk-nag reads
-    them.
+    Earlier, references to other stacks are not yet the `Fn::ImportValue` that cdk-nag reads.
     """
 
     def __init__(self, construct: IConstruct, reasons: Mapping[str, Sequence[str]]) -> None:
@@ -37,7 +35,7 @@ class _Wildcards:
 
     @jsii.member(jsii_name="validate")
     def validate(self) -> list[str]:
-        """Acknowledge the resources; return no problems."""
+        """Acknowledge the resources, and return no errors."""
         reasons: dict[str, list[Any]] = Stack.of(self._construct).resolve(self._reasons)
         names = {
             _flatten(resource): reason
@@ -52,17 +50,17 @@ class _Wildcards:
 
 
 def _record(construct: IConstruct, reasons: Mapping[str, str]) -> None:
-    """Record findings with their reasons in the metadata that cdk-nag reads.
+    """Write acknowledged findings and their reasons into the metadata that cdk-nag reads.
 
-    `Validations.acknowledge` would add a stack trace with temporary paths, which makes two
-    syntheses differ.
+    `Validations.acknowledge` would add a stack trace with temporary paths, so that two syntheses
+    would differ.
     """
     rules = {f"Annotation::AwsSolutions-{finding}": reason for finding, reason in reasons.items()}
     construct.node.add_metadata(KEY, rules)
 
 
 def _flatten(value: Any) -> str:
-    """Return a value of a template as cdk-nag writes it (src/utils/flatten-cfn-reference.ts)."""
+    """Return a template value in cdk-nag's notation (src/utils/flatten-cfn-reference.ts)."""
     match value:
         case {"Fn::Join": [separator, parts]}:
             return str(separator).join(map(_flatten, parts))

@@ -9,10 +9,10 @@ from constructs import Construct
 
 
 class PrivateBucket(s3.Bucket):
-    """A private bucket with its own KMS key (`key`); `encrypts` describes the key's purpose.
+    """A bucket encrypted with its own `key`; `encrypts` is a description of the content.
 
-    Access logs go to a second bucket and expire after 90 days. The buckets and the key are children
-    of one construct, `construct_id`, and are retained when the stack is deleted.
+    Access logs are kept for 90 days in a second bucket. Buckets and key are children of one
+    construct, `construct_id`. They are retained when the stack is deleted, the CDK's default.
     """
 
     def __init__(

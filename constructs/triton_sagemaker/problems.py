@@ -1,4 +1,4 @@
-"""Problems of an endpoint's arguments, which the synthesis reports together."""
+"""Problems of the arguments of constructs, which are all reported together."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -22,16 +22,15 @@ ARGUMENTS = {
     "instance_types": "fallbacks",
     "provision_timeout_minutes": "provision_timeout",
 }
-"""Key of a stage -> argument of the construct, where the names differ."""
+"""Key of a stage file -> argument of the construct, if the names differ."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A value that cannot be deployed.
+    """An invalid argument.
 
-    `argument` is the dotted name of the construct's argument, such as `variants.Blue.hosting.key`;
-    `message` has the problem and the fix. `path` is the key in a stage file that causes the
-    problem, empty if none does.
+    `argument` is a dotted path, `message` has the problem and the fix. `path` is the key of the
+    stage file that the violated rule is about, () if no setting of a stage can cause the problem.
     """
 
     argument: str
@@ -51,9 +50,9 @@ def prefix_problems(parent: str, problems: Iterable[Problem]) -> Iterator[Proble
 def as_problems(
     violations: Iterable[rules.Violation], *values: object, where: str | None = None
 ) -> Iterator[Problem]:
-    """Yield violations as problems; yield nothing if one of `values` is an unresolved token.
+    """Yield violations as problems; nothing if one of `values` is an unresolved token.
 
-    `where` is the argument; by default it is derived from the path of the violation.
+    `where` is the argument; by default it follows from the path of the violation.
     """
     for path, message in violations:
         if not any(Token.is_unresolved(value) for value in values):

@@ -1,4 +1,4 @@
-"""CloudWatch alarms that roll back an update."""
+"""Alarms that roll an update back."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,10 +8,10 @@ from constructs import Construct
 from triton_sagemaker.chart import ABOVE
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 
-MAX_ALARMS = 10
-"""SageMaker API reference, AutoRollbackConfig."""
+MOST_ALARMS = 10
+"""Maximum number of rollback alarms (API reference, AutoRollbackConfig)."""
 SERVER_ERROR_RATE = 0.05
-"""Share of 5xx responses of new instances in one minute that rolls back an update, 0 to 1."""
+"""Share of 5xx responses of new instances in a minute that rolls an update back."""
 
 
 def rollback_alarms(
@@ -22,27 +22,26 @@ def rollback_alarms(
     variants: Sequence[str],
     model_error_rate: float,
 ) -> Iterator[cloudwatch.Alarm]:
-    """Yield the rollback alarms of each variant; they monitor only instances of `config_name`.
+    """Yield alarms that only monitor the instances of this configuration, which are the new ones.
 
-    Errors of old instances must not roll back the update that fixes them.
+    Errors of old instances must not roll back the update that corrects them.
 
-    An updated alarm keeps its state ("its state is left unchanged": API reference, PutMetricAlarm),
-    and an alarm in state ALARM would roll back the update that fixes it. Therefore the name of an
-    alarm contains the configuration's name, and CloudFormation replaces the alarm: the new alarm
-    exists before the endpoint is updated, the old one until no rollback is possible.
-
-    Variants get only the second alarm if there would be more than `MAX_ALARMS`.
+    A changed alarm keeps its state ("its state is left unchanged": API reference, PutMetricAlarm),
+    so that an alarm in state ALARM would roll back the correcting update. Therefore the name of an
+    alarm contains the name of the configuration, and CloudFormation replaces it: the new alarm
+    exists before the endpoint is updated, the old one until the update cannot be rolled back.
     """
     for variant in variants:
         metrics = EndpointMetrics(
             endpoint_name=endpoint_name, variant_name=variant, endpoint_config_name=config_name
         )
+        few = 2 * len(variants) <= MOST_ALARMS
         yield from part_alarms(
             scope,
             metrics,
             version=config_name,
             model_error_rate=model_error_rate,
-            server_errors=2 * len(variants) <= MAX_ALARMS,
+            server_errors=few,
         )
 
 
@@ -54,13 +53,13 @@ def part_alarms(
     model_error_rate: float,
     server_errors: bool = True,
 ) -> Iterator[cloudwatch.Alarm]:
-    """Yield the alarms of a variant or component; `version` changes with every update."""
+    """Yield the alarms of a variant or a component; `version` must change with each update."""
     part = metrics.part
     name = part.partition(" ")[2]
     server, model = metrics.metric_server_error_rate(), metrics.metric_model_error_rate()
     rules = {
         "ServerErrors": (f"{part} answers with 5xx", server, SERVER_ERROR_RATE, 1, 1),
-        # With little traffic, one client error may be the only request of a minute.
+        # At night, an invalid request may be the only request of a minute.
         "ModelErrors": (f"containers of {part} fail requests", model, model_error_rate, 2, 3),
     }
     if not server_errors:

@@ -1,4 +1,4 @@
-"""Scaling of the copy count of an inference component."""
+"""The scaling of an inference component."""
 
 from typing import Unpack
 
@@ -17,10 +17,10 @@ Cfn = scaling.CfnScalingPolicy
 
 
 class ScalableCopyCount(ScalableCount):
-    """The copy count of an inference component, scaled between two limits.
+    """Scaling of the number of copies of one component, as `auto_scale_copy_count` returns it.
 
-    Returned by `EndpointComponent.auto_scale_copy_count`. If `min_capacity` is 0, a component can
-    have no copy: SageMaker refuses a request then, and an alarm on refused requests adds a copy.
+    With `min_capacity` 0, a request without a running copy is rejected, and an alarm on rejected
+    requests then adds a copy.
     """
 
     scalable_dimension = "sagemaker:inference-component:DesiredCopyCount"
@@ -51,15 +51,12 @@ class ScalableCopyCount(ScalableCount):
         limits = min_capacity, max_capacity
         self._problems += as_problems(violations, *limits, where=self.argument)
         if min_capacity == 0:
-            self._scale_out_from_zero(metrics)
+            self._wake(metrics)
 
     def scale_on_invocations(
         self, construct_id: str, *, max_requests_per_second: float, **cooldowns: Unpack[Cooldowns]
     ) -> None:
-        """Track the requests per copy, at half of `max_requests_per_second`.
-
-        That is the rate that one copy sustained in a load test.
-        """
+        """Keep each copy at half of `max_requests_per_second`, as sustained in a load test."""
         where, metric = "scale_on_invocations", "SageMakerInferenceComponentInvocationsPerCopy"
         violations = rules.COPY_RPS(max_requests_per_second)
         per_minute = max_requests_per_second * SAFETY_FACTOR * 60
@@ -68,17 +65,17 @@ class ScalableCopyCount(ScalableCount):
     def scale_on_concurrency(
         self, construct_id: str, *, requests_per_copy: float, **cooldowns: Unpack[Cooldowns]
     ) -> None:
-        """Track the requests in progress per copy; the metric is published every ten seconds."""
+        """Keep the number of requests in progress in each copy; measured every ten seconds."""
         where = "scale_on_concurrency"
         metric = "SageMakerInferenceComponentConcurrentRequestsPerCopyHighResolution"
         violations = rules.COPY_CONCURRENCY(requests_per_copy)
         self._track(construct_id, where, metric, requests_per_copy, violations, cooldowns)
 
-    def _scale_out_from_zero(self, metrics: ComponentMetrics) -> None:
-        """Add a copy when a request is refused for lack of one: target tracking never does.
+    def _wake(self, metrics: ComponentMetrics) -> None:
+        """Add a copy after a request without a running copy, which target tracking does not do.
 
-        Source: developer guide, endpoint-auto-scaling-zero-instances. Its alarm needs more than one
-        request; AWS's samples, as here, one or more (aws-samples/sagemaker-genai-hosting-examples).
+        Source: developer guide, endpoint-auto-scaling-zero-instances, with an alarm for more than
+        one request; AWS's samples use one or more (aws-samples/sagemaker-genai-hosting-examples).
         """
         policy = Cfn(
             self,

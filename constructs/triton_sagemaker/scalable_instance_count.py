@@ -1,4 +1,4 @@
-"""Scaling of the instance count of a variant."""
+"""Scaling of a variant."""
 
 from collections.abc import Iterator, Mapping
 from typing import Unpack
@@ -18,10 +18,9 @@ from triton_sagemaker.variant import Variant
 
 
 class ScalableInstanceCount(ScalableCount):
-    """The instance count of a variant, scaled between two limits.
+    """Scaling of the number of instances of one variant, as `auto_scale_instance_count` returns it.
 
-    Returned by `EndpointVariant.auto_scale_instance_count`. The methods are named as in the CDK's
-    aws-sagemaker-alpha.
+    The methods have the names and arguments of aws-sagemaker-alpha.
     """
 
     scalable_dimension = "sagemaker:variant:DesiredInstanceCount"
@@ -56,10 +55,7 @@ class ScalableInstanceCount(ScalableCount):
     def scale_on_invocations(
         self, construct_id: str, *, max_requests_per_second: float, **cooldowns: Unpack[Cooldowns]
     ) -> None:
-        """Track the requests per instance, at half of `max_requests_per_second`.
-
-        That is the rate that one instance sustained in a load test.
-        """
+        """Keep each instance at half of `max_requests_per_second`, as sustained in a load test."""
         where, metric = "scale_on_invocations", "SageMakerVariantInvocationsPerInstance"
         violations = ranges.MAX_RPS(max_requests_per_second)
         per_minute = max_requests_per_second * SAFETY_FACTOR * 60
@@ -72,11 +68,11 @@ class ScalableInstanceCount(ScalableCount):
         requests_per_instance: float | Mapping[str, float],
         **cooldowns: Unpack[Cooldowns],
     ) -> None:
-        """Track the requests in progress per instance. For single-model hosting only.
+        """Keep the number of requests in progress in each instance at `requests_per_instance`.
 
-        The metric is published every ten seconds, so this policy reacts fastest. For fallbacks of
-        different capacity, pass a number for each instance type; its metric has a period of one
-        minute.
+        For single-model hosting. The metric is measured every ten seconds, so that this policy
+        reacts fastest. For a variant with fallbacks, `requests_per_instance` may be a mapping from
+        instance type to number, with metrics of one minute.
         """
         where, targets = "scale_on_concurrency", requests_per_instance
         metric = "SageMakerVariantConcurrentRequestsPerModelHighResolution"
@@ -86,9 +82,9 @@ class ScalableInstanceCount(ScalableCount):
                 violations += rules.concurrency_of_one_model(targets)
             self._track(construct_id, where, metric, targets, violations, cooldowns)
             return
-        names = [instance_type.name for instance_type in self._variant.instance_types]
+        names = [each.name for each in self._variant.instance_types]
         violations = pools.concurrency_of_types(targets, names if len(names) > 1 else None)
-        violations += [v for value in targets.values() for v in ranges.CONCURRENCY(value)]
+        violations += [each for value in targets.values() for each in ranges.CONCURRENCY(value)]
         self._problems += as_problems(violations, where=where)
         tracking = concurrency_tracking(targets, self._dimensions, **cooldowns)
         self._add_policy(construct_id, where, metric, tracking)
@@ -100,7 +96,7 @@ class ScalableInstanceCount(ScalableCount):
         target_utilization_percent: float,
         **cooldowns: Unpack[Cooldowns],
     ) -> None:
-        """Track the utilization per GPU, in percent, 0 to 100."""
+        """Keep each GPU at `target_utilization_percent`; the metric is their sum."""
         where, instance_type = "scale_on_gpu_utilization", self._variant.instance_type
         percent, count = target_utilization_percent, instance_type.gpu_count
         violations = rules.utilization_of_a_gpu(percent, instance_type)
@@ -115,7 +111,7 @@ class ScalableInstanceCount(ScalableCount):
         target_utilization_percent: float,
         **cooldowns: Unpack[Cooldowns],
     ) -> None:
-        """Track the utilization per vCPU, in percent, 0 to 100."""
+        """Keep each vCPU at `target_utilization_percent`; the metric is their sum."""
         where, count = "scale_on_cpu_utilization", self._variant.instance_type.vcpus
         percent = target_utilization_percent
         violations = pools.comparable_vcpus(self._variant.instance_types)
@@ -131,7 +127,7 @@ class ScalableInstanceCount(ScalableCount):
         max_capacity: int,
         time_zone: TimeZone | None = None,
     ) -> None:
-        """Change the limits at each time of `schedule`, in UTC unless `time_zone` is given."""
+        """Change the limits at the times of `schedule`; `time_zone` is UTC by default."""
         where, path = f"scale_on_schedule.{construct_id}", ("scaling", "schedules", construct_id)
         expression = schedule.expression_string
         zone = time_zone.timezone_name if time_zone else None
@@ -155,9 +151,9 @@ class ScalableInstanceCount(ScalableCount):
 
 def _limits(where: str, low: int, high: int, path: Keys) -> Iterator[Problem]:
     """Yield the problems of a pair of limits."""
-    min_violations = ranges.MIN_COUNT.at(*path, "min_count")(low)
-    max_violations = ranges.MAX_COUNT.at(*path, "max_count")(high)
-    if not min_violations and not max_violations:
-        max_violations = rules.limits.at(*path, "max_count")(low, high)
-    yield from as_problems(min_violations, low, where=f"{where}.min_capacity")
-    yield from as_problems(max_violations, low, high, where=f"{where}.max_capacity")
+    least = ranges.MIN_COUNT.at(*path, "min_count")(low)
+    most = ranges.MAX_COUNT.at(*path, "max_count")(high)
+    if not least and not most:
+        most = rules.limits.at(*path, "max_count")(low, high)
+    yield from as_problems(least, low, where=f"{where}.min_capacity")
+    yield from as_problems(most, low, high, where=f"{where}.max_capacity")

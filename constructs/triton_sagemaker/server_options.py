@@ -1,4 +1,4 @@
-"""Options of the Triton server in a SageMaker container."""
+"""Options of the Triton server in a SageMaker container, named after their effect."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -16,12 +16,12 @@ PingMode = Literal["live", "ready"]
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedMetrics:
-    """Publication of Triton's metrics (`nv_*`) to CloudWatch by an agent in AWS's image.
+    """Triton's own metrics (`nv_*`), published to CloudWatch by AWS's image.
 
-    The agent writes to the CloudWatch log group `log_group`; the metrics are in `namespace`. The
-    feature is not in NVIDIA's `serve`: the names of the variables come from public code and are
-    unconfirmed. Both known spellings of the namespace variable are set, and Triton's metrics are
-    enabled so that the agent can read them.
+    The image's agent writes to the CloudWatch log group `log_group`; the metrics are in
+    `namespace`. NVIDIA's `serve` has no such options: the names of the variables are from public
+    code and unconfirmed. Both known spellings of the variable for the namespace are set. The same
+    code enables Triton's metrics endpoint, from which the agent reads.
     """
 
     log_group: str
@@ -40,13 +40,13 @@ class PublishedMetrics:
 
 @dataclass(frozen=True, kw_only=True)
 class ServerOptions:
-    """Options of `serve`, passed as environment variables; None keeps the default of `serve`.
+    """Settings of `serve` in the container's environment; None keeps the default.
 
     Source: triton-inference-server/server, docker/sagemaker/serve.
     """
 
     log_verbose: bool | int = False
-    """True (logs every request) or a level, 0 and up; the default of `serve` is true."""
+    """Log every request, or the verbosity level; serve's default is true."""
     log_info: bool | None = None
     """Triton's default is true."""
     log_warning: bool | None = None
@@ -58,35 +58,35 @@ class ServerOptions:
     buffer_manager_thread_count: int | None = None
     """Threads that copy tensors between buffers; Triton's default is 0."""
     python_shm_default: Size | None = None
-    """Initial shared memory of each Python-backend instance; `serve` has 16 MiB."""
+    """Initial shared memory of each Python-backend instance; serve's default is 16 MiB."""
     python_shm_growth: Size | None = None
-    """Step by which this shared memory grows; `serve` has 1 MiB."""
+    """Step by which the shared memory grows; serve's default is 1 MiB."""
     model_load_gpu_limit: float | None = None
-    """Used fraction of a GPU's memory above which no model is loaded, 0 to 1; no default limit."""
+    """Fraction of each GPU's memory above which no further model is loaded; by default no limit."""
     model_namespacing: bool | None = None
-    """Allow models with equal names in different archives; `serve` has true."""
+    """Allow models of the same name in different archives; serve's default is true."""
     ping_mode: PingMode | None = None
-    """With `ready`, an instance is unhealthy if a model fails to load; with `live` it is not. The
-    default depends on the hosting mode."""
+    """`ready` makes an instance unhealthy if a model fails to load, `live` does not. The default
+    depends on the hosting mode, as intended in serve."""
     inference_type: InferenceType | None = None
-    """API behind /invocations of a single model; the default is `infer`. Since release 25.03."""
+    """Protocol of /invocations of a single model; the default is `infer`. Since 25.03."""
     additional_args: str | None = None
     """Further arguments of tritonserver."""
     publish_metrics: PublishedMetrics | None = None
     """Publish Triton's metrics to CloudWatch."""
 
     def environment(self, default_ping_mode: PingMode) -> dict[str, str]:
-        """Return the environment variables of the options.
+        """Return the options as environment variables.
 
-        The ping mode is always set: `serve` selects a default but does not export it, and the
-        server would use `ready`.
+        The ping mode is always set, because `serve` does not export its default, and the server
+        would use `ready`.
         """
         ping_mode = self.ping_mode or default_ping_mode
         values: dict[str, object] = {
             "SAGEMAKER_TRITON_ADDITIONAL_ARGS": self.additional_args,
             "SAGEMAKER_TRITON_BUFFER_MANAGER_THREAD_COUNT": self.buffer_manager_thread_count,
-            "SAGEMAKER_TRITON_DISABLE_MODEL_NAMESPACING": self.model_namespacing,  # despite
-            # its name: serve passes the value to --model-namespacing unchanged
+            "SAGEMAKER_TRITON_DISABLE_MODEL_NAMESPACING": self.model_namespacing,  # passed on
+            # as the value of --model-namespacing: true enables namespacing in spite of the name
             "SAGEMAKER_TRITON_INFERENCE_TYPE": self.inference_type,
             "SAGEMAKER_TRITON_LOG_ERROR": self.log_error,
             "SAGEMAKER_TRITON_LOG_INFO": self.log_info,
@@ -107,7 +107,7 @@ class ServerOptions:
         return variables | (self.publish_metrics.environment() if self.publish_metrics else {})
 
     def problems(self, release: Release) -> Iterator[Problem]:
-        """Yield options that Triton or `serve` of the release would reject or ignore."""
+        """Yield the options that Triton or the release's `serve` would reject or ignore."""
         for name in (field.name for field in fields(self) if getattr(self, field.name) is not None):
             yield from as_problems(server.option_of_release.at("server", name)(name, release))
             if name in ranges.SERVER_OPTIONS:

@@ -1,4 +1,4 @@
-"""Single-model hosting: one archive, loaded when an instance starts."""
+"""Hosting of one archive on its own instances."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,11 +12,12 @@ from triton_sagemaker.server_options import ServerOptions
 
 @dataclass(frozen=True, kw_only=True)
 class SingleModelHosting(ModelHosting):
-    """One archive in `bucket`, loaded when an instance starts.
+    """Hosting of one archive, loaded when an instance starts.
 
-    `key` is the S3 key of the archive. `default_model` is the model directory that receives
-    requests, such as an ensemble. It is required if the archive has several model directories:
-    without it the container exits (triton-inference-server/server, docker/sagemaker/serve).
+    `key` is the key of the archive. `default_model` is the directory in the archive to serve, for
+    example that of an ensemble; it may be omitted if the archive has one directory. The container
+    exits if there are several directories and no `SAGEMAKER_TRITON_DEFAULT_MODEL_NAME` (Triton's
+    docker/sagemaker/serve).
     """
 
     name = "single-model"
@@ -27,26 +28,26 @@ class SingleModelHosting(ModelHosting):
 
     @property
     def location(self) -> str:
-        """The archive's key."""
+        """The key of the archive."""
         return self.key
 
     @property
     def container_properties(self) -> dict[str, Any]:
-        """The mode of the container."""
+        """Mode of the container."""
         return {"mode": "SingleModel"}
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variable of `default_model`."""
+        """The variable for `default_model`."""
         if self.default_model is None:
             return {}
         return {"SAGEMAKER_TRITON_DEFAULT_MODEL_NAME": self.default_model}
 
     def problems(self, options: ServerOptions, instance_type: InstanceType) -> Iterator[Problem]:
-        """Yield a key that SageMaker would reject."""
+        """Yield the settings that SageMaker would reject."""
         if not self.key.endswith(".tar.gz") or self.key.startswith("/"):
             yield Problem(
                 "hosting.key",
                 f'"{self.key}" is not an archive: write a key that ends in .tar.gz, without a '
-                "slash in front",
+                "leading slash",
             )

@@ -1,4 +1,4 @@
-"""Target-tracking configurations with cooldowns."""
+"""Configurations of target-tracking policies."""
 
 from collections.abc import Mapping
 from typing import Any, TypedDict, Unpack
@@ -14,7 +14,7 @@ Query = CfnScalingPolicy.TargetTrackingMetricDataQueryProperty
 
 
 class Cooldowns(TypedDict, total=False):
-    """Cooldowns of a target-tracking policy; the defaults depend on the metric."""
+    """Times after a scaling activity without a further activity in the same direction."""
 
     scale_in_cooldown: Duration
     scale_out_cooldown: Duration
@@ -25,15 +25,11 @@ def target_tracking(
 ) -> Configuration:
     """Return the configuration that keeps `metric` at `value`.
 
-    Default cooldowns of utilization metrics are longer, because starting an instance uses its CPU.
+    Default cooldowns for utilization are longer, because new instances are busy while they start.
     """
     if metric.startswith("SageMaker"):  # a predefined metric type
-        predefined = CfnScalingPolicy.PredefinedMetricSpecificationProperty(
-            predefined_metric_type=metric
-        )
-        return _configuration(
-            value, 300, 60, predefined_metric_specification=predefined, **cooldowns
-        )
+        own = CfnScalingPolicy.PredefinedMetricSpecificationProperty(predefined_metric_type=metric)
+        return _configuration(value, 300, 60, predefined_metric_specification=own, **cooldowns)
     customized = Customized(
         dimensions=[
             CfnScalingPolicy.MetricDimensionProperty(name=name, value=value)
@@ -50,12 +46,12 @@ def target_tracking(
 def concurrency_tracking(
     targets: Mapping[str, float], dimensions: dict[str, str], **cooldowns: Unpack[Cooldowns]
 ) -> Configuration:
-    """Return the configuration that keeps the instances of each type at a concurrency.
+    """Return the configuration that keeps the instances of each type at its own concurrency.
 
-    `targets` maps an instance type to the requests in progress per instance. The metric is the
-    average of concurrency / target over the instance types with data. The example of the developer
-    guide (realtime-endpoints-heterogeneous) divides by the number of all types: a fleet of one type
-    could never reach that target. Not tested on AWS.
+    `targets` maps instance types to requests in progress on an instance. The metric is the average
+    of concurrency / target over the instance types with data, which are those with instances. The
+    example of the developer guide (realtime-endpoints-heterogeneous) divides by the number of all
+    types, so that a fleet of only one type could never reach the target. Not tried on AWS.
     """
     ids = {instance_type: f"type{number}" for number, instance_type in enumerate(targets)}
     queries = [
@@ -95,7 +91,7 @@ def _configuration(
     scale_out_cooldown: Duration | None = None,
     **specification: Any,
 ) -> Configuration:
-    """Return a configuration; `default_in` and `default_out` are cooldowns in seconds."""
+    """Return a configuration; default cooldowns are in seconds."""
     return Configuration(
         scale_in_cooldown=scale_in_cooldown.to_seconds() if scale_in_cooldown else default_in,
         scale_out_cooldown=scale_out_cooldown.to_seconds() if scale_out_cooldown else default_out,

@@ -1,4 +1,4 @@
-"""The Triton container of a variant: release and environment."""
+"""The Triton container of a variant."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,11 +12,10 @@ from triton_sagemaker.server_options import ServerOptions
 
 @dataclass(frozen=True, kw_only=True)
 class TritonContainer:
-    """A SageMaker Triton image and its environment variables.
+    """A SageMaker Triton image with the environment of its server.
 
-    The image of `release` is selected by the stack's region and by the processor of the instance
-    type. `environment` adds variables; it must not set a variable that `options` or the hosting
-    sets.
+    The image of `release` follows from the region of the stack and the instance type. `environment`
+    has additional variables, which may not be those of `options`.
     """
 
     release: Release
@@ -31,7 +30,7 @@ class TritonContainer:
         return {**self.options.environment(hosting.default_ping_mode), **hosting.environment}
 
     def problems(self, hosting: HostingMode) -> Iterator[Problem]:
-        """Yield the options and variables that SageMaker or Triton would reject."""
+        """Yield the settings that SageMaker or Triton would reject."""
         yield from self.options.problems(self.release)
         for name in sorted(self._set_by_us(hosting).keys() & self.environment.keys()):
             yield Problem(

@@ -12,7 +12,7 @@ from constructs import Construct, IValidation
 
 from triton_sagemaker.alarm_thresholds import MODEL_ERROR_RATE, AlarmThresholds
 from triton_sagemaker.data_capture import DataCapture
-from triton_sagemaker.endpoint_base import EndpointBase, validate_model_names
+from triton_sagemaker.endpoint_base import EndpointBase, checked_models
 from triton_sagemaker.endpoint_checks import problems
 from triton_sagemaker.endpoint_component import EndpointComponent
 from triton_sagemaker.endpoint_log import EndpointLog
@@ -38,40 +38,39 @@ DEFAULT_THRESHOLDS = AlarmThresholds()
 
 @jsii.implements(IValidation)
 class TritonEndpoint(EndpointBase):
-    """Models, EndpointConfig and Endpoint, with role, log group and rollback alarms.
+    """A SageMaker endpoint with its Models, EndpointConfig, role, log group and rollback alarms.
 
     Arguments:
 
-    - `variants` share the traffic by weight; all need the same hosting mode.
-    - `update` is the strategy of updates to a new configuration. SageMaker rolls back an update
-      that exceeds its maximum duration, or if an alarm on the new instances of a variant fires: one
-      for 5xx responses, one if the share of requests that fail in the container reaches
-      `rollback_error_rate` (0 to 1). With more than five variants, only the second alarm exists,
-      because SageMaker accepts ten alarms.
-    - `vpc`: instances run in its private subnets, with `security_groups` and a security group that
-      the construct creates. The latter allows outbound traffic only if `security_groups` is empty.
-      A VPC without internet access needs an S3 gateway endpoint to load models.
-    - `encryption_key` encrypts volumes. Omit it for instance types with NVMe storage: they have no
-      volumes, and AWS's documents differ on whether SageMaker ignores or rejects the key.
-    - `data_capture` stores requests and responses in S3.
-    - `detailed_observability` publishes OpenTelemetry metrics of GPUs, hosts and containers;
-      CloudWatch charges for them by the GB. AWS's default is true.
-    - `checked` adds checks before and after each update.
-    - `log` is the log group of the instances. Create it in another stack: a log group of this
-      construct (the default) is deleted if the first deployment fails, with the cause of the error.
+    - `variants` share the traffic by weight.
+    - `update` is the strategy of updates. SageMaker rolls an update back if it takes longer than
+      its strategy allows, or if one of two alarms on the new instances of a variant goes off: for
+      5xx responses, and for a share of requests with an error of the container of
+      `rollback_error_rate`. With more than five variants, only the second alarm exists, because
+      SageMaker supports ten alarms.
+    - `vpc`: instances are in its private subnets, with `security_groups` and a security group that
+      this construct creates, which allows outbound traffic only without `security_groups`. A VPC
+      without internet access needs a gateway endpoint for S3.
+    - `encryption_key` encrypts the volumes of the instances. Omit it for instance types with local
+      NVMe storage: AWS's documents disagree on whether SageMaker ignores or rejects the key.
+    - `data_capture` captures requests and responses.
+    - `detailed_observability` publishes OpenTelemetry metrics of GPUs, hosts and containers, which
+      CloudWatch charges by the GB. (AWS's default is true.)
+    - `checked` adds a guard before updates, and a check after them: see `UpdateChecks`.
+    - `log` is the log group, from a stack that is not deleted with this one. By default it is in
+      this construct, and is deleted if the first deploy fails, together with the reason.
 
     Attributes:
 
-    - `role` is the execution role of the instances; grant it further permissions if needed.
-    - `instance_production_variants` are the variants, with their metrics and scaling;
-      `components` are the inference components.
-    - `updated` is the resource after which the new configuration serves. Depend on it instead of
-      the whole construct, to be independent of the dashboard and alarms.
-    - `problems` are values that cannot be deployed; they fail the synthesis.
+    - `role` is the execution role; grant it further permissions if models need them.
+    - `instance_production_variants` and `components` have the metrics and scaling of each part.
+    - `updated` is the resource after which the new configuration serves. Depend on it and not on
+      the whole construct, which includes dashboard and alarms.
+    - `problems` are the invalid arguments. They fail the synthesis.
 
-    Models and the configuration have no physical names, so that CloudFormation can replace them: it
-    creates the new ones, updates the endpoint, and deletes the old ones. The endpoint keeps
-    `endpoint_name`, and variants keep the instance counts that scaling set.
+    Models and the EndpointConfig have no physical names, so that CloudFormation can replace them:
+    it creates new ones, updates the endpoint, and then deletes the old ones. The endpoint keeps its
+    name, and its variants keep the instance counts that scaling has set.
     """
 
     def __init__(
@@ -94,7 +93,7 @@ class TritonEndpoint(EndpointBase):
         super().__init__(scope, construct_id, endpoint_name=endpoint_name)
         self._region = self._stack.region
         self._variants = {variant.variant_name: variant for variant in variants}
-        unique_variants = list(self._variants.values())
+        named = list(self._variants.values())
         own_group = vpc_config = None
         if vpc:
             own_group = own_security_group(self, vpc, allow_all_outbound=not security_groups)
@@ -109,16 +108,16 @@ class TritonEndpoint(EndpointBase):
             self,
             "Role",
             endpoint_name=endpoint_name,
-            variants=unique_variants,
+            variants=named,
             images=list(images.values()),
             vpc=vpc,
             volume_key=encryption_key,
             data_capture=data_capture,
         ).role
-        self.models = models(self, unique_variants, images, self.role, vpc_config)
+        self.models = models(self, named, images, self.role, vpc_config)
         self.config = endpoint_config(
             self,
-            unique_variants,
+            named,
             self.models,
             encryption_key,
             data_capture,
@@ -128,7 +127,7 @@ class TritonEndpoint(EndpointBase):
         )
         config_name = self.config.attr_endpoint_config_name
         deployment, suffix, components = None, "", list[EndpointComponent]()
-        for variant in unique_variants[:1]:  # the others have the same hosting mode
+        for variant in named[:1]:  # all variants have the same hosting mode
             suffix = variant.hosting.id_suffix(variant.instance_type)
             deployment = variant.hosting.deployment(
                 self,
@@ -145,8 +144,8 @@ class TritonEndpoint(EndpointBase):
             deployment=deployment,
             suffix=suffix,
         )
-        for variant in unique_variants[:1]:
-            components = variant.hosting.inference_components(
+        for variant in named[:1]:
+            components = variant.hosting.place(
                 self,
                 update,
                 endpoint=self.endpoint,
@@ -155,9 +154,9 @@ class TritonEndpoint(EndpointBase):
                 model_error_rate=rollback_error_rate,
             )
         self.updated: Construct = self.endpoint
-        dependencies: list[Construct] = [self.log]  # the log group must exist first
+        before: list[Construct] = [self.log]  # the log group must exist first
         if checked:
-            guard, self.updated = checked.checks.add_guard_and_check(
+            guard, self.updated = checked.checks.around(
                 self,
                 self.endpoint,
                 endpoint_name=endpoint_name,
@@ -167,8 +166,8 @@ class TritonEndpoint(EndpointBase):
                 security_group_id=own_group.security_group_id if own_group else None,
                 components=components,
             )
-            dependencies.append(guard)
-        self.endpoint.node.add_dependency(*dependencies)
+            before.append(guard)
+        self.endpoint.node.add_dependency(*before)
         node = self.node
         node.default_child = self.endpoint
         node.add_validation(self)
@@ -180,13 +179,13 @@ class TritonEndpoint(EndpointBase):
                 updated=self.updated,
                 variant=variant,
             )
-            for variant in unique_variants
+            for variant in named
         ]
-        self.components = [replace(component, updated=self.updated) for component in components]
+        self.components = [replace(each, updated=self.updated) for each in components]
 
     @property
     def problems(self) -> list[Problem]:
-        """The values that cannot be deployed, of the endpoint, its monitoring and its scaling."""
+        """All invalid arguments, of the endpoint and its scaling."""
         scalings = (count for part in self._parts for count in part.scalings)
         return [*self._problems, *(problem for count in scalings for problem in count.problems())]
 
@@ -196,11 +195,11 @@ class TritonEndpoint(EndpointBase):
 
     @jsii.member(jsii_name="validate")
     def validate(self) -> list[str]:
-        """Return the error messages of the synthesis."""
+        """Return the errors of the synthesis."""
         return [str(problem) for problem in self.problems]
 
     def find_instance_production_variant(self, name: str) -> EndpointVariant:
-        """Return the variant with this name. Raise `ValueError` if there is none."""
+        """Return the variant of this name. Raise `ValueError` if there is none."""
         for variant in self.instance_production_variants:
             if variant.variant_name == name:
                 return variant
@@ -213,10 +212,9 @@ class TritonEndpoint(EndpointBase):
         topics: Sequence[sns.ITopic] = (),
         client_metrics: str | None = None,
     ) -> EndpointMonitoring:
-        """Add a dashboard and alarms, which notify `topics`; the default is a new topic.
+        """Add a dashboard and alarms, which notify `topics`; by default, a topic is created.
 
-        `client_metrics` is the CloudWatch namespace of metrics that `endpoint_client` publishes, to
-        show them in the dashboard.
+        `client_metrics` is the namespace of the metrics of `endpoint_client`, for the dashboard.
         """
         self._problems += monitoring_problems(thresholds, topics, self._region)
         return EndpointMonitoring(
@@ -233,26 +231,23 @@ class TritonEndpoint(EndpointBase):
     def grant_invoke(
         self, grantee: iam.IGrantable, *, models: Sequence[str] | None = None
     ) -> iam.Grant:
-        """Allow `grantee` to invoke the endpoint, or only `models` on it.
-
-        Raise `ValueError` for invalid names, and for `models` with single-model hosting.
-        """
-        models = validate_model_names(models)
+        """Allow `grantee` to invoke the endpoint, or only `models`: see `EndpointBase`."""
+        models = checked_models(models)
         if self.components:
-            names = [c.component_name for c in self.components if c.model in (models or [c.model])]
-            return self._grant_components(grantee, names)
-        hosting = next(iter(self._variants.values())).hosting  # all have the same mode
+            invoked = [each for each in self.components if each.model in (models or [each.model])]
+            return self._grant_components(grantee, [each.component_name for each in invoked])
+        hosting = next(iter(self._variants.values())).hosting  # all variants have the same mode
         if models and not isinstance(hosting, MultiModelHosting):
             raise ValueError(
-                f"models: {type(hosting).__name__} is invoked without naming a model: leave it out"
+                f"models: {type(hosting).__name__} has no TargetModel: leave models out"
             )
         return super().grant_invoke(grantee, models=models)
 
     def _grant_components(self, grantee: iam.IGrantable, names: Sequence[str]) -> iam.Grant:
-        """Allow `grantee` to invoke components on the endpoint.
+        """Allow `grantee` to invoke inference components of the endpoint.
 
-        Policies of AWS contain both resources (aws-solutions/
-        generative-ai-application-builder-on-aws, sagemaker-vpc); it is not documented that both are
+        AWS's own policies list both resources (aws-solutions/
+        generative-ai-application-builder-on-aws, sagemaker-vpc). No source states that both are
         required.
         """
         components = [

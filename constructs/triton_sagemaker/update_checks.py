@@ -1,4 +1,4 @@
-"""Custom resources that check an endpoint before and after its update and deletion."""
+"""Custom resources that check the update and the deletion of an endpoint."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ from triton_sagemaker.handler_function import handler_function, polled_provider
 
 @dataclass(frozen=True, kw_only=True)
 class CheckedUpdates:
-    """The checks of an endpoint's updates, and the catalog that they read.
+    """The checks of an endpoint's updates, with their arguments.
 
-    `catalog` is the SSM path of the endpoint's entries, such as `/triton/prod/text`; `archives` are
-    the values of `target_model` in the entries after the update.
+    `catalog` is the path of the endpoint's catalog entries, such as `/triton/prod/text`; `archives`
+    are the values of `TargetModel` in these entries after the update.
     """
 
     checks: "UpdateChecks"
@@ -27,22 +27,21 @@ class CheckedUpdates:
 
 
 class UpdateChecks(Construct):
-    """A read-only Lambda function that checks all endpoints with archives in `bucket`.
+    """A read-only Lambda function that checks updates of all endpoints with archives in `bucket`.
 
-    The guard, before an update, fails the deployment for changes that SageMaker would reject midway
-    or that would break clients:
+    Before an update, the guard rejects changes that SageMaker would reject during the update, or
+    that would fail calls:
 
-    - a variant with registered scaling is removed or gets another instance type
-    - the endpoint moves to another prefix, and an archive of the catalog (before or after the
-      update) is missing in one of the two prefixes; clients may invoke it during the update and its
-      rollback
-    - the SHA-256 of an archive differs from its manifest
-    - the hosting mode changes
+    - a variant that is registered for scaling is removed or gets another instance type;
+    - the endpoint moves to another prefix, and an archive of the catalog, before or after the
+      update, is missing below one of the two prefixes;
+    - an archive does not have the SHA-256 of its manifest;
+    - the hosting mode changes.
 
-    The check, after the update, fails unless the endpoint serves the deployed configuration:
-    SageMaker does not report a rollback to CloudFormation. Both wait for operations in progress,
-    such as scaling, before an update, a rollback and a deletion; after a deletion, the guard waits
-    until the network interfaces are deleted.
+    After an update, the check fails unless the endpoint serves with the deployed configuration,
+    because SageMaker can roll an update back while CloudFormation reports success. Before updates,
+    rollbacks and deletions, the function waits for operations in progress, such as scaling; after a
+    deletion, until the network interfaces are deleted.
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, bucket: s3.IBucket) -> None:
@@ -59,7 +58,7 @@ class UpdateChecks(Construct):
         self.provider = polled_provider(self, on_event=self.function, is_complete=self.function)
         self._service_token = self.provider.service_token
 
-    def add_guard_and_check(
+    def around(
         self,
         scope: Construct,
         endpoint: Construct,
@@ -71,24 +70,24 @@ class UpdateChecks(Construct):
         security_group_id: str | None,
         components: Sequence[EndpointComponent] = (),
     ) -> tuple[Construct, Construct]:
-        """Return the guard before an update of `endpoint` to `config_name`, and the check after it.
+        """Return a guard before the update of `endpoint` to `config_name`, and a check after it.
 
         The endpoint must depend on the guard; catalog entries and scaling must depend on the check.
-        `deployment` is the endpoint's DeploymentConfig. `security_group_id` is required in a VPC;
-        only network interfaces of this endpoint may be in the group.
+        `deployment` is the DeploymentConfig of the endpoint. An endpoint in a VPC needs
+        `security_group_id`, the ID of a group that only its own network interfaces are in.
         """
-        properties: dict[str, Any] = {"Endpoint": endpoint_name, "ConfigName": config_name}
+        same: dict[str, Any] = {"Endpoint": endpoint_name, "ConfigName": config_name}
         if security_group_id:
-            properties["SecurityGroup"] = security_group_id
+            same["SecurityGroup"] = security_group_id
         if components:
-            names = {component.component_name: component.model_name for component in components}
-            properties["Components"] = names
+            names = {each.component_name: each.model_name for each in components}
+            same["Components"] = names
             self._allow_describe("sagemaker:DescribeInferenceComponent", "inference-component/*")
         guard = {"Archives": list(updates.archives), "Catalog": updates.catalog}
-        resources = [component.resource for component in components]
+        resources = [each.resource for each in components]
         changing = deployment or [resource.specification for resource in resources]
-        before = self._resource(scope, "Guard", {**properties, **guard, "Deployment": changing})
-        after = self._resource(scope, "Check", properties)
+        before = self._resource(scope, "Guard", {**same, **guard, "Deployment": changing})
+        after = self._resource(scope, "Check", same)
         after.node.add_dependency(endpoint, *resources)
         return before, after
 

@@ -1,4 +1,4 @@
-"""Update strategies of an endpoint: blue/green or rolling, with rollback alarms."""
+"""Strategies of endpoint updates."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,25 +18,25 @@ TEN_MINUTES = Duration.minutes(10)
 
 
 class UpdatePolicy:
-    """Base class of update strategies."""
+    """Base class of update strategies: by default a blue/green update in one step."""
 
     strategy: ClassVar[str]
 
     @cached_property
     def times(self) -> UpdateTimes:
-        """The durations of the steps and waits."""
+        """The parameters that determine the duration."""
         return UpdateTimes(strategy=self.strategy, termination_wait=TERMINATION_WAIT_SECONDS)
 
     @property
     def policy(self) -> dict[str, Any]:
-        """The members of the DeploymentConfig."""
+        """The update policy, as a member of the DeploymentConfig."""
         return {
             "blue_green_update_policy": Cfn.BlueGreenUpdatePolicyProperty(
                 maximum_execution_timeout_in_seconds=self._longest(),
                 termination_wait_in_seconds=TERMINATION_WAIT_SECONDS,
                 traffic_routing_configuration=Cfn.TrafficRoutingConfigProperty(
                     type=self.strategy.upper().replace("-", "_"),
-                    # Optional in CloudFormation, but required by the SageMaker API.
+                    # Optional in CloudFormation, required in the API that it calls.
                     wait_interval_in_seconds=self.times.wait,
                     **self._step(),
                 ),
@@ -44,13 +44,13 @@ class UpdatePolicy:
         }
 
     def problems(self) -> Iterator[Problem]:
-        """Yield the values that SageMaker would reject."""
+        """Yield the settings that SageMaker would reject."""
         times = self.times
         violations = ranges.WAIT_SECONDS(times.wait) or updates.update(times)
         yield from as_problems(violations, times.wait)
 
     def _longest(self) -> int:
-        """Return the maximum duration in seconds, for any number of instances."""
+        """Return the time limit of an update of any number of instances, in seconds."""
         if any(self.problems()):  # for example a percent of 0
             return LONGEST_SECONDS
         return min(LONGEST_SECONDS, self.times.longest())
@@ -67,14 +67,14 @@ class AllAtOnce(UpdatePolicy):
 
 @dataclass(frozen=True, kw_only=True)
 class StepwiseUpdate(UpdatePolicy):
-    """Base class of updates in steps of `percent` of the capacity, with `wait` between steps."""
+    """Base class of updates in steps of `percent` of the capacity, with `wait` between them."""
 
     percent: int = 25
     wait: Duration = FIVE_MINUTES
 
     @cached_property
     def times(self) -> UpdateTimes:
-        """The durations of the steps and waits."""
+        """The parameters that determine the duration."""
         termination_wait = 0 if self.strategy == "rolling" else TERMINATION_WAIT_SECONDS
         wait = int(self.wait.to_seconds())
         return UpdateTimes(
@@ -90,10 +90,10 @@ class StepwiseUpdate(UpdatePolicy):
 
 @dataclass(frozen=True, kw_only=True)
 class Canary(StepwiseUpdate):
-    """Blue/green in two steps: `percent` of the capacity (1 to 50), and after `wait` the rest.
+    """Blue/green: `percent` of the capacity (at most 50) first, and the rest after `wait`.
 
-    It is not documented how SageMaker rounds to instances: with two instances, a canary of 10 % may
-    be one instance with half of the traffic.
+    How SageMaker rounds `percent` to instances is not documented: with two instances, a canary of
+    10 % may be one instance, with half of the traffic.
     """
 
     strategy = "canary"
@@ -106,7 +106,7 @@ class Canary(StepwiseUpdate):
 
 
 class Linear(StepwiseUpdate):
-    """Blue/green in equal steps of `percent` of the capacity (10 to 50), with `wait` between."""
+    """Blue/green: steps of `percent` of the capacity, 10 to 50, with `wait` between them."""
 
     strategy = "linear"
 
@@ -115,16 +115,16 @@ class Linear(StepwiseUpdate):
 
 
 class Rolling(StepwiseUpdate):
-    """Replacement of `percent` of the instances (5 to 50) at a time, with `wait` between batches.
+    """Batches of `percent` of the instances, 5 to 50, with `wait` between them.
 
-    Needs no second fleet, for example if GPUs are scarce. Supports one variant only.
+    A rolling update needs no second fleet, which suits scarce GPUs. One variant only.
     """
 
     strategy = "rolling"
 
     @property
     def policy(self) -> dict[str, Any]:
-        """The members of the DeploymentConfig."""
+        """The update policy, as a member of the DeploymentConfig."""
         return {
             "rolling_update_policy": Cfn.RollingUpdatePolicyProperty(
                 maximum_batch_size=self._capacity(),
@@ -137,7 +137,7 @@ class Rolling(StepwiseUpdate):
 def deployment_config(
     update: UpdatePolicy, *, alarm_names: Sequence[str]
 ) -> Cfn.DeploymentConfigProperty:
-    """Return the DeploymentConfig. It must not depend on scaling: a change causes an update."""
+    """Return the DeploymentConfig; it does not depend on scaling, as its change is an update."""
     return Cfn.DeploymentConfigProperty(
         auto_rollback_configuration=Cfn.AutoRollbackConfigProperty(
             alarms=[Cfn.AlarmProperty(alarm_name=name) for name in alarm_names]

@@ -1,4 +1,4 @@
-"""A production variant and its fallback instance types."""
+"""A production variant."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ Cfn = sagemaker.CfnEndpointConfig
 
 @dataclass(frozen=True, kw_only=True)
 class Fallback:
-    """An instance type to use if AWS has no capacity for the previous types, and its archive."""
+    """An instance type to use if AWS has no capacity of the previous ones, and its archive."""
 
     instance_type: InstanceType
     hosting: ModelHosting
@@ -26,16 +26,15 @@ class Fallback:
 
 @dataclass(frozen=True, kw_only=True)
 class Variant:
-    """A production variant: container, hosting mode and instances.
+    """A production variant: container, hosting mode, and instances.
 
-    - `variant_name` must not change after the first deployment: SageMaker cannot rename variants.
-    - `initial_variant_weight` is the share of the traffic, relative to the other variants.
-    - `fallbacks` are further instance types, in order of preference, for single-model hosting. Each
-      has an archive for its GPU, or the same archive. Instances of several types can run together,
-      and SageMaker does not move back to a preferred type (developer guide,
+    - `variant_name` must not change, because deployment guardrails and scaling refer to it.
+    - `initial_variant_weight` is the share of the traffic, relative to the sum of all weights.
+    - `fallbacks` are further instance types in order of preference, for single-model hosting. Each
+      has an archive for its own GPU, or shares one. An endpoint can have instances of several
+      types, and does not return to the preferred type by itself (developer guide,
       realtime-endpoints-heterogeneous).
-    - `provision_timeout` is how long SageMaker tries to get capacity of any type; only with
-      `fallbacks`.
+    - `provision_timeout` is the time for which SageMaker tries to get capacity of any type.
     """
 
     container: TritonContainer
@@ -49,12 +48,12 @@ class Variant:
 
     @property
     def instance_types(self) -> list[InstanceType]:
-        """All instance types, the preferred type first."""
+        """The instance types in order of preference."""
         return [self.instance_type, *(fallback.instance_type for fallback in self.fallbacks)]
 
     @property
     def sources(self) -> dict[str, ModelHosting]:
-        """Suffix of a Model's construct ID -> hosting of its archive, each archive once."""
+        """The sources of the Models, each once, by the suffixes of the Models' construct ids."""
         sources = dict(self.hosting.sources)
         for fallback in self.fallbacks:
             if fallback.hosting.location not in {source.location for source in sources.values()}:
@@ -62,10 +61,10 @@ class Variant:
         return sources
 
     def property(self, *, model_names: dict[str, str]) -> Cfn.ProductionVariantProperty:
-        """Return the ProductionVariant; `model_names` maps an S3 location to a Model name.
+        """Return the L1 property; `model_names` maps locations to names of Models.
 
-        Requests are routed to the instance with the fewest requests in progress, because latencies
-        of models and instance types differ.
+        Routing is to the instance with the fewest requests in progress, because latencies differ
+        between models and between instance types.
         """
         release = self.container.release
         return Cfn.ProductionVariantProperty(
@@ -87,22 +86,22 @@ class Variant:
         )
 
     def _pools(self, model_names: dict[str, str]) -> list[Cfn.InstancePoolProperty]:
-        preferred_model = model_names.get(next(iter(self.sources.values())).location)
-        pools = {self.instance_type.name: preferred_model} | {
+        own = model_names.get(next(iter(self.sources.values())).location)
+        pools = {self.instance_type.name: own} | {
             fallback.instance_type.name: model_names[fallback.hosting.location]
             for fallback in self.fallbacks
         }
         return [
             Cfn.InstancePoolProperty(
                 instance_type=name,
-                model_name_override=None if model == preferred_model else model,
+                model_name_override=None if model == own else model,
                 priority=priority,
             )
             for priority, (name, model) in enumerate(pools.items(), start=1)
         ]
 
     def problems(self) -> Iterator[Problem]:
-        """Yield all problems of the variant, its container and its hosting."""
+        """Yield the problems of the variant and its parts."""
         count, weight = self.initial_instance_count, self.initial_variant_weight
         limit = self.container.options.model_load_gpu_limit
         yield from as_problems(names.variant_name(self.variant_name), self.variant_name)
@@ -122,9 +121,7 @@ class Variant:
 
     def _pool_problems(self) -> Iterator[Problem]:
         types = self.instance_types
-        yield from as_problems(
-            pools.number_of_types([instance_type.name for instance_type in types])
-        )
+        yield from as_problems(pools.number_of_types([each.name for each in types]))
         yield from as_problems(pools.types_of_one_model(self.hosting.name))
         yield from as_problems(pools.one_processor(types))
         yield from as_problems(pools.one_storage(types))

@@ -1,4 +1,4 @@
-"""The VPC network of an endpoint's instances."""
+"""VPC access of an endpoint's instances."""
 
 from collections.abc import Sequence
 
@@ -17,21 +17,21 @@ DESCRIBE = [
     "ec2:DescribeSubnets",
     "ec2:DescribeVpcs",
 ]
-"""Describe actions of EC2 support no resources."""
+"""EC2's Describe actions support no resources."""
 OWN = [
     "ec2:CreateNetworkInterfacePermission",
     "ec2:DeleteNetworkInterface",
     "ec2:DeleteNetworkInterfacePermission",
 ]
-"""Actions on network interfaces that SageMaker created."""
+"""Actions on network interfaces that SageMaker has created."""
 
 
 def own_security_group(
     scope: Construct, vpc: ec2.IVpc, *, allow_all_outbound: bool
 ) -> ec2.SecurityGroup:
-    """Return a security group for one endpoint, without inbound rules.
+    """Return a security group for one endpoint, which identifies its network interfaces.
 
-    The update checks find the endpoint's network interfaces by this group.
+    It allows no inbound traffic.
     """
     return ec2.SecurityGroup(
         scope,
@@ -43,7 +43,7 @@ def own_security_group(
 
 
 def network(vpc: ec2.IVpc, security_groups: Sequence[ec2.ISecurityGroup]) -> Network:
-    """Return the VpcConfig with the private subnets of a VPC."""
+    """Return the network: the private subnets of a VPC, and security groups."""
     return {
         "security_group_ids": [group.security_group_id for group in security_groups],
         "subnets": vpc.select_subnets().subnet_ids,
@@ -51,15 +51,14 @@ def network(vpc: ec2.IVpc, security_groups: Sequence[ec2.ISecurityGroup]) -> Net
 
 
 def attach_to_vpc(role: iam.Role, vpc: ec2.IVpc, statements: RoleStatements) -> None:
-    """Allow SageMaker to create and delete network interfaces of instances in one VPC.
+    """Allow SageMaker to create and delete the instances' network interfaces, in this VPC only.
 
-    The statements are in a separate policy for each VPC: if the endpoint leaves the VPC,
-    CloudFormation deletes the policy after the update. Statements in the role's main policy would
-    be removed before it, and SageMaker could not delete the interfaces (as in aws-cdk#34400).
+    The permissions are a separate policy for each VPC. If an endpoint leaves the VPC,
+    CloudFormation deletes this policy after the update; a change of the role's other policy would
+    come before it, and the interfaces could not be deleted (as in aws-cdk#34400).
 
-    The condition key `ec2:Vpc` of CreateNetworkInterface applies to subnets and security groups,
-    but not to the interface; for the other actions it applies to the interface (service
-    authorization reference, Amazon EC2).
+    The condition key `ec2:Vpc` exists for all resources of these actions except for the interface
+    of CreateNetworkInterface (service authorization reference, Amazon EC2).
     """
     vpc_id, allow, arn = vpc.vpc_id, statements.allow, statements.arn
     interfaces = [arn("ec2", "network-interface/*")]

@@ -120,9 +120,6 @@ def test_catalog_entry_depends_on_its_builds_and_update_check(templates: Templat
     ]
 
 
-# Builds
-
-
 # Volumes
 
 
@@ -139,9 +136,6 @@ def test_nvme_variant_has_no_volume_key(other: str) -> None:
     # Hardware encrypts NVMe storage, and SageMaker may reject a key for it.
     variants = {"Nvme": {}, "Other": {"instance_type": other}}
     text_endpoint(variants=variants).has_resource_properties(CONFIG, {"KmsKeyId": Match.absent()})
-
-
-# Catalog
 
 
 # Settings
@@ -206,9 +200,7 @@ def test_alarm_thresholds_are_those_of_the_stage() -> None:
     )
 
 
-def test_alarms_notify_stage_topic_and_configured_topics(
-    templates: Templates,
-) -> None:
+def test_alarms_notify_stage_topic_and_configured_topics(templates: Templates) -> None:
     alarms = text_endpoint(production=True).find_resources("AWS::CloudWatch::Alarm")
     assert [TOPIC] in [alarm["Properties"].get("AlarmActions") for alarm in alarms.values()]
     (own,) = (
@@ -232,9 +224,7 @@ def test_every_variant_scales_by_load_and_gpu(templates: Templates) -> None:
     ]
 
 
-def test_single_model_endpoint_sets_default_model_name(
-    templates: Templates,
-) -> None:
+def test_single_model_endpoint_sets_default_model_name(templates: Templates) -> None:
     # An ensemble archive contains several models, and the container exits without a default.
     search = Template.from_json(templates("prod")["prod-search"])
     environment = {"SAGEMAKER_TRITON_DEFAULT_MODEL_NAME": "minilm"}
@@ -261,9 +251,7 @@ def test_trial_stage_has_no_production_resources(templates: Templates) -> None:
     ]
 
 
-def test_update_guard_and_check_order(
-    templates: Templates,
-) -> None:
+def test_update_guard_and_check_order(templates: Templates) -> None:
     resources = templates("dev")["dev-text"]["Resources"]
 
     def only(kind: str) -> str:
@@ -303,9 +291,7 @@ def test_scaling_depends_on_update_check(templates: Templates) -> None:
         assert [resources[name]["Type"] for name in depends_on] == ["Custom::TritonUpdateCheck"]
 
 
-def test_guard_of_private_endpoint_has_its_security_group(
-    templates: Templates,
-) -> None:
+def test_guard_of_private_endpoint_has_its_security_group(templates: Templates) -> None:
     resources = templates("prod")["prod-text"]["Resources"]
     names = {resource["Type"]: name for name, resource in resources.items()}
     guard = resources[names["Custom::TritonUpdateGuard"]]["Properties"]

@@ -96,9 +96,7 @@ def test_each_model_is_a_component(scene: Scene) -> None:
     assert container["Mode"] == "SingleModel"
 
 
-def test_component_has_rolling_update_and_rollback_alarms(
-    scene: Scene,
-) -> None:
+def test_component_has_rolling_update_and_rollback_alarms(scene: Scene) -> None:
     scene.endpoint(variant(scene), update=Rolling(percent=25, wait=Duration.minutes(2)))
     deployment = scene.properties(COMPONENT)["DeploymentConfig"]
     policy = deployment["RollingUpdatePolicy"]

@@ -139,8 +139,8 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
         lambda scene: scene.endpoint(
             scene.variant(), scene.variant(variant_name="B", hosting=scene.single_model())
         ),
-        "variants: MultiModelHosting and SingleModelHosting cannot be invoked alike: make an "
-        "endpoint of each",
+        "variants: MultiModelHosting and SingleModelHosting are invoked differently: write one "
+        "endpoint for each",
     ),
     "prefix without trailing slash": (
         lambda scene: scene.endpoint(scene.variant(hosting=scene.multi_model(prefix="text"))),
@@ -151,7 +151,7 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
         lambda scene: scene.endpoint(scene.variant(hosting=scene.single_model(key="text/"))),
         f'{VARIANT}.hosting.key: "text/" is not an archive: write a key that ends in .tar.gz, '
         "without a "
-        "slash in front",
+        "leading slash",
     ),
     "variable of a server option": (
         lambda scene: scene.endpoint(
@@ -251,6 +251,11 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
         "these are 35100 s, and SageMaker ends an update after 28800 s: write a shorter wait, or a "
         "larger percent",
     ),
+    "rolling update above eight hours": (
+        lambda scene: scene.endpoint(update=Rolling(percent=5, wait=Duration.seconds(900))),
+        "update.wait: up to 39 waits of 900 s, 2400 s to start instances: these are 37500 s, and "
+        "SageMaker ends an update after 28800 s: write a shorter wait, or a larger percent",
+    ),
     "rolling update of two variants": (
         lambda scene: scene.endpoint(
             scene.variant(), scene.variant(variant_name="B"), update=Rolling()
@@ -284,6 +289,10 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
         scaled(on_invocations, min_capacity=2),
         f"{VARIANT}.initial_instance_count: 1 is outside the scaling limits: write 2 to 4",
     ),
+    "initial count above the maximum capacity": (
+        scaled(on_invocations, initial_count=5),
+        f"{VARIANT}.initial_instance_count: 5 is outside the scaling limits: write 1 to 4",
+    ),
     "scaling without policy": (
         scaled(lambda _: None),
         f"{VARIANT}.auto_scale_instance_count: nothing to scale by: write max_rps, concurrency, "
@@ -291,7 +300,8 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
     ),
     "duplicate scaling metric": (
         scaled(on_gpus(50, 60)),
-        f"{VARIANT}.scale_on_gpu_utilization: called twice: AWS takes one policy for each metric",
+        f"{VARIANT}.scale_on_gpu_utilization: called twice: AWS allows one policy for each "
+        "metric: call it once",
     ),
     "GPU scaling of a CPU instance": (
         scaled(on_gpus(50), type_name="ml.m5.xlarge"),
@@ -365,7 +375,7 @@ REGIONS = {
     "me-central-1": "region: CloudFormation has no AWS::SageMaker::Endpoint in me-central-1: write "
     "another region",
     "eu-west-9": 'region: no AWS region with SageMaker Triton images "eu-west-9": did you mean',
-    None: "region: the stack is environment-agnostic, and every region has images of its own: "
+    None: "region: the stack is environment-agnostic, and images differ by region: "
     "write env=Environment(region=...)",
 }
 

@@ -214,9 +214,7 @@ def test_many_variants_keep_only_model_error_alarms(scene: Scene) -> None:
     assert len(deployment["AutoRollbackConfiguration"]["Alarms"]) == 6
 
 
-def test_update_retains_instance_count_but_not_weights(
-    scene: Scene,
-) -> None:
+def test_update_retains_instance_count_but_not_weights(scene: Scene) -> None:
     scene.endpoint()
     endpoint = scene.properties(ENDPOINT)
     assert endpoint["RetainAllVariantProperties"] is True
@@ -239,9 +237,7 @@ def test_unknown_variant_error_lists_the_variants(scene: Scene) -> None:
 # Network, encryption, capture
 
 
-def test_given_security_groups_are_used(
-    scene: Scene,
-) -> None:
+def test_given_security_groups_are_used(scene: Scene) -> None:
     vpc = ec2.Vpc(scene.stack, "Vpc", max_azs=2)
     group = ec2.SecurityGroup(scene.stack, "Group", vpc=vpc)
     scene.endpoint(vpc=vpc, security_groups=[group])
@@ -254,9 +250,7 @@ def test_given_security_groups_are_used(
     assert "ec2:CreateNetworkInterface" in statements["AttachToVpc"]["Action"]
 
 
-def test_default_subnets_and_security_group(
-    scene: Scene,
-) -> None:
+def test_default_subnets_and_security_group(scene: Scene) -> None:
     vpc = ec2.Vpc(scene.stack, "Vpc", max_azs=2)
     scene.endpoint(vpc=vpc)
     values = scene.properties(MODEL)["VpcConfig"]
@@ -269,9 +263,7 @@ def test_default_subnets_and_security_group(
     assert rule["CidrIp"] == "0.0.0.0/0"
 
 
-def test_models_depend_on_the_vpc_policy(
-    scene: Scene,
-) -> None:
+def test_models_depend_on_the_vpc_policy(scene: Scene) -> None:
     # CloudFormation updates a policy before its dependents, and deletes a policy last.
     scene.endpoint(vpc=ec2.Vpc(scene.stack, "Vpc", max_azs=2))
     policies = scene.template().find_resources("AWS::IAM::Policy")
@@ -363,9 +355,7 @@ def test_log_group_can_be_in_another_stack(scene: Scene) -> None:
 # Access
 
 
-def test_role_may_read_the_previous_prefix(
-    scene: Scene,
-) -> None:
+def test_role_may_read_the_previous_prefix(scene: Scene) -> None:
     scene.endpoint(scene.variant(hosting=scene.multi_model(prefix="text/cpu-24.09/")))
     statements = _statements(scene)
     assert statements["ReadOwnArchives"]["Resource"]["Fn::Join"][1][-1] == "/text/*"
@@ -413,7 +403,7 @@ def test_grant_invoke_by_model(scene: Scene) -> None:
 
 def test_grant_invoke_by_model_needs_multi_model_hosting(scene: Scene) -> None:
     endpoint = scene.endpoint(scene.variant(hosting=scene.single_model()))
-    with pytest.raises(ValueError, match="SingleModelHosting is invoked without naming"):
+    with pytest.raises(ValueError, match="SingleModelHosting has no TargetModel"):
         endpoint.grant_invoke(iam.User(scene.stack, "User"), models=["minilm"])
 
 

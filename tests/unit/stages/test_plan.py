@@ -99,9 +99,7 @@ def test_unbuildable_model_is_an_error_at_its_key(settings: dict[str, Any], mess
     assert message in raised["endpoints", "text", "models", 0]
 
 
-def test_too_large_catalog_entry_is_an_error_at_its_key(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_too_large_catalog_entry_is_an_error_at_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
     large = {"inputs": "x" * 4096, "outputs": [], "max_batch_size": 1}
     monkeypatch.setattr(Signature, "model_dump", lambda _: large)
     raised = problems()
@@ -123,9 +121,7 @@ def _decoupled(monkeypatch: pytest.MonkeyPatch) -> None:
         {"hosting": "single-model", "server": {"inference_type": "infer"}},
     ],
 )
-def test_decoupled_model_needs_a_generate_inference_type(
-    settings: dict[str, Any],
-) -> None:
+def test_decoupled_model_needs_a_generate_inference_type(settings: dict[str, Any]) -> None:
     raised = problems(**settings)
     assert raised["endpoints", "text", "models", 0].startswith(
         "minilm is decoupled, and a multi-model endpoint and inference_type infer answer a request "
