@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def add_to(commands: Commands) -> None:
-    """Add the commands for people; the `run` of each returns the exit code."""
+    """Add the commands; the `run` of each returns the exit code."""
     up = commands.add_parser(
         "up",
         help="start the local SageMaker, empty",
@@ -100,7 +100,7 @@ def _up(options: argparse.Namespace) -> None:
     most = settings.instances_at_most()
     if quotas := quotas_here():
         AccountQuotas(quotas)
-    settings.speed()  # errors come before anything starts
+    settings.speed()  # raise configuration errors before starting a process
     running = lifecycle.up(folder, port=options.port)
     print(f"local SageMaker at {running.url}, log {folder.log}")
     print(f"dashboard: {running.page}")

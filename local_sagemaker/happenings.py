@@ -1,4 +1,4 @@
-"""Events of the local SageMaker for its page: reported where they happen, kept elsewhere."""
+"""Types of the events that the dashboard shows; `watch.events` keeps them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,10 +36,10 @@ class HappeningKind(StrEnum):
 
 @dataclass(frozen=True)
 class Happening:
-    """An event, with a sentence for people.
+    """An event with a message for users.
 
-    `model` is a target model; what a kind has nothing to do with is None. `time` is that of the
-    clock, in Unix seconds, where it is not the one at which it is told.
+    `model` is a target model. Members that do not apply to the kind are None. `time` is in Unix
+    seconds; None means the time of the report.
     """
 
     kind: HappeningKind

@@ -1,4 +1,4 @@
-"""Requests that Application Auto Scaling refuses. Each raises `ApiError`."""
+"""Validation of Application Auto Scaling requests beyond botocore's model. Raises `ApiError`."""
 
 from typing import Any
 
@@ -9,7 +9,10 @@ from local_sagemaker.errors import invalid
 
 
 def refuse_limits(target: Record) -> None:
-    """Both are "required when registering a new scalable target", says the API reference."""
+    """Raise unless both limits are given, in order.
+
+    Both are "required when registering a new scalable target" (API reference).
+    """
     for member in ("MinCapacity", "MaxCapacity"):
         if member not in target:
             raise invalid(f"A new scalable target needs {member}.")
@@ -17,9 +20,9 @@ def refuse_limits(target: Record) -> None:
 
 
 def refuse_policy(target: RegisteredTarget, policy: Record) -> None:
-    """Policies of other types, and a second one that tracks the metric of another.
+    """Raise for an unsupported policy type, or a metric that another policy tracks already.
 
-    The words of the latter: gravitational/teleport, lib/backend/dynamo.
+    Source of the second message: gravitational/teleport, lib/backend/dynamo.
     """
     kind = policy.get("PolicyType", "TargetTrackingScaling")
     if kind == STEP_SCALING:
@@ -41,7 +44,7 @@ def _metric(policy: Record) -> tuple[Any, ...]:
 
 
 def refuse_action(action: Record) -> None:
-    """Raise for missing members of a new scheduled action; AWS's wording has no source."""
+    """Raise for missing members of a new scheduled action; the messages have no source."""
     for member in ("Schedule", "ScalableTargetAction"):
         if member not in action:
             raise invalid(f"A new scheduled action needs {member}.")

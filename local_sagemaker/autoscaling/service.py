@@ -1,4 +1,4 @@
-"""Application Auto Scaling of variants and components: its API, and the scaler behind it."""
+"""Application Auto Scaling's API for variants and inference components."""
 
 import copy
 import time
@@ -33,15 +33,15 @@ ROLE = (
     f"arn:aws:iam::{ACCOUNT}:role/aws-service-role/sagemaker.application-autoscaling.amazonaws.com/"
     "AWSServiceRoleForApplicationAutoScaling_SageMakerEndpoint"
 )
-"""Of a target that names none: the service-linked role (Application Auto Scaling user guide,
+"""Default role of a target: the service-linked role (Application Auto Scaling user guide,
 application-auto-scaling-service-linked-roles)."""
 
 
 class AutoScaling:
     """Scalable targets, their policies and scheduled actions. `cloudwatch` is boto3's client.
 
-    Nothing is scaled before `start`, but for targets outside their limits. At a `speed`, periods,
-    cooldowns and rates pass so much faster.
+    Before `start`, capacities only change when a target is registered outside its limits. Periods,
+    cooldowns and rates are divided by `speed`.
     """
 
     def __init__(
@@ -82,11 +82,11 @@ class AutoScaling:
         )
 
     def start(self) -> None:
-        """Scale from now on."""
+        """Start polling alarms and schedules."""
         self._ticker.start()
 
     def stop(self) -> None:
-        """Scale no more."""
+        """Stop polling alarms and schedules."""
         self._ticker.stop()
 
     # Targets
@@ -94,7 +94,7 @@ class AutoScaling:
     def register(self, request: Record) -> Record:
         """RegisterScalableTarget; a target outside its limits is scaled at once."""
         key = TargetKey.of(request)
-        scaled_capacity(self._hosting, key)  # raises for one that is not there
+        scaled_capacity(self._hosting, key)  # raises if it does not exist
         with self._store.lock:
             known = self._store.targets.get(key)
             old: Record = known.record if known else {"RoleARN": ROLE, "SuspendedState": SUSPENDED}
@@ -116,7 +116,7 @@ class AutoScaling:
             return copy.deepcopy(list(self._store.targets.values()))
 
     def variants(self, endpoint: str) -> set[str]:
-        """Return the variants of an endpoint that are registered."""
+        """Return the names of an endpoint's variants that are scalable targets."""
         with self._store.lock:
             keys = (key for key in self._store.targets if key.endpoint == endpoint)
             return {key.variant for key in keys if key.variant}
@@ -127,7 +127,7 @@ class AutoScaling:
         return {}
 
     def forget(self, endpoint: str) -> None:
-        """Deregister every variant of an endpoint that is deleted."""
+        """Deregister all variants of a deleted endpoint."""
         for target in self.targets():
             if target.key.endpoint == endpoint:
                 self._remove(target)
@@ -141,9 +141,9 @@ class AutoScaling:
     # Policies
 
     def put_policy(self, request: Record) -> Record:
-        """PutScalingPolicy, which makes the alarms of a policy that tracks a target.
+        """PutScalingPolicy, which creates the alarms of a target tracking policy.
 
-        Of two policies with one metric the second is refused: "provided that each of them uses a
+        A second policy with the same metric is rejected: "provided that each of them uses a
         different metric" (user guide, "Target tracking scaling policies").
         """
         with self._store.lock:
@@ -179,7 +179,7 @@ class AutoScaling:
     # Scheduled actions
 
     def put_action(self, request: Record) -> Record:
-        """PutScheduledAction; members of a known action that are not given stay."""
+        """PutScheduledAction; an existing action keeps the members that the request omits."""
         with self._store.lock:
             target, name = self._store.find(request), request["ScheduledActionName"]
             action = {**(target.actions.get(name) or self._new_action(target.key, name)), **request}
@@ -211,7 +211,7 @@ class AutoScaling:
         action = autoscaling_arn("scheduledAction", str(uuid.uuid4()), key, rest)
         return {"CreationTime": self._clock(), "ScheduledActionARN": action}
 
-    # What there is
+    # Describe operations
 
     def describe_targets(self, request: Record) -> Record:
         """DescribeScalableTargets."""

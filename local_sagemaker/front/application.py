@@ -1,4 +1,4 @@
-"""Routing of requests: to a service of our own by `X-Amz-Target` or path, else to ministack."""
+"""Routing of requests to own services, by `X-Amz-Target` or path, or to ministack."""
 
 import asyncio
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from local_sagemaker.sagemaker.invocations import Invocations
 
 
 class Application:
-    """The ASGI application behind the local SageMaker's one URL."""
+    """The ASGI application of the local SageMaker's URL."""
 
     def __init__(
         self,

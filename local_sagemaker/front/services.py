@@ -1,4 +1,4 @@
-"""The services that ministack lacks, put together."""
+"""Construction of the services that ministack lacks."""
 
 import json
 import os
@@ -41,16 +41,14 @@ from local_sagemaker.watch.site import Site
 from local_sagemaker.watch.state import Watch
 
 ONE_ATTEMPT = Config(retries={"total_max_attempts": 1})
-"""For what is asked of ministack, which does not serve any more when all stops."""
+"""Client config without retries: during shutdown ministack does not answer any more."""
 
 
 class Services:
-    """SageMaker, Application Auto Scaling, CodeBuild, quotas, and AWS's own images.
+    """SageMaker, Application Auto Scaling, CodeBuild, Service Quotas, and AWS's ECR registries.
 
-    `ministack` is the URL of the others.
-
-    What they do as a role is recorded in `calls`: CodeBuild as a project's, SageMaker as that of
-    some `endpoint`.
+    `ministack` is the URL of the other services. `calls` records requests that are made as a role:
+    CodeBuild's as the project's role, SageMaker's as the caller `endpoint`.
     """
 
     def __init__(
@@ -147,7 +145,7 @@ class Services:
             ticker.start()
 
     def stop(self) -> None:
-        """End builds and instances."""
+        """End all builds and instances."""
         for ticker in (self._instances, self._scaling, self._measuring, self._publishing):
             ticker.stop()
         self._codebuild.stop()

@@ -57,7 +57,7 @@ def deep(levels: int) -> bytes:
 def test_a_body_that_is_no_json_is_refused(body: bytes) -> None:
     status, code, message = refusal(ask(service(ListBuilds=unreachable), "ListBuilds", body))
     assert (status, code) == (400, "SerializationException")
-    assert message.startswith("The body is no JSON: ")
+    assert message.startswith("The body is not JSON: ")
 
 
 @pytest.mark.parametrize("levels", range(100, 1100, 100))
