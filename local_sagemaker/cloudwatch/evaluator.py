@@ -20,8 +20,8 @@ from local_sagemaker.cloudwatch.expressions import Expression
 
 EVERY_SECONDS = 10
 """Evaluation interval. Alarms with periods of 10, 20 and 30 seconds are "evaluated every 10
-seconds", others "every minute" (user guide, "Alarm evaluation"); a shorter interval has no effect on
-those."""
+seconds", others "every minute" (user guide, "Alarm evaluation"), for which a shorter interval makes
+no difference."""
 MINUTE = 60
 SHORTEST_PAUSE = 0.05
 """Minimum of real seconds between two evaluations."""

@@ -1,4 +1,4 @@
-"""FilterLogEvents with regular expressions, and errors for requests that ministack does not support.
+"""FilterLogEvents with regular expressions, and errors for requests unsupported by ministack.
 
 ministack returns at most the 10,000 oldest events, without a token; its patterns ignore case and
 cannot be regular expressions. Source of the messages: localstack/localstack,

@@ -77,4 +77,6 @@ class Retention:
             for event in stream["events"][:-MOST_EVENTS]:
                 self._logs._log_records.pop(event.get("eventId"), None)
             if len(stream["events"]) > MOST_EVENTS:
-                stream["events"] = stream["events"][-MOST_EVENTS:]  # replaced, because other threads may iterate over the old list
+                stream["events"] = stream["events"][
+                    -MOST_EVENTS:
+                ]  # replaced, because other threads may iterate over the old list

@@ -41,8 +41,9 @@ OF_THE_PROJECT = (
 class CodeBuild:
     """Projects and builds.
 
-    `clients` returns clients of S3 and CloudWatch Logs that act as a role. `quotas` maps environment
-    and compute type to the number of concurrent builds; `queued` is the number of queued builds.
+    `clients` returns clients of S3 and CloudWatch Logs that act as a role. `quotas` maps
+    environment and compute type to the number of concurrent builds; `queued` is the number of
+    queued builds.
     """
 
     def __init__(

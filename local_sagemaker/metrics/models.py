@@ -15,7 +15,7 @@ _OF_STEPS = {
 
 
 def model_report(collected: Collected) -> Callable[[str, str, ModelStep], None]:
-    """Return a function that records the seconds of model steps of an endpoint's variant."""
+    """Return a function that records the durations of model steps by endpoint and variant."""
 
     def report(endpoint: str, variant: str, step: ModelStep) -> None:
         if metric := _OF_STEPS.get(step.step):

@@ -1,4 +1,4 @@
-"""InvokeEndpoint, streamed between a client and a container."""
+"""The service sagemaker-runtime: InvokeEndpoint and InvokeEndpointWithResponseStream."""
 
 import re
 import time
@@ -28,7 +28,7 @@ OPERATIONS = {
     "async-invocations": "InvokeEndpointAsync",
     "invocations-response-stream": "InvokeEndpointWithResponseStream",
 }
-"""The operations of `sagemaker-runtime` by how their paths end; source: botocore's model."""
+"""Last path segment -> operation of sagemaker-runtime; source: botocore's model."""
 
 _INPUT: Any = (
     botocore.session.get_session()
@@ -41,15 +41,15 @@ _UNSUPPORTED = {
     for name, shape in _INPUT.members.items()
     if not is_supported(_INPUT, name, SUPPORTED["sagemaker-runtime"])
 }
-"""Headers of InvokeEndpoint's other members -> the members."""
+"""Header -> unsupported member of InvokeEndpoint."""
 
 PATH = re.compile(f"/endpoints/[^/]+/({'|'.join(OPERATIONS)})")
 
 
 class Invocations:
-    """Answers `sagemaker-runtime`, as an ASGI application for paths that match `PATH`.
+    """The service sagemaker-runtime, as an ASGI application for paths that match `PATH`.
 
-    `answered` is told of each invocation that a variant had: endpoint, variant, seconds, and
+    `answered` is called after each invocation of a variant with endpoint, variant, seconds, and
     whether it failed.
     """
 
@@ -67,7 +67,7 @@ class Invocations:
         self._components = components
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
-        """Answer one invocation, or say why not."""
+        """Answer one request."""
         _, _, name, operation = scope["path"].split("/")
         endpoint = self._endpoints.get(name)
         config = endpoint.plan.config.get("DataCaptureConfig") if endpoint else None
@@ -96,7 +96,7 @@ class Invocations:
             pass
 
     async def _answer(self, name: str, endpoint: Endpoint | None, invocation: Invocation) -> str:
-        """Have an invocation answered, and return by which variant."""
+        """Route and run an invocation, record its metrics, and return the variant."""
         started, failed = time.monotonic(), None
         if endpoint is None:
             raise not_found(name)
@@ -135,9 +135,9 @@ class Invocations:
         return variant
 
     def _component(self, endpoint: Endpoint, name: str | None) -> Component | None:
-        """Return the component that an invocation names. Raise `ApiError`.
+        """Return the requested component; None if the endpoint has models. Raise `ApiError`.
 
-        The texts of AWS: BerriAI/litellm, and the second also langchain-ai/langchain#14344.
+        Source of the messages: BerriAI/litellm; of the second also langchain-ai/langchain#14344.
         """
         if not endpoint.hosts_components:
             if name is None:

@@ -1,4 +1,4 @@
-"""The latest events, in the order of their reports."""
+"""The dashboard's latest events, in the order of their reports."""
 
 import itertools
 import threading
@@ -15,11 +15,11 @@ Record = dict[str, Any]
 
 MOST = 500
 MOST_MESSAGE = 600
-"""Characters of a message, which may be all that a container says."""
+"""Maximum length of a message, which may contain a container's output."""
 
 
 class Events:
-    """Keeps the latest `MOST`; every method is safe to call from any thread."""
+    """The latest `MOST` events. All methods are thread-safe."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
@@ -28,7 +28,7 @@ class Events:
         self._latest: deque[Record] = deque(maxlen=MOST)
 
     def tell(self, happening: Happening) -> None:
-        """Keep what happened."""
+        """Add an event."""
         with self._lock:
             event = {
                 **asdict(happening),
@@ -40,7 +40,7 @@ class Events:
             self._latest.append(event)
 
     def after(self, sequence: int) -> list[Record]:
-        """Return the events after one, the oldest first."""
+        """Return the events after a sequence number, the oldest first."""
         with self._lock:
             return [each for each in self._latest if each["sequence"] > sequence]
 

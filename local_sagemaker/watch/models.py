@@ -1,4 +1,4 @@
-"""Sentences about the models of multi-model containers."""
+"""The dashboard's events about models of multi-model containers."""
 
 import re
 from collections.abc import Callable
@@ -33,7 +33,7 @@ _ARCHIVE = re.compile(r"(?:.*/)?([^/]+)-[0-9a-f]{12}\.tar\.gz")
 
 
 def model_events(tell: Tell) -> Callable[[str, str, str, ModelStep], None]:
-    """Return a function that reports model steps, by endpoint, variant and instance."""
+    """Return a function that reports model steps as events."""
 
     def report(endpoint: str, variant: str, instance: str, step: ModelStep) -> None:
         kind, sentence = _STEPS[step.step]
@@ -52,6 +52,6 @@ def model_events(tell: Tell) -> Callable[[str, str, str, ModelStep], None]:
 
 
 def model_name(target_model: str) -> str:
-    """Return the catalog's name of a model; of an archive that publishing did not name, its own."""
+    """Return the catalog's name of a published archive NAME-DIGEST.tar.gz; others are unchanged."""
     match = _ARCHIVE.fullmatch(target_model)
     return match[1] if match else target_model
