@@ -9,10 +9,11 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from rich.console import Console
@@ -36,15 +37,20 @@ class CdkResult(NamedTuple):
 
 
 def run(
-    *args: str, title: str, cwd: Path | None = None, build_status: Callable[[], str] = str
+    *args: str,
+    title: str,
+    cwd: Path | None = None,
+    build_status: Callable[[], str] = str,
+    environment: Mapping[str, str] = MappingProxyType({}),
 ) -> CdkResult:
-    """Run the CLI and show its progress below `title`.
+    """Run the CLI, with `environment` added to that of this process, and show its progress.
 
     `build_status` returns a line about the build in progress, for a terminal. An interruption ends
     the CLI, which begins no other stack; CloudFormation finishes what it has begun. Raise `OSError`
     where the CLI cannot be started.
     """
-    options = {"cwd": cwd, "env": {**os.environ, "CI": "1"}, "text": True, "errors": "replace"}
+    env = {**os.environ, "CI": "1", **environment}
+    options = {"cwd": cwd, "env": env, "text": True, "errors": "replace"}
     with (
         TemporaryFile("w+", errors="replace") as errors,
         _process(args, **options, stdout=subprocess.PIPE, stderr=errors) as process,
@@ -58,9 +64,9 @@ def run(
     return CdkResult(not failed, tuple(error_lines))
 
 
-def run_directly(*args: str) -> int:
-    """Run the CLI on this process's output and return its exit code."""
-    with _process(args) as process:
+def run_directly(*args: str, environment: Mapping[str, str] = MappingProxyType({})) -> int:
+    """Run the CLI with this process's output and an added `environment`; return its exit code."""
+    with _process(args, env={**os.environ, **environment}) as process:
         return process.wait()
 
 

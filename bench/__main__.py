@@ -7,15 +7,15 @@ from bench import page, turns
 
 
 def main() -> None:
-    """Run the benchmarks that are named, or all."""
+    """Run the named benchmarks, by default all."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("names", metavar="NAME", nargs="*", default=list(page.BENCHMARKS))
     parser.add_argument("--quick", action="store_true", help="smallest sizes, one iteration")
     options = parser.parse_args()
-    turns.adopt_orphans()
+    turns.become_subreaper()
     try:
         for name in options.names:
-            with turns.written(name, quick=options.quick) as results:
+            with turns.write_results(name, quick=options.quick) as results:
                 importlib.import_module(f"bench.{name}").run(results)
     finally:
         page.write()

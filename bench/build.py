@@ -1,9 +1,9 @@
 """Builds of MiniLM, and of a model of 1 GiB, into a bucket of the local SageMaker.
 
-By hand is `torch.onnx.export`, `tar -czf` and `aws s3 cp`: each time all of it, and nothing is
-checked. A build checks the model, compares the export with PyTorch, and exports only what changed.
-"Changed weights" is a change of export.py, which has the same consequence. The 1 GiB are random
-float weights; the local bucket computes a checksum of what it gets.
+"By hand" is `torch.onnx.export`, `tar -czf` and `aws s3 cp`, always all three, without checks. A
+build checks the model, compares the export with PyTorch, and exports only changed models. "Changed
+weights" is a change of export.py, which has the same effect. The 1 GiB are random float weights;
+the local bucket computes a checksum of each upload.
 """
 
 import os
@@ -29,11 +29,11 @@ MIB = 1 << 20
 
 
 def run(results: Results) -> None:
-    """Build MiniLM unchanged, changed, and by hand; pack and publish a large model."""
+    """Build MiniLM with and without changes, and by hand; pack and publish a large model."""
     if AWS is None:
         raise RuntimeError("the AWS CLI is missing: make bench installs it")
-    shown = subprocess.run([AWS, "--version"], capture_output=True, text=True, check=True).stdout
-    results.versions["aws-cli"] = shown.split()[0].partition("/")[2]
+    version = subprocess.run([AWS, "--version"], capture_output=True, text=True, check=True).stdout
+    results.versions["aws-cli"] = version.split()[0].partition("/")[2]
     with TemporaryDirectory() as scratch, local_sagemaker() as (_, running):
         target = BuildTarget.parse("cpu-24.09").with_python(running.python)
         numbers = count()
@@ -44,7 +44,7 @@ def run(results: Results) -> None:
             return command(*program, *to)
 
         def publish(model: Path, edited: str | None = None) -> Turn:
-            """Build into the bucket, after an edit of a file below a key of its own."""
+            """Build into the bucket; with `edited`, change this file first and use a new key."""
             key = "unchanged.tar.gz"
             if edited:
                 key = f"{next(numbers)}.tar.gz"
@@ -52,8 +52,8 @@ def run(results: Results) -> None:
             return build(model, "--bucket", NAME, "--key", key)
 
         def by_hand() -> Turn:
-            exported = command(sys.executable, "-m", "bench.build", minilm)
-            return total(exported, _tar(minilm), _copy(minilm))
+            export = command(sys.executable, "-m", "bench.build", minilm)
+            return total(export, _tar(minilm), _copy(minilm))
 
         publish(minilm)
         for case, file in CHANGES.items():
@@ -61,13 +61,13 @@ def run(results: Results) -> None:
             results.alternate(f"MiniLM, {case}", sides, 2)
         size = 64 if results.quick else 1024
         large = _write_large(Path(scratch, "echo"), size)
-        packed = partial(build, large, "--output", Path(scratch, "packed"))
-        results.alternate(
-            f"{size} MiB packed", {"build --output": packed, "tar -czf": partial(_tar, large)}, 1
-        )
-        edited = partial(publish, large, "echo/config.pbtxt")
         sides = {
-            "build --bucket": edited,
+            "build --output": partial(build, large, "--output", Path(scratch, "packed")),
+            "tar -czf": partial(_tar, large),
+        }
+        results.alternate(f"{size} MiB packed", sides, 1)
+        sides = {
+            "build --bucket": partial(publish, large, "echo/config.pbtxt"),
             "tar -czf, aws s3 cp": lambda: total(_tar(large), _copy(large)),
         }
         results.alternate(f"{size} MiB packed and published", sides, 1)
@@ -92,7 +92,7 @@ def _copy(model: Path) -> Turn:
 
 
 def _export(model: Path) -> None:
-    """Export MiniLM as PyTorch's documentation does."""
+    """Export MiniLM as in PyTorch's documentation."""
     import torch
 
     from model_build.export.weights import fetch
@@ -104,14 +104,14 @@ def _export(model: Path) -> None:
         ModelSource(model).recipe.weights, model_folder=model, progress=Printer("minilm")
     )
     assert weights, "the recipe of MiniLM has weights"
-    made = encoder(weights)
-    sample = made.sample({"batch": 2, "tokens": 16}, torch.Generator().manual_seed(0))
+    exported = encoder(weights)
+    sample = exported.sample({"batch": 2, "tokens": 16}, torch.Generator().manual_seed(0))
     dynamic = torch.export.Dim.DYNAMIC
     torch.onnx.export(
-        made.module,
-        tuple(sample[name] for name in made.inputs),
+        exported.module,
+        tuple(sample[name] for name in exported.inputs),
         model.with_suffix(".onnx"),
-        dynamic_shapes=tuple({0: dynamic, 1: dynamic} for _ in made.inputs),
+        dynamic_shapes=tuple({0: dynamic, 1: dynamic} for _ in exported.inputs),
         opset_version=18,
         external_data=False,
     )

@@ -1,9 +1,8 @@
 """The first call of MiniLM on a multi-model endpoint, split into its parts.
 
-Downloading, which unpacks too, and loading are the means of SageMaker's metrics
-ModelDownloadingTime and ModelLoadingTime, which the local SageMaker keeps with two digits; the
-answer is the rest of the call. The floor: boto3 and `tar -xzf`, Triton's own load of the unpacked
-folder, and a call of it.
+"Download and unpack" and "load" are the means of SageMaker's metrics ModelDownloadingTime and
+ModelLoadingTime, which the local SageMaker rounds to two digits; "first answer" is the rest of the
+call. The floor is a download with boto3 and `tar -xzf`, a load by Triton, and a call of Triton.
 """
 
 import json
@@ -34,7 +33,7 @@ METRICS = {"download and unpack": "ModelDownloadingTime", "load": "ModelLoadingT
 
 
 def run(results: Results) -> None:
-    """Call copies of one archive for the first time, and take the floor's steps."""
+    """Measure first calls of copies of one archive, and the steps of the floor."""
     with TemporaryDirectory() as scratch, local_sagemaker() as (_, running):
         target = BuildTarget.parse("cpu-24.09").with_python(running.python)
         folder = Path(scratch, "archives")
@@ -59,16 +58,16 @@ def run(results: Results) -> None:
                 return total(*parts[-1].values())
 
             results.alternate("whole", {"InvokeEndpoint": first_call, "floor": floor}, TURNS)
-        whole = fmean(turn["wall s"] for turn in results.rows[0]["turns"])
+        duration = fmean(turn["wall s"] for turn in results.rows[0]["turns"])
         ours = {part: _mean(metric, len(parts)) for part, metric in METRICS.items()}
-        ours["first answer"] = whole - sum(ours.values())
+        ours["first answer"] = duration - sum(ours.values())
         for part, seconds in ours.items():
             results.add(part, "InvokeEndpoint", {"wall s": seconds})
             results.add(part, "floor", {"wall s": fmean(turn[part]["wall s"] for turn in parts)})
 
 
 def _mean(metric: str, values: int) -> float:
-    """Return the mean of a metric in seconds, once it has so many values."""
+    """Wait until a metric has this number of values; return their mean in seconds."""
     now = datetime.now(UTC)
     while True:
         points = boto3.client("cloudwatch").get_metric_statistics(
@@ -89,7 +88,7 @@ def _mean(metric: str, values: int) -> float:
 
 
 def _floor(triton: TritonServer, path: str, to: Path) -> dict[str, Callable[[], object]]:
-    """Return what downloads and unpacks, loads again, and answers."""
+    """Return functions that download and unpack, load, and invoke the model, by part."""
     name = path.split("/")[2]
     model = {"model_name": name, "url": f"/opt/ml/models/{name}/model"}
 
@@ -102,10 +101,10 @@ def _floor(triton: TritonServer, path: str, to: Path) -> dict[str, Callable[[], 
 
     def request(method: str, path: str, body: bytes) -> None:
         headers = {"Content-Type": "application/json", "X-Amzn-SageMaker-Target-Model": MODEL}
-        answer = triton.running.triton.request(
+        response = triton.running.triton.request(
             method, path, body=body, headers=headers, timeout=600
         )
-        assert answer.status == 200, answer
+        assert response.status == 200, response
 
     return {
         "download and unpack": fetch,

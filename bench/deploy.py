@@ -1,9 +1,9 @@
 """`cdk deploy` of the stage local on a new local SageMaker, split into its parts.
 
-The floors: synth of the same templates as raw resources; a deploy of as many stacks with one SSM
-parameter each, for the CLI and for CloudFormation; the builder's own command, for the build. What
-CloudFormation and the build took are the events of stacks and the times of builds; the CLI is the
-rest of the deploy. `cdk diff` of an assembly that is written already has no synth.
+The floors are a synthesis of the same templates as raw resources; a deploy of the same number of
+stacks with one SSM parameter each, for the CLI and CloudFormation; and the builder's command, for
+the build. The times of CloudFormation and of the build are those of stack events and build records;
+"CLI" is the rest of the deploy. "Written assembly" is `cdk diff` without a synthesis.
 """
 
 import sys
@@ -25,7 +25,7 @@ TURNS = 2
 
 
 def run(results: Results) -> None:
-    """Deploy the stage, and as many small stacks, each time on a new local SageMaker."""
+    """Deploy the stage and the same number of small stacks, each on a new local SageMaker."""
     for _ in range(1 if results.quick else TURNS):
         with TemporaryDirectory() as scratch, local_sagemaker() as (folder, running):
             bootstrap(REGION, folder)
@@ -36,18 +36,19 @@ def run(results: Results) -> None:
             _synth(f"-m bench.deploy {stacks}", to=small)
             build = partial(command, sys.executable, "-m", "model_build", "build", "models/minilm")
             target = BuildTarget.parse("cpu-24.09").with_python(running.python)
-            deployed, least = _deploy(ours), _deploy(small)
-            alone = build("--target", target, "--bucket", NAME, "--key", "minilm.tar.gz")
-            _add(results, "whole deploy", total(synth, deployed), total(floor, least, alone))
-            ours_stacks, least_stacks, built = _stacks(ours), _stacks(small), _builds()
+            deploy, small_deploy = _deploy(ours), _deploy(small)
+            direct = build("--target", target, "--bucket", NAME, "--key", "minilm.tar.gz")
+            _add(results, "whole deploy", total(synth, deploy), total(floor, small_deploy, direct))
+            stacks_time, small_stacks_time, build_time = _stacks(ours), _stacks(small), _builds()
             diff = partial(command, "cdk", "diff", "--all", "--no-validation", "--app")
             results.add("cdk diff, unchanged", "app", diff("python app.py", "-c", "stage=local"))
             results.add("cdk diff, unchanged", "written assembly", diff(ours))
             _add(results, "synth", _wall(synth["wall s"]), _wall(floor["wall s"]))
-            rest = deployed["wall s"] - ours_stacks, least["wall s"] - least_stacks
-            _add(results, "CLI", *map(_wall, rest))
-            _add(results, "CloudFormation", _wall(ours_stacks - built), _wall(least_stacks))
-            _add(results, "build", _wall(built), _wall(alone["wall s"]))
+            cli = deploy["wall s"] - stacks_time, small_deploy["wall s"] - small_stacks_time
+            _add(results, "CLI", *map(_wall, cli))
+            cloudformation = stacks_time - build_time, small_stacks_time
+            _add(results, "CloudFormation", *map(_wall, cloudformation))
+            _add(results, "build", _wall(build_time), _wall(direct["wall s"]))
 
 
 def _add(results: Results, case: str, ours: Turn, floor: Turn) -> None:
@@ -69,7 +70,7 @@ def _deploy(assembly: Path) -> Turn:
 
 
 def _stacks(assembly: Path) -> float:
-    """Return the seconds from the first to the last event of each stack, added up."""
+    """Return the sum of the seconds between the first and the last event of each stack."""
     cloudformation: Any = boto3.client("cloudformation")
     seconds = 0.0
     for stack in templates(assembly):

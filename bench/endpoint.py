@@ -1,9 +1,9 @@
-"""Calls of one model: by our client, by boto3, by raw HTTP, and of Triton itself.
+"""Invocations of one model with endpoint_client, boto3 and raw HTTP, and of Triton directly.
 
-The client encodes and decodes arrays; the others send a body that was encoded before. boto3 calls
-the local SageMaker's InvokeEndpoint, as raw HTTP on kept connections does; Triton is asked over raw
-HTTP through a socket of its own network namespace. The model is a Python one that answers with its
-input, at once or after 5 ms by 8 instances. Callers and servers share the machine.
+endpoint_client encodes and decodes arrays; the others send a body that was encoded before. boto3
+and raw HTTP (on persistent connections) call the local SageMaker's InvokeEndpoint; "Triton" is raw
+HTTP to Triton in its network namespace. The Python model returns its input, immediately or after
+5 ms with 8 instances. Callers and servers share the machine.
 """
 
 import asyncio
@@ -30,12 +30,12 @@ from local_sagemaker.serving import TritonServer, serve
 
 TURNS = 3
 MODELS = {"trivial": (0, 1), "5-ms": (5, 8)}
-"""Milliseconds that an answer takes, and instances."""
+"""Response time in milliseconds, and number of instances."""
 CASES = [
     *((model, callers, 4) for model in MODELS for callers in (1, 8, 64)),
     *(("trivial", 8, size) for size in (600_000, 6_000_000)),
 ]
-"""Models, callers at once, and bytes of an input."""
+"""Models, numbers of concurrent callers, and sizes of the input in bytes."""
 SIGNATURE = {
     "inputs": [{"name": "X", "datatype": "UINT8", "shape": [-1]}],
     "outputs": [{"name": "Y", "datatype": "UINT8", "shape": [-1]}],
@@ -43,7 +43,7 @@ SIGNATURE = {
 
 
 def run(results: Results) -> None:
-    """Call each model by each side."""
+    """Measure each case with each side."""
     seconds = 0.2 if results.quick else 1.0
     with local_sagemaker() as (_, running), TemporaryDirectory() as folder:
         archives = {
@@ -51,7 +51,7 @@ def run(results: Results) -> None:
         }
         for archive, content in archives.items():
             Path(folder, archive).write_bytes(content)
-            _publish(archive)
+            publish(archive)
         host(archives)
         connect = partial(socket.create_connection, ("127.0.0.1", running.port))
         with (
@@ -74,8 +74,8 @@ def run(results: Results) -> None:
                     "InvokeEndpoint": raw.turn,
                     "Triton": direct.turn,
                 }
-                for cold in (raw, direct):  # the first call of each instance is slow
-                    cold.turn(callers=8, seconds=0.5)
+                for http in (raw, direct):  # the first call of each instance is slow
+                    http.turn(callers=8, seconds=0.5)
                 sides = {
                     side: partial(measure, callers=callers, seconds=seconds)
                     for side, measure in measures.items()
@@ -84,7 +84,7 @@ def run(results: Results) -> None:
 
 
 def boto3_call(body: bytes, content_type: str) -> Callable[[str], object]:
-    """Return a call of an archive's model by boto3 alone."""
+    """Return a function that invokes an archive's model with boto3."""
     config = Config(max_pool_connections=64, retries={"total_max_attempts": 1})
     runtime: Any = boto3.client("sagemaker-runtime", config=config)
     invoke = partial(runtime.invoke_endpoint, EndpointName=NAME, ContentType=content_type)
@@ -92,49 +92,49 @@ def boto3_call(body: bytes, content_type: str) -> Callable[[str], object]:
 
 
 def on_threads(call: Callable[[], object], *, callers: int, seconds: float) -> Turn:
-    """Make one call after the other on each of so many threads."""
+    """Measure consecutive calls on each of `callers` threads."""
     durations: list[float] = []
 
     def caller(end: float) -> None:
-        while (began := time.perf_counter()) < end:
+        while (start := time.perf_counter()) < end:
             call()
-            durations.append(time.perf_counter() - began)
+            durations.append(time.perf_counter() - start)
 
-    cpu, began = cpu_seconds(), time.perf_counter()
+    cpu, start = cpu_seconds(), time.perf_counter()
     with ThreadPoolExecutor(callers) as threads:
-        list(threads.map(caller, [began + seconds] * callers))
-    return _turn(durations, time.perf_counter() - began, cpu_seconds() - cpu)
+        list(threads.map(caller, [start + seconds] * callers))
+    return _turn(durations, time.perf_counter() - start, cpu_seconds() - cpu)
 
 
 @dataclass(frozen=True)
 class RawHttp:
-    """An HTTP request that is sent repeatedly on kept connections."""
+    """An HTTP request that is sent repeatedly on persistent connections."""
 
     connect: Callable[[], socket.socket]
     request: bytes
 
     def turn(self, *, callers: int, seconds: float) -> Turn:
-        """Send one request after the other on each of so many connections."""
+        """Measure consecutive requests on each of `callers` connections."""
         durations: list[float] = []
 
         async def caller(end: float) -> None:
-            connected = self.connect()
-            connected.setblocking(False)
-            reader, writer = await asyncio.open_connection(sock=connected)
-            while (began := time.perf_counter()) < end:
+            connection = self.connect()
+            connection.setblocking(False)
+            reader, writer = await asyncio.open_connection(sock=connection)
+            while (start := time.perf_counter()) < end:
                 writer.write(self.request)
                 head = await reader.readuntil(b"\r\n\r\n")
                 assert head.startswith(b"HTTP/1.1 200"), head
                 await reader.readexactly(int(head.lower().split(b"content-length:")[1].split()[0]))
-                durations.append(time.perf_counter() - began)
+                durations.append(time.perf_counter() - start)
             writer.close()
 
         async def all_callers(end: float) -> None:
             await asyncio.gather(*(caller(end) for _ in range(callers)))
 
-        cpu, began = cpu_seconds(), time.perf_counter()
-        uvloop.run(all_callers(began + seconds))
-        return _turn(durations, time.perf_counter() - began, cpu_seconds() - cpu)
+        cpu, start = cpu_seconds(), time.perf_counter()
+        uvloop.run(all_callers(start + seconds))
+        return _turn(durations, time.perf_counter() - start, cpu_seconds() - cpu)
 
 
 def _turn(durations: list[float], seconds: float, cpu: float) -> Turn:
@@ -144,8 +144,8 @@ def _turn(durations: list[float], seconds: float, cpu: float) -> Turn:
     return {**rates, "CPU ms a call": cpu / calls * 1000}
 
 
-def _publish(archive: str) -> None:
-    """Write a catalog entry, as a deployment does."""
+def publish(archive: str) -> None:
+    """Write the catalog entry of an echo model."""
     model = archive.removesuffix(".tar.gz")
     entry = {"model": model, "version": "1", "endpoint": NAME, "target_model": archive}
     value = json.dumps({**entry, "signature": SIGNATURE})

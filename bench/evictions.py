@@ -1,7 +1,7 @@
 """200 archives on an instance with memory for about 20, called with Zipf's distribution.
 
-A model that is not loaded takes the room of the one that was called least recently. The
-alternative calls the 20 most popular models alone, which stay loaded.
+Loading a model evicts the least recently called model. The alternative calls only the 20 most
+popular models, which stay loaded.
 """
 
 import json
@@ -16,13 +16,13 @@ from local_sagemaker.settings import MEMORY
 
 MODELS, LOADED, CALLERS = 200, 20, 8
 MEMORY_MIB = 550
-"""Triton takes 30 to 50, each model 16 to 25."""
+"""Triton takes 30 to 50 MiB, each model 16 to 25 MiB."""
 TENSOR = {"name": "X", "shape": [1], "datatype": "UINT8", "data": [0]}
 BODY = json.dumps({"inputs": [TENSOR]}).encode()
 
 
 def run(results: Results) -> None:
-    """Call all models and the most popular ones, in turns."""
+    """Measure calls of all models and of the most popular models."""
     models = [f"model-{number:03}.tar.gz" for number in range(MODELS)]
     seconds = 3 if results.quick else 20
     with local_sagemaker(**{MEMORY: str(MEMORY_MIB)}):
@@ -33,10 +33,10 @@ def run(results: Results) -> None:
             for model in reversed(models[:LOADED]):
                 call(model)
             shares = 1 / np.arange(1, number + 1)
-            drawn = np.random.default_rng(0).choice(
+            sequence = np.random.default_rng(0).choice(
                 models[:number], 100_000, p=shares / shares.sum()
             )
-            order = iter(drawn.tolist())  # whose next() is atomic
+            order = iter(sequence.tolist())  # next() of a list's iterator is atomic
             return on_threads(lambda: call(next(order)), callers=CALLERS, seconds=seconds)
 
         sides = {f"{number} models": partial(turn, number) for number in (MODELS, LOADED)}

@@ -1,4 +1,4 @@
-"""A local SageMaker for this process's clients, and a multi-model endpoint on it."""
+"""A local SageMaker for benchmarks, with a multi-model endpoint."""
 
 import io
 import os
@@ -17,12 +17,12 @@ from local_sagemaker import Folder, RunningSageMaker, client_environment, down, 
 NAME = "bench"
 """Name of the bucket and of the endpoint."""
 ECHO = Path(__file__).with_name("echo")
-"""A model that answers with its input."""
+"""The folder of a model that returns its input."""
 
 
 @contextmanager
 def local_sagemaker(**settings: str) -> Iterator[tuple[Folder, RunningSageMaker]]:
-    """Run a local SageMaker that this process, and what it starts, calls instead of AWS."""
+    """Run a local SageMaker that this process and its children use instead of AWS."""
     with TemporaryDirectory() as scratch, patch.dict(os.environ, settings):
         folder = Folder(Path(scratch, "local_sagemaker"))
         try:
@@ -35,7 +35,7 @@ def local_sagemaker(**settings: str) -> Iterator[tuple[Folder, RunningSageMaker]
 
 
 def echo_archive(instance_count: int = 1) -> bytes:
-    """Return the archive of the echo model with this count in its instance_group."""
+    """Return an archive of the echo model with this number of instances."""
     packed = io.BytesIO()
     with TemporaryDirectory() as scratch, tarfile.open(fileobj=packed, mode="w:gz") as archive:
         copy = shutil.copytree(ECHO, Path(scratch, "copy"))
@@ -46,7 +46,7 @@ def echo_archive(instance_count: int = 1) -> bytes:
 
 
 def host(archives: Mapping[str, bytes]) -> None:
-    """Serve archives by a multi-model endpoint; return when it is in service."""
+    """Create a multi-model endpoint with these archives, and wait until it is in service."""
     for key, content in archives.items():
         boto3.client("s3").put_object(Bucket=NAME, Key=key, Body=content)
     sagemaker = boto3.client("sagemaker")

@@ -1,7 +1,7 @@
-"""Synthesise a stage of many models, split over endpoints: `python -m bench.many_models [COUNT]`.
+"""Synthesise a stage with many models on several endpoints: `python -m bench.many_models [COUNT]`.
 
-Prints the seconds, the largest template, and what of AWS's quotas the stage takes. Each model
-is a copy of `tritonsm new model --kind python`.
+Prints the duration, the size of the largest template, and the use of AWS's quotas. Each model is a
+copy of `tritonsm new model --kind python`.
 """
 
 import json
@@ -14,9 +14,9 @@ from tempfile import TemporaryDirectory
 from aws_cdk import App
 
 import stacks
-from cli.load.fleet import MOST_MODELS
+from cli.load.fleet import MAX_MODELS
 from cli.new_model import PLACEHOLDER, TEMPLATES
-from cli.new_stage import deal, write
+from cli.new_stage import spread, write
 from model_build.source import all_models
 from stacks.template_limits import MAX_BYTES, MAX_RESOURCES
 from stages import plan
@@ -27,13 +27,13 @@ QUOTAS = {
     "AWS::IAM::Role": 1_000,
     "stacks": 200,
 }
-"""Defaults of an account: standard parameters (Systems Manager user guide,
+"""Default quotas of an account: standard parameters (Systems Manager user guide,
 parameter-store-advanced-parameters), roles (AWS general reference, IAM quotas), stacks
-(CloudFormation user guide, cloudformation-limits, as awsdocs on GitHub has it)."""
+(CloudFormation user guide, cloudformation-limits, from awsdocs on GitHub)."""
 
 
 def write_models(folder: Path, count: int) -> None:
-    """Write models that differ by their names."""
+    """Write models that differ only in their names."""
     template = TEMPLATES / "python"
     files = [path for path in template.rglob("*") if path.is_file() and path.suffix != ".pyc"]
     for number in range(count):
@@ -45,12 +45,12 @@ def write_models(folder: Path, count: int) -> None:
 
 
 def synthesise(folder: Path, count: int) -> list[bytes]:
-    """Return the templates of a stage with so many models."""
+    """Return the templates of a stage with `count` models."""
     (folder / "models").mkdir()
     (folder / "stages").mkdir()
     write_models(folder / "models", count)
     (folder / "stages" / "dev.yaml").write_text((STAGES / "dev.yaml").read_text())
-    endpoints = deal(all_models(folder / "models"), -(-count // MOST_MODELS))
+    endpoints = spread(all_models(folder / "models"), -(-count // MAX_MODELS))
     write("fleet", "dev", endpoints, stages=folder / "stages", models=folder / "models")
     plan.MODELS = folder / "models"
     app = App(context={"aws:cdk:disable-creation-stack-traces": True}, stack_traces=False)
@@ -59,17 +59,16 @@ def synthesise(folder: Path, count: int) -> list[bytes]:
 
 
 def main(count: int) -> None:
-    """Print what a stage of `count` models takes."""
+    """Print the figures of a stage with `count` models."""
     with TemporaryDirectory() as folder:
         start = time.monotonic()
         templates = synthesise(Path(folder), count)
         seconds = time.monotonic() - start
-    parsed = [json.loads(each)["Resources"] for each in templates]
-    resources = max(map(len, parsed))
-    kinds = Counter(resource["Type"] for each in parsed for resource in each.values())
+    resources = [json.loads(template)["Resources"] for template in templates]
+    kinds = Counter(resource["Type"] for stack in resources for resource in stack.values())
     print(f"{count:,} models: {len(templates)} stacks, {seconds:.0f} s")
     print(f"largest template {max(map(len, templates)):,} of {MAX_BYTES:,} bytes, "
-          f"{resources} of {MAX_RESOURCES} resources")  # fmt: skip
+          f"{max(map(len, resources))} of {MAX_RESOURCES} resources")  # fmt: skip
     for name, quota in QUOTAS.items():
         print(f"{name}: {kinds.get(name, len(templates)):,} of {quota:,}")
 

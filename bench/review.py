@@ -1,8 +1,8 @@
-"""`make review`, linters included, compared with `cdk diff` of the same stages.
+"""`make review`, including its linters, compared with `cdk diff` of the same stages.
 
-Stages change by larger instances of each endpoint. `cdk diff` is what a person would run without
-a review: the app of both sides synthesised, and each stack compared with its earlier template. It
-lints nothing, and knows neither models nor costs.
+The change is a larger instance type of each endpoint. "cdk diff" is the alternative without a
+review: a synthesis of both commits, and a comparison of each stack with its earlier template. It
+has no linters, and does not show changes of models or costs.
 """
 
 import sys
@@ -16,7 +16,7 @@ INSTALLED = (".venv", ".venv-checkov", "node_modules")
 
 
 def run(results: Results) -> None:
-    """Review a clone with no stage, one stage and all stages changed."""
+    """Review a clone in which no stage, one stage or all stages changed."""
     with TemporaryDirectory() as scratch:
         head, base = Path(scratch, "head"), Path(scratch, "base")
         for tree in (head, base):
@@ -38,7 +38,7 @@ def run(results: Results) -> None:
 
 
 def clone(to: Path) -> None:
-    """Clone HEAD, with what is installed here."""
+    """Clone HEAD, with links to the installed packages."""
     command("git", "clone", "--quiet", ROOT, to)
     for name in INSTALLED:
         (to / name).symlink_to(ROOT / name)
@@ -57,5 +57,5 @@ def _cdk_diff(stages: list[str], base: Path, head: Path) -> None:
             command("cdk", "synth", "--quiet", "--app", app, "-c", f"stage={stage}", cwd=tree)
         for template in sorted(Path(base, "cdk.out").glob(f"{stage}-*.template.json")):
             stack = template.name.partition(".")[0]
-            compared = "--exclusively", "--template", template
-            command("cdk", "diff", "--app", "cdk.out", stack, *compared, cwd=head)
+            options = "--exclusively", "--template", template
+            command("cdk", "diff", "--app", "cdk.out", stack, *options, cwd=head)

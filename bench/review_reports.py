@@ -1,7 +1,7 @@
-"""Make the three reports of docs/review.md anew: `python -m bench.review_reports`.
+"""Generator of the three reports in docs/review.md: `python -m bench.review_reports`.
 
-Each is of a change of `prod` in a clone of HEAD. Commits and the CDK's own differences are left
-out, and the twenty new endpoints are cut to three.
+Each report is of a change of `prod` in a clone of HEAD, without commits and the CDK's differences.
+Of twenty new endpoints, the report shows three.
 """
 
 import re
@@ -23,11 +23,11 @@ ENDPOINT = """\
     instance_count: 2
 """
 NEW = "".join(ENDPOINT.format(number=number) for number in range(1, 21))
-SHOWN = 3
-"""Of twenty new endpoints."""
+MAX_SIMILAR_LINES = 3
+"""Number of consecutive lines about new endpoints that a report shows."""
 
 Edits = Mapping[str, tuple[str, str]]
-"""Path -> a text of a file, and what takes its place."""
+"""Old and new text, by file."""
 
 CHANGES: dict[str, Edits] = {
     "one danger": {
@@ -46,18 +46,18 @@ CHANGES: dict[str, Edits] = {
 
 
 def main() -> None:
-    """Write the reports between their marks in the document."""
+    """Write the reports into the document, after their comments."""
     text = DOCUMENT.read_text()
     for name, edits in CHANGES.items():
         before, begin, rest = text.partition(f"<!-- report: {name} -->\n\n````markdown\n")
-        assert begin, f"docs/review.md has no mark of the report {name!r}"
+        assert begin, f"docs/review.md has no comment <!-- report: {name} -->"
         _, end, after = rest.partition("````\n")
         text = f"{before}{begin}{report(edits)}{end}{after}"
     DOCUMENT.write_text(text)
 
 
 def report(edits: Edits) -> str:
-    """Return the report of a change, as docs show it."""
+    """Return the shortened report of a change."""
     with TemporaryDirectory() as folder:
         tree = Path(folder, "clone")
         clone(tree)
@@ -67,11 +67,11 @@ def report(edits: Edits) -> str:
             (tree / path).write_text(content.replace(old, new, 1))
         program = [sys.executable, "-m", "cli", "review", "--base", "HEAD", "prod"]
         subprocess.run(program, cwd=tree, check=False, stdout=subprocess.DEVNULL)
-        return shown((tree / "review.out" / "review.md").read_text())
+        return shorten((tree / "review.out" / "review.md").read_text())
 
 
-def shown(text: str) -> str:
-    """Return a report without commits, differences of stacks, and most of many lines alike."""
+def shorten(text: str) -> str:
+    """Return a report without commits, stack differences, and most of many similar lines."""
     text = re.sub(r"(?<=^Review against HEAD).*$", "", text, flags=re.MULTILINE)
     text = re.sub(
         r"<details>\n<summary>[\w-]+: \d+ resources?</summary>.*?</details>\n\n?",
@@ -80,12 +80,12 @@ def shown(text: str) -> str:
         flags=re.DOTALL,
     )
     lines: list[str] = []
-    alike = 0
+    similar = 0
     for line in text.splitlines():
-        alike = alike + 1 if re.search(r"bert\d\d", line) else 0
-        if alike <= SHOWN:
+        similar = similar + 1 if re.search(r"bert\d\d", line) else 0
+        if similar <= MAX_SIMILAR_LINES:
             lines.append(line)
-        elif alike == SHOWN + 1:
+        elif similar == MAX_SIMILAR_LINES + 1:
             lines.append("...")
     return "\n".join(lines).rstrip() + "\n"
 

@@ -1,7 +1,7 @@
 """`cdk synth` of stages, compared with the same templates written as raw resources.
 
-The endpoints are like `text` of prod, the 240 models are of one endpoint. Validation is the CDK's
-own, of templates; `--no-validation` is how a local deployment and a review run.
+The endpoints are copies of `text` of prod; the 240 models belong to one endpoint. Validation is the
+CDK's validation of templates; local deployments and reviews use `--no-validation`.
 """
 
 import dataclasses
@@ -16,7 +16,7 @@ from unittest.mock import patch
 
 from bench.turns import Results, Turn, command
 
-if TYPE_CHECKING:  # each process imports what it measures
+if TYPE_CHECKING:  # processes import only the code that they measure
     from aws_cdk import App
 
 CASES = {
@@ -25,11 +25,11 @@ CASES = {
     "100 endpoints": ("endpoints", 100, 1),
     "240 models": ("models", 240, 1),
 }
-"""What each has, how many, and turns."""
+"""Kind and number of the elements, and turns, by case."""
 
 
 def run(results: Results) -> None:
-    """Synthesise each case by our constructs and by raw resources."""
+    """Synthesise each case with this project's constructs and with raw resources."""
     with TemporaryDirectory() as scratch:
         for case, (kind, number, turns) in [*CASES.items()][: 1 if results.quick else None]:
             ours, raw = Path(scratch, case, "ours"), Path(scratch, case, "raw")
@@ -43,7 +43,7 @@ def run(results: Results) -> None:
 
 
 def templates(folder: Path) -> dict[str, Any]:
-    """Return stack -> template of a cloud assembly."""
+    """Return the templates of a cloud assembly, by stack."""
     return {
         path.name.partition(".")[0]: json.loads(path.read_text())
         for path in sorted(folder.glob("*.template.json"))
@@ -51,12 +51,12 @@ def templates(folder: Path) -> dict[str, Any]:
 
 
 def add_endpoints(app: "App", count: str) -> None:
-    """Add the stacks of prod, with `count` endpoints like `text` in the place of its own."""
+    """Add the stacks of prod, with `count` copies of the endpoint `text` as its endpoints."""
     _add_prod(app, {f"text-{number:03}": {} for number in range(int(count))})
 
 
 def add_models(app: "App", count: str) -> None:
-    """Add the stacks of prod, with one endpoint that serves `count` models like `minilm`."""
+    """Add the stacks of prod, with one endpoint that serves `count` copies of `minilm`."""
     from stages import plan
 
     minilm = plan.planned_model("minilm")

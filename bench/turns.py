@@ -1,4 +1,4 @@
-"""Measurements of several sides in turns, and their results as JSON."""
+"""Measurement of alternatives ("sides") in turns, and storage of the results as JSON."""
 
 import ctypes
 import json
@@ -22,20 +22,20 @@ TICKS = os.sysconf("SC_CLK_TCK")
 PR_SET_CHILD_SUBREAPER = 36
 
 Turn = dict[str, float]
-"""Measure -> value of one turn. The first measure is the one that plots show."""
+"""The values of one measurement, by measure. Plots show the first measure."""
 Sides = Mapping[str, Callable[[], Turn]]
-"""Each side, above the one that it is compared with."""
+"""Measuring functions by name. Each side is compared with the next."""
 
 
-def adopt_orphans() -> None:
-    """Become the parent of descendants whose own parent ends: prctl(2), PR_SET_CHILD_SUBREAPER."""
+def become_subreaper() -> None:
+    """Adopt descendants whose parent ends: prctl(2), PR_SET_CHILD_SUBREAPER."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def cpu_seconds() -> float:
-    """Return the CPU seconds of this process and its descendants, ended ones included.
+    """Return the CPU seconds of this process and its descendants, including ended ones.
 
-    proc_pid_stat(5): utime, stime, and those of the children that were waited for.
+    proc_pid_stat(5): utime and stime of processes, and of their reaped children.
     """
     stats: dict[int, tuple[int, int]] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
@@ -44,26 +44,26 @@ def cpu_seconds() -> float:
         except OSError:  # the process has ended
             continue
         stats[int(path.parent.name)] = int(fields[1]), sum(map(int, fields[11:15]))
-    family = {os.getpid()}
-    while more := {pid for pid, (parent, _) in stats.items() if parent in family} - family:
-        family |= more
-    return sum(stats[pid][1] for pid in family & stats.keys()) / TICKS
+    pids = {os.getpid()}
+    while children := {pid for pid, (parent, _) in stats.items() if parent in pids} - pids:
+        pids |= children
+    return sum(stats[pid][1] for pid in pids & stats.keys()) / TICKS
 
 
 def timed(action: Callable[[], object]) -> Turn:
-    """Return the wall and CPU seconds of an action and of the processes that it uses."""
-    cpu, began = cpu_seconds(), time.perf_counter()
+    """Return the wall and CPU seconds of an action, including child processes."""
+    cpu, start = cpu_seconds(), time.perf_counter()
     action()
-    return {"wall s": time.perf_counter() - began, "CPU s": cpu_seconds() - cpu}
+    return {"wall s": time.perf_counter() - start, "CPU s": cpu_seconds() - cpu}
 
 
 def total(*turns: Turn) -> Turn:
-    """Return the cost of several steps together."""
+    """Return the sums of several measurements."""
     return {measure: sum(turn[measure] for turn in turns) for measure in turns[0]}
 
 
 def command(*arguments: object, cwd: Path = ROOT, codes: tuple[int, ...] = (0,)) -> Turn:
-    """Return the cost of a command. Raise `RuntimeError` with its output for another exit code."""
+    """Measure a command. Raises `RuntimeError` with its output for other exit codes."""
     environment = {**os.environ, "PYTHONPATH": f"{cwd}{os.pathsep}{cwd / 'constructs'}"}
 
     def run() -> None:
@@ -83,13 +83,13 @@ def command(*arguments: object, cwd: Path = ROOT, codes: tuple[int, ...] = (0,))
 
 
 class Results:
-    """The rows of one benchmark: for each case and side, its turns."""
+    """The turns of a benchmark, by case and side."""
 
     def __init__(self, *, quick: bool) -> None:
         self.quick, self.versions, self.rows = quick, dict[str, str](), list[dict[str, Any]]()
 
     def add(self, case: str, side: str, turn: Turn) -> None:
-        """Add a turn."""
+        """Add a turn and print it."""
         print(f"{case:42} {side:32}", *(f"{name} {value:.2f}" for name, value in turn.items()))
         for row in self.rows:
             if (row["case"], row["side"]) == (case, side):
@@ -98,23 +98,23 @@ class Results:
         self.rows.append({"case": case, "side": side, "turns": [turn]})
 
     def alternate(self, case: str, sides: Sides, turns: int) -> None:
-        """Measure one side after the other, `turns` times; a quick run does it once."""
+        """Measure the sides one after the other, `turns` times; in a quick run, once."""
         for _ in range(1 if self.quick else turns):
             for side, measure in sides.items():
                 self.add(case, side, measure())
 
 
 @contextmanager
-def written(name: str, *, quick: bool) -> Iterator[Results]:
-    """Give results, and write them with the machine, its load and all versions."""
+def write_results(name: str, *, quick: bool) -> Iterator[Results]:
+    """Yield results; then write them with the machine, its load average and all versions."""
     results = Results(quick=quick)
-    began, load_before, wall = datetime.now(UTC), os.getloadavg(), time.perf_counter()
+    start, load_before, wall = datetime.now(UTC), os.getloadavg(), time.perf_counter()
     yield results
-    written_here = ":!bench/results", ":!docs"
-    dirty = _git("status", "--porcelain", "--untracked-files=no", "--", ".", *written_here)
+    outputs = ":!bench/results", ":!docs"
+    dirty = _git("status", "--porcelain", "--untracked-files=no", "--", ".", *outputs)
     content = {
         "quick": quick,
-        "date": began.isoformat(timespec="seconds"),
+        "date": start.isoformat(timespec="seconds"),
         "seconds": round(time.perf_counter() - wall),
         "commit": _git("rev-parse", "--short=12", "HEAD") + ("-dirty" if dirty else ""),
         "machine": {

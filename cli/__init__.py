@@ -1,1 +1,1 @@
-"""`tritonsm`: one command over the commands of all packages."""
+"""The command line `tritonsm`, with the commands of all packages."""

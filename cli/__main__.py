@@ -1,4 +1,4 @@
-"""`python -m cli`, which `tritonsm` starts."""
+"""Entry point of `tritonsm`: interrupts, output errors and exit codes."""
 
 import errno
 import os
@@ -9,71 +9,70 @@ from types import FrameType
 from cli.interrupts import INTERRUPTS
 
 INTERRUPTED = 128 + signal.SIGINT
-LINE = "error: interrupted\n"
-FULL = errno.ENOSPC, errno.EDQUOT, errno.EFBIG
-"""Why a disk takes no more."""
+MESSAGE = "error: interrupted\n"
+DISK_FULL = errno.ENOSPC, errno.EDQUOT, errno.EFBIG
 
 
-class Interruption:
-    """Signal handling: end the program at once, or raise while a command runs.
+class InterruptHandler:
+    """Signal handling: exit at once, or raise KeyboardInterrupt while a command runs.
 
-    While modules are imported, nothing is begun that would have to be undone, and some, such as
-    numpy's, turn a KeyboardInterrupt into an ImportError.
+    While modules are imported, there is nothing to clean up, and some modules, such as numpy,
+    convert a KeyboardInterrupt into an ImportError.
     """
 
     def __init__(self) -> None:
-        self.came = False
+        self.interrupted = False
 
-    def listen(self) -> None:
-        """Begin to end the program; also for an interrupt that `tritonsm` has kept waiting."""
+    def exit_on_interrupt(self) -> None:
+        """Exit on an interrupt, also on one that the script `tritonsm` has blocked."""
         for number in INTERRUPTS:
-            signal.signal(number, _end)
+            signal.signal(number, _exit)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTS)
 
-    def let_through(self) -> None:
-        """Begin to raise."""
+    def raise_on_interrupt(self) -> None:
+        """Raise KeyboardInterrupt on an interrupt."""
         for number in INTERRUPTS:
             signal.signal(number, self._raise)
 
     def _raise(self, _: int, __: FrameType | None) -> None:
-        self.came = True
+        self.interrupted = True
         raise KeyboardInterrupt
 
 
-def _end(_: int, __: FrameType | None) -> None:
-    os.write(sys.stderr.fileno(), LINE.encode())
+def _exit(_: int, __: FrameType | None) -> None:
+    os.write(sys.stderr.fileno(), MESSAGE.encode())
     os._exit(INTERRUPTED)
 
 
-def _drop_output() -> None:
-    """Write nothing more: what is left would fail again as Python ends."""
+def _discard_output() -> None:
+    """Discard buffered output: Python would fail again when it flushes the output at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def main(arguments: list[str]) -> int:
     """Run one command; return its exit code."""
-    interruption = Interruption()
-    interruption.listen()
-    from cli.dispatch import read
+    handler = InterruptHandler()
+    handler.exit_on_interrupt()
+    from cli.dispatch import parse_command
 
     try:
-        command = read(arguments)
-        interruption.let_through()
+        command = parse_command(arguments)
+        handler.raise_on_interrupt()
         code = command()
         sys.stdout.flush()
-    except BrokenPipeError:  # who reads, such as `head`, has read enough
-        _drop_output()
+    except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
+        _discard_output()
         return 128 + signal.SIGPIPE
     except OSError as error:
-        if error.errno not in FULL:
+        if error.errno not in DISK_FULL:
             raise
-        sys.stderr.write(f"error: what is written does not fit: {error.strerror}\n")
-        _drop_output()
+        sys.stderr.write(f"error: cannot write the output: {error.strerror}\n")
+        _discard_output()
         return 1
     except BaseException:
-        if not interruption.came:
+        if not handler.interrupted:
             raise
-        sys.stderr.write(LINE)
+        sys.stderr.write(MESSAGE)
         return INTERRUPTED
     return code
 

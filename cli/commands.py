@@ -1,8 +1,8 @@
-"""The commands: where each is declared, and its line in `tritonsm --help`.
+"""The table of commands: module and summary of each command.
 
 A command's module has `add_to(commands)`, which adds its parser; the parser's `run` takes the
-parsed options and returns the exit code. A module is imported only for its own command: most
-need boto3, and some torch.
+parsed options and returns the exit code. A module is imported only for its own command, because
+most import boto3, and some torch.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class Command:
 
     @property
     def calls_aws(self) -> bool:
-        """Whether it takes `--local`."""
+        """Whether the command has the option `--local`."""
         return self.name not in OFFLINE
 
 
@@ -74,12 +74,12 @@ GROUPS: dict[str, tuple[Command, ...]] = {
     ),
 }
 
-COMMANDS = {each.name: each for group in GROUPS.values() for each in group}
+COMMANDS = {command.name: command for group in GROUPS.values() for command in group}
 
 OFFLINE = {
     *("demo", "down", "env", "inspect", "lint", "list", "new", "review", "stages", "try", "up"),
 }
-"""Commands that call no AWS service, or the local SageMaker only."""
+"""Commands that call no AWS service, or only the local SageMaker."""
 
 NEED_ALL_PACKAGES = {
     *("account-test", "build", "deliver", "demo", "golden", "invoke", "load"),

@@ -1,9 +1,10 @@
-"""`tritonsm deploy`: deploy a stage as it is on disk, by the pinned cdk CLI."""
+"""`tritonsm deploy`: deploy a stage from the working tree with the pinned cdk CLI."""
 
 import argparse
 import os
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import boto3
 from botocore.exceptions import ClientError
@@ -16,7 +17,7 @@ from model_build import PYTHON_VARIABLE
 from model_build.commands.arguments import Commands
 from model_build.publishing.catalog import Catalog
 from release.preflight import capacity_errors
-from release.tree import Tree
+from release.tree import WITHOUT_VALIDATION, Tree
 from stages import load_stage
 from stages.plan import StagePlan
 
@@ -26,20 +27,22 @@ TAIL_BYTES = 4096
 
 def add_to(commands: Commands) -> None:
     """Add the command."""
-    description = "Deploy a stage as it is on disk: nothing is reviewed, tried or remembered, as "
-    description += "`tritonsm deliver` does."
+    description = "Deploy a stage from the working tree, without the checks and the record of "
+    description += "`tritonsm deliver`."
     parser = add_command(commands, "deploy", run, description)
     parser.add_argument("stage", metavar="STAGE", help=STAGE)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Deploy; return the exit code."""
+    """Deploy the stage; return the exit code."""
     stage = options.stage
     tree = Tree(Path.cwd())
     region = tree.stage(stage).region
     config = load_stage(stage)  # report an invalid file before anything changes
     if config.account == ACCOUNT and not options.local:
-        raise CommandError(f"account {ACCOUNT} is the local SageMaker's: add --local")
+        raise CommandError(
+            f"stage {stage} is for the local SageMaker (account {ACCOUNT}): add --local"
+        )
     local = Folder.default() if options.local else None
     if local:
         bootstrap(region, local)
@@ -53,14 +56,14 @@ def run(options: argparse.Namespace) -> int:
     restored = _restore_catalog(plan, region)
     print(f"deployed: {stage}")
     if restored:
-        print(f"restored, as they had been deleted: {', '.join(restored)}")
+        print(f"restored deleted catalog entries: {', '.join(restored)}")
     return 0
 
 
 def _restore_catalog(plan: StagePlan, region: str) -> list[str]:
     """Restore deleted catalog entries, and return their names.
 
-    CloudFormation does not: it compares templates, not what is there (user guide, "Detect
+    CloudFormation does not restore them, because it compares templates (user guide, "Detect
     unmanaged configuration changes to stacks and resources with drift detection").
     """
     restored = []
@@ -75,34 +78,36 @@ def _restore_catalog(plan: StagePlan, region: str) -> list[str]:
 
 
 def cdk(command: str, stage: str, *arguments: str, local: Folder | None = None) -> None:
-    """Run a command of the CLI on all stacks of a stage, on AWS or on the local SageMaker.
+    """Run a command of the CLI on stacks of a stage, on AWS or on the local SageMaker.
 
-    Raise `CommandError` where it fails.
+    Templates are validated only for AWS. Raise `CommandError` if the command fails.
     """
     arguments = "-c", f"stage={stage}", *arguments
-    if local:  # no change is judged on a laptop: skip the CDK's validation of templates
-        arguments += "--no-validation", "--output", str(local.root / "cdk.out")
-    _run(command, *arguments, title=f"cdk {command}: {stage}", local=local)
+    if local:
+        arguments += "--output", str(local.root / "cdk.out")
+    environment = WITHOUT_VALIDATION if local or command == "destroy" else {}
+    title = f"cdk {command}: {stage}"
+    _run(command, *arguments, title=title, local=local, environment=environment)
 
 
 def bootstrap(region: str, local: Folder) -> None:
-    """Bootstrap the local SageMaker unless it is: each start begins with an empty one."""
+    """Bootstrap the local SageMaker if it is not bootstrapped; every start is empty."""
     try:
         boto3.client("cloudformation", region).describe_stacks(StackName=BOOTSTRAP_STACK)
     except ClientError:
-        # In a folder without cdk.json: the CLI would synthesise the app, which it does not need.
+        # In a folder without cdk.json, the CLI does not synthesise the app, which it does not need.
         account = f"aws://{ACCOUNT}/{region}"
         _run("bootstrap", account, title="cdk bootstrap", local=local, cwd=local.root)
 
 
-def _run(*arguments: str, title: str, local: Folder | None, cwd: Path | None = None) -> None:
-    build = partial(newest_line, local.builds) if local else str
+def _run(*arguments: str, title: str, local: Folder | None, **options: Any) -> None:
+    build_status = partial(newest_line, local.builds) if local else str
     try:
-        ended = cdk_cli.run(*arguments, title=title, cwd=cwd, build_status=build)
+        result = cdk_cli.run(*arguments, title=title, build_status=build_status, **options)
     except OSError as error:
         raise CommandError(f"{cdk_cli.CLI} cannot be started: {error.strerror}") from error
-    if not ended.succeeded:
-        reasons = "\n  ".join(reason.removeprefix("error: ") for reason in ended.error_lines)
+    if not result.succeeded:
+        reasons = "\n  ".join(reason.removeprefix("error: ") for reason in result.error_lines)
         raise CommandError(reasons + (_logs(local) if local else ""))
 
 
@@ -114,11 +119,11 @@ def _logs(local: Folder) -> str:
 
 
 def newest_line(builds: Path) -> str:
-    """Return the last line of the newest build's log, without those of CodeBuild's agent."""
+    """Return the last line that the newest build itself has printed."""
     logs = sorted(builds.glob("*/build.log"), key=lambda log: log.stat().st_mtime)
     if not logs:
         return ""
-    with logs[-1].open("rb") as log:  # several times a second: only the end is read
+    with logs[-1].open("rb") as log:  # only the end, because this runs several times a second
         log.seek(max(0, log.seek(0, os.SEEK_END) - TAIL_BYTES))
         lines = log.read().decode(errors="replace").splitlines()
     own = (line.strip() for line in reversed(lines) if not line.startswith("[Container] "))

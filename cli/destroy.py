@@ -1,4 +1,4 @@
-"""`tritonsm destroy`: delete the stacks of a stage, by the pinned cdk CLI."""
+"""`tritonsm destroy`: delete the stacks of a stage with the pinned cdk CLI."""
 
 import argparse
 import sys
@@ -13,25 +13,25 @@ from release.tree import Tree
 
 def add_to(commands: Commands) -> None:
     """Add the command."""
-    description = "Delete the stacks of a stage: its endpoints stop answering. The bucket of "
-    description += "archives, its key and logs stay."
+    description = "Delete the stacks of a stage and its endpoints. The bucket of archives, its key "
+    description += "and logs are kept."
     parser = add_command(commands, "destroy", run, description)
     parser.add_argument("stage", metavar="STAGE", help=STAGE)
     parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Ask for confirmation, and destroy; return the exit code."""
+    """Delete the stacks after a confirmation; return the exit code."""
     stage = options.stage
-    Tree(Path.cwd()).stage(stage)  # raises where there is none
-    if not (options.yes or _agreed(stage)):
+    Tree(Path.cwd()).stage(stage)  # raises if there is no such stage
+    if not (options.yes or _confirmed(stage)):
         raise CommandError("nothing was destroyed")
-    cdk("destroy", stage, "--all", "--force", "--no-validation")
+    cdk("destroy", stage, "--all", "--force")
     print(f"destroyed: {stage}")
     return 0
 
 
-def _agreed(stage: str) -> bool:
+def _confirmed(stage: str) -> bool:
     if not sys.stdin.isatty():
         raise CommandError("no terminal for the confirmation: add --yes")
     return input(f"Delete the stacks of {stage}? Write its name: ") == stage

@@ -1,4 +1,4 @@
-"""`tritonsm diff`: what a deploy of a stage would change, by the pinned cdk CLI."""
+"""`tritonsm diff`: show the changes that a deploy would make, with the pinned cdk CLI."""
 
 import argparse
 from pathlib import Path
@@ -6,18 +6,21 @@ from pathlib import Path
 import cdk_cli
 from cli.parsers import STAGE, add_command
 from model_build.commands.arguments import Commands
-from release.tree import Tree
+from release.tree import WITHOUT_VALIDATION, Tree
 
 
 def add_to(commands: Commands) -> None:
     """Add the command."""
-    description = "Compare a stage on disk with what is deployed, as the cdk CLI prints it. "
-    description += "`tritonsm review` says in words what a change does."
+    description = (
+        "Compare a stage in the working tree with the deployed stacks, with the output of "
+    )
+    description += "the cdk CLI. `tritonsm review` explains a change."
     parser = add_command(commands, "diff", run, description)
     parser.add_argument("stage", metavar="STAGE", help=STAGE)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compare; return the exit code of the CLI."""
-    Tree(Path.cwd()).stage(options.stage)  # raises where there is none
-    return cdk_cli.run_directly("diff", "--no-validation", "-c", f"stage={options.stage}")
+    """Show the changes; return the exit code of the CLI."""
+    Tree(Path.cwd()).stage(options.stage)  # raises if there is no such stage
+    context = "-c", f"stage={options.stage}"
+    return cdk_cli.run_directly("diff", *context, environment=WITHOUT_VALIDATION)

@@ -12,10 +12,10 @@ from cli.commands import COMMANDS, GROUPS, NEED_ALL_PACKAGES, Command
 HELP = ("-h", "--help", "help")
 
 
-def read(arguments: list[str]) -> Callable[[], int]:
-    """Return what runs the command that the arguments begin with, and returns its exit code.
+def parse_command(arguments: list[str]) -> Callable[[], int]:
+    """Return a function that runs the command of the arguments and returns its exit code.
 
-    Raise `SystemExit` for wrong arguments, and where the command's packages are not installed.
+    Raise `SystemExit` for wrong arguments, or if the command's packages are not installed.
     """
     name = arguments[0] if arguments else HELP[0]
     if name in HELP:
@@ -23,7 +23,7 @@ def read(arguments: list[str]) -> Callable[[], int]:
     if name not in COMMANDS:
         close = difflib.get_close_matches(name, COMMANDS, n=1)
         guess = f"did you mean {close[0]}? " if close else ""
-        print(f"error: no command {name!r}: {guess}tritonsm --help has all", file=sys.stderr)
+        print(f"error: no command {name!r}: {guess}tritonsm --help lists all", file=sys.stderr)
         raise SystemExit(2)
     if name in NEED_ALL_PACKAGES and find_spec("torch") is None:
         print(

@@ -15,7 +15,7 @@ from stages import UnknownStage
 
 
 class CommandError(Exception):
-    """A command cannot do its work; the message has the fix."""
+    """An error of a command; the message has the fix."""
 
 
 PRINTED = (
@@ -27,17 +27,17 @@ PRINTED = (
     UnknownStage,
     checked_yaml.InvalidFile,
 )
-"""Errors whose text says what to do."""
+"""Errors whose message is printed without a traceback."""
 
 
 def exit_code(run: Callable[[argparse.Namespace], int], options: argparse.Namespace) -> int:
-    """Run a command and return its exit code: 1 for one of `PRINTED`."""
+    """Run a command and return its exit code: 1 for an error in `PRINTED`."""
     try:
         return run(options)
     except (BotoCoreError, ClientError) as error:
         print(f"error: AWS: {error}", file=sys.stderr)
     except Exception as error:
-        # Not imported here: a delivery, which has credentials, runs nothing of that package.
+        # Not imported here, because a delivery, which has credentials, must not import the package.
         local = sys.modules.get("local_sagemaker")
         if not isinstance(error, (*PRINTED, *((local.LocalSageMakerError,) if local else ()))):
             raise

@@ -21,8 +21,8 @@ from stage_record import Event
 
 SHOWN = 20
 COLOURS = {"delivered": "green", "done": "green", "started": "yellow"}
-MODELS = 3
-"""Models that a line names; `--json` has all."""
+MAX_MODELS = 3
+"""Number of models in a row of the table; `--json` has all."""
 
 
 def add_to(commands: Commands) -> None:
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     elif events:
         console().print(_table(events))
     else:
-        print(f"nothing is recorded in s3://{bucket}/{stage_record.FOLDER}")
+        print(f"there are no events in s3://{bucket}/{stage_record.FOLDER}")
     return 0
 
 
@@ -69,9 +69,9 @@ def _table(events: Iterable[Event]) -> Table:
 
 
 def _subject(event: Event) -> str:
-    """Return the commit, the versions of its first models, and why it did not end well."""
+    """Return the commit, the versions of its first models, and the first line of its error."""
     versions = [f"{name} {version}" for name, version in event.versions.items()]
-    if len(versions) > MODELS:
-        versions[MODELS:] = [f"and {len(versions) - MODELS} more"]
+    if len(versions) > MAX_MODELS:
+        versions[MAX_MODELS:] = [f"and {len(versions) - MAX_MODELS} more"]
     parts = [*([event.commit[:12]] if event.commit else []), ", ".join(versions)]
     return "\n".join([": ".join(parts), *event.message.splitlines()[:1]])

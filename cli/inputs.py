@@ -1,4 +1,4 @@
-"""Inputs of a request: `--input`, or the sample file beside the model."""
+"""Inputs of a request: from `--input`, or from the model's golden.json."""
 
 import argparse
 import json
@@ -15,9 +15,9 @@ from release.delivery import golden
 from release.delivery.golden import Golden
 
 Inputs = dict[str, Any]
-"""Input names to what `EndpointClient.invoke` takes."""
-WRITTEN = 64
-"""Values of an input that a person may write on a command line."""
+"""Input name -> value for `EndpointClient.invoke`."""
+MAX_SUGGESTED_VALUES = 64
+"""Largest input for which an error suggests `--input`: our choice."""
 
 
 def add_option(parser: argparse.ArgumentParser) -> None:
@@ -33,51 +33,48 @@ def add_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def sample(models: Path, model: str) -> Golden | None:
-    """Return what is beside a model to ask it, and must be answered; None where nobody wrote it.
-
-    Raises `NotDelivered` for a file that cannot be read.
-    """
+def read_sample(models: Path, model: str) -> Golden | None:
+    """Return the golden.json of a model, None if there is none. Raise `NotDelivered`."""
     path = golden.golden_path(models, model)
     return Golden.read(path) if path else None
 
 
-def chosen(written: list[str], entry: CatalogEntry, beside: Golden | None) -> Inputs:
-    """Return the inputs that were written, or those of the sample. Raises `CommandError`."""
-    if written:
-        return _written(written, {each.name: each for each in entry.inputs})
-    if beside is None:
+def request_inputs(options: list[str], entry: CatalogEntry, sample: Golden | None) -> Inputs:
+    """Return the inputs of the `--input` options, or else the sample's. Raise `CommandError`."""
+    if options:
+        return _parse_options(options, {tensor.name: tensor for tensor in entry.inputs})
+    if sample is None:
         raise CommandError(
             f"{entry.model} has no {golden.FILE} with a request: {_suggestion(entry)}"
         )
-    return {name: each.array() for name, each in beside.inputs.items()}
+    return sample.arrays()
 
 
-def _written(arguments: Iterable[str], tensors: dict[str, Tensor]) -> Inputs:
+def _parse_options(arguments: Iterable[str], tensors: dict[str, Tensor]) -> Inputs:
     inputs: Inputs = {}
     for argument in arguments:
-        result = _one(argument, tensors)
+        result = _parse_option(argument, tensors)
         for name in result.keys() & inputs.keys():
-            raise CommandError(f"--input {argument!r}: {name} is given twice: keep one")
+            raise CommandError(f"--input {argument!r}: {name} is set twice: keep one")
         inputs |= result
     return inputs
 
 
-def _one(argument: str, tensors: dict[str, Tensor]) -> Inputs:
+def _parse_option(argument: str, tensors: dict[str, Tensor]) -> Inputs:
     name, equals, text = argument.partition("=")
     if "@" in (argument, text):
         raise CommandError(f"--input {argument!r}: write a file after @")
     if argument.startswith("@"):
-        return _of_file(Path(argument[1:]), tensors)
+        return _read_json_inputs(Path(argument[1:]), tensors)
     if not equals:
         raise CommandError(f"--input {argument!r}: write NAME=VALUE, or @FILE.json")
     return {name: _value(text, tensors.get(name))}
 
 
-def _of_file(path: Path, tensors: dict[str, Tensor]) -> Inputs:
+def _read_json_inputs(path: Path, tensors: dict[str, Tensor]) -> Inputs:
     content = _json(path)
     if not isinstance(content, dict):
-        raise CommandError(f"{path}: write an object, names of inputs to their values")
+        raise CommandError(f"{path}: write a JSON object that maps input names to values")
     return {name: _rows(value, tensors.get(name)) for name, value in content.items()}
 
 
@@ -90,18 +87,18 @@ def _json(path: Path) -> Any:
 
 def _value(text: str, tensor: Tensor | None) -> Any:
     if text.startswith("@"):
-        return _of_bytes(_bytes(Path(text[1:])), tensor)
+        return _from_bytes(_bytes(Path(text[1:])), tensor)
     try:
         value = json.loads(text)
     except ValueError:
         value = text
     if tensor and tensor.datatype == "BYTES" and not isinstance(value, list):
-        value = text  # 12 and true are text, too
+        value = text  # 12 and true are text
     return _rows(value, tensor)
 
 
 def _rows(value: Any, tensor: Tensor | None) -> Any:
-    """Return a value with its batch axis: what has one axis too few is one row."""
+    """Return a value with a batch axis; a value without it becomes one row."""
     if isinstance(value, str):
         return [value]
     if tensor and tensor.datatype != "BYTES" and _axes(value) == len(tensor.shape) - 1:
@@ -113,7 +110,7 @@ def _axes(value: Any) -> int:
     return 1 + _axes(value[0]) if isinstance(value, list) and value else int(value == [])
 
 
-def _of_bytes(content: bytes, tensor: Tensor | None) -> Any:
+def _from_bytes(content: bytes, tensor: Tensor | None) -> Any:
     if tensor and tensor.datatype == "UINT8":
         return np.frombuffer(content, np.uint8)[np.newaxis]
     return [content]
@@ -127,9 +124,9 @@ def _bytes(path: Path) -> bytes:
 
 
 def _suggestion(entry: CatalogEntry) -> str:
-    """Return a request that the model's signature accepts: options, or a file for large inputs."""
+    """Return a valid request as options, or as a file if an input is large."""
     shapes = {tensor.name: [max(size, 1) for size in tensor.shape] for tensor in entry.inputs}
-    if all(math.prod(shape) <= WRITTEN for shape in shapes.values()):
+    if all(math.prod(shape) <= MAX_SUGGESTED_VALUES for shape in shapes.values()):
         values = {
             tensor.name: np.full(shapes[tensor.name], _example(tensor)).tolist()
             for tensor in entry.inputs

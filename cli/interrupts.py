@@ -3,4 +3,4 @@
 import signal
 
 INTERRUPTS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
-"""Ctrl-C, how GitHub ends a job, and a terminal that is closed."""
+"""Signals of Ctrl-C, of a cancelled GitHub job, and of a closed terminal."""

@@ -31,7 +31,7 @@ def add_to(commands: Commands) -> None:
     parser.add_argument(
         "--stream",
         action="store_true",
-        help="write the outputs of each response of a decoupled model as it comes, a line of JSON",
+        help="print each response of a decoupled model as soon as it arrives, as a line of JSON",
     )
     parser.add_argument(
         "--wait",
@@ -46,8 +46,8 @@ def add_to(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Invoke the model; return the exit code."""
     parameters = request_parameters.parse(options.parameter)
-    here = Tree(Path.cwd())
-    session = boto3.Session(region_name=here.stage(options.stage).region)
+    tree = Tree(Path.cwd())
+    session = boto3.Session(region_name=tree.stage(options.stage).region)
     client = EndpointClient(
         stage=options.stage,
         endpoint=options.endpoint,
@@ -55,8 +55,8 @@ def run(options: argparse.Namespace) -> int:
         wait_until_ready=options.wait,
     )
     entry = client.resolve(options.model)
-    beside = inputs.sample(here.models, options.model)
-    tensors = inputs.chosen(options.input, entry, beside)
+    sample = inputs.read_sample(tree.models, options.model)
+    tensors = inputs.request_inputs(options.input, entry, sample)
     if options.stream:
         for response in client.stream(options.model, tensors, parameters=parameters):
             print(json.dumps(response, ensure_ascii=False), flush=True)

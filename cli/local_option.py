@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # commands on AWS, which have credentials, run nothing of that package
+if TYPE_CHECKING:  # commands on AWS, which have credentials, must not import the package
     from local_sagemaker import RunningSageMaker
 
 
@@ -20,22 +20,22 @@ def add_option(parser: argparse.ArgumentParser) -> None:
 
 
 def run(command: Callable[[], int]) -> int:
-    """Run a command with the local SageMaker; return its exit code, or 1 without one."""
+    """Run a command with the local SageMaker; return its exit code, or 1 if none is running."""
     import local_sagemaker
     from local_sagemaker import Folder, LocalSageMakerError
 
     try:
-        with local_sagemaker.while_running(Folder.default(), enter()):
+        with local_sagemaker.while_running(Folder.default(), use_local_sagemaker()):
             return command()
     except LocalSageMakerError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
 
 
-def enter() -> "RunningSageMaker":
-    """Point this process, and what it starts, at the local SageMaker; return it.
+def use_local_sagemaker() -> "RunningSageMaker":
+    """Configure this process and its children for the local SageMaker, and return it.
 
-    Raises `LocalSageMakerError` where none runs.
+    Raise `LocalSageMakerError` if none is running.
     """
     from local_sagemaker import Folder, client_environment
 

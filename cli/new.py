@@ -1,4 +1,4 @@
-"""Write a working model folder or stage file, as a start for your own."""
+"""Write a working model folder or stage file that you can adapt."""
 
 from cli import new_model, new_stage
 from cli.parsers import add_command
@@ -8,7 +8,7 @@ from model_build.commands.arguments import Commands
 def add_to(commands: Commands) -> None:
     """Add the commands `new model` and `new stage`."""
     parser = commands.add_parser("new", description=__doc__)
-    kinds = parser.add_subparsers(required=True, metavar="WHAT")
+    kinds = parser.add_subparsers(required=True, metavar="KIND")
 
     model = add_command(
         kinds,
@@ -19,7 +19,7 @@ def add_to(commands: Commands) -> None:
         summary="write a folder in models/ that lints, builds and serves",
     )
     model.add_argument("name", metavar="NAME", help="the model's name, and its folder's")
-    shown = "; ".join(f"{name}: {what}" for name, what in new_model.KINDS.items())
+    shown = "; ".join(f"{name}: {summary}" for name, summary in new_model.KINDS.items())
     model.add_argument("--kind", required=True, choices=new_model.KINDS, help=shown)
 
     examples = (
@@ -51,5 +51,5 @@ def add_to(commands: Commands) -> None:
         type=int,
         default=0,
         metavar="COUNT",
-        help="number of endpoints instead, over which all models of models/ are spread",
+        help="write this number of endpoints with all models of models/ instead",
     )

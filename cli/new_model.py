@@ -1,4 +1,4 @@
-"""Write a model's folder from a template; the lines to change are marked `yours`."""
+"""Write a model's folder from a template; comments with `yours` mark the lines to change."""
 
 import argparse
 import shutil
@@ -28,36 +28,33 @@ KINDS = {
 def run(options: argparse.Namespace) -> int:
     """Write the folder; return the exit code."""
     folder = write(options.name, options.kind, models=MODELS)
-    for path in sorted(each for each in folder.rglob("*") if each.is_file()):
+    for path in sorted(filter(Path.is_file, folder.rglob("*"))):
         print(path)
     print(f"next: tritonsm try {folder}")
     return 0
 
 
 def write(name: str, kind: str, *, models: Path) -> Path:
-    """Write the folder of a new model, whole or not at all, and return it.
+    """Write the folder of a new model atomically, and return it.
 
-    Raises `CommandError` for a name that a stage could not name, or that there is.
+    Raise `CommandError` if the name is invalid or exists already.
     """
     try:
         TypeAdapter(Name).validate_python(name)
     except ValidationError as error:
-        raise CommandError(f"a model's name: {_reason(error)}") from None
+        reason = error.errors()[0]["ctx"]["error"]
+        raise CommandError(f"invalid model name: {reason}") from None
     folder = models / name
     if folder.exists():
         raise CommandError(f"{folder} already exists")
     if name in [model.name for model in all_models(models)]:
         raise CommandError(f"{name} is already an alternative of a model: choose another name")
-    with TemporaryDirectory(prefix=".new-", dir=models) as beside:
-        made = Path(beside, name)
+    with TemporaryDirectory(prefix=".new-", dir=models) as scratch:
+        new = Path(scratch, name)
         for path in sorted((TEMPLATES / kind).rglob("*")):
-            to = made / str(path.relative_to(TEMPLATES / kind)).replace(PLACEHOLDER, name)
+            target = new / str(path.relative_to(TEMPLATES / kind)).replace(PLACEHOLDER, name)
             if path.is_file() and path.suffix != ".pyc":
-                to.parent.mkdir(parents=True, exist_ok=True)
-                to.write_text(path.read_text(encoding="utf-8").replace(PLACEHOLDER, name))
-        shutil.move(made, folder)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(path.read_text(encoding="utf-8").replace(PLACEHOLDER, name))
+        shutil.move(new, folder)
     return folder
-
-
-def _reason(error: ValidationError) -> str:
-    return str(error.errors()[0]["ctx"]["error"])

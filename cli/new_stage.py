@@ -18,12 +18,12 @@ from stages.shared_names import wrong_names
 
 SCHEMA = "# yaml-language-server: $schema=stage.schema.json\n"
 ENDPOINTS = re.compile(r"^endpoints:.*\n(?:(?:[ #].*)?\n)*", re.M)
-"""The key with all that stands below it."""
+"""The key `endpoints` with all its lines."""
 
 
 def run(options: argparse.Namespace) -> int:
     """Write the file; return the exit code."""
-    endpoints = options.endpoint or deal(all_models(MODELS), options.split)
+    endpoints = options.endpoint or spread(all_models(MODELS), options.split)
     path = write(options.name, options.base, endpoints, stages=FOLDER, models=MODELS)
     shown = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
     is_local = load_stage(options.name, FOLDER).account == ACCOUNT
@@ -31,8 +31,8 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def deal(models: Iterable[ModelSource], count: int) -> list[str]:
-    """Return `count` endpoints as `write` takes them, with models in turn."""
+def spread(models: Iterable[ModelSource], count: int) -> list[str]:
+    """Return `count` endpoints as NAME=MODEL,MODEL, with the models assigned in turn."""
     names = [model.name for model in models]
     return [f"e{n + 1:03}={','.join(names[n::count])}" for n in range(min(count, len(names)))]
 
@@ -40,28 +40,29 @@ def deal(models: Iterable[ModelSource], count: int) -> list[str]:
 def write(name: str, base: str, endpoints: list[str], *, stages: Path, models: Path) -> Path:
     """Write the file of a new stage, and return it.
 
-    It is `base`'s text, comments too, and so what stands there of endpoints, unless some are
-    given: `NAME=MODEL,MODEL`, each on the instances of `base`'s first. Raises `CommandError`,
-    `ModelNotFound`, `UnknownStage` for the base, and `checked_yaml.InvalidFile`; nothing is written
-    then.
+    The file is a copy of `base` with its comments. `endpoints`, each NAME=MODEL,MODEL, replace
+    those of `base`, on the instance type of its first endpoint. Raise `CommandError`,
+    `ModelNotFound`, `UnknownStage` for the base, and `checked_yaml.InvalidFile` before the file is
+    written.
     """
     if not NAME.fullmatch(name):
         raise CommandError(
-            f"no stage can be called {name!r}: write a letter first and then letters, digits and "
+            f"{name!r} is not a valid stage name: write a letter first, then letters, digits and "
             "hyphens"
         )
     path = stages / f"{name}.yaml"
-    if os.path.lexists(path):  # also a link to nothing, which would be written through
-        raise CommandError(f"{path.name} already exists; stages are {_listed(stages)}")
-    copied = load_stage(base, stages)
+    if os.path.lexists(path):  # also a dangling link, whose target would be written
+        raise CommandError(
+            f"{path.name} already exists; stages are {', '.join(stage_names(stages))}"
+        )
+    base_stage = load_stage(base, stages)
     text = (stages / f"{base}.yaml").read_text(encoding="utf-8")
     if endpoints:
-        first = next(iter(copied.endpoints.values()))
+        first = next(iter(base_stage.endpoints.values()))
         instance_type, *_ = first.variant_instance_types(next(iter(first.variants)))
-        expected = [_endpoint(endpoint, instance_type, models) for endpoint in endpoints]
-        text = (
-            ENDPOINTS.sub(lambda _: "endpoints:\n" + "".join(expected), text + "\n").rstrip() + "\n"
-        )
+        lines = "endpoints:\n"
+        lines += "".join(_endpoint_yaml(option, instance_type, models) for option in endpoints)
+        text = ENDPOINTS.sub(lambda _: lines, text + "\n").rstrip() + "\n"
     if not text.startswith(SCHEMA):
         text = SCHEMA + text
     _check(text, name, stages)
@@ -69,14 +70,14 @@ def write(name: str, base: str, endpoints: list[str], *, stages: Path, models: P
     return path
 
 
-def _endpoint(written: str, instance_type: str, models: Path) -> str:
-    name, _, listed = written.partition("=")
-    expected = [part for part in listed.split(",") if part]
-    if not name or not expected:
-        raise CommandError(f"--endpoint {written!r}: write NAME=MODEL, or NAME=MODEL,MODEL")
-    for model in expected:
-        find(models, model)
-    return f"  {name}:\n    models: [{', '.join(expected)}]\n    instance_type: {instance_type}\n"
+def _endpoint_yaml(option: str, instance_type: str, models: Path) -> str:
+    name, _, text = option.partition("=")
+    names = [part for part in text.split(",") if part]
+    if not name or not names:
+        raise CommandError(f"--endpoint {option!r}: write NAME=MODEL, or NAME=MODEL,MODEL")
+    for model in names:
+        find(models, model)  # raises if there is no such model
+    return f"  {name}:\n    models: [{', '.join(names)}]\n    instance_type: {instance_type}\n"
 
 
 def _check(text: str, name: str, stages: Path) -> None:
@@ -89,9 +90,5 @@ def _check(text: str, name: str, stages: Path) -> None:
             raise CommandError(
                 "; ".join(f"{problem.key}: {problem.message}" for problem in error.problems)
             ) from None
-    if result := [message for _, message in wrong_names(name, stage, stages)]:
-        raise CommandError("; ".join(result))
-
-
-def _listed(stages: Path) -> str:
-    return ", ".join(stage_names(stages))
+    if messages := [message for _, message in wrong_names(name, stage, stages)]:
+        raise CommandError("; ".join(messages))

@@ -1,4 +1,4 @@
-"""A model's answer, as a table or as JSON."""
+"""The outputs of an invocation, as a table or as JSON."""
 
 import json
 from collections.abc import Mapping
@@ -11,16 +11,16 @@ from rich.markup import escape
 from rich.table import Table
 from tritonclient.utils import np_to_triton_dtype
 
-FIRST = 6
-"""Values of an output that are shown."""
-LONGEST = 40
-"""Characters of a text that are shown."""
+SHOWN_VALUES = 6
+"""Number of values of an output in the table."""
+SHOWN_CHARACTERS = 40
+"""Number of characters of a text in the table."""
 
 Array = npt.NDArray[Any]
 
 
 def show(answer: Mapping[str, Array], seconds: Mapping[str, float], *, as_json: bool) -> None:
-    """Print outputs by name, and how long each part took."""
+    """Print outputs by name, and the duration of each step."""
     if as_json:
         print(json.dumps(_data(answer, seconds), indent=2))
         return
@@ -28,10 +28,13 @@ def show(answer: Mapping[str, Array], seconds: Mapping[str, float], *, as_json: 
     outputs = Table("output", "datatype", "shape", "first values", box=None, pad_edge=False)
     for name, array in answer.items():
         outputs.add_row(
-            escape(name), np_to_triton_dtype(array.dtype), str(list(array.shape)), _first(array)
+            escape(name),
+            np_to_triton_dtype(array.dtype),
+            str(list(array.shape)),
+            _first_values(array),
         )
     console.print(outputs)
-    times = "   ".join(f"{what} {_duration(each)}" for what, each in seconds.items())
+    times = "   ".join(f"{step} {_duration(value)}" for step, value in seconds.items())
     console.print(f"\n{escape(times)}", soft_wrap=True)
 
 
@@ -41,7 +44,7 @@ def _data(answer: Mapping[str, Array], seconds: Mapping[str, float]) -> dict[str
             name: {
                 "datatype": np_to_triton_dtype(array.dtype),
                 "shape": list(array.shape),
-                "data": [_plain(each) for each in array.flat],
+                "data": [_plain(value) for value in array.flat],
             }
             for name, array in answer.items()
         },
@@ -49,14 +52,14 @@ def _data(answer: Mapping[str, Array], seconds: Mapping[str, float]) -> dict[str
     }
 
 
-def _first(array: Array) -> str:
-    shown = ", ".join(_short(_plain(each)) for each in array.flat[:FIRST])
-    return escape(shown + (", ..." if array.size > FIRST else ""))
+def _first_values(array: Array) -> str:
+    shown = ", ".join(_short(_plain(value)) for value in array.flat[:SHOWN_VALUES])
+    return escape(shown + (", ..." if array.size > SHOWN_VALUES else ""))
 
 
 def _short(value: Any) -> str:
     if isinstance(value, str):
-        return value if len(value) <= LONGEST else f"{value[:LONGEST]}..."
+        return value if len(value) <= SHOWN_CHARACTERS else f"{value[:SHOWN_CHARACTERS]}..."
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 

@@ -1,4 +1,4 @@
-"""The parsers of this package's commands."""
+"""Add the parsers of this package's commands."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -20,9 +20,9 @@ def add_command(
     more: str = "",
     summary: str | None = None,
 ) -> argparse.ArgumentParser:
-    """Add a command whose errors become its exit code; `more` stands below the examples."""
-    shown = "".join(f"\n  tritonsm {example}" for example in examples)
-    epilog = f"examples:{shown}{more}" if examples else None
+    """Add a command whose errors become its exit code; `more` follows the examples in its help."""
+    lines = "".join(f"\n  tritonsm {example}" for example in examples)
+    epilog = f"examples:{lines}{more}" if examples else None
     parser = commands.add_parser(name, description=description, epilog=epilog, help=summary)
     parser.set_defaults(run=partial(exit_code, run))
     return parser

@@ -1,4 +1,4 @@
-"""Text from untrusted sources, made safe for a terminal or a pipe."""
+"""Safe output of untrusted text on a terminal or a pipe."""
 
 import os
 import re
@@ -8,27 +8,27 @@ from rich.text import Text
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 INDENT = "    "
-WIDE = 10_000
-"""Columns of a pipe or a file: who searches or copies from it needs whole lines."""
+PIPE_WIDTH = 10_000
+"""Columns of a pipe or a file, so that lines are not broken and can be searched."""
 
 
 def printable(text: str) -> str:
-    """Return a text whose control characters are escaped, and whose later lines are indented.
+    """Return a text with escaped control characters and indented continuation lines.
 
-    A terminal obeys some of them, and a line that begins as others do would pass for one.
+    A terminal executes control characters; a new line could imitate a line of the program.
     """
-    escaped = _CONTROL.sub(lambda each: repr(each[0])[1:-1], text.rstrip("\r\n"))
+    escaped = _CONTROL.sub(lambda match: repr(match[0])[1:-1], text.rstrip("\r\n"))
     return escaped.replace("\n", f"\n{INDENT}")
 
 
 def whole_line(text: str, style: str = "") -> Text:
-    """Return a line with a path or a command, which is copied: it is not broken."""
+    """Return a line that is never broken, so that its path or command can be copied."""
     return Text(printable(text), style, no_wrap=True, overflow="ignore")
 
 
 def console() -> Console:
-    """Return a console that breaks lines for a terminal alone."""
+    """Return a console that breaks lines only on a terminal."""
     console = Console(highlight=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
-        console.width = WIDE
+        console.width = PIPE_WIDTH
     return console

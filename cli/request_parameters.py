@@ -1,4 +1,4 @@
-"""`--parameter`: parameters of a request, such as the sequence that it belongs to.
+"""`--parameter`: parameters of a request, such as its sequence id.
 
 Source: triton-inference-server/server, docs/protocol/extension_parameters.md and
 extension_sequence.md.
@@ -27,14 +27,14 @@ def add_option(parser: argparse.ArgumentParser) -> None:
 
 
 def parse(arguments: Iterable[str]) -> Parameters:
-    """Return the parameters by name. Raise `CommandError` for what is not NAME=VALUE."""
+    """Return name -> value. Raise `CommandError` for an argument that is not NAME=VALUE."""
     parameters: Parameters = {}
     for argument in arguments:
         name, equals, text = argument.partition("=")
         if not name or not equals:
             raise CommandError(f"--parameter {argument!r}: write NAME=VALUE")
         if name in parameters:
-            raise CommandError(f"--parameter {argument!r}: {name} is given twice: keep one")
+            raise CommandError(f"--parameter {argument!r}: {name} is set twice: keep one")
         parameters[name] = _value(text)
     return parameters
 

@@ -20,11 +20,11 @@ from local_sagemaker.serving import Response
 from model_build.export.weights import CACHE
 
 FOLDER = CACHE / "served"
-"""What the server's container has at `MOUNTED_AT`."""
+"""The folder that is mounted at `MOUNTED_AT` in the server's container."""
 MOUNTED_AT = Path("/opt/ml/models")
 TARGET_MODEL = "X-Amzn-SageMaker-Target-Model"
 LOAD_SECONDS = 300
-"""How long a server may load or invoke: our choice."""
+"""Time limit for loading or invoking a model: our choice."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class StartedTriton:
 
     @contextmanager
     def loaded(self, archive: Path) -> Iterator[None]:
-        """Load an archive for the length of the block. Raise `CommandError` where it fails."""
+        """Load an archive for the duration of the `with` block. Raise `CommandError`."""
         name = _name(archive.name)
         shutil.rmtree(FOLDER / name, ignore_errors=True)
         shutil.unpack_archive(archive, FOLDER / name / "model")
@@ -59,15 +59,14 @@ class StartedTriton:
         headers = {TARGET_MODEL: target_model, "Content-Type": content_type}
         request = Request(self.url.rstrip("/") + path, body, headers, method=method)
         try:
-            with urlopen(request, timeout=LOAD_SECONDS) as answer:
-                return Response(answer.status, dict(answer.headers), answer.read())
+            with urlopen(request, timeout=LOAD_SECONDS) as response:
+                return Response(response.status, dict(response.headers), response.read())
         except HTTPError as error:
             text = error.read().decode(errors="replace")
             raise CommandError(f"{method} {path}: Triton answered {error.code}: {text}") from None
         except (URLError, OSError, ValueError) as error:
             raise CommandError(
-                f"no Triton answers at {self.url} ({error}): start one in multi-model mode "
-                "(docs/models.md)"
+                f"no Triton at {self.url} ({error}): start one in multi-model mode (docs/models.md)"
             ) from None
 
 

@@ -45,7 +45,7 @@ from release.delivery import golden
 
 RELEASE = "24.09"
 """The SageMaker release closest to the local Triton, as in stages/local.yaml."""
-TRIED = CACHE / "tried"
+ARCHIVES = CACHE / "tried"
 WARM_CALLS = 20
 
 
@@ -64,24 +64,25 @@ def add_to(commands: Commands) -> None:
         "--server",
         metavar="URL",
         help="a Triton in SageMaker's multi-model mode that you have started (docs/models.md), "
-        "instead of one of this machine's; the archive is built for --target",
+        "instead of one that this command starts; the archive is built for --target",
     )
     parser.add_argument(
         "--target",
         type=read_target,
         default=BuildTarget(release=RELEASE),
         metavar="TARGET",
-        help=f"what --server is: cpu-RELEASE or cuda-RELEASE-smCAPABILITY; default: cpu-{RELEASE}",
+        help="the build target for --server: cpu-RELEASE or cuda-RELEASE-smCAPABILITY; default: "
+        f"cpu-{RELEASE}",
     )
     parser.add_argument("--json", action="store_true", help="write JSON to standard output")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Build, load, ask; return the exit code."""
+    """Build, load and invoke the model; return the exit code."""
     model: ModelSource = options.model
     plan = plan_model(model)
     entry = _entry(plan)
-    beside = inputs.sample(model.folder.resolve().parent, plan.name)
+    sample = inputs.read_sample(model.folder.resolve().parent, plan.name)
     repository = Repository.read(model.folder)
     parameters = request_parameters.parse(options.parameter)
     if plan.is_decoupled:
@@ -97,41 +98,41 @@ def run(options: argparse.Namespace) -> int:
             "request needs a sequence: add --parameter sequence_id=1 --parameter "
             "sequence_start=true"
         )
-    request = arrays_of(entry, inputs.chosen(options.input, entry, beside))
+    request = arrays_of(entry, inputs.request_inputs(options.input, entry, sample))
     body, content_type = encode(entry, request, parameters=parameters)
     steps = Steps()
     target = options.target
     if not options.server:
         target = BuildTarget(release=RELEASE).with_python(find_triton().model_python.version)
-    archive = TRIED / str(target) / plan.target_model
+    archive = ARCHIVES / str(target) / plan.target_model
     if not archive.is_file():
         with steps.step("build", f"{plan.name} for {target}"):
             _build(model, archive, target, steps)
-    with ExitStack() as ended:
+    with ExitStack() as stack:
         triton: TritonServer | StartedTriton
         if options.server:
             triton = StartedTriton(options.server)
             with steps.step("load", f"{archive.name} at {options.server}"):
-                ended.enter_context(triton.loaded(archive))
+                stack.enter_context(triton.loaded(archive))
         else:
             with steps.step("start", "a Triton"):
-                triton = ended.enter_context(serve(archive.parent))
+                triton = stack.enter_context(serve(archive.parent))
             with steps.step("load", archive.name):
                 triton.load(archive.name)
-        answer, times = _ask(triton, archive.name, body, content_type)
+        answer, times = _invoke(triton, archive.name, body, content_type)
         outputs.show(answer, steps.seconds | times, as_json=options.json)
-    problems = [str(finding) for finding in _undeclared(repository.entry, answer, request)]
-    if beside is not None and not options.input:
-        problems += [f"{golden.FILE}: {difference}" for difference in beside.differences(answer)]
+    problems = [str(finding) for finding in _output_findings(repository.entry, answer, request)]
+    if sample is not None and not options.input:
+        problems += [f"{golden.FILE}: {difference}" for difference in sample.differences(answer)]
     for problem in problems:
         print(f"error: {problem}", file=sys.stderr)
     return int(bool(problems))
 
 
-def _undeclared(
+def _output_findings(
     served: Model, answer: dict[str, Array], request: inputs.Inputs
 ) -> Iterator[Finding]:
-    """Yield what the answer has otherwise than config.pbtxt declares it."""
+    """Return findings for outputs that differ from config.pbtxt."""
     answered = [
         OutputTensor(name, np_to_triton_dtype(array.dtype), array.shape)
         for name, array in answer.items()
@@ -141,7 +142,7 @@ def _undeclared(
 
 
 def _entry(plan: ModelPlan) -> CatalogEntry:
-    """Return the model's catalog entry, as a deploy would write it."""
+    """Return the catalog entry that a deploy would write for the model."""
     inputs, outputs = (
         tuple(Tensor(tensor.name, tensor.datatype, tuple(tensor.shape)) for tensor in tensors)
         for tensors in (plan.signature.inputs, plan.signature.outputs)
@@ -150,7 +151,7 @@ def _entry(plan: ModelPlan) -> CatalogEntry:
 
 
 def _build(model: ModelSource, archive: Path, target: BuildTarget, progress: Steps) -> None:
-    """Write the archive, and delete those of the model's earlier digests."""
+    """Write the archive, and delete archives of the model's earlier digests."""
     engines = Engines(FolderResults(CACHE / "engines"), LocalGpu())
     with build(model, name=model.name, target=target, progress=progress, engines=engines) as built:
         save(built, archive, progress=progress)
@@ -159,15 +160,15 @@ def _build(model: ModelSource, archive: Path, target: BuildTarget, progress: Ste
             earlier.unlink()
 
 
-def _ask(
+def _invoke(
     triton: TritonServer | StartedTriton, target_model: str, body: bytes, content_type: str
 ) -> tuple[dict[str, Array], dict[str, float]]:
-    """Return the answer, and seconds of the first call and of a warm one."""
+    """Return the answer, and the duration of the first call and of warm calls, in seconds."""
     times = []
     for _ in range(1 + WARM_CALLS):
         start = time.perf_counter()
         response = triton.invoke(target_model, body, content_type)
         times.append(time.perf_counter() - start)
     first, *warm = times
-    taken = {"first call": first, f"median of {WARM_CALLS} warm calls": statistics.median(warm)}
-    return decode(bytearray(response.body), response.headers["Content-Type"]), taken
+    durations = {"first call": first, f"median of {WARM_CALLS} warm calls": statistics.median(warm)}
+    return decode(bytearray(response.body), response.headers["Content-Type"]), durations

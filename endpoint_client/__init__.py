@@ -1,27 +1,27 @@
-"""Invoke a model of a Triton endpoint by its name.
+"""A client that invokes the models of a Triton endpoint by name.
 
     with EndpointClient(stage="prod", endpoint="text") as client:
         embeddings = client.invoke("minilm", {"TEXT": ["one sentence", "another"]})["EMBEDDING"]
 
-`AsyncEndpointClient(client)` does the same for asyncio.
+`AsyncEndpointClient(client)` has the same methods for asyncio.
 
-Errors, which have `status`, `request_id` and `retry_safe`:
+Errors have the attributes `status`, `request_id` and `retry_safe`:
 
-    EndpointError         AWS refused the request for another reason
-    ├── InvalidInput      the request does not fit the model's signature; nothing was sent
-    ├── UnknownModel      the catalog has no model of that name; nothing was sent
-    ├── NotSent           no connection in time, or no catalog: nothing was sent (*)
+    EndpointError         AWS rejected the request for another reason
+    ├── InvalidInput      the request does not fit the model's signature; not sent
+    ├── UnknownModel      the catalog has no model of that name; not sent
+    ├── NotSent           no connection in time, no credentials, or no catalog (*)
     ├── Throttled         the account sends too many requests (*)
     ├── ModelNotReady     the model is still loading (*)
     ├── NoCapacity        no instance is in service, or Triton's queue is full (*)
     │   └── NoCopies      the inference component has no copy in service (*)
-    ├── ModelFailed       Triton refused the request, or the model failed: Triton's words
-    ├── NoResponse        sent, and not answered: a time-out, or the connection broke
+    ├── ModelFailed       Triton rejected the request, or the model failed: Triton's message
+    ├── NoResponse        sent, but no complete response: a time-out, or a connection error
     └── PartlyFailed      some rows of invoke_many failed: errors and outputs by row
 
-(*) The model has not seen the request: `retry_safe` is true, and the client has sent it again, up
-to `max_attempts` times and as its retry budget allows. Not where that is in vain: for want of
-credentials, say, and after `NoCopies` only for `wait_until_ready` seconds.
+(*) `retry_safe` is true: the model has not received the request. The client retries up to
+`max_attempts` times, within its retry budget. It does not retry permanent errors, such as missing
+credentials, and retries `NoCopies` only for `wait_until_ready` seconds.
 """
 
 from endpoint_client._asyncio import AsyncEndpointClient

@@ -1,33 +1,36 @@
-"""The client for threads, whose calls `_asyncio` makes on threads of its own."""
+"""The synchronous client."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from typing import Any
 
 import boto3
 
 from endpoint_client import _batches, _payload
 from endpoint_client._catalog import CachedCatalog, CatalogEntry
-from endpoint_client._errors import EndpointError, ModelFailed, named
+from endpoint_client._errors import EndpointError, ModelFailed, translate_errors
 from endpoint_client._payload import Array, Encoded, Inputs, Parameters
 from endpoint_client._retries import Deadline, Retries
 from endpoint_client._stream import events
 from endpoint_client._transport import REQUEST_TIMEOUT, Transport
 
 ATTEMPT_SECONDS = 70.0
-"""A container may take 60 s. Source: InvokeEndpoint's API reference, which asks for 70 s."""
+"""Time-out of an attempt. A container may take 60 s; InvokeEndpoint's API reference recommends a
+time-out of 70 s."""
 STREAM_SECONDS = 490.0
-"""A stream may take 8 minutes. Source: Amazon SageMaker AI FAQs, hosting."""
+"""Time-out of a stream's attempt. A stream may take 8 minutes (SageMaker AI FAQs, hosting)."""
 
 
 @dataclass(frozen=True)
 class ModelCall:
-    """An invocation that has ended, for metrics: `error` is None where it succeeded.
+    """A completed invocation, for metrics; `error` is None if it succeeded.
 
-    `seconds` are those of the invocation with its retries, without the look-up.
+    `seconds` is the duration of the invocation with its retries, without the look-up.
     """
 
     entry: CatalogEntry
@@ -36,16 +39,15 @@ class ModelCall:
 
 
 class EndpointClient(AbstractContextManager["EndpointClient"]):
-    """Invokes the models of one endpoint. Safe to share by threads.
+    """A thread-safe client for the models of one endpoint.
 
-    `stage` and `endpoint` name the catalog. `catalog_ttl` is how long, in seconds, a resolved
-    model is used before the catalog is asked again, and so how long a new version may wait.
-    `max_attempts` is how often a request is sent at most, while SageMaker loads the model or
-    refuses it without having tried. `wait_until_ready` is how long, in seconds, a call goes on
-    beyond that while a model is loading, or while an inference component that has scaled to zero
-    starts a copy. `session` is the boto3 session to use. `metrics` is called
-    with each `ModelCall` that has ended. Raises `EndpointError` where the session has no region, or
-    a CA bundle that cannot be read.
+    `stage` and `endpoint` select the catalog. `catalog_ttl` is the time in seconds for which a
+    catalog entry is cached, and so the maximum delay of a new version. `max_attempts` is the
+    maximum number of attempts of a request with `retry_safe` errors. `wait_until_ready` is the time
+    in seconds for which further attempts are made while a model is loading, or while an inference
+    component that has scaled to zero starts a copy. `session` is the boto3 session. `metrics` is
+    called with each completed `ModelCall`. Raises `EndpointError` if the session has no region or
+    its CA bundle cannot be read.
     """
 
     def __init__(
@@ -90,12 +92,12 @@ class EndpointClient(AbstractContextManager["EndpointClient"]):
         """Return the outputs of a model by name.
 
         `inputs` maps input names to arrays in the model's dtype, batch axis first; to lists of
-        numbers, which become that dtype where it loses nothing; or to a list of strings for a BYTES
-        input. `outputs` are the names of those to return, by default all; `parameters` those of
-        Triton's request. `variant` is the production variant to invoke. `timeout` ends the call,
-        with its look-up and retries, after so many seconds; without one, each attempt may take
-        70 s. `binary` sends and asks for raw tensors after a JSON header
-        (`application/vnd.sagemaker-triton.binary+json`); False sends plain JSON.
+        numbers, which are converted to that dtype if it can represent them; or to a list of strings
+        for a BYTES input. `outputs` are the names of the outputs to return, by default all.
+        `parameters` are the parameters of Triton's request. `variant` is the production variant to
+        invoke. `timeout` limits the call, with its look-up and retries, in seconds; by default,
+        each attempt may take 70 s. `binary` selects raw tensors after a JSON header
+        (`application/vnd.sagemaker-triton.binary+json`) instead of JSON.
 
         Raises `EndpointError`.
         """
@@ -116,25 +118,25 @@ class EndpointClient(AbstractContextManager["EndpointClient"]):
         timeout: float | None = None,
         concurrency: int = 8,
     ) -> dict[str, Array]:
-        """Return the outputs of any number of rows by name, in their order.
+        """Return the outputs of any number of rows by name, in the order of the rows.
 
-        The rows are sent in requests of at most the model's `max_batch_size` rows and 6 MB,
-        `concurrency` of them at once. The rest is as for `invoke`. Raises `PartlyFailed` where some
-        rows failed: all others are invoked, and it has their outputs.
+        The rows are sent in requests of at most the model's `max_batch_size` rows and 6 MB, at most
+        `concurrency` requests at the same time. Other parameters are those of `invoke`. Raises
+        `PartlyFailed`, with the outputs of the other rows, if some rows failed.
         """
         deadline = Deadline.of(timeout)
         entry = self._catalog.resolve(model, deadline)
         arrays = _payload.arrays_of(entry, inputs)
 
         def invoke(rows: range) -> dict[str, Array]:
-            chosen = {name: array[rows.start : rows.stop] for name, array in arrays.items()}
-            request = _payload.encode(entry, chosen, outputs, parameters)
+            batch = {name: array[rows.start : rows.stop] for name, array in arrays.items()}
+            request = _payload.encode(entry, batch, outputs, parameters)
             return self._invoke(entry, request, variant, deadline)
 
-        batches = _batches.batches(entry, arrays)
+        batches = _batches.split(entry, arrays)
         with ThreadPoolExecutor(concurrency) as threads:
-            results = threads.map(lambda rows: _batches.results(invoke, rows), batches)
-            return _batches.joined(entry, [result for part in results for result in part])
+            results = threads.map(partial(_batches.invoke_rows, invoke), batches)
+            return _batches.join(entry, [*chain.from_iterable(results)])
 
     def stream(
         self,
@@ -145,30 +147,31 @@ class EndpointClient(AbstractContextManager["EndpointClient"]):
         variant: str | None = None,
         timeout: float | None = None,
     ) -> Iterator[dict[str, Any]]:
-        """Yield the outputs of each response by name, as soon as it is there.
+        """Yield the outputs of each response by name, as soon as the response arrives.
 
-        For an endpoint whose stage has `inference_type: generate_stream`, not a multi-model one.
-        Outputs are as Triton's JSON has them: a value, or a flat list of several. `timeout` is for
-        the first response, and for each after it. Raises `EndpointError`.
+        The endpoint needs `inference_type: generate_stream`, and must not be a multi-model
+        endpoint. Outputs have the form of Triton's JSON: a value, or a flat list of values.
+        `timeout` limits the wait for the first response, and for each further response. Raises
+        `EndpointError`.
         """
         deadline = Deadline.of(timeout)
         entry = self._catalog.resolve(model, deadline)
         if entry.target_model is not None:
             fix = "use invoke, or another hosting with server.inference_type: generate_stream"
-            _payload.refuse(entry, f"a multi-model endpoint cannot stream: {fix}")
+            _payload.reject(entry, f"a multi-model endpoint cannot stream: {fix}")
         arrays = _payload.arrays_of(entry, inputs)
         request = _payload.encode_generate(entry, arrays, parameters)
         names = {tensor.name for tensor in entry.outputs}
         with self._measured(entry):
             send = self._runtime.invoke_endpoint_with_response_stream
-            answer = self._send(send, entry, request, variant, deadline, STREAM_SECONDS)
-            parts = (part["PayloadPart"]["Bytes"] for part in answer["Body"])
-            with closing(answer["Body"]), named(str(entry)):
+            response = self._send(send, entry, request, variant, deadline, STREAM_SECONDS)
+            parts = (part["PayloadPart"]["Bytes"] for part in response["Body"])
+            with closing(response["Body"]), translate_errors(str(entry)):
                 for event in events(str(entry), parts):
                     yield {name: event[name] for name in event if name in names}
 
     def close(self) -> None:
-        """Close the connections; calls under way are answered, later ones open new connections."""
+        """Close the connections. Calls in progress complete; later calls open new connections."""
         self._transport.close()
 
     def __exit__(self, *_: object) -> None:
@@ -178,15 +181,15 @@ class EndpointClient(AbstractContextManager["EndpointClient"]):
         self, entry: CatalogEntry, request: Encoded, variant: str | None, deadline: Deadline
     ) -> dict[str, Array]:
         def send(**members: Any) -> tuple[bytearray, str]:
-            answer = self._runtime.invoke_endpoint(**members)
-            return bytearray(answer["Body"].read()), answer.get("ContentType", "")
+            response = self._runtime.invoke_endpoint(**members)
+            return bytearray(response["Body"].read()), response.get("ContentType", "")
 
         with self._measured(entry):
-            answer = self._send(send, entry, request, variant, deadline, ATTEMPT_SECONDS)
+            response = self._send(send, entry, request, variant, deadline, ATTEMPT_SECONDS)
             try:
-                return _payload.decode(*answer)
-            except Exception as error:  # of json, numpy or tritonclient
-                raise ModelFailed(f"{entry}: invalid answer of Triton: {error!r}") from error
+                return _payload.decode(*response)
+            except Exception as error:  # json, numpy and tritonclient have no common type
+                raise ModelFailed(f"{entry}: invalid response from Triton: {error!r}") from error
 
     def _send(
         self,
@@ -195,9 +198,9 @@ class EndpointClient(AbstractContextManager["EndpointClient"]):
         request: Encoded,
         variant: str | None,
         deadline: Deadline,
-        most: float,
+        attempt_seconds: float,
     ) -> Any:
-        """Return the answer to a request, which is sent again where that is safe."""
+        """Send a request with retries and return the response."""
         targets = {
             "TargetModel": entry.target_model,
             "InferenceComponentName": entry.inference_component,
@@ -207,20 +210,20 @@ class EndpointClient(AbstractContextManager["EndpointClient"]):
         members |= {"EndpointName": entry.endpoint, "ContentType": request[1]}
 
         def attempt() -> Any:
-            REQUEST_TIMEOUT.set(deadline.left(most))
-            with named(str(entry)):
+            REQUEST_TIMEOUT.set(deadline.remaining(attempt_seconds))
+            with translate_errors(str(entry)):
                 return send(Body=request[0], **members)
 
         return self._retries.call(attempt, attempts=self._max_attempts, deadline=deadline)
 
     @contextmanager
     def _measured(self, entry: CatalogEntry) -> Iterator[None]:
-        begun, failed = time.monotonic(), None
+        start, raised = time.monotonic(), None
         try:
             yield
         except EndpointError as error:
-            failed = error
+            raised = error
             raise
         finally:
             if self._metrics:
-                self._metrics(ModelCall(entry, time.monotonic() - begun, failed))
+                self._metrics(ModelCall(entry, time.monotonic() - start, raised))

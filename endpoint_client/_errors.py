@@ -1,8 +1,8 @@
-"""The exceptions of the client; drawn in the package's docstring."""
+"""The exceptions of the client, which the package's docstring lists."""
 
 import re
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,11 +11,11 @@ from urllib3 import exceptions as http
 
 
 class EndpointError(Exception):
-    """Base of all that the client raises.
+    """The base class of the client's exceptions.
 
-    `status` is the HTTP status of AWS's answer, of the container's in `ModelFailed`; `request_id`
-    is AWS's; both are None where there was no answer. `retry_safe` says that the model has not seen
-    the request, so that sending it again cannot run it twice.
+    `status` is the HTTP status of AWS's response, in `ModelFailed` the container's; `request_id` is
+    AWS's request ID. Both are None without a response. `retry_safe` is true if the model has not
+    received the request, so that a retry cannot run it twice.
     """
 
     retry_safe = False
@@ -36,7 +36,7 @@ class UnknownModel(EndpointError):
 
 
 class NotSent(EndpointError):
-    """Nothing was sent: no connection in time, no credentials, or the catalog cannot be read."""
+    """A request that was not sent: no connection in time, no credentials, or no catalog."""
 
     retry_safe = True
 
@@ -46,13 +46,13 @@ class Unsendable(NotSent):
 
 
 class Throttled(EndpointError):
-    """AWS refused the request because the account sends too many."""
+    """AWS throttles the account's requests."""
 
     retry_safe = True
 
 
 class ModelNotReady(EndpointError):
-    """SageMaker still loads the model."""
+    """The model is still loading."""
 
     retry_safe = True
 
@@ -64,22 +64,22 @@ class NoCapacity(EndpointError):
 
 
 class NoCopies(NoCapacity):
-    """The inference component has no copy in service: it has scaled to zero, or still starts."""
+    """The inference component has no copy in service: it has scaled to zero, or is starting."""
 
 
 class ModelFailed(EndpointError):
-    """Triton refused the request or the model; the message has its words."""
+    """Triton rejected the request, or the model failed; the message is Triton's."""
 
 
 class NoResponse(EndpointError):
-    """The request was sent, and no whole answer came: a time-out, or the connection broke."""
+    """A sent request without a complete response: a time-out, or a connection error."""
 
 
 class PartlyFailed(EndpointError):
     """Some rows of `invoke_many` failed.
 
-    `failures` has the error of each row that failed, by its index. `outputs` are arrays of the
-    other rows, whose indices are in `rows`, in the same order.
+    `failures` are the errors of the failed rows by index. `outputs` are the arrays of the other
+    rows; `rows` are the indices of these rows, in the same order.
     """
 
     failures: dict[int, EndpointError]
@@ -90,63 +90,67 @@ class PartlyFailed(EndpointError):
 _THROTTLED = re.compile("Throttl|TooManyRequests|RequestLimitExceeded|SlowDown")
 """Source: `ThrottledRetryableChecker` in botocore/retries/standard.py."""
 _NO_COPIES = "Inference Component has no capacity to process this request."
-"""Of a ValidationError. Source: AWS Machine Learning Blog, "Unlock cost savings with the new scale
-down to zero feature in SageMaker Inference"."""
-_SENT = (aws.HTTPClientError, aws.IncompleteReadError, http.HTTPError)
-_UNSENT = (
+"""Message of a ValidationError. Source: AWS Machine Learning Blog, "Unlock cost savings with the
+new scale down to zero feature in SageMaker Inference"."""
+_HTTP = (aws.HTTPClientError, aws.IncompleteReadError, http.HTTPError)
+_NO_CONNECTION = (
     http.ClosedPoolError,
     http.ConnectTimeoutError,
     http.NewConnectionError,
     http.ProxyError,
 )
-_LASTING = (
+_PERMANENT = (
     aws.NoCredentialsError,
     aws.PartialCredentialsError,
     aws.SSOError,
-    http.LocationValueError,  # of a proxy's URL
+    http.LocationValueError,  # an invalid proxy URL
     ssl.SSLCertVerificationError,  # the reason of urllib3's SSLError
 )
 
 
 @contextmanager
-def named(subject: str, *, unanswered: type[EndpointError] = NoResponse) -> Iterator[None]:
+def translate_errors(subject: str, no_response: type[EndpointError] = NoResponse) -> Iterator[None]:
     """Raise errors of an AWS request as an `EndpointError` about `subject`.
 
-    `unanswered` is the kind for a request that was sent and not answered.
+    `no_response` is the type for sent requests without a response.
     """
     try:
         yield
     except aws.ClientError as error:
-        raise _of_answer(subject, error) from error
-    except aws.ParamValidationError as error:
-        raise InvalidInput(f"{subject}: {error}") from error
-    except (aws.BotoCoreError, http.HTTPError, OSError) as error:  # OSError: of a file
+        raise _from_response(subject, error) from error
+    except (aws.BotoCoreError, http.HTTPError, OSError) as error:  # OSError: an unreadable file
         kind: type[EndpointError] = NotSent
         reasons = error, *error.args
-        if any(isinstance(reason, _LASTING) for reason in reasons):
+        if isinstance(error, aws.ParamValidationError):
+            kind = InvalidInput
+        elif _any_is(reasons, _PERMANENT):
             kind = Unsendable
-        elif isinstance(error, _SENT) and not any(isinstance(each, _UNSENT) for each in reasons):
-            kind = unanswered
+        elif isinstance(error, _HTTP) and not _any_is(reasons, _NO_CONNECTION):
+            kind = no_response
         raise kind(f"{subject}: {error}") from error
-    except ValueError as error:  # of http.client, for a header with a line break
+    except ValueError as error:  # from http.client, for a header with a line break
         raise InvalidInput(f"{subject}: {error}") from error
 
 
-def _of_answer(subject: str, error: aws.ClientError) -> EndpointError:
-    """Return the exception for what AWS answered.
+def _any_is(reasons: Iterable[object], types: tuple[type[Exception], ...]) -> bool:
+    return any(isinstance(reason, types) for reason in reasons)
 
-    Source of the codes and of a ModelError's members: botocore's model of sagemaker-runtime. A
-    container that did not answer in 60 s is a ModelError whose original status is 0, with the words
-    "Your invocation timed out" (RamVegiraju/SageMaker-Deployment#3).
+
+def _from_response(subject: str, error: aws.ClientError) -> EndpointError:
+    """Return the exception for an error response of AWS.
+
+    Source of the codes and of a ModelError's members: botocore's model of sagemaker-runtime. If a
+    container does not respond within 60 s, SageMaker returns a ModelError with the original status
+    0 and the message "Your invocation timed out" (RamVegiraju/SageMaker-Deployment#3).
     """
-    answer: Any = error.response
-    code, message = answer["Error"].get("Code", ""), answer["Error"].get("Message", "")
-    metadata = answer.get("ResponseMetadata", {})
+    response: Any = error.response
+    code, message = response["Error"].get("Code", ""), response["Error"].get("Message", "")
+    metadata = response.get("ResponseMetadata", {})
     status, request_id = metadata.get("HTTPStatusCode"), metadata.get("RequestId")
     kind = EndpointError
     if code == "ModelError":
-        status = answer.get("OriginalStatusCode")
-        message = answer.get("OriginalMessage") or message
+        status = response.get("OriginalStatusCode")
+        message = response.get("OriginalMessage") or message
         kind = {0: NoResponse, 503: NoCapacity}.get(status, ModelFailed)
     elif code in ("InternalStreamFailure", "ModelStreamError"):
         kind = NoResponse

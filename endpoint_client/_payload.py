@@ -1,4 +1,4 @@
-"""Arrays to Triton's request bodies, and answers back to arrays."""
+"""Encoding of arrays to Triton's request bodies, and decoding of responses to arrays."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ Array = npt.NDArray[Any]
 Inputs = Mapping[str, Array | Sequence[Any]]
 Parameters = Mapping[str, str | int | float | bool]
 Encoded = tuple[bytes, str]
-"""A request's body and its Content-Type."""
+"""The body and the Content-Type of a request."""
 
 BINARY = "application/vnd.sagemaker-triton.binary+json;json-header-size="
 JSON = "application/json"
@@ -25,11 +25,11 @@ MAX_BODY_BYTES = 6_291_456
 
 
 class TooLarge(InvalidInput):
-    """A request that is larger than SageMaker takes."""
+    """A request above SageMaker's size limit."""
 
 
 def arrays_of(entry: CatalogEntry, inputs: Inputs) -> dict[str, Array]:
-    """Return inputs as arrays that fit the signature. Raises `InvalidInput` naming every fault."""
+    """Return inputs as arrays that fit the signature. Raises `InvalidInput` with all problems."""
     known = {tensor.name: tensor for tensor in entry.inputs}
     problems = [f"input {name!r} is missing" for name in known if name not in inputs]
     arrays = {}
@@ -40,9 +40,9 @@ def arrays_of(entry: CatalogEntry, inputs: Inputs) -> dict[str, Array]:
         try:
             arrays[name] = _array(known[name], value)
             problems += _mismatches(known[name], arrays[name])
-        except (TypeError, ValueError) as error:  # numpy's and a GPU's tensor's, too
+        except (TypeError, ValueError) as error:  # also from numpy, and from tensors on a GPU
             problems.append(f"input {name!r} is not {known[name].datatype}: {error}")
-    refuse(entry, *problems)
+    reject(entry, *problems)
     return arrays
 
 
@@ -56,11 +56,11 @@ def encode(
 ) -> Encoded:
     """Return a request. Raises `InvalidInput`.
 
-    `arrays` are those of `arrays_of`; `outputs` are all of the model's by default.
+    `arrays` is the result of `arrays_of`; `outputs` are the requested outputs, by default all.
     """
     known = [tensor.name for tensor in entry.outputs]
     unknown = [name for name in outputs or () if name not in known]
-    refuse(entry, *(f"no output {name!r}: write one of {', '.join(known)}" for name in unknown))
+    reject(entry, *(f"no output {name!r}: write one of {', '.join(known)}" for name in unknown))
     tensors, raw = [], []
     for tensor in entry.inputs:
         array = arrays[tensor.name]
@@ -71,12 +71,12 @@ def encode(
         else:
             content["data"] = array.ravel().tolist()
         tensors.append(content)
-    chosen = [{"name": name, "parameters": {"binary_data": binary}} for name in outputs or known]
-    header = {"inputs": tensors, "outputs": chosen, "parameters": dict(parameters or {})}
+    requested = [{"name": name, "parameters": {"binary_data": binary}} for name in outputs or known]
+    header = {"inputs": tensors, "outputs": requested, "parameters": dict(parameters or {})}
     encoded = _json(entry, header)
     body = b"".join((encoded, *raw))
     if len(body) > MAX_BODY_BYTES:
-        problem = f"the request has {len(body)} bytes, SageMaker takes {MAX_BODY_BYTES}"
+        problem = f"the request has {len(body)} bytes, SageMaker's limit is {MAX_BODY_BYTES}"
         raise TooLarge(f"{entry}: {problem}: send fewer rows, or use invoke_many")
     return body, f"{BINARY}{len(encoded)}" if binary else JSON
 
@@ -84,26 +84,24 @@ def encode(
 def encode_generate(
     entry: CatalogEntry, arrays: Mapping[str, Array], parameters: Parameters | None = None
 ) -> Encoded:
-    """Return a request to generate. Raises `InvalidInput`.
+    """Return a request for Triton's generate extension. Raises `InvalidInput`.
 
-    It carries no shapes: Triton gives the innermost dimension that varies all elements, and 1 to
-    the others (src/http_server.cc, GenerateRequestClass::ExactMappingInput).
+    The request has no shapes: Triton sets variable dimensions to 1, except the innermost, which
+    gets all elements (src/http_server.cc, GenerateRequestClass::ExactMappingInput).
     """
     request: dict[str, Any] = {"parameters": dict(parameters or {})}
     for tensor in entry.inputs:
         array = arrays[tensor.name]
-        varying = [axis for axis, size in enumerate(tensor.shape) if size == -1]
-        if any(array.shape[axis] != 1 for axis in varying[:-1]):
-            problem = "a stream's request carries no shape: give 1 in all dimensions that vary but"
-            refuse(
-                entry, f"input {tensor.name!r} has shape {list(array.shape)}: {problem} the last"
-            )
+        variable = [axis for axis, size in enumerate(tensor.shape) if size == -1]
+        if any(array.shape[axis] != 1 for axis in variable[:-1]):
+            fix = "a stream has no shapes: use size 1 in all variable dimensions except the last"
+            reject(entry, f"input {tensor.name!r} has shape {list(array.shape)}: {fix}")
         request[tensor.name] = array.ravel().tolist()
     return _json(entry, request), JSON
 
 
 def decode(body: bytearray, content_type: str) -> dict[str, Array]:
-    """Return an answer's outputs by name, sharing the body's memory; BYTES are `bytes`."""
+    """Return a response's outputs by name. Arrays share the body's memory; BYTES are `bytes`."""
     offset = int(content_type.removeprefix(BINARY)) if content_type.startswith(BINARY) else None
     outputs, start = {}, offset or 0
     for output in json.loads(body[:offset]).get("outputs", ()):
@@ -122,18 +120,19 @@ def decode(body: bytearray, content_type: str) -> dict[str, Array]:
     return outputs
 
 
-def refuse(entry: CatalogEntry, *problems: str) -> None:
-    """Raise `InvalidInput` with what is wrong with a request, if anything is."""
+def reject(entry: CatalogEntry, *problems: str) -> None:
+    """Raise `InvalidInput` if a request has problems."""
     if problems:
         raise InvalidInput(f"{entry}: {'; '.join(problems)}")
 
 
 def _json(entry: CatalogEntry, content: dict[str, Any]) -> bytes:
-    """Return JSON; bytes become text. Raises `InvalidInput` for what JSON has not."""
+    """Return JSON, with bytes as text. Raises `InvalidInput` for values that JSON lacks."""
     try:
         return json.dumps(content, default=bytes.decode).encode()
     except (TypeError, ValueError) as error:
-        raise InvalidInput(f"{entry}: an input or parameter has no JSON: {error}") from error
+        problem = f"an input or parameter cannot be sent as JSON: {error}"
+        raise InvalidInput(f"{entry}: {problem}") from error
 
 
 def _raw(array: Array) -> bytes:
@@ -143,10 +142,10 @@ def _raw(array: Array) -> bytes:
 
 
 def _array(tensor: Tensor, value: Array | Sequence[Any]) -> Array:
-    """Return an input as an array. Raise `TypeError` or `ValueError` if that is impossible.
+    """Return an input as an array. Raises `TypeError` or `ValueError` if that is impossible.
 
-    Lists of numbers become the model's dtype where that loses nothing; strings become one column of
-    UTF-8 bytes where the model takes one string a row.
+    Lists of numbers are converted to the model's dtype if it can represent them. Strings become a
+    column of UTF-8 bytes if the model takes one string per row.
     """
     if tensor.datatype != "BYTES":
         array = np.asarray(value)
@@ -160,9 +159,9 @@ def _array(tensor: Tensor, value: Array | Sequence[Any]) -> Array:
 
 
 def _converted(array: Array, dtype: np.dtype[Any]) -> Array:
-    """Return numbers that somebody wrote in Python as `dtype`, if each of them is one.
+    """Return Python numbers as `dtype`. Raises `ValueError` if `dtype` cannot represent them.
 
-    As numpy's own arithmetic (NEP 50), it takes a Python float for a float of any width.
+    Like numpy's arithmetic (NEP 50), a float may lose precision, but not become infinite.
     """
     kind = "f" if dtype.name == "bfloat16" else dtype.kind
     if kind not in {"i": "iuf", "u": "iuf", "f": "f"}.get(array.dtype.kind, ""):
@@ -170,19 +169,19 @@ def _converted(array: Array, dtype: np.dtype[Any]) -> Array:
     with np.errstate(over="ignore"):
         converted = array.astype(dtype)
     if array.dtype.kind == "f":
-        kept = np.isfinite(converted) == np.isfinite(array)
+        preserved = np.isfinite(converted) == np.isfinite(array)
     else:
-        kept = converted.astype(object) == array.astype(object)
-    if not kept.all():
-        raise ValueError(f"{array[~kept][0]} is no {dtype}")
+        preserved = converted.astype(object) == array.astype(object)
+    if not preserved.all():
+        raise ValueError(f"{array[~preserved][0]} does not fit into {dtype}")
     return converted
 
 
 def _dtype(tensor: Tensor) -> np.dtype[Any]:
-    known = utils.triton_to_np_dtype(tensor.datatype)
-    if known is None:
-        raise ValueError("this client does not know the datatype")
-    return np.dtype(known)
+    dtype = utils.triton_to_np_dtype(tensor.datatype)
+    if dtype is None:
+        raise ValueError("this client does not support the datatype")
+    return np.dtype(dtype)
 
 
 def _bytes(element: Any) -> bytes:
@@ -197,6 +196,6 @@ def _mismatches(tensor: Tensor, array: Array) -> Iterator[str]:
     dtype, shape = _dtype(tensor), tensor.shape
     if array.dtype != dtype:
         yield f"input {tensor.name!r} has dtype {array.dtype}, give {dtype}"
-    same = (size in (-1, actual) for size, actual in zip(shape, array.shape, strict=False))
-    if len(shape) != array.ndim or not all(same):
+    sizes_match = (size in (-1, actual) for size, actual in zip(shape, array.shape, strict=False))
+    if len(shape) != array.ndim or not all(sizes_match):
         yield f"input {tensor.name!r} has shape {list(array.shape)}, give {list(shape)}"

@@ -1,4 +1,4 @@
-"""Deadlines and retries of a call."""
+"""Deadlines and retries of calls."""
 
 import random
 import threading
@@ -16,12 +16,12 @@ T = TypeVar("T")
 MAX_PAUSE = 16.0
 RETRY_COST = 5
 CAPACITY = 100
-"""20 retries, then one for five calls that succeed: botocore's standard mode with a fifth of its
-capacity. An endpoint that refuses everything gets no more load from retries than that."""
+"""The retry budget: 20 retries, then one per five successful calls. It limits the load on an
+endpoint that rejects all requests. It is a fifth of the capacity of botocore's standard mode."""
 
 
 class Deadline(AbstractContextManager["Deadline"]):
-    """The end of a call that may take `seconds`, None for any number, or that is cancelled."""
+    """The end of a call, after `seconds` (None for no limit) or by cancellation."""
 
     def __init__(self, seconds: float | None) -> None:
         self._end = float("inf") if seconds is None else time.monotonic() + seconds
@@ -29,42 +29,42 @@ class Deadline(AbstractContextManager["Deadline"]):
 
     @classmethod
     def of(cls, timeout: Any) -> "Deadline":
-        """Return the deadline of a call, which a coroutine's already has."""
+        """Return the deadline of a call; calls of the asyncio client already have a deadline."""
         return timeout if isinstance(timeout, cls) else cls(timeout)
 
-    def left(self, most: float) -> float:
-        """Return the seconds that are left, `most` at most. Raises `NotSent` for none."""
-        left = self._end - time.monotonic()
-        if left <= 0 or self._cancelled.is_set():
+    def remaining(self, maximum: float) -> float:
+        """Return the remaining seconds, at most `maximum`. Raises `NotSent` if there are none."""
+        remaining = self._end - time.monotonic()
+        if remaining <= 0 or self._cancelled.is_set():
             raise NotSent("the call timed out before it was sent")
-        return min(left, most)
+        return min(remaining, maximum)
 
     def allows(self, pause: float) -> bool:
-        """Return whether there is time left after a pause."""
+        """Return whether a pause ends before the deadline."""
         return time.monotonic() + pause < self._end
 
     def pause(self, seconds: float) -> None:
-        """Wait for so long, or until the call is cancelled."""
+        """Wait for the seconds, or until the call is cancelled."""
         self._cancelled.wait(seconds)
 
     def __exit__(self, *_: object) -> None:
-        """Cancel what is left of the call: no request follows one that is in progress."""
+        """Cancel the call: it sends no further request."""
         self._cancelled.set()
 
 
 class Retries:
-    """Sends again what is safe to send again, with exponential backoff and jitter.
+    """Retries of `retry_safe` errors, with exponential backoff and jitter.
 
-    For `wait_until_ready` seconds, a model that is loading or has no copy is neither limited in
-    attempts nor charged to the budget. After that, and by default, the first is retried as anything
-    else is, and the second not at all: a copy takes minutes to start.
+    For `wait_until_ready` seconds, retries of `ModelNotReady` and `NoCopies` use neither attempts
+    nor the budget. After that, `ModelNotReady` is retried like other errors, and `NoCopies` is not
+    retried, because a copy takes minutes to start.
     """
 
     def __init__(self, wait_until_ready: float = 0.0) -> None:
         self._quota, self._wait = RetryQuota(CAPACITY), wait_until_ready
 
     def call(self, attempt: Callable[[], T], *, attempts: int, deadline: Deadline) -> T:
-        """Return what an attempt returns. Raises `EndpointError` of the last one."""
+        """Return the result of the first successful attempt. Raises the last `EndpointError`."""
         number, pauses, cost, ready = 1, 0, 0, Deadline(self._wait)
         while True:
             try:
@@ -74,8 +74,8 @@ class Retries:
                 if not error.retry_safe or not deadline.allows(pause):
                     raise
                 if not (isinstance(error, ModelNotReady | NoCopies) and ready.allows(pause)):
-                    lasting = isinstance(error, NoCopies | Unsendable)
-                    if lasting or number >= attempts or not self._quota.acquire(RETRY_COST):
+                    is_permanent = isinstance(error, NoCopies | Unsendable)
+                    if is_permanent or number >= attempts or not self._quota.acquire(RETRY_COST):
                         raise
                     number, cost = number + 1, RETRY_COST
             else:

@@ -1,4 +1,4 @@
-"""Server-sent events, as a model that generates answers with them."""
+"""Reader of Triton's server-sent events."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -8,11 +8,11 @@ from endpoint_client._errors import ModelFailed, NoResponse
 
 
 def events(subject: str, parts: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    """Yield the events of a body, each of which may begin in one part and end in another.
+    """Yield the events of a body, which parts may split anywhere.
 
-    Raises `ModelFailed` for an error among them or a body of something else, and `NoResponse` for
-    one that ends within an event.
-    Source: triton-inference-server/server, src/http_server.cc, `data: {...}` and a blank line.
+    Raises `ModelFailed` for an error event or invalid content, and `NoResponse` if the body ends
+    within an event. Source: triton-inference-server/server, src/http_server.cc, `data: {...}` and a
+    blank line.
     """
     text = b""
     for part in parts:
@@ -21,9 +21,9 @@ def events(subject: str, parts: Iterable[bytes]) -> Iterator[dict[str, Any]]:
             try:
                 content = json.loads(event.removeprefix(b"data:"))
             except (ValueError, RecursionError) as error:
-                raise ModelFailed(f"{subject}: invalid stream of Triton: {error!r}") from error
+                raise ModelFailed(f"{subject}: invalid stream from Triton: {error!r}") from error
             if not isinstance(content, dict):
-                raise ModelFailed(f"{subject}: invalid stream of Triton: {content!r}")
+                raise ModelFailed(f"{subject}: invalid stream from Triton: {content!r}")
             if "error" in content:
                 raise ModelFailed(f"{subject}: {content['error']}")
             yield content

@@ -1,4 +1,4 @@
-"""Metrics of an application's calls in CloudWatch, by model: SageMaker has none.
+"""CloudWatch metrics of an application's calls by model, which SageMaker does not have.
 
     client = EndpointClient(stage="prod", endpoint="text", metrics=EmfLogger())
 
@@ -16,16 +16,16 @@ NAMESPACE = "Triton/Client"
 
 
 class EmfLogger:
-    """Writes `Requests`, `Errors` and `Latency` of each call, by endpoint and model.
+    """Writer of `Requests`, `Errors` and `Latency` of each call, by endpoint and model.
 
-    The line also has the version, and the error's class and text.
+    Each line also has the version, and the type and message of the error.
     """
 
     def __init__(self, namespace: str = NAMESPACE) -> None:
         self._namespace = namespace
 
     def __call__(self, call: ModelCall) -> None:
-        """Write one line."""
+        """Write the line of a call."""
         line = EphemeralMetrics(namespace=self._namespace)
         line.add_dimension("Endpoint", call.entry.endpoint)
         line.add_dimension("Model", call.entry.model)
@@ -35,6 +35,6 @@ class EmfLogger:
         line.add_metadata("version", call.entry.version)
         if call.error:
             line.add_metadata("error", f"{type(call.error).__name__}: {call.error}")
-        # In one write: Powertools' flush_metrics has a second one for the end of the line, between
-        # which another thread may write.
+        # One write per line: Powertools' flush_metrics writes the line break separately, so that
+        # lines of several threads could mix.
         print(f"{json.dumps(line.serialize_metric_set())}\n", end="", flush=True)  # noqa: T201

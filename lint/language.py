@@ -1,4 +1,4 @@
-"""Reject names without a meaning, and public classes of one name: `python -m lint.language`."""
+"""Check for vague names and duplicate names of public classes: `python -m lint.language`."""
 
 import ast
 import sys
@@ -12,11 +12,11 @@ from lint.lines import is_test, python_files
 
 BANNED = {"asked", "found", "given", "it", "said", "seen", "told", "wanted"}
 INTERFACES = {"TritonPythonModel"}
-"""Classes whose name is not ours: Triton's Python backend looks for this one in each model.py."""
+"""Class names that are not checked: Triton's Python backend requires this one in each model.py."""
 
 
 class Occurrence(NamedTuple):
-    """A banned name, or a class name that another file has too."""
+    """A banned name, or a class name that another file also has."""
 
     word: str
     path: str
@@ -24,7 +24,7 @@ class Occurrence(NamedTuple):
 
 
 def occurrences(root: Path) -> Iterator[Occurrence]:
-    """Return the occurrences in the Python files of a repository."""
+    """Yield the occurrences in the Python files of a repository."""
     classes: dict[str, list[Occurrence]] = defaultdict(list)
     for path in python_files(root):
         tree = ast.parse((root / path).read_text())
@@ -34,13 +34,13 @@ def occurrences(root: Path) -> Iterator[Occurrence]:
         for node in tree.body if not is_test(path) else ():
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 classes[node.name].append(Occurrence(f"class:{node.name}", str(path), node.lineno))
-    for name, places in classes.items():
-        if len(places) > 1 and name not in INTERFACES:
-            yield from places
+    for name, definitions in classes.items():
+        if len(definitions) > 1 and name not in INTERFACES:
+            yield from definitions
 
 
 def _bound_names(tree: ast.Module) -> Iterator[tuple[str, int]]:
-    """Return each name that a module gives to something, with its line; uses do not count."""
+    """Yield each name that a module binds, with its line."""
     for node in ast.walk(tree):
         match node:
             case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
@@ -62,16 +62,16 @@ def _bound_names(tree: ast.Module) -> Iterator[tuple[str, int]]:
 
 def _problem(occurrence: Occurrence) -> str:
     if occurrence.word.startswith("class:"):
-        return "another public class has this name: choose one that tells them apart"
-    return "no name for a value or function: write a noun for data, a verb for a function"
+        return "another public class has this name: choose a different name"
+    return "vague name: use a noun for data, a verb for a function"
 
 
 def main() -> int:
     """Check the working directory's repository; return the exit code."""
-    present = list(occurrences(Path()))
-    for each in present:
-        print(f"error: {each.path}:{each.line}: {each.word}: {_problem(each)}", file=sys.stderr)
-    return int(bool(present))
+    rejected = list(occurrences(Path()))
+    for item in rejected:
+        print(f"error: {item.path}:{item.line}: {item.word}: {_problem(item)}", file=sys.stderr)
+    return int(bool(rejected))
 
 
 if __name__ == "__main__":

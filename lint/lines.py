@@ -1,4 +1,4 @@
-"""Code lines by package, without blanks, comments and docstrings: `make lines`."""
+"""Number of code lines per package, without blanks, comments and docstrings: `make lines`."""
 
 import ast
 import io
@@ -31,7 +31,7 @@ def python_files(root: Path) -> list[Path]:
 
 
 def code_lines(source: str) -> int:
-    """Return how many lines of a module hold code; a string alone on its lines is a docstring."""
+    """Return the number of a module's code lines; a string statement is a docstring."""
     strings = (
         node
         for node in ast.walk(ast.parse(source))
@@ -54,14 +54,14 @@ def code_lines(source: str) -> int:
 
 
 def package(path: Path) -> str:
-    """Return the package that a file counts for; tests of every package count as one."""
+    """Return the package of a file, or `tests` for all tests."""
     if is_test(path):
         return "tests"
     return path.parts[0]
 
 
 def is_test(path: Path) -> bool:
-    """Return whether a file is a test, or is there for tests alone."""
+    """Return whether a file is a test or a helper of tests."""
     return "tests" in path.parts or path.name.startswith(("test_", "conftest"))
 
 

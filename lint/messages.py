@@ -1,7 +1,7 @@
-"""The messages that users can see, collected from the code: `python -m lint.messages` prints them.
+"""Collection of the messages that users can see: `python -m lint.messages` prints them.
 
-A message is the text of an exception, of a rule, or of a problem of a construct. It ends without a
-full stop, except in local_sagemaker, whose messages have AWS's form, and has no word of `VAGUE`.
+A message is the text of an exception, of a rule, or of a construct's problem. It does not end with
+a full stop, except in local_sagemaker, whose messages have AWS's form, and has no word of `VAGUE`.
 """
 
 import ast
@@ -13,12 +13,12 @@ from typing import NamedTuple
 from lint.lines import is_test, python_files
 
 MESSAGE_CALLS = {"Danger", "FileProblem", "Finding", "Problem", "Violation"}
-"""Classes whose texts are shown, beside exceptions."""
+"""Classes other than exceptions whose texts users can see."""
 VAGUE = re.compile(r"\b(?:asked|asks|said|says|tells|told|whoever)\b")
 
 
 class Message(NamedTuple):
-    """A message with `{...}` for each value in it, and where it is."""
+    """A message, with `{...}` for each value, and its place in the code."""
 
     text: str
     path: str
@@ -26,7 +26,7 @@ class Message(NamedTuple):
 
 
 def messages(root: Path) -> Iterator[Message]:
-    """Return the messages in the Python files of a repository that are not tests."""
+    """Yield the messages in the Python files of a repository, without tests."""
     for path in python_files(root):
         if is_test(path) or path.parts[0] in {"docs", "lint", "bench", "models", "account_test"}:
             continue
@@ -44,7 +44,7 @@ def messages(root: Path) -> Iterator[Message]:
 
 
 def problems(message: Message) -> Iterator[str]:
-    """Yield what is wrong with the form of a message."""
+    """Yield the problems of a message's form."""
     in_aws_form = message.path.startswith("local_sagemaker/")
     if message.text.endswith(".") and not in_aws_form:
         yield "ends with a full stop"

@@ -1,8 +1,8 @@
 """`tritonsm` commands run in the test process."""
 
-from cli.dispatch import read
+from cli.dispatch import parse_command
 
 
 def tritonsm(arguments: list[str]) -> int:
     """Run a command; return its exit code."""
-    return read(arguments)()
+    return parse_command(arguments)()

@@ -1,1 +1,1 @@
-"""The main job end to end, on this machine: `make demo`."""
+"""The demo: deploy and invoke a model on this machine (`make demo`)."""

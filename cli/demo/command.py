@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
         keep = options.keep
     finally:
         if not keep:
-            for number in INTERRUPTS:  # a second Ctrl-C would leave processes behind
+            for number in INTERRUPTS:  # a second Ctrl-C must not leave processes running
                 signal.signal(number, signal.SIG_IGN)
             with step("stop the local SageMaker"):
                 local_sagemaker.down(folder)

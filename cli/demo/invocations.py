@@ -1,4 +1,4 @@
-"""Invokes the deployed model as an application does."""
+"""Invoke the deployed model as an application does."""
 
 import statistics
 import time

@@ -1,7 +1,7 @@
 """Load-test models of deployed endpoints, in growing steps, until a latency objective is missed.
 
-With --rate, requests arrive as a Poisson process of that rate, and latency counts from the time
-at which a request was due. With --callers, each caller sends a request after each answer.
+With --rate, requests arrive as a Poisson process of that rate, and latency is measured from the
+time at which a request was due. With --callers, each caller sends a request after each answer.
 """
 
 import argparse
@@ -26,20 +26,28 @@ def add_to(commands: Commands) -> None:
         "load local-text/minilm --callers 4 --local",
         "load dev-text/minilm dev-text/bert --zipf 1.1 --rate 50 --json load.json",
     )
-    codes = "exit codes: 0, 1 where the first step breaks the objective, 2 for wrong arguments"
+    codes = "exit codes: 0; 1 if the first step misses the objective; 2 for wrong arguments"
     parser = add_command(commands, "load", run, __doc__, examples=examples, more=f"\n\n{codes}")
     add = parser.add_argument
     add("targets", nargs="*", metavar="ENDPOINT/MODEL", help=f"such as {mix.EXAMPLE}")
     levels = parser.add_mutually_exclusive_group(required=True)
-    levels.add_argument("--rate", type=arguments.positive, help="requests a second, first step")
-    levels.add_argument("--callers", type=int, metavar="N", help="callers at once, first step")
+    levels.add_argument(
+        "--rate", type=arguments.positive, help="requests per second in the first step"
+    )
+    levels.add_argument(
+        "--callers", type=int, metavar="N", help="concurrent callers in the first step"
+    )
     add(
         "--growth",
         type=arguments.positive,
         default=1.5,
-        help="factor between the rates (or callers) of two steps, by default 1.5",
+        help="factor between the rates (or callers) of two steps; default: 1.5",
     )
-    add("--steps", type=int, help=f"at most; default: {MAX_STEPS}, or 1 without --p95 and --p99")
+    add(
+        "--steps",
+        type=int,
+        help=f"maximum steps; default: {MAX_STEPS}, or 1 without --p95 and --p99",
+    )
     add(
         "--zipf",
         type=arguments.positive,
@@ -50,13 +58,13 @@ def add_to(commands: Commands) -> None:
         "--mix",
         type=Path,
         metavar="FILE",
-        help=f"YAML or JSON with models and shares, instead: weights: {{{mix.EXAMPLE}: 3, ...}}",
+        help=f"YAML or JSON file with models and shares: weights: {{{mix.EXAMPLE}: 3, ...}}",
     )
     arguments.add_common(parser, seconds=30)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Load; return the exit code."""
+    """Run the load test; return the exit code."""
     if options.callers is not None and not 0 < options.callers <= MAX_CALLERS:
         options.refuse(f"--callers {options.callers}: write 1 to {MAX_CALLERS}")
     if options.steps is not None and options.steps < 1:
@@ -76,11 +84,11 @@ def run(options: argparse.Namespace) -> int:
     if options.html:
         steps = with_metrics(generator.endpoints, steps)
     report.write(options, generator.result(level_name, steps))
-    return int(bool(objective.broken_by(steps[0])))
+    return int(bool(objective.miss(steps[0])))
 
 
 def _shares(options: argparse.Namespace) -> mix.Mix:
-    """Return the shares of the models; end the program for a wrong file or name."""
+    """Return the shares of the models; exit with an error for a wrong file or name."""
     if bool(options.targets) == bool(options.mix):
         options.refuse("write either ENDPOINT/MODEL, one or several, or --mix FILE")
     try:

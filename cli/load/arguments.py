@@ -1,4 +1,4 @@
-"""The arguments that `load` and `size` share."""
+"""Arguments of both `load` and `size`."""
 
 import argparse
 from pathlib import Path
@@ -15,30 +15,36 @@ MODELS, STAGES = Path("models"), Path("stages")
 
 
 def add_common(parser: argparse.ArgumentParser, *, seconds: float) -> None:
-    """Add them; `refuse` ends the program for wrong arguments."""
+    """Add the arguments; the option `refuse` exits with an error for wrong arguments."""
     parser.set_defaults(refuse=parser.error)
     add, number = parser.add_argument, positive
     add("--p95", type=number, metavar="MS", help="objective: the 95th percentile of the latency")
     add("--p99", type=number, metavar="MS", help="objective: the 99th percentile of the latency")
-    add("--seconds", type=number, default=seconds, help="of a step, by default %(default)g")
-    add("--timeout", type=number, default=10, help="seconds of a call, by default %(default)g")
-    inputs = f"FOLDER or {GENERATED}; default: those of the expected outputs, else {GENERATED}"
-    add("--inputs", metavar="FOLDER", help=f"of JSON files with inputs by name: {inputs}")
-    most = "the part of the calls that may fail, by default %(default)g"
-    add("--max-errors", type=number, default=0.01, metavar="SHARE", help=most)
-    add("--yes", action="store_true", help="load production endpoints without a question")
+    add("--seconds", type=number, default=seconds, help="duration of a step; default: %(default)g")
+    add(
+        "--timeout",
+        type=number,
+        default=10,
+        help="time limit of a call in seconds; default: %(default)g",
+    )
+    inputs = f"folder of JSON files with inputs by name, or {GENERATED}; default: the inputs of "
+    inputs += f"golden.json, or else {GENERATED}"
+    add("--inputs", metavar="FOLDER", help=inputs)
+    max_errors = "allowed share of failed calls; default: %(default)g"
+    add("--max-errors", type=number, default=0.01, metavar="SHARE", help=max_errors)
+    add("--yes", action="store_true", help="load production endpoints without a confirmation")
     add("--json", type=Path, metavar="FILE", help="write the steps to a file, as JSON")
     add("--html", type=Path, metavar="FILE", help="write the steps to a page with plots")
 
 
 def generator(options: argparse.Namespace, mix: Mix) -> Generator:
-    """Return the generator of a mix; end the program if production must not be loaded."""
+    """Return the generator of a mix; exit with an error if production must not be loaded."""
     names = dict.fromkeys(target.endpoint for target in mix)
     endpoints = [DeployedEndpoint.read(name, STAGES) for name in names]
     for endpoint in endpoints:
-        print(endpoint.described)
+        print(endpoint.description)
     if not may_be_loaded(endpoints, yes=options.yes):
-        options.refuse("production is not loaded without a yes: answer y, or add --yes")
+        options.refuse("loading production needs a confirmation: answer y, or add --yes")
     return Generator(
         mix=mix,
         objective=Objective(p95=options.p95, p99=options.p99, max_errors=options.max_errors),
@@ -52,7 +58,7 @@ def generator(options: argparse.Namespace, mix: Mix) -> Generator:
 
 
 def positive(text: str) -> float:
-    """Return a number above 0. Raises `argparse.ArgumentTypeError`."""
+    """Return a number above 0. Raise `argparse.ArgumentTypeError`."""
     try:
         number = float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Hit rates of caches of models, by Che's approximation for LRU.
+"""Hit rates of model caches, by Che's approximation for LRU.
 
 Requests are independent of each other; a model is in a cache of C models if it was requested within
 the time T in which C different models are requested: sum(1 - exp(-rate * T)) = C (Che, Tung and
@@ -19,7 +19,7 @@ def zipf(count: int, exponent: float) -> Floats:
 
 
 def hit_rates(shares: Floats, capacities: npt.ArrayLike) -> Floats:
-    """Return the hit rate of each cache: `shares` has a row for each, and zeros for no model."""
+    """Return the hit rate of each cache; row n of `shares` has the models of cache n."""
     sizes = np.minimum(np.asarray(capacities, np.float64), (shares > 0).sum(axis=1) - 1e-9)
     low, high = np.full(len(shares), -50.0), np.full(len(shares), 100.0)  # logarithms of T
     for _ in range(HALVINGS):

@@ -1,4 +1,4 @@
-"""The deployed endpoint to load, and its cost."""
+"""A deployed endpoint to load-test, and its cost."""
 
 import sys
 from collections import Counter
@@ -17,17 +17,18 @@ from endpoint_client import EndpointClient
 from stages import StageConfig, load_stage, stage_names
 from stages.shared_names import endpoint_names
 
-AWS = (".amazonaws.com", ".amazonaws.com.cn")
-"""How the names of AWS's own hosts end, those of interface endpoints too."""
+AWS_DOMAINS = (".amazonaws.com", ".amazonaws.com.cn")
+"""Domains of AWS's hosts, also of interface endpoints."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeployedEndpoint:
-    """An endpoint of a stage; `instances` counts them by instance type, `variants` are names.
+    """An endpoint of a stage; `instances` maps instance types to counts.
 
-    `name` is of stage and endpoint, as its stack's: SageMaker's is another where it hosts inference
-    components. Those have no variants here: no metric of their requests has one. `is_laptop` says
-    that the local SageMaker serves it, whatever its instance type is called.
+    `name` consists of stage and endpoint, like its stack's name; an endpoint of inference
+    components has a longer name in SageMaker. `variants` are the names of variants with a model;
+    inference components have none, because metrics of their requests have no variant. With
+    `is_laptop`, the local SageMaker serves the endpoint.
     """
 
     name: str
@@ -39,9 +40,9 @@ class DeployedEndpoint:
 
     @classmethod
     def read(cls, name: str, folder: Path) -> Self:
-        """Read the endpoint that is `name` with its stage, and the stage's file.
+        """Return the endpoint `name`, from SageMaker and the file of its stage in `folder`.
 
-        Raises `CommandError`.
+        Raise `CommandError`.
         """
         stage = names.stage_of(name, stage_names(folder))
         if stage is None:
@@ -62,8 +63,8 @@ class DeployedEndpoint:
         }
         instances: Counter[str] = Counter()
         for variant in endpoint["ProductionVariants"]:
-            one_pool = {**variant, "InstanceType": types[variant["VariantName"]]}
-            for pool in variant.get("InstancePools") or [one_pool]:
+            single_pool = {**variant, "InstanceType": types[variant["VariantName"]]}
+            for pool in variant.get("InstancePools") or [single_pool]:
                 instances[pool["InstanceType"]] += pool["CurrentInstanceCount"]
         host = urlsplit(sagemaker.meta.endpoint_url).hostname or ""
         return cls(
@@ -76,16 +77,16 @@ class DeployedEndpoint:
                 for variant in configured["ProductionVariants"]
                 if "ModelName" in variant
             ),
-            is_laptop=not host.endswith(AWS),
+            is_laptop=not host.endswith(AWS_DOMAINS),
         )
 
     @property
     def short_name(self) -> str:
-        """Its name in the stage's file."""
+        """The endpoint's name in the stage's file."""
         return self.name.removeprefix(f"{self.stage}-")
 
     def client(self, *, max_attempts: int = 5, wait_until_ready: float = 0) -> EndpointClient:
-        """Return a client whose catalog entries last for a whole load."""
+        """Return a client that reads the catalog only once."""
         return EndpointClient(
             stage=self.stage,
             endpoint=self.short_name,
@@ -96,8 +97,8 @@ class DeployedEndpoint:
         )
 
     @property
-    def described(self) -> str:
-        """Its instances, and USD an hour by the table of prices."""
+    def description(self) -> str:
+        """The endpoint's instances and their cost per hour."""
         counts = " and ".join(f"{count} x {name}" for name, count in self.instances.items())
         if self.is_laptop:
             return f"{self.name}: {counts}, on this machine: no cost"
@@ -112,25 +113,25 @@ class DeployedEndpoint:
 
     @property
     def metric_seconds(self) -> int:
-        """The period of its metrics: a minute on AWS, of which the laptop's pass in a second."""
+        """The period of the metrics: a minute on AWS, shorter in the local SageMaker."""
         return 5 if self.is_laptop else 60
 
     @property
     def publishes_triton_metrics(self) -> bool:
         """Whether CloudWatch may have Triton's own metrics."""
-        own = self.config.endpoints.get(self.short_name)
-        return bool(own and own.publish_metrics) and not self.is_laptop
+        endpoint = self.config.endpoints.get(self.short_name)
+        return bool(endpoint and endpoint.publish_metrics) and not self.is_laptop
 
     @property
     def is_production(self) -> bool:
-        """Whether people depend on it."""
+        """Whether the endpoint is in a production stage on AWS."""
         return self.config.production and not self.is_laptop
 
 
 def may_be_loaded(endpoints: Sequence[DeployedEndpoint], *, yes: bool) -> bool:
-    """Return whether no endpoint is production, or the user confirmed, now or by `--yes`."""
+    """Return whether no endpoint is production, or the user confirms, also by `--yes`."""
     production = [endpoint.name for endpoint in endpoints if endpoint.is_production]
     if yes or not production:
         return True
-    question = f"{', '.join(production)}: production. Load slows its callers down. Go on? [y/N] "
+    question = f"Load production ({', '.join(production)})? Its clients become slower. [y/N] "
     return sys.stdin.isatty() and input(question).strip().lower() in ("y", "yes")

@@ -1,4 +1,4 @@
-"""The CloudWatch metrics of a load's steps, by endpoint and variant.
+"""CloudWatch metrics of the steps of a load, by endpoint and variant.
 
 Names and statistics: SageMaker's developer guide, monitoring-cloudwatch and
 multi-model-endpoint-cloudwatch-metrics. CPUUtilization is the sum of all cores, GPUUtilization and
@@ -32,18 +32,18 @@ METRICS = {
     "MemoryUtilization": (INSTANCES, "Average"),
     "GPUMemoryUtilization": (INSTANCES, "Average"),
 }
-"""Names to namespaces and statistics."""
+"""Metric name -> namespace and statistic."""
 TRITON = {
     "TritonQueue": "nv_inference_queue_duration_us",
     "TritonCompute": "nv_inference_compute_infer_duration_us",
 }
 """Triton's own metrics, of endpoints with `publish_metrics`
-(triton-inference-server/server, docs/user_guide/metrics.md). Their dimensions on AWS are in no
-document, hence a search; whether the image publishes sums or differences is in none either: only
-the quotient of the two is used."""
+(triton-inference-server/server, docs/user_guide/metrics.md). Their dimensions on AWS are
+undocumented, so a search is used. It is also undocumented whether the image publishes sums or
+differences: only the quotient of both metrics is used."""
 MICROSECONDS_PER_MS = 1000
-LATEST_SECONDS = 180
-"""How long to wait for the metrics of the last minute, which come late: our choice."""
+MAX_WAIT_SECONDS = 180
+"""Time limit of the wait for the metrics of the last minute, which are delayed: our choice."""
 
 
 def with_metrics(
@@ -51,18 +51,19 @@ def with_metrics(
     steps: Sequence[LoadStep],
     sleep: Callable[[float], None] = time.sleep,
 ) -> list[LoadStep]:
-    """Return the steps with their metrics; a metric without data is left out.
+    """Return the steps with their metrics; a metric without data is omitted.
 
-    Latencies are in ms, percentages of a whole instance. Of the periods in a step, the highest
-    counts of what instances have, the sum of loads and unloads, and the mean of the rest. A step
-    has the periods that begin in it, or, where it is shorter than one, that in which it begins.
+    Latencies are in ms, percentages relate to a whole instance. The periods of a step are those
+    that begin in it; if there is none, the period in which the step begins. The value of a step is
+    the maximum of its periods for metrics of instances, the sum for loads and unloads, and the mean
+    for others.
     """
     for endpoint in endpoints:
         for variant in endpoint.variants:
             points = _points(endpoint, variant, steps, sleep)
             name = f"{endpoint.name}/{variant}"
             steps = [
-                replace(step, metrics={**step.metrics, name: _of_step(step, points, endpoint)})
+                replace(step, metrics={**step.metrics, name: _step_metrics(step, points, endpoint)})
                 for step in steps
             ]
     return list(steps)
@@ -77,13 +78,13 @@ def _points(
     steps: Sequence[LoadStep],
     sleep: Callable[[float], None],
 ) -> Points:
-    """Return the values of each metric by the start of their period; wait for the last ones."""
+    """Return metric -> start of the period -> value; wait for the last period."""
     period = timedelta(seconds=endpoint.metric_seconds)
     start = _floor(steps[0].start, period)
     last = _floor(steps[-1].start + timedelta(seconds=steps[-1].seconds), period)
     queries = list(_queries(endpoint, variant))
     cloudwatch: Any = boto3.client("cloudwatch", endpoint.config.region)
-    latest = last + period + timedelta(seconds=LATEST_SECONDS)
+    latest = last + period + timedelta(seconds=MAX_WAIT_SECONDS)
     while True:
         now = datetime.now(UTC)
         pages = cloudwatch.get_paginator("get_metric_data").paginate(
@@ -117,23 +118,23 @@ def _queries(endpoint: DeployedEndpoint, variant: str) -> Iterator[dict[str, Any
             yield {"Id": label.lower(), "Label": label, "Expression": expression}
 
 
-def _of_step(step: LoadStep, points: Points, endpoint: DeployedEndpoint) -> dict[str, float]:
+def _step_metrics(step: LoadStep, points: Points, endpoint: DeployedEndpoint) -> dict[str, float]:
     end, metrics = step.start + timedelta(seconds=step.seconds), dict[str, float]()
     first = _floor(step.start, timedelta(seconds=endpoint.metric_seconds))
     divisors = _divisors(endpoint)
     for name, values in points.items():
-        inside = [value for start, value in values.items() if step.start <= start < end]
-        inside = inside or [values[start] for start in (first,) if start in values]
+        in_step = [value for start, value in values.items() if step.start <= start < end]
+        in_step = in_step or [values[start] for start in (first,) if start in values]
         namespace, statistic = METRICS.get(name, (REQUESTS, "SampleCount"))
         combine = max if namespace == INSTANCES else sum if statistic == "SampleCount" else fmean
-        if inside:
-            metrics[name] = round(combine(inside) / divisors.get(name, 1), 2)
+        if in_step:
+            metrics[name] = round(combine(in_step) / divisors.get(name, 1), 2)
     queue, compute = metrics.pop("TritonQueue", 0), metrics.pop("TritonCompute", 0)
     return metrics | ({"TritonQueueShare": round(queue / (queue + compute), 2)} if compute else {})
 
 
 def _divisors(endpoint: DeployedEndpoint) -> dict[str, float]:
-    """Return the divisors of values; all instance types count as the first one."""
+    """Return metric -> divisor, assuming that all instances have the first instance type."""
     facts = platform_facts.instance_type(next(iter(endpoint.instances)))
     cpus = (endpoint.is_laptop and os.cpu_count()) or facts.vcpus
     gpus = dict.fromkeys(("GPUUtilization", "GPUMemoryUtilization"), max(1, facts.gpu_count))

@@ -1,4 +1,4 @@
-"""`tritonsm size --models`: a fleet for many models as a table, with its assumptions."""
+"""`tritonsm size --models`: a table of fleets for many models, with the assumptions."""
 
 import argparse
 import json
@@ -18,14 +18,16 @@ HEADER = "type", "endpoints", "instances", "in memory", "hits", "loads/s", "rps 
 def add_options(group: argparse._ArgumentGroup) -> None:
     """Add the options of the fleet."""
     add = group.add_argument
-    add("--models", type=int, metavar="COUNT", help="number of models; no load is sent")
-    add("--traffic", default="zipf:1.0", metavar="zipf:EXPONENT", help="by default %(default)s")
-    add("--rps", type=positive, help="requests a second to all models together")
-    add("--model-mib", type=positive, default=400, help="memory of one, by default %(default)s")
-    add("--hits", type=float, default=0.9, help="least rate of cache hits, by default %(default)s")
-    add("--region", default="us-east-1", help="of the prices, by default %(default)s")
-    rates = "an instance type and the rate that one sustains; repeatable; default: what was "
-    rates += "measured of MODEL, and every type of the region's prices without a rate"
+    add("--models", type=int, metavar="COUNT", help="number of models; without a load test")
+    add("--traffic", default="zipf:1.0", metavar="zipf:EXPONENT", help="default: %(default)s")
+    add("--rps", type=positive, help="requests per second to all models together")
+    add("--model-mib", type=positive, default=400, help="memory of a model; default: %(default)s")
+    add("--hits", type=float, default=0.9, help="minimum cache hit rate; default: %(default)s")
+    add("--region", default="us-east-1", help="region of the prices; default: %(default)s")
+    rates = (
+        "an instance type and its sustained rate; repeatable; default: measured rates of MODEL, "
+    )
+    rates += "and every other type with a price without a rate"
     add("--instance", action="append", default=[], metavar="TYPE=RPS", help=rates)
 
 
@@ -46,13 +48,13 @@ def run(options: argparse.Namespace, models: Path) -> int:
     planned = [plan(demand, name, rates[name], options.region) for name in rates]
     fleets = [fleet for fleet in planned if fleet]
     if not fleets:
-        raise CommandError(f"no instance type holds a model of {demand.model_mib:g} MiB")
+        raise CommandError(f"no instance type has memory for a model of {demand.model_mib:g} MiB")
     fleets.sort(key=lambda fleet: (fleet.monthly_usd is None, fleet.monthly_usd))
     if options.json:
         options.json.write_text(json.dumps([asdict(fleet) for fleet in fleets], indent=2) + "\n")
     print(
         f"{demand.models:,} models of {demand.model_mib:g} MiB, {options.traffic}, "
-        f"{demand.rps:g} requests a second, {demand.hits:.0%} of them with their model in memory"
+        f"{demand.rps:g} requests per second, {demand.hits:.0%} of them with their model in memory"
     )
     for row in [HEADER, *(_row(fleet, rates[fleet.instance_type]) for fleet in fleets)]:
         print(f"{row[0]:16}" + "".join(f"{cell:>13}" for cell in row[1:]))
@@ -64,19 +66,19 @@ def run(options: argparse.Namespace, models: Path) -> int:
 
 
 def _rates(options: argparse.Namespace, models: Path) -> dict[str, float | None]:
-    """Return instance types with the rate that one sustains, None where it was not measured."""
+    """Return instance type -> sustained rate, None if it was not measured."""
     rates: dict[str, float | None] = {}
-    for written in options.instance:
-        name, _, rate = written.partition("=")
+    for argument in options.instance:
+        name, _, rate = argument.partition("=")
         try:
             platform_facts.instance_type(name)
             rates[name] = positive(rate) if rate else None
         except (platform_facts.UnknownFact, argparse.ArgumentTypeError) as error:
-            options.refuse(f"--instance {written}: {error}")
+            options.refuse(f"--instance {argument}: {error}")
     if not rates:
         rates = dict.fromkeys(candidates(options.region))
-        for each in reversed(measurements(models, options.model) if options.model else []):
-            rates[each.measured_on] = each.max_rps
+        for result in reversed(measurements(models, options.model) if options.model else []):
+            rates[result.measured_on] = result.max_rps
     return rates
 
 

@@ -1,4 +1,4 @@
-"""Sends requests to the models of endpoints, through the client that applications use."""
+"""Send requests to the models of endpoints with endpoint_client."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -9,27 +9,26 @@ from typing import Any, Literal
 import numpy as np
 
 from cli.load import request_inputs
-from cli.load.arrivals import poisson
 from cli.load.deployed import DeployedEndpoint
 from cli.load.mix import Mix, ModelTarget
 from cli.load.ramp import Objective, Ramp
 from cli.load.report import StepTable
 from cli.load.request_inputs import Request
-from cli.load.step import LoadStep, Send, closed_loop, open_loop
+from cli.load.step import LoadStep, Send, closed_loop, open_loop, poisson_arrivals
 from endpoint_client import AsyncEndpointClient
 from release.delivery.smoke import WAKE_SECONDS
 
 Level = Literal["rate", "callers"]
-"""What a load grows by: an open loop at a rate, or a closed one of so many callers."""
+"""The level of a load: the rate of an open loop, or the number of callers of a closed loop."""
 MAX_CALLERS = 256
-"""Calls at once: more threads of one Python process send no more requests a second."""
+"""Concurrent calls: more threads of one Python process do not increase the rate."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Generator:
-    """Sends requests of a mix; `inputs` is as `request_inputs.requests_of` takes it.
+    """A generator of requests of a mix; `inputs` is the option `--inputs`.
 
-    A step lasts `seconds`, a call `timeout` seconds at most.
+    A step lasts `seconds`; `timeout` is the time limit of a call in seconds.
     """
 
     mix: Mix
@@ -44,8 +43,8 @@ class Generator:
     def warm_up(self) -> Iterator[Request]:
         """Invoke each model with each of its inputs, so that all are loaded; return requests.
 
-        The client retries while SageMaker loads a model, or wakes an inference component. Raises
-        `EndpointError`, for inputs too that do not fit a model, and `CommandError`.
+        The client retries while SageMaker loads a model or starts an inference component. Raise
+        `EndpointError`, also for inputs that do not match a model, and `CommandError`.
         """
         requests: dict[ModelTarget, list[Request]] = {}
         for endpoint in self.endpoints:
@@ -57,17 +56,17 @@ class Generator:
                     )
                     for request in requests[target]:
                         client.invoke(target.model, request.inputs)
-        return request_inputs.drawn(self.mix, requests, self.random)
+        return request_inputs.draw(self.mix, requests, self.random)
 
     async def measure(self, level_name: Level, ramp: Ramp) -> list[LoadStep]:
-        """Return the steps of a load, once each model is loaded."""
+        """Load each model, run the steps, and return them."""
         requests, table = self.warm_up(), StepTable(level_name)
         table.begin()
-        async with self._sending() as send:
+        async with self._sender() as send:
 
             async def run_step(level: float) -> LoadStep:
                 if level_name == "rate":
-                    times = poisson(level, self.seconds, self.random)
+                    times = poisson_arrivals(level, self.seconds, self.random)
                     return await open_loop(
                         send, requests, level, self.seconds, self.objective.max_errors, times
                     )
@@ -82,14 +81,14 @@ class Generator:
         return {
             "level": level_name,
             "mix": {"/".join(target): share for target, share in self.mix.items()},
-            "endpoints": {endpoint.name: endpoint.described for endpoint in self.endpoints},
+            "endpoints": {endpoint.name: endpoint.description for endpoint in self.endpoints},
             "objective": self.objective,
             "steps": steps,
         }
 
     @asynccontextmanager
-    async def _sending(self) -> AsyncIterator[Send]:
-        """Provide what sends one request, once: an error that a client would retry is counted."""
+    async def _sender(self) -> AsyncIterator[Send]:
+        """Provide a function that sends a request without retries, so that errors are counted."""
         clients: dict[str, AsyncEndpointClient] = {}
         async with AsyncExitStack() as stack:
             for endpoint in self.endpoints:

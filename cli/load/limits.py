@@ -1,4 +1,4 @@
-"""The bottleneck of a step, by its metrics. The thresholds are our choice."""
+"""The bottleneck of a step, from its metrics. The thresholds are our choice."""
 
 from cli.load.report import SATURATED
 from cli.load.step import LoadStep
@@ -9,9 +9,9 @@ LIMITS = {
     "GPUMemoryUtilization": ("memory", 95),
     "MemoryUtilization": ("memory", 95),
 }
-"""Metrics to what they are of, and the percentage from which it limits."""
-SLOWED = 2
-"""How many times its latency at the lightest step a container takes while requests wait in it."""
+"""Metric -> resource, and the percentage from which the resource is the bottleneck."""
+QUEUE_FACTOR = 2
+"""Factor above the latency of the lightest step from which requests wait in a queue."""
 
 
 def limited_by(step: LoadStep, lightest: LoadStep) -> tuple[str, str]:
@@ -22,7 +22,7 @@ def limited_by(step: LoadStep, lightest: LoadStep) -> tuple[str, str]:
     [metrics], [light] = step.metrics.values(), lightest.metrics.values()
     if step.generator_cpu > SATURATED:
         used = f"this process used {step.generator_cpu:.0%} of a core"
-        return "load generator", f"{used}: start the load on a larger machine, or on several"
+        return "load generator", f"{used}: run the load on a larger machine, or on several"
     for name, (limit, threshold) in LIMITS.items():
         if metrics.get(name, 0) >= threshold:
             return limit, f"{name} {metrics[name]:.0f} %"
@@ -38,8 +38,8 @@ def limited_by(step: LoadStep, lightest: LoadStep) -> tuple[str, str]:
         f"ModelLatency {model:.1f} ms, {at_first:.1f} ms at {lightest.level:g} a second, "
         f"{client:.1f} ms at the client (means)"
     )
-    if client > SLOWED * model:
+    if client > QUEUE_FACTOR * model:
         return "queue", f"before the container: {figures}"
-    if model > SLOWED * at_first:
+    if model > QUEUE_FACTOR * at_first:
         return "queue", f"in the container: {figures}"
     return "unknown", f"no metric is near its limit: {figures}"

@@ -14,14 +14,14 @@ NAME = r"^[^/]+/[^/]+$"
 
 
 class ModelTarget(NamedTuple):
-    """A model of an endpoint, by SageMaker's name of the endpoint."""
+    """A model of an endpoint; `endpoint` includes the stage's name."""
 
     endpoint: str
     model: str
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Return the target that ENDPOINT/MODEL names. Raises `ValueError`."""
+        """Return the target of ENDPOINT/MODEL. Raise `ValueError`."""
         endpoint, _, model = text.partition("/")
         if not endpoint or not model:
             raise ValueError(f"{text!r} is not a model of an endpoint: write {EXAMPLE}")
@@ -29,7 +29,7 @@ class ModelTarget(NamedTuple):
 
 
 Mix = dict[ModelTarget, float]
-"""Models, and the share of the requests that each gets; the shares have the sum 1."""
+"""Model -> its share of the requests; the sum is 1."""
 
 
 class _MixFile(BaseModel):
@@ -42,14 +42,14 @@ class _MixFile(BaseModel):
 
 
 def zipf(names: Sequence[str], exponent: float) -> Mix:
-    """Return shares in proportion to rank ** -exponent; 0 is equal shares. Raises `ValueError`."""
+    """Return shares in proportion to rank ** -exponent; 0 is equal shares. Raise `ValueError`."""
     return _shares(dict(zip(names, cache.zipf(len(names), exponent).tolist(), strict=True)))
 
 
 def read(path: Path) -> Mix:
     """Return the shares of a YAML or JSON file: `weights:`, then ENDPOINT/MODEL to a number.
 
-    Raises `checked_yaml.InvalidFile`, and `OSError` for a file that cannot be read.
+    Raise `checked_yaml.InvalidFile`, and `OSError` for a file that cannot be read.
     """
     return _shares(checked_yaml.load(path, _MixFile).weights)
 

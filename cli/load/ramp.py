@@ -1,4 +1,4 @@
-"""Steps of growing load, until an objective breaks."""
+"""Steps of increasing load, until a step misses the objective."""
 
 import math
 from collections.abc import Awaitable, Callable, Sequence
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from cli.load.step import LoadStep
 
 MAX_SHRINKS = 4
-"""How often levels shrink: where nothing holds then, the model is too slow for the objective."""
+"""Number of lower levels to try after a miss of the first: then the model is too slow."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Objective:
-    """The objective of a step: latencies in ms, and the share of calls that may fail."""
+    """The objective of a step: latencies in ms, and the allowed share of failed calls."""
 
     p95: float | None = None
     p99: float | None = None
@@ -23,8 +23,8 @@ class Objective:
         """Whether the objective has a latency."""
         return self.p95 is not None or self.p99 is not None
 
-    def broken_by(self, step: LoadStep) -> str:
-        """Return how a step breaks the objective, nothing where it holds it."""
+    def miss(self, step: LoadStep) -> str:
+        """Return why a step misses the objective, an empty text if it meets it."""
         if step.error_share > self.max_errors:
             kinds = ", ".join(f"{number} {kind}" for kind, number in step.errors.items())
             return f"{step.error_share:.1%} of the calls failed ({kinds}): {step.first_error}"
@@ -38,9 +38,9 @@ class Objective:
 class Ramp:
     """The levels of the steps: rates, or numbers of callers.
 
-    Each is `growth` times the one before until a step breaks the objective. With a `precision`,
-    steps between the highest level that held and the lowest that broke go on until these differ by
-    that factor at most; where none held, levels shrink.
+    Each level is `growth` times the previous one until a step misses the objective. With a
+    `precision`, further steps lie between the highest level that met the objective and the lowest
+    that missed it, until these differ by at most that factor; if none met it, levels decrease.
     """
 
     start: float
@@ -49,18 +49,18 @@ class Ramp:
     precision: float | None = None
 
     def next_level(self, steps: Sequence[tuple[float, bool]]) -> float | None:
-        """Return the level after steps, each with whether it held; None for the end."""
-        held = max((level for level, holds in steps if holds), default=None)
-        broke = min((level for level, holds in steps if not holds), default=None)
+        """Return the next level, None at the end; `steps` has levels and whether each was met."""
+        best = max((level for level, met in steps if met), default=None)
+        worst = min((level for level, met in steps if not met), default=None)
         if len(steps) == self.max_steps:
             return None
-        if broke is None:
-            return self.start if held is None else held * self.growth
+        if worst is None:
+            return self.start if best is None else best * self.growth
         if self.precision is None:
             return None
-        if held is None:
-            return broke / self.growth if len(steps) <= MAX_SHRINKS else None
-        return None if broke / held <= self.precision else math.sqrt(broke * held)
+        if best is None:
+            return worst / self.growth if len(steps) <= MAX_SHRINKS else None
+        return None if worst / best <= self.precision else math.sqrt(worst * best)
 
     async def run(
         self,
@@ -68,12 +68,12 @@ class Ramp:
         objective: Objective,
         show: Callable[[LoadStep, str], None],
     ) -> list[LoadStep]:
-        """Run the steps; `show` is called with each, and how it broke the objective."""
+        """Run the steps; call `show` with each step and why it misses the objective."""
         steps: list[LoadStep] = []
         outcomes: list[tuple[float, bool]] = []
         while (level := self.next_level(outcomes)) is not None:
             step = await run_step(level)
-            reason = objective.broken_by(step)
+            reason = objective.miss(step)
             steps.append(step)
             outcomes.append((level, not reason))
             show(step, reason)
@@ -81,10 +81,10 @@ class Ramp:
 
 
 def sustained(steps: Sequence[LoadStep], objective: Objective) -> LoadStep | None:
-    """Return the highest step below which none broke the objective; None where the lowest did."""
+    """Return the highest step below every miss of the objective, None if the lowest is a miss."""
     best = None
     for step in sorted(steps, key=lambda step: step.level):
-        if objective.broken_by(step):
+        if objective.miss(step):
             break
         best = step
     return best

@@ -16,39 +16,38 @@ from cli.load.step import PERCENTILES, LoadStep
 from cli.printable import printable
 
 UPLOT = Path(local_sagemaker.__file__).parent / "watch" / "page" / "uplot"
-"""The library that draws the page of the local SageMaker, and its licence."""
+"""The plot library, with its licence, from the page of the local SageMaker."""
 SATURATED = 0.9
-"""Part of a core from which this process, and not the endpoint, may be what limits the rate."""
+"""Share of a core from which this process may limit the rate, not the endpoint."""
 COLUMNS = "offered/s", "achieved/s", "p50 ms", "p95 ms", "p99 ms", "max ms", "errors"
 
 
 @dataclass(frozen=True)
 class StepTable:
-    """A line for each step, as soon as it has ended."""
+    """A table on the console with one line per step."""
 
     level_name: str
     console: Console = field(default_factory=lambda: Console(highlight=False, soft_wrap=True))
 
     def begin(self) -> None:
-        """Print the names of the columns."""
+        """Print the column names."""
         self.console.print("".join(f"{name:>12}" for name in (self.level_name, *COLUMNS)))
 
-    def show(self, step: LoadStep, broken: str) -> None:
-        """Print a step, and why it ends the load."""
+    def show(self, step: LoadStep, miss: str) -> None:
+        """Print a step, and why it misses the objective."""
         latencies = (f"{step.latency_ms[name]:.1f}" for name in PERCENTILES if step.latency_ms)
         errors = str(sum(step.errors.values()))
         cells = [f"{step.level:.4g}", f"{step.offered_rps:.1f}", f"{step.achieved_rps:.1f}"]
         cells += [*latencies] if step.latency_ms else ["-"] * 4
         line = "".join(f"{cell[:11]:>12}" for cell in (*cells, errors))
-        self.console.print(line, style="red" if broken else None)
+        self.console.print(line, style="red" if miss else None)
         for kind, number in step.errors.items():
             self.console.print(f"  {number} {kind}")
-        if broken:
-            self.console.print(printable(f"  {broken}"), style="red", markup=False)
+        if miss:
+            self.console.print(printable(f"  {miss}"), style="red", markup=False)
         if step.generator_cpu > SATURATED:
             self.console.print(
-                f"  this process used {step.generator_cpu:.0%} of a core: it may be what limits "
-                "the rate",
+                f"  this process used {step.generator_cpu:.0%} of a core: it may limit the rate",
                 style="yellow",
             )
 
@@ -63,7 +62,7 @@ def write(options: argparse.Namespace, result: dict[str, Any]) -> None:
 
 
 def html_page(result: dict[str, Any]) -> str:
-    """Return one page with the steps and their plots, which needs no other file."""
+    """Return a self-contained page with the steps and their plots."""
     loader = PackageLoader("cli.load")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
     script = (UPLOT / "uPlot.esm.js").read_text().replace("export { uPlot as default };", "")
@@ -76,5 +75,5 @@ def html_page(result: dict[str, Any]) -> str:
 
 
 def as_json(value: Any) -> Any:
-    """Return dataclasses as objects, for `json.dumps`; times are ISO 8601."""
+    """Convert a dataclass to an object, or a time to ISO 8601, for `json.dumps`."""
     return value.isoformat() if isinstance(value, datetime) else asdict(value)

@@ -1,8 +1,8 @@
-"""Find the rate that one instance sustains, its bottleneck, and the instances for your traffic.
+"""Measure an instance's sustained rate and bottleneck, and compute the instances for your traffic.
 
-Rates double until one misses the objective; steps between the last two then narrow it to 10 %. The
-result is saved beside the model. With --models, no load is sent: the endpoints, instances and cost
-of a fleet for that many models are computed, with every assumption.
+Rates double until one misses the objective; further steps narrow the rate to 10 %. The result is
+saved beside the model. With --models, no requests are sent: the command computes endpoints,
+instances and cost of a fleet for that number of models, and lists all assumptions.
 """
 
 import argparse
@@ -35,15 +35,15 @@ def add_to(commands: Commands) -> None:
     add = parser.add_argument
     add("model", metavar="MODEL", nargs="?", help="the model's name in the catalog")
     add("--endpoint", help="the endpoint's full name, such as dev-text")
-    add("--rate", type=arguments.positive, default=1, help="of the first step, by default 1")
-    add("--peak-rps", type=arguments.positive, help="most requests a second of your traffic")
-    add("--low-rps", type=arguments.positive, default=1, help="fewest, by default 1")
+    add("--rate", type=arguments.positive, default=1, help="rate of the first step; default: 1")
+    add("--peak-rps", type=arguments.positive, help="peak of your traffic, in requests per second")
+    add("--low-rps", type=arguments.positive, default=1, help="minimum of your traffic; default: 1")
     arguments.add_common(parser, seconds=120)
     fleet_report.add_options(parser.add_argument_group("a fleet of many models"))
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure, print, keep; or compute a fleet; return the exit code."""
+    """Measure and save a rate, or compute a fleet; return the exit code."""
     if options.models:
         return fleet_report.run(options, arguments.MODELS)
     if not options.model or not options.endpoint:
@@ -57,20 +57,22 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError(
             f"{endpoint.name} hosts inference components, which scale by copies, not instances: "
             f"load one copy with tritonsm load {endpoint.name}/{options.model}, and write half of "
-            "the rate that it sustained as max_rps of its copies"
+            "its sustained rate as max_rps of the component"
         )
     if len(endpoint.variants) > 1 or len(endpoint.instances) > 1:
-        raise CommandError(f"{endpoint.name} has several variants or types: size one of them")
+        raise CommandError(
+            f"{endpoint.name} has several variants or instance types: size an endpoint with one"
+        )
     ramp = Ramp(start=options.rate, growth=2, max_steps=MAX_STEPS, precision=PRECISION)
     steps = asyncio.run(generator.measure("rate", ramp))
     if sustained(steps, generator.objective) is None:
-        print("no rate holds the objective: a single call at a time may be too slow for it")
+        print("no rate meets the objective: the model may be too slow even for single calls")
         return 1
     after = DeployedEndpoint.read(endpoint.name, arguments.STAGES)
     if after.instances != endpoint.instances:
         raise CommandError(
             f"{endpoint.name} scaled during the test from {endpoint.instances} to "
-            f"{after.instances}: give it scaling limits that are equal, and size again"
+            f"{after.instances}: set equal scaling limits, and size again"
         )
     steps = with_metrics(generator.endpoints, steps)
     report.write(options, generator.result("rate", steps))
@@ -81,12 +83,12 @@ def run(options: argparse.Namespace) -> int:
 def _sizing(
     endpoint: DeployedEndpoint, model: str, objective: Objective, steps: list[LoadStep]
 ) -> Sizing:
-    """Return the result of steps of which one was sustained."""
+    """Return the result of steps, of which at least one meets the objective."""
     [(instance_type, count)] = endpoint.instances.items()
     best = sustained(steps, objective)
     assert best
-    broke = [step for step in steps if step.level > best.level]
-    limiting = min(broke, key=lambda step: step.level, default=best)
+    missed = [step for step in steps if step.level > best.level]
+    limiting = min(missed, key=lambda step: step.level, default=best)
     limit, reason = limited_by(limiting, min(steps, key=lambda step: step.level))
     return Sizing(
         model=model,
@@ -101,7 +103,7 @@ def _sizing(
         objective=objective,
         max_rps=round(best.achieved_rps / count, 1),
         latency_ms=best.latency_ms,
-        limited_by=limit if broke else "nothing yet",
+        limited_by=limit if missed else "nothing yet",
         reason=reason,
         steps=steps,
     )
@@ -110,10 +112,10 @@ def _sizing(
 def _show(sizing: Sizing, options: argparse.Namespace) -> None:
     p95, p99 = sizing.latency_ms["p95"], sizing.latency_ms["p99"]
     print(
-        f"\n{sizing.model} {sizing.version} on {sizing.measured_on}: {sizing.max_rps:g} requests a "
-        f"second an instance, p95 {p95:.1f} ms, p99 {p99:.1f} ms\n"
+        f"\n{sizing.model} {sizing.version} on {sizing.measured_on}: {sizing.max_rps:g} requests "
+        f"per second and instance, p95 {p95:.1f} ms, p99 {p99:.1f} ms\n"
         f"limited by: {sizing.limited_by} ({sizing.reason})\n"
     )
     peak = options.peak_rps or sizing.max_rps
     print("\n".join(sizing.stage_lines(options.low_rps, peak)))
-    print(f"\nkept in {sizing.write(arguments.MODELS)}")
+    print(f"\nsaved in {sizing.write(arguments.MODELS)}")

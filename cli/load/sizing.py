@@ -16,7 +16,7 @@ from release.review.money import HOURS
 
 @dataclass(frozen=True, kw_only=True)
 class Sizing:
-    """The load that one instance sustained; `measured_on` is its type, or `laptop`."""
+    """The sustained load of one instance; `measured_on` is its type, or `laptop`."""
 
     model: str
     version: str
@@ -35,8 +35,8 @@ class Sizing:
     steps: list[LoadStep]
 
     def write(self, models: Path) -> Path:
-        """Keep the result beside the model, and return the file. Raises `CommandError`."""
-        name = self.model  # of the folder, or an alternative of its recipe: resnet50-onnx
+        """Save the result beside the model, and return the file. Raise `CommandError`."""
+        name = self.model  # the folder's name, or that of an alternative such as resnet50-onnx
         while name and not (models / name).is_dir():
             name = name.rpartition("-")[0]
         if not name:
@@ -47,15 +47,15 @@ class Sizing:
         return path
 
     def instances(self, rps: float) -> int:
-        """Return the instances that traffic needs, as scaling keeps them half busy."""
+        """Return the number of instances for a rate, at half of the sustained rate each."""
         return max(2 if self.production else 1, math.ceil(rps / (SCALING_AIM * self.max_rps)))
 
     def stage_lines(self, low_rps: float, peak_rps: float) -> list[str]:
-        """Return the lines of the stage, and a comment on what they rest on or cost."""
+        """Return the lines for the stage's file, and a comment with the cost or a warning."""
         name, prices = self.instance_type, platform_facts.prices()
         is_laptop, hourly = self.measured_on == LAPTOP, prices.of(self.region, name)
         if is_laptop and platform_facts.instance_type(name).gpu:
-            return [f"# measured on a laptop: says nothing of the GPU of {name}"]
+            return [f"# measured on a laptop: not valid for the GPU of {name}"]
         low, high = self.instances(low_rps), self.instances(peak_rps)
         if is_laptop:
             comment = f"measured on a laptop: measure again on {name}"

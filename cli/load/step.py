@@ -1,4 +1,4 @@
-"""A step of a load: requests at a rate, or by a number of callers, and their results."""
+"""A step of a load: requests at a rate or by a number of callers, and their measurements."""
 
 import asyncio
 import time
@@ -8,14 +8,16 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import numpy as np
+import numpy.typing as npt
 
 from cli.load.request_inputs import Request
 from endpoint_client import EndpointError
 
+Floats = npt.NDArray[np.float64]
 Send = Callable[[Request], Awaitable[object]]
 PERCENTILES = {"p50": 50, "p95": 95, "p99": 99, "max": 100}
-FEWEST = 50
-"""Calls that must have ended before their errors end a step."""
+MIN_CALLS = 50
+"""Number of completed calls from which errors can end a step."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,9 +25,9 @@ class LoadStep:
     """The measurements of a step.
 
     `level` is the rate, or the number of callers. `latency_ms` has `PERCENTILES` and the mean of
-    the calls that succeeded, and nothing where none did. `generator_cpu` is the part of one core
-    that this process used: it sends with Python's threads, of which one computes at a time.
-    `metrics` are CloudWatch's, by "endpoint/variant".
+    the successful calls; it is empty without one. `generator_cpu` is the share of one core that
+    this process used, whose threads share one core. `metrics` maps "endpoint/variant" to
+    CloudWatch metrics.
     """
 
     level: float
@@ -42,12 +44,12 @@ class LoadStep:
 
     @property
     def error_share(self) -> float:
-        """The part of the calls that failed."""
+        """The share of calls that failed."""
         return sum(self.errors.values()) / self.requests if self.requests else 0.0
 
 
 class _Calls:
-    """The calls of a step that have ended."""
+    """The completed calls of a step."""
 
     def __init__(self, send: Send, max_errors: float) -> None:
         self._send, self._max_errors = send, max_errors
@@ -56,7 +58,7 @@ class _Calls:
         self.first_error = ""
 
     async def make(self, request: Request, due: float) -> None:
-        """Send a request; its latency counts from when it was due."""
+        """Send a request; measure its latency from the time at which it was due."""
         try:
             await self._send(request)
         except EndpointError as error:
@@ -66,13 +68,22 @@ class _Calls:
             self.latencies.append(asyncio.get_running_loop().time() - due)
 
     @property
-    def ended(self) -> int:
+    def completed(self) -> int:
         return len(self.latencies) + self.errors.total()
 
     @property
-    def fail(self) -> bool:
-        """Whether so many have failed that nothing more may be sent."""
-        return self.ended >= FEWEST and self.errors.total() > self._max_errors * self.ended
+    def failed(self) -> bool:
+        """Whether too many calls have failed to send more."""
+        errors = self.errors.total()
+        return self.completed >= MIN_CALLS and errors > self._max_errors * self.completed
+
+
+def poisson_arrivals(rate: float, seconds: float, random: np.random.Generator) -> Floats:
+    """Return the sorted arrival times of a Poisson process, in seconds from the start.
+
+    Given their number, the arrivals of a Poisson process are independent and uniform.
+    """
+    return np.sort(random.uniform(0, seconds, random.poisson(rate * seconds)))
 
 
 async def open_loop(
@@ -83,10 +94,10 @@ async def open_loop(
     max_errors: float,
     times: Iterable[float],
 ) -> LoadStep:
-    """Send requests at the `times` when they are due, whatever became of those before.
+    """Send requests at `times`, without waiting for earlier answers.
 
-    Their latency counts from that time, and not from when this process came to send them: else a
-    pause of the endpoint would delay requests without being measured (coordinated omission).
+    Latency is measured from that time, not from the time of sending: otherwise a pause of the
+    endpoint would delay requests without being measured (coordinated omission).
     """
 
     async def offer(calls: _Calls, group: asyncio.TaskGroup) -> None:
@@ -94,33 +105,33 @@ async def open_loop(
         start = loop.time()
         for offset in times:
             await asyncio.sleep(max(0.0, start + offset - loop.time()))
-            if calls.fail:
+            if calls.failed:
                 return
             group.create_task(calls.make(next(requests), start + offset))
         await asyncio.sleep(max(0.0, start + seconds - loop.time()))
 
-    return await _measured(send, max_errors, rate, offer)
+    return await _measure(send, max_errors, rate, offer)
 
 
 async def closed_loop(
     send: Send, requests: Iterator[Request], callers: int, seconds: float, max_errors: float
 ) -> LoadStep:
-    """Have each of the callers send its next request when the one before has ended."""
+    """Let each caller send its next request after the previous answer."""
 
     async def offer(calls: _Calls, group: asyncio.TaskGroup) -> None:
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
 
         async def call() -> None:
-            while loop.time() < end and not calls.fail:
+            while loop.time() < end and not calls.failed:
                 await calls.make(next(requests), loop.time())
 
         await asyncio.gather(*(group.create_task(call()) for _ in range(callers)))
 
-    return await _measured(send, max_errors, callers, offer)
+    return await _measure(send, max_errors, callers, offer)
 
 
-async def _measured(
+async def _measure(
     send: Send,
     max_errors: float,
     level: float,
@@ -128,7 +139,7 @@ async def _measured(
 ) -> LoadStep:
     """Return the measurements from the first request to the last answer."""
     calls, loop = _Calls(send, max_errors), asyncio.get_running_loop()
-    begun, start, cpu = datetime.now(UTC), loop.time(), time.process_time()
+    start_time, start, cpu = datetime.now(UTC), loop.time(), time.process_time()
     async with asyncio.TaskGroup() as group:
         await offer(calls, group)
         offered = loop.time() - start
@@ -139,12 +150,12 @@ async def _measured(
         latencies = dict(zip(PERCENTILES, values, strict=True)) | {"mean": np.mean(calls.latencies)}
     return LoadStep(
         level=level,
-        start=begun,
+        start=start_time,
         seconds=round(seconds, 3),
-        offered_rps=round(calls.ended / max(offered, 1e-9), 2),
+        offered_rps=round(calls.completed / max(offered, 1e-9), 2),
         achieved_rps=round(len(calls.latencies) / seconds, 2),
         latency_ms={name: round(1e3 * float(value), 3) for name, value in latencies.items()},
-        requests=calls.ended,
+        requests=calls.completed,
         errors=dict(calls.errors),
         first_error=calls.first_error,
         generator_cpu=round((time.process_time() - cpu) / seconds, 2),

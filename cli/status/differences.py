@@ -22,7 +22,7 @@ def differences(
 ) -> list[LiveDifference]:
     """Return the differences of one stage, or of every stage with an endpoint or catalog entry.
 
-    Endpoints of the catalog, and of the stage's last delivery, should exist. Raises `ClientError`.
+    Endpoints of the catalog, and of the stage's last delivery, should exist. Raise `ClientError`.
     """
     by_stage: dict[str, set[str]] = {stage: set()} if stage else {}
     for name in {*endpoints, *in_catalog}:
@@ -30,17 +30,17 @@ def differences(
             by_stage.setdefault(owner, set()).add(name)
     cloudformation, s3 = client(session, "cloudformation"), client(session, "s3")
     problems = list[LiveDifference]()
-    for each, names in by_stage.items():
-        bucket = model_bucket(cloudformation, each)
+    for owner, names in by_stage.items():
+        bucket = model_bucket(cloudformation, owner)
         expected = names.intersection(in_catalog)
         if bucket and stage:
             expected |= _delivered_endpoints(s3, bucket, stage)
-        problems += live_differences(session, each, names, bucket, expected=expected)
+        problems += live_differences(session, owner, names, bucket, expected=expected)
     return problems
 
 
 def _delivered_endpoints(s3: Any, bucket: str, stage: str) -> set[str]:
-    """Return the endpoints of the newest successful delivery that have models."""
+    """Return the endpoints with models in the newest successful delivery."""
     deliveries = (event for event in stage_record.read(s3, bucket) if event.commit)
     for event in deliveries:
         if event.result == DeliveryOutcome.DELIVERED:

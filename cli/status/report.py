@@ -1,4 +1,4 @@
-"""The report of `tritonsm status`: the members of its `--json`, with times as ISO 8601 in UTC."""
+"""The data of `tritonsm status`, as in its `--json`; times are ISO 8601 in UTC."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,9 +17,9 @@ from release.preflight.clients import client
 from release.preflight.failure_reasons import DENIED, failure_reason
 
 TARGET_TRACKING = "TargetTracking-"
-"""How the names of Application Auto Scaling's own alarms begin: one of them is in ALARM whenever
-fewer instances would do. Source: its user guide, "Target tracking scaling policies"; the name is as
-users have shown it (aws/amazon-sagemaker-operator-for-k8s)."""
+"""Prefix of the names of Application Auto Scaling's own alarms, one of which is in ALARM whenever
+there are more instances than needed. Source: its user guide, "Target tracking scaling policies";
+the prefix is from users' reports (aws/amazon-sagemaker-operator-for-k8s)."""
 
 T = TypeVar("T")
 Record = Mapping[str, Any]
@@ -29,7 +29,7 @@ Record = Mapping[str, Any]
 class VariantStatus:
     """A production variant; `weight` is its share of the calls.
 
-    `instance_types` has the instances of each type of a variant with several, in their order.
+    For a variant with several instance types, `instance_types` maps each type to its count.
     """
 
     name: str
@@ -51,10 +51,10 @@ class EndpointStatus:
 
 @dataclass(frozen=True)
 class CatalogModel:
-    """A model of the catalog; `archive` is set on a multi-model endpoint alone.
+    """A model of the catalog; `archive` is set only on a multi-model endpoint.
 
-    `component` is the name of its inference component, if it is one. `stack` is the endpoint's,
-    whose name an endpoint of components only begins with.
+    `component` is the name of its inference component, if it is one. `stack` is the name of the
+    endpoint's stack; an endpoint of components has a longer name.
     """
 
     endpoint: str
@@ -90,7 +90,7 @@ class Alarm:
 
 @dataclass(frozen=True)
 class Report:
-    """`denied` names the sections that the caller may not read; the others are complete."""
+    """The report; `denied` has the sections for which the caller has no permission."""
 
     endpoints: list[EndpointStatus]
     models: list[CatalogModel] = field(default_factory=list)
@@ -101,9 +101,9 @@ class Report:
 
 
 def read_report(session: boto3.Session, stage: str | None, stages: list[str]) -> Report:
-    """Return the report on a stage of several, or on everything in the account and region.
+    """Return the report on one of the `stages`, or on all in the account and region.
 
-    Raises `ClientError` and `BotoCoreError`.
+    Raise `ClientError` and `BotoCoreError`.
     """
     denied: list[str] = []
 
@@ -144,7 +144,7 @@ def read_report(session: boto3.Session, stage: str | None, stages: list[str]) ->
 
 
 def _described_endpoints(sagemaker: Any, prefix: str) -> Iterator[Record]:
-    """Yield the answers of DescribeEndpoint by name; an endpoint deleted meanwhile is left out."""
+    """Yield the descriptions of endpoints, sorted by name."""
     narrowed = {"NameContains": prefix} if prefix else {}
     pages = sagemaker.get_paginator("list_endpoints")
     for page in pages.paginate(SortBy="Name", SortOrder="Ascending", **narrowed):
@@ -157,7 +157,7 @@ def _described_endpoints(sagemaker: Any, prefix: str) -> Iterator[Record]:
 
 
 def _components(sagemaker: Any, models: Iterable[CatalogModel]) -> Iterator[ComponentStatus]:
-    """Yield the components of the catalog, those too that do not exist."""
+    """Yield the components of the catalog, including missing ones."""
     for model in models:
         if model.component is None:
             continue
@@ -226,10 +226,10 @@ def _catalog(ssm: Any, stage: str | None) -> list[CatalogModel]:
 
 
 def _active_alarms(cloudwatch: Any, prefix: str) -> Iterator[Alarm]:
-    """Yield alarms that are not OK, except those of scaling.
+    """Yield alarms that are not OK, except alarms of Application Auto Scaling.
 
-    CloudFormation names alarms after their stack (user guide, aws-properties-name), and stacks are
-    named after their stage.
+    The names of alarms begin with their stack's name (CloudFormation user guide,
+    aws-properties-name), and the names of stacks with their stage's name.
     """
     narrowed = {"AlarmNamePrefix": prefix} if prefix else {}
     pages = cloudwatch.get_paginator("describe_alarms").paginate(

@@ -1,4 +1,4 @@
-"""The report as tables that stay readable in 80 columns."""
+"""The status report as tables for a terminal of 80 columns."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -9,17 +9,16 @@ from rich.text import Text
 
 from cli.printable import printable, whole_line
 from cli.status.report import Alarm, CatalogModel, ComponentStatus, EndpointStatus, Report
-from cli.times import on_the_clock
 
 COLOURS = {"InService": "green", "Failed": "red", "OutOfService": "red", "ALARM": "red"}
-"""Of states (API references: DescribeEndpoint, DescribeAlarms); the others are in transition."""
+"""State -> colour (API references: DescribeEndpoint, DescribeAlarms); others are transitional."""
 
 Row = dict[str, str | Text]
 """Header -> cell; the rows of a table have the same headers."""
 
 
 def tables(report: Report) -> RenderableType:
-    """Return everything of the report that is not empty."""
+    """Return the tables of a report; empty sections are omitted."""
     return Group(*_parts(report))
 
 
@@ -29,11 +28,11 @@ def _parts(report: Report) -> Iterator[RenderableType]:
     else:
         yield Text("no endpoint is deployed")
     resources: list[EndpointStatus | ComponentStatus] = [*report.endpoints, *report.components]
-    for each in resources:
-        if each.reason:
-            yield whole_line(f"{each.name} {each.status}: {each.reason}", "red")
+    for resource in resources:
+        if resource.reason:
+            yield whole_line(f"{resource.name} {resource.status}: {resource.reason}", "red")
     if report.differences:
-        yield _title("differences from what was deployed")
+        yield _title("differences from the last deployment")
     for problem in report.differences:
         yield whole_line(f"{problem.subject}: {problem.text}", "red")
         yield whole_line(f"  {problem.command}")
@@ -78,7 +77,7 @@ def _endpoint(endpoint: EndpointStatus) -> Iterator[Row]:
             "variant": variant.name if variant else "",
             "weight": "" if weight is None else f"{weight:g}",
             "instances": f"{variant.instances}/{variant.desired_instances}" if variant else "",
-            "types": "\n".join(f"{n} {name}" for name, n in types.items()),
+            "types": "\n".join(f"{count} {name}" for name, count in types.items()),
         }
         name, status = "", Text()
 
@@ -105,9 +104,15 @@ def _component(component: ComponentStatus) -> Row:
 
 
 def _alarm(alarm: Alarm) -> Row:
-    since = on_the_clock(alarm.since, datetime.now(UTC)) if alarm.since else ""
+    since = _local_time(alarm.since) if alarm.since else ""
     text = alarm.description or f"{alarm.name}: {alarm.reason}"
     return {"state": _state(alarm.state), "since": since, "alarm": Text(printable(text))}
+
+
+def _local_time(time: datetime) -> str:
+    """Return a time in the local time zone, with the date unless it is today."""
+    local, today = time.astimezone(), datetime.now(UTC).astimezone().date()
+    return f"{local:%H:%M:%S}" if local.date() == today else f"{local:%F %H:%M:%S}"
 
 
 def _state(state: str) -> Text:

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Severity(StrEnum):
-    """The severity of an alarm: a warning can wait for the morning, something critical cannot."""
+    """The severity of an alarm: a warning can wait until working hours, a critical one cannot."""
 
     WARNING = "warning"
     CRITICAL = "critical"
@@ -20,10 +20,11 @@ def _both(warning: float, critical: float) -> Thresholds:
 
 
 MODEL_ERROR_RATE = 0.2
-"""Share of requests that the container fails, above which the models are taken to be at fault.
+"""Share of requests with an error of the container, from which on the models count as faulty.
 
-Callers' mistakes count too, since Triton answers them alike. Our choice: above what callers get
-wrong while they are well, and low enough to see one broken model among five.
+Invalid requests count too, because Triton answers them with the same status as a failed inference.
+Our choice: above the usual share of invalid requests, and low enough to detect one faulty model of
+five.
 """
 
 
@@ -35,9 +36,9 @@ class AlarmThresholds:
     """
 
     server_error_rate: Thresholds = field(default_factory=lambda: _both(0.01, 0.05))
-    """Share of 5xx answers, 0 to 1."""
+    """Share of 5xx responses, 0 to 1."""
     client_error_rate: Thresholds = field(default_factory=lambda: {Severity.WARNING: 0.1})
-    """Share of 4xx answers, 0 to 1: callers' mistakes, and most failures of Triton."""
+    """Share of 4xx responses, 0 to 1: invalid requests, and most errors of Triton."""
     model_error_rate: Thresholds = field(
         default_factory=lambda: {Severity.CRITICAL: MODEL_ERROR_RATE}
     )
@@ -47,14 +48,14 @@ class AlarmThresholds:
     model_latency_p99_ms: Thresholds = field(default_factory=lambda: _both(1_000, 5_000))
     """99th percentile of the time in the container, in milliseconds."""
     gpu_memory_percent: Thresholds = field(default_factory=lambda: _both(90, 97))
-    """Memory in use, in percent of all GPUs of an instance."""
+    """GPU memory in use, in percent of the memory of all GPUs of an instance."""
     disk_percent: Thresholds = field(default_factory=lambda: _both(80, 95))
     """Storage for models in use, in percent."""
     cache_hit_rate_below: Thresholds = field(default_factory=lambda: {Severity.WARNING: 0.8})
-    """Share of requests whose model was loaded already, 0 to 1: low is bad."""
+    """Share of requests whose model was in memory, 0 to 1: the alarm is for values below."""
     loading_wait_max_ms: Thresholds = field(default_factory=lambda: _both(10_000, 60_000))
-    """Longest wait for a model to load, in milliseconds: SageMaker names no percentiles of it."""
+    """Longest wait for a model to load, in milliseconds (the metric has no percentiles)."""
     unloads_per_minute: Thresholds = field(default_factory=lambda: {Severity.WARNING: 10})
-    """Models that had to leave memory: many mean that the working set does not fit."""
+    """Models unloaded to make room: many mean that the models in use exceed the memory."""
     loaded_models_below: Thresholds = field(default_factory=lambda: {Severity.WARNING: 1})
-    """Models in memory while there are requests: none means that nobody is served."""
+    """Models in memory: the alarm is for fewer while there are requests."""

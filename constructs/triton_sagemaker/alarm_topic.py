@@ -11,11 +11,11 @@ from constructs import Construct
 
 
 class AlarmTopic(Construct):
-    """An encrypted SNS topic, which the CloudWatch alarms of its account and region may notify.
+    """An encrypted SNS topic that CloudWatch alarms of its account and region may publish to.
 
-    SNS sends each of `emails` a link, and nothing else until it was followed. Other subscribers
-    subscribe to `topic`. Its key is deleted with it, for it encrypts messages on their way and
-    nothing that is kept.
+    SNS sends a confirmation link to each of `emails`, and notifications only after confirmation.
+    Add other subscribers to `topic`. The key is deleted with the topic, because it encrypts only
+    messages in transit, no stored data.
     """
 
     def __init__(
@@ -43,13 +43,14 @@ class AlarmTopic(Construct):
             self.topic.add_subscription(subscriptions.EmailSubscription(address))
 
     def _let_alarms_publish(self) -> None:
-        """Let CloudWatch publish, and use the key for that.
+        """Allow CloudWatch to publish to the topic, and to use the key for it.
 
-        `enforce_ssl` gives the topic a policy that replaces SNS's own, in which the account's
-        alarms may publish. Sources: AWS re:Post, cloudwatch-receive-sns-for-alarm-trigger (the
-        topic's statement); SNS developer guide, sns-key-management, "Enable compatibility between
-        event sources from AWS services and encrypted topics" (the key's: AWS's own key for SNS is
-        of no use). That CloudWatch's requests carry both conditions, to KMS too:
+        `enforce_ssl` adds a policy to the topic, which replaces SNS's default policy; only the
+        default one lets alarms of the account publish. Sources: AWS re:Post,
+        cloudwatch-receive-sns-for-alarm-trigger (statement of the topic); SNS developer guide,
+        sns-key-management, "Enable compatibility between event sources from AWS services and
+        encrypted topics" (statement of the key; the AWS managed key for SNS does not work).
+        CloudWatch's requests have both condition keys, also those to KMS:
         aws/modern-data-architecture-accelerator, grantCloudWatchAlarmsTopicAccess.
         """
         stack = Stack.of(self)
@@ -73,6 +74,6 @@ class AlarmTopic(Construct):
                 sid="AlarmsUseTheKey",
                 actions=["kms:Decrypt", "kms:GenerateDataKey*"],
                 principals=[alarms],
-                resources=["*"],  # in a key's policy, the key
+                resources=["*"],  # in a key policy: the key itself
             )
         )

@@ -1,4 +1,4 @@
-"""A statement of a role's policy, with the reason of its wildcards."""
+"""Policy statements of roles, with the reason for each wildcard."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,9 +17,10 @@ def allow(
     *,
     conditions: Conditions | None = None,
 ) -> None:
-    """Let a role call `actions` on `resources`; `wildcards` is why these have some.
+    """Allow a role to call `actions` on `resources`.
 
-    They are acknowledged for the construct that has the role.
+    `wildcards` is the reason why `resources` contain wildcards. It acknowledges cdk-nag's findings
+    of the construct that contains the role.
     """
     if wildcards:
         acknowledge_wildcards(role.node.scope or role, {wildcards: resources})

@@ -1,4 +1,4 @@
-"""A CodeBuild project with only the permissions that are passed, and none that the CDK adds."""
+"""A CodeBuild project whose role has explicit permissions only, none that the CDK adds."""
 
 from collections.abc import Mapping
 
@@ -16,10 +16,10 @@ from triton_sagemaker.service_trust import trusted_service
 
 
 class BuildProject(Construct):
-    """A project with a role and a log of its own; `source` is its primary source.
+    """A CodeBuild project with its own role and log group; `source` is its primary source.
 
-    Its `role` reads `source`, writes the log and uses `key`. What CodeBuild
-    asks of every service role is in AWS's "Allow CodeBuild to interact with other AWS services".
+    The `role` may read `source`, write the log and use `key`. Source of these permissions:
+    CodeBuild user guide, "Allow CodeBuild to interact with other AWS services".
     """
 
     def __init__(
@@ -79,12 +79,12 @@ class BuildProject(Construct):
             source=codebuild.Source.s3(bucket=source.bucket, path=source.s3_object_key),
             timeout=timeout,
         )
-        # CodeBuild's own images have neither the Python of models nor TensorRT.
+        # CodeBuild's managed images have neither the models' Python version nor TensorRT.
         acknowledge(self.project, "Builds run in the image of their one task.", "CB5")
 
 
 def build_log(scope: Construct, construct_id: str) -> logs.LogGroup:
-    """Return a log group for what builds, or starts builds."""
+    """Return a log group for a build project, or for a function that starts builds."""
     return logs.LogGroup(
         scope,
         construct_id,

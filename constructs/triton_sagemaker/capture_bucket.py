@@ -1,4 +1,4 @@
-"""The bucket of recorded requests."""
+"""The bucket of captured requests."""
 
 from collections.abc import Mapping
 
@@ -10,11 +10,12 @@ from triton_sagemaker.private_bucket import PrivateBucket
 
 
 class CaptureBucket(PrivateBucket):
-    """An S3 bucket for what `DataCapture` records, encrypted with a key of its own.
+    """An S3 bucket for the records of `DataCapture`, encrypted with its own key.
 
-    Not the bucket of archives: whatever builds models may read that one. `keep` says for each
-    prefix after how long a record is deleted; what is below none, of endpoints that record no
-    longer, goes with the longest of them. Bucket and key outlive the stack.
+    It is separate from the bucket of archives, because builds may read that one. `keep` has the
+    retention of each prefix; records below other prefixes, such as those of an endpoint that no
+    longer captures, are kept for the longest of these durations. Bucket and key are retained when
+    the stack is deleted.
     """
 
     def __init__(
@@ -33,7 +34,7 @@ class CaptureBucket(PrivateBucket):
                 *(
                     s3.LifecycleRule(expiration=duration, prefix=prefix)
                     for prefix, duration in keep.items()
-                    if duration.to_days() < longest  # of two rules, S3 goes by the shorter
+                    if duration.to_days() < longest  # if two rules match, S3 applies the shorter
                 ),
             ],
         )

@@ -1,4 +1,4 @@
-"""A chart of a dashboard, and the metrics in it that alarm."""
+"""A chart of a dashboard, and its metrics with alarms."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,16 +10,17 @@ from triton_sagemaker.alarm_thresholds import Thresholds
 from triton_sagemaker.endpoint_metrics import MINUTE
 
 MICROSECONDS_PER_MS = 1_000
-"""Thresholds of times are in milliseconds, their metrics in microseconds."""
+"""Thresholds of durations are in milliseconds, the metrics in microseconds."""
 ABOVE = cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
 BELOW = cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD
 
 
 @dataclass(frozen=True)
 class AlarmedMetric:
-    """A metric of a chart, with the thresholds at which it alarms, times `scale`.
+    """A metric with alarms: each alarm compares it with a threshold times `scale`.
 
-    With `requests`, the metric of a variant's requests, it alarms only where there are some.
+    `requests` is the metric of the variant's requests: with it, alarms ignore minutes without
+    requests.
     """
 
     name: str
@@ -31,10 +32,10 @@ class AlarmedMetric:
     requests: cloudwatch.Metric | None = None
 
     def condition(self, threshold: float) -> dict[str, Any]:
-        """Return the condition of the alarm at one of the thresholds.
+        """Return the properties of the alarm for one of the thresholds.
 
-        Where a minute has data of one of two metrics alone, the expression is 0 or has no data
-        (CloudWatch user guide, using-metric-math, "Using IF expressions").
+        In a minute in which only one of the two metrics has data, the expression is 0 or has no
+        data (CloudWatch user guide, using-metric-math, "Using IF expressions").
         """
         limit, metric = threshold * self.scale, self.metric
         if self.requests is None:
@@ -51,7 +52,7 @@ class AlarmedMetric:
 
 @dataclass(frozen=True)
 class Chart:
-    """A widget: the metrics that alarm, and those that are drawn beside them."""
+    """A widget of a dashboard: metrics with alarms, and further metrics without."""
 
     title: str
     alarmed: Sequence[AlarmedMetric] = ()

@@ -1,4 +1,4 @@
-"""The charts of a dashboard, with the thresholds at which their metrics alarm."""
+"""The charts of a dashboard, with the alarms of their metrics."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -31,7 +31,7 @@ CLIENT_METRICS = {
 
 
 def request_charts(metrics: EndpointMetrics, limits: AlarmThresholds) -> Iterator[Chart]:
-    """Yield the charts of requests."""
+    """Yield the charts of traffic, errors and latency."""
     yield Chart("Traffic (a minute)", beside=metrics.traffic)
     yield Chart(
         "Errors (share of requests)",
@@ -60,7 +60,7 @@ def request_charts(metrics: EndpointMetrics, limits: AlarmThresholds) -> Iterato
 def variant_charts(
     metrics: EndpointMetrics, variant: "Variant", limits: AlarmThresholds, cache: Iterable[Chart]
 ) -> Iterator[Chart]:
-    """Yield the charts of a variant, among them those of its `cache` of models."""
+    """Yield the charts of a variant, including `cache`, those of its model cache."""
     yield from request_charts(metrics, limits)
     yield from cache
     if published := variant.container.options.publish_metrics:
@@ -69,7 +69,9 @@ def variant_charts(
             searches = [_search(each, "Sum", name) for each, name in zip(terms, names, strict=True)]
             yield Chart(title, beside=searches)
     counts = {each.gpu_count for each in variant.instance_types}
-    if len(counts) > 1:  # sums over as many GPUs as each type has: one threshold fits none
+    if (
+        len(counts) > 1
+    ):  # the metric is a sum over the GPUs: types with more GPUs need another threshold
         limits = replace(limits, gpu_memory_percent={})
     yield from _machines(metrics, max(counts), limits)
     if variant.fallbacks:
@@ -85,10 +87,10 @@ def variant_charts(
 
 
 def client_charts(namespace: str, endpoint_name: str) -> Iterator[Chart]:
-    """Yield the charts of what clients measure, with a line for each model.
+    """Yield the charts of the clients' metrics, with a line for each model.
 
-    A search finds models that are published later too (CloudWatch user guide, search-expression-
-    syntax: a schema in braces is the namespace and the exact dimensions).
+    Search expressions also find models that are published later (CloudWatch user guide,
+    search-expression-syntax: a schema in braces is the namespace and the exact dimensions).
     """
     schema = ",".join((namespace, *CLIENT_DIMENSIONS))
     for title, metrics in CLIENT_METRICS.items():
@@ -116,10 +118,10 @@ def _machines(metrics: EndpointMetrics, gpus: int, limits: AlarmThresholds) -> I
 
 
 def _search(terms: str, statistic: str, label: str | None = None) -> cloudwatch.MathExpression:
-    """Return all metrics that a search finds (CloudWatch user guide, search-expression-syntax).
+    """Return a search expression (CloudWatch user guide, search-expression-syntax).
 
-    Triton's own metrics, `nv_*`, come with whatever dimensions the image's agent gave them, which
-    no source names. What is found can be drawn, and no alarm can rest on it.
+    A search is needed for Triton's own metrics, `nv_*`, because no source documents the dimensions
+    that the image's agent adds. Alarms do not support search expressions.
     """
     return cloudwatch.MathExpression(
         expression=f"SEARCH('{terms}', '{statistic}', 60)", label=label or statistic, period=MINUTE

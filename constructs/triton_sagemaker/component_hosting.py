@@ -1,4 +1,4 @@
-"""Models as inference components, which share instances and scale to zero one by one."""
+"""Hosting of models as inference components, which share instances and scale to zero."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,13 +30,14 @@ Cfn = sagemaker.CfnEndpointConfig
 
 @dataclass(frozen=True, kw_only=True)
 class ComponentHosting(HostingMode):
-    """Models that are placed as copies of inference components, by what these reserve.
+    """Hosting of several models as inference components on shared instances.
 
-    `components` are by the names of their models. SageMaker keeps from
-    `min_instance_count` to `max_instance_count` instances, as many as the copies need.
+    `components` maps names of models to their components. SageMaker places copies on instances by
+    the resources that they reserve, and runs between `min_instance_count` and
+    `max_instance_count` instances.
 
-    The endpoint has no blue/green updates: each component is updated by itself, batch by batch,
-    and rolled back by its own alarms.
+    The endpoint has no blue/green updates: each component is updated separately, in batches of
+    copies, and rolled back by its own alarms.
     """
 
     name = "components"
@@ -58,7 +59,7 @@ class ComponentHosting(HostingMode):
         return [component_log_name(each.name) for each in self.components.values()]
 
     def id_suffix(self, instance_type: InstanceType) -> str:
-        """The instance type.
+        """Return the instance type, because its change requires a new endpoint.
 
         "Cannot update endpoint with a different instance type for endpoints to which you plan to
         deploy Inference Components." (aws-samples/sample-auto-extract-ai-ocr-app#66)
@@ -66,16 +67,16 @@ class ComponentHosting(HostingMode):
         return f"-{instance_type.name}"
 
     def model_members(self, network: Network | None) -> dict[str, Any]:
-        """Nothing: the network is the configuration's."""
+        """Return no members, because the EndpointConfig has the network."""
         return {}
 
     def config_members(self, role_arn: str, network: Network | None) -> dict[str, Any]:
-        """The role, without which SageMaker answers 400 (stdapi-ai/stdapi.ai#43), and network."""
+        """Return role and network. SageMaker requires the role (stdapi-ai/stdapi.ai#43)."""
         config = Cfn.VpcConfigProperty(**network) if network else None
         return {"execution_role_arn": role_arn, "vpc_config": config}
 
     def variant_members(self, models: Mapping[str, str]) -> dict[str, Any]:
-        """No Model, and how many instances SageMaker may keep."""
+        """Return the limits of managed instance scaling; the variant has no Model."""
         return {
             "managed_instance_scaling": Cfn.ManagedInstanceScalingProperty(
                 max_instance_count=self.max_instance_count,
@@ -85,7 +86,7 @@ class ComponentHosting(HostingMode):
         }
 
     def deployment(self, *_: Any, **__: Any) -> None:
-        """None: the endpoint is updated in place."""
+        """Return None, because the endpoint is updated in place."""
 
     def place(
         self,
@@ -97,7 +98,7 @@ class ComponentHosting(HostingMode):
         models: Mapping[str, sagemaker.CfnModel],
         model_error_rate: float,
     ) -> list[EndpointComponent]:
-        """Return a component for each model."""
+        """Return the component of each model."""
         placed = []
         for model, component in self.components.items():
             metrics = ComponentMetrics(
@@ -132,7 +133,7 @@ class ComponentHosting(HostingMode):
     def charts(
         self, metrics: EndpointMetrics, variant: "Variant", limits: AlarmThresholds
     ) -> Iterator[Chart]:
-        """Yield what copies have reserved of the instances."""
+        """Yield a chart of the resources that copies reserve."""
         reserved = [f"{resource}Reservation" for resource in ("CPU", "GPU", "Memory")]
         yield Chart(
             "Reserved by copies (percent)",
@@ -140,7 +141,7 @@ class ComponentHosting(HostingMode):
         )
 
     def problems(self, options: ServerOptions, instance_type: InstanceType) -> Iterator[Problem]:
-        """Yield what SageMaker would reject."""
+        """Yield the settings that SageMaker would reject."""
         limits = self.min_instance_count, self.max_instance_count
         yield from as_problems(
             rules.instances(*limits), *limits, where="hosting.max_instance_count"
@@ -164,7 +165,7 @@ class ComponentHosting(HostingMode):
     def endpoint_problems(
         self, variants: Sequence[object], update: UpdatePolicy, *, captures: bool
     ) -> Iterator[Problem]:
-        """Yield what an endpoint of components does not take."""
+        """Yield the settings that an endpoint with components does not support."""
         yield from as_problems(rules.one_variant(len(variants)))
         yield from as_problems(rules.update_of_copies(update.strategy))
         yield from as_problems(rules.capture_of_copies(captures))

@@ -11,10 +11,11 @@ COPIES = "/aws/sagemaker/InferenceComponents"
 
 @dataclass(frozen=True, kw_only=True)
 class ComponentMetrics(EndpointMetrics):
-    """Metrics of one inference component, which have its name as their only dimension.
+    """Metrics of one inference component, whose name is their only dimension.
 
-    `model` is the model that it serves. Shares of resources are of what its copies have, 0 to 100.
-    Source: developer guide, monitoring-cloudwatch, "inference component metrics".
+    `model` is the model that the component serves. Utilization is in percent of the resources that
+    its copies reserve. Source: developer guide, monitoring-cloudwatch, "inference component
+    metrics".
     """
 
     component_name: str
@@ -22,7 +23,7 @@ class ComponentMetrics(EndpointMetrics):
 
     @property
     def part(self) -> str:
-        """The part of an endpoint that has the metrics."""
+        """Which part of the endpoint the metrics are of, for titles and descriptions."""
         return f"component {self.model}"
 
     @property
@@ -32,7 +33,7 @@ class ComponentMetrics(EndpointMetrics):
 
     @property
     def traffic(self) -> list[Metric]:
-        """The metrics of a dashboard's first chart."""
+        """The metrics of the first chart of a dashboard."""
         return [
             self.metric_invocations(),
             self.metric_invocations_per_copy(),
@@ -41,15 +42,15 @@ class ComponentMetrics(EndpointMetrics):
         ]
 
     def metric_invocations_per_copy(self) -> Metric:
-        """Requests that each copy got, a count."""
+        """Number of requests for each copy."""
         return self.metric(INVOCATIONS, "InvocationsPerCopy", "Sum")
 
     def metric_concurrent_requests_per_copy(self) -> Metric:
-        """Requests that each copy works on at once, a count."""
+        """Number of requests in progress in each copy."""
         return self.metric(INVOCATIONS, "ConcurrentRequestsPerCopy", "Maximum")
 
     def metric_no_capacity(self) -> Metric:
-        """Requests that were refused because there was no copy, a count."""
+        """Number of requests that were rejected because no copy was running."""
         return self.metric(INVOCATIONS, "NoCapacityInvocationFailures", "Sum")
 
     def metric_cpu_utilization(self) -> Metric:

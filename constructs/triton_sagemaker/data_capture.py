@@ -12,9 +12,9 @@ from triton_sagemaker.problems import Problem, as_problems
 
 @dataclass(frozen=True, kw_only=True)
 class DataCapture:
-    """Record requests and responses below `prefix` of `bucket`, `percent` of them.
+    """Capture of requests and responses, `percent` of them, below `prefix` of `bucket`.
 
-    They are encrypted with the bucket's key, where it has one.
+    Records are encrypted with the bucket's key, if it has one.
     """
 
     bucket: s3.IBucket
@@ -24,7 +24,7 @@ class DataCapture:
     responses: bool = True
 
     def property(self) -> sagemaker.CfnEndpointConfig.DataCaptureConfigProperty:
-        """Return the EndpointConfig's DataCaptureConfig."""
+        """Return the DataCaptureConfig of the EndpointConfig."""
         key = self.bucket.encryption_key
         modes = [("Input", self.requests), ("Output", self.responses)]
         return sagemaker.CfnEndpointConfig.DataCaptureConfigProperty(
@@ -40,6 +40,6 @@ class DataCapture:
         )
 
     def problems(self) -> Iterator[Problem]:
-        """Yield what SageMaker would refuse."""
+        """Yield the settings that SageMaker would reject."""
         yield from as_problems(ranges.CAPTURED_PERCENT(self.percent), self.percent)
         yield from as_problems(observed.something_captured(self.requests, self.responses))

@@ -1,4 +1,4 @@
-"""The interface of an endpoint, and what endpoints of this app and imported ones have in common."""
+"""The base class of endpoints of this app and of imported endpoints."""
 
 import re
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from triton_sagemaker.model_bucket import PUBLISHED
 
 
 def checked_models(models: Sequence[str] | None) -> Sequence[str] | None:
-    """Return the names, or None for all. Raise `ValueError` for no name, and for patterns."""
+    """Return `models`, None for all. Raise `ValueError` if it is empty or contains a pattern."""
     if models is not None and not models:
         raise ValueError("models: is empty: name the models, or leave it out to grant all")
     for model in models or ():
@@ -25,10 +25,11 @@ def checked_models(models: Sequence[str] | None) -> Sequence[str] | None:
 
 @jsii.implements(sagemaker.IEndpoint)
 class EndpointBase(Resource):
-    """An endpoint of this app, or of another one in the account and region of the stack.
+    """An endpoint of this app, or of another app in the same account and region.
 
-    `endpoint_arn` is made of the name, so that what uses it does not wait for the endpoint. It is a
-    `sagemaker.IEndpoint` of the CDK's, which API Gateway's `SagemakerIntegration` takes.
+    `endpoint_arn` is derived from the name, so that resources that use it do not depend on the
+    endpoint. The class implements the CDK's `sagemaker.IEndpoint`, which for example API Gateway's
+    `SagemakerIntegration` accepts.
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, endpoint_name: str) -> None:
@@ -43,25 +44,25 @@ class EndpointBase(Resource):
     def from_endpoint_name(
         scope: Construct, construct_id: str, endpoint_name: str
     ) -> "EndpointBase":
-        """Return the endpoint of that name in the account and region of the stack."""
+        """Return the existing endpoint of this name, in the account and region of the stack."""
         return EndpointBase(scope, construct_id, endpoint_name=endpoint_name)
 
     @property
     @jsii.member(jsii_name="endpointName")
     def endpoint_name(self) -> str:
-        """The physical name."""
+        """The name of the endpoint."""
         return self._endpoint_name
 
     @property
     @jsii.member(jsii_name="endpointArn")
     def endpoint_arn(self) -> str:
-        """The ARN."""
+        """The ARN of the endpoint."""
         return self._endpoint_arn
 
     @property
     @jsii.member(jsii_name="endpointRef")
     def endpoint_ref(self) -> EndpointReference:
-        """The ARN, as the CDK's generated resources take it."""
+        """The ARN, in the form that L1 constructs accept."""
         return EndpointReference(endpoint_arn=self.endpoint_arn)
 
     @jsii.member(jsii_name="grantInvoke")
@@ -70,9 +71,9 @@ class EndpointBase(Resource):
     ) -> iam.Grant:
         """Allow `grantee` to invoke the endpoint.
 
-        `models` narrows it to versions of these models, delivered or published, by the condition
-        key `sagemaker:TargetModel`: an archive is called `<model>-<version>.tar.gz`. Raise
-        `ValueError` where the hosting is known and has no `TargetModel`.
+        `models` restricts the permission to all versions of these models, delivered or published,
+        with the condition key `sagemaker:TargetModel`, whose value is `<model>-<version>.tar.gz`.
+        Raise `ValueError` if the hosting mode is known and has no `TargetModel`.
         """
         named_models = checked_models(models)
         archives = [

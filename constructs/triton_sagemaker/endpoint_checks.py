@@ -1,4 +1,4 @@
-"""Checks of an endpoint as a whole."""
+"""Checks of the arguments of an endpoint."""
 
 from collections.abc import Iterator, Sequence
 
@@ -17,7 +17,7 @@ def problems(
     rollback_error_rate: float,
     data_capture: DataCapture | None,
 ) -> list[Problem]:
-    """Return everything that is wrong with an endpoint and its parts, in the order of arguments."""
+    """Return all problems of an endpoint and its parts, in the order of the arguments."""
     rolling = variant_rules.rolling_of_one_variant(update.strategy, len(variants))
     return [
         *as_problems(names.endpoint_name(endpoint_name), endpoint_name),
@@ -47,5 +47,5 @@ def _variants(variants: Sequence[Variant]) -> Iterator[Problem]:
         weights = [variant.initial_variant_weight for variant in variants]
         yield from as_problems(variant_rules.traffic(weights), *weights)
     if len(modes := sorted({type(variant.hosting).__name__ for variant in variants})) > 1:
-        what = f"{' and '.join(modes)} cannot be invoked alike: make an endpoint of each"
-        yield Problem("variants", what)
+        both = " and ".join(modes)
+        yield Problem("variants", f"{both} are invoked differently: write one endpoint for each")

@@ -16,9 +16,9 @@ from triton_sagemaker.scalable_copy_count import ScalableCopyCount
 
 @dataclass(frozen=True, kw_only=True)
 class EndpointComponent(ComponentMetrics):
-    """A component of a `TritonEndpoint`, from its `components`.
+    """An element of `components` of a `TritonEndpoint`.
 
-    `resource` is CloudFormation's, of the Model `model_name`.
+    `resource` is the CloudFormation resource, which serves the Model `model_name`.
     """
 
     endpoint: Construct
@@ -31,7 +31,7 @@ class EndpointComponent(ComponentMetrics):
     def auto_scale_copy_count(
         self, *, max_capacity: int, min_capacity: int = 0
     ) -> ScalableCopyCount:
-        """Let the number of copies scale between two limits, once the component is updated."""
+        """Scale the number of copies between two limits, after the component is updated."""
         scaling = ScalableCopyCount(
             self.endpoint,
             f"Scaling-{self.model}",
@@ -40,12 +40,12 @@ class EndpointComponent(ComponentMetrics):
             min_capacity=min_capacity,
             max_capacity=max_capacity,
         )
-        scaling.node.add_dependency(self.resource)  # of a component that is removed, too
+        scaling.node.add_dependency(self.resource)  # also when the component is removed
         self.scalings.append(scaling)
         return scaling
 
     def charts(self, limits: AlarmThresholds) -> Iterator[Chart]:
-        """Yield its charts."""
+        """Yield the charts of the component."""
         yield from request_charts(self, limits)
         if self.component.accelerators:
             memory = AlarmedMetric("GpuMemory", "GPU memory in use",

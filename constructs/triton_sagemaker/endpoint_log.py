@@ -1,4 +1,4 @@
-"""The log group of an endpoint's instances."""
+"""The log groups of an endpoint."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -8,7 +8,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 METRICS_RETENTION = logs.RetentionDays.ONE_WEEK
-"""What is in it is in CloudWatch's metrics by then."""
+"""Retention of Triton's metrics, which CloudWatch has extracted from the log by then."""
 
 
 def metrics_log_name(endpoint_name: str) -> str:
@@ -19,20 +19,20 @@ def metrics_log_name(endpoint_name: str) -> str:
 def component_log_name(component: str) -> str:
     """Return the name of the log group of an inference component's copies.
 
-    Source: huggingface/skills, hf-cloud-sagemaker-production-defaults (seen on AWS).
+    Source: huggingface/skills, hf-cloud-sagemaker-production-defaults (observed on AWS).
     """
     return f"/aws/sagemaker/InferenceComponents/{component}"
 
 
 class EndpointLog(Construct):
-    """The log group into which SageMaker writes what an endpoint's containers say.
+    """The log group of an endpoint's containers.
 
-    SageMaker chooses its name (developer guide, logging-cloudwatch). The execution role may not
-    make it: late lines of instances that are ended would bring it back after it was deleted, and
-    the next deploy would fail on a name that is taken.
+    SageMaker determines the name (developer guide, logging-cloudwatch). The execution role may not
+    create log groups: otherwise the last lines of terminated instances would create the group again
+    after its deletion, and the next deploy would fail because the name exists.
 
-    `metrics` is a second group, which Triton's own metrics go through: `PublishedMetrics`.
-    `components` are the names of inference components, by their models: each has a group.
+    `metrics` adds a second group, for Triton's own metrics (`PublishedMetrics`). `components` maps
+    models to the names of inference components, which have a group each.
     """
 
     def __init__(

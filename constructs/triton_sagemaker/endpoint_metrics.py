@@ -1,4 +1,4 @@
-"""Metrics of an endpoint's variants, each with the namespace and dimensions it really has."""
+"""CloudWatch metrics of the variants of an endpoint."""
 
 from dataclasses import dataclass
 
@@ -16,18 +16,18 @@ MINUTE = Duration.minutes(1)
 class EndpointMetrics:
     """Metrics of one variant.
 
-    Everything is published once a minute, unless the configuration's MetricsConfig has another
+    SageMaker publishes them once a minute, unless MetricsConfig of the configuration has another
     frequency, with the dimensions EndpointName and VariantName; multi-model endpoints have no
-    metrics by model. None has a unit: only alarms read it, and one with a wrong unit never sees
-    data ("We recommend omitting Unit": API reference, PutMetricAlarm). Of times, percentiles are
-    among the "valid statistics" of ModelLatency alone. Source: the developer guide's pages on
-    CloudWatch metrics of endpoints and of multi-model endpoints.
+    metrics for single models. No metric here has a unit, because an alarm with a wrong unit never
+    receives data ("We recommend omitting Unit": API reference, PutMetricAlarm). ModelLatency is the
+    only time for which the guide lists percentiles as valid statistics. Source: the developer
+    guide's pages on CloudWatch metrics of endpoints and of multi-model endpoints.
 
-    With `endpoint_config_name`, metrics of invocations are those of the instances that an update
-    to that configuration brings: "CloudWatch publishes the metrics with the dimension
+    With `endpoint_config_name`, invocation metrics only cover the instances that an update to that
+    configuration starts: "CloudWatch publishes the metrics with the dimension
     EndpointConfigName:{New-Ep-Config} after the new fleet starts receiving traffic" (developer
-    guide, deployment-guardrails-configuration). With `instance_type`, metrics are those of the
-    instances of one type of a pool (realtime-endpoints-heterogeneous).
+    guide, deployment-guardrails-configuration). With `instance_type`, metrics cover the instances
+    of one type of a pool (realtime-endpoints-heterogeneous).
     """
 
     endpoint_name: str
@@ -37,7 +37,7 @@ class EndpointMetrics:
 
     @property
     def part(self) -> str:
-        """The part of an endpoint that has the metrics."""
+        """Which part of the endpoint the metrics are of, for titles and descriptions."""
         return f"variant {self.variant_name}"
 
     @property
@@ -51,7 +51,7 @@ class EndpointMetrics:
         return names
 
     def metric(self, namespace: str, name: str, statistic: str) -> Metric:
-        """Return a metric by its name; its method `with_` changes label, period and the rest."""
+        """Return a metric by its name; its method `with_` changes label, period and statistic."""
         return Metric(
             dimensions_map=self.dimensions,
             metric_name=name,
@@ -62,65 +62,65 @@ class EndpointMetrics:
 
     @property
     def traffic(self) -> list[Metric]:
-        """The metrics of a dashboard's first chart."""
+        """The metrics of the first chart of a dashboard."""
         return [self.metric_invocations(), self.metric_invocations_per_instance()]
 
     def metric_invocations(self) -> Metric:
-        """Requests, a count."""
+        """Number of requests."""
         return self.metric(INVOCATIONS, "Invocations", "Sum")
 
     def metric_invocations_per_instance(self) -> Metric:
-        """Requests that each instance got, a count."""
+        """Number of requests for each instance."""
         return self.metric(INVOCATIONS, "InvocationsPerInstance", "Sum")
 
     def metric_server_error_rate(self) -> Metric:
-        """Share of requests that were answered with 5xx, 0 to 1: each counts as 0 or 1."""
+        """Share of requests with a 5xx response, 0 to 1: the average of a 0 or 1 for each."""
         return self.metric(INVOCATIONS, "Invocation5XXErrors", "Average")
 
     def metric_client_error_rate(self) -> Metric:
-        """Share of requests that were answered with 4xx, 0 to 1: each counts as 0 or 1."""
+        """Share of requests with a 4xx response, 0 to 1: the average of a 0 or 1 for each."""
         return self.metric(INVOCATIONS, "Invocation4XXErrors", "Average")
 
     def metric_model_error_rate(self) -> Metric:
         """Share of requests that the container did not answer with 2xx, 0 to 1.
 
         "This includes 4XX/5XX status codes, low-level socket errors, malformed HTTP responses, and
-        request timeouts" (developer guide, monitoring-cloudwatch). It alone sees how Triton fails:
-        a failed inference or load is a 400, like a caller's mistake, and memory that is too small a
-        507 (triton-inference-server/server, src/sagemaker_server.cc).
+        request timeouts" (developer guide, monitoring-cloudwatch). Only this metric shows errors of
+        Triton: it answers a failed inference or load with 400, as it does an invalid request, and
+        insufficient memory with 507 (triton-inference-server/server, src/sagemaker_server.cc).
         """
         return self.metric(INVOCATIONS, "InvocationModelErrors", "Average")
 
     def metric_model_latency(self) -> Metric:
-        """Time that the container took, in microseconds."""
+        """Time in the container, in microseconds."""
         return self.metric(INVOCATIONS, "ModelLatency", "p99")
 
     def metric_overhead_latency(self) -> Metric:
-        """Time that SageMaker added, in microseconds."""
+        """Time in SageMaker outside of the container, in microseconds."""
         return self.metric(INVOCATIONS, "OverheadLatency", "Average")
 
     def metric_model_cache_hit_rate(self) -> Metric:
-        """Share of requests whose model was loaded already, 0 to 1. Multi-model only."""
+        """Share of requests whose model was in memory, 0 to 1. Multi-model only."""
         return self.metric(INVOCATIONS, "ModelCacheHit", "Average")
 
     def metric_model_loading_wait(self) -> Metric:
-        """Time that requests waited for their model, in microseconds. Multi-model only."""
+        """Time that requests wait for their model to load, in microseconds. Multi-model only."""
         return self.metric(INVOCATIONS, "ModelLoadingWaitTime", "Maximum")
 
     def metric_model_downloading_time(self) -> Metric:
-        """Time that archives took from S3, in microseconds. Multi-model only."""
+        """Time to download an archive from S3, in microseconds. Multi-model only."""
         return self.metric(INVOCATIONS, "ModelDownloadingTime", "Maximum")
 
     def metric_model_loading_time(self) -> Metric:
-        """Time that the container took to load models, in microseconds. Multi-model only."""
+        """Time to load a model in the container, in microseconds. Multi-model only."""
         return self.metric(INVOCATIONS, "ModelLoadingTime", "Maximum")
 
     def metric_model_unloads(self) -> Metric:
-        """Models that had to leave memory, a count: many of them mean churn. Multi-model only."""
+        """Number of models unloaded to make room for others. Multi-model only."""
         return self.metric(INVOCATIONS, "ModelUnloadingTime", "SampleCount")
 
     def metric_loaded_models(self) -> Metric:
-        """Models in the containers' memory, a count over all instances. Multi-model only."""
+        """Number of models in memory, over all instances. Multi-model only."""
         return self.metric(INSTANCES, "LoadedModelCount", "Sum")
 
     def metric_cpu_utilization(self) -> Metric:

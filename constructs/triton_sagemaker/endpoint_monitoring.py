@@ -1,4 +1,4 @@
-"""Alarms and a dashboard for the engineer on call."""
+"""Alarms and a dashboard of an endpoint."""
 
 from collections.abc import Iterator, Sequence
 
@@ -19,7 +19,7 @@ from triton_sagemaker.problems import Problem, as_problems
 
 EndpointPart = EndpointVariant | EndpointComponent
 MINUTES = 5
-"""An alarm looks at this many minutes, and needs `DATAPOINTS` bad ones of them."""
+"""Evaluation periods of an alarm, of which `DATAPOINTS` must breach the threshold."""
 DATAPOINTS = 3
 THREE_HOURS = Duration.hours(3)
 COLORS = {
@@ -29,11 +29,11 @@ COLORS = {
 
 
 class EndpointMonitoring(Construct):
-    """Alarms of every part, which notify `topics`, and a dashboard with the thresholds drawn in.
+    """Alarms of all variants and inference components, and a dashboard that shows the thresholds.
 
-    A part is a variant or an inference component. Without `topics` one is made: subscribe to it.
-    `client_metrics` is the CloudWatch namespace of the metrics that applications publish with
-    `endpoint_client.metrics`: a row by model is drawn.
+    Alarms notify `topics`; without `topics` a topic is created, to which you subscribe.
+    `client_metrics` is the CloudWatch namespace in which applications publish metrics with
+    `endpoint_client.metrics`: the dashboard then has a row for them.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class EndpointMonitoring(Construct):
 def monitoring_problems(
     thresholds: AlarmThresholds, topics: Sequence[sns.ITopic], region: str
 ) -> Iterator[Problem]:
-    """Yield topics that CloudWatch would reject, and thresholds that no value reaches."""
+    """Yield topics that CloudWatch would reject, and thresholds outside of a metric's range."""
     yield from as_problems(observed.number_of_topics(len(topics)))
     for topic in topics:
         arn = topic.topic_arn

@@ -21,9 +21,10 @@ def models(
     role: iam.IRole,
     network: Network | None,
 ) -> dict[str, dict[str, sagemaker.CfnModel]]:
-    """Return variant name -> location of the source -> Model; `images` has the variants' images.
+    """Return the Models by variant name and location of their source.
 
-    A variant with fallbacks has one for each archive that its instances load.
+    `images` maps variant names to container images. A variant with fallbacks has one Model for each
+    archive that its instances load.
     """
     resources: dict[str, dict[str, sagemaker.CfnModel]] = {}
     for variant in variants:
@@ -41,7 +42,7 @@ def models(
                 ),
                 **variant.hosting.model_members(network),
             )
-            model.node.add_dependency(role)  # its policy too: CreateModel checks the rights
+            model.node.add_dependency(role)  # and on its policy: CreateModel checks the permissions
             of_variant[source.location] = model
     return resources
 
@@ -56,7 +57,7 @@ def endpoint_config(
     role: iam.IRole,
     network: Network | None,
 ) -> sagemaker.CfnEndpointConfig:
-    """Return the configuration, with explicit metrics options, because alarms depend on them."""
+    """Return the EndpointConfig, with explicit metrics options, on which alarms depend."""
     members = [variant.hosting.config_members(role.role_arn, network) for variant in variants[:1]]
     return sagemaker.CfnEndpointConfig(
         scope,
@@ -89,9 +90,9 @@ def endpoint(
     deployment: Cfn.DeploymentConfigProperty | None,
     suffix: str,
 ) -> Cfn:
-    """Return the Endpoint; an update keeps instance counts, but not weights and data capture.
+    """Return the Endpoint, whose updates keep instance counts, but not weights and data capture.
 
-    If `deployment` is None, the endpoint is updated in place and has none of these properties.
+    If `deployment` is None, the endpoint is updated in place, without these properties.
     """
     resource = Cfn(
         scope,

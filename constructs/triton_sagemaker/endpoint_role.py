@@ -19,10 +19,12 @@ Statements = Iterator[iam.PolicyStatement]
 
 
 class EndpointRole(Construct):
-    """The execution role of an endpoint: read its archives, pull its images, log; more if used.
+    """The execution role of an endpoint.
 
-    Source: the permissions for CreateModel in the SageMaker developer guide (sagemaker-roles),
-    without its wildcards, and without logs:CreateLogGroup, for which see `EndpointLog`.
+    It may read the endpoint's archives, pull its images, and write logs and metrics; with the
+    arguments `vpc`, `volume_key` and `data_capture`, it has the permissions for these. Source: the
+    permissions for CreateModel in the SageMaker developer guide (sagemaker-roles), without their
+    wildcards, and without logs:CreateLogGroup (see `EndpointLog`).
     """
 
     def __init__(
@@ -92,7 +94,7 @@ def _pull_images(role: RoleStatements, images: Sequence[str]) -> Statements:
         ["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"],
         sorted(repositories),
     )
-    # A token for the registry as a whole: there is no resource to name.
+    # The token is for all registries: the action supports no resources.
     yield role.allow(
         "LogInToRegistries", ["ecr:GetAuthorizationToken"], ["*"], wildcards=NO_RESOURCES
     )
@@ -112,7 +114,7 @@ def _write_logs_and_metrics(
         [role.arn("logs", f"log-group:{group}:*") for group in sorted(groups)],
         wildcards="The log streams of the endpoint's own log groups.",
     )
-    # CloudWatch has no resources for metrics: the namespace narrows it.
+    # PutMetricData supports no resources: a condition restricts the namespace.
     put = ["cloudwatch:PutMetricData"]
     if namespaces := sorted({metrics.namespace for metrics in published}):
         of_triton = {"StringEquals": {"cloudwatch:namespace": namespaces}}
@@ -128,13 +130,13 @@ def _write_logs_and_metrics(
 
 
 def _encrypt_volumes(role: RoleStatements, key: kms.IKey) -> Statements:
-    """Let EC2 use the key for the instances' volumes, by a grant, and for nothing else.
+    """Allow a grant of the key to EC2, for the volumes of the instances only.
 
     "The SageMaker execution role must have kms:CreateGrant permission in order to encrypt data on
     the storage volume of the endpoints" (API reference, RecommendationJobInputConfig,
-    VolumeKmsKeyId, which is passed on to hosting); of KmsKeyId, that of CreateEndpointConfig says
-    only that the key's policy must let the role in. The condition is that of the KMS developer
-    guide, conditions-kms. For DescribeKey no source was found.
+    VolumeKmsKeyId, which is passed on to hosting). CreateEndpointConfig's KmsKeyId only states that
+    the key policy must allow the role. Source of the condition: KMS developer guide,
+    conditions-kms. No source was found for DescribeKey.
     """
     for_aws = {"Bool": {"kms:GrantIsForAWSResource": "true"}}
     yield role.allow("EncryptVolumes", ["kms:CreateGrant"], [key.key_arn], for_aws)
@@ -142,10 +144,10 @@ def _encrypt_volumes(role: RoleStatements, key: kms.IKey) -> Statements:
 
 
 def _write_captured(role: RoleStatements, capture: DataCapture) -> Statements:
-    """Let recorded requests be written, and nothing be read.
+    """Allow writing captured requests, and no reading.
 
-    S3 asks the key for a data key, and of uploads in parts also to decrypt it (S3 user guide,
-    UsingKMSEncryption). What else SageMaker would ask of the bucket, no document says.
+    S3 requests a data key, and for multipart uploads also decrypts it (S3 user guide,
+    UsingKMSEncryption). No document lists further permissions that SageMaker needs.
     """
     objects = capture.bucket.arn_for_objects(f"{capture.prefix.strip('/')}/*")
     reason = "SageMaker names each record below the endpoint's own prefix."

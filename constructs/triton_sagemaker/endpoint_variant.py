@@ -14,7 +14,7 @@ from triton_sagemaker.variant import Variant
 
 @dataclass(frozen=True, kw_only=True)
 class EndpointVariant(EndpointMetrics):
-    """A variant of a `TritonEndpoint`, from `find_instance_production_variant`."""
+    """A variant of a `TritonEndpoint`, as `find_instance_production_variant` returns it."""
 
     endpoint: Construct
     updated: Construct
@@ -24,7 +24,7 @@ class EndpointVariant(EndpointMetrics):
     def auto_scale_instance_count(
         self, *, max_capacity: int, min_capacity: int = 1
     ) -> ScalableInstanceCount:
-        """Let the number of instances scale between two limits, once the endpoint is updated."""
+        """Scale the number of instances between two limits, after the endpoint is updated."""
         scaling = ScalableInstanceCount(
             self.endpoint,
             f"Scaling-{self.variant_name}",
@@ -38,5 +38,5 @@ class EndpointVariant(EndpointMetrics):
         return scaling
 
     def charts(self, limits: AlarmThresholds) -> Iterator[Chart]:
-        """Yield its charts."""
+        """Yield the charts of the variant."""
         yield from self.variant.hosting.charts(self, self.variant, limits)

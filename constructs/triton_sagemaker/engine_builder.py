@@ -1,4 +1,4 @@
-"""Compiles TensorRT engines on a GPU while models are built."""
+"""Builds of TensorRT engines on a GPU, in CodeBuild."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ from triton_sagemaker.build_project import BuildProject
 from triton_sagemaker.model_bucket import ENGINE_JOBS, ModelBucket
 
 JOBS = "Jobs and their results are named by their content."
-"""Why statements on them have wildcards."""
+"""Reason for the wildcards of statements about these objects."""
 NEVER_OVERRIDDEN = (
     "encryptionKey",
     "environment.computeType",
@@ -25,23 +25,22 @@ NEVER_OVERRIDDEN = (
     "source.buildspec",
     "source.location",
 )
-"""Condition keys of StartBuild: each is there where the request has the override."""
-
-
+"""Condition keys of StartBuild: a key is present if the request overrides the setting."""
 PULL = ("ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer")
 
 
 class EngineBuilder(Construct):
-    """A CodeBuild project with one A10G, which takes a job from the bucket and leaves its result.
+    """A CodeBuild project with one A10G GPU, which compiles the engine of a job in the bucket.
 
-    Whoever starts a build overrides `image` by another tag of the same repository, or by one of
-    `mirrors`, copies of such tags in ECR by release. They name the job's folder,
-    `engine-jobs/HASH/job/`, as the source `job`, and `engine-jobs/HASH/raw` as the place of the
-    artifacts. `source` is the program; its `buildspec` reads `CODEBUILD_SRC_DIR_job`.
+    StartBuild overrides `image` with another tag of the same repository, or with one of `mirrors`
+    (release -> copy of such a tag in ECR). The request's secondary source `job` is the folder of
+    the job, `engine-jobs/HASH/job/`, and its artifacts location `engine-jobs/HASH/raw`. `source` is
+    the program; `buildspec` reads the job in `CODEBUILD_SRC_DIR_job`.
 
-    A build can read jobs and write results of jobs, and reaches nothing else in the account.
+    A build can read jobs and write their results, and has no other permissions in the account.
 
-    CodeBuild's GPU SMALL has an A10G; its LARGE has V100s, which TensorRT 10.5 on refuses.
+    CodeBuild's SMALL GPU machine has an A10G. LARGE has V100s, which TensorRT 10.5 and newer do not
+    support.
     """
 
     QUEUE_TIMEOUT = Duration.hours(8)
@@ -75,12 +74,12 @@ class EngineBuilder(Construct):
             variables={},
         )
         self.project = self._build.project
-        # The CDK's GPU images are those of ECR alone.
+        # The CDK supports GPU images of ECR only.
         resource = self.project.node.default_child
         assert isinstance(resource, codebuild.CfnProject)
         resource.add_property_override("Environment.Type", "LINUX_GPU_CONTAINER")
 
-        # No document says which prefix CodeBuild lists for a folder as its source.
+        # Not documented: the prefix that CodeBuild lists if a source is a folder.
         listed = {"StringLike": {"s3:prefix": f"{ENGINE_JOBS}*"}}
         arn, role, job = bucket.bucket_arn, self._build.role, f"{ENGINE_JOBS}*/job/*"
         results = bucket.arn_for_objects(f"{ENGINE_JOBS}*/raw/*")
@@ -95,18 +94,18 @@ class EngineBuilder(Construct):
         bucket.reserve_results(role.role_arn)
 
     def _repository(self, image: str) -> str:
-        """Return the ARN of the repository of an image in ECR."""
+        """Return the ARN of the ECR repository of an image."""
         host, _, name = image.partition("@")[0].partition("/")
         account, _, _, region, *_ = host.split(".")
         return f"arn:{Stack.of(self).partition}:ecr:{region}:{account}:repository/{name}"
 
     def allow_run(self, role: iam.IRole) -> None:
-        """Let the builds of another project start, watch and stop builds of this one.
+        """Allow a role, such as that of another project's builds, to start, watch and stop builds.
 
-        They choose the image's tag, the job and where its result goes: with StartBuild's other
-        overrides, a build could have the GPU do anything. Sources: AWS CodeBuild condition keys
-        (codebuild/latest/userguide/action-context-keys.html); the service authorization reference
-        lists these for StartBuild.
+        It may choose the tag of the image, the job and the artifacts location. The other overrides
+        of StartBuild are denied, because they could run any code with the GPU project's role.
+        Sources: AWS CodeBuild condition keys (codebuild/latest/userguide/action-context-keys.html);
+        the service authorization reference lists them for StartBuild.
         """
         project = [self.project.project_arn]
         overrides: Conditions = {

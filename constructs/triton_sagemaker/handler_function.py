@@ -1,4 +1,4 @@
-"""Lambda functions of custom resources, with permission for their own logs and what is passed."""
+"""Lambda functions and providers of custom resources, whose roles only write their own logs."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +14,7 @@ from triton_sagemaker.nag import acknowledge, acknowledge_wildcards
 from triton_sagemaker.service_trust import narrow_trust, trusted_service
 
 TOTAL_TIMEOUT = Duration.minutes(55)
-"""CloudFormation gives a custom resource one hour."""
+"""Less than the hour after which CloudFormation stops waiting for a custom resource."""
 
 
 def handler_function(
@@ -28,7 +28,7 @@ def handler_function(
     environment: Mapping[str, str] | None = None,
     name: str | None = None,
 ) -> lambda_.Function:
-    """Return the function `handler` of `folder`/index.py, in Python 3.13."""
+    """Return the Lambda function `handler` in `folder`/index.py, with Python 3.13."""
     log = build_log(scope, f"{construct_id}Log")
     function = lambda_.Function(
         scope,
@@ -51,7 +51,7 @@ def handler_function(
 def polled_provider(
     scope: Construct, *, on_event: lambda_.Function, is_complete: lambda_.Function
 ) -> custom_resources.Provider:
-    """Return a provider of custom resources that polls `is_complete`, with a log of its own."""
+    """Return a provider of custom resources that polls `is_complete`, with its own log group."""
     log = build_log(scope, "ProviderLog")
     provider = custom_resources.Provider(
         scope,
@@ -75,10 +75,10 @@ def polled_provider(
 
 
 def _role(scope: Construct, construct_id: str, log: logs.LogGroup) -> iam.Role:
-    """Return a role for functions that write `log`.
+    """Return a role for functions that write to `log`.
 
-    The one that the CDK makes by default may write every log of the account, and make new ones
-    (AWS managed policy reference, AWSLambdaBasicExecutionRole).
+    The CDK's default role may write to all log groups of the account, and create new ones (AWS
+    managed policy reference, AWSLambdaBasicExecutionRole).
     """
     trusted = trusted_service("lambda.amazonaws.com", account=Stack.of(scope).account)
     role = iam.Role(scope, construct_id, assumed_by=trusted)

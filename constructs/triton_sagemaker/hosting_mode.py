@@ -1,4 +1,4 @@
-"""Hosting modes: how models get into the containers of a variant."""
+"""The base classes of hosting modes."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,36 +32,36 @@ class Network(TypedDict):
 
 
 class HostingMode(ABC):
-    """A hosting mode: its subclass holds everything in which it differs from the others."""
+    """A hosting mode: a subclass contains everything that is specific to the mode."""
 
     name: ClassVar[str]
-    """The mode as rules and a stage's file call it."""
+    """The name of the mode in stage files and rules."""
     default_ping_mode: ClassVar[PingMode]
-    """The ping mode of containers where `ServerOptions` has none."""
+    """The ping mode of containers if `ServerOptions` has none."""
     many_models: ClassVar[bool]
-    """Whether a request names one of several models, by its `TargetModel`."""
+    """Whether requests select one of several models by `TargetModel`."""
 
     @property
     @abstractmethod
     def sources(self) -> "Mapping[str, ModelHosting]":
-        """What the Models of a variant load, by the suffixes of the Models' construct ids."""
+        """The sources of the variant's Models, by the suffixes of the Models' construct ids."""
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables of the container in this mode."""
+        """Environment variables of the container in this mode."""
         return {}
 
     @property
     def log_groups(self) -> list[str]:
-        """The log groups that instances write beside the endpoint's."""
+        """Log groups that containers write to, in addition to the endpoint's."""
         return []
 
     @abstractmethod
     def problems(self, options: ServerOptions, instance_type: InstanceType) -> Iterator[Problem]:
-        """Yield what SageMaker or Triton would reject in this mode, by the variant's arguments."""
+        """Yield the arguments of the variant that SageMaker or Triton would reject in this mode."""
 
     def id_suffix(self, instance_type: InstanceType) -> str:
-        """Return the suffix of the endpoint's construct id, whose change replaces the endpoint."""
+        """Return the suffix of the endpoint's construct id; its change replaces the endpoint."""
         return ""
 
     def model_members(self, network: Network | None) -> dict[str, Any]:
@@ -70,12 +70,12 @@ class HostingMode(ABC):
         return {"vpc_config": config}
 
     def config_members(self, role_arn: str, network: Network | None) -> dict[str, Any]:
-        """Return the members of the EndpointConfig that this mode alone has."""
+        """Return members of the EndpointConfig that are specific to this mode."""
         return {}
 
     @abstractmethod
     def variant_members(self, models: Mapping[str, str]) -> dict[str, Any]:
-        """Return the members of a production variant; `models` are names, by their locations."""
+        """Return members of a production variant; `models` maps locations to names of Models."""
 
     def deployment(
         self,
@@ -87,7 +87,7 @@ class HostingMode(ABC):
         variants: Sequence[str],
         model_error_rate: float,
     ) -> sagemaker.CfnEndpoint.DeploymentConfigProperty | None:
-        """Return the endpoint's DeploymentConfig, with the alarms that roll an update back."""
+        """Return the DeploymentConfig of the endpoint, with its rollback alarms."""
         alarms = rollback_alarms(
             scope,
             endpoint_name=endpoint_name,
@@ -107,13 +107,13 @@ class HostingMode(ABC):
         models: Mapping[str, sagemaker.CfnModel],
         model_error_rate: float,
     ) -> "list[EndpointComponent]":
-        """Return the inference components of a variant; `models` are Models by their locations."""
+        """Return the inference components of a variant; `models` maps locations to Models."""
         return []
 
     def endpoint_problems(
         self, variants: Sequence[object], update: UpdatePolicy, *, captures: bool
     ) -> Iterator[Problem]:
-        """Yield what an endpoint of this mode does not take."""
+        """Yield the settings of the endpoint that this mode does not support."""
         yield from ()
 
     def charts(
@@ -123,7 +123,7 @@ class HostingMode(ABC):
         yield from variant_charts(metrics, variant, limits, self.cache_charts(metrics, limits))
 
     def cache_charts(self, metrics: EndpointMetrics, limits: AlarmThresholds) -> Iterator[Chart]:
-        """Yield the charts of models that are loaded when they are invoked."""
+        """Yield the charts of the model cache."""
         yield from ()
 
 
@@ -131,8 +131,8 @@ class HostingMode(ABC):
 class ModelHosting(HostingMode):
     """A hosting mode in which a variant has one Model, which loads from `location`.
 
-    The endpoint's role may read all below the first part of `location`: while an update moves to
-    another archive or prefix, the instances that it replaces still load from theirs.
+    The endpoint's role may read all objects below the first part of `location`, because during an
+    update the old instances still load from the previous archive or prefix.
     """
 
     bucket: s3.IBucket
@@ -140,28 +140,28 @@ class ModelHosting(HostingMode):
     @property
     @abstractmethod
     def location(self) -> str:
-        """The key of an archive, or a prefix of many."""
+        """The key of an archive, or the prefix of several archives."""
 
     @property
     @abstractmethod
     def container_properties(self) -> dict[str, Any]:
-        """The properties of the Model's container in this mode."""
+        """Properties of the Model's container in this mode."""
 
     @property
     def sources(self) -> "Mapping[str, ModelHosting]":
-        """Itself."""
+        """Its only source."""
         return {"": self}
 
     def variant_members(self, models: Mapping[str, str]) -> dict[str, Any]:
-        """Its Model."""
+        """Return the name of the variant's Model."""
         return {"model_name": models[self.location]}
 
     @property
     def readable(self) -> str:
-        """The part of the bucket that belongs to the endpoint, as a key prefix."""
+        """The prefix of the keys that the endpoint's role may read."""
         return self.location.split("/")[0] + "/"
 
     @property
     def url(self) -> str:
-        """The Model's ModelDataUrl."""
+        """The ModelDataUrl of the Model."""
         return self.bucket.s3_url_for_object(self.location)

@@ -19,10 +19,10 @@ Cfn = sagemaker.CfnInferenceComponent
 class ModelComponent:
     """An archive, and the resources that each copy of it reserves.
 
-    `name` is the InferenceComponentName, once in an account and region: have the instance type in
-    it, and in the endpoint's name, since SageMaker updates neither to another type. `cpus` are
-    vCPUs, `accelerators` whole GPUs. `initial_copy_count` copies are made with the component, at
-    least one: SageMaker refuses 0 then (stdapi-ai/stdapi.ai#43).
+    `name` is the InferenceComponentName, unique in an account and region. Include the instance type
+    in it and in the name of the endpoint, because SageMaker can update neither to another type.
+    `cpus` are vCPUs, `accelerators` whole GPUs. The component is created with `initial_copy_count`
+    copies, one or more, because SageMaker rejects 0 (stdapi-ai/stdapi.ai#43).
     """
 
     name: str
@@ -44,11 +44,10 @@ def component_resource(
     update: UpdatePolicy,
     model_error_rate: float,
 ) -> Cfn:
-    """Return the component, which is updated in batches of copies and rolled back by two alarms.
+    """Return the component, whose updates are in batches of copies, with two rollback alarms.
 
-    The alarms see old copies, too: no dimension tells versions apart. What scaling makes of the
-    copies is not read: `RuntimeConfig` is what the component is created with. Whether an update of
-    the stack sets it again has no source.
+    The alarms also monitor old copies, because no dimension distinguishes versions. `RuntimeConfig`
+    has the number of copies at creation; no source states whether a stack update sets it again.
     """
     alarms = part_alarms(scope, metrics, version=model_name, model_error_rate=model_error_rate)
     batches = CopiesUpdate.of(update.times)

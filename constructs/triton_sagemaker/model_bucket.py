@@ -11,23 +11,23 @@ from constructs import Construct
 from triton_sagemaker.private_bucket import PrivateBucket
 
 ENGINE_JOBS = "engine-jobs/"
-"""Where the jobs of engine builds are kept, each with what its builds left, below its hash."""
+"""Prefix of engine jobs: each job and its results are below its hash."""
 ENGINES, SOURCES = "engines/", "sources/"
-"""Where engines that passed their gate are kept, and what archives were built from."""
+"""Prefixes of accepted engines, and of the sources of archives."""
 PUBLISHED = "published/"
-"""Where publishers write, below the prefix that an endpoint loads from."""
+"""Prefix of published archives, below the prefix that an endpoint loads from."""
 HISTORY = "history/"
-"""Where every change of a stage is recorded, by whoever makes it."""
+"""Prefix of the records of deliveries and published models."""
 
 
 class ModelBucket(PrivateBucket):
-    """An S3 bucket for model archives, encrypted with a key of its own.
+    """An S3 bucket for model archives, encrypted with its own key.
 
-    Archives are named by their content and never overwritten, so there is nothing to version. Its
-    policy lets builders alone write them, and only where nothing stands; whoever else may write to
-    the bucket writes below `PUBLISHED`, the jobs of engine builds and the `HISTORY`. Jobs go after
-    a month: an engine that passed its gate is kept elsewhere.
-    Bucket and key outlive the stack: running endpoints read from them at any time.
+    Archives are named after their content and never overwritten, so that the bucket needs no
+    versioning. The bucket policy allows only builders to create archives, each key once; all other
+    principals with write access may write below `PUBLISHED`, `ENGINE_JOBS` and `HISTORY`. Jobs are
+    deleted after a month; accepted engines are copied below `ENGINES` and stay. Bucket and key are
+    retained when the stack is deleted, because running endpoints may load archives at any time.
     """
 
     def __init__(self, scope: Construct, construct_id: str) -> None:
@@ -42,12 +42,13 @@ class ModelBucket(PrivateBucket):
         )
 
     def reserve_archives(self, writers: Sequence[str]) -> None:
-        """Deny writes of what a deploy serves to all but `writers`, patterns of ARNs of roles.
+        """Deny writes of archives to all principals except `writers`, patterns of role ARNs.
 
-        NotResource in a bucket's policy: AWS re:Post, s3-allow-certain-file-types.
-        An archive is created once. CreateMultipartUpload, UploadPart and UploadPartCopy take no
-        If-None-Match, and create no object (S3 user guide, "Enforce conditional writes"). Nor do
-        files of engines, whose names are their SHA-256, by which they are read.
+        Source of NotResource in a bucket policy: AWS re:Post, s3-allow-certain-file-types.
+        The second statement lets each key be created once. It exempts CreateMultipartUpload,
+        UploadPart and UploadPartCopy, which take no If-None-Match and create no object (S3 user
+        guide, "Enforce conditional writes"), and the files of engines, which are named after their
+        SHA-256 and verified when they are read.
         """
         others = [self.arn_for_objects(f"{prefix}*") for prefix in (f"*/{PUBLISHED}", ENGINE_JOBS)]
         engines, history = (self.arn_for_objects(f"{prefix}*") for prefix in (ENGINES, HISTORY))
@@ -70,7 +71,7 @@ class ModelBucket(PrivateBucket):
         )
 
     def reserve_results(self, writer: str) -> None:
-        """Deny writes of what engine jobs leave to all but the role of an ARN."""
+        """Deny writes of the results of engine jobs to all principals except the role `writer`."""
         self.add_to_resource_policy(
             _deny_writes(
                 sid="OnlyEngineBuildsWriteResults",
@@ -81,7 +82,7 @@ class ModelBucket(PrivateBucket):
 
 
 def _deny_writes(**statement: Any) -> iam.PolicyStatement:
-    """Return a statement that denies writes, by what of it is not the same for all."""
+    """Return a statement that denies `s3:PutObject` to everybody, with these conditions."""
     return iam.PolicyStatement(
         effect=iam.Effect.DENY,
         principals=[iam.AnyPrincipal()],

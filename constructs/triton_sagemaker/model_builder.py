@@ -1,4 +1,4 @@
-"""Builds model archives in CodeBuild while a stack is deployed."""
+"""Builds of model archives in CodeBuild, during a deploy."""
 
 import json
 from collections.abc import Sequence
@@ -20,43 +20,44 @@ IMAGE = (
     "public.ecr.aws/docker/library/python"
     "@sha256:a8f8fbe1a0edc9e4dddafa64ba73f7e04be7be5ebc23f332362e779e0a2e4e52"
 )
-"""Docker's official image `python:3.11.15-bookworm`, for every processor, by its digest."""
+"""Digest of Docker's official multi-architecture image `python:3.11.15-bookworm`."""
 CONTENT = "Archives, engines, jobs and their results are named by their content."
-"""Why statements on them have wildcards."""
+"""Reason for the wildcards of statements about these objects."""
 TORCH_FOR_CPUS = "https://download.pytorch.org/whl/cpu/torch/"
-"""PyTorch's page of torch, and of nothing else: PyPI's torch for Linux brings CUDA, several GB.
+"""PyTorch's page of torch wheels for CPUs, the only package on it.
 
-As an index (`PIP_EXTRA_INDEX_URL`), this URL could supply any package (dependency confusion).
+PyPI's torch for Linux depends on several GB of CUDA packages. The URL is not used as an index
+(`PIP_EXTRA_INDEX_URL`), because an index could supply any package (dependency confusion).
 """
 
 
 class ModelBuilder(Construct):
-    """A CodeBuild project and the custom-resource provider that runs it, one build a model.
+    """A CodeBuild project, and the custom-resource provider that starts one build for each model.
 
-    `source` is what CodeBuild unpacks as its primary source, `buildspec` builds one model from it,
-    on 4 vCPUs with Python 3.11. The build sees the model's folder in `CODEBUILD_SRC_DIR_model`, and
-    what to make of it in `MODEL_NAME`, `MODEL_ALTERNATIVE` (unless empty), `MODEL_DIGEST`,
-    `MODEL_TARGET`, `MODEL_BUCKET` and `MODEL_KEY` (the archive's key). It must write the manifest
-    last, at `MODEL_KEY` with `.json` instead of `.tar.gz`: its `digest` is the model's, its
-    `archive.checksum` the SHA-256 that S3 stores of the archive. Engines are compiled by the
-    project `GPU_PROJECT`, in the image that `GPU_IMAGES` (JSON) has for the release, or else in
-    NVIDIA's; the model's build waits for them until `BUILD_DEADLINE` (seconds since 1970). Without
-    `engines` there is no such project, and no model may need one.
+    CodeBuild unpacks `source`, and `buildspec` builds one model with it, on 4 vCPUs with Python
+    3.11. The environment of a build has the model's folder in `CODEBUILD_SRC_DIR_model`, and
+    `MODEL_NAME`, `MODEL_ALTERNATIVE` (unless empty), `MODEL_DIGEST`, `MODEL_TARGET`,
+    `MODEL_BUCKET` and `MODEL_KEY` (the key of the archive). The build must write the manifest last,
+    at `MODEL_KEY` with `.json` instead of `.tar.gz`, with the model's `digest`, and in
+    `archive.checksum` the SHA-256 that S3 stores for the archive. Engines are compiled by the
+    project `GPU_PROJECT`, in the image that `GPU_IMAGES` (JSON) has for the release, otherwise in
+    NVIDIA's image; the build waits for them until `BUILD_DEADLINE` (Unix seconds). Without
+    `engines` there is no such project, and models may not need engines.
 
-    Builds may write to `archives`, patterns of the archives' keys, and read the models' sources
-    that fit the pattern `model_sources` in the bucket of assets, and nothing else there. Apart from
-    builds, only `promoters` (patterns of role ARNs) may write archives.
+    Builds may write to `archives`, patterns of keys, and may read the models' sources that match
+    the pattern `model_sources` in the asset bucket, and nothing else there. Apart from builds, only
+    `promoters` (patterns of role ARNs) may write archives.
 
-    `start_function` and `poll_function` can also be invoked by other stacks, with the provider's
-    events: give them names if other stacks refer to them.
+    Other stacks may invoke `start_function` and `poll_function` with the events of the provider
+    framework; the functions then need names.
     """
 
-    QUEUE_TIMEOUT = Duration.hours(4)  # other builds hold their place while they wait for a GPU
+    QUEUE_TIMEOUT = Duration.hours(4)  # builds in progress may wait hours for a GPU
     BUILD_TIMEOUT = Duration.hours(4)
 
     MAX_CONCURRENT_BUILDS = 4
-    """Of one stack: each is a custom resource, which takes two executions of Lambda
-    while it is called, and a new account has ten (awslabs/landing-zone-accelerator-on-aws#556)."""
+    """Limit for one stack. Each custom resource needs two concurrent Lambda executions while it is
+    called, and a new account has ten (awslabs/landing-zone-accelerator-on-aws#556)."""
 
     def __init__(
         self,
@@ -106,14 +107,14 @@ class ModelBuilder(Construct):
     ) -> CustomResource:
         """Return a custom resource that builds the archive; dependent resources wait for it.
 
-        CloudFormation sees a change only where a property changed, so only such a model is built;
-        an archive that is there already is taken as it is, which makes a rollback free. Deleting
-        the resource keeps the archive.
+        CloudFormation calls it when a property has changed, so that only changed models are built.
+        An archive that already exists is used, so that a rollback builds nothing. Deletion of the
+        resource keeps the archive.
 
-        `key` is ENDPOINT/TARGET/MODEL-DIGEST.tar.gz, with the digest's first 12 hex digits; other
-        keys are rejected. `alternative` names one of the recipe's alternatives, empty if it has
-        none. It waits for an earlier one of its stack, so that no more than `MAX_CONCURRENT_BUILDS`
-        are built at once.
+        `key` is ENDPOINT/TARGET/MODEL-DIGEST.tar.gz, with the first 12 hex digits of the digest;
+        other keys are rejected. `alternative` is a name of the recipe's alternatives, or empty. The
+        resource depends on an earlier one of its stack, so that at most `MAX_CONCURRENT_BUILDS`
+        builds run at the same time.
         """
         built = CustomResource(
             Construct(scope, construct_id),
@@ -159,9 +160,9 @@ class ModelBuilder(Construct):
         )
 
     def _allow_builds(self, archives: list[str], model_sources: str) -> None:
-        """Let builds read the sources of models, and read and write what they make.
+        """Allow builds to read the sources of models, and to read and write archives and engines.
 
-        They may write an engine job and its claims; the GPU build writes the job's result.
+        Builds may write engine jobs and claims; only the GPU build writes the results of jobs.
         """
         role, bucket = self._build.role, self.bucket
         reason = "Sources of models are assets, whose names change with their content."
@@ -177,11 +178,11 @@ class ModelBuilder(Construct):
         allow(role, ["s3:ListBucket", "s3:ListBucketMultipartUploads"], [bucket.bucket_arn])
 
     def _allow_polls(self, archives: list[str]) -> None:
-        """Let the poll function start and watch builds, and see what they made."""
+        """Allow the poll function to start and watch builds, and to read manifests."""
         role, project = self.poll_function.role, [self.project.project_arn]
         assert role
         allow(role, ["s3:GetObject"], archives, CONTENT)
-        # Without ListBucket, S3 answers 403 for an archive that is not there.
+        # Without ListBucket, S3 answers 403 instead of 404 for an archive that does not exist.
         allow(role, ["s3:ListBucket"], [self.bucket.bucket_arn])
         allow(role, ["codebuild:BatchGetBuilds", "codebuild:ListBuildsForProject"], project)
         allow(role, ["codebuild:StartBuild"], project)

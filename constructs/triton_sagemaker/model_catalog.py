@@ -1,4 +1,4 @@
-"""The catalog: the current archive of each model, for clients."""
+"""The catalog, in which clients look up the current archive of each model."""
 
 import json
 from collections.abc import Mapping
@@ -13,10 +13,10 @@ from platform_facts.rules.catalog import catalog_entry
 
 
 class ModelCatalog(Construct):
-    """SSM parameters, one a model: `/triton/<stage>/<endpoint>/<model>`.
+    """SSM parameters `/triton/<stage>/<endpoint>/<model>`, one for each model.
 
-    Resolving a name there is how clients find the current archive, so that a new version, or the
-    way back to an old one, is a change of one parameter.
+    Clients look up the current archive of a model there, so that a new version, or a rollback to an
+    old one, changes one parameter.
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, stage: str, endpoint: str) -> None:
@@ -24,13 +24,14 @@ class ModelCatalog(Construct):
         self.prefix = f"/triton/{stage}/{endpoint}"
 
     def publish(self, entry: Mapping[str, Any], *, after: list[Construct]) -> ssm.StringParameter:
-        """Name a model's archive current, once everything in `after` is deployed.
+        """Write the entry of a model, after everything in `after` is deployed.
 
-        `entry` is what a client must know to invoke the model by its name: `model`, `version`,
-        `endpoint`; `target_model`, the `TargetModel` of InvokeEndpoint, None for the one model of a
-        single-model endpoint, and for an inference component, whose name is then
-        `inference_component`; and the `signature`: `inputs` and `outputs` (name, KServe v2
-        datatype, shape with -1 for what varies) and `max_batch_size`.
+        `entry` contains what a client needs to invoke the model by its name: `model`, `version`,
+        `endpoint`; `target_model`, the `TargetModel` of InvokeEndpoint (None for single-model
+        endpoints and inference components); `inference_component`, the name of the component, if
+        the model is one; and `signature`: `inputs` and `outputs` (name, KServe v2 datatype, shape
+        with -1 for variable dimensions) and `max_batch_size`. Raise `ValueError` if the entry is
+        too long for a parameter.
         """
         model, value = entry["model"], json.dumps(entry, separators=(",", ":"))
         for problem in catalog_entry(model, value):
@@ -46,7 +47,7 @@ class ModelCatalog(Construct):
         return parameter
 
     def grant_read(self, grantee: iam.IGrantable) -> iam.Grant:
-        """Allow `grantee` to resolve and list the models of this catalog."""
+        """Allow `grantee` to look up and list the models of this catalog."""
         arn = Stack.of(self).format_arn(
             service="ssm", resource="parameter", resource_name=self.prefix.lstrip("/")
         )

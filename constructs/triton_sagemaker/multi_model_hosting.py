@@ -1,4 +1,4 @@
-"""Many models below a prefix."""
+"""Hosting of many models below an S3 prefix."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -18,14 +18,15 @@ from triton_sagemaker.server_options import ServerOptions
 
 @dataclass(frozen=True, kw_only=True)
 class MultiModelHosting(ModelHosting):
-    """Many models below one S3 prefix, each loaded when it is first invoked.
+    """Hosting of many models below one S3 prefix, each loaded at its first invocation.
 
-    `prefix` ends in `/`, so that a `TargetModel` is the rest of an archive's key. `cache_models`
-    keeps models in memory between invocations; False suits models that are each invoked once.
+    `prefix` ends with `/`; the `TargetModel` of a request is the rest of the archive's key.
+    `cache_models` keeps models in memory between invocations; False suits models that are invoked
+    rarely.
     """
 
     name = "multi-model"
-    default_ping_mode = "live"  # one model that fails to load makes no instance unhealthy
+    default_ping_mode = "live"  # a model that fails to load does not make the instance unhealthy
     many_models = True
 
     prefix: str
@@ -33,12 +34,12 @@ class MultiModelHosting(ModelHosting):
 
     @property
     def location(self) -> str:
-        """The prefix."""
+        """The prefix of the archives."""
         return self.prefix
 
     @property
     def container_properties(self) -> dict[str, Any]:
-        """Mode and cache."""
+        """Mode and cache setting."""
         return {
             "mode": "MultiModel",
             "multi_model_config": sagemaker.CfnModel.MultiModelConfigProperty(
@@ -47,7 +48,7 @@ class MultiModelHosting(ModelHosting):
         }
 
     def problems(self, options: ServerOptions, instance_type: InstanceType) -> Iterator[Problem]:
-        """Yield what SageMaker or Triton would reject or misread."""
+        """Yield the settings that SageMaker or Triton would reject or misinterpret."""
         if not self.prefix.endswith("/") or self.prefix.startswith("/"):
             yield Problem(
                 "hosting.prefix",
@@ -60,7 +61,7 @@ class MultiModelHosting(ModelHosting):
 
     def cache_charts(self, metrics: EndpointMetrics, limits: AlarmThresholds) -> Iterator[Chart]:
         """Yield the charts of the models in memory."""
-        if not self.cache_models:  # every request misses the cache, which is no alarm
+        if not self.cache_models:  # every request misses the cache: no alarm
             limits = replace(limits, **{name: {} for name in stage.CACHE_ALARMS})
         yield Chart(
             "Model cache hits (share of requests)",

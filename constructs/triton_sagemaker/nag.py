@@ -1,4 +1,4 @@
-"""Acknowledgements of cdk-nag's findings, made beside the statements that cause them."""
+"""Acknowledgements of cdk-nag findings, next to the statements that cause them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,9 +16,9 @@ def acknowledge(construct: IConstruct, reason: str, *findings: str) -> None:
 
 
 def acknowledge_wildcards(construct: IConstruct, reasons: Mapping[str, Sequence[str]]) -> None:
-    """Acknowledge resources with wildcards in the policies below a construct: reason -> resources.
+    """Acknowledge wildcards of resources in the policies below a construct: reason -> resources.
 
-    cdk-nag takes findings one by one: a wildcard that is new still fails the synthesis.
+    Each resource is acknowledged separately, so that a new wildcard still fails the synthesis.
     """
     construct.node.add_validation(_Wildcards(construct, reasons))
 
@@ -27,7 +27,7 @@ def acknowledge_wildcards(construct: IConstruct, reasons: Mapping[str, Sequence[
 class _Wildcards:
     """Resources to acknowledge when the construct is validated.
 
-    Only then are references to other stacks what cdk-nag reads: `Fn::ImportValue`.
+    Earlier, references to other stacks are not yet the `Fn::ImportValue` that cdk-nag reads.
     """
 
     def __init__(self, construct: IConstruct, reasons: Mapping[str, Sequence[str]]) -> None:
@@ -35,7 +35,7 @@ class _Wildcards:
 
     @jsii.member(jsii_name="validate")
     def validate(self) -> list[str]:
-        """Acknowledge them; there is nothing to report."""
+        """Acknowledge the resources, and return no errors."""
         reasons: dict[str, list[Any]] = Stack.of(self._construct).resolve(self._reasons)
         names = {
             _flatten(resource): reason
@@ -50,17 +50,17 @@ class _Wildcards:
 
 
 def _record(construct: IConstruct, reasons: Mapping[str, str]) -> None:
-    """Record findings with their reasons, as cdk-nag reads them.
+    """Write acknowledged findings and their reasons into the metadata that cdk-nag reads.
 
-    Without the stack trace that `Validations.acknowledge` adds: it has temporary paths, and two
-    syntheses would differ.
+    `Validations.acknowledge` would add a stack trace with temporary paths, so that two syntheses
+    would differ.
     """
     rules = {f"Annotation::AwsSolutions-{finding}": reason for finding, reason in reasons.items()}
     construct.node.add_metadata(KEY, rules)
 
 
 def _flatten(value: Any) -> str:
-    """Return a value of a template as cdk-nag writes it (src/utils/flatten-cfn-reference.ts)."""
+    """Return a template value in cdk-nag's notation (src/utils/flatten-cfn-reference.ts)."""
     match value:
         case {"Fn::Join": [separator, parts]}:
             return str(separator).join(map(_flatten, parts))

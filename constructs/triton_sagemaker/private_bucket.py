@@ -9,10 +9,10 @@ from constructs import Construct
 
 
 class PrivateBucket(s3.Bucket):
-    """A bucket encrypted with a `key` of its own; `encrypts` is the purpose of the key.
+    """A bucket encrypted with its own `key`; `encrypts` is a description of the content.
 
-    Access logs go to a bucket of their own, and are kept for 90 days. Bucket, key and logs are
-    children of one construct, `construct_id`. They outlive the stack, as the CDK's own do.
+    Access logs are kept for 90 days in a second bucket. Buckets and key are children of one
+    construct, `construct_id`. They are retained when the stack is deleted, the CDK's default.
     """
 
     def __init__(

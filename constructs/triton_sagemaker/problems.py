@@ -1,4 +1,4 @@
-"""Problems of an endpoint, reported all at once."""
+"""Problems of the arguments of constructs, which are all reported together."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -22,15 +22,15 @@ ARGUMENTS = {
     "instance_types": "fallbacks",
     "provision_timeout_minutes": "provision_timeout",
 }
-"""Key of a stage -> argument of the construct, where the names differ."""
+"""Key of a stage file -> argument of the construct, if the names differ."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A value that cannot be deployed: `argument` is dotted, `message` is problem and fix.
+    """An invalid argument.
 
-    `path` is the stage's key that the rule is about, () if no setting of a stage causes the
-    problem.
+    `argument` is a dotted path, `message` has the problem and the fix. `path` is the key of the
+    stage file that the violated rule is about, () if no setting of a stage can cause the problem.
     """
 
     argument: str

@@ -1,4 +1,4 @@
-"""The images of the region that an endpoint is in."""
+"""The container images of a region."""
 
 from collections.abc import Mapping
 
@@ -14,13 +14,13 @@ from triton_sagemaker.variant import Variant
 def region_images(
     region_name: str, by_name: Mapping[str, Variant]
 ) -> tuple[dict[str, str], list[Problem]]:
-    """Return the image of each variant, or problems and no image."""
+    """Return the image of each variant and no problems, or problems and no images."""
     if Token.is_unresolved(region_name):
-        what = (
-            "the stack is environment-agnostic, and every region has images of its own: write "
+        message = (
+            "the stack is environment-agnostic, and images differ by region: write "
             "env=Environment(region=...)"
         )
-        return {}, [Problem("region", what)]
+        return {}, [Problem("region", message)]
     try:
         region = platform_facts.region(region_name)
     except platform_facts.UnknownFact as error:

@@ -1,4 +1,4 @@
-"""Statements of a role's policies, with the reasons for their wildcards."""
+"""Statements of role policies, with the reasons for their wildcards."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,13 +6,13 @@ from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
 
 NO_RESOURCES = "Registry tokens, metrics and descriptions of networks know no resources."
-"""Why their statements are on every resource; conditions narrow what can be narrowed."""
+"""Reason for statements on all resources; conditions restrict them where possible."""
 
 
 class RoleStatements:
-    """Statements about resources of a stack's account and region.
+    """Creates policy statements, and collects the reasons for their wildcards.
 
-    `wildcards` are the resources with wildcards in the statements that were made, by reason.
+    `wildcards` maps reasons to the resources with wildcards of all statements so far.
     """
 
     def __init__(self, stack: Stack) -> None:
@@ -21,7 +21,7 @@ class RoleStatements:
         self.wildcards = dict[str, list[str]]()
 
     def arn(self, service: str, resource: str, place: str | None = None) -> str:
-        """Return an ARN of a resource in the stack's account and region, or in `place`."""
+        """Return an ARN; `place` is REGION:ACCOUNT, by default those of the stack."""
         place = place or f"{self._region}:{self.account}"
         return f"arn:{self._partition}:{service}:{place}:{resource}"
 
@@ -34,7 +34,7 @@ class RoleStatements:
         *,
         wildcards: str | None = None,
     ) -> iam.PolicyStatement:
-        """Return a statement that allows actions; `wildcards` is why its resources have some."""
+        """Return a statement that allows actions; `wildcards` is the reason for wildcards."""
         if wildcards:
             self.wildcards.setdefault(wildcards, []).extend(resources)
         return iam.PolicyStatement(

@@ -1,4 +1,4 @@
-"""The alarms that roll an update back."""
+"""Alarms that roll an update back."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,9 +9,9 @@ from triton_sagemaker.chart import ABOVE
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 
 MOST_ALARMS = 10
-"""API reference, AutoRollbackConfig."""
+"""Maximum number of rollback alarms (API reference, AutoRollbackConfig)."""
 SERVER_ERROR_RATE = 0.05
-"""Share of 5xx answers of new instances, over a minute, that rolls an update back."""
+"""Share of 5xx responses of new instances in a minute that rolls an update back."""
 
 
 def rollback_alarms(
@@ -22,14 +22,14 @@ def rollback_alarms(
     variants: Sequence[str],
     model_error_rate: float,
 ) -> Iterator[cloudwatch.Alarm]:
-    """Yield alarms on the new instances alone, each of this configuration alone.
+    """Yield alarms that only monitor the instances of this configuration, which are the new ones.
 
-    Old instances that fail must not stop the update that mends them.
+    Errors of old instances must not roll back the update that corrects them.
 
-    An alarm that is changed keeps its state ("its state is left unchanged": API reference,
-    PutMetricAlarm), and one that was in ALARM would roll back the update that mends it. With the
-    configuration's name in its own, CloudFormation replaces it: the new one exists before the
-    endpoint is updated, the old one until the update cannot be rolled back any more.
+    A changed alarm keeps its state ("its state is left unchanged": API reference, PutMetricAlarm),
+    so that an alarm in state ALARM would roll back the correcting update. Therefore the name of an
+    alarm contains the name of the configuration, and CloudFormation replaces it: the new alarm
+    exists before the endpoint is updated, the old one until the update cannot be rolled back.
     """
     for variant in variants:
         metrics = EndpointMetrics(
@@ -53,13 +53,13 @@ def part_alarms(
     model_error_rate: float,
     server_errors: bool = True,
 ) -> Iterator[cloudwatch.Alarm]:
-    """Yield the alarms of one part of an endpoint; `version` changes with what is updated."""
+    """Yield the alarms of a variant or a component; `version` must change with each update."""
     part = metrics.part
     name = part.partition(" ")[2]
     server, model = metrics.metric_server_error_rate(), metrics.metric_model_error_rate()
     rules = {
         "ServerErrors": (f"{part} answers with 5xx", server, SERVER_ERROR_RATE, 1, 1),
-        # At night, a caller's mistake may be the only request of a minute.
+        # At night, an invalid request may be the only request of a minute.
         "ModelErrors": (f"containers of {part} fail requests", model, model_error_rate, 2, 3),
     }
     if not server_errors:

@@ -17,10 +17,10 @@ Cfn = scaling.CfnScalingPolicy
 
 
 class ScalableCopyCount(ScalableCount):
-    """The number of copies of one component, between two limits.
+    """Scaling of the number of copies of one component, as `auto_scale_copy_count` returns it.
 
-    Made by `auto_scale_copy_count`. With `min_capacity` 0 a request that finds no copy wakes the
-    component: it is refused, and an alarm on such requests adds a copy.
+    With `min_capacity` 0, a request without a running copy is rejected, and an alarm on rejected
+    requests then adds a copy.
     """
 
     scalable_dimension = "sagemaker:inference-component:DesiredCopyCount"
@@ -56,7 +56,7 @@ class ScalableCopyCount(ScalableCount):
     def scale_on_invocations(
         self, construct_id: str, *, max_requests_per_second: float, **cooldowns: Unpack[Cooldowns]
     ) -> None:
-        """Keep each copy at half of the requests that it sustained in a load test."""
+        """Keep each copy at half of `max_requests_per_second`, as sustained in a load test."""
         where, metric = "scale_on_invocations", "SageMakerInferenceComponentInvocationsPerCopy"
         violations = rules.COPY_RPS(max_requests_per_second)
         per_minute = max_requests_per_second * SAFETY_FACTOR * 60
@@ -65,17 +65,17 @@ class ScalableCopyCount(ScalableCount):
     def scale_on_concurrency(
         self, construct_id: str, *, requests_per_copy: float, **cooldowns: Unpack[Cooldowns]
     ) -> None:
-        """Keep the requests that each copy works on at once; measured every ten seconds."""
+        """Keep the number of requests in progress in each copy; measured every ten seconds."""
         where = "scale_on_concurrency"
         metric = "SageMakerInferenceComponentConcurrentRequestsPerCopyHighResolution"
         violations = rules.COPY_CONCURRENCY(requests_per_copy)
         self._track(construct_id, where, metric, requests_per_copy, violations, cooldowns)
 
     def _wake(self, metrics: ComponentMetrics) -> None:
-        """Add a copy when a request found none: target tracking alone never does.
+        """Add a copy after a request without a running copy, which target tracking does not do.
 
-        Source: developer guide, endpoint-auto-scaling-zero-instances, whose alarm is on more than
-        one request; AWS's samples have one or more (aws-samples/sagemaker-genai-hosting-examples).
+        Source: developer guide, endpoint-auto-scaling-zero-instances, with an alarm for more than
+        one request; AWS's samples use one or more (aws-samples/sagemaker-genai-hosting-examples).
         """
         policy = Cfn(
             self,

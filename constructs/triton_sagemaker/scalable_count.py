@@ -1,4 +1,4 @@
-"""A count that Application Auto Scaling changes between two limits."""
+"""The base class of scalable targets."""
 
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
@@ -13,7 +13,7 @@ from triton_sagemaker.problems import Problem, as_problems, prefix_problems
 from triton_sagemaker.target_tracking import Configuration, Cooldowns, target_tracking
 
 SAFETY_FACTOR = 0.5
-"""Share of the requests that an instance sustained in a load test: new ones take minutes to start.
+"""Share of the rate of a load test to aim at, because new instances take minutes to start.
 
 Source: developer guide, endpoint-scaling-loadtest.
 """
@@ -22,14 +22,14 @@ Source: developer guide, endpoint-scaling-loadtest.
 class ScalableCount(Construct):
     """A scalable target with its policies.
 
-    Of several metrics, the one that needs most decides. Scaling begins after `after` is deployed,
-    and ends before it is removed. `resource_id` is the target's, `dimensions` are those of its
-    metrics. Problems are below `where`.
+    With several policies, Application Auto Scaling uses the largest capacity. The target depends on
+    `after`. `resource_id` is the ID of the target, `dimensions` are the dimensions of its metrics,
+    and `where` is the argument that problems begin with.
     """
 
     scalable_dimension: ClassVar[str]
     argument: ClassVar[str]
-    """The method that makes it."""
+    """The method that creates the target, for problems."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class ScalableCount(Construct):
         self._target_id = self._target.ref
 
     def problems(self) -> Iterator[Problem]:
-        """Yield what Application Auto Scaling would reject, or never act on."""
+        """Yield the settings that Application Auto Scaling would reject or never use."""
         idle = rules.something_to_scale_by(self._metrics, self._actions)
         problems = [*self._problems, *as_problems(idle, where=self.argument)]
         yield from prefix_problems(self._where, problems)
@@ -75,7 +75,7 @@ class ScalableCount(Construct):
         violations: Sequence[Violation],
         cooldowns: Cooldowns,
     ) -> None:
-        """Keep a metric at a value."""
+        """Add a policy that keeps a metric at a value."""
         self._problems += as_problems(violations, value, where=where)
         tracking = target_tracking(metric, value, self._dimensions, **cooldowns)
         self._add_policy(construct_id, where, metric, tracking)
@@ -83,15 +83,16 @@ class ScalableCount(Construct):
     def _add_policy(
         self, construct_id: str, where: str, metric: str, tracking: Configuration
     ) -> None:
-        """Make a policy.
+        """Add a target-tracking policy.
 
-        It is L1 because a policy of the CDK's L2 has another logical ID than the one of a deployed
-        endpoint, and cannot replace it: "Only one TargetTrackingScaling policy for a given metric
-        specification is allowed" (PutScalingPolicy, in hashicorp/terraform-provider-aws#24282).
+        It is an L1 construct, because the CDK's L2 would give another logical ID to the policy of a
+        deployed endpoint, and the new policy could not replace the old one: "Only one
+        TargetTrackingScaling policy for a given metric specification is allowed" (PutScalingPolicy,
+        in hashicorp/terraform-provider-aws#24282).
         """
         if metric in self._metrics:
-            what = "called twice: AWS takes one policy for each metric"
-            self._problems.append(Problem(where, what))
+            message = "called twice: AWS allows one policy for each metric: call it once"
+            self._problems.append(Problem(where, message))
         self._metrics.add(metric)
         scaling.CfnScalingPolicy(
             self,

@@ -1,4 +1,4 @@
-"""The scaling of a variant."""
+"""Scaling of a variant."""
 
 from collections.abc import Iterator, Mapping
 from typing import Unpack
@@ -17,9 +17,9 @@ from triton_sagemaker.variant import Variant
 
 
 class ScalableInstanceCount(ScalableCount):
-    """The number of instances of one variant, between two limits.
+    """Scaling of the number of instances of one variant, as `auto_scale_instance_count` returns it.
 
-    Made by `auto_scale_instance_count`, and called as in aws-sagemaker-alpha.
+    The methods have the names and arguments of aws-sagemaker-alpha.
     """
 
     scalable_dimension = "sagemaker:variant:DesiredInstanceCount"
@@ -54,7 +54,7 @@ class ScalableInstanceCount(ScalableCount):
     def scale_on_invocations(
         self, construct_id: str, *, max_requests_per_second: float, **cooldowns: Unpack[Cooldowns]
     ) -> None:
-        """Keep each instance at half of the requests that it sustained in a load test."""
+        """Keep each instance at half of `max_requests_per_second`, as sustained in a load test."""
         where, metric = "scale_on_invocations", "SageMakerVariantInvocationsPerInstance"
         violations = ranges.MAX_RPS(max_requests_per_second)
         per_minute = max_requests_per_second * SAFETY_FACTOR * 60
@@ -67,10 +67,11 @@ class ScalableInstanceCount(ScalableCount):
         requests_per_instance: float | Mapping[str, float],
         **cooldowns: Unpack[Cooldowns],
     ) -> None:
-        """Keep the requests that each instance works on at once at `requests_per_instance`.
+        """Keep the number of requests in progress in each instance at `requests_per_instance`.
 
-        Measured every ten seconds, and so the fastest to react. For single-model hosting. Of a
-        variant with fallbacks that are not alike, the number by instance type, measured by minutes.
+        For single-model hosting. The metric is measured every ten seconds, so that this policy
+        reacts fastest. For a variant with fallbacks, `requests_per_instance` may be a mapping from
+        instance type to number, with metrics of one minute.
         """
         where, targets = "scale_on_concurrency", requests_per_instance
         metric = "SageMakerVariantConcurrentRequestsPerModelHighResolution"
@@ -125,7 +126,7 @@ class ScalableInstanceCount(ScalableCount):
         max_capacity: int,
         time_zone: TimeZone | None = None,
     ) -> None:
-        """Change the limits from a time on; without `time_zone`, of UTC."""
+        """Change the limits at the times of `schedule`; `time_zone` is UTC by default."""
         where, path = f"scale_on_schedule.{construct_id}", ("scaling", "schedules", construct_id)
         expression = schedule.expression_string
         zone = time_zone.timezone_name if time_zone else None
@@ -148,7 +149,7 @@ class ScalableInstanceCount(ScalableCount):
 
 
 def _limits(where: str, low: int, high: int, path: Keys) -> Iterator[Problem]:
-    """Yield what is wrong with a pair of limits."""
+    """Yield the problems of a pair of limits."""
     least = ranges.MIN_COUNT.at(*path, "min_count")(low)
     most = ranges.MAX_COUNT.at(*path, "max_count")(high)
     if not least and not most:

@@ -18,17 +18,17 @@ PingMode = Literal["live", "ready"]
 class PublishedMetrics:
     """Triton's own metrics (`nv_*`), published to CloudWatch by AWS's image.
 
-    `log_group` is the CloudWatch log group that the image's agent writes to, `namespace` where the
-    metrics appear. Not in NVIDIA's `serve`: the names of the variables come from public code and
-    are unconfirmed, and the two spellings known for the namespace are both set. The same code lets
-    Triton serve its metrics, which the image's agent is to read.
+    The image's agent writes to the CloudWatch log group `log_group`; the metrics are in
+    `namespace`. NVIDIA's `serve` has no such options: the names of the variables are from public
+    code and unconfirmed. Both known spellings of the variable for the namespace are set. The same
+    code enables Triton's metrics endpoint, from which the agent reads.
     """
 
     log_group: str
     namespace: str
 
     def environment(self) -> dict[str, str]:
-        """Return the variables that switch it on."""
+        """Return the environment variables that enable the publication."""
         return {
             "SAGEMAKER_TRITON_ALLOW_METRICS": "true",
             "SAGEMAKER_TRITON_PUBLISH_METRICS_TO_CLOUDWATCH": "true",
@@ -40,13 +40,13 @@ class PublishedMetrics:
 
 @dataclass(frozen=True, kw_only=True)
 class ServerOptions:
-    """Settings of `serve` in the container's environment; None leaves its default.
+    """Settings of `serve` in the container's environment; None keeps the default.
 
     Source: triton-inference-server/server, docker/sagemaker/serve.
     """
 
     log_verbose: bool | int = False
-    """Log every request, or a level; serve's default is true."""
+    """Log every request, or the verbosity level; serve's default is true."""
     log_info: bool | None = None
     """Triton's default is true."""
     log_warning: bool | None = None
@@ -58,35 +58,35 @@ class ServerOptions:
     buffer_manager_thread_count: int | None = None
     """Threads that copy tensors between buffers; Triton's default is 0."""
     python_shm_default: Size | None = None
-    """Shared memory that each Python-backend instance starts with; serve's default is 16 MiB."""
+    """Initial shared memory of each Python-backend instance; serve's default is 16 MiB."""
     python_shm_growth: Size | None = None
-    """How much it grows at a time; serve's default is 1 MiB."""
+    """Step by which the shared memory grows; serve's default is 1 MiB."""
     model_load_gpu_limit: float | None = None
     """Fraction of each GPU's memory above which no further model is loaded; by default no limit."""
     model_namespacing: bool | None = None
-    """Let archives hold equally named models; serve's default is true."""
+    """Allow models of the same name in different archives; serve's default is true."""
     ping_mode: PingMode | None = None
-    """`ready` makes an instance unhealthy while a model does not load, `live` does not. The
-    hosting mode has the default that serve intends."""
+    """`ready` makes an instance unhealthy if a model fails to load, `live` does not. The default
+    depends on the hosting mode, as intended in serve."""
     inference_type: InferenceType | None = None
-    """How /invocations of a single model answers; the default is `infer`. Since 25.03."""
+    """Protocol of /invocations of a single model; the default is `infer`. Since 25.03."""
     additional_args: str | None = None
     """Further arguments of tritonserver."""
     publish_metrics: PublishedMetrics | None = None
     """Publish Triton's metrics to CloudWatch."""
 
     def environment(self, default_ping_mode: PingMode) -> dict[str, str]:
-        """Return the container environment that says the same.
+        """Return the options as environment variables.
 
-        The ping mode is always set: `serve` chooses it, but does not export its choice, and the
-        server falls back to `ready`.
+        The ping mode is always set, because `serve` does not export its default, and the server
+        would use `ready`.
         """
         ping_mode = self.ping_mode or default_ping_mode
         values: dict[str, object] = {
             "SAGEMAKER_TRITON_ADDITIONAL_ARGS": self.additional_args,
             "SAGEMAKER_TRITON_BUFFER_MANAGER_THREAD_COUNT": self.buffer_manager_thread_count,
-            "SAGEMAKER_TRITON_DISABLE_MODEL_NAMESPACING": self.model_namespacing,  # its value is
-            # handed to --model-namespacing as it is: true keeps namespacing, false disables it
+            "SAGEMAKER_TRITON_DISABLE_MODEL_NAMESPACING": self.model_namespacing,  # passed on
+            # as the value of --model-namespacing: true enables namespacing in spite of the name
             "SAGEMAKER_TRITON_INFERENCE_TYPE": self.inference_type,
             "SAGEMAKER_TRITON_LOG_ERROR": self.log_error,
             "SAGEMAKER_TRITON_LOG_INFO": self.log_info,
@@ -107,7 +107,7 @@ class ServerOptions:
         return variables | (self.publish_metrics.environment() if self.publish_metrics else {})
 
     def problems(self, release: Release) -> Iterator[Problem]:
-        """Yield what Triton or the release's `serve` would refuse or ignore."""
+        """Yield the options that Triton or the release's `serve` would reject or ignore."""
         for name in (field.name for field in fields(self) if getattr(self, field.name) is not None):
             yield from as_problems(server.option_of_release.at("server", name)(name, release))
             if name in ranges.SERVER_OPTIONS:

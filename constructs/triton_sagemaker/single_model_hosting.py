@@ -1,4 +1,4 @@
-"""Hosting of one archive, alone on its instances."""
+"""Hosting of one archive on its own instances."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,11 +12,12 @@ from triton_sagemaker.server_options import ServerOptions
 
 @dataclass(frozen=True, kw_only=True)
 class SingleModelHosting(ModelHosting):
-    """One archive, loaded when an instance starts.
+    """Hosting of one archive, loaded when an instance starts.
 
-    `key` is the archive's. `default_model` is the directory in it that is served: the ensemble of
-    several models. An archive with one directory needs none. With several and no
-    `SAGEMAKER_TRITON_DEFAULT_MODEL_NAME`, the container exits (Triton's docker/sagemaker/serve).
+    `key` is the key of the archive. `default_model` is the directory in the archive to serve, for
+    example that of an ensemble; it may be omitted if the archive has one directory. The container
+    exits if there are several directories and no `SAGEMAKER_TRITON_DEFAULT_MODEL_NAME` (Triton's
+    docker/sagemaker/serve).
     """
 
     name = "single-model"
@@ -28,26 +29,26 @@ class SingleModelHosting(ModelHosting):
 
     @property
     def location(self) -> str:
-        """The archive's key."""
+        """The key of the archive."""
         return self.key
 
     @property
     def container_properties(self) -> dict[str, Any]:
-        """The mode."""
+        """Mode of the container."""
         return {"mode": "SingleModel"}
 
     @property
     def environment(self) -> dict[str, str]:
-        """The model to serve, where it is named."""
+        """The variable for `default_model`."""
         if self.default_model is None:
             return {}
         return {"SAGEMAKER_TRITON_DEFAULT_MODEL_NAME": self.default_model}
 
     def problems(self, options: ServerOptions, instance_type: InstanceType) -> Iterator[Problem]:
-        """Yield what SageMaker would reject."""
+        """Yield the settings that SageMaker would reject."""
         if not self.key.endswith(".tar.gz") or self.key.startswith("/"):
             yield Problem(
                 "hosting.key",
                 f'"{self.key}" is not an archive: write a key that ends in .tar.gz, without a '
-                "slash in front",
+                "leading slash",
             )

@@ -1,4 +1,4 @@
-"""Target tracking of a metric, with its cooldowns."""
+"""Configurations of target-tracking policies."""
 
 from collections.abc import Mapping
 from typing import Any, TypedDict, Unpack
@@ -14,7 +14,7 @@ Query = CfnScalingPolicy.TargetTrackingMetricDataQueryProperty
 
 
 class Cooldowns(TypedDict, total=False):
-    """The times in which no further step is made in the same direction."""
+    """Times after a scaling activity without a further activity in the same direction."""
 
     scale_in_cooldown: Duration
     scale_out_cooldown: Duration
@@ -25,9 +25,9 @@ def target_tracking(
 ) -> Configuration:
     """Return the configuration that keeps `metric` at `value`.
 
-    Cooldowns of utilization are longer: new instances are busy at their own start.
+    Default cooldowns for utilization are longer, because new instances are busy while they start.
     """
-    if metric.startswith("SageMaker"):  # as all predefined metric types do
+    if metric.startswith("SageMaker"):  # a predefined metric type
         own = CfnScalingPolicy.PredefinedMetricSpecificationProperty(predefined_metric_type=metric)
         return _configuration(value, 300, 60, predefined_metric_specification=own, **cooldowns)
     customized = Customized(
@@ -48,10 +48,10 @@ def concurrency_tracking(
 ) -> Configuration:
     """Return the configuration that keeps the instances of each type at its own concurrency.
 
-    `targets` are requests in progress on an instance, by instance type. The metric is the
-    average of concurrency / target over the instance types that have instances, which are those
-    with data. The example of the developer guide (realtime-endpoints-heterogeneous) divides by all
-    types, so that a fleet of one type alone could never reach the target. Not tried on AWS.
+    `targets` maps instance types to requests in progress on an instance. The metric is the average
+    of concurrency / target over the instance types with data, which are those with instances. The
+    example of the developer guide (realtime-endpoints-heterogeneous) divides by the number of all
+    types, so that a fleet of only one type could never reach the target. Not tried on AWS.
     """
     ids = {instance_type: f"type{number}" for number, instance_type in enumerate(targets)}
     queries = [

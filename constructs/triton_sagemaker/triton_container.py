@@ -1,4 +1,4 @@
-"""The Triton container of a variant: which image, and how its server is set up."""
+"""The Triton container of a variant."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,8 +14,8 @@ from triton_sagemaker.server_options import ServerOptions
 class TritonContainer:
     """A SageMaker Triton image with the environment of its server.
 
-    The stack's region and the instance type decide which image of `release` it is. `environment`
-    adds variables of your own, which may not contradict the options.
+    The image of `release` follows from the region of the stack and the instance type. `environment`
+    has additional variables, which may not be those of `options`.
     """
 
     release: Release
@@ -23,14 +23,14 @@ class TritonContainer:
     environment: dict[str, str] = field(default_factory=dict)
 
     def all_environment(self, hosting: HostingMode) -> dict[str, str]:
-        """Return everything that the container's environment holds."""
+        """Return all environment variables of the container."""
         return {**self._set_by_us(hosting), **self.environment}
 
     def _set_by_us(self, hosting: HostingMode) -> dict[str, str]:
         return {**self.options.environment(hosting.default_ping_mode), **hosting.environment}
 
     def problems(self, hosting: HostingMode) -> Iterator[Problem]:
-        """Yield what SageMaker or Triton would refuse."""
+        """Yield the settings that SageMaker or Triton would reject."""
         yield from self.options.problems(self.release)
         for name in sorted(self._set_by_us(hosting).keys() & self.environment.keys()):
             yield Problem(

@@ -37,32 +37,39 @@ DEFAULT_THRESHOLDS = AlarmThresholds()
 
 @jsii.implements(IValidation)
 class TritonEndpoint(EndpointBase):
-    """Models, EndpointConfig and Endpoint, with role, log group and rollback alarms.
+    """A SageMaker endpoint with its Models, EndpointConfig, role, log group and rollback alarms.
+
+    Arguments:
 
     - `variants` share the traffic by weight.
-    - `update` is how a new configuration is taken over. It is rolled back when one of two alarms
-      on each variant's new instances goes off, for 5xx answers, and for a share of
-      `rollback_error_rate` of requests that the container fails; and when it takes too long for
-      its strategy. Of more than five variants only the second alarm: SageMaker takes ten.
-    - `vpc` puts the instances into its private subnets, with `security_groups` and one that is
-      made, which lets them out only where none is given. Without a way out of the VPC, it needs a
-      gateway endpoint of S3 to load models.
-    - `role` is the role of the instances, an `EndpointRole`; others grant it what they use.
-    - `encryption_key` encrypts volumes; leave it out for types with NVMe storage, which have none:
-      AWS's documents differ on whether SageMaker ignores or rejects it there.
-    - `data_capture` records requests and responses.
+    - `update` is the strategy of updates. SageMaker rolls an update back if it takes longer than
+      its strategy allows, or if one of two alarms on the new instances of a variant goes off: for
+      5xx responses, and for a share of requests with an error of the container of
+      `rollback_error_rate`. With more than five variants, only the second alarm exists, because
+      SageMaker supports ten alarms.
+    - `vpc`: instances are in its private subnets, with `security_groups` and a security group that
+      this construct creates, which allows outbound traffic only without `security_groups`. A VPC
+      without internet access needs a gateway endpoint for S3.
+    - `encryption_key` encrypts the volumes of the instances. Omit it for instance types with local
+      NVMe storage: AWS's documents disagree on whether SageMaker ignores or rejects the key.
+    - `data_capture` captures requests and responses.
     - `detailed_observability` publishes OpenTelemetry metrics of GPUs, hosts and containers, which
-      CloudWatch charges by the GB; AWS's default is to publish them.
-    - `log` is where instances write. Make it in a stack that stays: one of this construct's own,
-      which there is otherwise, goes with a first deploy that fails, and with the reason.
-    - `instance_production_variants` are the variants, with their metrics and their scaling.
-    - `updated` is the resource after which the new configuration serves: depend on it rather than
-      on the whole construct, whose dashboard and alarms serve nobody.
+      CloudWatch charges by the GB. (AWS's default is true.)
+    - `checked` adds a guard before updates, and a check after them: see `UpdateChecks`.
+    - `log` is the log group, from a stack that is not deleted with this one. By default it is in
+      this construct, and is deleted if the first deploy fails, together with the reason.
 
-    Models and the configuration have no physical names, so that CloudFormation can replace them:
-    the new ones are made first, the endpoint moves, then the old ones are deleted. The endpoint
-    keeps `endpoint_name`, and the instances the count that scaling gave them. `problems` are what
-    cannot be deployed; they fail the synthesis.
+    Attributes:
+
+    - `role` is the execution role; grant it further permissions if models need them.
+    - `instance_production_variants` and `components` have the metrics and scaling of each part.
+    - `updated` is the resource after which the new configuration serves. Depend on it and not on
+      the whole construct, which includes dashboard and alarms.
+    - `problems` are the invalid arguments. They fail the synthesis.
+
+    Models and the EndpointConfig have no physical names, so that CloudFormation can replace them:
+    it creates new ones, updates the endpoint, and then deletes the old ones. The endpoint keeps its
+    name, and its variants keep the instance counts that scaling has set.
     """
 
     def __init__(
@@ -119,7 +126,7 @@ class TritonEndpoint(EndpointBase):
         )
         config_name = self.config.attr_endpoint_config_name
         deployment, suffix, components = None, "", list[EndpointComponent]()
-        for variant in named[:1]:  # the others are hosted in the same mode
+        for variant in named[:1]:  # all variants have the same hosting mode
             suffix = variant.hosting.id_suffix(variant.instance_type)
             deployment = variant.hosting.deployment(
                 self,
@@ -177,7 +184,7 @@ class TritonEndpoint(EndpointBase):
 
     @property
     def problems(self) -> list[Problem]:
-        """Everything that cannot be deployed."""
+        """All invalid arguments, of the endpoint and its scaling."""
         scalings = (count for part in self._parts for count in part.scalings)
         return [*self._problems, *(problem for count in scalings for problem in count.problems())]
 
@@ -187,11 +194,11 @@ class TritonEndpoint(EndpointBase):
 
     @jsii.member(jsii_name="validate")
     def validate(self) -> list[str]:
-        """Return the messages with which the synthesis fails."""
+        """Return the errors of the synthesis."""
         return [str(problem) for problem in self.problems]
 
     def find_instance_production_variant(self, name: str) -> EndpointVariant:
-        """Return the variant of a name. Raises `ValueError`."""
+        """Return the variant of this name. Raise `ValueError` if there is none."""
         for variant in self.instance_production_variants:
             if variant.variant_name == name:
                 return variant
@@ -204,9 +211,9 @@ class TritonEndpoint(EndpointBase):
         topics: Sequence[sns.ITopic] = (),
         client_metrics: str | None = None,
     ) -> EndpointMonitoring:
-        """Add a dashboard and alarms, which notify `topics`, or one that is made.
+        """Add a dashboard and alarms, which notify `topics`; by default, a topic is created.
 
-        `client_metrics` is the namespace of the metrics of `endpoint_client`, to draw them too.
+        `client_metrics` is the namespace of the metrics of `endpoint_client`, for the dashboard.
         """
         self._problems += monitoring_problems(thresholds, topics, self._region)
         return EndpointMonitoring(
@@ -223,24 +230,24 @@ class TritonEndpoint(EndpointBase):
     def grant_invoke(
         self, grantee: iam.IGrantable, *, models: Sequence[str] | None = None
     ) -> iam.Grant:
-        """Allow `grantee` to invoke the endpoint: see `EndpointBase`."""
+        """Allow `grantee` to invoke the endpoint, or only `models`: see `EndpointBase`."""
         models = checked_models(models)
         if self.components:
             invoked = [each for each in self.components if each.model in (models or [each.model])]
             return self._grant_components(grantee, [each.component_name for each in invoked])
-        hosting = next(iter(self._variants.values())).hosting  # the others' is of the same mode
+        hosting = next(iter(self._variants.values())).hosting  # all variants have the same mode
         if models and not hosting.many_models:
             raise ValueError(
-                f"models: {type(hosting).__name__} is invoked without naming a model: leave it out"
+                f"models: {type(hosting).__name__} has no TargetModel: leave models out"
             )
         return super().grant_invoke(grantee, models=models)
 
     def _grant_components(self, grantee: iam.IGrantable, names: Sequence[str]) -> iam.Grant:
-        """Allow to invoke components on the endpoint.
+        """Allow `grantee` to invoke inference components of the endpoint.
 
-        AWS's own policies name both resources (aws-solutions/
-        generative-ai-application-builder-on-aws, sagemaker-vpc); that both are needed has no
-        source.
+        AWS's own policies list both resources (aws-solutions/
+        generative-ai-application-builder-on-aws, sagemaker-vpc). No source states that both are
+        required.
         """
         components = [
             self._stack.format_arn(

@@ -1,4 +1,4 @@
-"""Checks around an endpoint's update and deletion: a guard before it, a check after it."""
+"""Custom resources that check the update and the deletion of an endpoint."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ from triton_sagemaker.handler_function import handler_function, polled_provider
 
 @dataclass(frozen=True, kw_only=True)
 class CheckedUpdates:
-    """The checks of an endpoint's updates, and the resources that they read.
+    """The checks of an endpoint's updates, with their arguments.
 
-    `catalog` is the path of the endpoint's entries, such as `/triton/prod/text`; `archives` are the
-    values of `TargetModel` that they name when the update is done.
+    `catalog` is the path of the endpoint's catalog entries, such as `/triton/prod/text`; `archives`
+    are the values of `TargetModel` in these entries after the update.
     """
 
     checks: "UpdateChecks"
@@ -27,16 +27,21 @@ class CheckedUpdates:
 
 
 class UpdateChecks(Construct):
-    """A read-only function for all endpoints whose archives are in `bucket`.
+    """A read-only Lambda function that checks updates of all endpoints with archives in `bucket`.
 
-    Before an update it refuses what SageMaker would refuse half-way, or what clients would notice:
-    a variant that is registered for scaling removed or of another instance type; where the endpoint
-    moves to another prefix, an archive that the catalog names before or after and that is not below
-    both, since clients may be sent to it during the update and its rollback; an archive that has
-    not the SHA-256 that its manifest records; another hosting mode.
-    After it, it fails unless the endpoint serves what was deployed: SageMaker rolls an update back
-    without telling CloudFormation. Before an update, a rollback and a deletion it waits for
-    operations in progress, such as scaling, and after a deletion for the network interfaces.
+    Before an update, the guard rejects changes that SageMaker would reject during the update, or
+    that would fail calls:
+
+    - a variant that is registered for scaling is removed or gets another instance type;
+    - the endpoint moves to another prefix, and an archive of the catalog, before or after the
+      update, is missing below one of the two prefixes;
+    - an archive does not have the SHA-256 of its manifest;
+    - the hosting mode changes.
+
+    After an update, the check fails unless the endpoint serves with the deployed configuration,
+    because SageMaker can roll an update back while CloudFormation reports success. Before updates,
+    rollbacks and deletions, the function waits for operations in progress, such as scaling; after a
+    deletion, until the network interfaces are deleted.
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, bucket: s3.IBucket) -> None:
@@ -67,11 +72,9 @@ class UpdateChecks(Construct):
     ) -> tuple[Construct, Construct]:
         """Return a guard before the update of `endpoint` to `config_name`, and a check after it.
 
-        The guard refuses an update that must not be made; the endpoint must depend on it.
-        `deployment` is the endpoint's DeploymentConfig. The check fails unless the endpoint serves
-        with `config_name`; whatever tells clients of the update, or scales, must depend on it. In
-        the security group are the network interfaces of this endpoint alone; in a VPC it must be
-        given.
+        The endpoint must depend on the guard; catalog entries and scaling must depend on the check.
+        `deployment` is the DeploymentConfig of the endpoint. An endpoint in a VPC needs
+        `security_group_id`, the ID of a group that only its own network interfaces are in.
         """
         same: dict[str, Any] = {"Endpoint": endpoint_name, "ConfigName": config_name}
         if security_group_id:

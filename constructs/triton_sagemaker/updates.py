@@ -1,4 +1,4 @@
-"""Updates of an endpoint: blue/green or rolling, with alarms."""
+"""Strategies of endpoint updates."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,25 +18,25 @@ TEN_MINUTES = Duration.minutes(10)
 
 
 class UpdatePolicy:
-    """A blue/green update; the old instances stay for a while, in which an alarm rolls it back."""
+    """Base class of update strategies: by default a blue/green update in one step."""
 
     strategy: ClassVar[str]
 
     @cached_property
     def times(self) -> UpdateTimes:
-        """The times of its steps and waits."""
+        """The parameters that determine the duration."""
         return UpdateTimes(strategy=self.strategy, keep_old=KEEP_OLD_SECONDS)
 
     @property
     def policy(self) -> dict[str, Any]:
-        """The members of the deployment configuration."""
+        """The update policy, as a member of the DeploymentConfig."""
         return {
             "blue_green_update_policy": Cfn.BlueGreenUpdatePolicyProperty(
                 maximum_execution_timeout_in_seconds=self._longest(),
                 termination_wait_in_seconds=KEEP_OLD_SECONDS,
                 traffic_routing_configuration=Cfn.TrafficRoutingConfigProperty(
                     type=self.strategy.upper().replace("-", "_"),
-                    # CloudFormation does not require it, the API that it calls does.
+                    # Optional in CloudFormation, required in the API that it calls.
                     wait_interval_in_seconds=self.times.wait,
                     **self._step(),
                 ),
@@ -44,14 +44,14 @@ class UpdatePolicy:
         }
 
     def problems(self) -> Iterator[Problem]:
-        """Yield what SageMaker would reject."""
+        """Yield the settings that SageMaker would reject."""
         times = self.times
         violations = ranges.WAIT_SECONDS(times.wait) or updates.update(times)
         yield from as_problems(violations, times.wait)
 
     def _longest(self) -> int:
-        """Return how many seconds an update of any number of instances may take."""
-        if any(self.problems()):  # such as a percent of 0
+        """Return the time limit of an update of any number of instances, in seconds."""
+        if any(self.problems()):  # for example a percent of 0
             return LONGEST_SECONDS
         return min(LONGEST_SECONDS, self.times.longest())
 
@@ -60,21 +60,21 @@ class UpdatePolicy:
 
 
 class AllAtOnce(UpdatePolicy):
-    """Blue/green: new instances take all traffic when they are healthy."""
+    """Blue/green: all traffic moves to the new instances when they are healthy."""
 
     strategy = "all-at-once"
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepwiseUpdate(UpdatePolicy):
-    """An update in steps of `percent` of the capacity, `wait` apart."""
+    """Base class of updates in steps of `percent` of the capacity, with `wait` between them."""
 
     percent: int = 25
     wait: Duration = FIVE_MINUTES
 
     @cached_property
     def times(self) -> UpdateTimes:
-        """The times of its steps and waits."""
+        """The parameters that determine the duration."""
         keep_old = 0 if self.strategy == "rolling" else KEEP_OLD_SECONDS
         wait = int(self.wait.to_seconds())
         return UpdateTimes(
@@ -87,10 +87,10 @@ class StepwiseUpdate(UpdatePolicy):
 
 @dataclass(frozen=True, kw_only=True)
 class Canary(StepwiseUpdate):
-    """Blue/green: a share of the traffic first, the rest when it went well.
+    """Blue/green: `percent` of the capacity (at most 50) first, and the rest after `wait`.
 
-    `percent` of the capacity, at most 50, for `wait`. How SageMaker rounds it to instances
-    is documented nowhere: of two instances, a canary of 10 % may be one, and half of the traffic.
+    How SageMaker rounds `percent` to instances is not documented: with two instances, a canary of
+    10 % may be one instance, with half of the traffic.
     """
 
     strategy = "canary"
@@ -103,7 +103,7 @@ class Canary(StepwiseUpdate):
 
 
 class Linear(StepwiseUpdate):
-    """Blue/green in equal steps of `percent` of the capacity, 10 to 50, `wait` apart."""
+    """Blue/green: steps of `percent` of the capacity, 10 to 50, with `wait` between them."""
 
     strategy = "linear"
 
@@ -112,16 +112,16 @@ class Linear(StepwiseUpdate):
 
 
 class Rolling(StepwiseUpdate):
-    """Replace `percent` of the instances at a time, 5 to 50, `wait` apart.
+    """Batches of `percent` of the instances, 5 to 50, with `wait` between them.
 
-    Needs no second fleet, which suits scarce GPUs; one variant only.
+    A rolling update needs no second fleet, which suits scarce GPUs. One variant only.
     """
 
     strategy = "rolling"
 
     @property
     def policy(self) -> dict[str, Any]:
-        """The members of the deployment configuration."""
+        """The update policy, as a member of the DeploymentConfig."""
         return {
             "rolling_update_policy": Cfn.RollingUpdatePolicyProperty(
                 maximum_batch_size=self._capacity(),
@@ -134,7 +134,7 @@ class Rolling(StepwiseUpdate):
 def deployment_config(
     update: UpdatePolicy, *, alarm_names: Sequence[str]
 ) -> Cfn.DeploymentConfigProperty:
-    """Return the DeploymentConfig, without regard to scaling: a change of it is an update."""
+    """Return the DeploymentConfig; it does not depend on scaling, as its change is an update."""
     return Cfn.DeploymentConfigProperty(
         auto_rollback_configuration=Cfn.AutoRollbackConfigProperty(
             alarms=[Cfn.AlarmProperty(alarm_name=name) for name in alarm_names]

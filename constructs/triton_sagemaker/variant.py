@@ -18,7 +18,7 @@ Cfn = sagemaker.CfnEndpointConfig
 
 @dataclass(frozen=True, kw_only=True)
 class Fallback:
-    """An instance type to start where AWS has no capacity for those before it, and its archive."""
+    """An instance type to use if AWS has no capacity of the previous ones, and its archive."""
 
     instance_type: InstanceType
     hosting: ModelHosting
@@ -26,14 +26,15 @@ class Fallback:
 
 @dataclass(frozen=True, kw_only=True)
 class Variant:
-    """A container, what it serves, and the instances that it runs on.
+    """A production variant: container, hosting mode, and instances.
 
-    `variant_name` must never change: deployment guardrails and scaling go by it.
-    `initial_variant_weight` is the variant's share of the traffic, relative to the others'.
-    `fallbacks` are further instance types, in order of preference, for single-model hosting: each
-    has an archive for its own GPU, or the same one. Fleets mix, and nothing moves back by itself
-    (developer guide, realtime-endpoints-heterogeneous). `provision_timeout` is for how long
-    SageMaker looks for capacity of any of them.
+    - `variant_name` must not change, because deployment guardrails and scaling refer to it.
+    - `initial_variant_weight` is the share of the traffic, relative to the sum of all weights.
+    - `fallbacks` are further instance types in order of preference, for single-model hosting. Each
+      has an archive for its own GPU, or shares one. An endpoint can have instances of several
+      types, and does not return to the preferred type by itself (developer guide,
+      realtime-endpoints-heterogeneous).
+    - `provision_timeout` is the time for which SageMaker tries to get capacity of any type.
     """
 
     container: TritonContainer
@@ -47,12 +48,12 @@ class Variant:
 
     @property
     def instance_types(self) -> list[InstanceType]:
-        """Its instance types, the preferred first."""
+        """The instance types in order of preference."""
         return [self.instance_type, *(fallback.instance_type for fallback in self.fallbacks)]
 
     @property
     def sources(self) -> dict[str, ModelHosting]:
-        """The archives of its Models, each once, by the suffixes of the Models' construct ids."""
+        """The sources of the Models, each once, by the suffixes of the Models' construct ids."""
         sources = dict(self.hosting.sources)
         for fallback in self.fallbacks:
             if fallback.hosting.location not in {source.location for source in sources.values()}:
@@ -60,10 +61,10 @@ class Variant:
         return sources
 
     def property(self, *, model_names: dict[str, str]) -> Cfn.ProductionVariantProperty:
-        """Return the variant of an EndpointConfig; `model_names` are of Models, by location.
+        """Return the L1 property; `model_names` maps locations to names of Models.
 
-        Requests go to the instance with the fewest in progress: models' latencies are uneven, and
-        so are instance types.
+        Routing is to the instance with the fewest requests in progress, because latencies differ
+        between models and between instance types.
         """
         release = self.container.release
         return Cfn.ProductionVariantProperty(
@@ -100,7 +101,7 @@ class Variant:
         ]
 
     def problems(self) -> Iterator[Problem]:
-        """Yield everything that is wrong with the variant and its parts."""
+        """Yield the problems of the variant and its parts."""
         count, weight = self.initial_instance_count, self.initial_variant_weight
         limit = self.container.options.model_load_gpu_limit
         yield from as_problems(names.variant_name(self.variant_name), self.variant_name)

@@ -1,4 +1,4 @@
-"""The network that an endpoint's instances are in."""
+"""VPC access of an endpoint's instances."""
 
 from collections.abc import Sequence
 
@@ -17,21 +17,21 @@ DESCRIBE = [
     "ec2:DescribeSubnets",
     "ec2:DescribeVpcs",
 ]
-"""EC2's Describe calls know no resources."""
+"""EC2's Describe actions support no resources."""
 OWN = [
     "ec2:CreateNetworkInterfacePermission",
     "ec2:DeleteNetworkInterface",
     "ec2:DeleteNetworkInterfacePermission",
 ]
-"""Actions on interfaces that SageMaker made."""
+"""Actions on network interfaces that SageMaker has created."""
 
 
 def own_security_group(
     scope: Construct, vpc: ec2.IVpc, *, allow_all_outbound: bool
 ) -> ec2.SecurityGroup:
-    """Return a security group of one endpoint alone, by which its network interfaces are found.
+    """Return a security group for one endpoint, which identifies its network interfaces.
 
-    Nothing comes in through it.
+    It allows no inbound traffic.
     """
     return ec2.SecurityGroup(
         scope,
@@ -43,7 +43,7 @@ def own_security_group(
 
 
 def network(vpc: ec2.IVpc, security_groups: Sequence[ec2.ISecurityGroup]) -> Network:
-    """Return the private subnets of a VPC with security groups."""
+    """Return the network: the private subnets of a VPC, and security groups."""
     return {
         "security_group_ids": [group.security_group_id for group in security_groups],
         "subnets": vpc.select_subnets().subnet_ids,
@@ -51,14 +51,14 @@ def network(vpc: ec2.IVpc, security_groups: Sequence[ec2.ISecurityGroup]) -> Net
 
 
 def attach_to_vpc(role: iam.Role, vpc: ec2.IVpc, statements: RoleStatements) -> None:
-    """Let SageMaker make and delete the instances' network interfaces in their VPC alone.
+    """Allow SageMaker to create and delete the instances' network interfaces, in this VPC only.
 
-    By a policy of its own for each VPC, which an endpoint that leaves the VPC loses after the
-    update: of the role's other policy it would before, and the interfaces would stay (as
-    aws-cdk#34400).
+    The permissions are a separate policy for each VPC. If an endpoint leaves the VPC,
+    CloudFormation deletes this policy after the update; a change of the role's other policy would
+    come before it, and the interfaces could not be deleted (as in aws-cdk#34400).
 
-    Of CreateNetworkInterface, the interface knows no `ec2:Vpc`, and its subnet and groups do; of
-    the other actions, the interface does (service authorization reference, Amazon EC2).
+    The condition key `ec2:Vpc` exists for all resources of these actions except for the interface
+    of CreateNetworkInterface (service authorization reference, Amazon EC2).
     """
     vpc_id, allow, arn = vpc.vpc_id, statements.allow, statements.arn
     interfaces = [arn("ec2", "network-interface/*")]

@@ -1,4 +1,4 @@
-"""What the tests share: a bucket, a way to wait, and SDK clients for handlers."""
+"""Shared fixtures: a fake S3 client, servers on free ports and boto3 clients."""
 
 import asyncio
 import inspect
@@ -23,7 +23,7 @@ from local_sagemaker.front.http_server import http_server
 from local_sagemaker.tests.support.fake_s3 import FakeS3
 
 BOTOCORE = botocore.session.get_session()
-"""Keeps the services' models, which take up to 0.1 s to read."""
+"""A session that caches the service models; loading one takes up to 0.1 s."""
 
 T = TypeVar("T")
 ClientFor = Callable[[str, Any], Any]
@@ -42,7 +42,7 @@ def s3() -> Any:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """Run a test that is a coroutine, in the event loop that the front has."""
+    """Run coroutine tests with uvloop, as the server does."""
     if not inspect.iscoroutinefunction(pyfuncitem.obj):
         return None
     arguments = pyfuncitem._fixtureinfo.argnames
@@ -65,7 +65,7 @@ async def client(port: int) -> AsyncIterator[Streams]:
 
 @asynccontextmanager
 async def served(application: Any) -> AsyncIterator[int]:
-    """Serve an ASGI application as the front does, on a port that is given."""
+    """Serve an ASGI application on a free port; yield the port."""
     server = http_server(application, port=0)
     logging.getLogger("uvicorn").propagate = True  # so that `caplog` has it
     server.config.load()
@@ -84,7 +84,7 @@ async def served(application: Any) -> AsyncIterator[int]:
 
 @pytest.fixture(scope="session")
 def event_loop() -> Iterator[asyncio.AbstractEventLoop]:
-    """An event loop on a thread of its own, for servers that a test asks from its own thread."""
+    """An event loop on another thread, for servers that a test calls synchronously."""
     loop = uvloop.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
@@ -97,7 +97,7 @@ def event_loop() -> Iterator[asyncio.AbstractEventLoop]:
 
 @pytest.fixture
 def client_for(event_loop: asyncio.AbstractEventLoop) -> Iterator[ClientFor]:
-    """Make boto3 clients whose requests a service or an ASGI application answers, over HTTP."""
+    """A function that makes boto3 clients of a JSON service or an ASGI application."""
     serving = AsyncExitStack()
 
     def run(coroutine: Coroutine[Any, Any, T]) -> T:
@@ -109,7 +109,7 @@ def client_for(event_loop: asyncio.AbstractEventLoop) -> Iterator[ClientFor]:
         def make(service: str, answers: JsonService | Any) -> Any:
             if isinstance(answers, JsonService):
                 calls = Calls(Path(os.devnull))
-                answers = Application([answers], NOT_ASKED, NOT_ASKED, calls)
+                answers = Application([answers], UNCALLED, UNCALLED, calls)
             port = run(serving.enter_async_context(served(answers)))
             client = _client(service, f"http://127.0.0.1:{port}")
             clients.callback(client.close)
@@ -118,11 +118,11 @@ def client_for(event_loop: asyncio.AbstractEventLoop) -> Iterator[ClientFor]:
         yield make
 
 
-async def _not_asked(*_: object) -> None:
-    raise AssertionError("nothing else is asked")
+async def _fail(*_: object) -> None:
+    raise AssertionError("this application must not be called")
 
 
-NOT_ASKED: Any = _not_asked
+UNCALLED: Any = _fail
 
 
 def _client(service: Any, url: str) -> Any:

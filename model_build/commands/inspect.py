@@ -3,6 +3,7 @@
 import argparse
 import gzip
 import importlib.metadata
+import re
 import tarfile
 import zlib
 from pathlib import Path
@@ -21,6 +22,8 @@ from model_build.publishing.manifests import manifest_key
 from model_build.repository import Repository
 
 READ_BYTES = 1024 * 1024
+UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Characters of names in an archive that a terminal would execute, or cannot print."""
 
 
 def add_to(commands: Commands) -> None:
@@ -71,7 +74,7 @@ def run(options: argparse.Namespace) -> Outcome:
     manifest = path.with_name(manifest_key(path.name))
     if manifest.is_file():
         data["manifest"] = Manifest.model_validate_json(manifest.read_bytes()).model_dump()
-    return Outcome(text="\n".join(_lines(data)), data=data, failed=bool(findings))
+    return Outcome(text="\n".join(map(_printable, _lines(data))), data=data, failed=bool(findings))
 
 
 def _reject_unsafe_entries(path: Path, tar: tarfile.TarFile) -> None:
@@ -82,7 +85,13 @@ def _reject_unsafe_entries(path: Path, tar: tarfile.TarFile) -> None:
     for entry in tar:
         inside = not entry.name.startswith("/") and ".." not in entry.name.split("/")
         if not (inside and (entry.isreg() or entry.isdir())):
-            raise BuildError(f"{path}: {entry.name} is not a file or folder in the archive")
+            name = _printable(entry.name)
+            raise BuildError(f"{path}: {name} is not a file or folder in the archive")
+
+
+def _printable(text: str) -> str:
+    """Return a text with escaped control characters."""
+    return UNSAFE.sub(lambda match: repr(match[0])[1:-1], text)
 
 
 def _packages(model: Path) -> dict[str, str]:

@@ -10,7 +10,7 @@ from model_build.commands.arguments import Commands, add_endpoint, add_model, co
 from model_build.commands.outcome import Outcome
 from model_build.commands.stage_events import record, refuse_during_delivery, served_prefixes
 from model_build.errors import BuildError
-from model_build.plan import plan_model
+from model_build.plan import ModelPlan, plan_model
 from model_build.progress import Printer
 from model_build.publishing.bucket import is_published, publish
 from model_build.publishing.catalog import Catalog
@@ -69,14 +69,20 @@ def run(options: argparse.Namespace) -> Outcome:
         )
     refuse_during_delivery(options)  # again: a build takes minutes
     data = {"model": plan.name, "version": plan.version}
-    entry = {
-        **data,
-        "endpoint": endpoint_name,
-        "target_model": archive,
-        "signature": plan.signature.model_dump(),
-    }
+    entry = catalog_entry(plan, endpoint_name, archive)
     if catalog.entries().get(plan.name) == entry:
         return Outcome(text=f"{plan.name} {plan.version} was current already", data=data)
     catalog.flip(entry, "published")
     record(options, "publish", {plan.name: plan.version}, prefixes[0].bucket)
     return Outcome(text=f"{plan.name} is now {plan.version}", data=data)
+
+
+def catalog_entry(plan: ModelPlan, endpoint_name: str, target_model: str) -> dict[str, object]:
+    """Return the catalog entry of a model, equal to that of a deploy."""
+    return {
+        "model": plan.name,
+        "version": plan.version,
+        "endpoint": endpoint_name,
+        "target_model": target_model,
+        "signature": plan.signature.model_dump(),
+    }

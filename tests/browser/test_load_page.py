@@ -54,8 +54,8 @@ def test_everything_that_was_measured_is_drawn(browser: Browser, tmp_path: Path)
     page = opened(browser, tmp_path, result(**TIMES, **CACHE))
     assert titles(page) == [
         "Latency (ms)",
-        "Throughput (requests a second)",
-        "Where the mean request is: local-text/AllTraffic (ms)",
+        "Throughput (requests per second)",
+        "Mean time of a request: local-text/AllTraffic (ms)",
         "Models: local-text/AllTraffic (in memory; in the step)",
         "Utilization and cache hits: local-text/AllTraffic (%)",
     ]
@@ -75,7 +75,7 @@ def test_tritons_queue_is_drawn_where_it_is_published(browser: Browser, tmp_path
     page = opened(browser, tmp_path, result(**TIMES, TritonQueueShare=0.75))
     legend = page.locator(".u-legend").nth(2).inner_text()
     assert "Triton's queue" in legend
-    assert "Triton's computing" in legend
+    assert "Triton's compute" in legend
     page.close()
 
 

@@ -1,4 +1,4 @@
-"""The account test against the local SageMaker: a full_report run, and one without cost."""
+"""The account test against the local SageMaker: a full run, and one without cost."""
 
 import json
 from contextlib import chdir
@@ -43,7 +43,7 @@ def results(report: Report) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def full_report(checkout: Checkout, tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """Report of a full_report run."""
+    """Report of a full run."""
     path = tmp_path_factory.mktemp("report") / "report.json"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(paid_steps, "BACKEND", NO_BACKEND)
@@ -56,10 +56,8 @@ def test_full_run_does_every_step_and_removes_its_resources(
     checkout: Checkout, full_report: Report
 ) -> None:
     problems = {step["step"] for step in full_report["steps"] if step["problem"]}
-    assert problems == {
-        "metrics",
-        "pools",
-    }  # not emulated: CloudTrail, and pools of multi-model containers
+    # CloudTrail and pools of multi-model containers are not emulated.
+    assert problems == {"metrics", "pools"}
     assert full_report["remaining"] == []
     assert remaining_resources(checkout) == {}
     assert not (checkout.path / FOLDER / "state.json").exists()

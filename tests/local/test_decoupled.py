@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from cli.dispatch import read
+from cli.dispatch import parse_command
 from local_sagemaker.tests.support.tiny_models import SPEAKS, SPEAKS_CONFIG, write
 from tests.local.conftest import Checkout
 
@@ -29,6 +29,6 @@ def test_invoke_prints_each_response_as_a_line(
     checkout.with_stage("talking", STAGE).deploy()
     monkeypatch.chdir(checkout.path)
     options = ["--input", "PROMPT=hello", "--parameter", "TIMES=2", "--stream"]
-    assert read(["invoke", "talking", "talk", "speaks", *options])() == 0
+    assert parse_command(["invoke", "talking", "talk", "speaks", *options])() == 0
     lines = capsys.readouterr().out.splitlines()
     assert [json.loads(line) for line in lines] == 2 * [{"TEXT": "hello"}]

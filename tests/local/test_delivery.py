@@ -96,7 +96,7 @@ def test_uncommitted_changes_are_refused(repository: Repository) -> None:
     (repository.path / "new").touch()
     output = repository.run("deliver", "trial", code=1)
     (repository.path / "new").unlink()
-    assert "the working tree has changes that are in no commit" in output
+    assert "the working tree has uncommitted changes" in output
 
 
 def test_commit_is_delivered_to_the_first_stage(repository: Repository) -> None:
@@ -156,7 +156,7 @@ def test_replaced_archive_is_not_promoted(
     s3.put_object(Bucket=bucket, Key=key, Body=b"a replaced archive")
     output = repository.run("deliver", "live", "--from-stage", "trial", code=1)
     assert f"s3://{bucket}/{key} has the SHA-256" in output
-    assert "somebody has replaced it. Delete the archive, and deliver that" in output
+    assert "the archive was replaced. Delete it, and deliver that" in output
     assert (_archives("live"), predict(live)) == (before, 21)
 
     with repository.edited("stages/trial.yaml", "ml.m5.xlarge", "ml.m5.2xlarge"):

@@ -115,7 +115,7 @@ def test_delivery_restores_a_deleted_entry(repository: Repository, ssm: Any) -> 
         }
     ]
     assert _read(repository, "status", "live")["differences"] == []
-    assert "! math/times: the catalog has no entry: written again" in output
+    assert "! math/times: the catalog has no entry: restored" in output
     assert _version() == before
     assert failures["plus"] == 0
 
@@ -227,7 +227,7 @@ def test_commands_restore_a_deleted_endpoint(repository: Repository, tmp_path: P
     boto3.client("sagemaker").delete_endpoint(EndpointName="live-math")
     boto3.client("sagemaker").get_waiter("endpoint_deleted").wait(EndpointName="live-math")
     (endpoint,) = _differences(repository, "live-math")
-    assert endpoint["text"].startswith("does not exist: somebody deleted it")
+    assert endpoint["text"].startswith("does not exist: it was deleted")
     output = repository.deliver(code=2)
     assert "make rollback" not in output
     *commands, deliver = script("An endpoint is gone ✔ local").splitlines()
@@ -235,7 +235,7 @@ def test_commands_restore_a_deleted_endpoint(repository: Repository, tmp_path: P
     assert commands_in_message == [command.replace("$NAME", "live-math") for command in commands]
     run_script(repository, tmp_path, "\n".join(commands_in_message))
     (stack,) = _differences(repository, "live-math")
-    assert stack["text"] == "the stack does not exist: somebody deleted it"
+    assert stack["text"] == "the stack does not exist: it was deleted"
     run_script(repository, tmp_path, deliver, {"STAGE": "live"})
     assert predict(_client(), "plus") == 8
     assert _read(repository, "status", "live")["differences"] == []

@@ -6,7 +6,7 @@ from pathlib import Path
 import boto3
 import pytest
 
-from cli.dispatch import read
+from cli.dispatch import parse_command
 from local_sagemaker.tests.support.endpoints import host, multi_model
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import pack_python, times
@@ -42,7 +42,7 @@ def _endpoint(local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPath
 def test_load_of_two_models_measures_its_steps(level: str, tmp_path: Path) -> None:
     file = tmp_path / "load.json"
     options = ["--steps", "2", "--seconds", "2", "--json", str(file)]
-    assert read(["load", *TARGETS, level, "4", *options])() == 0
+    assert parse_command(["load", *TARGETS, level, "4", *options])() == 0
     report = json.loads(file.read_text())
     assert report["mix"] == dict.fromkeys(TARGETS, 0.5)
     assert "no cost" in report["endpoints"]["local-text"]
@@ -59,7 +59,7 @@ def test_load_of_two_models_measures_its_steps(level: str, tmp_path: Path) -> No
 def test_html_report_has_the_metrics_of_each_step(tmp_path: Path) -> None:
     page, file = tmp_path / "load.html", tmp_path / "load.json"
     options = ["--steps", "2", "--seconds", "6", "--html", str(page), "--json", str(file)]
-    assert read(["load", *TARGETS, "--rate", "8", *options])() == 0
+    assert parse_command(["load", *TARGETS, "--rate", "8", *options])() == 0
     for step in json.loads(file.read_text())["steps"]:
         metrics = step["metrics"]["local-text/AllTraffic"]
         assert metrics["LoadedModelCount"] == 2
@@ -72,5 +72,5 @@ def test_html_report_has_the_metrics_of_each_step(tmp_path: Path) -> None:
 def test_invalid_inputs_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "wrong.json").write_text('{"Z": [[1]]}')
     options = ["--rate", "4", "--inputs", str(tmp_path)]
-    assert read(["load", TARGETS[0], *options])() == 1
+    assert parse_command(["load", TARGETS[0], *options])() == 1
     assert "no input 'Z': write one of X" in capsys.readouterr().err

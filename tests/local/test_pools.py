@@ -16,7 +16,7 @@ import boto3
 import pytest
 
 from cli import deploy
-from cli.dispatch import read
+from cli.dispatch import parse_command
 from endpoint_client import EndpointClient
 from local_sagemaker.settings import CAPACITY, SPEED
 from local_sagemaker.tests.support.tiny_models import TIMES, write_python
@@ -112,7 +112,7 @@ def test_deploy_without_capacity_keeps_the_instances(
     (pooled.path / ".local_sagemaker").symlink_to(pooled.aws.folder.root)
     imports = os.pathsep.join([str(pooled.path), str(pooled.path / "constructs")])
     with patch.dict(os.environ, PYTHONPATH=imports):
-        assert read(["deploy", "pooled", "--local"])() == 1
+        assert parse_command(["deploy", "pooled", "--local"])() == 1
     error = capfd.readouterr().err
     assert "InsufficientInstanceCapacity" in error
     assert re.search(

@@ -145,7 +145,7 @@ def test_deleted_archive_is_rebuilt(operator: Operator) -> None:
     with call_repeatedly(lambda: call("times")):
         s3.delete_object(Bucket=bucket, Key=key)
         output = operator.run_section("An archive is missing ✔ local", "math")
-    assert f"s3://{bucket}/{key} is not there" in output
+    assert f"s3://{bucket}/{key} does not exist" in output
     after = s3.head_object(Bucket=bucket, Key=key, ChecksumMode="ENABLED")["ChecksumSHA256"]
     assert after == before
 

@@ -20,7 +20,7 @@ from tests.transitions.report import PAGE
 from tests.transitions.templates import ENDPOINT, STAGE, Template, Templates
 
 NAME = f"{STAGE}-{ENDPOINT}"
-TESTED = {
+SELECTED = {
     "multi-model": (
         ("another release", "rolling", "other server options", "data capture", "production"),
         ("a new version", "a model added", "a model removed", "scaling", "another error rate"),
@@ -56,13 +56,13 @@ class Trial:
         return str(stack["StackStatus"])
 
 
-def tested_pairs(*bases: str) -> list[Pair]:
-    """Return the tested transitions of some base states, or of all."""
+def selected_pairs(*bases: str) -> list[Pair]:
+    """Return the selected transitions of some base states, or of all."""
     changes = {change.name: change for change in CHANGES}
     return [
         Pair(base, tuple(map(changes.__getitem__, names)))
-        for base in bases or TESTED
-        for names in TESTED[base]
+        for base in bases or SELECTED
+        for names in SELECTED[base]
     ]
 
 
@@ -76,7 +76,7 @@ def trial(checkout: Checkout, tmp_path_factory: pytest.TempPathFactory) -> Trial
     """The persistent stacks are deployed, and the archives of all states are in the bucket."""
     folder = tmp_path_factory.mktemp("states")
     states = {
-        json.dumps(state): state for pair in tested_pairs() for state in (pair.before, pair.after)
+        json.dumps(state): state for pair in selected_pairs() for state in (pair.before, pair.after)
     }
     templates = Templates(folder)
     by_state = dict(zip(states, templates.alone(list(states.values())), strict=True))
@@ -125,13 +125,13 @@ class Caller:
             assert json.loads(response["Body"].read())["outputs"]
 
 
-@pytest.mark.parametrize("base", TESTED)
+@pytest.mark.parametrize("base", SELECTED)
 def test_transitions_have_the_documented_outcome(trial: Trial, base: str) -> None:
     caller = Caller()
     outcomes, expected = {}, {}
     assert trial.deploy(BASES[base]) == "CREATE_COMPLETE"
     with call_repeatedly(caller.call_models):
-        for pair in tested_pairs(base):
+        for pair in selected_pairs(base):
             outcome = deployed_outcome(trial, pair.after)
             # A refused change cannot be reverted.
             reverse = outcome if outcome == "refused" else deployed_outcome(trial, pair.before)

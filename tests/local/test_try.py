@@ -9,7 +9,7 @@ from threading import Thread
 import pytest
 
 from cli import new_model, started_triton, try_model
-from cli.dispatch import read
+from cli.dispatch import parse_command
 from cli.started_triton import LOAD_SECONDS, TARGET_MODEL
 from local_sagemaker.tests.support.tiny_models import write
 from local_sagemaker.tests.support.triton import triton_in
@@ -22,7 +22,7 @@ FAILING_INITIALIZE = """
 
 @pytest.fixture(autouse=True)
 def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(try_model, "TRIED", tmp_path / "tried")
+    monkeypatch.setattr(try_model, "ARCHIVES", tmp_path / "tried")
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_new_scikit_learn_model_passes_its_golden_file(
     models: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = new_model.write("flowers", "python", models=models)
-    assert read(["try", str(folder), "--json"])() == 0
+    assert parse_command(["try", str(folder), "--json"])() == 0
     output = json.loads(capsys.readouterr().out)
     assert output["outputs"]["SPECIES"]["data"] == ["setosa", "virginica"]
     assert [*output["seconds"]][:4] == ["build", "start", "load", "first call"]
@@ -43,9 +43,9 @@ def test_new_scikit_learn_model_passes_its_golden_file(
 
 def test_unchanged_model_is_built_once(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = new_model.write("vowels", "repository", models=models)
-    assert read(["try", str(folder)])() == 0
+    assert parse_command(["try", str(folder)])() == 0
     assert "✓ build vowels" in capsys.readouterr().err
-    assert read(["try", str(folder), "--input", "TEXT=aab"])() == 0
+    assert parse_command(["try", str(folder), "--input", "TEXT=aab"])() == 0
     output = capsys.readouterr()
     assert "build" not in output.out + output.err
     assert output.out.splitlines()[1].split() == ["SCORE", "FP32", "[1,", "1]", "0.666667"]
@@ -57,19 +57,21 @@ def test_errors_have_the_message_of_triton(
     folder = new_model.write("vowels", "repository", models=models)
     golden = folder / "tests" / "golden.json"
     golden.write_text(golden.read_text().replace("0.8", "0.5"))
-    assert read(["try", str(folder)])() == 1
+    assert parse_command(["try", str(folder)])() == 1
     assert capsys.readouterr().err.endswith(
         "error: tests/golden.json: SCORE: expected 0.5, got 0.8; allowed difference 2 %\n"
     )
     model = folder / "vowels-score" / "1" / "model.py"
     model.write_text(f"{model.read_text()}\n{FAILING_INITIALIZE}")
-    assert read(["try", str(folder)])() == 1
+    assert parse_command(["try", str(folder)])() == 1
     output = capsys.readouterr().err
     assert "error: Triton does not load it: " in output
     assert "ValueError: no weights" in output
     assert " vowels-score/1/model.py(" in output
     assert output.count("Triton's log: E") == 1
-    assert len([*try_model.TRIED.glob("*/*.tar.gz")]) == 1  # that of the earlier digest was deleted
+    assert (
+        len([*try_model.ARCHIVES.glob("*/*.tar.gz")]) == 1
+    )  # that of the earlier digest was deleted
 
 
 def test_undeclared_output_type_is_an_error_with_line(
@@ -82,7 +84,7 @@ def test_undeclared_output_type_is_an_error_with_line(
         path.write_text(
             path.read_text().replace('"SCORE" data_type: TYPE_FP32', '"SCORE" data_type: TYPE_FP64')
         )
-    assert read(["try", str(folder), "--input", "TEXT=aab"])() == 1
+    assert parse_command(["try", str(folder), "--input", "TEXT=aab"])() == 1
     lines = configs[0].read_text().splitlines()
     line_number = next(number for number, line in enumerate(lines, 1) if "SCORE" in line)
     error = capsys.readouterr().err.splitlines()[-1]
@@ -130,17 +132,17 @@ def test_stateful_model_needs_sequence_parameters(
 ) -> None:
     model = write_counter(models, COUNTER_CONFIG)
     command = ["try", str(models / "counter"), "--input", "X=[[1]]", "--json"]
-    assert read(command)() == 1
+    assert parse_command(command)() == 1
     assert f"{model}/config.pbtxt:6:1: sequence_batching: " in capsys.readouterr().err
     sequence = ["--parameter", "sequence_id=7", "--parameter", "sequence_start=true"]
-    assert read([*command, *sequence])() == 0
+    assert parse_command([*command, *sequence])() == 0
     assert json.loads(capsys.readouterr().out)["outputs"]["SUM"]["data"] == [1, 7]
 
 
 def test_decoupled_model_is_refused(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = COUNTER_CONFIG.partition("sequence_batching")[0]
     model = write_counter(models, config + "model_transaction_policy { decoupled: true }\n")
-    assert read(["try", str(models / "counter"), "--input", "X=[[1]]"])() == 1
+    assert parse_command(["try", str(models / "counter"), "--input", "X=[[1]]"])() == 1
     message = capsys.readouterr().err
     assert f"{model}/config.pbtxt:6:1: counter is decoupled, and try reads one response" in message
     assert "tritonsm invoke STAGE ENDPOINT counter --stream --local" in message
@@ -181,12 +183,12 @@ def test_server_option_uses_a_running_triton(
 ) -> None:
     folder = new_model.write("vowels", "repository", models=models)
     command = ["try", str(folder), "--server", server_url, "--target", "cpu-24.09-py311"]
-    assert read([*command, "--json"])() == 0
+    assert parse_command([*command, "--json"])() == 0
     assert json.loads(capsys.readouterr().out)["outputs"]["SCORE"]["data"][0] == pytest.approx(0.8)
     assert [*started_triton.FOLDER.iterdir()] == []
     model = folder / "vowels-score" / "1" / "model.py"
     model.write_text(f"{model.read_text()}\n{FAILING_INITIALIZE}")
-    assert read(command)() == 1
+    assert parse_command(command)() == 1
     error = capsys.readouterr().err
     assert "error: POST /models: Triton answered 400: " in error
     assert "ValueError: no weights" in error
@@ -194,5 +196,5 @@ def test_server_option_uses_a_running_triton(
 
 def test_unreachable_server_is_an_error(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = new_model.write("vowels", "repository", models=models)
-    assert read(["try", str(folder), "--server", "http://127.0.0.1:1"])() == 1
-    assert "error: no Triton answers at http://127.0.0.1:1 (" in capsys.readouterr().err
+    assert parse_command(["try", str(folder), "--server", "http://127.0.0.1:1"])() == 1
+    assert "error: no Triton at http://127.0.0.1:1 (" in capsys.readouterr().err

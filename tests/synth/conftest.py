@@ -14,6 +14,7 @@ from aws_cdk.cx_api import CloudAssembly
 from stacks import add_stacks, stage_stacks, synthesise
 from stages import StageConfig, load_stage, stage_names
 from stages.plan import StagePlan
+from tests.synth.endpoints import Scene
 from tests.synth.every_stage import every_stage
 
 ROOT = Path(__file__).parents[2]
@@ -78,6 +79,12 @@ def every_template(every_assembly: Assembly) -> Templates:
 def templates_of(assembly: CloudAssembly) -> dict[str, dict[str, Any]]:
     """Return stack name -> template."""
     return {stack.stack_name: stack.template for stack in assembly.stacks}
+
+
+@pytest.fixture
+def scene() -> Scene:
+    """Return a stack with a model bucket in us-east-1."""
+    return Scene()
 
 
 @pytest.fixture(params=stage_names())

@@ -71,13 +71,13 @@ def missing_permissions(site: StageUnderTest) -> Iterator[str]:
         if role.resource not in [
             _id_without_hash(resource) for resource in site.deployed.of_type("AWS::IAM::Role")
         ]:
-            yield f"there is no role {role.resource}"
+            yield f"role {role.resource} is missing"
 
 
 def excess_permissions(site: StageUnderTest) -> Iterator[str]:
     """Yield permissions that the templates allow and no row needs."""
-    rows = list(resolved_principals(site))
-    by_role = {row.role.id: row for row in rows if row.role}
+    resolved = list(resolved_principals(site))
+    by_role = {principal.role.id: principal for principal in resolved if principal.role}
     for role in site.deployed.of_type("AWS::IAM::Role"):
         if role.id not in by_role:
             yield f"{role.id} is in no file of the ledger"
@@ -86,7 +86,7 @@ def excess_permissions(site: StageUnderTest) -> Iterator[str]:
     for policy, statements, _ in _resource_policies(site):
         for statement in statements:
             if statement["Effect"] == "Allow":
-                yield from _excess_resource_permissions(rows, policy, statement)
+                yield from _excess_resource_permissions(resolved, policy, statement)
     for resource in site.deployed.resources.values():
         if resource.kind not in CHECKED and _grants_permissions(resource.kind):
             yield f"{resource.id} is a {resource.kind}, a type that is not compared with the ledger"
@@ -150,7 +150,7 @@ def features(site: StageUnderTest, endpoint: str) -> set[Feature]:
 def _resolve(
     site: StageUnderTest, principal: Principal, role: Resource | None, place: Place
 ) -> ResolvedPrincipal:
-    has = features(site, place.endpoint)
+    stage_features = features(site, place.endpoint)
     components = [
         component.properties["InferenceComponentName"]
         for component in _endpoint_resources(site, place.endpoint, COMPONENT)
@@ -158,16 +158,18 @@ def _resolve(
     rows = [
         _expand_components(row, components)
         for row in principal.rows
-        if row.when is None or row.when in has
+        if row.when is None or row.when in stage_features
     ]
-    resources = {
-        name: site.deployed.arn(result)
+    arns = {
+        name: site.deployed.arn(resource)
         for name, named in NAMED.items()
-        if (result := _find_resource(site, named))
+        if (resource := _find_resource(site, named))
     }
-    names = place.names(resources)
-    refers = not any(role.stack == "delivery" for role in principal.roles)
-    return ResolvedPrincipal(principal, role, rows, names, names if refers else by_name(place))
+    names = place.names(arns)
+    has_references = not any(role.stack == "delivery" for role in principal.roles)
+    return ResolvedPrincipal(
+        principal, role, rows, names, names if has_references else by_name(place)
+    )
 
 
 def _endpoint_resources(site: StageUnderTest, endpoint: str, kind: str) -> list[Resource]:
@@ -245,14 +247,14 @@ def _excess_role_permissions(
 
 
 def _excess_resource_permissions(
-    rows: list[ResolvedPrincipal], policy: Resource, statement: Statement
+    resolved: list[ResolvedPrincipal], policy: Resource, statement: Statement
 ) -> Iterator[str]:
-    for named in _principals(statement):
-        known = [row for row in rows if row.named == named]
-        if not known:
-            yield f"{policy.id} allows {named}, which is in no file of the ledger"
+    for name in _principals(statement):
+        matching = [principal for principal in resolved if principal.named == name]
+        if not matching:
+            yield f"{policy.id} allows {name}, which is in no file of the ledger"
         else:
-            yield from _uncovered(policy.id, statement, known)
+            yield from _uncovered(policy.id, statement, matching)
 
 
 def _uncovered(
@@ -303,9 +305,9 @@ def _trusted_principals(site: StageUnderTest, role: Resource) -> set[str]:
     """Return the principals that may assume a role; of an identity provider, its name."""
     document = role.properties["AssumeRolePolicyDocument"]
     return {
-        named.rpartition("/")[2]
+        name.rpartition("/")[2]
         for statement in site.deployed.statements(document, role.stack)
-        for named in _principals(statement)
+        for name in _principals(statement)
     }
 
 

@@ -15,9 +15,7 @@ def test_stage_without_data_capture_has_no_capture_stack(stage: str, templates: 
     assert f"{stage}-capture" not in templates(stage)
 
 
-def test_endpoint_captures_below_its_name_with_bucket_key(
-    every_template: Templates,
-) -> None:
+def test_endpoint_captures_below_its_name_with_bucket_key(every_template: Templates) -> None:
     stacks = every_template("all")
     ten = Template.from_json(stacks["all-ten-variants"])
     imported = {"Fn::ImportValue": Match.string_like_regexp("^all-capture:")}
@@ -38,9 +36,7 @@ def test_endpoint_captures_below_its_name_with_bucket_key(
     assert '"CaptureMode": "Output"' in rolling
 
 
-def test_captured_data_has_retention_and_survives_stack_deletion(
-    every_template: Templates,
-) -> None:
+def test_captured_data_has_retention_and_survives_stack_deletion(every_template: Templates) -> None:
     resources = every_template("all")["all-capture"]["Resources"]
     (bucket,) = (
         resource

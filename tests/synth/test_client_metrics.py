@@ -16,7 +16,7 @@ from stages import load_stage
 from stages.plan import CLIENT_NAMESPACE
 from tests.synth.conftest import CONTEXT, add_stage
 from tests.synth.endpoints import Scene
-from tests.unit.endpoint_client.conftest import parameter
+from tests.unit.endpoint_client.conftest import parameter_value
 from triton_sagemaker.charts import CLIENT_DIMENSIONS, CLIENT_METRICS
 
 STAGE = """
@@ -33,15 +33,10 @@ endpoints:
 """
 
 
-@pytest.fixture
-def scene() -> Scene:
-    return Scene()
-
-
 def test_dashboard_searches_metrics_that_clients_publish(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    EmfLogger()(ModelCall(CatalogEntry.parse(parameter()), 0.25, None))
+    EmfLogger()(ModelCall(CatalogEntry.parse(parameter_value()), 0.25, None))
     (metrics,) = json.loads(capsys.readouterr().out)["_aws"]["CloudWatchMetrics"]
     assert metrics["Namespace"] == NAMESPACE == CLIENT_NAMESPACE
     assert metrics["Dimensions"] == [list(CLIENT_DIMENSIONS)]

@@ -5,9 +5,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import fields
-from types import SimpleNamespace
 from typing import Any, get_args
-from unittest.mock import MagicMock
 
 import boto3
 import pytest
@@ -16,27 +14,22 @@ from botocore.response import StreamingBody
 from botocore.stub import Stubber
 
 import model_build
-import platform_facts
 from endpoint_client import EndpointClient
 from local_sagemaker import PYTHON_VARIABLE
 from model_build.commands import publish
 from model_build.engines import accepted_results, job_bucket
-from model_build.engines.codebuild import CodeBuildGpu
-from model_build.engines.job_bucket import JobBucket
 from model_build.manifest import Source
 from model_build.publishing import bucket, engines, hosted, manifests
 from model_build.publishing.catalog import Catalog
 from release import parameters
 from release.delivery import archive_bucket, building, endpoint_moves, suspended_scaling
-from stacks.model_stack import BUILDSPEC, ENGINE_BUILDSPEC, build_functions
+from stacks.model_stack import BUILDSPEC, build_functions
 from stacks.settings import RETENTION
 from stage_record import delivered_parameter
 from stages.plan import MODELS
 from stages.schema.alarms import AlarmsConfig
 from stages.schema.stage import RetentionDays
-from tests.synth.assembly import Assembly
 from tests.synth.conftest import Templates
-from tests.synth.statements import allows
 from triton_sagemaker import AlarmThresholds, model_bucket
 from triton_sagemaker.build_handler import index
 from triton_sagemaker.model_bucket import ENGINE_JOBS
@@ -58,9 +51,7 @@ def entry(templates: Templates) -> dict[str, Any]:
     return dict(result)
 
 
-def test_catalog_parameter_path_is_the_same_everywhere(
-    entry: dict[str, Any],
-) -> None:
+def test_catalog_parameter_path_is_the_same_everywhere(entry: dict[str, Any]) -> None:
     assert entry["Name"] == "/triton/prod/text/minilm"
     unused: Any = None
     assert Catalog(unused, "prod", "text").path == "/triton/prod/text"
@@ -79,7 +70,7 @@ def test_catalog_parameter_path_is_the_same_everywhere(
 
 def test_publish_and_deploy_write_the_same_entry(entry: dict[str, Any]) -> None:
     plan = model_build.plan_model(model_build.find_model(MODELS, "minilm"))
-    assert json.loads(entry["Value"]) == publish._entry(plan, "prod-text", plan.target_model)
+    assert json.loads(entry["Value"]) == publish.catalog_entry(plan, "prod-text", plan.target_model)
 
 
 @pytest.mark.parametrize(
@@ -143,9 +134,7 @@ def test_published_prefix_is_the_same_everywhere() -> None:
     assert endpoint_moves.PUBLISHED == hosted.PUBLISHED == model_bucket.PUBLISHED
 
 
-def test_buildspec_variables_are_set_by_handler_and_project(
-    templates: Templates,
-) -> None:
+def test_buildspec_variables_are_set_by_handler_and_project(templates: Templates) -> None:
     read = set(re.findall(r"\$\{?([A-Z_]+)", str(BUILDSPEC["phases"])))
     resources = templates("prod")["prod-models"]["Resources"].values()
     environments = [
@@ -195,78 +184,6 @@ def test_stage_can_set_every_cloudwatch_log_retention() -> None:
     assert RETENTION.keys() == set(get_args(RetentionDays))
 
 
-@pytest.fixture
-def gpu_build() -> Any:
-    """Return the StartBuild request of a model build, for a job with the digest HASH."""
-    codebuild = MagicMock()
-    gpu = CodeBuildGpu(s3=MagicMock(), codebuild=codebuild, logs=None, bucket="B", project="P")
-    job: Any = SimpleNamespace(digest="HASH", release=platform_facts.releases()[0])
-    gpu._start_build(job, JobBucket(MagicMock(), "B", "HASH"), 1, MagicMock())
-    return codebuild.start_build.call_args.kwargs
-
-
-def test_gpu_build_may_read_job_and_write_result(gpu_build: Any, templates: Templates) -> None:
-    (source,) = gpu_build["secondarySourcesOverride"]
-    assert f"$CODEBUILD_SRC_DIR_{source['sourceIdentifier']}" in str(ENGINE_BUILDSPEC)
-    statements, bucket = (
-        _role_statements(templates, "EnginesProjectRole"),
-        "<prod-models.ModelsBucket970C6ADA>",
-    )
-    folder = source["location"].removeprefix("B/")
-    assert allows(statements, "s3:GetObject", resource=f"{bucket}/{folder}job.json")
-    assert allows(statements, "s3:ListBucket", resource=bucket, context={"s3:prefix": folder})
-    result = f"{gpu_build['artifactsOverride']['path']}/BUILD/result.json"
-    assert allows(statements, "s3:PutObject", resource=f"{bucket}/{result}")
-
-
-def test_model_build_may_start_gpu_build(gpu_build: Any, templates: Templates) -> None:
-    overridden = {
-        argument.removesuffix("Override") for argument in gpu_build if argument.endswith("Override")
-    }
-    assert overridden == {
-        "artifacts",
-        "image",
-        "secondarySources",
-    }  # all that the policy allows
-    assert allows(
-        _role_statements(templates, "BuilderProjectRole"),
-        "codebuild:StartBuild",
-        resource="<prod-models.EnginesProject8115F258>",
-        context={"codebuild:environment.image": gpu_build["imageOverride"]},
-    )
-
-
-def test_model_build_may_read_source_and_write_outputs(
-    templates: Templates,
-) -> None:
-    statements, bucket = (
-        _role_statements(templates, "BuilderProjectRole"),
-        "<prod-models.ModelsBucket970C6ADA>",
-    )
-    stage = Assembly(templates("prod"), region="us-east-1", account="111122223333")
-    (model,) = (
-        resource
-        for resource in stage.of_type("Custom::TritonModel")
-        if resource.stack == "prod-text"
-    )
-    source = f"arn:aws:s3:::{stage.text(model.properties['Source'], model.stack)}"
-    assert allows(statements, "s3:GetObject", resource=source)
-    assert not allows(statements, "s3:GetObject", resource=source.replace("/prod/", "/"))
-    job, key = JobBucket(MagicMock(), "B", "HASH"), model.properties["Key"]
-    for made in (
-        key,
-        manifests.manifest_key(key),
-        manifests.source_key("HASH"),
-        f"{accepted_results.PREFIX}HASH/result.json",
-        f"{job.job_folder}job.json",
-        f"{job._claims}0001.json",
-    ):
-        assert allows(statements, "s3:PutObject", resource=f"{bucket}/{made}"), made
-    result = f"{bucket}/{job.raw_folder}/BUILD/result.json"
-    assert allows(statements, "s3:GetObject", resource=result)
-    assert not allows(statements, "s3:PutObject", resource=result)
-
-
 def test_only_engine_jobs_are_below_the_expiring_prefix() -> None:
     assert job_bucket.PREFIX == ENGINE_JOBS
     assert not accepted_results.PREFIX.startswith(ENGINE_JOBS)
@@ -276,15 +193,6 @@ def test_publish_reads_gpu_project_from_stack_outputs(templates: Templates) -> N
     models = templates("prod")["prod-models"]
     project = models["Resources"][models["Outputs"][engines.GPU_PROJECT]["Value"]["Ref"]]
     assert project["Properties"]["Environment"]["Type"] == "LINUX_GPU_CONTAINER"
-
-
-def _role_statements(templates: Templates, role: str) -> list[dict[str, Any]]:
-    """Return the statements of a role of the models stack."""
-    stage = Assembly(templates("prod"), region="us-east-1", account="111122223333")
-    (result,) = (
-        resource for resource in stage.of_type("AWS::IAM::Role") if f".{role}" in resource.id
-    )
-    return stage.role_statements(result)
 
 
 def test_template_without_scaling_has_no_dangling_references(templates: Templates) -> None:

@@ -17,11 +17,6 @@ ALARM = "AWS::CloudWatch::Alarm"
 RUNBOOK = Path(__file__).parents[2] / "docs" / "runbook.md"
 
 
-@pytest.fixture
-def scene() -> Scene:
-    return Scene()
-
-
 @pytest.mark.parametrize(
     ("method", "namespace", "name", "statistic"),
     [

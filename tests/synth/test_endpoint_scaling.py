@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from aws_cdk import Duration, TimeZone
 from aws_cdk.aws_applicationautoscaling import Schedule
 
@@ -13,11 +12,6 @@ from triton_sagemaker import ScalableInstanceCount, Variant
 TARGET, POLICY = (
     f"AWS::ApplicationAutoScaling::{kind}" for kind in ("ScalableTarget", "ScalingPolicy")
 )
-
-
-@pytest.fixture
-def scene() -> Scene:
-    return Scene()
 
 
 def on_invocations(count: ScalableInstanceCount) -> None:

@@ -120,9 +120,6 @@ def test_catalog_entry_depends_on_its_builds_and_update_check(templates: Templat
     ]
 
 
-# Builds
-
-
 # Volumes
 
 
@@ -139,9 +136,6 @@ def test_nvme_variant_has_no_volume_key(other: str) -> None:
     # Hardware encrypts NVMe storage, and SageMaker may reject a key for it.
     variants = {"Nvme": {}, "Other": {"instance_type": other}}
     text_endpoint(variants=variants).has_resource_properties(CONFIG, {"KmsKeyId": Match.absent()})
-
-
-# Catalog
 
 
 # Settings
@@ -184,13 +178,6 @@ def test_triton_metrics_are_published_and_on_the_dashboard(every_template: Templ
     )
 
 
-@pytest.mark.parametrize("detailed", [False, True])
-def test_detailed_observability_is_that_of_the_stage(detailed: bool) -> None:
-    text_endpoint(detailed_observability=detailed).has_resource_properties(
-        CONFIG, {"MetricsConfig": {"EnableDetailedObservability": detailed}}
-    )
-
-
 def test_endpoint_scales_by_cpu_utilization() -> None:
     scaling = {"min_count": 2, "max_count": 4, "cpu_percent": 60}
     text_endpoint(instance_type="ml.m5.xlarge", scaling=scaling).has_resource_properties(
@@ -213,9 +200,7 @@ def test_alarm_thresholds_are_those_of_the_stage() -> None:
     )
 
 
-def test_alarms_notify_stage_topic_and_configured_topics(
-    templates: Templates,
-) -> None:
+def test_alarms_notify_stage_topic_and_configured_topics(templates: Templates) -> None:
     alarms = text_endpoint(production=True).find_resources("AWS::CloudWatch::Alarm")
     assert [TOPIC] in [alarm["Properties"].get("AlarmActions") for alarm in alarms.values()]
     (own,) = (
@@ -239,9 +224,7 @@ def test_every_variant_scales_by_load_and_gpu(templates: Templates) -> None:
     ]
 
 
-def test_single_model_endpoint_sets_default_model_name(
-    templates: Templates,
-) -> None:
+def test_single_model_endpoint_sets_default_model_name(templates: Templates) -> None:
     # An ensemble archive contains several models, and the container exits without a default.
     search = Template.from_json(templates("prod")["prod-search"])
     environment = {"SAGEMAKER_TRITON_DEFAULT_MODEL_NAME": "minilm"}
@@ -268,9 +251,7 @@ def test_trial_stage_has_no_production_resources(templates: Templates) -> None:
     ]
 
 
-def test_update_guard_and_check_order(
-    templates: Templates,
-) -> None:
+def test_update_guard_and_check_order(templates: Templates) -> None:
     resources = templates("dev")["dev-text"]["Resources"]
 
     def only(kind: str) -> str:
@@ -310,9 +291,7 @@ def test_scaling_depends_on_update_check(templates: Templates) -> None:
         assert [resources[name]["Type"] for name in depends_on] == ["Custom::TritonUpdateCheck"]
 
 
-def test_guard_of_private_endpoint_has_its_security_group(
-    templates: Templates,
-) -> None:
+def test_guard_of_private_endpoint_has_its_security_group(templates: Templates) -> None:
     resources = templates("prod")["prod-text"]["Resources"]
     names = {resource["Type"]: name for name, resource in resources.items()}
     guard = resources[names["Custom::TritonUpdateGuard"]]["Properties"]
@@ -392,12 +371,6 @@ def test_stage_can_set_every_server_option() -> None:
     in_mib = {"python_shm_default", "python_shm_growth"}
     options = {field.name for field in fields(ServerOptions)} - in_mib - {"publish_metrics"}
     assert set(ServerConfig.model_fields) == options | {f"{option}_mib" for option in in_mib}
-
-
-def test_custom_environment_variables_are_added() -> None:
-    environment = variables(text_endpoint(environment={"OMP_NUM_THREADS": "4"}))
-    assert environment["OMP_NUM_THREADS"] == "4"
-    assert environment["SAGEMAKER_TRITON_PING_MODE"] == "live"
 
 
 def test_disabled_model_cache_has_no_cache_alarms() -> None:

@@ -32,11 +32,6 @@ POLICY = "AWS::ApplicationAutoScaling::ScalingPolicy"
 ALARM, DASHBOARD = "AWS::CloudWatch::Alarm", "AWS::CloudWatch::Dashboard"
 
 
-@pytest.fixture
-def scene() -> Scene:
-    return Scene()
-
-
 def component(scene: Scene, model: str, **changes: Any) -> ModelComponent:
     made = ModelComponent(
         name=f"under-test-{model}",
@@ -101,9 +96,7 @@ def test_each_model_is_a_component(scene: Scene) -> None:
     assert container["Mode"] == "SingleModel"
 
 
-def test_component_has_rolling_update_and_rollback_alarms(
-    scene: Scene,
-) -> None:
+def test_component_has_rolling_update_and_rollback_alarms(scene: Scene) -> None:
     scene.endpoint(variant(scene), update=Rolling(percent=25, wait=Duration.minutes(2)))
     deployment = scene.properties(COMPONENT)["DeploymentConfig"]
     policy = deployment["RollingUpdatePolicy"]
@@ -171,17 +164,6 @@ def test_component_scales_from_zero_on_the_first_invocation(scene: Scene) -> Non
         "PredefinedMetricType": "SageMakerInferenceComponentInvocationsPerCopy"
     }
     assert endpoint.problems == []
-
-
-def test_component_with_a_minimum_copy_has_no_scale_from_zero_policy(scene: Scene) -> None:
-    endpoint = scene.endpoint(variant(scene))
-    scaling = endpoint.components[0].auto_scale_copy_count(min_capacity=1, max_capacity=4)
-    scaling.scale_on_concurrency("Concurrency", requests_per_copy=4)
-    assert list(scene.template().find_resources(POLICY)) == [
-        scene.stack.get_logical_id(
-            scaling.node.find_child("Concurrency")  # type: ignore[arg-type]
-        )
-    ]
 
 
 def test_component_scaling_target_depends_on_component(scene: Scene) -> None:
@@ -262,14 +244,6 @@ def never_scaled(scene: Scene) -> TritonEndpoint:
             "ml.g5.2xlarge: write accelerators: 1",
         ),
         (
-            lambda scene: scene.endpoint(variant(scene, accelerators=2)),
-            "variants.AllTraffic.hosting.components.one: ml.g5.2xlarge has 1 GPUs",
-        ),
-        (
-            lambda scene: scene.endpoint(variant(scene, cpus=9)),
-            "variants.AllTraffic.hosting.components.one: ml.g5.2xlarge has 8 vCPUs",
-        ),
-        (
             lambda scene: scene.endpoint(
                 variant(scene, type_name="ml.g5.xlarge", memory=Size.gibibytes(4))
             ),
@@ -280,7 +254,6 @@ def never_scaled(scene: Scene) -> TritonEndpoint:
             "variants.AllTraffic.hosting.components.one.initial_copy_count: SageMaker creates",
         ),
         (never_scaled, "components.one.auto_scale_copy_count: 2 is less than the minimum, 4"),
-        (never_scaled, "components.one.auto_scale_copy_count: nothing to scale by"),
     ],
 )
 def test_unsupported_settings_are_problems(scene: Scene, make, problem: str) -> None:  # type: ignore[no-untyped-def]

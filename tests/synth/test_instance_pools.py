@@ -13,11 +13,6 @@ MODEL, CONFIG = "AWS::SageMaker::Model", "AWS::SageMaker::EndpointConfig"
 POLICY, DASHBOARD = "AWS::ApplicationAutoScaling::ScalingPolicy", "AWS::CloudWatch::Dashboard"
 
 
-@pytest.fixture
-def scene() -> Scene:
-    return Scene()
-
-
 def pool(scene: Scene, *types: str, own_archive: bool = True) -> Variant:
     """Return a variant of the first type with the others as fallbacks."""
     first, *others = types

@@ -139,8 +139,8 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
         lambda scene: scene.endpoint(
             scene.variant(), scene.variant(variant_name="B", hosting=scene.single_model())
         ),
-        "variants: MultiModelHosting and SingleModelHosting cannot be invoked alike: make an "
-        "endpoint of each",
+        "variants: MultiModelHosting and SingleModelHosting are invoked differently: write one "
+        "endpoint for each",
     ),
     "prefix without trailing slash": (
         lambda scene: scene.endpoint(scene.variant(hosting=scene.multi_model(prefix="text"))),
@@ -151,7 +151,7 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
         lambda scene: scene.endpoint(scene.variant(hosting=scene.single_model(key="text/"))),
         f'{VARIANT}.hosting.key: "text/" is not an archive: write a key that ends in .tar.gz, '
         "without a "
-        "slash in front",
+        "leading slash",
     ),
     "variable of a server option": (
         lambda scene: scene.endpoint(
@@ -291,7 +291,8 @@ CASES: dict[str, tuple[EndpointFactory, str]] = {
     ),
     "duplicate scaling metric": (
         scaled(on_gpus(50, 60)),
-        f"{VARIANT}.scale_on_gpu_utilization: called twice: AWS takes one policy for each metric",
+        f"{VARIANT}.scale_on_gpu_utilization: called twice: AWS allows one policy for each "
+        "metric: call it once",
     ),
     "GPU scaling of a CPU instance": (
         scaled(on_gpus(50), type_name="ml.m5.xlarge"),
@@ -365,7 +366,7 @@ REGIONS = {
     "me-central-1": "region: CloudFormation has no AWS::SageMaker::Endpoint in me-central-1: write "
     "another region",
     "eu-west-9": 'region: no AWS region with SageMaker Triton images "eu-west-9": did you mean',
-    None: "region: the stack is environment-agnostic, and every region has images of its own: "
+    None: "region: the stack is environment-agnostic, and images differ by region: "
     "write env=Environment(region=...)",
 }
 

@@ -37,9 +37,7 @@ def test_stack_removal_policy_applies_to_buckets_and_key() -> None:
     assert child.node.path == "Stack/Models/Bucket/Resource"
 
 
-def test_lifecycle_rules(
-    models_template: Template,
-) -> None:
+def test_lifecycle_rules(models_template: Template) -> None:
     models_template.has_resource_properties(
         "AWS::S3::Bucket",
         {

@@ -18,9 +18,9 @@ from triton_sagemaker.build_handler import index
 
 def project(template: Template) -> dict[str, Any]:
     """Return the properties of the project that builds archives."""
-    result = template.find_resources("AWS::CodeBuild::Project")
+    projects = template.find_resources("AWS::CodeBuild::Project")
     (only,) = (
-        resource["Properties"] for name, resource in result.items() if name.startswith("Builder")
+        resource["Properties"] for name, resource in projects.items() if name.startswith("Builder")
     )
     return dict(only)
 
@@ -49,9 +49,7 @@ def test_build_timeout_exceeds_the_longest_wait(models_template: Template) -> No
     assert wait_minutes < values["TimeoutInMinutes"] == values["QueuedTimeoutInMinutes"] == 240
 
 
-def test_build_environment_has_cpu_torch_and_gpu_project(
-    models_template: Template,
-) -> None:
+def test_build_environment_has_cpu_torch_and_gpu_project(models_template: Template) -> None:
     environment = project(models_template)["Environment"]
     variables = {
         variable["Name"]: variable["Value"] for variable in environment["EnvironmentVariables"]
@@ -61,9 +59,7 @@ def test_build_environment_has_cpu_torch_and_gpu_project(
     assert variables["GPU_PROJECT"]["Ref"].startswith("EnginesProject")
 
 
-def test_build_command_has_alternative_and_digest(
-    models_template: Template,
-) -> None:
+def test_build_command_has_alternative_and_digest(models_template: Template) -> None:
     buildspec = yaml.safe_load(project(models_template)["Source"]["BuildSpec"])
     (command,) = buildspec["phases"]["build"]["commands"]
     assert '--alternative "${MODEL_ALTERNATIVE:-}"' in command
@@ -97,10 +93,10 @@ def test_at_most_four_builds_start_at_once() -> None:
             key=f"text/cpu-25.09/minilm-{model}.tar.gz",
             source=source,
         )
-    result = Template.from_stack(stack).find_resources("Custom::TritonModel")
-    number = {name: int(resource["Properties"]["Key"][-8]) for name, resource in result.items()}
-    waits_for = {
-        number[name]: [number[other] for other in resource.get("DependsOn", [])]
-        for name, resource in result.items()
+    builds = Template.from_stack(stack).find_resources("Custom::TritonModel")
+    number = {name: int(build["Properties"]["Key"][-8]) for name, build in builds.items()}
+    dependencies = {
+        number[name]: [number[other] for other in build.get("DependsOn", [])]
+        for name, build in builds.items()
     }
-    assert waits_for == {build: [build - 4] if build >= 4 else [] for build in range(10)}
+    assert dependencies == {build: [build - 4] if build >= 4 else [] for build in range(10)}

@@ -11,9 +11,7 @@ from tests.synth.endpoints import Scene
 from triton_sagemaker import CaptureBucket, DataCapture, ModelBucket, UpdateChecks
 
 
-def test_unsuppressed_wildcard_fails_the_synth(
-    tmp_path: object,
-) -> None:
+def test_unsuppressed_wildcard_fails_the_synth(tmp_path: object) -> None:
     app = App(context=CONTEXT, outdir=str(tmp_path))
     add_stage(app, "local")
     stack = Stack(app, "other", env=Environment(region="us-east-1"))

@@ -194,7 +194,7 @@ CHANGES = [
             next(name for name in resources if name.startswith("UpdateChecksOnEventRole"))
         ),
         missing_permissions,
-        "there is no role UpdateChecksOnEventRole",
+        "role UpdateChecksOnEventRole is missing",
     ),
     PolicyChange(
         "wildcard in an action",

@@ -48,9 +48,7 @@ def test_models_stack_does_not_depend_on_the_stage(
     ) == _without_alarms_and_logs(templates(other)[f"{other}-models"])
 
 
-def test_stacks_have_account_and_region_of_the_stage(
-    assembly: Assembly,
-) -> None:
+def test_stacks_have_account_and_region_of_the_stage(assembly: Assembly) -> None:
     # Not the account and region of the caller's credentials.
     environments = [stack.environment for stack in assembly("local").stacks]
     assert {(env.account, env.region) for env in environments} == {("000000000000", "us-east-1")}
@@ -152,9 +150,7 @@ endpoints:
 MODELS = "bert, inception, minilm, resnet50, resnet50-onnx, resnet50-tensorrt"
 
 
-def test_stack_errors_have_line_and_key(
-    synth_error: Callable[[str], str],
-) -> None:
+def test_stack_errors_have_line_and_key(synth_error: Callable[[str], str]) -> None:
     assert synth_error(INVALID_STAGE) == (
         "stages/wrong.yaml:7: endpoints.text.models.1: no model 'mimilm' in models: did you mean "
         f"minilm? models are {MODELS}\n"
@@ -168,9 +164,7 @@ def test_stack_errors_have_line_and_key(
     )
 
 
-def test_construct_errors_have_line_and_key(
-    synth_error: Callable[[str], str],
-) -> None:
+def test_construct_errors_have_line_and_key(synth_error: Callable[[str], str]) -> None:
     good = INVALID_STAGE.replace("      - mimilm\n      - resnet\n", "").replace("g4dn", "g5")
     slow = "    update: { strategy: linear, percent: 10, wait_seconds: 3600 }\n"
     assert synth_error(good + slow).startswith(

@@ -1,8 +1,8 @@
-"""An account in this process: ministack's CloudFormation and the local SageMaker's services.
+"""An AWS account in this process: ministack's CloudFormation and the local SageMaker's services.
 
-Nothing waits and nothing runs beside anything else: what the local SageMaker does on threads is
-done at once, so that the caller can ask after every step. But for scaling: every update of an
-endpoint that is scaled ends with it, and it goes on until something waits for it.
+There are no threads and no waits: background work of the local SageMaker runs at once, so that the
+caller can invoke models after every step. The exception is scaling: each update of a scaled
+endpoint starts it, and it ends when a function waits for it.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ from local_sagemaker.sagemaker.components import Components
 from local_sagemaker.sagemaker.service import control_plane
 from local_sagemaker.tests.sagemaker.conftest import FakeClock
 from tests.transitions.caller import Caller, Dice
-from tests.transitions.faults import Fault, What
+from tests.transitions.faults import Fault, FaultKind
 from tests.transitions.functions import (
     S3,
     CodeBuild,
@@ -57,26 +57,26 @@ from tests.transitions.templates import ENDPOINT, STAGE, Template
 STACK = NAME = f"{STAGE}-{ENDPOINT}"
 CATALOG = f"/triton/{STAGE}/{ENDPOINT}"
 CLOUDWATCH: Any = Mock()
-"""Takes the alarms of policies, which nobody evaluates here."""
-SOME_MORE = 6
-"""Between 2 and 4 instances, scaling asks for this many less those that there are."""
+"""A CloudWatch for the alarms of scaling policies, which are not evaluated."""
+COUNT_SUM = 6
+"""Scaling changes a count of 2 to 4 and a count of 4 to 2: the desired count is this less it."""
 LAST = "LastOfAll"
-"""The resource that fails after all others."""
+"""Logical id of a resource that fails after all others."""
 
 Record = dict[str, Any]
 
 
 class Account:
-    """What one stack is deployed to; one at a time, inside `accounts`."""
+    """The account of one stack; only one account exists at a time, inside `accounts`."""
 
     def __init__(self, dice: Dice) -> None:
         self.s3 = S3()
-        self.s3.objects["models", "here"] = b""
+        self.s3.objects["models", "placeholder"] = b""
         self.fault = Fault()
-        self._smallest: dict[str, int] = {}
+        self._min_counts: dict[str, int] = {}
         self._is_updated = False
         self._clock = FakeClock()
-        self._clock.then = lambda _: self._bake()
+        self._clock.on_sleep = lambda _: self._bake()
         self.hosting = Components(
             SimpleNamespace(  # type: ignore[arg-type]
                 capacities=Capacities(),
@@ -93,10 +93,10 @@ class Account:
             deregister=lambda endpoint: self.scaling.forget(endpoint),
         )
         self.scaling: AutoScaling = AutoScaling(self.hosting, CLOUDWATCH, speed=1)
-        self._scaled: list[Callable[[], None]] = []
+        self._scaling_operations: list[Callable[[], None]] = []
         self.caller = Caller(self.hosting, dice, self.catalog)
 
-    # What there is
+    # State
 
     @property
     def status(self) -> str:
@@ -105,129 +105,137 @@ class Account:
 
     @property
     def reason(self) -> str:
-        """Why the last deployment failed."""
+        """The reason of the last failed deployment."""
         return next(self._failures(), "")
 
     @property
     def last_reason(self) -> str:
-        """Why its rollback failed."""
-        return [failure for failure in self._failures() if failure.find("it is kept") < 0][-1]
+        """The reason of the failed rollback."""
+        return [failure for failure in self._failures() if "it is kept" not in failure][-1]
 
     def _failures(self) -> Iterator[str]:
-        """What CloudFormation's events say of resources that failed since it was begun."""
+        """Yield the reasons of resources that failed in the last deployment."""
         events = ministack._stack_events[ministack._stacks[STACK]["StackId"]]
-        begun = [each["ResourceStatusReason"] for each in reversed(events)].index("User Initiated")
-        for event in events[-begun:]:
+        reasons = [event["ResourceStatusReason"] for event in reversed(events)]
+        for event in events[-reasons.index("User Initiated") :]:
             if event["ResourceStatus"].endswith("_FAILED") and event["LogicalResourceId"] != STACK:
                 yield str(event["ResourceStatusReason"])
 
     def resources(self) -> dict[str, Record]:
-        """The stack's resources, as CloudFormation has them."""
+        """Return the stack's resources in CloudFormation."""
         return dict(ministack._stacks[STACK]["_resources"])
 
     def endpoint(self) -> Record:
-        """What DescribeEndpoint answers, of the endpoint that was created last."""
+        """Return the description of the endpoint that was created last."""
         return self.hosting.describe_endpoint({"EndpointName": [*self.hosting.by_name][-1]})
 
     def components(self) -> dict[str, Record]:
-        """What DescribeInferenceComponent answers, by the components' names."""
+        """Return name -> description of the inference components."""
         return {
             name: self.hosting.describe_inference_component({"InferenceComponentName": name})
             for name in self.hosting.components
         }
 
     def catalog(self) -> dict[str, str]:
-        """The entries of the catalog, by model."""
+        """Return model -> catalog entry."""
         return {
-            name.rpartition("/")[2]: each["Value"]
-            for name, each in ssm._parameters.items()
+            name.rpartition("/")[2]: parameter["Value"]
+            for name, parameter in ssm._parameters.items()
             if name.startswith(f"{CATALOG}/")
         }
 
     def hosted(self) -> set[str]:
-        """The names of all models and configurations that exist."""
+        """Return the names of all models and configurations."""
         models = self.hosting.list_models({"MaxResults": 100})["Models"]
         configs = self.hosting.list_endpoint_configs({"MaxResults": 100})["EndpointConfigs"]
         return {model["ModelName"] for model in models} | {
             config["EndpointConfigName"] for config in configs
         }
 
-    # What is done
+    # Operations
 
-    def deploy(self, template: Template, fault: What = What.NOTHING) -> None:
-        """Create or update the stack, and return when CloudFormation is done with it."""
+    def deploy(self, template: Template, fault: FaultKind = FaultKind.NOTHING) -> None:
+        """Create or update the stack, and wait for CloudFormation."""
         self.fault, self.caller.failed = Fault(fault), []
-        self._smallest = _smallest_counts(template)
-        if fault & What.AFTER_ALL:
+        self._min_counts = _min_counts(template)
+        if fault & FaultKind.AFTER_ALL:
             last = {"Type": "Custom::Last", "DependsOn": [*template["Resources"]]}
             template = {**template, "Resources": {**template["Resources"], LAST: last}}
-        known = STACK in ministack._stacks
-        act = handlers._update_stack if known else handlers._create_stack
-        asyncio.run(_done(act, TemplateBody=json.dumps(template)))
+        exists = STACK in ministack._stacks
+        operation = handlers._update_stack if exists else handlers._create_stack
+        asyncio.run(_run(operation, TemplateBody=json.dumps(template)))
         self.end_scaling()
         _set_alarms("OK")
 
     def continue_rollback(self) -> None:
-        """Have CloudFormation continue a rollback that failed, when nothing is wrong any more."""
+        """Continue a failed rollback, without a fault."""
         self.fault = Fault()
-        asyncio.run(_done(handlers._continue_update_rollback))
+        asyncio.run(_run(handlers._continue_update_rollback))
         self.end_scaling()
 
     def delete(self) -> None:
         """Delete the stack."""
         self.fault, self.caller.failed = Fault(), []
-        asyncio.run(_done(handlers._delete_stack))
+        asyncio.run(_run(handlers._delete_stack))
 
-    # What happens meanwhile
+    # Events during a deployment
 
     def start(self) -> None:
-        """An instance is to become healthy."""
-        self.caller.ask("while instances start")
-        if self.fault.strikes(What.START_IN_ROLLBACK if self._rolls_back() else What.START):
+        """Handle the start of an instance."""
+        self.caller.invoke_all("while instances start")
+        if self.fault.strikes(
+            FaultKind.START_IN_ROLLBACK if self._rolls_back() else FaultKind.START
+        ):
             raise LocalSageMakerError("the container did not pass the ping health check")
 
     def _bake(self) -> None:
-        if self.fault.strikes(What.ALARM_IN_ROLLBACK if self._rolls_back() else What.ALARM):
+        if self.fault.strikes(
+            FaultKind.ALARM_IN_ROLLBACK if self._rolls_back() else FaultKind.ALARM
+        ):
             _set_alarms("ALARM")
-        self.caller.ask("while it bakes")
+        self.caller.invoke_all("during the baking period")
 
     def update_endpoint(self, request: Record) -> Record:
-        """UpdateEndpoint."""
+        """Handle UpdateEndpoint."""
         self._is_updated = True
         return self.hosting.update_endpoint(request)
 
     def after_endpoint(self) -> None:
-        """CloudFormation is done with the endpoint: scaling begins that has waited for its update.
+        """Start the scaling that waited for the update of the endpoint.
 
-        A variant below its new minimum is left to RegisterScalableTarget.
+        RegisterScalableTarget handles a variant below its new minimum.
         """
         for variant in self.endpoint()["ProductionVariants"] if self._is_updated else ():
             name, count = variant["VariantName"], variant["DesiredInstanceCount"]
-            is_left = count < self._smallest.get(name, 0)
-            if name in self.scaling.variants(NAME) and not is_left and not self._scaled:
-                desired = {"VariantName": name, "DesiredInstanceCount": SOME_MORE - count}
+            is_below_minimum = count < self._min_counts.get(name, 0)
+            if (
+                name in self.scaling.variants(NAME)
+                and not is_below_minimum
+                and not self._scaling_operations
+            ):
+                desired = {"VariantName": name, "DesiredInstanceCount": COUNT_SUM - count}
                 self.hosting.update_endpoint_weights_and_capacities(
                     {"EndpointName": NAME, "DesiredWeightsAndCapacities": [desired]}
                 )
         self._is_updated = False
 
-    def in_background(self, act: Callable[..., None], *arguments: Any) -> None:
-        """Do at once what SageMaker does meanwhile, but scale later."""
-        if act.__name__ == "_reach_desired":
-            self._scaled.append(partial(act, *arguments))
+    def in_background(self, function: Callable[..., None], *arguments: Any) -> None:
+        """Run background work of SageMaker at once, and scaling later."""
+        if function.__name__ == "_reach_desired":
+            self._scaling_operations.append(partial(function, *arguments))
         else:
-            act(*arguments)
+            function(*arguments)
 
     def end_scaling(self) -> None:
-        """Let the time pass that scaling takes."""
-        while self._scaled:
-            self._scaled.pop()()
+        """Run the scaling to its end."""
+        while self._scaling_operations:
+            self._scaling_operations.pop()()
 
-    def before(self, kind: str) -> None:
-        """CloudFormation begins with a resource."""
-        if kind == "Custom::Last" and not self._rolls_back():
-            self.fault.strikes(What.AFTER_ALL)
-            raise LocalSageMakerError("it fails in this test")
+    def before(self, resource_type: str) -> None:
+        """Handle the start of CloudFormation's work on a resource."""
+        if resource_type == "Custom::Last" and not self._rolls_back():
+            self.fault.strikes(FaultKind.AFTER_ALL)
+            raise LocalSageMakerError("fault of this test")
 
     def _rolls_back(self) -> bool:
         return "ROLLBACK" in self.status
@@ -235,19 +243,21 @@ class Account:
 
 @contextmanager
 def accounts() -> Iterator[Callable[[], Account]]:
-    """Give what makes an empty account, in which nothing of the one before is left."""
-    made: list[Account] = []
+    """Provide a function that makes an empty account and removes the previous one."""
+    current: list[Account] = []
     with pytest.MonkeyPatch.context() as patch:
         dice = Dice()
         patch.setenv("PROJECT", "builder")
-        session = botocore.session.get_session()  # it keeps the services' models
+        session = botocore.session.get_session()  # it caches service models
         patch.setattr(botocore.session, "get_session", lambda: session)
         for module in (endpoint_module, fleet_module):
             patch.setattr(module, "random", dice)
-        patch.setattr(fleet_module, "begin", lambda *arguments: _begin(made[-1], *arguments))
-        # Nothing ends a server here, which an instance else watches on a thread.
+        patch.setattr(fleet_module, "begin", lambda *arguments: _begin(current[-1], *arguments))
+        # Servers never end here, so the thread that watches a server is not needed.
         patch.setattr(Instance, "wait_until_healthy", Instance._become_healthy)
-        patch.setattr(Components, "_in_background", lambda _, *act: made[-1].in_background(*act))
+        patch.setattr(
+            Components, "_in_background", lambda _, *work: current[-1].in_background(*work)
+        )
         for table in ("_RESOURCE_HANDLERS", "_REPLACING_PROPERTIES"):
             patch.setattr(provisioners, table, dict(getattr(provisioners, table)))
         for module, name in (
@@ -256,28 +266,30 @@ def accounts() -> Iterator[Callable[[], Account]]:
         ):
             patch.setattr(module, name, getattr(module, name))
         expressions.install(cloudwatch, provisioners)
-        for act in ("_provision_resource", "_update_resource", "_delete_resource"):
-            patch.setattr(stacks, act, _watched(getattr(stacks, act), made))
+        for name in ("_provision_resource", "_update_resource", "_delete_resource"):
+            patch.setattr(stacks, name, _observed(getattr(stacks, name), current))
 
         delete = stacks._delete_resource
-        patch.setattr(update_module, "POLL_SECONDS", math.inf)  # nothing happens between two looks
-        patch.setattr(helpers, "TEMPLATE_BODY_MAX_BYTES", 1 << 20)  # the CDK's come from a bucket
+        patch.setattr(update_module, "POLL_SECONDS", math.inf)  # no changes between polls
+        patch.setattr(
+            helpers, "TEMPLATE_BODY_MAX_BYTES", 1 << 20
+        )  # the CDK deploys templates from a bucket
 
         def make() -> Account:
-            _end(made)
-            made.append(Account(dice))
+            _stop(current)
+            current.append(Account(dice))
             patch.setattr(stacks, "_delete_resource", delete)
-            cloudformation.register(_resource_types(made[-1]))
+            cloudformation.register(_resource_types(current[-1]))
             patch.setattr(stacks, "_runs_on_worker_thread", lambda _: False)
-            return made[-1]
+            return current[-1]
 
         try:
             yield make
         finally:
-            _end(made)
+            _stop(current)
 
 
-def _smallest_counts(template: Template) -> dict[str, int]:
+def _min_counts(template: Template) -> dict[str, int]:
     """Return the MinCapacity of each variant that is scaled."""
     targets = [
         resource["Properties"]
@@ -287,10 +299,10 @@ def _smallest_counts(template: Template) -> dict[str, int]:
     return {target["ResourceId"].rpartition("/")[2]: target["MinCapacity"] for target in targets}
 
 
-def _end(made: list[Account]) -> None:
-    for account in made:
+def _stop(accounts: list[Account]) -> None:
+    for account in accounts:
         account.hosting.stop()
-    made.clear()
+    accounts.clear()
     for service in (ministack, ssm, cloudwatch, iam):
         service.reset()
 
@@ -304,13 +316,13 @@ def _resource_types(account: Account) -> dict[str, ResourceType]:
         "cloudformation": SimpleNamespace(
             describe_stacks=lambda **_: {"Stacks": [{"StackStatus": account.status}]}
         ),
-        "codebuild": CodeBuild(account.s3, lambda: account.fault.strikes(What.BUILD)),
+        "codebuild": CodeBuild(account.s3, lambda: account.fault.strikes(FaultKind.BUILD)),
         "ec2": NoInterfaces(),
         "s3": account.s3,
         "ssm": Parameters(lambda _: list(account.catalog().values())),
     }
     builder, updates = (
-        load(each, clients.__getitem__) for each in ("build_handler", "update_handler")
+        load(name, clients.__getitem__) for name in ("build_handler", "update_handler")
     )
     functions = {
         "Custom::TritonModel": builder,
@@ -321,24 +333,27 @@ def _resource_types(account: Account) -> dict[str, ResourceType]:
         **sagemaker_types.resource_types(sagemaker),
         **autoscaling_types.resource_types(account.scaling.service),
         **{
-            kind: CustomResource(kind, STACK, each, account.end_scaling)
-            for kind, each in functions.items()
+            resource_type: CustomResource(resource_type, STACK, function, account.end_scaling)
+            for resource_type, function in functions.items()
         },
     }
 
 
-def _watched(act: Callable[..., Any], made: list[Account]) -> Callable[..., Any]:
-    def watched(kind: str, name: str, *arguments: Any) -> Any:
-        made[-1].before(kind)
+def _observed(operation: Callable[..., Any], current: list[Account]) -> Callable[..., Any]:
+    """Return an operation of CloudFormation after which the caller invokes all models."""
+
+    def run(resource_type: str, name: str, *arguments: Any) -> Any:
+        current[-1].before(resource_type)
         try:
-            result = act(kind, name, *arguments)
-            if kind == "AWS::SageMaker::Endpoint":
-                made[-1].after_endpoint()
+            result = operation(resource_type, name, *arguments)
+            if resource_type == "AWS::SageMaker::Endpoint":
+                current[-1].after_endpoint()
             return result
         finally:
-            made[-1].caller.ask(f"after {act.__name__.split('_')[1]} of {kind}")
+            verb = operation.__name__.split("_")[1]
+            current[-1].caller.invoke_all(f"after {verb} of {resource_type}")
 
-    return watched
+    return run
 
 
 def _begin(
@@ -350,7 +365,7 @@ def _begin(
 
 
 def _alarms() -> dict[str, str]:
-    return {name: each["StateValue"] for name, each in cloudwatch._alarms.items()}
+    return {name: alarm["StateValue"] for name, alarm in cloudwatch._alarms.items()}
 
 
 def _set_alarms(state: str) -> None:
@@ -358,10 +373,10 @@ def _set_alarms(state: str) -> None:
         alarm["StateValue"] = state
 
 
-async def _done(act: Callable[[Record], Any], **parameters: Any) -> None:
-    """Ask CloudFormation, and return when what it began is done."""
-    values = {name: each if isinstance(each, list) else [each] for name, each in parameters.items()}
+async def _run(operation: Callable[[Record], Any], **parameters: str) -> None:
+    """Call CloudFormation, and wait for the operation."""
+    values = {name: [value] for name, value in parameters.items()}
     capabilities = {"Capabilities.member.1": ["CAPABILITY_IAM"]}
-    status, _, body = act({"StackName": [STACK], **capabilities, **values})
+    status, _, body = operation({"StackName": [STACK], **capabilities, **values})
     assert status == 200, body
     await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}))

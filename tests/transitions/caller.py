@@ -1,4 +1,4 @@
-"""A caller that looks a model's name up in the catalog, and asks every instance that may answer."""
+"""A client that resolves models in the catalog and invokes every instance that may answer."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -10,9 +10,9 @@ from tests.transitions import instances
 
 
 class Dice:
-    """Stands in for `random`, so that calls in all turns after each other meet every instance.
+    """A replacement of `random` with which successive calls reach every instance.
 
-    Two throws of a call matter: which fleet of an update, and then which of its variants.
+    A call makes up to two random choices: the fleet during an update, and the variant.
     """
 
     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class Dice:
         self._updating = False
 
     def turns(self) -> Iterator[int]:
-        """Count calls until the throws that the last ones made have come out every way."""
+        """Yield the numbers of calls until every combination of choices was made."""
         self._turn, self._variants, self._updating = 0, 1, False
         while self._turn < (2 if self._updating else 1) * self._variants:
             yield self._turn
@@ -38,9 +38,9 @@ class Dice:
 
 
 class Caller:
-    """Calls, and remembers what failed. `catalog` gives the entries that there are, by model.
+    """A client that records failed calls; `catalog` returns model -> entry.
 
-    As a client does, which remembers what it resolved, it asks by entries of the last time too.
+    Like a client with cached entries, it also uses the entries of the previous time.
     """
 
     def __init__(
@@ -50,22 +50,22 @@ class Caller:
         self._resolved: dict[str, str] = {}
         self.failed: list[str] = []
 
-    def ask(self, when: str) -> None:
-        """Ask for every model of the catalog."""
-        now = dict(self._catalog())
-        for model, entry in {*self._resolved.items(), *now.items()} if now else ():
-            self._ask(when, model, json.loads(entry))
-        self._resolved = now
+    def invoke_all(self, step: str) -> None:
+        """Invoke every model of the catalog."""
+        current = dict(self._catalog())
+        for model, entry in {*self._resolved.items(), *current.items()} if current else ():
+            self._invoke(step, model, json.loads(entry))
+        self._resolved = current
 
-    def _ask(self, when: str, model: str, entry: Mapping[str, Any]) -> None:
+    def _invoke(self, step: str, model: str, entry: Mapping[str, Any]) -> None:
         for _ in self._dice.turns():
             try:
-                answered = self._answer(entry)
+                archive = self._answer(entry)
             except (ApiError, LocalSageMakerError) as error:
-                self.failed.append(f"{when}: {model}: {error}")
+                self.failed.append(f"{step}: {model}: {error}")
                 return
-            if not answered.startswith(f"{model}-"):
-                self.failed.append(f"{when}: {model}: {answered} answers instead")
+            if not archive.startswith(f"{model}-"):
+                self.failed.append(f"{step}: {model}: {archive} answers instead")
                 return
 
     def _answer(self, entry: Mapping[str, Any]) -> str:

@@ -1,11 +1,11 @@
-"""What goes wrong half-way through a deployment."""
+"""Faults that are injected into a deployment."""
 
 from dataclasses import dataclass, field
 from enum import Flag, auto
 
 
-class What(Flag):
-    """One thing that goes wrong, or several of one deployment."""
+class FaultKind(Flag):
+    """Kinds of faults, which can be combined in one deployment."""
 
     NOTHING = 0
     BUILD = auto()
@@ -18,33 +18,29 @@ class What(Flag):
 
 @dataclass
 class Fault:
-    """What goes wrong in the next deployment, and what of that has happened."""
+    """The faults of the next deployment, and those that have happened."""
 
-    what: What = What.NOTHING
-    happened: What = field(default=What.NOTHING, init=False)
+    planned: FaultKind = FaultKind.NOTHING
+    happened: FaultKind = field(default=FaultKind.NOTHING, init=False)
 
-    def strikes(self, what: What) -> bool:
-        """Whether this goes wrong now."""
-        struck = what & self.what
-        self.happened |= struck
-        return bool(struck)
+    def strikes(self, kind: FaultKind) -> bool:
+        """Return whether a fault happens now, and record it."""
+        now = kind & self.planned
+        self.happened |= now
+        return bool(now)
 
     def has_struck(self) -> bool:
-        """Whether all of it has happened."""
-        return self.happened == self.what
+        """Return whether all planned faults have happened."""
+        return self.happened == self.planned
 
 
 FAULTS = {
-    "a build fails": What.BUILD,
-    "instances do not start": What.START,
-    "an alarm goes off while it bakes": What.ALARM,
-    "a resource after the catalog fails": What.AFTER_ALL,
-    "and in the rollback, instances do not start": What.AFTER_ALL | What.START_IN_ROLLBACK,
-    "and in the rollback, an alarm goes off": What.AFTER_ALL | What.ALARM_IN_ROLLBACK,
+    "a build fails": FaultKind.BUILD,
+    "instances do not start": FaultKind.START,
+    "an alarm during the baking period": FaultKind.ALARM,
+    "a resource after the catalog fails": FaultKind.AFTER_ALL,
+    "the same, and instances do not start in the rollback": FaultKind.AFTER_ALL
+    | FaultKind.START_IN_ROLLBACK,
+    "the same, and an alarm in the rollback": FaultKind.AFTER_ALL | FaultKind.ALARM_IN_ROLLBACK,
 }
-"""In words, for the report."""
-
-
-def in_rollback(what: What) -> bool:
-    """Whether CloudFormation cannot roll back."""
-    return bool(what & (What.START_IN_ROLLBACK | What.ALARM_IN_ROLLBACK))
+"""Description in the report -> faults."""

@@ -1,4 +1,4 @@
-"""The real functions behind custom resources, run in this process; what they ask answers here."""
+"""The Lambda functions of custom resources, run in this process with fake clients."""
 
 import importlib.util
 import json
@@ -25,12 +25,13 @@ Clients = Callable[[str], Any]
 
 
 class CustomResource(ResourceType):
-    """A type whose function is called as CDK's provider framework calls it."""
+    """A resource type whose function is called like by CDK's provider framework."""
 
     def __init__(
-        self, kind: str, stack: str, function: ModuleType, wait: Callable[[], None]
+        self, resource_type: str, stack: str, function: ModuleType, wait: Callable[[], None]
     ) -> None:
-        self._kind, self._stack, self._function, self._wait = kind, stack, function, wait
+        self._resource_type, self._stack = resource_type, stack
+        self._function, self._wait = function, wait
 
     def create(self, logical_id: str, properties: Record, stack: str) -> Created:
         return self._send("Create", {"ResourceProperties": properties})
@@ -47,23 +48,23 @@ class CustomResource(ResourceType):
         event = {
             "RequestType": request_type,
             "RequestId": str(uuid.uuid4()),
-            "ResourceType": self._kind,
+            "ResourceType": self._resource_type,
             "StackId": f"arn:aws:cloudformation:us-east-1:000000000000:stack/{self._stack}/0a1b",
             **event,
         }
         if hasattr(self._function, "handle"):
-            begin = poll = self._function.handle
+            start = poll = self._function.handle
         else:
-            begin, poll = self._function.on_event, self._function.is_complete
-        answer = begin(event, None)
-        if not poll({**event, **answer}, None)["IsComplete"]:
+            start, poll = self._function.on_event, self._function.is_complete
+        response = start(event, None)
+        if not poll({**event, **response}, None)["IsComplete"]:
             self._wait()
-            assert poll({**event, **answer}, None)["IsComplete"]
-        return answer["PhysicalResourceId"], {}
+            assert poll({**event, **response}, None)["IsComplete"]
+        return response["PhysicalResourceId"], {}
 
 
 def load(name: str, clients: Clients) -> ModuleType:
-    """Return a function's module, as Lambda imports it, that asks these clients."""
+    """Return a function's module, imported like in Lambda, with these clients."""
     spec = importlib.util.spec_from_file_location(name, CONSTRUCTS / name / "index.py")
     assert spec is not None
     assert spec.loader is not None
@@ -83,28 +84,28 @@ class Service:
         self._names = {xform_name(operation): operation for operation in service._operations}
 
     def __getattr__(self, operation: str) -> Callable[..., Record]:
-        def ask(**request: Any) -> Record:
+        def call(**request: Any) -> Record:
             try:
                 return self._service.call(self._names[operation], request)
             except ApiError as error:
-                messages = {
+                response = {
                     "Error": {"Code": error.code, "Message": error.message},
                     "ResponseMetadata": {"HTTPStatusCode": error.status},
                 }
-                raise ClientError(messages, operation) from None  # type: ignore[arg-type]
+                raise ClientError(response, operation) from None  # type: ignore[arg-type]
 
-        return ask
+        return call
 
 
 class Pages(list[Record]):
-    """The pages of an answer, which boto3's own code searches."""
+    """Pages of a response, searched with botocore's code."""
 
     def search(self, expression: str) -> Iterator[Any]:
         return PageIterator.search(self, expression)  # type: ignore[arg-type]
 
 
 class Parameters:
-    """A client of SSM; `values` gives those of a path."""
+    """A client of SSM; `values` returns the parameter values of a path."""
 
     def __init__(self, values: Callable[[str], list[str]]) -> None:
         self._values = values
@@ -125,7 +126,7 @@ class S3(FakeS3):
 
 
 class NoInterfaces:
-    """A client of EC2, where SageMaker has deleted every network interface."""
+    """A client of EC2 without network interfaces."""
 
     def get_paginator(self, operation: str) -> "NoInterfaces":
         assert operation == "describe_network_interfaces"
@@ -136,7 +137,7 @@ class NoInterfaces:
 
 
 class CodeBuild:
-    """A client of CodeBuild, whose builds are done at once; `fails` says whether the next does."""
+    """A client of CodeBuild with immediate builds; `fails` returns whether the next one fails."""
 
     def __init__(self, s3: Any, fails: Callable[[], bool]) -> None:
         self._s3, self._fails = s3, fails
@@ -145,7 +146,9 @@ class CodeBuild:
     def start_build(self, *, environmentVariablesOverride: list[Record], **_: Any) -> Record:  # noqa: N803
         status = "FAILED" if self._fails() else "SUCCEEDED"
         if status == "SUCCEEDED":
-            values = {each["name"]: each["value"] for each in environmentVariablesOverride}
+            values = {
+                variable["name"]: variable["value"] for variable in environmentVariablesOverride
+            }
             bucket, key = values["MODEL_BUCKET"], values["MODEL_KEY"]
             self._s3.objects[bucket, key] = b""
             manifest = {"digest": values["MODEL_DIGEST"], "archive": {}}

@@ -1,6 +1,6 @@
-"""Stand-ins for what an instance runs: a server that answers, and archives that need no unpacking.
+"""Fakes of the server and the archives of an instance.
 
-Everything around them is the local SageMaker's own: fleets, instances, both container modes.
+Fleets, instances and container modes are those of the local SageMaker.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ NOWHERE = Path("/nonexistent")
 
 
 class Server:
-    """Stands in for `Triton`. `start` is called when it is to become healthy, and may raise."""
+    """A fake of `Triton`; `start` is called for its health check, and may raise."""
 
     def __init__(self, start: Callable[[], None]) -> None:
         self._start = start
@@ -43,7 +43,7 @@ class Server:
 
 
 class Archives:
-    """Stands in for `ModelStore`."""
+    """A fake of `ModelStore`."""
 
     limit = 1
 
@@ -52,7 +52,7 @@ class Archives:
 
     async def fetch(self, target_model: str) -> bool:
         key = f"{self._data.key}{target_model}"
-        if not is_there(self._s3, self._data.bucket, key):
+        if not exists(self._s3, self._data.bucket, key):
             raise ApiError("ValidationError", f"Failed to download model data from {key}")
         return True
 
@@ -64,43 +64,43 @@ class Archives:
 
 
 def begin_empty(variant: dict[str, Any]) -> RunningServer:
-    """Stand in for `launch.begin`: an instance that has room for copies."""
+    """Replace `launch.begin` for an instance of inference components."""
     copies: Any = CopyHost(f"i-{uuid.uuid4().hex[:17]}", variant)
     return RunningServer(copies, copies, NOWHERE, Capacity(memory=1, disk=1))
 
 
 def begin(s3: Any, start: Callable[[], None], model: dict[str, Any]) -> RunningServer:
-    """Stand in for `launch.begin`: an instance of a Model, in its container's mode."""
+    """Replace `launch.begin` for an instance of a Model."""
     container, server = model["PrimaryContainer"], Server(start)
     data = S3Prefix.parse(container["ModelDataUrl"])
     serving: Any = SingleModelContainer()
     if container["Mode"] == "MultiModel":
         store: Any = Archives(s3, data)
         serving = MultiModelContainer(server, store, seen_at=NOWHERE, memory=1)  # type: ignore[arg-type]
-    elif not is_there(s3, data.bucket, data.key):
+    elif not exists(s3, data.bucket, data.key):
         raise LocalSageMakerError(f"Failed to download model data from {data.key}")
     return RunningServer(server, serving, NOWHERE / data.key, Capacity(memory=1, disk=1))  # type: ignore[arg-type]
 
 
 def answer(instance: Instance, target_model: str | None) -> str:
-    """Return the archive that answers an invocation. Raises as the local SageMaker does."""
+    """Return the archive that answers an invocation. Raise the local SageMaker's errors."""
     running = instance.running
     if running is None:
         raise LocalSageMakerError("no healthy instance")
 
     async def call() -> None:
-        made = running.container.acquire(target_model)
+        slot = running.container.acquire(target_model)
         try:
-            if made.load:
-                await made.load
+            if slot.load:
+                await slot.load
         finally:
-            running.container.release(made)
+            running.container.release(slot)
 
-    with ThreadPoolExecutor(1) as thread:  # this one may have an event loop
+    with ThreadPoolExecutor(1) as thread:  # this thread may run an event loop
         thread.submit(asyncio.run, call()).result()
     return target_model or running.folder.name
 
 
-def is_there(s3: Any, bucket: str, key: str) -> bool:
-    """Whether an object is in a bucket."""
+def exists(s3: Any, bucket: str, key: str) -> bool:
+    """Return whether an object exists."""
     return (bucket, key) in s3.objects

@@ -61,7 +61,7 @@ class Change:
     bases: tuple[str, ...] = ONE_TYPE
 
 
-def _of_endpoint(axis: str, name: str, *bases: str, **settings: Any) -> Change:
+def _endpoint(axis: str, name: str, *bases: str, **settings: Any) -> Change:
     return Change(axis, name, {"endpoint": settings}, bases or ONE_TYPE)
 
 
@@ -69,31 +69,31 @@ ONE_VARIANT = ("multi-model", "multi-model, scaled", "single-model")
 MULTI_MODEL = ("multi-model", "multi-model, scaled", "two variants")
 
 CHANGES = (
-    _of_endpoint("type", "another instance type", instance_type="ml.m5.4xlarge"),
-    _of_endpoint("type", "more instances", instance_count=3),
-    _of_endpoint("type", "two instance types for one", "single-model",
+    _endpoint("type", "another instance type", instance_type="ml.m5.4xlarge"),
+    _endpoint("type", "more instances", instance_count=3),
+    _endpoint("type", "two instance types for one", "single-model",
                  instance_type=None, instance_types=["ml.m5.xlarge", "ml.c5.xlarge"]),
-    _of_endpoint("type", "a third instance type", "instance types",
+    _endpoint("type", "a third instance type", "instance types",
                  instance_types=[*GPUS, "ml.g6e.xlarge"]),
-    _of_endpoint("type", "instance types in another order", "instance types",
+    _endpoint("type", "instance types in another order", "instance types",
                  instance_types=GPUS[::-1]),
-    _of_endpoint("type", "one instance type for two", "instance types",
+    _endpoint("type", "one instance type for two", "instance types",
                  instance_type=GPUS[0], instance_types=None),
-    _of_endpoint("scaling", "scaling of instance types", "instance types", scaling=SCALING),
+    _endpoint("scaling", "scaling of instance types", "instance types", scaling=SCALING),
     Change("release", "another release of instance types", {"release": "25.09"},
            ("instance types",)),
     Change("model", "a new version on instance types", {"models": {"times": 3}},
            ("instance types",)),
-    _of_endpoint(
+    _endpoint(
         "variant", "a variant added", *ONE_VARIANT, variants={"AllTraffic": {}, "Second": {}}
     ),
-    _of_endpoint("variant", "a variant removed", "two variants", variants={"Large": None}),
-    _of_endpoint("variant", "a variant renamed", *ONE_VARIANT, variants={"Renamed": {}}),
-    _of_endpoint("weight", "other weights", "two variants", variants={"Standard": {"weight": 1}}),
-    _of_endpoint("weight", "weight 0", "two variants", variants={"Large": {"weight": 0}}),
+    _endpoint("variant", "a variant removed", "two variants", variants={"Large": None}),
+    _endpoint("variant", "a variant renamed", *ONE_VARIANT, variants={"Renamed": {}}),
+    _endpoint("weight", "other weights", "two variants", variants={"Standard": {"weight": 1}}),
+    _endpoint("weight", "weight 0", "two variants", variants={"Large": {"weight": 0}}),
     Change("release", "another release", {"release": "25.09"}),
-    _of_endpoint("GPU", "a GPU", instance_type="ml.g5.xlarge"),
-    _of_endpoint("GPU", "a GPU for one variant", "two variants",
+    _endpoint("GPU", "a GPU", instance_type="ml.g5.xlarge"),
+    _endpoint("GPU", "a GPU for one variant", "two variants",
                  variants={"Large": {"instance_type": "ml.g5.xlarge"}}),
     Change("model", "a new version", {"models": {"times": 3}}),
     Change("model", "a model added", {"models": {"third": 1}}, MULTI_MODEL),
@@ -102,23 +102,23 @@ CHANGES = (
     Change("hosting", "single-model",
            {"models": {"plus": None}, "endpoint": {"hosting": "single-model"}}, MULTI_MODEL),
     Change("network", "a private network", {"private_network": True}),
-    _of_endpoint("policy", "all at once", update={"strategy": "all-at-once"}),
-    _of_endpoint("policy", "linear", update={**CANARY, "strategy": "linear"}),
-    _of_endpoint("policy", "rolling", *ONE_VARIANT, update={**CANARY, "strategy": "rolling"}),
-    _of_endpoint("policy", "another error rate",
+    _endpoint("policy", "all at once", update={"strategy": "all-at-once"}),
+    _endpoint("policy", "linear", update={**CANARY, "strategy": "linear"}),
+    _endpoint("policy", "rolling", *ONE_VARIANT, update={**CANARY, "strategy": "rolling"}),
+    _endpoint("policy", "another error rate",
                  update={**CANARY, "rollback_error_rate": 0.5}),
-    _of_endpoint("scaling", "scaling", "multi-model", "two variants", "single-model",
+    _endpoint("scaling", "scaling", "multi-model", "two variants", "single-model",
                  scaling=SCALING),
-    _of_endpoint("scaling", "other limits", "multi-model, scaled", scaling={"max_count": 8}),
-    _of_endpoint("scaling", "a higher minimum", "multi-model, scaled",
+    _endpoint("scaling", "other limits", "multi-model, scaled", scaling={"max_count": 8}),
+    _endpoint("scaling", "a higher minimum", "multi-model, scaled",
                  instance_count=3, scaling={"min_count": 3}),
-    _of_endpoint("scaling", "another scaling metric", "multi-model, scaled",
+    _endpoint("scaling", "another scaling metric", "multi-model, scaled",
                  scaling={"max_rps": None, "cpu_percent": 50}),
-    _of_endpoint("scaling", "schedules", "multi-model, scaled", scaling={"schedules": {
+    _endpoint("scaling", "schedules", "multi-model, scaled", scaling={"schedules": {
         "night": {"at": "rate(1 day)", "min_count": 2, "max_count": 3}}}),
-    _of_endpoint("server", "other server options", server={"thread_count": 16}),
-    _of_endpoint("cache", "no cache of models", *MULTI_MODEL, cache_models=False),
-    _of_endpoint("capture", "data capture", data_capture={"percent": 10}),
+    _endpoint("server", "other server options", server={"thread_count": 16}),
+    _endpoint("cache", "no cache of models", *MULTI_MODEL, cache_models=False),
+    _endpoint("capture", "data capture", data_capture={"percent": 10}),
     *(
         Change("components", name, settings, ("components",))
         for name, settings in dict[str, dict[str, Any]]({
@@ -152,29 +152,29 @@ COMBINED = (
     "a GPU for one variant", "a new version", "a model added", "a model removed", "single-model",
     "a private network", "all at once", "scaling", "production",
 )  # fmt: skip
-"""Changes of which any two are made at once, to the state `two variants`."""
+"""Changes that are combined pairwise, for the state `two variants`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """A state of a stage, and what is changed of it."""
+    """A state of a stage, and changes of the state."""
 
     base: str
     changes: tuple[Change, ...]
 
     @property
     def name(self) -> str:
-        """Return what is changed, and of what."""
+        """The names of the changes and of the base."""
         return f"{' and '.join(change.name for change in self.changes)} ({self.base})"
 
     @property
     def before(self) -> State:
-        """Return the state that is deployed first."""
+        """The state that is deployed first."""
         return BASES[self.base]
 
     @property
     def after(self) -> State:
-        """Return the state that follows."""
+        """The state with the changes."""
         after = self.before
         for change in self.changes:
             after = merge(after, change.settings)
@@ -186,7 +186,7 @@ def pairs() -> Iterator[Pair]:
     for change in CHANGES:
         for base in change.bases:
             yield Pair(base, (change,))
-    by_name = {each.name: each for each in CHANGES}
+    by_name = {change.name: change for change in CHANGES}
     for first, second in combinations(map(by_name.__getitem__, COMBINED), 2):
         if first.axis != second.axis:
             yield Pair("two variants", (first, second))

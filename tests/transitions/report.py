@@ -1,4 +1,4 @@
-"""docs/transitions.md: every pair of states and how its deployments ended."""
+"""The page docs/transitions.md: the results of the deployments of every pair of states."""
 
 import re
 from collections import Counter
@@ -20,7 +20,7 @@ RULES = {
     "archives": "could not find",
     "the stage's file": "single-model hosting takes one model",
 }
-"""Why deployments are refused, by words of the refusal."""
+"""Rule -> a part of its error message."""
 
 HEAD = """\
 # Transitions
@@ -28,7 +28,7 @@ HEAD = """\
 The effect of a change of a stage on the calls of its clients, including deployments that fail
 half-way. The tests run each deployment in one process, with the synthesised templates, ministack's
 CloudFormation, the update guard and check, and the local SageMaker with its Auto Scaling;
-containers and builds are stand-ins (`pytest tests/transitions`; `make transitions` writes this
+containers and builds are fakes (`pytest tests/transitions`; `make transitions` writes this
 page). After every step a caller looks up its models in the catalog and invokes every instance that
 might answer, also with the archives that it had looked up earlier. Scaled variants begin to scale
 when an update ends, and are still scaling when CloudFormation continues. **No call failed, in
@@ -66,9 +66,9 @@ reaches the failing step.
 NOTES = """
 "By hand": CloudFormation's rollback fails, but no resource in service is deleted. The old state is
 restored after the operator follows the message of the guard or check, and continues the rollback
-(`aws cloudformation continue-update-rollback`). "The same configuration serves on": if only the
-update policy changes, the live configuration is deployed again; if that fails, the endpoint keeps
-it and the stack is updated.
+(`aws cloudformation continue-update-rollback`). "Not needed": if only the update
+policy changes, the live configuration is deployed again; if that fails, the endpoint keeps it and
+the stack is updated.
 
 If an instance type, or a GPU, and scaling change in one deployment, every rollback needs manual
 steps: the variant is already registered for scaling, and SageMaker does not restore its old type
@@ -77,30 +77,30 @@ before `aws application-autoscaling deregister-scalable-target`. Three deploymen
 
 
 def report(results: Mapping[Pair, Mapping[Way, Result]]) -> str:
-    """Return the page. Raises `ValueError` for a refusal that no rule explains."""
-    single = {each: ways for each, ways in results.items() if len(each.changes) == 1}
-    double = {each: ways for each, ways in results.items() if len(each.changes) == 2}
-    cells = {each: _cell(ways) for each, ways in double.items()}
+    """Return the page. Raise `ValueError` for a refused deployment without a known rule."""
+    single = {pair: ways for pair, ways in results.items() if len(pair.changes) == 1}
+    double = {pair: ways for pair, ways in results.items() if len(pair.changes) == 2}
+    cells = {pair: _cell(ways) for pair, ways in double.items()}
     rules = {
-        _rule(each.reason): each.reason
+        _rule(result.reason): result.reason
         for ways in results.values()
-        for (_, broken), each in ways.items()
-        if each.verdict in _REFUSED and not broken
+        for (_, fault), result in ways.items()
+        if result.verdict in _REFUSED and not fault
     }
     lines = [
         HEAD.format(
             deployments=sum(map(len, results.values())),
             pairs=len(results),
             rules="\n".join(
-                f"  - {name}: “{_refusal(rules[name])}”" for name in RULES if name in rules
+                f"  - {name}: “{_error_message(rules[name])}”" for name in RULES if name in rules
             ),
         ),
         f"| Change | {' | '.join(BASES)} |",
         f"| --- |{' --- |' * len(BASES)}",
         *(_row(change, single) for change in CHANGES),
         TWO.format(done=sum(not cell.count("refused") for cell in cells.values())),
-        *_refused(cells),
-        BROKEN + "\n".join(_broken(results)),
+        *_refused_lines(cells),
+        BROKEN + "\n".join(_fault_rows(results)),
         NOTES,
     ]
     return "\n".join(lines)
@@ -110,16 +110,18 @@ _REFUSED = (Verdict.REFUSED, Verdict.NO_STAGE)
 
 
 def _row(change: Change, single: Mapping[Pair, Mapping[Way, Result]]) -> str:
-    cells = {each.base: _cell(ways) for each, ways in single.items() if each.changes == (change,)}
+    cells = {pair.base: _cell(ways) for pair, ways in single.items() if pair.changes == (change,)}
     return f"| {change.name} | {' | '.join(cells.get(base, '') for base in BASES)} |"
 
 
 def _cell(ways: Mapping[Way, Result]) -> str:
-    messages = [_words(ways[each, ""]) for each in (FORTH, BACK) if (each, "") in ways]
+    messages = [
+        _summary(ways[direction, ""]) for direction in (FORTH, BACK) if (direction, "") in ways
+    ]
     return messages[0] if len(set(messages)) == 1 else " / ".join(messages)
 
 
-def _words(result: Result) -> str:
+def _summary(result: Result) -> str:
     match result.verdict:
         case Verdict.DONE:
             return "done"
@@ -134,16 +136,16 @@ def _rule(reason: str) -> str:
     for name, words in RULES.items():
         if words in reason:
             return name
-    raise ValueError(f"no rule explains: {reason}")
+    raise ValueError(f"no rule for: {reason}")
 
 
-def _refusal(reason: str) -> str:
-    """Return a refusal without what is the same in all, or another with every change of code."""
-    messages = reason.partition("Value error, ")[2] or reason
-    return re.sub("-[0-9a-f]{12}", "-DIGEST", messages.removesuffix(" Nothing was changed."))
+def _error_message(reason: str) -> str:
+    """Return an error message without common parts and digests."""
+    message = reason.partition("Value error, ")[2] or reason
+    return re.sub("-[0-9a-f]{12}", "-DIGEST", message.removesuffix(" Nothing was changed."))
 
 
-def _refused(cells: Mapping[Pair, str]) -> Iterable[str]:
+def _refused_lines(cells: Mapping[Pair, str]) -> Iterable[str]:
     result: dict[str, list[str]] = {}
     for pair, cell in cells.items():
         if "refused" in cell:
@@ -153,18 +155,19 @@ def _refused(cells: Mapping[Pair, str]) -> Iterable[str]:
         yield f"- **{cell}**: {'; '.join(names)}"
 
 
-def _broken(results: Mapping[Pair, Mapping[Way, Result]]) -> Iterable[str]:
+def _fault_rows(results: Mapping[Pair, Mapping[Way, Result]]) -> Iterable[str]:
     for name in FAULTS:
-        met = Counter(
+        counts = Counter(
             result.verdict
             for ways in results.values()
-            for (_, broken), result in ways.items()
-            if broken == name
+            for (_, fault), result in ways.items()
+            if fault == name
         )
-        when = {
-            "at once": met[Verdict.ROLLED_BACK] + met[Verdict.REFUSED],
-            "by hand": met[Verdict.CONTINUED],
-            "the same configuration serves on": met[Verdict.DONE] + met[Verdict.UNTOUCHED],
+        repairs = {
+            "automatically": counts[Verdict.ROLLED_BACK] + counts[Verdict.REFUSED],
+            "by hand": counts[Verdict.CONTINUED],
+            "not needed": counts[Verdict.DONE] + counts[Verdict.UNTOUCHED],
         }
-        messages = ", ".join(f"{count} {way}" for way, count in when.items() if count)
-        yield f"| {name} | {met.total()} | {met.total() - met[Verdict.LOST]} | {messages} |"
+        text = ", ".join(f"{count} {repair}" for repair, count in repairs.items() if count)
+        total = counts.total()
+        yield f"| {name} | {total} | {total - counts[Verdict.LOST]} | {text} |"

@@ -1,4 +1,4 @@
-"""The templates of many states of one stage, synthesised by one app."""
+"""Templates of many states of one stage, synthesised by one app."""
 
 import json
 from collections.abc import Sequence
@@ -27,16 +27,16 @@ Template = dict[str, Any]
 
 
 def stage_of(state: State) -> dict[str, Any]:
-    """Return a state as a stage's file has it."""
+    """Return a state as the content of a stage's file."""
     endpoint = {**state["endpoint"], "models": list(state["models"])}
-    rest = {name: each for name, each in state.items() if name not in ("endpoint", "models")}
+    rest = {key: value for key, value in state.items() if key not in ("endpoint", "models")}
     return {"account": ACCOUNT, "region": REGION, **rest, "endpoints": {ENDPOINT: endpoint}}
 
 
 class Templates:
-    """Templates of endpoint stacks; below `folder`, models are in folders named by their versions.
+    """Templates of endpoint stacks; `folder` has a folder of models for each version.
 
-    `app` is where the assembly with all stacks is.
+    `app` is the folder of the assembly with all stacks.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -44,17 +44,17 @@ class Templates:
         self._plans: dict[tuple[str, int], ModelPlan] = {}
 
     def of(self, states: Sequence[State]) -> list[Template | str]:
-        """Return each state's template, or why it has none.
-
-        What other stacks export is filled in.
-        """
-        return [each if isinstance(each, str) else _imported(each) for each in self.alone(states)]
+        """Return each state's template with resolved imports, or the error of the state."""
+        return [
+            template if isinstance(template, str) else _resolve_imports(template)
+            for template in self.alone(states)
+        ]
 
     def alone(self, states: Sequence[State]) -> list[Template | str]:
-        """Return each state's template, or why it has none; the others' are in `app`."""
+        """Return each state's template, or its error; `app` has the templates of other stacks."""
         app = App(context=CONTEXT, outdir=str(self.app), stack_traces=False)
         env = Environment(account=ACCOUNT, region=REGION)
-        # What the stack that stays is called is all that the others take of it.
+        # The endpoint stacks use only the name of the model stack, so one stage is enough.
         any_stage = StageConfig.model_validate(stage_of(states[0]))
         models = ModelStack(app, f"{STAGE}-models", stage_name=STAGE, stage=any_stage, env=env)
         network = NetworkStack(app, f"{STAGE}-network", env=env)
@@ -62,25 +62,25 @@ class Templates:
         capture = CaptureStack(
             app, f"{STAGE}-capture", stage=StageConfig.model_validate(records), env=env
         )
-        made: list[EndpointStack | str] = []
+        results: list[EndpointStack | str] = []
         for number, state in enumerate(states):
             try:
                 stage = StageConfig.model_validate(stage_of(state))
                 name = f"stack-{number}"
                 stack = self._stack(app, name, state, stage, models, network, capture, env)
             except ValidationError as error:
-                made.append("; ".join(each["msg"] for each in error.errors()))
+                results.append("; ".join(detail["msg"] for detail in error.errors()))
                 continue
             problems = stack.endpoint.problems
             if problems:
                 app.node.try_remove_child(name)
-            made.append("; ".join(map(str, problems)) if problems else stack)
+            results.append("; ".join(map(str, problems)) if problems else stack)
         assembly = app.synth()
         return [
-            each
-            if isinstance(each, str)
-            else _resources(assembly.get_stack_by_name(each.stack_name).template)
-            for each in made
+            result
+            if isinstance(result, str)
+            else _resources(assembly.get_stack_by_name(result.stack_name).template)
+            for result in results
         ]
 
     def _stack(
@@ -119,12 +119,12 @@ class Templates:
 
 
 def _resources(template: Template) -> Template:
-    """Return a template without what asks which version of the bootstrap stack there is."""
+    """Return a template with resources only, without the check of the bootstrap version."""
     return {"Resources": template["Resources"]}
 
 
-def _imported(value: Any) -> Any:
-    """Return a template with something in the place of what the stacks that stay export."""
+def _resolve_imports(value: Any) -> Any:
+    """Return a template with fake values for imports."""
     match value:
         case {"Fn::ImportValue": str(name)}:
             if "RefModelsBucket" in name:
@@ -132,7 +132,7 @@ def _imported(value: Any) -> Any:
             arn = f"arn:aws:any:{REGION}:{ACCOUNT}:one"
             return arn if "Arn" in name else f"of-{name[-12:].lower()}"
         case dict():
-            return {name: _imported(each) for name, each in value.items()}
+            return {name: _resolve_imports(part) for name, part in value.items()}
         case list():
-            return [_imported(each) for each in value]
+            return [_resolve_imports(part) for part in value]
     return value

@@ -1,4 +1,4 @@
-"""Every pair of states, deployed in this process."""
+"""Deployments of every pair of states, in this process."""
 
 import pytest
 
@@ -11,19 +11,19 @@ Results = dict[Pair, dict[Way, Result]]
 
 
 @pytest.fixture(scope="module")
-def tried(tmp_path_factory: pytest.TempPathFactory) -> Results:
+def trial_results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     return results(list(pairs()), tmp_path_factory.mktemp("transitions"))
 
 
-def test_no_call_fails_and_what_serves_stays_in_every_transition(tried: Results) -> None:
+def test_no_call_fails_in_any_transition(trial_results: Results) -> None:
     lost = [
-        f"{pair.name}, {direction}, {broken or 'whole'}: {result.reason}"
-        for pair, ways in tried.items()
-        for (direction, broken), result in ways.items()
+        f"{pair.name}, {direction}, {fault or 'no fault'}: {result.reason}"
+        for pair, ways in trial_results.items()
+        for (direction, fault), result in ways.items()
         if result.verdict is Verdict.LOST
     ]
     assert lost == []
 
 
-def test_the_report_is_current(tried: Results) -> None:
-    assert PAGE.read_text() == report(tried), "write docs/transitions.md: make transitions"
+def test_page_is_up_to_date(trial_results: Results) -> None:
+    assert PAGE.read_text() == report(trial_results), "write docs/transitions.md: make transitions"

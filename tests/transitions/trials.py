@@ -1,4 +1,4 @@
-"""Deploying one state after another, and what is to be said of it."""
+"""Deployments of states, with verdicts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,27 +6,27 @@ from enum import StrEnum
 from typing import Any
 
 from tests.transitions.account import Account
-from tests.transitions.faults import What
+from tests.transitions.faults import FaultKind
 from tests.transitions.templates import Template
 
 
 class Verdict(StrEnum):
-    """How a deployment ended. In all but `LOST` not one call failed."""
+    """The result of a deployment. No call failed, except for `LOST`."""
 
     DONE = "done"
     UNTOUCHED = "done, without an update of the endpoint"
     REFUSED = "refused"
     ROLLED_BACK = "rolled back"
-    CONTINUED = "rolled back when told to continue"
+    CONTINUED = "rolled back after continuing the rollback"
     NO_STAGE = "refused by the stage's file"
     LOST = "LOST"
 
 
 @dataclass(frozen=True)
 class Result:
-    """A verdict, with CloudFormation's reason where a deployment failed.
+    """A verdict, with CloudFormation's reason if the deployment failed.
 
-    `met` says whether what was to go wrong has gone wrong.
+    `met` is whether all planned faults have happened.
     """
 
     verdict: Verdict
@@ -36,7 +36,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Observation:
-    """What must be as before where a deployment failed."""
+    """The state that a failed deployment must not change."""
 
     config: str
     catalog: dict[str, str]
@@ -46,24 +46,26 @@ class Observation:
 
     @classmethod
     def of(cls, account: Account) -> "Observation":
-        """Look at an account."""
+        """Return the state of an account."""
         endpoint = account.endpoint()
         assert endpoint["EndpointStatus"] == "InService"
         return cls(
             endpoint["EndpointConfigName"],
             account.catalog(),
             frozenset(account.hosted()),
-            frozenset(each["ResourceId"] for each in account.scaling.describe_targets({})[TARGETS]),
-            {name: each["Specification"] for name, each in account.components().items()},
+            frozenset(
+                target["ResourceId"] for target in account.scaling.describe_targets({})[TARGETS]
+            ),
+            {name: component["Specification"] for name, component in account.components().items()},
         )
 
 
-def deploy(account: Account, template: Template, what: What = What.NOTHING) -> Result:
-    """Deploy a template, with something going wrong, and judge."""
-    before, changed = Observation.of(account), _changed(account)
-    account.deploy(template, what)
+def deploy(account: Account, template: Template, fault: FaultKind = FaultKind.NOTHING) -> Result:
+    """Deploy a template with a fault, and return the result."""
+    before, changed = Observation.of(account), _modification_times(account)
+    account.deploy(template, fault)
     met = account.fault.has_struck()
-    untouched = _changed(account) == changed
+    untouched = _modification_times(account) == changed
     reason = account.reason
     wrong = [*account.caller.failed]
     match account.status:
@@ -75,7 +77,7 @@ def deploy(account: Account, template: Template, what: What = What.NOTHING) -> R
             wrong += _not_as_before(before, Observation.of(account))
         case "UPDATE_ROLLBACK_FAILED":
             verdict = Verdict.CONTINUED
-            wrong += _gone(account)
+            wrong += _deleted_in_service(account)
             wrong += _recover(account, before)
             wrong += [*account.caller.failed[:1], *_not_as_before(before, Observation.of(account))]
         case status:
@@ -86,18 +88,18 @@ def deploy(account: Account, template: Template, what: What = What.NOTHING) -> R
 
 
 def _not_as_deployed(account: Account, template: Template) -> Iterator[str]:
-    """Yield what differs from the template, or was left behind."""
+    """Yield differences from the template, and resources that were not deleted."""
     resources: dict[str, Any] = account.resources()
     observed = Observation.of(account)
     (endpoint,) = (
         resource for resource in resources.values() if resource["ResourceType"] == ENDPOINT_TYPE
     )
     if observed.config != endpoint["Properties"]["EndpointConfigName"]:
-        yield f"{observed.config} serves"
+        yield f"{observed.config} is in service"
     specifications = [
-        each["Properties"]["Specification"]
-        for each in resources.values()
-        if each["ResourceType"] == "AWS::SageMaker::InferenceComponent"
+        resource["Properties"]["Specification"]
+        for resource in resources.values()
+        if resource["ResourceType"] == "AWS::SageMaker::InferenceComponent"
     ]
     if sorted(map(str, specifications)) != sorted(map(str, observed.components.values())):
         yield f"the components are {observed.components}"
@@ -109,13 +111,13 @@ def _not_as_deployed(account: Account, template: Template) -> Iterator[str]:
         yield f"the catalog has {', '.join(observed.catalog)}"
     if len(observed.scaled) != kinds.count("AWS::ApplicationAutoScaling::ScalableTarget"):
         yield f"registered for scaling: {', '.join(observed.scaled)}"
-    yield from _gone(account)
+    yield from _deleted_in_service(account)
 
 
 def _recover(account: Account, before: Observation) -> Iterator[str]:
-    """Do what a person does: what the check says, and what SageMaker asks for; then continue.
+    """Follow the messages of check and SageMaker as an operator would, and continue the rollback.
 
-    Yield what the stack is then, if not rolled back.
+    Yield the status of the stack if it was not rolled back.
     """
     endpoint = {"EndpointName": account.endpoint()["EndpointName"]}
     for target in account.scaling.describe_targets({})[TARGETS]:
@@ -134,10 +136,12 @@ def _recover(account: Account, before: Observation) -> Iterator[str]:
         yield f"the stack is {account.status}"
 
 
-def _changed(account: Account) -> list[Any]:
-    """Return when the endpoint and its components were changed last."""
-    described = [account.endpoint(), *account.components().values()]
-    return [(each.get("InferenceComponentName"), each["LastModifiedTime"]) for each in described]
+def _modification_times(account: Account) -> list[Any]:
+    """Return the times of the last change of the endpoint and its components."""
+    records = [account.endpoint(), *account.components().values()]
+    return [
+        (record.get("InferenceComponentName"), record["LastModifiedTime"]) for record in records
+    ]
 
 
 TARGETS = "ScalableTargets"
@@ -150,15 +154,16 @@ def _not_as_before(before: Observation, now: Observation) -> Iterator[str]:
             yield f"{name} is {getattr(now, name)} and was {value}"
 
 
-def _gone(account: Account) -> Iterator[str]:
-    """Yield what serves and was deleted."""
+def _deleted_in_service(account: Account) -> Iterator[str]:
+    """Yield deleted resources that are in service."""
     config = account.endpoint()["EndpointConfigName"]
     if config not in account.hosted():
-        yield f"{config} serves and was deleted"
+        yield f"{config} is in service and was deleted"
         return
-    described = account.hosting.describe_endpoint_config({"EndpointConfigName": config})
-    served = [each["ModelName"] for each in described["ProductionVariants"] if "ModelName" in each]
-    served += [each["Specification"]["ModelName"] for each in account.components().values()]
-    for model in served:
+    description = account.hosting.describe_endpoint_config({"EndpointConfigName": config})
+    variants = description["ProductionVariants"]
+    models = [variant["ModelName"] for variant in variants if "ModelName" in variant]
+    models += [record["Specification"]["ModelName"] for record in account.components().values()]
+    for model in models:
         if model not in account.hosted():
-            yield f"{model} serves and was deleted"
+            yield f"{model} is in service and was deleted"

@@ -1,4 +1,4 @@
-"""Every way of a pair: forth, back, and each of them broken half-way."""
+"""The ways to deploy a pair: forth and back, each also with every fault."""
 
 import json
 import logging
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.transitions.account import Account, accounts
-from tests.transitions.faults import FAULTS, What
+from tests.transitions.faults import FAULTS, FaultKind
 from tests.transitions.pairs import Pair, State
 from tests.transitions.templates import Template, Templates
 from tests.transitions.trials import Result, Verdict, deploy
@@ -15,34 +15,33 @@ from tests.transitions.trials import Result, Verdict, deploy
 FORTH, BACK = "forth", "back"
 
 Way = tuple[str, str]
-"""Forth or back, and what breaks it, if anything does."""
+"""Direction, and the name of the fault or an empty text."""
 
-A_BUILD = "a build fails"
+BUILD_FAULT = "a build fails"
 
 _DONE = (Verdict.DONE, Verdict.UNTOUCHED)
 
 
 def results(pairs: list[Pair], folder: Path) -> dict[Pair, dict[Way, Result]]:
-    """Try every way of every pair; a `str` instead of templates is a refusal of the stage file."""
-    states = {_key(each): each for pair in pairs for each in (pair.before, pair.after)}
-    made = Templates(folder).of(list(states.values()))
-    templates = dict(zip(states, made, strict=True))
+    """Return the results of every way of every pair."""
+    states = {_key(state): state for pair in pairs for state in (pair.before, pair.after)}
+    templates = dict(zip(states, Templates(folder).of(list(states.values())), strict=True))
     level = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)  # of what is broken on purpose
+    logging.disable(logging.CRITICAL)  # logs of injected faults
     try:
         with accounts() as make:
             return {
-                each: _until_lost(
-                    _ways(make, templates[_key(each.before)], templates[_key(each.after)])
+                pair: _until_lost(
+                    _ways(make, templates[_key(pair.before)], templates[_key(pair.after)])
                 )
-                for each in pairs
+                for pair in pairs
             }
     finally:
         logging.disable(level)
 
 
 def _until_lost(ways: Iterator[tuple[Way, Result]]) -> dict[Way, Result]:
-    """Return the results up to a state that nothing can follow."""
+    """Return the results up to the first `LOST`."""
     way_results = {}
     for way, result in ways:
         way_results[way] = result
@@ -54,40 +53,42 @@ def _until_lost(ways: Iterator[tuple[Way, Result]]) -> dict[Way, Result]:
 def _ways(
     make: Callable[[], Account], before: Template | str, after: Template | str
 ) -> Iterator[tuple[Way, Result]]:
-    """Yield what each way ends with. What has been built is there from then on."""
+    """Yield the result of each way; a template is a `str` if the stage file has an error."""
     assert not isinstance(before, str)
     if isinstance(after, str):
         yield (FORTH, ""), Result(Verdict.NO_STAGE, after)
         return
     account = _deployed(make, before)
-    forth = deploy(account, after, What.BUILD)
+    forth = deploy(account, after, FaultKind.BUILD)
     if forth.met:
-        yield (FORTH, A_BUILD), forth
+        yield (FORTH, BUILD_FAULT), forth
         forth = deploy(account, after)
     yield (FORTH, ""), forth
     if forth.verdict not in _DONE:
         account = _deployed(make, after)
-    yield from _broken(BACK, account, after, before)
+    yield from _with_faults(BACK, account, after, before)
     back = deploy(account, before)
     yield (BACK, ""), back
     if forth.verdict in _DONE:
         if back.verdict not in _DONE:
             account = _deployed(make, before)
-        yield from _broken(FORTH, account, before, after)
+        yield from _with_faults(FORTH, account, before, after)
 
 
-def _broken(
+def _with_faults(
     direction: str, account: Account, old: Template, new: Template
 ) -> Iterator[tuple[Way, Result]]:
-    """Yield how what goes wrong after the builds ends, unless it is refused; `old` then serves."""
-    for name, what in FAULTS.items():
-        if name == A_BUILD or (what is not What.AFTER_ALL and _hosted(old) == _hosted(new)):
+    """Yield the results with each fault after the builds; stop at a refused deployment."""
+    for name, fault in FAULTS.items():
+        if name == BUILD_FAULT or (
+            fault is not FaultKind.AFTER_ALL and _hosted(old) == _hosted(new)
+        ):
             continue
-        result = deploy(account, new, what)
+        result = deploy(account, new, fault)
         if result.verdict is Verdict.REFUSED:
             return
         yield (direction, name), result
-        if result.verdict in _DONE:  # the configuration is the same, and serves
+        if result.verdict in _DONE:  # the configuration is unchanged
             deploy(account, old)
 
 
@@ -99,7 +100,7 @@ def _deployed(make: Callable[[], Account], template: Template) -> Account:
 
 
 def _hosted(template: Template) -> list[Any]:
-    """Return what is said of the resources of which a change is one of the endpoint."""
+    """Return the properties of the SageMaker resources."""
     return [
         resource["Properties"]
         for resource in template["Resources"].values()

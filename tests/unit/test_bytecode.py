@@ -3,7 +3,6 @@
 import importlib._bootstrap_external
 import importlib.util
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -49,17 +48,6 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clone:
     review_in_this_process(monkeypatch)
     monkeypatch.chdir(clone.root)
     return clone
-
-
-def test_python_runs_hostile_bytecode_by_default(clone: Clone) -> None:
-    environment = {
-        each: value for each, value in os.environ.items() if not each.startswith("PYTHON")
-    }
-    program = [sys.executable, "-c", "import part; print(part.NAME)"]
-    finished = subprocess.run(
-        program, env=environment, cwd=clone.root, capture_output=True, text=True, check=True
-    )
-    assert finished.stdout == "bytecode\n"
 
 
 def test_synth_runs_the_source(clone: Clone, tmp_path: Path) -> None:

@@ -183,9 +183,3 @@ def test_interrupted_direct_run_terminates_its_process_group(
     with pytest.raises(KeyboardInterrupt):
         cdk_cli.run_directly("diff")
     assert (cli / "ended").exists()
-
-
-def test_missing_cli_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cdk_cli, "CLI", tmp_path / "cdk")
-    with pytest.raises(FileNotFoundError):
-        cdk_cli.run("deploy", title="t")

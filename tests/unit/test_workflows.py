@@ -62,9 +62,7 @@ def test_each_action_has_one_version() -> None:
     assert sorted(names) == sorted(set(names))
 
 
-def test_workflow_permissions_are_read_only(
-    workflow: dict[str, Any],
-) -> None:
+def test_workflow_permissions_are_read_only(workflow: dict[str, Any]) -> None:
     assert workflow["permissions"] == {"contents": "read"}
 
 

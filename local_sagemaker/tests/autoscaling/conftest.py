@@ -1,4 +1,4 @@
-"""An endpoint `text` with one variant `only`, alarms, and a time, that tests set."""
+"""The fake endpoint `text` with the variant `only`, fake alarms and a fake clock."""
 
 from typing import Any
 
@@ -56,7 +56,7 @@ def tracking(metric_type: str, target: float = 1.0) -> Record:
 
 
 def custom(metric: str, target: float = 60.0, **more: Any) -> Record:
-    """Return the configuration of a policy on a metric of somebody's own."""
+    """Return the configuration of a policy on a custom metric."""
     metric_specification = {"MetricName": metric, "Namespace": "Own", "Statistic": "Average"}
     return {
         "TargetValue": target,
@@ -70,17 +70,17 @@ def policy(name: str, configuration: Record) -> Record:
 
 
 class Variants:
-    """Stands in for SageMaker's control plane: it is asked for a capacity, and `settle` has it."""
+    """A fake control plane of SageMaker; `settle` completes a requested change of capacity."""
 
     def __init__(self) -> None:
         self.status = "InService"
         self.count = self.desired = 2
         self.desired_counts: list[int] = []
         self.refusal: ApiError | None = None
-        self.gone = False
+        self.deleted = False
 
     def describe_endpoint(self, request: Record) -> Record:
-        if self.gone or request["EndpointName"] != "text":
+        if self.deleted or request["EndpointName"] != "text":
             raise ApiError(
                 "ValidationException", f'Could not find endpoint "{request["EndpointName"]}".'
             )
@@ -100,10 +100,10 @@ class Variants:
         }
 
     def update_inference_component_runtime_config(self, request: Record) -> Record:
-        self._ask(request["DesiredRuntimeConfig"]["CopyCount"])
+        self._request_capacity(request["DesiredRuntimeConfig"]["CopyCount"])
         return {}
 
-    def _ask(self, desired: int) -> None:
+    def _request_capacity(self, desired: int) -> None:
         if self.refusal:
             raise self.refusal
         self.desired_counts.append(desired)
@@ -111,20 +111,20 @@ class Variants:
 
     def update_endpoint_weights_and_capacities(self, request: Record) -> Record:
         (change,) = request["DesiredWeightsAndCapacities"]
-        self._ask(change["DesiredInstanceCount"])
+        self._request_capacity(change["DesiredInstanceCount"])
         return {}
 
     def settle(self) -> None:
-        """Reach what was asked for."""
+        """Complete the change."""
         self.count, self.status = self.desired, "InService"
 
     def roll_back(self) -> None:
-        """Be as before."""
+        """Undo the change."""
         self.desired, self.status = self.count, "InService"
 
 
 class CloudWatch:
-    """Stands in for boto3's client: keeps alarms, whose states tests set."""
+    """A fake client of CloudWatch; tests set the states of its alarms."""
 
     def __init__(self) -> None:
         self.alarms: dict[str, Record] = {}
@@ -145,18 +145,18 @@ class CloudWatch:
         alarms = list(self.alarms.values())
         return [{"MetricAlarms": alarms[:1]}, {"MetricAlarms": alarms[1:]}]
 
-    def kind(self, kind: str, metric: str = "InvocationsPerInstance") -> Record:
-        """Return the one alarm of a kind on a metric."""
+    def alarm_of_kind(self, kind: str, metric: str = "InvocationsPerInstance") -> Record:
+        """Return the only alarm of a kind on a metric."""
         (result,) = (
-            each
-            for name, each in self.alarms.items()
-            if f"-{kind}-" in name and each["MetricName"] == metric
+            alarm
+            for name, alarm in self.alarms.items()
+            if f"-{kind}-" in name and alarm["MetricName"] == metric
         )
         return result
 
 
 class Time:
-    """Seconds since 1970, as tests have them."""
+    """A fake clock in seconds since 1970."""
 
     def __init__(self) -> None:
         self.now = 1_800_000_000.0
@@ -186,7 +186,7 @@ def cloudwatch() -> CloudWatch:
 
 @pytest.fixture
 def happenings() -> list[Happening]:
-    """What Application Auto Scaling did."""
+    """The recorded events of Application Auto Scaling."""
     return []
 
 

@@ -1,4 +1,4 @@
-"""The alarms of policies."""
+"""Alarms of scaling policies."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from local_sagemaker.tests.autoscaling.conftest import (
     policy,
 )
 
-PLACE = [{"Name": "EndpointName", "Value": "text"}, {"Name": "VariantName", "Value": "only"}]
+DIMENSIONS = [{"Name": "EndpointName", "Value": "text"}, {"Name": "VariantName", "Value": "only"}]
 
 
 def requests(configuration: dict[str, Any]) -> list[dict[str, Any]]:
@@ -24,7 +24,7 @@ def requests(configuration: dict[str, Any]) -> list[dict[str, Any]]:
     return alarm_requests(TargetKey.of(KEY), made)
 
 
-def test_a_policy_has_an_alarm_above_its_target_and_one_below_nine_tenths_of_it() -> None:
+def test_policy_has_a_high_and_a_low_alarm() -> None:
     high, low = requests(CONFIGURATION)
     for alarm, kind in ((high, "High"), (low, "Low")):
         assert re.fullmatch(
@@ -36,7 +36,7 @@ def test_a_policy_has_an_alarm_above_its_target_and_one_below_nine_tenths_of_it(
     both = {
         "AlarmActions": [action],
         "AlarmDescription": f"DO NOT EDIT OR DELETE. For TargetTrackingScaling policy {action}.",
-        "Dimensions": PLACE,
+        "Dimensions": DIMENSIONS,
         "MetricName": "InvocationsPerInstance",
         "Namespace": "AWS/SageMaker",
         "Period": 60,
@@ -57,7 +57,7 @@ def test_a_policy_has_an_alarm_above_its_target_and_one_below_nine_tenths_of_it(
     }
 
 
-def test_concurrent_requests_scale_out_by_ten_seconds_and_in_by_minutes() -> None:
+def test_concurrent_requests_have_a_high_resolution_alarm() -> None:
     name = "SageMakerVariantConcurrentRequestsPerModelHighResolution"
     configuration = {
         "TargetValue": 5.0,
@@ -65,13 +65,16 @@ def test_concurrent_requests_scale_out_by_ten_seconds_and_in_by_minutes() -> Non
     }
     high, low = requests(configuration)
     assert (high["Period"], low["Period"]) == (10, 60)
-    assert {(each["MetricName"], each["Statistic"]) for each in (high, low)} == {
+    assert {(alarm["MetricName"], alarm["Statistic"]) for alarm in (high, low)} == {
         ("ConcurrentRequestsPerModel", "Maximum")
     }
 
 
-def test_metric_math_is_watched_by_the_minute() -> None:
-    stat = {"Metric": {"MetricName": "C", "Namespace": "N", "Dimensions": PLACE}, "Stat": "Average"}
+def test_metric_math_has_a_period_of_one_minute() -> None:
+    stat = {
+        "Metric": {"MetricName": "C", "Namespace": "N", "Dimensions": DIMENSIONS},
+        "Stat": "Average",
+    }
     metric = {"Id": "m", "MetricStat": stat, "ReturnData": False}
     share = {"Id": "share", "Expression": "FILL(m, 0) / 12", "ReturnData": True}
     specification = {"CustomizedMetricSpecification": {"Metrics": [metric, share]}}
@@ -80,12 +83,12 @@ def test_metric_math_is_watched_by_the_minute() -> None:
         assert not alarm.keys() & {"MetricName", "Period", "Statistic"}
 
 
-def test_a_metric_of_somebodys_own_is_watched_as_it_is_given() -> None:
+def test_custom_metric_reaches_the_alarm() -> None:
     specification = {
         "MetricName": "GPUUtilization",
         "Namespace": "/aws/sagemaker/Endpoints",
         "Statistic": "Average",
-        "Dimensions": PLACE,
+        "Dimensions": DIMENSIONS,
         "Unit": "Percent",
     }
     for alarm in requests({"TargetValue": 70.0, "CustomizedMetricSpecification": specification}):
@@ -95,7 +98,7 @@ def test_a_metric_of_somebodys_own_is_watched_as_it_is_given() -> None:
 
 
 @pytest.mark.parametrize("data", [None, '{"version": "1.0"}'])
-def test_states_are_read_from_every_page(data: str | None) -> None:
+def test_alarm_states_are_read_from_all_pages(data: str | None) -> None:
     cloudwatch = CloudWatch()
     reason = json.dumps({"recentDatapoints": [1.0, 2.0]})
     policy = "arn:aws:autoscaling:us-east-1:000000000000:scalingPolicy:1:resource/sagemaker/e"

@@ -1,4 +1,4 @@
-"""Scalable targets and policies as CloudFormation makes them."""
+"""Scalable targets and scaling policies in CloudFormation."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from local_sagemaker.tests.autoscaling.test_service import ACTION, actions, poli
 PHYSICAL_ID = "endpoint/text/variant/only|sagemaker:variant:DesiredInstanceCount|sagemaker"
 
 
-def test_a_target_is_known_by_resource_dimension_and_service(scaling: AutoScaling) -> None:
+def test_physical_id_of_a_target(scaling: AutoScaling) -> None:
     properties = {**TARGET, "MinCapacity": "2", "MaxCapacity": "6"}
     handler = ScalableTarget(scaling.service)
     assert handler.create("Logical", properties, "stack") == (PHYSICAL_ID, {})
@@ -20,7 +20,7 @@ def test_a_target_is_known_by_resource_dimension_and_service(scaling: AutoScalin
 
 
 @pytest.mark.parametrize("reference", [{"ScalingTargetId": PHYSICAL_ID}, KEY])
-def test_a_policy_names_its_target_by_id_or_by_its_parts(
+def test_policy_refers_to_its_target_by_id_or_by_parts(
     scaling: AutoScaling, reference: dict[str, str]
 ) -> None:
     properties = {name: value for name, value in POLICY.items() if name not in KEY} | reference
@@ -38,7 +38,7 @@ def test_a_policy_names_its_target_by_id_or_by_its_parts(
     assert policies(scaling) == []
 
 
-def test_target_and_policy_are_deleted_in_any_order_and_more_than_once(
+def test_second_deletion_succeeds(
     scaling: AutoScaling,
 ) -> None:
     target, policy = ScalableTarget(scaling.service), ScalingPolicy(scaling.service)
@@ -50,15 +50,13 @@ def test_target_and_policy_are_deleted_in_any_order_and_more_than_once(
     assert (targets(scaling), policies(scaling)) == ([], [])
 
 
-def test_a_target_has_the_scheduled_actions_of_its_properties(scaling: AutoScaling) -> None:
+def test_update_replaces_scheduled_actions(scaling: AutoScaling) -> None:
     handler = ScalableTarget(scaling.service)
 
     def scheduled(*names: str, least: Any = 3) -> dict[str, Any]:
-        own = {name: ACTION[name] for name in ("Schedule",)}
-        limits = {"ScalableTargetAction": {"MinCapacity": least}}
-        named = [{**own, **limits, "ScheduledActionName": each} for each in names]
-        tags = [{"Key": "team", "Value": "search"}]
-        return {**TARGET, "ScheduledActions": named, "Tags": tags}
+        keys = {"Schedule": ACTION["Schedule"], "ScalableTargetAction": {"MinCapacity": least}}
+        scheduled_actions = [{**keys, "ScheduledActionName": name} for name in names]
+        return {**TARGET, "ScheduledActions": scheduled_actions}
 
     first, second = scheduled("morning", "noon"), scheduled("noon", "evening", least="4")
     handler.create("Logical", first, "stack")

@@ -1,4 +1,4 @@
-"""Scaling an inference component: to no copy, and back by a step."""
+"""Scaling of an inference component to 0 copies, and back by a step policy."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ CONCURRENT = "SageMakerInferenceComponentConcurrentRequestsPerCopyHighResolution
 TARGET = {**COMPONENT, "MinCapacity": 0, "MaxCapacity": 4}
 
 
-class Scaled:
+class ScaledComponent:
     """The component `times` with two copies, a target tracking policy and a step policy."""
 
     def __init__(
@@ -34,7 +34,7 @@ class Scaled:
         scaling.put_policy({**policy("calls", tracking(PER_COPY, 10.0)), **COMPONENT})
 
     def put_steps(self, *steps: dict[str, float], threshold: float = 1.0) -> None:
-        """Put a step policy, and an alarm that names it as its action."""
+        """Put a step policy, and an alarm with the policy as its action."""
         configuration: Any = STEPS["StepScalingPolicyConfiguration"]
         if steps:
             configuration = {**configuration, "StepAdjustments": list(steps)}
@@ -48,7 +48,7 @@ class Scaled:
         )
 
     def alarm(self, name: str, *points: float) -> None:
-        """Have the only alarm whose name contains a text in ALARM, and no other."""
+        """Set the alarm whose name contains `name` to ALARM, and all others to OK."""
         for known, alarm in self.cloudwatch.alarms.items():
             alarm["StateValue"] = "ALARM" if name in known else "OK"
             alarm["StateReasonData"] = f'{{"recentDatapoints": {list(points)}}}'
@@ -64,29 +64,25 @@ class Scaled:
 
 
 @pytest.fixture
-def scaled(scaling: AutoScaling, variants: Variants, cloudwatch: CloudWatch, time: Time) -> Scaled:
-    return Scaled(scaling, variants, cloudwatch, time)
+def scaled(
+    scaling: AutoScaling, variants: Variants, cloudwatch: CloudWatch, time: Time
+) -> ScaledComponent:
+    return ScaledComponent(scaling, variants, cloudwatch, time)
 
 
-def test_a_component_without_calls_has_no_copy(scaled: Scaled) -> None:
+def test_component_without_invocations_scales_to_0(scaled: ScaledComponent) -> None:
     scaled.alarm(LOW, *[0.0] * 15)
     assert scaled.tick() == [0]
 
 
-def test_without_a_step_policy_nothing_wakes_it(scaled: Scaled) -> None:
-    scaled.variants.count = scaled.variants.desired = 0
-    scaled.alarm("none")
-    assert scaled.tick() == []
-
-
-def test_a_call_without_capacity_wakes_it_by_the_step_policy_once(scaled: Scaled) -> None:
+def test_step_policy_adds_the_first_copy(scaled: ScaledComponent) -> None:
     scaled.put_steps()
     scaled.variants.count = scaled.variants.desired = 0
     scaled.alarm("no-capacity", 1.0)
     assert scaled.tick() == [1]
-    assert scaled.tick() == [1]  # it is Updating
+    assert scaled.tick() == [1]  # the component is Updating
     scaled.settle()
-    assert scaled.tick() == [1]  # its cooldown runs
+    assert scaled.tick() == [1]  # the cooldown has not ended
     assert scaled.tick(60) == [1, 2]
     activity = scaled.scaling.describe_activities({})["ScalingActivities"][-1]
     assert activity["Cause"] == "monitor alarm no-capacity in state ALARM triggered policy wake"
@@ -95,18 +91,18 @@ def test_a_call_without_capacity_wakes_it_by_the_step_policy_once(scaled: Scaled
 
 
 @pytest.mark.parametrize(("value", "copies"), [(1.0, 3), (4.0, 3), (6.0, 4), (0.5, None)])
-def test_the_breach_decides_which_step_it_is(
-    scaled: Scaled, value: float, copies: int | None
+def test_size_of_the_breach_selects_the_step(
+    scaled: ScaledComponent, value: float, copies: int | None
 ) -> None:
     scaled.put_steps(
         {"MetricIntervalLowerBound": 0.0, "MetricIntervalUpperBound": 5.0, "ScalingAdjustment": 1},
-        {"MetricIntervalLowerBound": 5.0, "ScalingAdjustment": 7},  # more than the maximum
+        {"MetricIntervalLowerBound": 5.0, "ScalingAdjustment": 7},  # above MaxCapacity
     )
     scaled.alarm("no-capacity", value)
     assert scaled.tick() == ([] if copies is None else [copies])
 
 
-def test_the_policy_that_adds_more_decides(scaled: Scaled) -> None:
+def test_policy_with_the_larger_capacity_decides(scaled: ScaledComponent) -> None:
     scaled.put_steps()
     for alarm in scaled.cloudwatch.alarms.values():
         in_alarm = HIGH in alarm["AlarmName"] or alarm["AlarmName"] == "no-capacity"
@@ -122,7 +118,7 @@ def test_the_policy_that_adds_more_decides(scaled: Scaled) -> None:
         (CONCURRENT, "ConcurrentRequestsPerCopy", {HIGH: (10, 3), LOW: (10, 90)}),
     ],
 )
-def test_alarms_watch_the_metrics_of_the_component(
+def test_alarms_use_the_metrics_of_the_component(
     scaling: AutoScaling,
     cloudwatch: CloudWatch,
     metric_type: str,
@@ -131,8 +127,8 @@ def test_alarms_watch_the_metrics_of_the_component(
 ) -> None:
     scaling.register(TARGET)
     scaling.put_policy({**policy("calls", tracking(metric_type)), **COMPONENT})
-    for kind, expected in periods.items():
-        alarm = cloudwatch.kind(kind, metric)
+    for alarm_of_kind, expected in periods.items():
+        alarm = cloudwatch.alarm_of_kind(alarm_of_kind, metric)
         assert (alarm["Period"], alarm["EvaluationPeriods"]) == expected
         assert alarm["Dimensions"] == [{"Name": "InferenceComponentName", "Value": "times"}]
 
@@ -148,7 +144,7 @@ def test_alarms_watch_the_metrics_of_the_component(
         ),
     ],
 )
-def test_what_is_not_there_is_no_target(
+def test_invalid_component_target_is_refused(
     scaling: AutoScaling, change: dict[str, str], message: str
 ) -> None:
     with pytest.raises(ApiError, match=message):

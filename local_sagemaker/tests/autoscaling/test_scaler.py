@@ -1,4 +1,4 @@
-"""Scaling, a tick at a time."""
+"""Scaling decisions at each tick of the scaler."""
 
 from typing import Any
 
@@ -22,8 +22,8 @@ from local_sagemaker.tests.autoscaling.test_service import ACTION
 CALLS = "InvocationsPerInstance"
 
 
-class Scaled:
-    """A target with a policy on its calls; `tick` is 10 seconds unless it says otherwise."""
+class ScaledTarget:
+    """A scalable target whose alarms, variants and time tests control."""
 
     def __init__(
         self, scaling: AutoScaling, variants: Variants, cloudwatch: CloudWatch, time: Time
@@ -33,20 +33,20 @@ class Scaled:
         scaling.register(TARGET)
 
     def alarm(self, kind: str | None, *points: float, metric: str = CALLS) -> None:
-        """Have one alarm on a metric in ALARM, or none."""
+        """Set the alarm of a kind on a metric to ALARM, and its other alarms to OK."""
         for name, alarm in self.cloudwatch.alarms.items():
             if alarm["MetricName"] == metric:
                 alarm["StateValue"] = "ALARM" if kind and f"-{kind}-" in name else "OK"
                 alarm["StateReasonData"] = f'{{"recentDatapoints": {list(points)}}}'
 
     def tick(self, seconds: float = 10) -> list[int]:
-        """Let time pass, and return all that was asked for so far."""
+        """Advance the time, run the scaler and return all requested capacities."""
         self.time.now += seconds
         self.scaling.scaler.tick()
         return self.variants.desired_counts
 
     def settle(self) -> None:
-        """Have what was asked for, and let it be seen."""
+        """Complete the change of capacity and run the scaler."""
         self.variants.settle()
         self.tick()
 
@@ -56,18 +56,20 @@ class Scaled:
 
 
 @pytest.fixture
-def scaled(scaling: AutoScaling, variants: Variants, cloudwatch: CloudWatch, time: Time) -> Scaled:
-    made = Scaled(scaling, variants, cloudwatch, time)
+def scaled(
+    scaling: AutoScaling, variants: Variants, cloudwatch: CloudWatch, time: Time
+) -> ScaledTarget:
+    made = ScaledTarget(scaling, variants, cloudwatch, time)
     scaling.put_policy(POLICY)
     return made
 
 
-def test_an_alarm_scales_out_in_proportion_and_the_activity_tells_it(scaled: Scaled) -> None:
+def test_alarm_scales_out_and_records_an_activity(scaled: ScaledTarget) -> None:
     assert scaled.tick() == []
     scaled.alarm(HIGH, 30, 90, 120)
     assert scaled.tick() == [4]
     (activity,) = scaled.activities()
-    alarm = scaled.cloudwatch.kind(HIGH)["AlarmName"]
+    alarm = scaled.cloudwatch.alarm_of_kind(HIGH)["AlarmName"]
     assert {name: activity[name] for name in KEY} == KEY
     assert activity["Description"] == "Setting desired instance count to 4."
     assert activity["Cause"] == f"monitor alarm {alarm} in state ALARM triggered policy calls"
@@ -76,33 +78,33 @@ def test_an_alarm_scales_out_in_proportion_and_the_activity_tells_it(scaled: Sca
         "Successfully set desired instance count to 4. Waiting for change to be fulfilled by "
         "sagemaker."
     )
-    begun = activity["StartTime"]
+    start_time = activity["StartTime"]
     scaled.settle()
     (activity,) = scaled.activities()
-    assert (activity["StatusCode"], activity["StartTime"]) == ("Successful", begun)
-    assert activity["EndTime"] == begun + 10
+    assert (activity["StatusCode"], activity["StartTime"]) == ("Successful", start_time)
+    assert activity["EndTime"] == start_time + 10
     assert activity["StatusMessage"] == (
         "Successfully set desired instance count to 4. Change successfully fulfilled by sagemaker."
     )
 
 
-def test_after_a_scale_out_only_a_larger_step_is_made_until_the_cooldown_ends(
-    scaled: Scaled,
+def test_only_larger_steps_during_the_scale_out_cooldown(
+    scaled: ScaledTarget,
 ) -> None:
     scaled.alarm(HIGH, 120)
     scaled.tick()
     scaled.settle()
-    assert scaled.tick(290) == [4]  # the same again is what was done
+    assert scaled.tick(290) == [4]  # an equal step during the cooldown
     scaled.alarm(HIGH, 150)
     scaled.variants.settle()
-    assert scaled.tick(0) == [4, 5]  # of the two instances that there were
+    assert scaled.tick(0) == [4, 5]  # relative to the two instances before the cooldown
     scaled.settle()
     scaled.alarm(HIGH, 70)
     assert scaled.tick(290) == [4, 5]
     assert scaled.tick(10) == [4, 5, 6]
 
 
-def test_it_scales_in_once_a_cooldown(scaled: Scaled) -> None:
+def test_scale_in_once_per_cooldown(scaled: ScaledTarget) -> None:
     scaled.variants.count = scaled.variants.desired = 6
     scaled.alarm(LOW, 45, 20)
     assert scaled.tick() == [5]
@@ -112,7 +114,7 @@ def test_it_scales_in_once_a_cooldown(scaled: Scaled) -> None:
     assert scaled.tick(1) == [5, 4]
 
 
-def test_a_scale_out_ends_the_cooldown_of_a_scale_in(scaled: Scaled) -> None:
+def test_scale_out_ends_the_scale_in_cooldown(scaled: ScaledTarget) -> None:
     scaled.variants.count = scaled.variants.desired = 5
     scaled.alarm(LOW, 45)
     scaled.tick()
@@ -124,12 +126,10 @@ def test_a_scale_out_ends_the_cooldown_of_a_scale_in(scaled: Scaled) -> None:
     assert scaled.tick() == [4, 5, 4]
 
 
-def test_cooldowns_pass_as_fast_as_all_of_awss_time(
-    variants: Variants, cloudwatch: CloudWatch, time: Time
-) -> None:
+def test_speed_shortens_cooldowns(variants: Variants, cloudwatch: CloudWatch, time: Time) -> None:
     hosting: Any = variants
     scaling = AutoScaling(hosting, cloudwatch, speed=60, clock=time)
-    scaled = Scaled(scaling, variants, cloudwatch, time)
+    scaled = ScaledTarget(scaling, variants, cloudwatch, time)
     scaled.scaling.put_policy(POLICY)
     variants.count = variants.desired = 6
     scaled.alarm(LOW, 45)
@@ -139,8 +139,8 @@ def test_cooldowns_pass_as_fast_as_all_of_awss_time(
     assert scaled.tick(0.1) == [5, 4]
 
 
-def test_of_several_policies_the_largest_wins_and_all_must_agree_to_scale_in(
-    scaled: Scaled,
+def test_several_policies(
+    scaled: ScaledTarget,
 ) -> None:
     scaled.scaling.put_policy(policy("gpu", custom("GPU")))
     scaled.alarm(HIGH, 61)
@@ -155,7 +155,7 @@ def test_of_several_policies_the_largest_wins_and_all_must_agree_to_scale_in(
     assert scaled.tick() == [5, 3]
 
 
-def test_an_endpoint_that_is_updated_is_not_scaled(scaled: Scaled) -> None:
+def test_updating_endpoint_is_not_scaled(scaled: ScaledTarget) -> None:
     scaled.variants.status = "Updating"
     scaled.alarm(HIGH, 120)
     assert scaled.tick() == []
@@ -163,7 +163,7 @@ def test_an_endpoint_that_is_updated_is_not_scaled(scaled: Scaled) -> None:
     assert scaled.tick() == [4]
 
 
-def test_what_sagemaker_refuses_is_told_once(scaled: Scaled) -> None:
+def test_refused_change_is_recorded_once(scaled: ScaledTarget) -> None:
     scaled.variants.refusal = ApiError("ResourceLimitExceeded", "The limit is 2 Instances.")
     scaled.alarm(HIGH, 120)
     scaled.tick()
@@ -176,7 +176,7 @@ def test_what_sagemaker_refuses_is_told_once(scaled: Scaled) -> None:
     )
 
 
-def test_a_change_that_is_rolled_back_is_unfulfilled_and_tried_again(scaled: Scaled) -> None:
+def test_rolled_back_change_is_retried(scaled: ScaledTarget) -> None:
     scaled.alarm(HIGH, 120)
     scaled.tick()
     scaled.variants.roll_back()
@@ -194,15 +194,15 @@ def test_a_change_that_is_rolled_back_is_unfulfilled_and_tried_again(scaled: Sca
         ({"MinCapacity": 1, "MaxCapacity": 1}, 1, "maximum capacity was set to 1"),
     ],
 )
-def test_a_target_outside_its_new_limits_is_scaled_at_once(
-    scaled: Scaled, limits: dict[str, int], capacity: int, cause: str
+def test_new_limits_scale_the_target_at_once(
+    scaled: ScaledTarget, limits: dict[str, int], capacity: int, cause: str
 ) -> None:
     scaled.scaling.register({**KEY, **limits})
     assert scaled.variants.desired_counts == [capacity]
     assert scaled.activities()[0]["Cause"] == cause
 
 
-def test_a_scheduled_action_sets_the_limits_and_scales(scaled: Scaled) -> None:
+def test_scheduled_action_sets_the_limits(scaled: ScaledTarget) -> None:
     scaled.scaling.put_action({**ACTION, "Schedule": "cron(* * * * ? *)"})
     assert scaled.tick(59) == []
     assert scaled.tick(1) == [4]
@@ -231,8 +231,8 @@ def test_a_scheduled_action_sets_the_limits_and_scales(scaled: Scaled) -> None:
         ),
     ],
 )
-def test_a_scheduled_action_that_cannot_be_done_fails_and_the_limits_stay(
-    scaled: Scaled, limits: dict[str, int], status: str, refusal: str
+def test_failed_scheduled_action_keeps_the_limits(
+    scaled: ScaledTarget, limits: dict[str, int], status: str, refusal: str
 ) -> None:
     scaled.variants.status = status
     action = {**ACTION, "Schedule": "cron(* * * * ? *)", "ScalableTargetAction": limits}
@@ -245,10 +245,10 @@ def test_a_scheduled_action_that_cannot_be_done_fails_and_the_limits_stay(
     assert refusal in activity["StatusMessage"]
 
 
-def test_an_endpoint_that_is_gone_stops_nothing_else(scaled: Scaled) -> None:
+def test_deleted_endpoint_fails_its_activity(scaled: ScaledTarget) -> None:
     scaled.alarm(HIGH, 120)
     scaled.tick()
-    scaled.variants.gone = True
+    scaled.variants.deleted = True
     scaled.tick()
     (activity,) = scaled.activities()
     assert activity["StatusMessage"] == (

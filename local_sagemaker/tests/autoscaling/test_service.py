@@ -51,7 +51,6 @@ def policies(scaling: AutoScaling) -> list[dict[str, Any]]:
     ("resource", "message"),
     [
         ("table/text", "Invalid resource ID table/text"),
-        ("endpoint/text", "Invalid resource ID endpoint/text"),
         ("endpoint/text/variant/a/b", "Invalid resource ID endpoint/text/variant/a/b"),
         ("endpoint/none/variant/only", 'Could not find endpoint "none".'),
         (
@@ -60,9 +59,7 @@ def policies(scaling: AutoScaling) -> list[dict[str, Any]]:
         ),
     ],
 )
-def test_only_variants_that_exist_are_registered(
-    scaling: AutoScaling, resource: str, message: str
-) -> None:
+def test_invalid_target_is_refused(scaling: AutoScaling, resource: str, message: str) -> None:
     with pytest.raises(ApiError) as refused:
         scaling.register({**TARGET, "ResourceId": resource})
     assert (refused.value.code, refused.value.message) == ("ValidationException", message)
@@ -77,7 +74,7 @@ def test_only_variants_that_exist_are_registered(
         ({**KEY, "MinCapacity": 6}, "A new scalable target needs MaxCapacity."),
     ],
 )
-def test_limits_are_needed_and_in_order(
+def test_invalid_limits_are_refused(
     scaling: AutoScaling, target: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ApiError) as refused:
@@ -87,7 +84,7 @@ def test_limits_are_needed_and_in_order(
 
 
 @pytest.mark.parametrize("end", ["deregister", "forget"])
-def test_policies_and_their_alarms_go_with_the_target(
+def test_policies_and_alarms_are_deleted_with_the_target(
     scaling: AutoScaling, cloudwatch: CloudWatch, end: str
 ) -> None:
     scaling.register(TARGET)
@@ -101,7 +98,7 @@ def test_policies_and_their_alarms_go_with_the_target(
 # Policies
 
 
-def test_what_is_not_registered_has_no_policy(scaling: AutoScaling) -> None:
+def test_unregistered_target_is_an_error(scaling: AutoScaling) -> None:
     for call, request, message in (
         (scaling.put_policy, POLICY, NOT_REGISTERED),
         (scaling.put_action, ACTION, NOT_REGISTERED),
@@ -115,21 +112,12 @@ def test_what_is_not_registered_has_no_policy(scaling: AutoScaling) -> None:
         assert refused.value.message == message
 
 
-@pytest.mark.parametrize(("resource", "count"), [(KEY["ResourceId"], 1), ("endpoint/x", 0)])
-def test_targets_are_filtered_by_their_resources(
-    scaling: AutoScaling, resource: str, count: int
-) -> None:
-    scaling.register(TARGET)
-    request = {"ServiceNamespace": "sagemaker", "ResourceIds": [resource]}
-    assert len(scaling.describe_targets(request)["ScalableTargets"]) == count
-
-
-def test_two_policies_of_a_target_have_different_metrics(scaling: AutoScaling) -> None:
+def test_second_policy_on_a_metric_is_refused(scaling: AutoScaling) -> None:
     scaling.register(TARGET)
     scaling.put_policy(POLICY)
     with pytest.raises(ApiError, match="Only one TargetTrackingScaling policy for a given metric"):
         scaling.put_policy(policy("again", {**CONFIGURATION, "TargetValue": 1.0}))
-    assert [each["PolicyName"] for each in policies(scaling)] == ["calls"]
+    assert [policy["PolicyName"] for policy in policies(scaling)] == ["calls"]
 
 
 @pytest.mark.parametrize(
@@ -172,7 +160,7 @@ def test_two_policies_of_a_target_have_different_metrics(scaling: AutoScaling) -
         ),
     ],
 )
-def test_a_policy_that_could_never_act_is_refused(
+def test_invalid_policy_is_refused(
     scaling: AutoScaling, cloudwatch: CloudWatch, request_: dict[str, Any], message: str
 ) -> None:
     scaling.register(TARGET)
@@ -189,7 +177,7 @@ def actions(scaling: AutoScaling) -> list[dict[str, Any]]:
     return result
 
 
-def test_of_an_action_that_is_put_again_members_that_are_not_named_stay(
+def test_second_put_keeps_omitted_members_of_an_action(
     scaling: AutoScaling,
 ) -> None:
     scaling.register(TARGET)
@@ -212,7 +200,7 @@ def test_of_an_action_that_is_put_again_members_that_are_not_named_stay(
         ),
     ],
 )
-def test_a_scheduled_action_that_makes_no_sense_is_refused(
+def test_invalid_scheduled_action_is_refused(
     scaling: AutoScaling, change: dict[str, Any], message: str
 ) -> None:
     scaling.register(TARGET)
@@ -221,7 +209,7 @@ def test_a_scheduled_action_that_makes_no_sense_is_refused(
     assert actions(scaling) == []
 
 
-def test_a_scheduled_action_is_deleted_alone_or_with_its_target(scaling: AutoScaling) -> None:
+def test_scheduled_actions_are_deleted(scaling: AutoScaling) -> None:
     scaling.register(TARGET)
     scaling.put_action(ACTION)
     scaling.put_action({**ACTION, "ScheduledActionName": "evening"})

@@ -1,4 +1,4 @@
-"""Alarms of ministack's own CloudWatch, evaluated at times that tests choose."""
+"""Evaluation of the alarms in ministack's CloudWatch."""
 
 import importlib
 import json
@@ -10,7 +10,7 @@ from ministack.services import cloudwatch as ministack
 
 from local_sagemaker.cloudwatch.evaluator import Evaluator
 
-PLACE = [{"Name": "EndpointName", "Value": "text"}]
+DIMENSIONS = [{"Name": "EndpointName", "Value": "text"}]
 T0 = 1_800_000_000  # a full minute
 
 Record = dict[str, Any]
@@ -18,7 +18,7 @@ Record = dict[str, Any]
 
 @pytest.fixture
 def cloudwatch() -> Iterator[Any]:
-    """ministack's module, empty, and afterwards as it was."""
+    """The reset CloudWatch module of ministack."""
     importlib.reload(ministack)
     yield ministack
     importlib.reload(ministack)
@@ -29,7 +29,7 @@ def evaluator(cloudwatch: Any) -> Evaluator:
     return Evaluator(cloudwatch, speed=1)
 
 
-def ask(operation: str, **request: Any) -> Record:
+def call(operation: str, **request: Any) -> Record:
     answer = getattr(ministack, operation)({}, request, is_cbor=False, is_json=True)
     status, _, body = answer
     assert status == 200
@@ -37,13 +37,13 @@ def ask(operation: str, **request: Any) -> Record:
 
 
 def alarm(**more: Any) -> None:
-    ask(
+    call(
         "_put_metric_alarm",
         **{
             "AlarmName": "a",
             "Namespace": "N",
             "MetricName": "m",
-            "Dimensions": PLACE,
+            "Dimensions": DIMENSIONS,
             "Statistic": "Sum",
             "Period": 60,
             "EvaluationPeriods": 2,
@@ -55,12 +55,12 @@ def alarm(**more: Any) -> None:
 
 
 def put(value: float, when: float, **more: Any) -> None:
-    datum = {"MetricName": "m", "Dimensions": PLACE, "Value": value, "Timestamp": when, **more}
-    ask("_put_metric_data", Namespace="N", MetricData=[datum])
+    datum = {"MetricName": "m", "Dimensions": DIMENSIONS, "Value": value, "Timestamp": when, **more}
+    call("_put_metric_data", Namespace="N", MetricData=[datum])
 
 
 def described(name: str = "a") -> Record:
-    (result,) = ask("_describe_alarms", AlarmNames=[name])["MetricAlarms"]
+    (result,) = call("_describe_alarms", AlarmNames=[name])["MetricAlarms"]
     return dict(result)
 
 
@@ -69,17 +69,17 @@ def state(evaluator: Evaluator, when: float) -> str:
     return str(described()["StateValue"])
 
 
-def test_an_alarm_looks_at_whole_periods_that_have_ended(evaluator: Evaluator) -> None:
+def test_only_finished_periods_are_evaluated(evaluator: Evaluator) -> None:
     alarm()
     for second in (0, 30, 60, 90):
         put(3, T0 + second)
-    assert described()["StateValue"] == "INSUFFICIENT_DATA"  # data alone changes nothing
+    assert described()["StateValue"] == "INSUFFICIENT_DATA"  # no evaluation yet
     assert state(evaluator, T0 + 119) == "INSUFFICIENT_DATA"
     assert state(evaluator, T0 + 120) == "ALARM"
     assert state(evaluator, T0 + 360) == "INSUFFICIENT_DATA"  # the data is out of range
 
 
-def test_of_other_dimensions_and_units_no_data_counts(evaluator: Evaluator) -> None:
+def test_other_dimensions_and_units_are_ignored(evaluator: Evaluator) -> None:
     alarm(Unit="Percent")
     for second in (0, 60):
         put(9, T0 + second, Unit="Percent", Dimensions=[])
@@ -100,17 +100,17 @@ def test_of_other_dimensions_and_units_no_data_counts(evaluator: Evaluator) -> N
         ({"Statistic": None, "ExtendedStatistic": "p50"}, 0.75),
     ],
 )
-def test_statistics_are_of_a_period(evaluator: Evaluator, statistic: Record, value: float) -> None:
+def test_statistics(evaluator: Evaluator, statistic: Record, value: float) -> None:
     alarm(EvaluationPeriods=1, Threshold=value - 0.1, **statistic)
     put(0, T0, Values=[0.5, 9, 1], Counts=[2, 1, 1])
     assert state(evaluator, T0 + 60) == "ALARM"
     assert json.loads(described()["StateReasonData"])["recentDatapoints"] == [value]
 
 
-def test_an_alarm_that_is_changed_keeps_its_state_until_it_is_evaluated(
+def test_changed_alarm_keeps_its_state_until_evaluation(
     evaluator: Evaluator,
 ) -> None:
-    # Every minute: an update that begins meanwhile meets the state of the alarm of before.
+    # Alarms are evaluated every minute; until then, an endpoint update sees the old state.
     alarm(EvaluationPeriods=1, TreatMissingData="notBreaching")
     put(9, T0 - 60)
     assert state(evaluator, T0) == "ALARM"
@@ -120,7 +120,7 @@ def test_an_alarm_that_is_changed_keeps_its_state_until_it_is_evaluated(
     assert state(evaluator, T0 + 61) == "OK"
 
 
-def test_the_reason_and_its_data_tell_what_was_evaluated(evaluator: Evaluator) -> None:
+def test_state_reason_has_the_evaluated_datapoints(evaluator: Evaluator) -> None:
     alarm()
     put(7, T0)
     put(8, T0 + 60)
@@ -141,29 +141,29 @@ def test_the_reason_and_its_data_tell_what_was_evaluated(evaluator: Evaluator) -
     assert json.loads(described()["StateReasonData"])["recentDatapoints"] == [8.0, 20.0]
 
 
-def test_a_state_that_was_set_lasts_until_the_next_evaluation(evaluator: Evaluator) -> None:
+def test_set_state_lasts_until_the_next_evaluation(evaluator: Evaluator) -> None:
     alarm(TreatMissingData="notBreaching")
     evaluator.evaluate(T0)
-    ask("_set_alarm_state", AlarmName="a", StateValue="ALARM", StateReason="a test")
+    call("_set_alarm_state", AlarmName="a", StateValue="ALARM", StateReason="a test")
     assert state(evaluator, T0 + 1) == "OK"
 
 
-def test_a_change_is_in_the_history_once_and_reaches_a_composite(evaluator: Evaluator) -> None:
+def test_change_reaches_history_and_composite_alarms(evaluator: Evaluator) -> None:
     alarm(TreatMissingData="notBreaching")
-    ask("_put_composite_alarm", AlarmName="c", AlarmRule='ALARM("a")')
+    call("_put_composite_alarm", AlarmName="c", AlarmRule='ALARM("a")')
     evaluator.evaluate(T0)
     put(9, T0)
     put(9, T0 + 60)
     for _ in range(3):
         evaluator.evaluate(T0 + 120)
-    history = ask("_describe_alarm_history", AlarmName="a")["AlarmHistoryItems"]
-    changes = [each["HistorySummary"] for each in history]
+    history = call("_describe_alarm_history", AlarmName="a")["AlarmHistoryItems"]
+    changes = [change["HistorySummary"] for change in history]
     assert changes.count("Alarm updated from OK to ALARM") == 1
-    (composite,) = ask("_describe_alarms", AlarmTypes=["CompositeAlarm"])["CompositeAlarms"]
+    (composite,) = call("_describe_alarms", AlarmTypes=["CompositeAlarm"])["CompositeAlarms"]
     assert composite["StateValue"] == "ALARM"
 
 
-def test_a_faster_time_has_shorter_periods(cloudwatch: Any) -> None:
+def test_speed_shortens_periods(cloudwatch: Any) -> None:
     evaluator = Evaluator(cloudwatch, speed=60)
     alarm()
     for second in (0, 1):
@@ -172,13 +172,12 @@ def test_a_faster_time_has_shorter_periods(cloudwatch: Any) -> None:
     assert state(evaluator, T0 + 6.1) == "INSUFFICIENT_DATA"
 
 
-def test_one_alarm_that_cannot_be_evaluated_stops_no_other(
+def test_invalid_alarm_does_not_stop_others(
     evaluator: Evaluator, caplog: pytest.LogCaptureFixture
 ) -> None:
     alarm(AlarmName="0", ComparisonOperator="GreaterThanUpperThreshold")
     put(9, T0 - 60)
-    of_no_metric = {"AlarmName": "1", "ComparisonOperator": "GreaterThanThreshold"}
-    ask("_put_metric_alarm", **of_no_metric)
+    call("_put_metric_alarm", AlarmName="1", ComparisonOperator="GreaterThanThreshold")
     alarm(EvaluationPeriods=1)
     evaluator.evaluate(T0)
     assert described()["StateValue"] == "ALARM"

@@ -1,4 +1,4 @@
-"""Alarms on an expression, kept by ministack's own CloudWatch and CloudFormation."""
+"""Metric math alarms in ministack's CloudWatch and CloudFormation."""
 
 import importlib
 import json
@@ -20,7 +20,7 @@ Record = dict[str, Any]
 
 @pytest.fixture
 def evaluator(monkeypatch: pytest.MonkeyPatch) -> Iterator[Evaluator]:
-    """Of ministack's module, which is empty, and afterwards as it was."""
+    """An evaluator of ministack's CloudWatch module, which is reset."""
     importlib.reload(ministack)
     record = provisioners._cw_metric_alarm_record
     monkeypatch.setattr(provisioners, "_cw_metric_alarm_record", record)
@@ -31,7 +31,7 @@ def evaluator(monkeypatch: pytest.MonkeyPatch) -> Iterator[Evaluator]:
 
 
 def queries(expression: str = EXPRESSION, **periods: int) -> list[Record]:
-    """Metrics as a template has them."""
+    """Return the Metrics property of an alarm."""
     metrics = [
         {
             "Id": name,
@@ -56,19 +56,19 @@ ALARM = {
 }
 
 
-def ask(operation: str, **request: Any) -> tuple[int, Record]:
+def call(operation: str, **request: Any) -> tuple[int, Record]:
     answer = getattr(ministack, operation)({}, request, is_cbor=False, is_json=True)
     status, _, body = answer
     return status, json.loads(body) if body else {}
 
 
 def put(**values: float) -> None:
-    data = [{"MetricName": each, "Value": value, "Timestamp": T0} for each, value in values.items()]
-    ask("_put_metric_data", Namespace="N", MetricData=data)
+    data = [{"MetricName": name, "Value": value, "Timestamp": T0} for name, value in values.items()]
+    call("_put_metric_data", Namespace="N", MetricData=data)
 
 
 def described() -> Record:
-    (alarm,) = ask("_describe_alarms", AlarmNames=["a"])[1]["MetricAlarms"]
+    (alarm,) = call("_describe_alarms", AlarmNames=["a"])[1]["MetricAlarms"]
     return dict(alarm)
 
 
@@ -83,16 +83,16 @@ def described() -> Record:
         ({}, "OK"),
     ],
 )
-def test_an_alarm_can_watch_one_metric_while_another_has_data(
+def test_alarm_on_a_conditional_expression(
     evaluator: Evaluator, data: dict[str, float], state: str
 ) -> None:
-    ask("_put_metric_alarm", **ALARM, Metrics=queries())
+    call("_put_metric_alarm", **ALARM, Metrics=queries())
     put(**data)
     evaluator.evaluate(T0 + 60)
     assert described()["StateValue"] == state
 
 
-HALF = (
+AVERAGE_UTILIZATION = (
     "(FILL(measured,0)/4+FILL(requests,0)/8)"
     "/(IF(FILL(measured,-1)>=0,1,0)+IF(FILL(requests,-1)>=0,1,0))"
 )
@@ -102,26 +102,24 @@ HALF = (
     ("data", "value"),
     [
         ({"measured": 4, "requests": 4}, 0.75),
-        ({"measured": 2}, 0.5),  # of a type without instances there is no data
+        ({"measured": 2}, 0.5),  # an instance type without instances has no data
         ({"requests": 0}, 0),
         ({}, None),  # a division by zero
     ],
 )
-def test_the_share_of_types_that_have_instances_is_computed(
-    data: dict[str, float], value: float | None
-) -> None:
+def test_average_of_instance_types_with_data(data: dict[str, float], value: float | None) -> None:
     by_name = {name: {7: data[name]} if name in data else {} for name in ("measured", "requests")}
-    assert Expression.of(queries(HALF)).values(by_name, [7]).get(7) == value
+    assert Expression.of(queries(AVERAGE_UTILIZATION)).values(by_name, [7]).get(7) == value
 
 
-def test_it_is_described_with_its_metrics_and_as_none_of_one_metric(evaluator: Evaluator) -> None:
-    ask("_put_metric_alarm", **ALARM, Metrics=queries())
+def test_described_alarm_has_metrics_only(evaluator: Evaluator) -> None:
+    call("_put_metric_alarm", **ALARM, Metrics=queries())
     alarm = described()
     assert alarm["Metrics"] == queries()
     assert not alarm.keys() & {"MetricName", "Namespace", "Period", "Statistic"}
 
 
-def test_cloudformation_makes_it(evaluator: Evaluator) -> None:
+def test_alarm_is_created_by_cloudformation(evaluator: Evaluator) -> None:
     provisioners._cw_metric_alarm_put("a", {**ALARM, "Metrics": queries()})
     put(measured=0, requests=1)
     evaluator.evaluate(T0 + 60)
@@ -140,10 +138,10 @@ def test_cloudformation_makes_it(evaluator: Evaluator) -> None:
         (queries(requests=300), "one period"),
     ],
 )
-def test_other_expressions_are_refused(
+def test_unsupported_expression_is_refused(
     evaluator: Evaluator, metrics: list[Record], why: str
 ) -> None:
-    status, answer = ask("_put_metric_alarm", **ALARM, Metrics=metrics)
+    status, answer = call("_put_metric_alarm", **ALARM, Metrics=metrics)
     assert status == 400
     with pytest.raises(ValueError, match=why) as refused:
         Expression.of(metrics)

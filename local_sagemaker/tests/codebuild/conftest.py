@@ -1,4 +1,4 @@
-"""What the tests of CodeBuild share: CloudWatch Logs, and builds without a service."""
+"""Fake CloudWatch Logs, and builds without the CodeBuild service."""
 
 import json
 from collections.abc import Callable
@@ -18,7 +18,7 @@ UUID = "0b1c2d3e-0000-4000-8000-000000000001"
 
 
 class FakeLogs:
-    """Events by group and stream, in the batches in which they came."""
+    """A fake client of CloudWatch Logs: batches of events by group and stream."""
 
     def __init__(self) -> None:
         self.groups: set[str] = set()
@@ -44,7 +44,7 @@ class FakeLogs:
         self.batches[logGroupName, logStreamName].append(logEvents)
 
     def messages(self, group: str, stream: str) -> list[str]:
-        return [each["message"] for batch in self.batches[group, stream] for each in batch]
+        return [event["message"] for batch in self.batches[group, stream] for event in batch]
 
 
 def failed(code: str, operation: str) -> ClientError:
@@ -52,7 +52,7 @@ def failed(code: str, operation: str) -> ClientError:
 
 
 class Clock:
-    """A time that passes when a test says so."""
+    """A fake clock in seconds since 1970."""
 
     def __init__(self) -> None:
         self.now = 1_800_000_000.0
@@ -73,7 +73,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def build(tmp_path: Path, s3: Any, logs: FakeLogs, clock: Clock) -> MakeBuild:
-    """Make a build of phases with commands, as `CodeBuild` does."""
+    """A function that makes a build with one command per phase."""
 
     def make(
         *,
@@ -126,13 +126,13 @@ def build(tmp_path: Path, s3: Any, logs: FakeLogs, clock: Clock) -> MakeBuild:
 
 
 def printed(build: RunningBuild) -> list[str]:
-    """What the commands said, without the lines of CodeBuild's own."""
+    """Return the output of the commands, without the lines of CodeBuild."""
     lines = build.log.file.read_text(errors="replace").splitlines()
     return [line for line in lines if not line.startswith("[Container] ")]
 
 
 def log_lines(build: RunningBuild) -> list[str]:
-    """What CodeBuild said, without the times."""
+    """Return the log lines of CodeBuild, without their times."""
     lines = build.log.file.read_text(errors="replace").splitlines()
     return [line.split(" ", 3)[3] for line in lines if line.startswith("[Container] ")]
 
@@ -142,6 +142,6 @@ def statuses(build: RunningBuild) -> dict[str, str | None]:
 
 
 def context(build: RunningBuild, phase: str) -> dict[str, str]:
-    (result,) = (each for each in build.record["phases"] if each["phaseType"] == phase)
+    (result,) = (record for record in build.record["phases"] if record["phaseType"] == phase)
     (only,) = result["contexts"]
     return dict(only)

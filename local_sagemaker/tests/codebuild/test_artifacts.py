@@ -27,8 +27,8 @@ def sources(tmp_path: Path) -> Path:
     return tmp_path / "src"
 
 
-def upload(made: Output, sources: Path, *files: str, base: str = "result") -> None:
-    made.upload(Artifacts(files or ("**/*",), base), sources)
+def upload(target: Output, sources: Path, *files: str, base: str = "result") -> None:
+    target.upload(Artifacts(files or ("**/*",), base), sources)
 
 
 @pytest.mark.parametrize(
@@ -41,16 +41,16 @@ def upload(made: Output, sources: Path, *files: str, base: str = "result") -> No
         ({"namespaceType": "BUILD_ID", "name": "out"}, f"{UUID}/out/"),
     ],
 )
-def test_files_lie_where_path_namespace_and_name_say(
+def test_keys_of_uploaded_files(
     s3: Any, sources: Path, described: dict[str, str], key: str
 ) -> None:
-    made = output(s3, **described)
-    upload(made, sources)
+    target = output(s3, **described)
+    upload(target, sources)
     assert s3.objects == {
         ("models", f"{key}{name}"): f"result/{name}".encode()
         for name in ("plan", ".hidden", "deep/a.bin")
     }
-    assert made.record["location"] == f"arn:aws:s3:::models/{key.removesuffix('/')}"
+    assert target.record["location"] == f"arn:aws:s3:::models/{key.removesuffix('/')}"
 
 
 @pytest.mark.parametrize(
@@ -62,9 +62,7 @@ def test_files_lie_where_path_namespace_and_name_say(
         (["*/deep/a.bin", "setup.py", "none"], ["result/deep/a.bin", "setup.py"]),
     ],
 )
-def test_patterns_are_paths_below_the_base_directory(
-    s3: Any, sources: Path, patterns: list[str], names: list[str]
-) -> None:
+def test_file_patterns(s3: Any, sources: Path, patterns: list[str], names: list[str]) -> None:
     upload(output(s3), sources, *patterns, base=".")
     assert [key for _, key in s3.objects] == names
 
@@ -78,7 +76,7 @@ def test_patterns_are_paths_below_the_base_directory(
         (["**/*"], "setup.py", "no matching base directory path found for setup.py"),
     ],
 )
-def test_nothing_to_upload_is_an_error(
+def test_missing_artifacts_are_an_error(
     s3: Any, sources: Path, files: list[str], base: str, message: str
 ) -> None:
     with pytest.raises(Failed) as failed:
@@ -87,16 +85,16 @@ def test_nothing_to_upload_is_an_error(
     assert s3.objects == {}
 
 
-def test_a_bucket_that_takes_nothing_is_an_error(s3: Any, sources: Path) -> None:
+def test_missing_bucket_is_an_error(s3: Any, sources: Path) -> None:
     with pytest.raises(Failed, match=r"^Failed to upload artifacts: no such bucket$") as failed:
         upload(output(s3, location="none"), sources)
     assert failed.value.code == "CLIENT_ERROR"
 
 
-def test_a_project_without_artifacts_uploads_nothing(s3: Any, sources: Path) -> None:
-    made = Output({"type": "NO_ARTIFACTS"}, ARN, KEY, s3)
-    assert made.record == {"location": ""}
-    made.upload(None, sources)
+def test_no_artifacts(s3: Any, sources: Path) -> None:
+    target = Output({"type": "NO_ARTIFACTS"}, ARN, KEY, s3)
+    assert target.record == {"location": ""}
+    target.upload(None, sources)
     assert s3.objects == {}
     with pytest.raises(Failed, match=r"^no definition for primary artifacts in buildspec$"):
         output(s3).upload(None, sources)
@@ -112,7 +110,7 @@ def test_a_project_without_artifacts_uploads_nothing(s3: Any, sources: Path) -> 
         ({**S3, "packaging": "ZIP"}, "the local SageMaker has no packaging ZIP: write NONE"),
     ],
 )
-def test_what_is_no_place_for_artifacts_is_refused(described: dict[str, Any], message: str) -> None:
+def test_invalid_artifacts_are_refused(described: dict[str, Any], message: str) -> None:
     with pytest.raises(ApiError) as refused:
         check(described)
     assert refused.value.code == "InvalidInputException"

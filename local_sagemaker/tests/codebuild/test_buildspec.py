@@ -7,7 +7,7 @@ from local_sagemaker.codebuild.buildspec import Artifacts, Buildspec
 BUILD = "version: 0.2\nphases: {build: {commands: [make]}}\n"
 
 
-def test_commands_are_read_by_phase() -> None:
+def test_commands_by_phase() -> None:
     spec = Buildspec.parse(
         "version: 0.2\nphases: {install: {commands: [make all]}, "
         "build: {commands: ['echo \"a: $?\"']}}"
@@ -16,14 +16,14 @@ def test_commands_are_read_by_phase() -> None:
     assert spec.artifacts is None
 
 
-def test_a_buildspec_may_be_json_as_the_cdk_writes_it() -> None:
+def test_buildspec_may_be_json() -> None:
     phases = {"install": {"commands": ["ä\t'\"\\"]}}
     spec = Buildspec.parse(json.dumps({"version": "0.2", "phases": phases}, indent=2))
     assert spec.commands["install"] == "ä\t'\"\\"
 
 
 @pytest.mark.parametrize("text", ["", "version: 0.1", "phases: {}", "- version: 0.2", "make all"])
-def test_another_version_is_rejected(text: str) -> None:
+def test_other_version_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match=r"^write version: 0\.2$"):
         Buildspec.parse(text)
 
@@ -47,12 +47,12 @@ def test_another_version_is_rejected(text: str) -> None:
         (f"{BUILD}artifacts: {{files: [a, ../b]}}", r"'\.\./b': write a path below"),
     ],
 )
-def test_what_is_not_emulated_is_rejected_by_name(text: str, message: str) -> None:
+def test_unsupported_buildspec_is_rejected(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Buildspec.parse(text)
 
 
-def test_artifacts_are_patterns_below_a_folder() -> None:
+def test_artifacts_have_patterns_and_a_base_directory() -> None:
     spec = Buildspec.parse(f"{BUILD}artifacts: {{files: ['**/*', a/b], base-directory: result}}")
     assert spec.artifacts == Artifacts(("**/*", "a/b"), "result")
     spec = Buildspec.parse(f"{BUILD}artifacts: {{files: [a]}}")

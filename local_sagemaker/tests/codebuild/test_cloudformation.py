@@ -36,9 +36,9 @@ def codebuild(tmp_path: Path, s3: Any, logs: FakeLogs) -> CodeBuild:
 
 @pytest.fixture
 def resource(codebuild: CodeBuild) -> Project:
-    made = resource_types(codebuild.service)["AWS::CodeBuild::Project"]
-    assert isinstance(made, Project)
-    return made
+    resource_type = resource_types(codebuild.service)["AWS::CodeBuild::Project"]
+    assert isinstance(resource_type, Project)
+    return resource_type
 
 
 def described(codebuild: CodeBuild, name: str) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def described(codebuild: CodeBuild, name: str) -> dict[str, Any]:
     return dict(result)
 
 
-def test_every_property_reaches_the_project(codebuild: CodeBuild, resource: Project) -> None:
+def test_properties_reach_the_project(codebuild: CodeBuild, resource: Project) -> None:
     name, attributes = resource.create("Builder1A2B", PROPERTIES, "dev-models")
     assert name.startswith("Builder1A2B-")
     arn = f"arn:aws:codebuild:us-east-1:000000000000:project/{name}"
@@ -60,12 +60,7 @@ def test_every_property_reaches_the_project(codebuild: CodeBuild, resource: Proj
     assert project["tags"] == [{"key": "stage", "value": "dev"}]
 
 
-def test_a_project_may_have_a_name_and_another_name_replaces_it(resource: Project) -> None:
-    assert resource.create("Builder", {**PROPERTIES, "Name": "mine"}, "dev")[0] == "mine"
-    assert resource.replacing == ("Name",)
-
-
-def test_what_a_template_no_longer_says_is_as_by_default(
+def test_removed_properties_return_to_their_defaults(
     codebuild: CodeBuild, resource: Project
 ) -> None:
     name, attributes = resource.create("Builder", PROPERTIES, "dev")
@@ -77,7 +72,7 @@ def test_what_a_template_no_longer_says_is_as_by_default(
     assert result["source"]["location"] == "assets/step.zip"
 
 
-def test_deleting_twice_is_no_error(codebuild: CodeBuild, resource: Project) -> None:
+def test_second_deletion_succeeds(codebuild: CodeBuild, resource: Project) -> None:
     name, _ = resource.create("Builder", PROPERTIES, "dev")
     for _ in range(2):
         resource.delete(name, PROPERTIES)

@@ -19,7 +19,7 @@ def lines_of(log: Log) -> list[str]:
     return log.file.read_text().splitlines()
 
 
-def test_codebuild_begins_a_line_of_its_own(log: Log) -> None:
+def test_log_line_of_codebuild_starts_on_a_new_line(log: Log) -> None:
     log.say("first")
     with log.file.open("a") as file:
         file.write("no newline")
@@ -29,7 +29,7 @@ def test_codebuild_begins_a_line_of_its_own(log: Log) -> None:
     assert lines_of(log) == [f"{stamp} first", "no newline", f"{stamp} second", f"{stamp} third"]
 
 
-def test_lines_are_sent_once_each_with_its_newline(log: Log, logs: FakeLogs, clock: Clock) -> None:
+def test_lines_are_sent_once(log: Log, logs: FakeLogs, clock: Clock) -> None:
     log.file.write_text("before\n\n")
     log.open("group", "stream")
     log.send()
@@ -45,7 +45,7 @@ def test_lines_are_sent_once_each_with_its_newline(log: Log, logs: FakeLogs, clo
     ]
 
 
-def test_many_lines_are_sent_in_batches(log: Log, logs: FakeLogs) -> None:
+def test_lines_are_sent_in_batches(log: Log, logs: FakeLogs) -> None:
     log.file.write_bytes(b"a\n" * 25_000)
     log.open("group", "stream")
     log.send()
@@ -53,7 +53,7 @@ def test_many_lines_are_sent_in_batches(log: Log, logs: FakeLogs) -> None:
     assert "".join(logs.messages("group", "stream")) == "a\n" * 25_000
 
 
-def test_what_cloudwatch_does_not_take_stays_in_the_file(
+def test_failed_delivery_is_logged_once(
     log: Log, logs: FakeLogs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     error = EndpointConnectionError(endpoint_url="http://127.0.0.1:1")
@@ -68,9 +68,9 @@ def test_what_cloudwatch_does_not_take_stays_in_the_file(
     for text in ("first", "second"):
         log.say(text)
         log.send()
-    first, trouble, second = lines_of(log)
+    first, warning, second = lines_of(log)
     assert first.endswith("first")
-    assert f"Cannot write to CloudWatch Logs: {error}" in trouble
+    assert f"Cannot write to CloudWatch Logs: {error}" in warning
     assert second.endswith("second")
     assert len(requests) == 1
 
@@ -87,7 +87,7 @@ def test_what_cloudwatch_does_not_take_stays_in_the_file(
         ({"cloudWatchLogs": {"status": "DISABLED", "groupName": "mine"}}, None),
     ],
 )
-def test_group_and_stream_are_the_project_s(
+def test_group_and_stream_of_the_project(
     config: dict[str, Any], expected: tuple[str, str] | None
 ) -> None:
     assert stream(config, "builder", UUID) == expected

@@ -20,14 +20,14 @@ def spec(command: str) -> str:
     return json.dumps({"version": "0.2", "phases": phases})
 
 
-NOTHING = spec("true")
+NO_OPERATION = spec("true")
 UNTIL_STOPPED = spec("echo started; sleep 300")
 
 
 def project(
     name: str,
     *,
-    buildspec: str = NOTHING,
+    buildspec: str = NO_OPERATION,
     kind: tuple[str, str] = ("LINUX_CONTAINER", "BUILD_GENERAL1_SMALL"),
     **more: Any,
 ) -> dict[str, Any]:
@@ -55,26 +55,26 @@ def project(
 def make(
     s3: Any, logs: FakeLogs, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[MakeCodeBuild]:
-    """Make the service with two projects; at the end, nothing of it runs."""
+    """A function that makes the service with two projects; it is stopped after the test."""
     monkeypatch.setattr("local_sagemaker.codebuild.service.STOP_SECONDS", TIMEOUT_SECONDS)
     services = []
 
     def make(quotas: dict[tuple[str, str], int] | None = None) -> CodeBuild:
-        made = CodeBuild(
+        service = CodeBuild(
             clients=lambda _: (s3, logs),
             folder=tmp_path / "builds",
             environment={"AWS_ENDPOINT_URL": "http://127.0.0.1:1"},
             quotas=quotas,
             clock=clock,
         )
-        services.append(made)
+        services.append(service)
         for name in ("builder", "other"):
-            made.service.call("CreateProject", project(name))
-        return made
+            service.service.call("CreateProject", project(name))
+        return service
 
     yield make
-    for made in services:
-        made.stop()
+    for service in services:
+        service.stop()
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def codebuild(make: MakeCodeBuild) -> CodeBuild:
 
 @pytest.fixture
 def builds(tmp_path: Path) -> Path:
-    """Where builds run, a folder each."""
+    """The folder that contains the folders of the builds."""
     return tmp_path / "builds"
 
 
@@ -97,7 +97,7 @@ def start(codebuild: CodeBuild, name: str = "builder", **request: Any) -> dict[s
     return build
 
 
-def finished(build: dict[str, Any]) -> dict[str, Any]:
+def wait_for_build(build: dict[str, Any]) -> dict[str, Any]:
     eventually(lambda: build["buildComplete"])
     return build
 
@@ -107,29 +107,20 @@ def log_file(builds: Path, build: dict[str, Any]) -> Path:
     return builds / name.partition(":")[2] / "build.log"
 
 
-def wait_until_it_runs(builds: Path, build: dict[str, Any]) -> None:
+def wait_until_running(builds: Path, build: dict[str, Any]) -> None:
     eventually(lambda: "\nstarted\n" in log_file(builds, build).read_text())
 
 
 def lines_of(builds: Path, build: dict[str, Any]) -> list[str]:
-    """What the commands of a build have said when it has ended."""
-    lines = log_file(builds, finished(build)).read_text().splitlines()
+    """Wait until a build has ended, and return the output of its commands."""
+    lines = log_file(builds, wait_for_build(build)).read_text().splitlines()
     return [line for line in lines if not line.startswith("[Container] ")]
 
 
 # StartBuild
 
 
-def test_a_repeated_token_answers_with_the_build_that_it_started(codebuild: CodeBuild) -> None:
-    first = start(codebuild, idempotencyToken="a")
-    assert start(codebuild, idempotencyToken="a")["id"] == first["id"]
-    assert start(codebuild, idempotencyToken="b")["id"] != first["id"]
-    assert start(codebuild)["id"] != first["id"]
-    assert start(codebuild)["id"] != first["id"]
-    assert len(codebuild.list_builds({})["ids"]) == 4
-
-
-def test_a_token_holds_for_five_minutes(codebuild: CodeBuild, clock: Clock) -> None:
+def test_idempotency_token_is_valid_for_five_minutes(codebuild: CodeBuild, clock: Clock) -> None:
     first = start(codebuild, idempotencyToken="a")
     clock.now += 299
     assert start(codebuild, idempotencyToken="a")["id"] == first["id"]
@@ -140,7 +131,7 @@ def test_a_token_holds_for_five_minutes(codebuild: CodeBuild, clock: Clock) -> N
     assert start(codebuild, idempotencyToken="a", imageOverride="other")["id"] == second["id"]
 
 
-def test_a_token_is_for_one_request(codebuild: CodeBuild) -> None:
+def test_idempotency_token_with_other_parameters_is_refused(codebuild: CodeBuild) -> None:
     start(codebuild, idempotencyToken="a")
     for changed in ({"imageOverride": "other"}, {"name": "other"}):
         with pytest.raises(ApiError) as refused:
@@ -149,35 +140,31 @@ def test_a_token_is_for_one_request(codebuild: CodeBuild) -> None:
         assert refused.value.message == "Request parameter mismatch for idempotency token a"
 
 
-def test_without_overrides_a_build_is_as_the_project_says(
-    codebuild: CodeBuild, logs: FakeLogs
-) -> None:
+def test_build_has_the_settings_of_its_project(codebuild: CodeBuild, logs: FakeLogs) -> None:
     source = {"type": "NO_SOURCE", "sourceIdentifier": "shared"}
     group = {"cloudWatchLogs": {"status": "ENABLED", "groupName": "mine"}}
     update(
         codebuild, secondarySources=[source], timeoutInMinutes=55, queuedTimeoutInMinutes=10,
         logsConfig=group,
     )  # fmt: skip
-    build = finished(start(codebuild))
+    build = wait_for_build(start(codebuild))
     assert build["environment"]["image"] == "aws/codebuild/standard:7.0"
     assert build["secondarySources"] == [source]
     assert (build["timeoutInMinutes"], build["queuedTimeoutInMinutes"]) == (55, 10)
     assert build["logs"]["groupName"] == "mine"
     assert list(logs.batches) == [("mine", build["logs"]["streamName"])]
-    other = finished(start(codebuild, "other"))
+    other = wait_for_build(start(codebuild, "other"))
     assert (other["timeoutInMinutes"], other["queuedTimeoutInMinutes"]) == (60, 480)
     assert other["artifacts"] == {"location": ""}
 
 
-def test_an_override_changes_one_build_and_not_the_project(codebuild: CodeBuild) -> None:
+def test_override_does_not_change_the_project(codebuild: CodeBuild) -> None:
     before = codebuild.service.call("BatchGetProjects", {"names": ["builder"]})
     start(codebuild, imageOverride="other")
     assert codebuild.service.call("BatchGetProjects", {"names": ["builder"]}) == before
 
 
-def test_commands_get_the_variables_of_request_project_and_service(
-    codebuild: CodeBuild, builds: Path
-) -> None:
+def test_environment_variables_of_commands(codebuild: CodeBuild, builds: Path) -> None:
     names = (
         "MODEL KEPT NEW CI AWS_ENDPOINT_URL CODEBUILD_BUILD_ID CODEBUILD_BUILD_ARN "
         "CODEBUILD_BUILD_IMAGE CODEBUILD_BUILD_NUMBER"
@@ -204,33 +191,24 @@ def test_commands_get_the_variables_of_request_project_and_service(
 # Quotas
 
 
-def test_a_build_over_the_quota_of_its_environment_waits(make: MakeCodeBuild, builds: Path) -> None:
+def test_build_beyond_the_quota_waits(make: MakeCodeBuild, builds: Path) -> None:
     codebuild = make({GPU_KIND: 1})
     update(codebuild, kind=GPU_KIND, buildspec=UNTIL_STOPPED)
     first = start(codebuild)
-    wait_until_it_runs(builds, first)
+    wait_until_running(builds, first)
     update(codebuild, kind=GPU_KIND)
     second = start(codebuild)
     update(codebuild, "other", kind=("LINUX_GPU_CONTAINER", "BUILD_GENERAL1_LARGE"))
-    assert finished(start(codebuild, "other"))["buildStatus"] == "SUCCEEDED"
+    assert wait_for_build(start(codebuild, "other"))["buildStatus"] == "SUCCEEDED"
     assert (second["currentPhase"], second["buildStatus"]) == ("QUEUED", "IN_PROGRESS")
     codebuild.stop_build({"id": first["id"]})
-    assert finished(second)["buildStatus"] == "SUCCEEDED"
+    assert wait_for_build(second)["buildStatus"] == "SUCCEEDED"
 
 
 # BatchGetBuilds, StopBuild, ListBuilds
 
 
-def test_builds_are_found_in_the_order_asked_for_and_unknown_ones_are_named(
-    codebuild: CodeBuild,
-) -> None:
-    first, second = start(codebuild)["id"], start(codebuild)["id"]
-    answer = codebuild.batch_get({"ids": [second, "builder:none", first]})
-    assert [build["id"] for build in answer["builds"]] == [second, first]
-    assert answer["buildsNotFound"] == ["builder:none"]
-
-
-def test_builds_are_listed_newest_first_for_all_projects_or_one(codebuild: CodeBuild) -> None:
+def test_builds_are_listed_newest_first(codebuild: CodeBuild) -> None:
     names = ["builder", "other", "builder"]
     first, second, third = (start(codebuild, name)["id"] for name in names)
     assert codebuild.list_builds({})["ids"] == [third, second, first]
@@ -239,27 +217,25 @@ def test_builds_are_listed_newest_first_for_all_projects_or_one(codebuild: CodeB
         codebuild.list_builds_for_project({"projectName": "none"})
 
 
-def test_stop_ends_every_build_that_runs_and_leaves_the_others_as_they_ended(
-    codebuild: CodeBuild, builds: Path
-) -> None:
-    done = finished(start(codebuild, "other"))
+def test_stop_ends_running_builds_only(codebuild: CodeBuild, builds: Path) -> None:
+    completed = wait_for_build(start(codebuild, "other"))
     update(codebuild, buildspec=UNTIL_STOPPED)
     running = [start(codebuild) for _ in range(2)]
     for build in running:
-        wait_until_it_runs(builds, build)
+        wait_until_running(builds, build)
     codebuild.stop()
     assert [build["buildStatus"] for build in running] == ["STOPPED", "STOPPED"]
-    assert done["buildStatus"] == "SUCCEEDED"
+    assert completed["buildStatus"] == "SUCCEEDED"
 
 
-def test_an_sdk_starts_reads_and_lists_builds(codebuild: CodeBuild, client_for: ClientFor) -> None:
+def test_builds_with_boto3(codebuild: CodeBuild, client_for: ClientFor) -> None:
     client = client_for("codebuild", codebuild.service)
     identifier = client.start_build(projectName="builder")["build"]["id"]
     (build,) = eventually(
         lambda: [
-            each
-            for each in client.batch_get_builds(ids=[identifier])["builds"]
-            if each["buildComplete"]
+            build
+            for build in client.batch_get_builds(ids=[identifier])["builds"]
+            if build["buildComplete"]
         ]
     )
     assert build["buildStatus"] == "SUCCEEDED"
@@ -275,13 +251,11 @@ def test_an_sdk_starts_reads_and_lists_builds(codebuild: CodeBuild, client_for: 
 # Projects
 
 
-def test_an_sdk_makes_changes_finds_and_deletes_projects(
-    codebuild: CodeBuild, client_for: ClientFor
-) -> None:
+def test_projects_with_boto3(codebuild: CodeBuild, client_for: ClientFor) -> None:
     client = client_for("codebuild", codebuild.service)
-    made = client.create_project(**project("third"), timeoutInMinutes=10)["project"]
+    created = client.create_project(**project("third"), timeoutInMinutes=10)["project"]
     arn = "arn:aws:codebuild:us-east-1:000000000000:project/third"
-    assert (made["arn"], made["queuedTimeoutInMinutes"]) == (arn, 480)
+    assert (created["arn"], created["queuedTimeoutInMinutes"]) == (arn, 480)
     client.update_project(name="third", queuedTimeoutInMinutes=20)
     answer = client.batch_get_projects(names=[arn, "none"])
     assert answer["projectsNotFound"] == ["none"]
@@ -317,7 +291,7 @@ def test_an_sdk_makes_changes_finds_and_deletes_projects(
         ({"source": {"type": "S3"}}, "Invalid project source: location of S3"),
     ],
 )
-def test_a_project_that_could_not_be_built_is_refused(
+def test_invalid_project_is_refused(
     codebuild: CodeBuild, more: dict[str, Any], message: str
 ) -> None:
     for operation, name in (("CreateProject", "third"), ("UpdateProject", "builder")):
@@ -325,4 +299,4 @@ def test_a_project_that_could_not_be_built_is_refused(
             codebuild.service.call(operation, {**project(name), **more})
         assert refused.value.code == "InvalidInputException"
         assert refused.value.message.startswith(message)
-    assert finished(start(codebuild))["buildStatus"] == "SUCCEEDED"
+    assert wait_for_build(start(codebuild))["buildStatus"] == "SUCCEEDED"

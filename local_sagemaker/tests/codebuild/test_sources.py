@@ -9,7 +9,7 @@ from local_sagemaker.codebuild.phases import Failed
 from local_sagemaker.codebuild.sources import check, download
 from local_sagemaker.errors import ApiError
 
-NOTHING = {"type": "NO_SOURCE"}
+NO_SOURCE = {"type": "NO_SOURCE"}
 
 
 def s3_source(location: str, **more: str) -> dict[str, str]:
@@ -30,15 +30,13 @@ def files_of(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("bucket", ["assets", "arn:aws:s3:::assets"])
-def test_a_zip_file_is_unpacked_and_leaves_nothing_beside(
-    tmp_path: Path, s3: Any, bucket: str
-) -> None:
+def test_zip_file_is_unpacked(tmp_path: Path, s3: Any, bucket: str) -> None:
     s3.objects["assets", "code/src.zip"] = zipped(**{"setup.txt": "primary", "a/b.txt": "deep"})
     download(s3_source(f"{bucket}/code/src.zip"), tmp_path / "src", s3)
     assert files_of(tmp_path) == {"src/setup.txt": "primary", "src/a/b.txt": "deep"}
 
 
-def test_a_folder_is_downloaded_as_it_lies_there(tmp_path: Path, s3: Any) -> None:
+def test_folder_is_downloaded(tmp_path: Path, s3: Any) -> None:
     s3.objects.update({
         ("models", "jobs/1/job/"): b"",
         ("models", "jobs/1/job/job.json"): b"{}",
@@ -49,9 +47,9 @@ def test_a_folder_is_downloaded_as_it_lies_there(tmp_path: Path, s3: Any) -> Non
     assert files_of(tmp_path / "job") == {"job.json": "{}", "inputs/a.bin": "a"}
 
 
-@pytest.mark.parametrize("there", [False, True])
-def test_a_folder_without_files_is_no_source(tmp_path: Path, s3: Any, there: bool) -> None:
-    if there:
+@pytest.mark.parametrize("has_folder_object", [False, True])
+def test_empty_folder_is_an_error(tmp_path: Path, s3: Any, has_folder_object: bool) -> None:
+    if has_folder_object:
         s3.objects["models", "job/"] = b""
     with pytest.raises(Failed) as failed:
         download(s3_source("models/job/", sourceIdentifier="job"), tmp_path / "job", s3)
@@ -62,7 +60,7 @@ def test_a_folder_without_files_is_no_source(tmp_path: Path, s3: Any, there: boo
 
 
 @pytest.mark.parametrize("key", ["job/../../a", "job//etc/a"])
-def test_a_key_that_leads_out_of_the_folder_is_refused(tmp_path: Path, s3: Any, key: str) -> None:
+def test_key_outside_the_folder_is_refused(tmp_path: Path, s3: Any, key: str) -> None:
     s3.objects["models", key] = b"a"
     with pytest.raises(Failed, match="lies outside for primary source"):
         download(s3_source("models/job/"), tmp_path / "job", s3)
@@ -70,7 +68,7 @@ def test_a_key_that_leads_out_of_the_folder_is_refused(tmp_path: Path, s3: Any, 
 
 
 @pytest.mark.parametrize(("content", "message"), [(None, "NoSuchKey"), (b"a", "not a zip file")])
-def test_what_cannot_be_unpacked_is_named(
+def test_missing_or_invalid_zip_file_is_an_error(
     tmp_path: Path, s3: Any, content: bytes | None, message: str
 ) -> None:
     if content is not None:
@@ -87,19 +85,23 @@ def test_what_cannot_be_unpacked_is_named(
     [
         ({"type": "GITHUB"}, [], "the local SageMaker builds from S3 sources, not from GITHUB"),
         (
-            NOTHING,
+            NO_SOURCE,
             [{"type": "CODECOMMIT"}],
             "the local SageMaker builds from S3 sources, not from CODEC",
         ),
         ({"type": "S3"}, [], "Invalid project source: location of S3 is <bucket>/<key>"),
         (s3_source("bucket"), [], "Invalid project source: location of S3 is <bucket>/<key>"),
-        (NOTHING, [NOTHING], "Invalid input: identifier must contain only alphanumeric"),
-        (NOTHING, [{**NOTHING, "sourceIdentifier": "a/b"}], "Invalid input: identifier must"),
-        (NOTHING, [{**NOTHING, "sourceIdentifier": "a" * 128}], "Invalid input: identifier must"),
-        (NOTHING, [{**NOTHING, "sourceIdentifier": "a"}] * 2, "Invalid input: identifier must"),
+        (NO_SOURCE, [NO_SOURCE], "Invalid input: identifier must contain only alphanumeric"),
+        (NO_SOURCE, [{**NO_SOURCE, "sourceIdentifier": "a/b"}], "Invalid input: identifier must"),
+        (
+            NO_SOURCE,
+            [{**NO_SOURCE, "sourceIdentifier": "a" * 128}],
+            "Invalid input: identifier must",
+        ),
+        (NO_SOURCE, [{**NO_SOURCE, "sourceIdentifier": "a"}] * 2, "Invalid input: identifier must"),
     ],
 )
-def test_what_is_no_source_is_refused(
+def test_invalid_source_is_refused(
     primary: dict[str, Any], secondary: list[dict[str, Any]], message: str
 ) -> None:
     with pytest.raises(ApiError) as refused:

@@ -1,4 +1,4 @@
-"""AWS's own images, and the account's."""
+"""Image registries of AWS and of the account."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def batch_get_image(
 
 @pytest.mark.parametrize("release", platform_facts.releases(), ids=lambda value: str(value.name))
 @pytest.mark.parametrize("processor", Processor)
-def test_the_region_has_the_releases_that_a_source_names(
+def test_releases_available_in_the_region(
     release: platform_facts.Release, processor: Processor
 ) -> None:
     uri = platform_facts.image_uri(release=release, region=REGION, processor=processor)
@@ -43,39 +43,39 @@ def test_the_region_has_the_releases_that_a_source_names(
     ("registry", "name"),
     [("763104351884", "pytorch-inference"), ("111122223333", "sagemaker-tritonserver")],
 )
-def test_another_repository_lets_nobody_in(registry: str, name: str) -> None:
+def test_other_repository_is_denied(registry: str, name: str) -> None:
     with pytest.raises(ApiError, match="no resource-based policy allows") as refused:
         batch_get_image(registry, "24.09-py3", name)
     assert refused.value.code == "AccessDeniedException"
 
 
-def test_the_account_s_own_registry_is_ministack_s() -> None:
+def test_account_registry_is_answered_by_ministack() -> None:
     (image,) = batch_get_image("000000000000", "1", "own")["images"]
     assert image["repositoryName"] == "own"
 
 
-def test_every_other_operation_is_ministack_s() -> None:
+def test_other_operations_are_answered_by_ministack() -> None:
     service = registries(OwnRegistry())
     assert service.is_for("BatchGetImage")
     assert not service.is_for("CreateRepository")
 
 
 @pytest.mark.parametrize(
-    ("image", "more", "answered"),
+    ("image", "more", "is_returned"),
     [
         ({"imageTag": "24.09-py3"}, {"acceptedMediaTypes": [MEDIA_TYPE]}, True),
         ({"imageTag": "24.09-py3", "imageDigest": f"sha256:{'0' * 64}"}, {}, False),
     ],
 )
-def test_an_image_of_aws_is_known_by_its_tag(
-    image: dict[str, str], more: dict[str, Any], answered: bool
+def test_aws_image_is_identified_by_tag(
+    image: dict[str, str], more: dict[str, Any], is_returned: bool
 ) -> None:
     request = {"registryId": "763104351884", "repositoryName": REPOSITORY, "imageIds": [image]}
     answer = registries(OwnRegistry()).call("BatchGetImage", {**request, **more})
-    assert (len(answer["images"]), len(answer["failures"])) == (answered, not answered)
+    assert (len(answer["images"]), len(answer["failures"])) == (is_returned, not is_returned)
 
 
-def test_a_manifest_of_another_type_is_refused() -> None:
+def test_unsupported_manifest_type_is_refused() -> None:
     request = {
         "registryId": "763104351884",
         "repositoryName": REPOSITORY,

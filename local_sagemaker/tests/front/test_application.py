@@ -18,27 +18,25 @@ from local_sagemaker.tests.conftest import served
 TARGET = "CodeBuild_20161006."
 
 
-class Other:
-    """Stands in for InvokeEndpoint and for ministack: keeps paths, and answers with its name."""
+class FakeApplication:
+    """A fake ASGI application that answers with its name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.paths: list[str] = []
 
-    async def __call__(self, scope: Any, _: Any, send: Any) -> None:
-        self.paths.append(scope["path"])
+    async def __call__(self, _: Any, __: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": self.name.encode()})
 
 
 class Front:
-    """The application with one service of ours, and stand-ins for what else answers."""
+    """The application with one JSON service and three fake applications."""
 
     def __init__(self, **operations: Any) -> None:
-        runtime: Any = Other("runtime")
-        ministack: Any = Other("ministack")
-        page: Any = Other("page")
-        self.runtime, self.ministack = runtime, ministack
+        runtime: Any = FakeApplication("runtime")
+        ministack: Any = FakeApplication("ministack")
+        page: Any = FakeApplication("page")
+
         service = JsonService("codebuild", {"ListBuilds": lambda _: {"ids": []}, **operations})
         calls = Calls(Path(os.devnull))
         application = Application([service], runtime, ministack, calls)
@@ -51,7 +49,7 @@ class Front:
 
 
 async def ask(port: int, sent: bytes) -> bytes:
-    """Return all that comes for a request, after which the connection is closed."""
+    """Send a request and return the whole response."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(sent)
     try:
@@ -91,13 +89,13 @@ def post(path: str, body: bytes = b"{}", *headers: str, method: str = "POST") ->
         (post("/bucket/endpoints/text/invocations", b""), b"ministack"),
     ],
 )
-async def test_who_answers_is_told_by_path_and_target(sent: bytes, answers: bytes) -> None:
+async def test_routing_by_path_and_target(sent: bytes, answers: bytes) -> None:
     async with Front().port() as port:
         assert answers in await ask(port, sent)
 
 
 @pytest.mark.parametrize("name", ["CreateFleet", "", "\u00e4"])
-async def test_an_operation_of_a_service_of_ours_that_is_not_emulated_is_refused(
+async def test_unsupported_operation_is_refused(
     name: str,
 ) -> None:
     async with Front().port() as port:
@@ -107,8 +105,8 @@ async def test_an_operation_of_a_service_of_ours_that_is_not_emulated_is_refused
     assert json.loads(body)["__type"] == "UnknownOperationException"
 
 
-async def test_an_operation_does_not_hold_up_the_event_loop() -> None:
-    meet = threading.Barrier(2)  # passed only by two at a time
+async def test_operations_run_concurrently() -> None:
+    meet = threading.Barrier(2)  # both operations must run at the same time
     front = Front(ListBuilds=lambda _: {"ids": [str(meet.wait())]})
     sent = post("/", b"{}", f"X-Amz-Target: {TARGET}ListBuilds")
     async with front.port() as port:
@@ -117,7 +115,7 @@ async def test_an_operation_does_not_hold_up_the_event_loop() -> None:
     assert bodies == [b'{"ids": ["0"]}', b'{"ids": ["1"]}']
 
 
-async def test_half_a_request_runs_no_operation() -> None:
+async def test_incomplete_request_runs_no_operation() -> None:
     def unreachable(_: dict[str, Any]) -> dict[str, Any]:
         raise AssertionError("the client has gone")
 
@@ -157,9 +155,7 @@ async def test_half_a_request_runs_no_operation() -> None:
         b"CONNECT localhost:1 HTTP/1.1\r\n\r\n",
     ],
 )
-async def test_what_is_no_http_is_a_bad_request(
-    sent: bytes, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_invalid_http_is_a_bad_request(sent: bytes, caplog: pytest.LogCaptureFixture) -> None:
     async with Front().port() as port:
         answer = await ask(port, sent)
     assert answer.startswith(b"HTTP/1.1 400 ")

@@ -7,7 +7,7 @@ import pytest
 from local_sagemaker.environment import ACCOUNT, REGION
 from local_sagemaker.front.calls import Calls, RecordedCall
 from local_sagemaker.front.ministack import request_body
-from local_sagemaker.tests.conftest import NOT_ASKED, ClientFor
+from local_sagemaker.tests.conftest import UNCALLED, ClientFor
 
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/one"
 
@@ -16,7 +16,7 @@ def recorded(file: Path) -> list[RecordedCall]:
     return [RecordedCall(**json.loads(line)) for line in file.read_text().splitlines()]
 
 
-def own(service: str, resource: str) -> str:
+def own_arn(service: str, resource: str) -> str:
     return f"arn:aws:{service}:{REGION}:{ACCOUNT}:{resource}"
 
 
@@ -29,23 +29,23 @@ def scope(
     query: str = "",
     **headers: str,
 ) -> dict[str, Any]:
-    """A request as uvicorn describes it."""
+    """Return the ASGI scope of a signed request."""
     signed = f"AWS4-HMAC-SHA256 Credential=test/20260101/{REGION}/{service}/aws4_request"
     values = {
         "authorization": signed,
         **({"x-amz-security-token": caller} if caller else {}),
-        **{name.replace("_", "-"): each for name, each in headers.items()},
+        **{name.replace("_", "-"): value for name, value in headers.items()},
     }
     return {
         "method": method,
         "path": path,
         "query_string": query.encode(),
-        "headers": [(name.encode(), each.encode()) for name, each in values.items()],
+        "headers": [(name.encode(), value.encode()) for name, value in values.items()],
     }
 
 
-async def note(file: Path, service: str, *, body: bytes = b"", **request: Any) -> bytes:
-    """Have a request recorded; return the body that is left to read."""
+async def record(file: Path, service: str, *, body: bytes = b"", **request: Any) -> bytes:
+    """Record a request, and return the body that can still be read."""
     parts = [
         {"type": "http.request", "body": body[:3], "more_body": True},
         {"type": "http.request", "body": body[3:]},
@@ -68,24 +68,24 @@ def target(operation: str, **request: object) -> dict[str, Any]:
         (
             "sagemaker",
             target("DescribeEndpoint", EndpointName="a-text"),
-            [("sagemaker:DescribeEndpoint", own("sagemaker", "endpoint/a-text"))],
+            [("sagemaker:DescribeEndpoint", own_arn("sagemaker", "endpoint/a-text"))],
         ),
         (
             "sagemaker",
             target("CreateInferenceComponent", EndpointName="a", InferenceComponentName="b"),
-            [("sagemaker:CreateInferenceComponent", own("sagemaker", "inference-component/b"))],
+            [("sagemaker:CreateInferenceComponent", own_arn("sagemaker", "inference-component/b"))],
         ),
         (
             "sagemaker",
             {"path": "/endpoints/a-text/invocations", "body": b"{}"},
-            [("sagemaker:InvokeEndpoint", own("sagemaker", "endpoint/a-text"))],
+            [("sagemaker:InvokeEndpoint", own_arn("sagemaker", "endpoint/a-text"))],
         ),
         ("sagemaker", target("ListEndpoints"), [("sagemaker:ListEndpoints", "*")]),
         ("monitoring", target("GetMetricData"), [("cloudwatch:GetMetricData", "*")]),
         (
             "sagemaker",
-            target("ListTags", ResourceArn=own("sagemaker", "endpoint/a-text")),
-            [("sagemaker:ListTags", own("sagemaker", "endpoint/a-text"))],
+            target("ListTags", ResourceArn=own_arn("sagemaker", "endpoint/a-text")),
+            [("sagemaker:ListTags", own_arn("sagemaker", "endpoint/a-text"))],
         ),
         (
             "ecr",
@@ -94,38 +94,38 @@ def target(operation: str, **request: object) -> dict[str, Any]:
         ),
         (
             "logs",
-            target("ListTagsForResource", resourceArn=own("logs", "log-group:g")),
-            [("logs:ListTagsForResource", own("logs", "log-group:g"))],
+            target("ListTagsForResource", resourceArn=own_arn("logs", "log-group:g")),
+            [("logs:ListTagsForResource", own_arn("logs", "log-group:g"))],
         ),
         (
             "codebuild",
             target("StartBuild", projectName="p"),
-            [("codebuild:StartBuild", own("codebuild", "project/p"))],
+            [("codebuild:StartBuild", own_arn("codebuild", "project/p"))],
         ),
         (
             "codebuild",
             target("BatchGetBuilds", ids=["p:1"]),
-            [("codebuild:BatchGetBuilds", own("codebuild", "project/p"))],
+            [("codebuild:BatchGetBuilds", own_arn("codebuild", "project/p"))],
         ),
         (
             "codebuild",
             target("BatchGetProjects", names=["p"]),
-            [("codebuild:BatchGetProjects", own("codebuild", "project/p"))],
+            [("codebuild:BatchGetProjects", own_arn("codebuild", "project/p"))],
         ),
         (
             "codebuild",
             target("StopBuild", id="p:1"),
-            [("codebuild:StopBuild", own("codebuild", "project/p"))],
+            [("codebuild:StopBuild", own_arn("codebuild", "project/p"))],
         ),
         (
             "ssm",
             target("GetParametersByPath", Path="/triton/a/text"),
-            [("ssm:GetParametersByPath", own("ssm", "parameter/triton/a/text"))],
+            [("ssm:GetParametersByPath", own_arn("ssm", "parameter/triton/a/text"))],
         ),
         (
             "logs",
             target("PutLogEvents", logGroupName="g", logStreamName="s"),
-            [("logs:PutLogEvents", own("logs", "log-group:g:log-stream:s"))],
+            [("logs:PutLogEvents", own_arn("logs", "log-group:g:log-stream:s"))],
         ),
         (
             "cloudformation",
@@ -133,12 +133,12 @@ def target(operation: str, **request: object) -> dict[str, Any]:
                 "body": b"Action=DescribeStacks&StackName=a-models",
                 "content_type": "application/x-www-form-urlencoded",
             },
-            [("cloudformation:DescribeStacks", own("cloudformation", "stack/a-models/*"))],
+            [("cloudformation:DescribeStacks", own_arn("cloudformation", "stack/a-models/*"))],
         ),
         (
             "lambda",
             {"path": "/2015-03-31/functions/f/invocations", "body": b"{}"},
-            [("lambda:InvokeFunction", own("lambda", "function:f"))],
+            [("lambda:InvokeFunction", own_arn("lambda", "function:f"))],
         ),
         (
             "s3",
@@ -174,38 +174,38 @@ def target(operation: str, **request: object) -> dict[str, Any]:
         ("ssm", {"x_amz_target": "X.Any", "body": b"[1]"}, [("ssm:Any", "*")]),
     ],
 )
-async def test_a_call_is_recorded_by_what_it_needs(
+async def test_recorded_permissions_of_a_call(
     tmp_path: Path, service: str, request_: dict[str, Any], permissions: list[tuple[str, str]]
 ) -> None:
     file = tmp_path / "calls"
-    left = await note(file, service, **request_)
+    left = await record(file, service, **request_)
     assert recorded(file) == [(ROLE, *permission) for permission in permissions]
     assert left == request_.get("body", b"")
 
 
 @pytest.mark.parametrize("caller", [None, "FwoGZXIvYXdzEJr//////////wEa", "two\nlines"])
-async def test_who_does_not_say_who_it_is_is_not_recorded(
-    tmp_path: Path, caller: str | None
-) -> None:
-    left = await note(tmp_path / "calls", "ssm", caller=caller, **target("GetParameter", Name="/a"))
+async def test_call_without_a_caller_is_not_recorded(tmp_path: Path, caller: str | None) -> None:
+    left = await record(
+        tmp_path / "calls", "ssm", caller=caller, **target("GetParameter", Name="/a")
+    )
     assert left == b'{"Name": "/a"}'
     assert not (tmp_path / "calls").exists()
 
 
-async def test_bodies_of_objects_and_invocations_are_left_to_who_answers(tmp_path: Path) -> None:
+async def test_large_bodies_are_not_read(tmp_path: Path) -> None:
     for service, path in (("s3", "/b/k"), ("sagemaker", "/endpoints/a/invocations")):
         request = scope(service, method="POST", path=path, content_type="application/json")
-        assert await Calls(tmp_path / "calls").note(request, NOT_ASKED) is NOT_ASKED
+        assert await Calls(tmp_path / "calls").note(request, UNCALLED) is UNCALLED
 
 
-async def test_one_kind_of_call_is_recorded_once(tmp_path: Path) -> None:
+async def test_equal_calls_are_recorded_once(tmp_path: Path) -> None:
     calls = Calls(tmp_path / "calls")
     for key in ("a", "a", "b"):
-        await calls.note(scope("s3", method="GET", path=f"/b/{key}"), NOT_ASKED)
+        await calls.note(scope("s3", method="GET", path=f"/b/{key}"), UNCALLED)
     assert [call.resource[-1] for call in recorded(tmp_path / "calls")] == ["a", "b"]
 
 
-def test_what_a_client_of_ours_calls_is_recorded(tmp_path: Path, client_for: ClientFor) -> None:
+def test_calls_of_a_watched_client_are_recorded(tmp_path: Path, client_for: ClientFor) -> None:
     async def empty(_: Any, __: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b""})

@@ -25,7 +25,7 @@ def rejected(scope: dict[str, Any]) -> str | None:
     ["localhost", "LOCALHOST:4566", "127.0.0.1", "127.3.2.1:1", "[::1]:80", "models.localhost:4566",
      "models.eu-west-1.s3.localhost", "my_models.s3.us-east-1.localhost:4566"],
 )  # fmt: skip
-def test_names_of_this_machine_and_buckets_below_localhost_are_answered(host: str) -> None:
+def test_local_host_is_accepted(host: str) -> None:
     assert rejected(scope((b"host", host.encode()))) is None
 
 
@@ -38,7 +38,7 @@ def test_names_of_this_machine_and_buckets_below_localhost_are_answered(host: st
      " localhost", "s3.amazonaws.com"],
 )  # fmt: skip
 @pytest.mark.parametrize("path", ["/", "/_local_sagemaker/state", "/endpoints/text/invocations"])
-def test_a_host_that_is_not_this_machine_is_rejected_by_name(host: str, path: str) -> None:
+def test_other_host_is_rejected(host: str, path: str) -> None:
     reason = rejected(scope((b"host", host.encode()), path=path))
     assert reason == f"Host {host!r} is not this machine: use 127.0.0.1 or a name below localhost."
 
@@ -46,7 +46,7 @@ def test_a_host_that_is_not_this_machine_is_rejected_by_name(host: str, path: st
 @pytest.mark.parametrize(
     "headers", [(), (LOCAL, (b"host", b"evil.example")), ((b"host", b"a.localhost"), LOCAL)]
 )
-def test_a_request_names_exactly_one_host(headers: tuple[tuple[bytes, bytes], ...]) -> None:
+def test_exactly_one_host_header_is_required(headers: tuple[tuple[bytes, bytes], ...]) -> None:
     assert "is not this machine" in (rejected(scope(*headers)) or "")
 
 
@@ -60,9 +60,7 @@ def test_a_request_names_exactly_one_host(headers: tuple[tuple[bytes, bytes], ..
      (b"sec-fetch-site", b"same-site"), (b"sec-fetch-site", b"same-origin"),
      (b"sec-fetch-site", b"none")],
 )  # fmt: skip
-def test_services_answer_no_browser_not_even_for_a_page_that_a_bucket_holds(
-    path: str, header: tuple[bytes, bytes]
-) -> None:
+def test_services_reject_browsers(path: str, header: tuple[bytes, bytes]) -> None:
     assert "Browsers are answered below /_local_sagemaker/ only" in (
         rejected(scope(LOCAL, header, path=path)) or ""
     )
@@ -87,7 +85,7 @@ def test_services_answer_no_browser_not_even_for_a_page_that_a_bucket_holds(
         ([(b"origin", b"http://127.0.0.1:4566"), (b"origin", b"null")], False),
     ],
 )
-def test_the_page_is_answered_to_itself_and_to_who_enters_its_address(
+def test_dashboard_rejects_other_origins(
     path: str, headers: list[tuple[bytes, bytes]], answered: bool
 ) -> None:
     assert (rejected(scope(LOCAL, *headers, path=path, method="GET")) is None) is answered
@@ -97,9 +95,7 @@ def test_the_page_is_answered_to_itself_and_to_who_enters_its_address(
     "path", ["/_local_sagemaker", "/_local_sagemaker/", "/_local_sagemaker/state"]
 )
 @pytest.mark.parametrize("header", [(b"sec-fetch-site", b"none"), (b"origin", LOCAL[1])])
-def test_a_port_without_a_page_answers_no_browser_at_all(
-    path: str, header: tuple[bytes, bytes]
-) -> None:
+def test_port_without_dashboard_rejects_browsers(path: str, header: tuple[bytes, bytes]) -> None:
     reason = rejection(scope(LOCAL, header, path=path, method="GET"), is_page=False)
     assert "Browsers are answered below" in (reason or "")
 
@@ -107,15 +103,13 @@ def test_a_port_without_a_page_answers_no_browser_at_all(
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 @pytest.mark.parametrize("path", ["/", "/bucket/key", "/_local_sagemaker/", "/_local_sagemaker"])
 @pytest.mark.parametrize("query", [b"Action=CreateStack", b"a=b&%41ction=", b"Action=A&Action=B"])
-def test_an_operation_in_an_address_is_rejected_whatever_sends_it(
-    method: str, path: str, query: bytes
-) -> None:
+def test_operation_in_a_get_query_is_rejected(method: str, path: str, query: bytes) -> None:
     request = scope(LOCAL, path=path, method=method, query=query)
     assert "acts on nothing" in (rejection(request, is_page=False) or "")
 
 
 @pytest.mark.parametrize("query", [b"", b"list-type=2&prefix=Action", b"uploads", b"x=Action=A"])
-def test_other_queries_of_a_get_are_answered(query: bytes) -> None:
+def test_other_get_queries_are_accepted(query: bytes) -> None:
     assert rejected(scope(LOCAL, path="/bucket", method="GET", query=query)) is None
 
 
@@ -131,11 +125,11 @@ def test_other_queries_of_a_get_are_answered(query: bytes) -> None:
         ("GET", "/_ministackish"),
     ],
 )
-def test_routes_of_the_emulator_that_the_product_needs_are_open(method: str, path: str) -> None:
+def test_needed_ministack_routes_are_accepted(method: str, path: str) -> None:
     assert rejected(scope(LOCAL, method=method, path=path)) is None
 
 
-async def test_a_rejection_is_an_error_that_an_sdk_reads_and_the_application_sees_nothing() -> None:
+async def test_rejected_request_does_not_reach_the_application() -> None:
     calls: list[Any] = []
 
     async def application(*arguments: Any) -> None:
@@ -153,9 +147,9 @@ async def test_a_rejection_is_an_error_that_an_sdk_reads_and_the_application_see
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-async def test_a_request_that_names_no_path_is_rejected(method: str) -> None:
+async def test_request_without_a_path_is_rejected(method: str) -> None:
     async def unreachable(*_: Any) -> None:
-        raise AssertionError("it is not handed on")
+        raise AssertionError("the request must not be forwarded")
 
     async with (
         served(RequestGuard(unreachable, unreachable)) as port,

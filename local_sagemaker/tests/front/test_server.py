@@ -1,4 +1,4 @@
-"""The front's process and its child, in which a small application stands in for ministack."""
+"""The server process and its child process, a fake ministack."""
 
 import os
 import signal
@@ -53,7 +53,7 @@ NEVER = {"early": "False", "broken": "False"}
 
 
 class Front:
-    """A front in a folder of its own."""
+    """A server process with its own folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.port = folder, free_port()
@@ -74,7 +74,7 @@ class Front:
         return self.process
 
     def serve(self) -> None:
-        """Start, and return once requests are answered."""
+        """Start the server and wait until it answers."""
         self.start()
         eventually(self._answers)
 
@@ -101,7 +101,7 @@ class Front:
 
 @pytest.fixture
 def front(tmp_path: Path) -> Iterator[Front]:
-    """A front that may be started; in the end, nothing of it runs."""
+    """A server that tests start; it is killed after the test."""
     made = Front(tmp_path)
     yield made
     made.process.kill()
@@ -109,7 +109,7 @@ def front(tmp_path: Path) -> Iterator[Front]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_services_child_and_server(front: Front, number: int) -> None:
+def test_signal_ends_services_and_child(front: Front, number: int) -> None:
     front.serve()
     emulator = front.emulator
     front.process.send_signal(number)
@@ -119,26 +119,26 @@ def test_a_signal_ends_services_child_and_server(front: Front, number: int) -> N
     assert front.log == ""
 
 
-def test_a_signal_before_it_serves_ends_it_too(front: Front) -> None:
+def test_signal_during_the_start_ends_the_server(front: Front) -> None:
     assert front.start(early="True").wait() == 0
     assert front.stopped
     assert not runs(front.emulator)
 
 
-def test_a_start_that_fails_leaves_nothing(front: Front) -> None:
+def test_failed_start_ends_the_child(front: Front) -> None:
     assert front.start(broken="True").wait() == 1
     assert front.log.endswith("OSError: no space left\n")
     assert not (front.folder / "emulator").exists() or not runs(front.emulator)
 
 
-def test_the_childs_end_is_the_servers(front: Front) -> None:
+def test_end_of_the_child_ends_the_server(front: Front) -> None:
     front.serve()
     os.kill(front.emulator, signal.SIGKILL)
     assert front.process.wait() == 0
     assert front.stopped
 
 
-def test_a_server_that_is_killed_leaves_no_child(front: Front) -> None:
+def test_killed_server_leaves_no_child(front: Front) -> None:
     front.serve()
     emulator = front.emulator
     front.process.kill()

@@ -1,4 +1,4 @@
-"""Archives, and a program that stands in for tritonserver."""
+"""Archives and a fake tritonserver program."""
 
 import io
 import socket
@@ -15,19 +15,18 @@ from local_sagemaker.hosting import triton
 from local_sagemaker.hosting.triton import Triton
 from local_sagemaker.prerequisites import Interpreter, TritonInstallation
 
-MakeTriton = Callable[..., Triton]
+StartTriton = Callable[..., Triton]
 
 SERVER = """\
-import json, os, pathlib, sys, threading, time
+import json, os, pathlib, sys, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 pathlib.Path("pid").write_text(str(os.getpid()))
 print("starting", flush=True)
 if "--die" in sys.argv:
     sys.exit("backend directory is empty")
-(port,) = [it.partition("=")[2] for it in sys.argv if it.startswith("--sagemaker-port=")]
+options = dict(argument.partition("=")[::2] for argument in sys.argv)
 pings = [503] * sys.argv.count("--unhealthy")
-four = threading.Barrier(4)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -41,16 +40,14 @@ class Handler(BaseHTTPRequestHandler):
         elif self.path == "/connection":
             self.answer(str(self.client_address[1]).encode())
         elif self.path == "/slow":
-            while not pathlib.Path("enough").exists():
+            while not pathlib.Path("may-respond").exists():
                 time.sleep(0.005)
             self.answer(b"late")
-        elif self.path == "/four-at-once":
-            four.wait()
-            self.answer(b"all here")
+
         elif self.path == "/break":
             self.close_connection = True
-        elif self.path == "/nonsense":
-            self.wfile.write(b"what?\\r\\n")
+        elif self.path == "/invalid":
+            self.wfile.write(b"no HTTP\\r\\n")
             self.close_connection = True
 
     def do_POST(self):
@@ -70,28 +67,29 @@ class Handler(BaseHTTPRequestHandler):
 
 ThreadingHTTPServer.daemon_threads = True
 ThreadingHTTPServer.request_queue_size = 128
-ThreadingHTTPServer(("127.0.0.1", int(port)), Handler).serve_forever()
+port = int(options["--sagemaker-port"])
+ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
 """
 
 
 @pytest.fixture
-def instance(tmp_path: Path) -> Path:
-    """The folder of an endpoint's instance."""
+def instance_folder(tmp_path: Path) -> Path:
+    """The folder of an endpoint instance."""
     folder = tmp_path / "instance"
     folder.mkdir()
     return folder
 
 
 @pytest.fixture
-def start(tmp_path: Path, instance: Path) -> Iterator[MakeTriton]:
-    """Start the stand-in as `Triton`; whatever was started is stopped."""
-    with stand_ins(tmp_path, instance) as make:
-        yield make
+def start_triton(tmp_path: Path, instance_folder: Path) -> Iterator[StartTriton]:
+    """A function that starts the fake server as `Triton`; servers are stopped after the test."""
+    with fake_servers(tmp_path, instance_folder) as start:
+        yield start
 
 
 @contextmanager
-def stand_ins(root: Path, instance: Path) -> Iterator[MakeTriton]:
-    """Give what starts the stand-in below `root`, in the folder `instance` unless told another."""
+def fake_servers(root: Path, instance_folder: Path) -> Iterator[StartTriton]:
+    """Yield a function that starts fake servers; their default folder is `instance_folder`."""
     binary = root / "bin" / "tritonserver"
     binary.parent.mkdir()
     binary.write_text(f"#!{sys.executable} -IS\n{SERVER}")
@@ -99,15 +97,15 @@ def stand_ins(root: Path, instance: Path) -> Iterator[MakeTriton]:
     python = Interpreter(Path(sys.executable), "3.11", root / "libpython", root / "stub")
     installation = TritonInstallation(root, python, python, isolated=False)
 
-    def make(
+    def start(
         *arguments: str,
-        folder: Path = instance,
+        folder: Path = instance_folder,
         environment: dict[str, str] | None = None,
         **options: Any,
     ) -> Triton:
         port = free_port()
         patch.setattr(triton, "SAGEMAKER_PORT", port)
-        made = Triton(
+        server = Triton(
             installation,
             arguments=[f"--sagemaker-port={port}", *arguments],
             environment=environment or {},
@@ -115,11 +113,11 @@ def stand_ins(root: Path, instance: Path) -> Iterator[MakeTriton]:
             folder=folder,
             **options,
         )
-        started.callback(made.stop)
-        return made
+        servers.callback(server.stop)
+        return server
 
-    with pytest.MonkeyPatch.context() as patch, ExitStack() as started:
-        yield make
+    with pytest.MonkeyPatch.context() as patch, ExitStack() as servers:
+        yield start
 
 
 def free_port() -> int:
@@ -129,14 +127,14 @@ def free_port() -> int:
     return port
 
 
-def pid_in(folder: Path) -> int:
-    """Return the stand-in's process id, or 0 before it has written it."""
+def server_pid(folder: Path) -> int:
+    """Return the process ID of the fake server, or 0 before the server has written it."""
     path = folder / "pid"
     return int(path.read_text() or 0) if path.exists() else 0
 
 
 def tar_gz(files: dict[str, bytes], *, mode: str = "w:gz") -> bytes:
-    """Return an archive; names are taken as they are."""
+    """Return an archive with these member names and contents."""
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode=mode) as archive:  # type: ignore[call-overload]
         for name, data in files.items():

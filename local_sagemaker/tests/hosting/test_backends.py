@@ -11,7 +11,7 @@ from local_sagemaker.prerequisites import Interpreter, TritonInstallation
 
 STUB = "triton_python_backend_stub"
 BACKEND = {"libtriton_python.so", STUB, "triton_python_backend_utils.py"}
-REQUEST = """\
+PRINT_ENVIRONMENT = """\
 #!/bin/sh
 printf '%s\\n' "$PATH" "$LD_LIBRARY_PATH" "$@"
 """
@@ -19,13 +19,13 @@ printf '%s\\n' "$PATH" "$LD_LIBRARY_PATH" "$@"
 
 @pytest.fixture
 def triton(tmp_path: Path) -> TritonInstallation:
-    """The wheel's files, as far as they are used; models run in another Python than this."""
+    """A Triton installation whose models run in another Python version than this project."""
     root = tmp_path / "it's a wheel"
     bundled = root / "backends" / "python"
     bundled.mkdir(parents=True)
     (bundled / "libtriton_python.so").write_bytes(b"\x7fELF")
     (bundled / "triton_python_backend_utils.py").write_text("# utils")
-    (root / "own").write_text(REQUEST)
+    (root / "own").write_text(PRINT_ENVIRONMENT)
     (root / "own").chmod(0o755)
     (root / "model").write_bytes(b"stub")
     return TritonInstallation(
@@ -37,8 +37,8 @@ def triton(tmp_path: Path) -> TritonInstallation:
 
 
 @pytest.fixture(autouse=True)
-def environments(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """The folders in which an environment for models was made; none is."""
+def environment_folders(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The folders that `make_environment` was called with; it is replaced."""
     made: list[Path] = []
 
     def make(_: Any, to: Path) -> None:
@@ -48,8 +48,8 @@ def environments(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return made
 
 
-def test_every_stand_in_has_its_model_and_the_python_backends_library(
-    triton: TritonInstallation, tmp_path: Path, environments: list[Path]
+def test_each_stand_in_has_a_model_and_the_python_backend(
+    triton: TritonInstallation, tmp_path: Path, environment_folders: list[Path]
 ) -> None:
     backends.install(triton, tmp_path / "backends")
     result = {
@@ -61,37 +61,37 @@ def test_every_stand_in_has_its_model_and_the_python_backends_library(
         "python": BACKEND,
         **dict.fromkeys(stand_ins, BACKEND | {"model.py", "stand_in.py"}),
     }
-    assert environments == [tmp_path / "backends"]
+    assert environment_folders == [tmp_path / "backends"]
 
 
-def test_libraries_are_copies_and_the_stub_is_a_link(
+def test_libraries_are_copied_and_the_stub_is_linked(
     triton: TritonInstallation, tmp_path: Path
 ) -> None:
     to = tmp_path / "backends"
     backends.install(triton, to)
     for library in to.rglob("*.so"):
-        assert not library.is_symlink()  # Triton refuses one that leaves the folder
+        assert not library.is_symlink()  # Triton refuses a link out of the folder
         assert library.read_bytes() == b"\x7fELF"
     stub = to / "python" / STUB
-    assert stub.is_symlink()  # it finds the wheel's libraries from where it really lies
+    assert stub.is_symlink()  # the stub finds the libraries relative to its resolved path
     assert stub.resolve() == triton.model_python.stub.resolve()
 
 
-def test_a_stand_in_runs_in_the_environment_of_this_project(
+def test_stand_in_runs_in_the_environment_of_this_project(
     triton: TritonInstallation, tmp_path: Path
 ) -> None:
     backends.install(triton, tmp_path / "backends")
     script = tmp_path / "backends" / "onnxruntime" / STUB
     servers = {"PATH": "/usr/bin", "LD_LIBRARY_PATH": "/models"}
     command = [str(script), "a b", "c"]
-    done = subprocess.run(command, env=servers, capture_output=True, text=True, check=True)
-    path, libraries, *arguments = done.stdout.splitlines()
+    completed = subprocess.run(command, env=servers, capture_output=True, text=True, check=True)
+    path, libraries, *arguments = completed.stdout.splitlines()
     assert path.split(os.pathsep)[0] == f"{sys.prefix}/bin"
     assert libraries == str(triton.own_python.library_path)
     assert arguments == ["a b", "c"]
 
 
-def test_installing_again_takes_the_new_wheels_files(
+def test_second_installation_replaces_the_libraries(
     triton: TritonInstallation, tmp_path: Path
 ) -> None:
     to = tmp_path / "backends"

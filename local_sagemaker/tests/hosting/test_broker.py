@@ -5,22 +5,21 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from local_sagemaker.hosting import broker
-from local_sagemaker.tests.hosting.conftest import free_port, pid_in
+from local_sagemaker.tests.hosting.conftest import free_port, server_pid
 from local_sagemaker.tests.support.waiting import eventually, runs
 
-WAITING = """\
+SLEEPING_SERVER = """\
 import os, pathlib, signal, sys, time
 {before}
 pathlib.Path("pid").write_text(str(os.getpid()))
 time.sleep(300)
 """
-ECHO = """\
+ECHO_SERVER = """\
 import os, pathlib, socket, sys
 server = socket.create_server(("127.0.0.1", int(sys.argv[1])))
 pathlib.Path("pid").write_text(str(os.getpid()))
@@ -34,10 +33,10 @@ while True:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The working directory of broker and server; no server is left in the end."""
+    """The working directory of broker and server; the server must have ended after the test."""
     monkeypatch.chdir(tmp_path)
     yield tmp_path
-    pid = pid_in(tmp_path)
+    pid = server_pid(tmp_path)
     assert not runs(pid)
 
 
@@ -47,7 +46,7 @@ def command(program: str, *arguments: str, before: str = "") -> list[str]:
 
 
 class Broker:
-    """The broker as `Triton` starts it."""
+    """A broker process, started as `Triton` starts it."""
 
     def __init__(self, server: list[str]) -> None:
         self.ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -58,51 +57,41 @@ class Broker:
             )
 
     def close(self) -> int:
-        """Do what the end of the parent does; return the exit status."""
+        """Close the parent's socket, wait for the broker and return its exit code."""
         self.ours.close()
         return self.process.wait()
 
     def socket(self) -> socket.socket:
-        """Return a socket that the broker hands out."""
+        """Request a socket from the broker."""
         self.ours.send(b"?")
         _, (descriptor,), _, _ = socket.recv_fds(self.ours, 1, 1)
         return socket.socket(fileno=descriptor)
 
 
-def inode(opened: socket.socket) -> int:
-    return os.fstat(opened.fileno()).st_ino
-
-
-def test_closing_the_socket_ends_the_server(folder: Path) -> None:
-    started = Broker(command(WAITING))
-    server = eventually(lambda: pid_in(folder))
+def test_closing_the_socket_stops_the_server(folder: Path) -> None:
+    started = Broker(command(SLEEPING_SERVER))
+    server = eventually(lambda: server_pid(folder))
     assert runs(server)
     started.close()
     assert not runs(server)
 
 
-def test_the_server_is_asked_to_end_before_it_is_made_to(folder: Path) -> None:
-    polite = "signal.signal(signal.SIGTERM, lambda *_: sys.exit('unloading models'))"
-    started = Broker(command(WAITING, before=polite))
-    eventually(lambda: pid_in(folder))
+def test_server_is_stopped_by_sigterm_first(folder: Path) -> None:
+    exit_on_sigterm = "signal.signal(signal.SIGTERM, lambda *_: sys.exit('unloading models'))"
+    started = Broker(command(SLEEPING_SERVER, before=exit_on_sigterm))
+    eventually(lambda: server_pid(folder))
     assert started.close() == 1
     assert (folder / "log").read_text() == "unloading models\n"
 
 
-def test_the_broker_ends_with_its_server_and_its_status(folder: Path) -> None:
+def test_broker_exits_with_the_exit_code_of_the_server(folder: Path) -> None:
     started = Broker([sys.executable, "-I", "-S", "-c", "import sys; print('out'); sys.exit(7)"])
     assert started.process.wait() == 7
     assert (folder / "log").read_text() == "out\n"
     started.close()
 
 
-def test_the_log_is_added_to(folder: Path) -> None:
-    (folder / "log").write_text("before\n")
-    Broker([sys.executable, "-I", "-S", "-c", "import sys; sys.exit('after')"]).close()
-    assert (folder / "log").read_text().startswith("before\n")
-
-
-def test_nothing_is_left_when_the_parent_is_killed(folder: Path) -> None:
+def test_server_is_stopped_when_the_parent_is_killed(folder: Path) -> None:
     program = (
         "import socket, subprocess, sys\n"
         "ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
@@ -113,29 +102,29 @@ def test_nothing_is_left_when_the_parent_is_killed(folder: Path) -> None:
         "print(process.pid, flush=True)\nprocess.wait()\n"
     )
     with subprocess.Popen(
-        [sys.executable, "-I", "-S", "-c", program, broker.__file__, *command(WAITING)],
+        [sys.executable, "-I", "-S", "-c", program, broker.__file__, *command(SLEEPING_SERVER)],
         stdout=subprocess.PIPE,
         text=True,
     ) as parent:
         assert parent.stdout
         pid = int(parent.stdout.readline())
-        server = eventually(lambda: pid_in(folder))
+        server = eventually(lambda: server_pid(folder))
         parent.kill()
     eventually(lambda: not runs(pid) and not runs(server))
 
 
-def test_an_interrupt_is_left_to_the_parent(folder: Path) -> None:
-    started = Broker(command(WAITING))
-    eventually(lambda: pid_in(folder))
+def test_broker_ignores_sigint(folder: Path) -> None:
+    started = Broker(command(SLEEPING_SERVER))
+    eventually(lambda: server_pid(folder))
     os.kill(started.process.pid, signal.SIGINT)
     started.socket().close()
     started.close()
 
 
-def test_a_socket_that_is_handed_out_reaches_the_server(folder: Path) -> None:
+def test_socket_of_the_broker_connects_to_the_server(folder: Path) -> None:
     port = free_port()
-    started = Broker(command(ECHO, str(port)))
-    eventually(lambda: pid_in(folder))
+    started = Broker(command(ECHO_SERVER, str(port)))
+    eventually(lambda: server_pid(folder))
     for _ in range(2):
         with started.socket() as client:
             client.connect(("127.0.0.1", port))
@@ -144,26 +133,20 @@ def test_a_socket_that_is_handed_out_reaches_the_server(folder: Path) -> None:
     started.close()
 
 
-def test_each_socket_is_another_one(folder: Path) -> None:
-    started = Broker(command(WAITING))
-    eventually(lambda: pid_in(folder))
-    with ExitStack() as sockets:
-        assert len({inode(sockets.enter_context(started.socket())) for _ in range(8)}) == 8
-    started.close()
-
-
-def test_a_server_that_does_not_end_on_sigterm_is_killed(
+def test_server_that_ignores_sigterm_is_killed(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(broker, "EXIT_SECONDS", 0.1)
-    stubborn = command(WAITING, before="signal.signal(signal.SIGTERM, signal.SIG_IGN)")
+    ignore_sigterm = command(
+        SLEEPING_SERVER, before="signal.signal(signal.SIGTERM, signal.SIG_IGN)"
+    )
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
-    async def closed_once_it_runs() -> int:
-        running = asyncio.ensure_future(broker.run(theirs.detach(), stubborn))
-        while not pid_in(folder):
+    async def close_running_broker() -> int:
+        running = asyncio.ensure_future(broker.run(theirs.detach(), ignore_sigterm))
+        while not server_pid(folder):
             await asyncio.sleep(0.005)
         ours.close()
         return await running
 
-    assert asyncio.run(closed_once_it_runs()) == -signal.SIGKILL
+    assert asyncio.run(close_running_broker()) == -signal.SIGKILL

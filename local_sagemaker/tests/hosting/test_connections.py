@@ -12,15 +12,15 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 
 
 class Server:
-    """Accepts connections and keeps them; the other end of each is at the same place."""
+    """A server; `ours` and `theirs` are the two ends of each connection, in the same order."""
 
     def __init__(self) -> None:
         self.ours: list[socket.socket] = []
         self.theirs: list[socket.socket] = []
-        self.gone = False
+        self.ended = False
 
     def connect(self) -> socket.socket:
-        if self.gone:
+        if self.ended:
             raise ConnectionError("the container has ended")
         ours, theirs = socket.socketpair()
         theirs.setblocking(False)
@@ -29,7 +29,7 @@ class Server:
         return ours
 
     async def request(self, number: int) -> bytes:
-        """Return what comes over a connection, as soon as it is made."""
+        """Wait for a connection and return the first bytes received on it."""
         while len(self.theirs) <= number:
             await asyncio.sleep(0)
         return await asyncio.get_running_loop().sock_recv(self.theirs[number], 1 << 16)
@@ -60,18 +60,16 @@ def connections(server: Server) -> Connections:
 def load(
     connections: Connections, timeout: float = TIMEOUT_SECONDS
 ) -> "asyncio.Task[tuple[int, bytes]]":
-    """Begin a load."""
+    """Start a task that loads a model."""
     headers = {"A": "b"}
     managing = connections.manage("POST", "/models", headers=headers, body=b"x", timeout=timeout)
     return asyncio.create_task(managing)
 
 
-# Lanes
+# Lanes: connections for loads
 
 
-async def test_loads_one_after_another_go_over_one_lane(
-    connections: Connections, server: Server
-) -> None:
+async def test_consecutive_loads_share_a_lane(connections: Connections, server: Server) -> None:
     for _ in range(3):
         loading = load(connections)
         request = await server.answer(0)
@@ -82,7 +80,7 @@ async def test_loads_one_after_another_go_over_one_lane(
     connections._close_idle()
 
 
-async def test_loads_at_one_time_have_lanes_of_their_own(
+async def test_concurrent_loads_have_separate_lanes(
     connections: Connections, server: Server
 ) -> None:
     loads = [load(connections) for _ in range(4)]
@@ -93,7 +91,7 @@ async def test_loads_at_one_time_have_lanes_of_their_own(
 
 
 @pytest.mark.parametrize("answer", [b"", b"what?\r\n\r\n", OK[:-1]])
-async def test_a_lane_that_breaks_off_is_closed_and_made_anew(
+async def test_broken_lane_is_closed_and_replaced(
     connections: Connections, server: Server, answer: bytes
 ) -> None:
     loading = load(connections)
@@ -108,9 +106,7 @@ async def test_a_lane_that_breaks_off_is_closed_and_made_anew(
     connections._close_idle()
 
 
-async def test_a_late_answer_is_not_taken_for_the_next(
-    connections: Connections, server: Server
-) -> None:
+async def test_late_response_is_discarded(connections: Connections, server: Server) -> None:
     with pytest.raises(TimeoutError):
         await load(connections, timeout=0.01)
     again = load(connections)
@@ -119,7 +115,7 @@ async def test_a_late_answer_is_not_taken_for_the_next(
     connections._close_idle()
 
 
-async def test_a_lane_is_not_used_again_when_the_server_closes_it(
+async def test_lane_closed_by_the_server_is_not_reused(
     connections: Connections, server: Server
 ) -> None:
     loading = load(connections)
@@ -128,10 +124,8 @@ async def test_a_lane_is_not_used_again_when_the_server_closes_it(
     assert server.opened == [False]
 
 
-async def test_without_a_server_there_is_no_lane_and_no_connection(
-    connections: Connections, server: Server
-) -> None:
-    server.gone = True
+async def test_connecting_without_a_server_fails(connections: Connections, server: Server) -> None:
+    server.ended = True
     with pytest.raises(ConnectionError):
         await load(connections)
     with pytest.raises(ConnectionError):
@@ -141,21 +135,7 @@ async def test_without_a_server_there_is_no_lane_and_no_connection(
 # Connections for invocations
 
 
-async def test_a_connection_is_used_again(connections: Connections) -> None:
-    first = await connections.take()
-    connections.give_back(first)
-    assert await connections.take() is first
-    first.writer.close()
-
-
-async def test_two_at_one_time_have_connections_of_their_own(connections: Connections) -> None:
-    first, second = await connections.take(), await connections.take()
-    assert first is not second
-    for connection in (first, second):
-        connection.writer.close()
-
-
-async def test_while_a_lane_is_busy_a_connection_is_taken_that_has_answered(
+async def test_connection_behind_a_busy_lane_is_replaced(
     connections: Connections, server: Server
 ) -> None:
     before = await connections.take()
@@ -163,7 +143,7 @@ async def test_while_a_lane_is_busy_a_connection_is_taken_that_has_answered(
     loading = load(connections)
     await server.request(1)
     taking = asyncio.create_task(connections.take())
-    assert await server.request(2) == PING  # it waits behind the lane: another is tried
+    assert await server.request(2) == PING  # no answer: the thread of the lane is busy
     assert await server.answer(3) == PING
     during = await taking
     connections.give_back(during)
@@ -171,7 +151,7 @@ async def test_while_a_lane_is_busy_a_connection_is_taken_that_has_answered(
     server.theirs[1].sendall(OK)
     await loading
     connections.give_back(during)
-    assert await connections.take() is during  # those that avoid a lane are taken first
+    assert await connections.take() is during  # connections that avoid a lane are preferred
     assert await connections.take() is before
     assert server.opened == [True, True, False, True]
     for connection in (before, during):
@@ -179,7 +159,7 @@ async def test_while_a_lane_is_busy_a_connection_is_taken_that_has_answered(
     connections._close_idle()
 
 
-async def test_a_connection_that_answered_beside_one_load_is_not_taken_beside_another(
+async def test_connection_is_probed_again_for_another_load(
     connections: Connections, server: Server
 ) -> None:
     first = load(connections)
@@ -200,7 +180,7 @@ async def test_a_connection_that_answered_beside_one_load_is_not_taken_beside_an
     connections._close_idle()
 
 
-async def test_a_connection_that_the_server_has_closed_is_closed_and_not_taken(
+async def test_connection_closed_by_the_server_is_not_reused(
     connections: Connections, server: Server
 ) -> None:
     first = await connections.take()
@@ -213,7 +193,7 @@ async def test_a_connection_that_the_server_has_closed_is_closed_and_not_taken(
     second.writer.close()
 
 
-async def test_a_connection_that_comes_after_nobody_waits_is_closed(server: Server) -> None:
+async def test_connection_for_a_cancelled_request_is_closed(server: Server) -> None:
     called, answer = threading.Event(), threading.Event()
 
     def connect() -> socket.socket:
@@ -231,30 +211,30 @@ async def test_a_connection_that_comes_after_nobody_waits_is_closed(server: Serv
         await asyncio.sleep(0)
 
 
-async def test_a_thread_that_hangs_does_not_keep_the_process_alive() -> None:
+async def test_connection_threads_are_daemons() -> None:
     assert await in_thread(lambda: threading.current_thread().daemon)
 
 
 # The end
 
 
-async def closed_on_a_thread(connections: Connections, kept: Connection) -> None:
+async def close_on_a_thread(connections: Connections, kept: Connection) -> None:
     closing = threading.Thread(target=connections.close)
     closing.start()
     closing.join()
-    assert not kept.writer.is_closing()  # its loop's to close
+    assert not kept.writer.is_closing()  # only the event loop may close the writer
     await kept.writer.wait_closed()
 
 
-async def test_closing_closes_what_is_kept_from_any_thread(
+async def test_close_closes_idle_connections_from_any_thread(
     connections: Connections, server: Server
 ) -> None:
     idle, in_use = await connections.take(), await connections.take()
     connections.give_back(idle)
     loading = load(connections)
-    await server.answer(2)  # a ping of nobody: the lane is the third connection
+    await server.answer(2)  # the lane is the third connection
     await loading
-    await closed_on_a_thread(connections, idle)
+    await close_on_a_thread(connections, idle)
     assert not in_use.writer.is_closing()
     connections.give_back(in_use)
     assert in_use.writer.is_closing()

@@ -1,4 +1,4 @@
-"""What containers write, on its way to CloudWatch Logs."""
+"""Container logs that are sender to CloudWatch Logs."""
 
 import re
 from collections.abc import Iterator
@@ -17,12 +17,12 @@ GROUP = "/aws/sagemaker/Endpoints/text"
 
 
 class Logs:
-    """Stands in for boto3's client; `groups` are those that there are."""
+    """A fake client of CloudWatch Logs; `groups` are the existing log groups."""
 
     def __init__(self) -> None:
         self.groups: set[str] = set()
         self.lines: dict[str, list[str]] = {}
-        self.refusing = False
+        self.rejects_events = False
 
     def create_log_group(self, *, logGroupName: str) -> None:  # noqa: N803
         self.groups.add(logGroupName)
@@ -33,9 +33,9 @@ class Logs:
         self.lines[logStreamName] = []
 
     def put_log_events(self, *, logGroupName: str, logStreamName: str, logEvents: Any) -> None:  # noqa: N803
-        if self.refusing or logGroupName not in self.groups:
+        if self.rejects_events or logGroupName not in self.groups:
             raise _error("ResourceNotFoundException")
-        self.lines[logStreamName] += [logevent["message"] for logevent in logEvents]
+        self.lines[logStreamName] += [event["message"] for event in logEvents]
 
     @property
     def all(self) -> list[str]:
@@ -47,7 +47,7 @@ def _error(code: str) -> ClientError:
 
 
 class Server:
-    """Stands in for `Triton`: it writes, and ends."""
+    """A fake `Triton` with a log file."""
 
     def __init__(self, folder: Path) -> None:
         self.log, self.ended = folder / "triton.log", False
@@ -68,23 +68,23 @@ def logs() -> Logs:
 
 
 @pytest.fixture
-def sent(logs: Logs, monkeypatch: pytest.MonkeyPatch) -> Iterator[ContainerLogs]:
+def sender(logs: Logs, monkeypatch: pytest.MonkeyPatch) -> Iterator[ContainerLogs]:
     monkeypatch.setattr(container_logs, "SECONDS", 0.001)
-    made = ContainerLogs(logs)
-    yield made
-    made.stop()
+    sender = ContainerLogs(logs)
+    yield sender
+    sender.stop()
 
 
-def follow(sent: ContainerLogs, server: Any) -> None:
-    sent.follow(GROUP, "only/i-0123456789abcdef0", server)
+def follow(sender: ContainerLogs, server: Any) -> None:
+    sender.follow(GROUP, "only/i-0123456789abcdef0", server)
 
 
-def test_lines_are_in_a_stream_of_variant_and_instance(
-    sent: ContainerLogs, logs: Logs, tmp_path: Path
+def test_lines_are_sent_to_the_stream_of_the_instance(
+    sender: ContainerLogs, logs: Logs, tmp_path: Path
 ) -> None:
     server = Server(tmp_path)
     server.write("starting\n")
-    follow(sent, server)
+    follow(sender, server)
     eventually(lambda: logs.all == ["starting\n"])
     server.write("loaded\n")
     eventually(lambda: logs.all == ["starting\n", "loaded\n"])
@@ -93,30 +93,28 @@ def test_lines_are_in_a_stream_of_variant_and_instance(
     assert logs.groups == {GROUP}
 
 
-def test_a_server_that_has_ended_is_followed_to_its_last_line(
-    sent: ContainerLogs, logs: Logs, tmp_path: Path
-) -> None:
+def test_log_of_an_ended_server_is_sent(sender: ContainerLogs, logs: Logs, tmp_path: Path) -> None:
     server = Server(tmp_path)
     server.write("did not start\n")
     server.ended = True
-    follow(sent, server)
+    follow(sender, server)
     eventually(lambda: logs.all == ["did not start\n"])
 
 
-def test_what_is_there_is_sent_before_all_ends(logs: Logs, tmp_path: Path) -> None:
+def test_stop_sends_remaining_lines(logs: Logs, tmp_path: Path) -> None:
     server = Server(tmp_path)
-    made = ContainerLogs(logs)
-    follow(made, server)
+    sender = ContainerLogs(logs)
+    follow(sender, server)
     server.write("goodbye\n")
-    made.stop()
+    sender.stop()
     assert logs.all == ["goodbye\n"]
 
 
-def test_a_group_that_is_deleted_is_not_brought_back_by_late_lines(
-    sent: ContainerLogs, logs: Logs, tmp_path: Path, caplog: pytest.LogCaptureFixture
+def test_deleted_log_group_is_not_created_again(
+    sender: ContainerLogs, logs: Logs, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     server = Server(tmp_path)
-    follow(sent, server)
+    follow(sender, server)
     eventually(lambda: logs.lines)
     logs.groups.clear()
     server.write("late\n")
@@ -124,8 +122,8 @@ def test_a_group_that_is_deleted_is_not_brought_back_by_late_lines(
     assert (logs.groups, logs.all) == (set(), [])
 
 
-def test_one_that_has_no_stream_is_said_and_stops_no_other(
-    sent: ContainerLogs, logs: Logs, tmp_path: Path, caplog: pytest.LogCaptureFixture
+def test_failed_stream_is_reported_and_others_continue(
+    sender: ContainerLogs, logs: Logs, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     create = logs.create_log_stream
 
@@ -134,9 +132,9 @@ def test_one_that_has_no_stream_is_said_and_stops_no_other(
         raise _error("AccessDeniedException")
 
     logs.create_log_stream = refuse  # type: ignore[method-assign]
-    follow(sent, SimpleNamespace(log=tmp_path / "none"))
+    follow(sender, SimpleNamespace(log=tmp_path / "none"))
     eventually(lambda: "has no stream" in caplog.text)
     server = Server(tmp_path)
     server.write("here\n")
-    follow(sent, server)
+    follow(sender, server)
     eventually(lambda: logs.all == ["here\n"])

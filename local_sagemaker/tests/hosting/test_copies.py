@@ -1,4 +1,4 @@
-"""Copies of inference components on the instances of an endpoint: by what they reserve."""
+"""Placement of copies of inference components on the instances of an endpoint."""
 
 import threading
 import time
@@ -28,7 +28,7 @@ MIB = 1 << 20
 
 
 class Server:
-    """A copy's server, which is healthy until it is stopped."""
+    """The server of a copy, healthy until it is stopped."""
 
     def __init__(self) -> None:
         self.ended = threading.Event()
@@ -53,11 +53,11 @@ class Server:
 
 
 class Account:
-    """An endpoint of inference components; `happened` is what the page is told."""
+    """An endpoint with inference components; `events` are sent to the dashboard."""
 
     def __init__(self, folder: Path, s3: Any) -> None:
         self.followed: list[tuple[str, str]] = []
-        self.happened: list[Happening] = []
+        self.events: list[Happening] = []
         self.capacities = Capacities({"ml.g6.xlarge": 0})
         s3.objects["models", "m.tar.gz"] = b""
         host = Host(
@@ -67,7 +67,7 @@ class Account:
             s3,
             instances=1,
             follow=lambda group, stream, _: self.followed.append((group, stream)),
-            tell=self.happened.append,
+            tell=self.events.append,
             capacities=self.capacities,
         )
         self.hosting = Components(
@@ -96,7 +96,7 @@ class Account:
         eventually(lambda: self.endpoint()["EndpointStatus"] == "InService")
 
     def create_component(self, name: str, copies: int = 1, **requirements: float) -> Any:
-        """Create a component, and return its description once it is settled."""
+        """Create a component; wait until it is in service or failed; return its description."""
         self.hosting.create_inference_component(
             {
                 "InferenceComponentName": name,
@@ -105,20 +105,22 @@ class Account:
                 "RuntimeConfig": {"CopyCount": copies},
             }
         )
-        return self.settled(name)
+        return self.wait(name)
 
     def scale(self, name: str, copies: int) -> Any:
         desired = {"DesiredRuntimeConfig": {"CopyCount": copies}}
         request = {"InferenceComponentName": name, **desired}
         self.hosting.update_inference_component_runtime_config(request)
-        return self.settled(name)
+        return self.wait(name)
 
-    def settled(self, name: str) -> Any:
+    def wait(self, name: str) -> Any:
+        """Wait until a component is in service or failed, and return its description."""
         component = self.hosting.components[name]
         eventually(lambda: component.status in ("InService", "Failed"))
         return component.described()
 
     def endpoint(self) -> Any:
+        """Return the description of the endpoint."""
         return self.hosting.describe_endpoint({"EndpointName": "e"})
 
     def instances(self) -> int:
@@ -127,13 +129,13 @@ class Account:
         return int(variant["CurrentInstanceCount"])
 
     def instance_events(self) -> list[Happening]:
-        """Return what happened to instances and copies."""
-        return [happening for happening in self.happened if happening.instance]
+        """Return the events of instances and copies."""
+        return [event for event in self.events if event.instance]
 
-    def placed(self) -> list[list[str]]:
-        """Return the copies of each instance."""
+    def placement(self) -> list[list[str]]:
+        """Return the names of the copies on each instance."""
         fleet: Any = self.hosting.by_name["e"].fleet
-        hosts = [each.running.container for each in fleet.serving()["only"]]
+        hosts = [instance.running.container for instance in fleet.serving()["only"]]
         return [[status.target_model for status in host.statuses()] for host in hosts]
 
 
@@ -149,11 +151,11 @@ def account(tmp_path: Path, s3: Any, monkeypatch: pytest.MonkeyPatch) -> Iterato
     made.hosting.stop()
 
 
-def test_copies_share_an_instance_by_what_they_reserve(account: Account) -> None:
+def test_copies_share_an_instance_by_reserved_memory(account: Account) -> None:
     account.create_endpoint("ml.m5.xlarge")
     account.create_component("a", 2, MinMemoryRequiredInMb=4096)
     account.create_component("b", MinMemoryRequiredInMb=8192)
-    assert account.placed() == [["a/1", "a/2", "b/1"]]
+    assert account.placement() == [["a/1", "a/2", "b/1"]]
     fleet: Any = account.hosting.by_name["e"].fleet
     (instance,) = fleet.serving()["only"]
     server = instance.running.triton
@@ -167,17 +169,13 @@ def test_copies_share_an_instance_by_what_they_reserve(account: Account) -> None
         ("ml.m5.xlarge", {"MinMemoryRequiredInMb": 16385}),
         ("ml.m5.xlarge", {"MinMemoryRequiredInMb": 1024, "NumberOfCpuCoresRequired": 4.25}),
         (
-            "ml.m5.xlarge",
-            {"MinMemoryRequiredInMb": 1024, "NumberOfAcceleratorDevicesRequired": 1.0},
-        ),
-        (
             "ml.g6.12xlarge",
             {"MinMemoryRequiredInMb": 1024, "NumberOfAcceleratorDevicesRequired": 5.0},
         ),
         ("ml.g5.xlarge", {"MinMemoryRequiredInMb": 4096}),
     ],
 )
-def test_a_copy_that_no_instance_could_hold_fails_without_another_instance(
+def test_copy_larger_than_an_instance_fails(
     account: Account, instance_type: str, requirements: dict[str, Any]
 ) -> None:
     account.create_endpoint(instance_type, MinInstanceCount=0, MaxInstanceCount=4)
@@ -187,7 +185,7 @@ def test_a_copy_that_no_instance_could_hold_fails_without_another_instance(
     assert account.instances() == 1
 
 
-def test_accelerators_and_processors_are_reserved(account: Account) -> None:
+def test_accelerators_and_cpu_cores_are_reserved(account: Account) -> None:
     account.create_endpoint("ml.g6.12xlarge")
     two: dict[str, Any] = {
         "NumberOfAcceleratorDevicesRequired": 2.0,
@@ -198,26 +196,26 @@ def test_accelerators_and_processors_are_reserved(account: Account) -> None:
     assert failed["FailureReason"] == NO_ROOM
 
 
-def test_instances_are_added_for_copies_and_no_more_than_managed_scaling_says(
+def test_managed_scaling_adds_instances_up_to_the_maximum(
     account: Account,
 ) -> None:
     account.create_endpoint("ml.m5.xlarge", MinInstanceCount=1, MaxInstanceCount=2)
     account.create_component("a", 2, MinMemoryRequiredInMb=10_000)
-    assert (account.instances(), account.placed()) == (2, [["a/1"], ["a/1"]])
+    assert (account.instances(), account.placement()) == (2, [["a/1"], ["a/1"]])
     refused = account.scale("a", 3)
     assert refused["FailureReason"] == NO_ROOM
     assert refused["RuntimeConfig"] == {"DesiredCopyCount": 2, "CurrentCopyCount": 2}
     assert account.instances() == 2
 
 
-def test_without_managed_scaling_no_instance_is_added(account: Account) -> None:
+def test_no_instance_is_added_without_managed_scaling(account: Account) -> None:
     account.create_endpoint("ml.m5.xlarge")
     failed = account.create_component("a", 2, MinMemoryRequiredInMb=10_000)
     assert failed["FailureReason"] == NO_ROOM
-    assert account.placed() == [[]]
+    assert account.placement() == [[]]
 
 
-def test_a_quota_and_the_capacity_of_aws_hold_for_added_instances(account: Account) -> None:
+def test_added_instances_respect_quota_and_capacity(account: Account) -> None:
     account.create_endpoint("ml.c5.xlarge", MinInstanceCount=0, MaxInstanceCount=2)
     failed = account.create_component("a", 2, MinMemoryRequiredInMb=5000)
     assert "ml.c5.xlarge for endpoint usage" in failed["FailureReason"]
@@ -228,7 +226,7 @@ def test_a_quota_and_the_capacity_of_aws_hold_for_added_instances(account: Accou
     )
 
 
-def test_instances_without_copies_end_after_a_while_down_to_the_minimum(
+def test_idle_instances_end_down_to_the_minimum(
     account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account.create_endpoint("ml.m5.xlarge", MinInstanceCount=0, MaxInstanceCount=3)
@@ -239,20 +237,18 @@ def test_instances_without_copies_end_after_a_while_down_to_the_minimum(
     now = time.monotonic()
     monkeypatch.setattr("time.monotonic", lambda: now + IDLE_SECONDS + 1)
     account.hosting.scale_instances()
-    assert (account.instances(), account.placed()) == (1, [["a/1"]])
+    assert (account.instances(), account.placement()) == (1, [["a/1"]])
     account.scale("a", 0)
     account.hosting.scale_instances()
     assert account.instances() == 1
     monkeypatch.setattr("time.monotonic", lambda: now + 2 * IDLE_SECONDS + 1)
     account.hosting.scale_instances()
-    assert (account.instances(), account.placed()) == (0, [])
+    assert (account.instances(), account.placement()) == (0, [])
     account.scale("a", 1)
-    assert (account.instances(), account.placed()) == (1, [["a/1"]])
+    assert (account.instances(), account.placement()) == (1, [["a/1"]])
 
 
-def test_an_instance_with_copies_is_not_ended_where_another_is_idle(
-    account: Account, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_the_idle_instance_ends(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     account.create_endpoint("ml.m5.xlarge", MinInstanceCount=1, MaxInstanceCount=2)
     account.create_component("a", MinMemoryRequiredInMb=10_000)
     account.create_component("b", MinMemoryRequiredInMb=10_000)
@@ -260,10 +256,10 @@ def test_an_instance_with_copies_is_not_ended_where_another_is_idle(
     later = time.monotonic() + IDLE_SECONDS + 1
     monkeypatch.setattr("time.monotonic", lambda: later)
     account.hosting.scale_instances()
-    assert account.placed() == [["b/1"]]
+    assert account.placement() == [["b/1"]]
 
 
-def test_a_new_minimum_adds_instances(account: Account) -> None:
+def test_higher_minimum_adds_instances(account: Account) -> None:
     account.create_endpoint("ml.m5.xlarge", MinInstanceCount=1, MaxInstanceCount=3)
     config: Any = account.hosting.by_name["e"].plan.config
     config["ProductionVariants"][0]["ManagedInstanceScaling"]["MinInstanceCount"] = 2
@@ -271,31 +267,31 @@ def test_a_new_minimum_adds_instances(account: Account) -> None:
     assert account.instances() == 2
 
 
-def test_copies_end_with_their_endpoint_and_the_component_stays(account: Account) -> None:
+def test_deleting_an_endpoint_keeps_its_components(account: Account) -> None:
     account.create_endpoint("ml.m5.xlarge")
     account.create_component("a", 2, MinMemoryRequiredInMb=1024)
     fleet: Any = account.hosting.components["a"].fleet
-    servers = [each.running.triton for each in fleet.serving()["a"]]
+    servers = [copy.running.triton for copy in fleet.serving()["a"]]
     account.hosting.delete_endpoint({"EndpointName": "e"})
     eventually(lambda: not account.hosting.by_name)
     assert all(server.ended.is_set() for server in servers)
-    assert account.settled("a")["InferenceComponentStatus"] == "InService"
+    assert account.wait("a")["InferenceComponentStatus"] == "InService"
     account.hosting.delete_inference_component({"InferenceComponentName": "a"})
     eventually(lambda: not account.hosting.components)
 
 
-def test_a_copy_has_its_own_logs_and_is_on_the_page_as_a_model_of_its_instance(
+def test_copy_has_its_own_log_stream_and_events(
     account: Account,
 ) -> None:
     account.create_endpoint("ml.m5.xlarge")
     account.create_component("a", MinMemoryRequiredInMb=1024, NumberOfCpuCoresRequired=2.0)
     account.scale("a", 0)
-    (started, healthy, *of_copy) = account.instance_events()
+    (started, healthy, *copy_events) = account.instance_events()
     assert [started.kind, healthy.kind] == [
         HappeningKind.INSTANCE_STARTED,
         HappeningKind.INSTANCE_HEALTHY,
     ]
-    assert [(event.kind, event.model, event.instance) for event in of_copy] == [
+    assert [(event.kind, event.model, event.instance) for event in copy_events] == [
         (kind, "a/1", started.instance)
         for kind in (
             HappeningKind.MODEL_LOADING,
@@ -308,7 +304,7 @@ def test_a_copy_has_its_own_logs_and_is_on_the_page_as_a_model_of_its_instance(
     assert account.followed == [("/aws/sagemaker/InferenceComponents/a", stream)]
 
 
-def test_a_copy_has_the_capacity_that_it_reserves(account: Account) -> None:
+def test_copy_has_its_reserved_capacity(account: Account) -> None:
     account.create_endpoint("ml.m5.xlarge")
     account.create_component("a", MinMemoryRequiredInMb=1024, NumberOfCpuCoresRequired=2.0)
     fleet: Any = account.hosting.components["a"].fleet

@@ -23,7 +23,7 @@ from local_sagemaker.tests.support.waiting import TIMEOUT_SECONDS, eventually
 
 
 class FakeTriton:
-    """A server that is healthy, or not, and keeps how it was started and asked."""
+    """A fake `Triton` that records its arguments and calls."""
 
     unhealthy: str | None = None
     made: list["FakeTriton"]
@@ -59,7 +59,7 @@ class FakeTriton:
 
 
 class FakeInstance:
-    """Has models; stands for its server and its container."""
+    """A fake instance with loaded models; also its own server and container."""
 
     def __init__(self, variant: str, *models: str) -> None:
         self.variant, self.models = variant, models
@@ -68,7 +68,7 @@ class FakeInstance:
         self.container = self
 
     def leave(self) -> None:
-        """It may answer what it has."""
+        """Do nothing: no event is reported."""
 
     def has(self, target_model: str | None) -> bool:
         return target_model in self.models
@@ -76,8 +76,8 @@ class FakeInstance:
 
 @pytest.fixture
 def triton(monkeypatch: pytest.MonkeyPatch) -> type[FakeTriton]:
-    """What is started instead of Triton."""
-    made = type("Started", (FakeTriton,), {"made": []})
+    """The class that replaces `Triton`."""
+    made = type("StartedTriton", (FakeTriton,), {"made": []})
     monkeypatch.setattr(launch, "Triton", made)
     return made
 
@@ -94,7 +94,7 @@ def host(tmp_path: Path) -> Host:
 
 
 def serving(*instances: FakeInstance) -> Fleet:
-    """Return a fleet of these instances."""
+    """Return a fleet that serves from these instances."""
     fleet: Any = Fleet()
     for instance in instances:
         fleet._serving.setdefault(instance.variant, []).append(instance)
@@ -102,31 +102,31 @@ def serving(*instances: FakeInstance) -> Fleet:
     return cast("Fleet", fleet)
 
 
-def begin(fleet: Fleet, *, variant: str | None = None, **weights: float) -> Any:
-    """Choose the instance of an invocation of minilm."""
+def choose(fleet: Fleet, *, variant: str | None = None, **weights: float) -> Any:
+    """Choose an instance for an invocation of the target model minilm."""
     return fleet.choose(
         weights or {"only": 1.0}, target_model="minilm.tar.gz", target_variant=variant
     )
 
 
-def started(
+def start_fleet(
     host: Host,
     endpoint: str,
     config: dict[str, Any],
     models: dict[str, Any],
     counts: dict[str, int] | None = None,
 ) -> Fleet:
-    """Return a fleet that has started, with one instance a variant unless told otherwise."""
+    """Return a start_fleet fleet; the default is one instance per variant."""
     fleet = Fleet()
-    fleet.start(host, endpoint, config, models, counts or one_each(config))
+    fleet.start(host, endpoint, config, models, counts or one_instance_per_variant(config))
     return fleet
 
 
-def one_each(config: dict[str, Any]) -> dict[str, int]:
+def one_instance_per_variant(config: dict[str, Any]) -> dict[str, int]:
     return {variant["VariantName"]: 1 for variant in config["ProductionVariants"]}
 
 
-def running(fleet: Fleet) -> RunningServer:
+def running_server(fleet: Fleet) -> RunningServer:
     (instance,) = fleet._all
     assert instance.running
     return instance.running
@@ -145,109 +145,109 @@ def config(*variants: dict[str, Any]) -> dict[str, Any]:
     return {
         "EndpointConfigName": "one",
         "ProductionVariants": [
-            {"VariantName": f"v{number}", "ModelName": "m", "InstanceType": "ml.m5.xlarge", **each}
-            for number, each in enumerate(variants, 1)
+            {"VariantName": f"v{number}", "ModelName": "m", "InstanceType": "ml.m5.xlarge", **keys}
+            for number, keys in enumerate(variants, 1)
         ],
     }
 
 
-# Which instance answers
+# Choice of the instance
 
 
-def test_an_invocation_is_answered_by_the_one_variant_whatever_its_weight() -> None:
+def test_single_variant_is_chosen_despite_weight_0() -> None:
     only = FakeInstance("only")
-    assert begin(serving(only), only=0.0) is only
+    assert choose(serving(only), only=0.0) is only
 
 
-def test_weights_share_the_invocations_out() -> None:
+def test_weights_distribute_invocations() -> None:
     fleet = serving(*(FakeInstance(each) for each in ("a", "none", "b")))
-    names = [begin(fleet, a=1.0, b=3.0, none=0.0).variant for _ in range(400)]
+    names = [choose(fleet, a=1.0, b=3.0, none=0.0).variant for _ in range(400)]
     assert "none" not in names
     assert 40 < names.count("a") < 160  # 100 expected; 60 off is seven standard deviations
 
 
-def test_a_variant_that_is_asked_for_answers_whatever_its_weight() -> None:
+def test_target_variant_is_chosen_despite_weight_0() -> None:
     fleet = serving(FakeInstance("a"), FakeInstance("b"))
-    assert begin(fleet, variant="b", a=1.0, b=0.0).variant == "b"
+    assert choose(fleet, variant="b", a=1.0, b=0.0).variant == "b"
 
 
 @pytest.mark.parametrize("name", ["c", ""])
-def test_an_unknown_variant_is_refused_with_those_there_are(name: str) -> None:
+def test_unknown_target_variant_is_refused(name: str) -> None:
     fleet = serving(FakeInstance("a"), FakeInstance("b"))
     with pytest.raises(ApiError) as refused:
-        begin(fleet, variant=name, a=1.0, b=1.0)
+        choose(fleet, variant=name, a=1.0, b=1.0)
     assert refused.value.code == "ValidationError"
     assert refused.value.message == f"Variant {name} not found; the endpoint has a, b."
 
 
-def test_without_any_weight_no_variant_is_chosen() -> None:
+def test_invocation_fails_if_all_weights_are_0() -> None:
     fleet = serving(FakeInstance("a"), FakeInstance("b"))
     with pytest.raises(ApiError) as refused:
-        begin(fleet, a=0.0, b=0.0)
+        choose(fleet, a=0.0, b=0.0)
     assert refused.value.code == "ValidationError"
     assert refused.value.message == (
         "Every variant has weight 0: name one as TargetVariant or give one a weight."
     )
 
 
-def test_the_least_busy_instance_answers() -> None:
+def test_least_busy_instance_is_chosen() -> None:
     instances = [FakeInstance("only") for _ in range(3)]
     fleet = serving(*instances)
-    chosen = [begin(fleet) for _ in range(6)]
+    chosen = [choose(fleet) for _ in range(6)]
     assert chosen == instances * 2
     fleet.release(chosen[1])
-    assert begin(fleet) is instances[1]
+    assert choose(fleet) is instances[1]
 
 
-def test_the_most_calls_at_once_are_kept_when_they_are_answered() -> None:
+def test_maximum_of_concurrent_calls_is_recorded() -> None:
     instance = FakeInstance("only")
     fleet = serving(instance)
-    for call in [begin(fleet) for _ in range(3)]:
+    for call in [choose(fleet) for _ in range(3)]:
         fleet.release(call)
-    fleet.release(begin(fleet))
+    fleet.release(choose(fleet))
     assert (instance.calls, instance.most_calls) == (0, 3)
 
 
-def test_an_instance_that_has_the_model_answers_though_it_is_busier() -> None:
+def test_instance_with_the_model_is_preferred() -> None:
     without, having = FakeInstance("only"), FakeInstance("only", "minilm.tar.gz")
     fleet = serving(without, having)
-    assert [begin(fleet) for _ in range(MANY_CALLS)] == [having] * MANY_CALLS
-    assert begin(fleet) is without  # some go to another one if there are many
+    assert [choose(fleet) for _ in range(MANY_CALLS)] == [having] * MANY_CALLS
+    assert choose(fleet) is without  # under load, the model is loaded on another instance
     fleet.release(having)  # type: ignore[arg-type]
-    assert begin(fleet) is having
+    assert choose(fleet) is having
 
 
-def test_a_healthy_instance_answers_while_there_is_one() -> None:
+def test_healthy_instance_is_preferred() -> None:
     sick, well = FakeInstance("only", "minilm.tar.gz"), FakeInstance("only")
     sick.running = None
     fleet = serving(sick, well)
-    assert [begin(fleet) for _ in range(3)] == [well] * 3
+    assert [choose(fleet) for _ in range(3)] == [well] * 3
     well.running = None
-    assert begin(fleet) is sick  # it may be well again soon
+    assert choose(fleet) is sick  # the instance may recover soon
 
 
 # Draining
 
 
-def draining(fleet: Fleet) -> threading.Thread:
+def start_draining(fleet: Fleet) -> threading.Thread:
     thread = threading.Thread(target=fleet.drain, args=(TIMEOUT_SECONDS,), daemon=True)
     thread.start()
     return thread
 
 
-def test_draining_waits_for_the_invocations_under_way() -> None:
+def test_drain_waits_for_invocations_in_progress() -> None:
     fleet = serving(FakeInstance("only"), FakeInstance("only"))
-    calls = [begin(fleet) for _ in range(3)]
-    thread = draining(fleet)
+    calls = [choose(fleet) for _ in range(3)]
+    thread = start_draining(fleet)
     for call in calls:
         assert thread.is_alive()
         fleet.release(call)
     thread.join()
 
 
-def test_draining_gives_up_after_its_time() -> None:
+def test_drain_returns_after_its_timeout() -> None:
     fleet = serving(FakeInstance("only"))
-    call = begin(fleet)
+    call = choose(fleet)
     fleet.drain(0.01)
     assert call.calls == 1
 
@@ -255,11 +255,9 @@ def test_draining_gives_up_after_its_time() -> None:
 # Start and stop
 
 
-def test_every_variant_gets_a_server_in_a_folder_of_its_own(
-    triton: type[FakeTriton], host: Host
-) -> None:
+def test_each_variant_has_a_server_in_its_own_folder(triton: type[FakeTriton], host: Host) -> None:
     environment = {"SAGEMAKER_TRITON_THREAD_COUNT": "4", "OMP_NUM_THREADS": "1"}
-    fleet = started(host, "text", config({}, {}), {"m": model(Environment=environment)})
+    fleet = start_fleet(host, "text", config({}, {}), {"m": model(Environment=environment)})
     assert [each.variant for each in fleet._all] == ["v1", "v2"]
     folders = [made.options["folder"] for made in triton.made]
     assert len(set(folders)) == 2
@@ -277,14 +275,17 @@ def test_every_variant_gets_a_server_in_a_folder_of_its_own(
         assert made.options["notes"][0].startswith("Triton is running in SageMaker MME mode.")
 
 
-def test_a_server_in_namespaces_sees_its_models_where_sagemaker_has_them(
+def test_isolated_server_has_the_model_paths_of_sagemaker(
     triton: type[FakeTriton], host: Host, s3: Any
 ) -> None:
     s3.objects["models", "search/minilm.tar.gz"] = tar_gz({"minilm/config.pbtxt": b"ensemble"})
     single = {"PrimaryContainer": {"ModelDataUrl": "s3://models/search/minilm.tar.gz"}}
     isolated = dataclasses.replace(host, triton=ISOLATED, s3=s3)
-    fleet = started(isolated, "text", config({}), {"m": model()})
-    many, one = running(fleet), running(started(isolated, "search", config({}), {"m": single}))
+    fleet = start_fleet(isolated, "text", config({}), {"m": model()})
+    many, one = (
+        running_server(fleet),
+        running_server(start_fleet(isolated, "search", config({}), {"m": single})),
+    )
     first, second = triton.made
     assert first.options["models"] == (many.folder / "models", Path("/opt/ml/models"))
     assert isinstance(many.container, MultiModelContainer)
@@ -294,62 +295,53 @@ def test_a_server_in_namespaces_sees_its_models_where_sagemaker_has_them(
     assert (many.folder / "models").is_dir()
 
 
-def test_the_images_release_decides_what_serve_knows(triton: type[FakeTriton], host: Host) -> None:
-    environment = {"SAGEMAKER_TRITON_INFERENCE_TYPE": "chat"}
-    image = "triton.dkr.ecr.amazonaws.com/sagemaker-tritonserver:24.09-py3"
-    started(host, "text", config({}), {"m": model(Image=image, Environment=environment)})
-    with pytest.raises(LocalSageMakerError, match="Invalid SAGEMAKER_TRITON_INFERENCE_TYPE 'chat'"):
-        started(host, "text", config({}), {"m": model(Environment=environment)})
-
-
-def test_a_variants_container_reads_from_its_models_prefix(
+def test_supported_settings_depend_on_the_image_release(
     triton: type[FakeTriton], host: Host
 ) -> None:
-    fleet = started(host, "text", config({}), {"m": model()})
-    container = running(fleet).container
-    assert isinstance(container, MultiModelContainer)
-    store = container._store
-    assert (store._prefix.bucket, store._prefix.key) == ("models", "text/")
-    assert store._folder == triton.made[0].options["folder"] / "models"
+    environment = {"SAGEMAKER_TRITON_INFERENCE_TYPE": "chat"}
+    image = "triton.dkr.ecr.amazonaws.com/sagemaker-tritonserver:24.09-py3"
+    start_fleet(host, "text", config({}), {"m": model(Image=image, Environment=environment)})
+    with pytest.raises(LocalSageMakerError, match="Invalid SAGEMAKER_TRITON_INFERENCE_TYPE 'chat'"):
+        start_fleet(host, "text", config({}), {"m": model(Environment=environment)})
 
 
-def test_a_variants_volume_and_its_models_cache_setting_are_its_containers(
+def test_volume_size_and_model_cache_setting_reach_the_container(
     triton: type[FakeTriton], host: Host
 ) -> None:
     small = {"InstanceType": "ml.c5.large", "VolumeSizeInGB": 5}
     uncached = model(MultiModelConfig={"ModelCacheSetting": "Disabled"})
-    container: Any = running(started(host, "text", config(small), {"m": uncached})).container
+    container: Any = running_server(
+        start_fleet(host, "text", config(small), {"m": uncached})
+    ).container
     assert container._memory == Capacity.of(small).memory
     assert container._store.limit == 5 * GIB
     assert not container._caches
-    container = running(started(host, "text", config({}), {"m": model()})).container
+    container = running_server(start_fleet(host, "text", config({}), {"m": model()})).container
     assert container._caches
 
 
-def test_a_model_may_name_its_container_in_a_list(triton: type[FakeTriton], host: Host) -> None:
+def test_model_with_a_list_of_one_container_starts(triton: type[FakeTriton], host: Host) -> None:
     listed = {"Containers": [model()["PrimaryContainer"]]}
-    started(host, "text", config({}), {"m": listed})
+    start_fleet(host, "text", config({}), {"m": listed})
     assert len(triton.made) == 1
 
 
-def test_instances_have_as_long_to_become_healthy_as_the_variant_says(
-    triton: type[FakeTriton], host: Host
-) -> None:
+def test_health_check_timeout_of_the_variant_is_used(triton: type[FakeTriton], host: Host) -> None:
     patient = {"ContainerStartupHealthCheckTimeoutInSeconds": 120}
-    started(host, "text", config(patient, {}), {"m": model()})
+    start_fleet(host, "text", config(patient, {}), {"m": model()})
     assert [made.waited for made in triton.made] == [[120], [600]]
 
 
 @pytest.mark.parametrize("mode", [{"Mode": "SingleModel"}, {}])
-def test_a_single_models_archive_is_unpacked_and_its_model_loaded(
+def test_single_model_is_unpacked_and_loaded(
     triton: type[FakeTriton], host: Host, s3: Any, mode: dict[str, str]
 ) -> None:
     s3.objects["models", "search/minilm.tar.gz"] = tar_gz({"minilm/config.pbtxt": b"ensemble"})
     single = {**mode, "ModelDataUrl": "s3://models/search/minilm.tar.gz"}
-    fleet = started(
+    fleet = start_fleet(
         dataclasses.replace(host, s3=s3), "search", config({}), {"m": {"PrimaryContainer": single}}
     )
-    assert isinstance(running(fleet).container, SingleModelContainer)
+    assert isinstance(running_server(fleet).container, SingleModelContainer)
     (made,) = triton.made
     folder = made.options["folder"]
     assert (folder / "model" / "minilm" / "config.pbtxt").read_bytes() == b"ensemble"
@@ -360,23 +352,7 @@ def test_a_single_models_archive_is_unpacked_and_its_model_loaded(
     assert not (folder / "model").exists()
 
 
-def test_a_single_models_server_that_dies_is_replaced_with_its_model(
-    triton: type[FakeTriton], host: Host, s3: Any
-) -> None:
-    s3.objects["models", "search/minilm.tar.gz"] = tar_gz({"minilm/config.pbtxt": b"ensemble"})
-    single = {"PrimaryContainer": {"ModelDataUrl": "s3://models/search/minilm.tar.gz"}}
-    fleet = started(dataclasses.replace(host, s3=s3), "search", config({}), {"m": single})
-    triton.made[0].end()
-    eventually(lambda: len(triton.made) == 2 and triton.made[1].waited)
-    folder = triton.made[1].options["folder"]
-    assert folder != triton.made[0].options["folder"]
-    assert (folder / "model" / "minilm" / "config.pbtxt").exists()
-    assert "--load-model=minilm" in triton.made[1].options["arguments"]
-    fleet.stop()
-    assert [made.stopped for made in triton.made] == [1, 1]
-
-
-def test_a_single_model_without_its_archive_does_not_start(
+def test_single_model_without_its_archive_fails(
     triton: type[FakeTriton], host: Host, s3: Any
 ) -> None:
     single = {"PrimaryContainer": {"ModelDataUrl": "s3://models/search/none.tar.gz"}}
@@ -389,15 +365,13 @@ def test_a_single_model_without_its_archive_does_not_start(
             "search",
             config(*variants),
             models,
-            one_each(config(*variants)),
+            one_instance_per_variant(config(*variants)),
         )
     fleet.stop()
     assert [made.stopped for made in triton.made] == [1]
 
 
-def test_one_unhealthy_variant_fails_the_start_and_stop_ends_them_all(
-    triton: type[FakeTriton], host: Host
-) -> None:
+def test_one_unhealthy_variant_fails_the_start(triton: type[FakeTriton], host: Host) -> None:
     triton.unhealthy = "The container did not pass the ping health check."
     fleet = Fleet()
     with pytest.raises(
@@ -408,10 +382,8 @@ def test_one_unhealthy_variant_fails_the_start_and_stop_ends_them_all(
     assert [made.stopped for made in triton.made] == [1, 1]
 
 
-def test_stop_ends_the_servers_and_deletes_models_but_keeps_logs(
-    triton: type[FakeTriton], host: Host
-) -> None:
-    fleet = started(host, "text", config({}), {"m": model()})
+def test_stop_deletes_models_and_keeps_logs(triton: type[FakeTriton], host: Host) -> None:
+    fleet = start_fleet(host, "text", config({}), {"m": model()})
     folder = triton.made[0].options["folder"]
     (folder / "models" / "a").mkdir(parents=True)
     (folder / "triton.log").write_text("what happened")
@@ -421,31 +393,24 @@ def test_stop_ends_the_servers_and_deletes_models_but_keeps_logs(
     assert (folder / "triton.log").read_text() == "what happened"
 
 
-def test_a_model_without_a_url_starts_nothing(triton: type[FakeTriton], host: Host) -> None:
-    nowhere = {"PrimaryContainer": {"Mode": "MultiModel"}}
-    with pytest.raises(KeyError, match="ModelDataUrl"):
-        started(host, "text", config({}), {"m": nowhere})
-    assert triton.made == []
-
-
-def test_a_fleet_that_is_stopped_while_it_starts_ends_what_it_has_and_starts_no_more(
+def test_stop_during_start_stops_started_servers(
     triton: type[FakeTriton], host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fleet = Fleet()
     start = triton.__init__
 
-    def stopped_meanwhile(*arguments: Any, **options: Any) -> None:
+    def start_and_stop_fleet(*arguments: Any, **options: Any) -> None:
         start(*arguments, **options)
         fleet.stop()
 
-    monkeypatch.setattr(triton, "__init__", stopped_meanwhile)
+    monkeypatch.setattr(triton, "__init__", start_and_stop_fleet)
     with pytest.raises(LocalSageMakerError, match="the instances were stopped while they started"):
         fleet.start(host, "text", config({}, {}), {"m": model()}, {"v1": 1, "v2": 1})
     fleet.stop()
     assert [made.stopped for made in triton.made] == [1]
 
 
-def test_a_fleet_that_is_stopped_at_the_last_moment_has_not_started(
+def test_stop_during_the_health_check_fails_the_start(
     triton: type[FakeTriton], host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fleet = Fleet()
@@ -458,7 +423,7 @@ def test_a_fleet_that_is_stopped_at_the_last_moment_has_not_started(
 # Instance pools
 
 
-def pooled() -> dict[str, Any]:
+def pooled_config() -> dict[str, Any]:
     pools = [
         {"InstanceType": "ml.g6.xlarge", "Priority": 1},
         {"InstanceType": "ml.g5.xlarge", "Priority": 2, "ModelNameOverride": "other"},
@@ -468,63 +433,56 @@ def pooled() -> dict[str, Any]:
     return described
 
 
-def test_scaling_out_falls_back_and_scaling_in_ends_the_less_preferred_type(
-    triton: type[FakeTriton], host: Host
-) -> None:
+def test_scaling_respects_the_priority_of_pools(triton: type[FakeTriton], host: Host) -> None:
     host = replace(host, instances=3, capacities=Capacities({"ml.g6.xlarge": 1}))
     models = {"m": model(), "other": model(ModelDataUrl="s3://models/other/")}
-    fleet = started(host, "text", pooled(), models)
+    fleet = start_fleet(host, "text", pooled_config(), models)
     fleet.scale({"v1": 2})
-    assert types(fleet) == ["ml.g6.xlarge", "ml.g5.xlarge"]
+    assert instance_types(fleet) == ["ml.g6.xlarge", "ml.g5.xlarge"]
     assert [made.options["models"] for made in triton.made]
     fleet.scale({"v1": 1})
-    assert types(fleet) == ["ml.g6.xlarge"]
+    assert instance_types(fleet) == ["ml.g6.xlarge"]
     assert triton.made[1].stopped
     fleet.stop()
-    host.capacities.take(pooled()["ProductionVariants"][0])  # what was stopped is free again
+    host.capacities.take(
+        pooled_config()["ProductionVariants"][0]
+    )  # a stopped instance frees capacity
 
 
-def test_a_start_without_capacity_starts_nothing_and_keeps_none(
-    triton: type[FakeTriton], host: Host
-) -> None:
+def test_start_without_capacity_releases_its_capacity(triton: type[FakeTriton], host: Host) -> None:
     host = replace(host, capacities=Capacities({"ml.g6.xlarge": 1, "ml.g5.xlarge": 0}))
     with pytest.raises(NoCapacityError):
-        started(host, "text", pooled(), {"m": model(), "other": model()}, {"v1": 2})
+        start_fleet(host, "text", pooled_config(), {"m": model(), "other": model()}, {"v1": 2})
     assert triton.made == []
-    assert host.capacities.take(pooled()["ProductionVariants"][0]).instance_type == "ml.g6.xlarge"
+    assert (
+        host.capacities.take(pooled_config()["ProductionVariants"][0]).instance_type
+        == "ml.g6.xlarge"
+    )
 
 
-def types(fleet: Fleet) -> list[str]:
+def instance_types(fleet: Fleet) -> list[str]:
     return [each.pool.instance_type for each in fleet.serving()["v1"] if each.pool]
 
 
 # Counts
 
 
-def count(fleet: Fleet) -> dict[str, int]:
+def process_counts(fleet: Fleet) -> dict[str, int]:
     return {name: len(instances) for name, instances in fleet._serving.items()}
 
 
-def test_a_variant_has_as_many_servers_as_it_has_instances(
-    triton: type[FakeTriton], host: Host
-) -> None:
-    fleet = started(host, "text", config({}, {}), {"m": model()}, {"v1": 2, "v2": 1})
-    assert count(fleet) == {"v1": 2, "v2": 1}
-    assert len({made.options["folder"] for made in triton.made}) == 3
-
-
-def test_processes_stand_for_more_instances_than_a_laptop_bears(
+def test_number_of_processes_is_limited(
     triton: type[FakeTriton], host: Host, caplog: pytest.LogCaptureFixture
 ) -> None:
-    fleet = started(host, "text", config({}), {"m": model()}, {"v1": 5})
-    assert (count(fleet), len(triton.made)) == ({"v1": 2}, 2)
+    fleet = start_fleet(host, "text", config({}), {"m": model()}, {"v1": 5})
+    assert (process_counts(fleet), len(triton.made)) == ({"v1": 2}, 2)
     assert "2 processes stand for the 5 instances of variant v1" in caplog.text
 
 
-def test_a_fleet_knows_how_many_instances_there_are_whatever_has_a_process(
+def test_instance_count_includes_instances_without_a_process(
     triton: type[FakeTriton], host: Host
 ) -> None:
-    fleet = started(host, "text", config({}, {}), {"m": model()}, {"v1": 5, "v2": 1})
+    fleet = start_fleet(host, "text", config({}, {}), {"m": model()}, {"v1": 5, "v2": 1})
     assert (fleet.config, fleet.counts) == ("one", {"v1": 5, "v2": 1})
     assert {name: len(each) for name, each in fleet.serving().items()} == {"v1": 2, "v2": 1}
     fleet.scale({"v1": 1, "v2": 1})
@@ -532,18 +490,16 @@ def test_a_fleet_knows_how_many_instances_there_are_whatever_has_a_process(
     assert Fleet().serving() == {}
 
 
-def test_what_a_server_writes_is_followed_and_what_happens_to_its_models_told(
-    triton: type[FakeTriton], host: Host
-) -> None:
+def test_logs_and_model_events_are_reported(triton: type[FakeTriton], host: Host) -> None:
     followed: list[Any] = []
     messages: list[Any] = []
     observed = replace(
         host,
-        follow=lambda *each: followed.append(each),
-        report=lambda *each: messages.append(each),
+        follow=lambda *arguments: followed.append(arguments),
+        report=lambda *arguments: messages.append(arguments),
     )
-    fleet = started(observed, "text", config({}), {"m": model()})
-    made = running(fleet)
+    fleet = start_fleet(observed, "text", config({}), {"m": model()})
+    made = running_server(fleet)
     assert re.fullmatch("i-[0-9a-f]{17}", made.id)
     assert followed == [("/aws/sagemaker/Endpoints/text", f"v1/{made.id}", made.triton)]
     container: Any = made.container
@@ -551,32 +507,32 @@ def test_what_a_server_writes_is_followed_and_what_happens_to_its_models_told(
     assert messages == [("text", "v1", made.id, "loaded")]
 
 
-def test_a_variant_that_is_scaled_up_serves_from_all_its_instances(
-    triton: type[FakeTriton], host: Host
-) -> None:
-    fleet = started(host, "text", config({}, {}), {"m": model()})
+def test_scaling_out_adds_serving_instances(triton: type[FakeTriton], host: Host) -> None:
+    fleet = start_fleet(host, "text", config({}, {}), {"m": model()})
     fleet.scale({"v1": 2})
-    assert (count(fleet), len(triton.made)) == ({"v1": 2, "v2": 1}, 3)
+    assert (process_counts(fleet), len(triton.made)) == ({"v1": 2, "v2": 1}, 3)
     assert triton.made[2].options["folder"].name.startswith("text-v1-")
     fleet.scale({"v1": 2})
     assert len(triton.made) == 3
 
 
-def test_an_instance_serves_once_it_is_healthy(
+def test_instance_serves_after_its_health_check(
     triton: type[FakeTriton], host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fleet = started(host, "text", config({}), {"m": model()})
+    fleet = start_fleet(host, "text", config({}), {"m": model()})
     counted: list[int] = []
-    monkeypatch.setattr(triton, "wait_until_healthy", lambda *_: counted.append(count(fleet)["v1"]))
+    monkeypatch.setattr(
+        triton, "wait_until_healthy", lambda *_: counted.append(process_counts(fleet)["v1"])
+    )
     fleet.scale({"v1": 2})
-    assert (counted, count(fleet)) == ([1], {"v1": 2})
+    assert (counted, process_counts(fleet)) == ([1], {"v1": 2})
 
 
-def test_of_servers_that_have_ended_the_latest_logs_stay(
+def test_only_the_latest_logs_of_ended_servers_are_kept(
     triton: type[FakeTriton], host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(launch, "KEPT_LOGS", 2)
-    fleet = started(host, "text", config({}), {"m": model()})
+    fleet = start_fleet(host, "text", config({}), {"m": model()})
     for _ in range(4):
         fleet.scale({"v1": 2})
         fleet.scale({"v1": 1})
@@ -586,41 +542,27 @@ def test_of_servers_that_have_ended_the_latest_logs_stay(
     assert set(host.folder.iterdir()) == set(kept)
 
 
-def test_what_did_not_start_or_has_ended_is_not_remembered(
-    triton: type[FakeTriton], host: Host
-) -> None:
-    fleet = started(host, "text", config({}), {"m": model()})
-    fleet.scale({"v1": 2})
-    fleet.scale({"v1": 1})
-    triton.unhealthy = "The container did not pass the ping health check."
-    with pytest.raises(LocalSageMakerError):
-        fleet.scale({"v1": 2})
-    assert fleet._all == fleet.serving()["v1"]
-
-
-def test_growth_that_fails_leaves_what_served(triton: type[FakeTriton], host: Host) -> None:
-    fleet = started(host, "text", config({}, {}), {"m": model()})
+def test_failed_scaling_out_keeps_serving_instances(triton: type[FakeTriton], host: Host) -> None:
+    fleet = start_fleet(host, "text", config({}, {}), {"m": model()})
     triton.unhealthy = "The container did not pass the ping health check."
     with pytest.raises(LocalSageMakerError, match="did not pass the ping health check"):
         fleet.scale({"v1": 2, "v2": 2})
-    assert count(fleet) == {"v1": 1, "v2": 1}
+    assert process_counts(fleet) == {"v1": 1, "v2": 1}
     assert [made.stopped for made in triton.made] == [0, 0, 1, 1]
     triton.unhealthy = None
     fleet.scale({"v1": 2, "v2": 1})
-    assert count(fleet) == {"v1": 2, "v2": 1}
+    assert process_counts(fleet) == {"v1": 2, "v2": 1}
 
 
-def test_an_instance_that_goes_finishes_its_calls_and_gets_no_more(
-    triton: type[FakeTriton], host: Host
-) -> None:
-    fleet = started(host, "text", config({}), {"m": model()}, {"v1": 2})
+def test_leaving_instance_finishes_its_calls(triton: type[FakeTriton], host: Host) -> None:
+    fleet = start_fleet(host, "text", config({}), {"m": model()}, {"v1": 2})
     first, second = fleet._serving["v1"]
-    calls = [begin(fleet, v1=1.0) for _ in range(2)]
+    calls = [choose(fleet, v1=1.0) for _ in range(2)]
     assert calls == [first, second]
     scaling = threading.Thread(target=fleet.scale, args=({"v1": 1},), daemon=True)
     scaling.start()
     eventually(lambda: len(fleet.serving()["v1"]) == 1)
-    assert [begin(fleet, v1=1.0) for _ in range(2)] == [first, first]
+    assert [choose(fleet, v1=1.0) for _ in range(2)] == [first, first]
     assert not triton.made[1].stopped
     fleet.release(second)
     scaling.join()
@@ -629,12 +571,12 @@ def test_an_instance_that_goes_finishes_its_calls_and_gets_no_more(
     assert [made.stopped for made in triton.made] == [1, 1]
 
 
-def test_an_instance_that_goes_is_ended_with_calls_that_take_too_long(
+def test_leaving_instance_stops_after_the_drain_timeout(
     triton: type[FakeTriton], host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fleet_module, "DRAIN_SECONDS", 0.01)
-    fleet = started(host, "text", config({}), {"m": model()}, {"v1": 2})
+    fleet = start_fleet(host, "text", config({}), {"m": model()}, {"v1": 2})
     for _ in range(2):
-        begin(fleet, v1=1.0)
+        choose(fleet, v1=1.0)
     fleet.scale({"v1": 1})
     assert [made.stopped for made in triton.made] == [0, 1]

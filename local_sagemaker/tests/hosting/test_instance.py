@@ -51,8 +51,8 @@ class FakeServer:
 
     def failed_ping(self, timeout: float) -> str | None:
         assert timeout > 0
-        answered = self.pings.pop(0) if len(self.pings) > 1 else self.pings[0]
-        return None if answered else "GET /ping is answered with 400"
+        passed = self.pings.pop(0) if len(self.pings) > 1 else self.pings[0]
+        return None if passed else "GET /ping is answered with 400"
 
     def stop(self) -> None:
         self.stopped = True
@@ -130,19 +130,19 @@ def servers(tmp_path: Path) -> Servers:
 
 @pytest.fixture(autouse=True)
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """How long the instance waited before each new start; it does not really wait."""
+    """The recorded delays before restarts; the test does not wait."""
     waited: list[float] = []
-    before = set(threading.enumerate())  # an instance of an earlier test may still end
+    before = set(threading.enumerate())  # threads of earlier tests are not recorded
     wait = threading.Event.wait
 
-    def recorded(self: threading.Event, timeout: float | None = None) -> bool:
+    def record_wait(self: threading.Event, timeout: float | None = None) -> bool:
         if timeout and timeout < TIMEOUT_SECONDS and threading.current_thread() not in before:
             waited.append(timeout)
             timeout = 0
         return wait(self, timeout)
 
     monkeypatch.setattr(invocation_module, "INVOKE_SECONDS", TIMEOUT_SECONDS)
-    monkeypatch.setattr(threading.Event, "wait", recorded)
+    monkeypatch.setattr(threading.Event, "wait", record_wait)
     return waited
 
 
@@ -156,25 +156,23 @@ def instance(servers: Servers) -> Iterator[Instance]:
     made.stop()
 
 
-def ask(instance: Instance, outcome: bool | Exception = True) -> str:
+def invoke(instance: Instance, outcome: bool | Exception = True) -> str:
     invocation = FakeInvocation(outcome)
     uvloop.run(invocation.answer_by(instance))
     return str(invocation.answer)
 
 
 def refusal(instance: Instance, outcome: bool | Exception = True) -> tuple[str, int, str]:
-    with pytest.raises(ApiError) as refused:
-        ask(instance, outcome)
-    return refused.value.code, refused.value.status, refused.value.message
+    with pytest.raises(ApiError) as rejected:
+        invoke(instance, outcome)
+    return rejected.value.code, rejected.value.status, rejected.value.message
 
 
-def test_a_server_that_dies_is_replaced_without_an_invocation(
-    instance: Instance, servers: Servers, tmp_path: Path
-) -> None:
-    assert ask(instance) == "0"
+def test_dead_server_is_replaced(instance: Instance, servers: Servers, tmp_path: Path) -> None:
+    assert invoke(instance) == "0"
     servers.started[0].dead.set()
     eventually(lambda: len(servers.started) == 2)
-    assert ask(instance) == "1"
+    assert invoke(instance) == "1"
     assert servers.started[0].stopped
     assert not (tmp_path / "0" / "models").exists()
     assert (tmp_path / "0" / "triton.log").exists()
@@ -185,7 +183,7 @@ def test_invocation_waits_for_a_starting_server(instance: Instance, servers: Ser
     servers.started[0].dead.set()
     eventually(lambda: len(servers.started) == 2)
     with ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(ask, instance)
+        answer = pool.submit(invoke, instance)
         servers.started[1].healthy.set()
         assert answer.result() == "1"
 
@@ -197,9 +195,9 @@ def test_without_a_healthy_server_the_service_is_unavailable(
     servers.started[0].dead.set()
     eventually(lambda: len(servers.started) == 2)
     monkeypatch.setattr(invocation_module, "INVOKE_SECONDS", 0.01)
-    with pytest.raises(ApiError, match="Variant only has no healthy instance") as refused:
-        ask(instance)
-    assert (refused.value.code, refused.value.status) == ("ServiceUnavailable", 503)
+    with pytest.raises(ApiError, match="Variant only has no healthy instance") as rejected:
+        invoke(instance)
+    assert (rejected.value.code, rejected.value.status) == ("ServiceUnavailable", 503)
 
 
 def test_restarts_use_exponential_backoff(
@@ -208,9 +206,9 @@ def test_restarts_use_exponential_backoff(
     servers.on_start = lambda server: server.dead.set() if server.number < 12 else None
     servers.started[0].dead.set()
     eventually(lambda: len(servers.started) == 13)
-    assert ask(instance) == "12"
+    assert invoke(instance) == "12"
     assert pauses == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 60.0, 60.0]
-    assert all(each.stopped for each in servers.started[:12])
+    assert all(server.stopped for server in servers.started[:12])
 
 
 def test_backoff_is_reset_after_a_steady_run(
@@ -219,7 +217,7 @@ def test_backoff_is_reset_after_a_steady_run(
     servers.on_start = lambda server: server.dead.set() if server.number < 3 else None
     servers.started[0].dead.set()
     eventually(lambda: len(servers.started) == 4)
-    assert ask(instance) == "3"
+    assert invoke(instance) == "3"
     monkeypatch.setattr(instance_module, "STEADY_SECONDS", 0)
     servers.started[3].dead.set()
     eventually(lambda: len(servers.started) == 5)
@@ -227,14 +225,14 @@ def test_backoff_is_reset_after_a_steady_run(
 
 
 def test_failed_start_is_retried(instance: Instance, servers: Servers) -> None:
-    def no_archive(server: FakeServer) -> None:
+    def fail_second_start(server: FakeServer) -> None:
         if server.number == 1:
             raise LocalSageMakerError("Failed to download model data")
 
-    servers.on_start = no_archive
+    servers.on_start = fail_second_start
     servers.started[0].dead.set()
     eventually(lambda: len(servers.started) == 3)
-    assert ask(instance) == "2"
+    assert invoke(instance) == "2"
 
 
 def test_events_of_a_replacement_have_a_new_instance_id(
@@ -243,9 +241,9 @@ def test_events_of_a_replacement_have_a_new_instance_id(
     messages: list[tuple[str, HappeningKind]] = []
 
     def begin() -> RunningServer:
-        made = servers.begin()
-        id_ = made.folder.name
-        return replace(made, id=id_, tell=lambda kind, _: messages.append((id_, kind)))
+        server = servers.begin()
+        id_ = server.folder.name
+        return replace(server, id=id_, tell=lambda kind, _: messages.append((id_, kind)))
 
     instance = Instance("only", begin)
     instance.start()
@@ -292,7 +290,7 @@ def test_stopped_instance_is_not_restarted(
     eventually(lambda: pauses)
     assert [each.stopped for each in servers.started] == [True]
     with pytest.raises(ApiError, match="no healthy instance"):
-        ask(instance)
+        invoke(instance)
     with pytest.raises(LocalSageMakerError, match="the instances were stopped while they started"):
         instance.start()
     assert servers.started[1].stopped
@@ -305,20 +303,12 @@ def test_waiting_invocation_fails_when_the_instance_is_stopped(
     servers.started[0].dead.set()
     eventually(lambda: len(servers.started) == 2)
     with ThreadPoolExecutor(1) as pool:
-        refused = pool.submit(refusal, instance)
+        rejected = pool.submit(refusal, instance)
         instance.stop()
-        assert refused.result()[:2] == ("ServiceUnavailable", 503)
+        assert rejected.result()[:2] == ("ServiceUnavailable", 503)
 
 
 # Pings
-
-
-def fail_pings(instance: Instance, servers: Servers, pings: list[bool]) -> None:
-    """Let the next server answer pings with `pings`."""
-    servers.on_start = lambda server: (
-        setattr(server, "pings", pings) if server.number == 1 else None
-    )
-    servers.started[0].dead.set()
 
 
 def test_failed_pings_are_reported_once_and_do_not_replace_the_server(
@@ -327,7 +317,7 @@ def test_failed_pings_are_reported_once_and_do_not_replace_the_server(
     messages: list[tuple[HappeningKind, str]] = []
 
     def begin() -> RunningServer:
-        return replace(servers.begin(), tell=lambda *each: messages.append(each))
+        return replace(servers.begin(), tell=lambda *event: messages.append(event))
 
     instance = Instance("only", begin)
     servers.on_start = lambda server: setattr(server, "pings", [False] * 20 + [True, False, True])
@@ -346,16 +336,6 @@ def test_failed_pings_are_reported_once_and_do_not_replace_the_server(
     assert len(servers.started) == 1
 
 
-def test_a_server_that_dies_is_replaced_although_failed_pings_replace_none(
-    instance: Instance, servers: Servers
-) -> None:
-    fail_pings(instance, servers, [False])
-    eventually(lambda: len(servers.started) == 2)
-    servers.on_start = lambda _: None
-    servers.started[1].dead.set()
-    eventually(lambda: len(servers.started) == 3)
-
-
 # Invocations
 
 
@@ -363,7 +343,7 @@ def test_a_server_that_dies_is_replaced_although_failed_pings_replace_none(
 def test_connection_is_reused_after_a_complete_exchange(
     instance: Instance, servers: Servers, kept: bool
 ) -> None:
-    assert ask(instance, outcome=kept) == "0"
+    assert invoke(instance, outcome=kept) == "0"
     connection = FakeConnection.made[-1]
     assert (connection.given_back, connection.closed) == (kept, not kept)
     assert servers.started[0].calls == 0
@@ -388,11 +368,11 @@ def test_dropped_container_connection_is_a_model_error(
 def test_invocation_timeout(
     instance: Instance, servers: Servers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def never(*_: Any) -> bool:
+    async def block(*_: Any) -> bool:
         await asyncio.Event().wait()
         return True
 
-    monkeypatch.setattr(FakeInvocation, "forward", never)
+    monkeypatch.setattr(FakeInvocation, "forward", block)
     monkeypatch.setattr(invocation_module, "INVOKE_SECONDS", 0.01)
     code, status, message = refusal(instance)
     assert (code, status) == ("ModelError", 424)
@@ -438,9 +418,9 @@ async def test_failed_load_fails_the_invocation(
 ) -> None:
     servers.started[0].load = load = asyncio.get_running_loop().create_future()
     load.set_exception(error)
-    with pytest.raises(ApiError) as refused:
+    with pytest.raises(ApiError) as rejected:
         await FakeInvocation().answer_by(instance)
-    assert (refused.value.status, refused.value.message) == (424, expected)
+    assert (rejected.value.status, rejected.value.message) == (424, expected)
     assert servers.started[0].calls == 0
 
 
@@ -449,10 +429,10 @@ async def test_slow_load_continues_and_the_client_is_asked_to_retry(
 ) -> None:
     servers.started[0].load = load = asyncio.get_running_loop().create_future()
     monkeypatch.setattr(invocation_module, "INVOKE_SECONDS", 0.01)
-    with pytest.raises(ApiError) as refused:
+    with pytest.raises(ApiError) as rejected:
         await FakeInvocation().answer_by(instance)
-    assert (refused.value.code, refused.value.status) == ("ModelNotReadyException", 429)
-    assert refused.value.message == (
+    assert (rejected.value.code, rejected.value.status) == ("ModelNotReadyException", 429)
+    assert rejected.value.message == (
         "Model m is not ready for inference: it is still loading. Retry."
     )
     assert not load.cancelled()

@@ -1,4 +1,4 @@
-"""One invocation from a client's socket to a container's, and the answer back."""
+"""Invocations from the client's socket to the container's socket, and their responses."""
 
 import asyncio
 import json
@@ -28,16 +28,14 @@ LOOP_ITERATIONS = 2000
 
 
 class Container:
-    """Answers each request on a connection as `script` does; keeps the requests."""
+    """A container that handles each connection with `script` and records the requests."""
 
     def __init__(self, script: Script) -> None:
         self._script = script
         self.connections = 0
         self.heads: list[bytes] = []
         self.bodies: list[bytes] = []
-        self.client_disconnected = (
-            asyncio.Event()
-        )  # set when the client of a connection disconnects
+        self.client_disconnected = asyncio.Event()
 
     async def request(self, reader: asyncio.StreamReader) -> None:
         """Read a request, or raise `IncompleteReadError`."""
@@ -173,7 +171,7 @@ async def test_only_headers_of_the_api_reach_the_container() -> None:
     assert first == "POST /invocations HTTP/1.1"
     assert sorted(lines) == sorted(
         ["Host: localhost", "Content-Length: 8"]
-        + [f"{name.lower()}: {each}" for name, _, each in (x.partition(": ") for x in passed[:-1])]
+        + [f"{name.lower()}: {value}" for name, value in (h.split(": ") for h in passed[:-1])]
     )
     assert container.bodies == [b"question"]
 
@@ -232,11 +230,6 @@ async def test_chunked_response_is_forwarded() -> None:
         for _ in range(2):
             assert (await ask(streams))[2] == b"abc0123456789"
     assert container.connections == 1
-
-
-async def test_empty_response_is_forwarded() -> None:
-    _, answer = await invoke_once(respond_always(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
-    assert (answer[0], answer[2]) == (200, b"")
 
 
 # Connections to the container
@@ -306,9 +299,7 @@ async def test_chunked_response_over_6_mib_is_aborted() -> None:
 @pytest.mark.parametrize(
     "sent",
     [
-        b"what?\r\n\r\n",
-        b"HTTP/1.1 fine\r\n\r\n",
-        b"HTTP/1.1\r\n\r\n",
+        b"no HTTP\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n12345",
         b"HTTP/1.1 400 No\r\nContent-Length: many\r\n\r\n",
@@ -345,7 +336,7 @@ async def test_response_over_6_mib_is_a_model_error(status: str, size: int) -> N
 async def refuse_at_once(
     container: Container, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> None:
-    """Answer when the head is there, and read no body."""
+    """Respond after the request head without reading the body."""
     container.heads.append(await reader.readuntil(b"\r\n\r\n"))
     writer.write(b"HTTP/1.1 400 No\r\nContent-Length: 4\r\n\r\nnope")
     await container.client_disconnected.wait()
@@ -390,20 +381,6 @@ async def test_client_disconnect_during_request_body(
     assert caplog.text == ""
 
 
-async def test_client_disconnect_does_not_affect_other_requests(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    async with endpoint(respond_always()) as (container, port):
-        for sent in (request(b"", length=1000), request(b"")[:-20]):
-            async with client(port) as (_, writer):
-                writer.write(sent)
-                await writer.drain()
-        async with client(port) as streams:
-            assert (await ask(streams))[2] == b"ok"
-    assert container.bodies == [b"question"]
-    assert caplog.text == ""
-
-
 # Backpressure
 
 
@@ -440,10 +417,10 @@ class Client:
 
 @asynccontextmanager
 async def connected() -> AsyncIterator[tuple[Connection, Streams]]:
-    """Give a connection, and the container's end of it."""
+    """Yield a connection and the container's end of it."""
     ours, theirs = socket.socketpair()
-    for each in (ours, theirs):
-        each.setblocking(False)
+    ours.setblocking(False)
+    theirs.setblocking(False)
     reader, writer = await asyncio.open_connection(sock=ours, limit=PART)
     container = await asyncio.open_connection(sock=theirs)
     try:

@@ -1,4 +1,4 @@
-"""What a Python finds that takes its packages from the environment of models."""
+"""The Python environment of models and its packages."""
 
 import subprocess
 import sys
@@ -21,19 +21,19 @@ def _installation(models: Interpreter) -> TritonInstallation:
     return TritonInstallation(Path("/"), OWN, models, isolated=True)
 
 
-def test_it_has_numpy_and_nothing_else_also_when_it_is_made_again(tmp_path: Path) -> None:
+def test_environment_has_only_numpy_after_each_creation(tmp_path: Path) -> None:
     for _ in range(2):
         hosting_packages.make_environment(_installation(OWN), tmp_path)
-    ask = (
-        "import importlib.metadata as it, numpy\n"
-        "print(numpy.__version__, *(found.name for found in it.distributions()))"
+    code = (
+        "import importlib.metadata, numpy\n"
+        "print(numpy.__version__, *(p.name for p in importlib.metadata.distributions()))"
     )
     python = hosting_packages.environment_folder(tmp_path) / "bin" / "python3"
-    answer = subprocess.run([python, "-I", "-c", ask], capture_output=True, text=True, check=True)
+    answer = subprocess.run([python, "-I", "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.split() == [numpy.__version__, "numpy"]
 
 
-def test_another_python_gets_the_same_numpy_for_itself(
+def test_other_python_version_has_the_same_numpy_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     requests = []
@@ -43,8 +43,8 @@ def test_another_python_gets_the_same_numpy_for_itself(
         return tmp_path / "installed"
 
     monkeypatch.setattr(hosting_packages, "install", install)
-    # No other Python may be here: this one makes its environment under the other's name.
-    other = replace(OWN, program=_program_of(tmp_path, "1.0"), version="1.0")
+    # Another Python may be missing here, so a fake program creates the folders of Python 1.0.
+    other = replace(OWN, program=_fake_python(tmp_path, "1.0"), version="1.0")
     hosting_packages.make_environment(_installation(other), tmp_path, cache=tmp_path / "cache")
     assert requests == [
         (f"numpy=={numpy.__version__}\n", {"python": "1.0", "cache": tmp_path / "cache"})
@@ -53,8 +53,8 @@ def test_another_python_gets_the_same_numpy_for_itself(
     assert (packages / "numpy").readlink() == tmp_path / "installed" / "numpy"
 
 
-def _program_of(folder: Path, version: str) -> Path:
-    """Return a program that makes an environment's folders for a Python of this version."""
+def _fake_python(folder: Path, version: str) -> Path:
+    """Return a program that creates the environment folders for this Python version."""
     program = folder / f"python{version}"
     program.write_text(
         f'#!/bin/sh\nfor to; do :; done; mkdir -p "$to/lib/python{version}/site-packages"\n'

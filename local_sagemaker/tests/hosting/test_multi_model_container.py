@@ -28,9 +28,9 @@ LOADED = [
 
 
 class FakeTriton:
-    """Loads and unloads, and keeps its requests, invocations too; stands for its connections.
+    """A fake Triton that records requests; also its own connections.
 
-    Each model that is loaded takes `MODEL_BYTES`.
+    Each loaded model takes `MODEL_BYTES`.
     """
 
     def __init__(self) -> None:
@@ -41,12 +41,12 @@ class FakeTriton:
         self.may_load, self.may_answer, self.may_unload = (asyncio.Event() for _ in range(3))
         self.may_load.set()
         self.may_answer.set()
-        self.hanging = ""  # what is not unloaded before
-        self.unload_breaks_off: OSError | None = None
+        self.hanging = ""  # the target model whose unload waits for `may_unload`
+        self.unload_error: OSError | None = None
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Let no load end as long as the block."""
+    def hold_loads(self) -> Iterator[None]:
+        """Let no load finish inside the with block."""
         self.may_load.clear()
         try:
             yield
@@ -74,8 +74,8 @@ class FakeTriton:
         if headers["X-Amzn-SageMaker-Target-Model"] == self.hanging:
             await self.may_unload.wait()
         self.in_memory.remove(path.removeprefix("/models/"))
-        if self.unload_breaks_off:
-            raise self.unload_breaks_off
+        if self.unload_error:
+            raise self.unload_error
         return 200, b""
 
     def resident_bytes(self) -> int:
@@ -99,7 +99,7 @@ Make = Callable[..., MultiModelContainer]
 
 @pytest.fixture
 def make(triton: Any, s3: Any, tmp_path: Path) -> Make:
-    """Make a container with so much room, and some archives in its bucket."""
+    """A function that makes a container with limits; the bucket has four archives."""
     for target in (TARGET, "a", "b", "c"):
         s3.objects["models", f"text/{target}"] = tar_gz({"minilm/config.pbtxt": bytes(100)})
 
@@ -128,17 +128,17 @@ def make(triton: Any, s3: Any, tmp_path: Path) -> Make:
 
 @pytest.fixture
 def container(make: Make) -> MultiModelContainer:
-    """A container with room for ten models."""
+    """A container with memory for ten models."""
     return make()
 
 
 def loaded(container: MultiModelContainer) -> list[str]:
-    """Return the target models that are loaded, the least recently used first."""
+    """Return the loaded target models, the least recently used first."""
     return [status.target_model for status in container.statuses() if status.phase is Phase.LOADED]
 
 
 async def invoke(container: MultiModelContainer, target: str | None = TARGET) -> bytes:
-    """Do what an instance does for an invocation."""
+    """Invoke a model as an instance does."""
     triton: Any = container._triton
     call = container.acquire(target)
     try:
@@ -150,36 +150,23 @@ async def invoke(container: MultiModelContainer, target: str | None = TARGET) ->
     return answer
 
 
-def invoking(container: MultiModelContainer, *targets: str) -> "list[asyncio.Task[bytes]]":
+def start_invocations(container: MultiModelContainer, *targets: str) -> "list[asyncio.Task[bytes]]":
     return [asyncio.create_task(invoke(container, target)) for target in targets]
 
 
-async def until(condition: Callable[[], object]) -> None:
-    """Let the event loop and its threads work until a condition holds."""
+async def wait_until(condition: Callable[[], object]) -> None:
+    """Run the event loop wait_until a condition is true."""
     while not condition():
         await asyncio.sleep(0.001)
 
 
-@pytest.mark.parametrize(
-    ("url", "expected"),
-    [
-        ("s3://models/text/", S3Prefix("models", "text/")),
-        ("s3://models/a/b/", S3Prefix("models", "a/b/")),
-        ("s3://models/", S3Prefix("models", "")),
-        ("s3://models", S3Prefix("models", "")),
-    ],
-)
-def test_a_model_data_url_is_a_bucket_and_a_prefix(url: str, expected: S3Prefix) -> None:
-    assert S3Prefix.parse(url) == expected
-
-
-async def test_a_server_loads_a_model_from_where_it_sees_it(make: Make, triton: Any) -> None:
+async def test_load_uses_the_model_path_of_the_server(make: Make, triton: Any) -> None:
     await invoke(make(seen_at=Path("/opt/ml/models")))
     (load,) = (json.loads(body) for _, path, body, _ in triton.requests if path == "/models")
     assert load["url"] == f"/opt/ml/models/{load['model_name']}/model"
 
 
-async def test_the_first_invocation_downloads_and_loads_and_is_answered(
+async def test_first_invocation_downloads_and_loads_the_model(
     container: MultiModelContainer, triton: Any, s3: Any, tmp_path: Path
 ) -> None:
     assert await invoke(container) == b"answer"
@@ -194,23 +181,23 @@ async def test_the_first_invocation_downloads_and_loads_and_is_answered(
     assert s3.downloads == [("models", f"text/{TARGET}")]
 
 
-async def test_what_happens_to_models_is_reported_and_counted(make: Make, triton: Any) -> None:
+async def test_model_steps_are_reported(make: Make, triton: Any) -> None:
     messages: list[ModelStep] = []
     container = make(memory=2 * MODEL_BYTES, report=messages.append)
     assert (container.loaded_models, container.disk_bytes) == (0, 0)
     await invoke(container, "a")
-    assert [each.step for each in messages] == LOADED
-    assert [(each.target_model, each.bytes) for each in messages[1::2]] == [("a", 100), ("a", 100)]
+    assert [event.step for event in messages] == LOADED
+    assert [(done.target_model, done.bytes) for done in messages[1::2]] == [("a", 100), ("a", 100)]
     assert (container.loaded_models, container.disk_bytes) == (1, 100)
     await invoke(container, "b")
     await invoke(container, "c")
-    assert [each.step for each in messages[4:]] == [
+    assert [event.step for event in messages[4:]] == [
         *LOADED,
         *LOADED[:3],
         *(ModelStepKind.UNLOADING, ModelStepKind.UNLOAD),
         ModelStepKind.LOAD,
     ]
-    assert [(each.target_model, each.room_for) for each in messages[11:13]] == [("a", "c")] * 2
+    assert [(event.target_model, event.room_for) for event in messages[11:13]] == [("a", "c")] * 2
     assert container.loaded_models == 2
     triton.load_answers = [(400, b"no")]
     with pytest.raises(ApiError):
@@ -220,32 +207,32 @@ async def test_what_happens_to_models_is_reported_and_counted(make: Make, triton
 
 
 @pytest.mark.parametrize(
-    ("broken_off", "told_of_it"),
+    ("error", "reported_failures"),
     [
-        (ConnectionError("the container disconnected"), []),  # its server's end is told, and enough
+        (ConnectionError("the container disconnected"), []),  # the end of the server is reported
         (TimeoutError("timed out"), ["its server did not unload it within 360 s"]),
     ],
 )
-async def test_a_model_goes_with_its_server_and_fails_to_leave_one_that_hangs(
-    make: Make, triton: Any, broken_off: OSError, told_of_it: list[str]
+async def test_failed_unload_is_reported_only_for_a_hanging_server(
+    make: Make, triton: Any, error: OSError, reported_failures: list[str]
 ) -> None:
     messages: list[ModelStep] = []
     container = make(memory=MODEL_BYTES, report=messages.append)
     await invoke(container, "a")
-    triton.unload_breaks_off = broken_off
+    triton.unload_error = error
     await invoke(container, "b")
-    steps = [each for each in messages if each.target_model == "a"][len(LOADED) :]
-    assert [step.why for step in steps if step.step is ModelStepKind.FAIL] == told_of_it
+    steps = [step for step in messages if step.target_model == "a"][len(LOADED) :]
+    assert [step.why for step in steps if step.step is ModelStepKind.FAIL] == reported_failures
     assert {step.step for step in steps} <= {ModelStepKind.UNLOADING, ModelStepKind.FAIL}
 
 
-async def test_models_are_told_with_their_phase_and_calls(make: Make) -> None:
+async def test_status_has_phase_and_calls(make: Make) -> None:
     phases: dict[ModelStepKind, list[tuple[str, Phase]]] = {}
 
-    def note(step: ModelStep) -> None:
+    def record(step: ModelStep) -> None:
         phases[step.step] = [(status.target_model, status.phase) for status in made.statuses()]
 
-    made = make(memory=MODEL_BYTES, report=note)
+    made = make(memory=MODEL_BYTES, report=record)
     await invoke(made, "a")
     call = made.acquire("a")
     (status,) = made.statuses()
@@ -260,7 +247,7 @@ async def test_models_are_told_with_their_phase_and_calls(make: Make) -> None:
 
 
 @pytest.mark.parametrize("target", [None, ""])
-async def test_an_invocation_names_its_target_model(
+async def test_invocation_without_a_target_model_is_refused(
     container: MultiModelContainer, triton: Any, target: str | None
 ) -> None:
     with pytest.raises(ApiError) as refused:
@@ -272,7 +259,7 @@ async def test_an_invocation_names_its_target_model(
     assert triton.requests == []
 
 
-async def test_later_invocations_neither_download_nor_load(
+async def test_later_invocations_use_the_loaded_model(
     container: MultiModelContainer, triton: Any, s3: Any
 ) -> None:
     for _ in range(3):
@@ -281,11 +268,11 @@ async def test_later_invocations_neither_download_nor_load(
     assert loaded(container) == [TARGET]
 
 
-async def test_a_model_that_is_there_or_on_its_way_needs_no_other_instance(
+async def test_has_includes_loading_and_loaded_models(
     container: MultiModelContainer, triton: Any
 ) -> None:
     assert not container.has(TARGET)
-    with triton.held():
+    with triton.hold_loads():
         call = container.acquire(TARGET)
         assert container.has(TARGET)
     assert call.load
@@ -295,7 +282,7 @@ async def test_a_model_that_is_there_or_on_its_way_needs_no_other_instance(
     assert container.acquire(TARGET).load is None
 
 
-async def test_each_target_has_a_name_of_its_own_that_is_safe_in_a_path(
+async def test_each_target_model_has_a_unique_safe_name(
     container: MultiModelContainer, triton: Any, s3: Any
 ) -> None:
     other = "folder/ä b.tar.gz"
@@ -310,31 +297,18 @@ async def test_each_target_has_a_name_of_its_own_that_is_safe_in_a_path(
     assert loaded(container) == [other, TARGET]
 
 
-async def test_many_first_invocations_share_one_load(
+async def test_concurrent_first_invocations_share_one_load(
     container: MultiModelContainer, triton: Any, s3: Any
 ) -> None:
-    with triton.held():
-        answers = invoking(container, *[TARGET] * 16)
-        await until(lambda: triton.loads)
+    with triton.hold_loads():
+        answers = start_invocations(container, *[TARGET] * 16)
+        await wait_until(lambda: triton.loads)
         assert loaded(container) == []
     assert await asyncio.gather(*answers) == [b"answer"] * 16
     assert (len(s3.downloads), triton.loads, triton.count("POST", "/invoke")) == (1, 1, 16)
 
 
-async def test_another_model_is_served_while_one_loads(
-    container: MultiModelContainer, triton: Any, s3: Any
-) -> None:
-    s3.objects["models", "text/other.tar.gz"] = tar_gz({"a": b""})
-    await invoke(container, "other.tar.gz")
-    with triton.held():
-        (slow,) = invoking(container, TARGET)
-        await until(lambda: triton.loads == 2)
-        assert await invoke(container, "other.tar.gz") == b"answer"
-        assert not slow.done()
-    assert await slow == b"answer"
-
-
-async def test_a_refused_load_is_a_model_error_and_the_next_invocation_tries_again(
+async def test_refused_load_is_a_model_error_and_is_retried(
     container: MultiModelContainer, triton: Any
 ) -> None:
     triton.load_answers = [(400, b"Traceback: no module named dali")]
@@ -351,45 +325,35 @@ async def test_a_refused_load_is_a_model_error_and_the_next_invocation_tries_aga
     assert triton.loads == 2
 
 
-async def test_all_that_wait_for_a_refused_load_get_its_error(
+async def test_refused_load_fails_all_waiting_invocations(
     container: MultiModelContainer, triton: Any
 ) -> None:
     triton.load_answers = [(507, b"out of memory")]
-    with triton.held():
-        answers = invoking(container, *[TARGET] * 4)
-        await until(lambda: triton.loads)
+    with triton.hold_loads():
+        answers = start_invocations(container, *[TARGET] * 4)
+        await wait_until(lambda: triton.loads)
     errors = await asyncio.gather(*answers, return_exceptions=True)
     assert [error.code for error in errors if isinstance(error, ApiError)] == ["ModelError"] * 4
     assert triton.loads == 1
 
 
-async def test_a_model_that_is_loaded_already_counts_as_loaded(
-    container: MultiModelContainer, triton: Any
-) -> None:
+async def test_load_conflict_counts_as_loaded(container: MultiModelContainer, triton: Any) -> None:
     triton.load_answers = [(409, b"has already been registered")]
     assert await invoke(container) == b"answer"
     assert loaded(container) == [TARGET]
 
 
-async def test_a_server_that_is_gone_during_a_load_is_no_answer(
-    container: MultiModelContainer, triton: Any
+@pytest.mark.parametrize("error", [ConnectionError("disconnected"), TimeoutError("timed out")])
+async def test_load_is_retried_after_a_connection_error(
+    container: MultiModelContainer, triton: Any, error: OSError
 ) -> None:
-    triton.load_answers = [ConnectionError("the container disconnected")]
-    with pytest.raises(ConnectionError, match="the container disconnected"):
+    triton.load_answers = [error]
+    with pytest.raises(type(error), match=str(error)):
         await invoke(container)
     assert await invoke(container) == b"answer"
 
 
-async def test_a_load_that_timed_out_is_not_still_loading(
-    container: MultiModelContainer, triton: Any
-) -> None:
-    triton.load_answers = [TimeoutError("timed out")]
-    with pytest.raises(TimeoutError, match="timed out"):
-        await invoke(container)
-    assert await invoke(container) == b"answer"
-
-
-async def test_a_missing_archive_is_a_validation_error_and_nothing_is_loaded(
+async def test_missing_archive_is_a_validation_error(
     container: MultiModelContainer, triton: Any, s3: Any
 ) -> None:
     with pytest.raises(ApiError) as refused:
@@ -412,7 +376,7 @@ def unloaded(triton: Any) -> list[str]:
     ]
 
 
-async def test_the_least_recently_used_model_makes_room(make: Make, triton: Any) -> None:
+async def test_least_recently_used_model_is_unloaded(make: Make, triton: Any) -> None:
     container = make(memory=2 * MODEL_BYTES)
     for target in ("a", "b", "a", "c"):
         assert await invoke(container, target) == b"answer"
@@ -420,18 +384,16 @@ async def test_the_least_recently_used_model_makes_room(make: Make, triton: Any)
     assert loaded(container) == ["a", "c"]
 
 
-async def test_an_unloaded_model_is_loaded_again_from_disk(
-    make: Make, triton: Any, s3: Any
-) -> None:
+async def test_unloaded_model_is_loaded_again_from_disk(make: Make, triton: Any, s3: Any) -> None:
     container = make(memory=MODEL_BYTES)
     for target in ("a", "b"):
         await invoke(container, target)
-    s3.objects.clear()  # not needed any more, as when the bucket is away
+    s3.objects.clear()  # the archive is still on disk
     assert await invoke(container, "a") == b"answer"
     assert triton.loads == 3
 
 
-async def test_a_load_that_is_refused_for_memory_is_tried_again_after_an_unload(
+async def test_load_refused_for_memory_is_retried_after_an_unload(
     container: MultiModelContainer, triton: Any
 ) -> None:
     await invoke(container, "a")
@@ -441,9 +403,7 @@ async def test_a_load_that_is_refused_for_memory_is_tried_again_after_an_unload(
     assert unloaded(triton) == ["a"]
 
 
-async def test_a_model_that_does_not_fit_is_refused_with_507_and_not_kept(
-    make: Make, triton: Any
-) -> None:
+async def test_model_larger_than_the_memory_is_refused_with_507(make: Make, triton: Any) -> None:
     container = make(memory=MODEL_BYTES - 1)
     with pytest.raises(ApiError) as refused:
         await invoke(container)
@@ -455,7 +415,7 @@ async def test_a_model_that_does_not_fit_is_refused_with_507_and_not_kept(
     assert not triton.in_memory
 
 
-async def test_beside_an_unload_that_hangs_others_make_room(
+async def test_hanging_unload_does_not_block_other_unloads(
     make: Make, triton: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     container = make(memory=2 * MODEL_BYTES)
@@ -481,7 +441,7 @@ async def test_load_waits_for_the_memory_of_slow_unloads(
     await invoke(container, "a")
     monkeypatch.setattr(multi_model_container, "ROOM_SECONDS", 0.001)
     triton.hanging = "a"
-    (waiting,) = invoking(container, "b")
+    (waiting,) = start_invocations(container, "b")
     for _ in range(100):  # more than a hundred times ROOM_SECONDS
         await asyncio.sleep(0.001)
     triton.may_unload.set()
@@ -489,40 +449,40 @@ async def test_load_waits_for_the_memory_of_slow_unloads(
     assert loaded(container) == ["b"]
 
 
-async def test_a_model_with_a_call_under_way_is_not_unloaded(make: Make, triton: Any) -> None:
+async def test_model_with_a_call_in_progress_is_not_unloaded(make: Make, triton: Any) -> None:
     container = make(memory=MODEL_BYTES)
     triton.may_answer.clear()
-    (first,) = invoking(container, "a")
-    await until(lambda: triton.count("POST", "/invoke"))
-    (waiting,) = invoking(container, "b")
-    await until(lambda: unloaded(triton) == ["b"])  # which was too much beside the other
+    (first,) = start_invocations(container, "a")
+    await wait_until(lambda: triton.count("POST", "/invoke"))
+    (waiting,) = start_invocations(container, "b")
+    await wait_until(lambda: unloaded(triton) == ["b"])  # "a" is in use, so "b" is unloaded
     triton.may_answer.set()
     assert [await first, await waiting] == [b"answer", b"answer"]
     assert unloaded(triton) == ["b", "a"]
 
 
-async def test_loads_leave_threads_of_triton_to_loaded_models(
+async def test_concurrent_loads_are_limited_to_keep_threads_free(
     container: MultiModelContainer, triton: Any, s3: Any
 ) -> None:
     await invoke(container)
     targets = [f"cold-{number}" for number in range(8)]
     for target in targets:
         s3.objects["models", f"text/{target}"] = tar_gz({"minilm/config.pbtxt": b""})
-    with triton.held():
-        answers = invoking(container, *targets)
-        await until(lambda: triton.loads == 1 + 4)
+    with triton.hold_loads():
+        answers = start_invocations(container, *targets)
+        await wait_until(lambda: triton.loads == 1 + 4)
         assert await invoke(container) == b"answer"
         assert triton.loads == 1 + 4
     assert await asyncio.gather(*answers) == [b"answer"] * 8
 
 
-async def test_without_caching_a_model_goes_after_its_call(
+async def test_model_is_removed_after_its_call_without_caching(
     make: Make, triton: Any, s3: Any, tmp_path: Path
 ) -> None:
     container = make(caches=False)
     for _ in range(2):
         assert await invoke(container) == b"answer"
-        await until(lambda: not container.statuses())
+        await wait_until(lambda: not container.statuses())
         assert not triton.in_memory
         assert not list((tmp_path / "models").iterdir())
     assert len(s3.downloads) == 2
@@ -531,7 +491,7 @@ async def test_without_caching_a_model_goes_after_its_call(
 # Room for archives
 
 
-async def test_an_archive_that_was_replaced_is_seen_at_the_next_load(
+async def test_replaced_archive_is_used_by_the_next_load(
     make: Make, s3: Any, tmp_path: Path
 ) -> None:
     container = make(memory=MODEL_BYTES)
@@ -543,7 +503,7 @@ async def test_an_archive_that_was_replaced_is_seen_at_the_next_load(
     assert sorted(configs) == [bytes(100), b"other"]
 
 
-async def test_the_least_recently_used_archive_makes_room_on_disk(
+async def test_least_recently_used_archive_is_deleted(
     make: Make, triton: Any, tmp_path: Path
 ) -> None:
     container = make(disk=200)
@@ -554,9 +514,7 @@ async def test_the_least_recently_used_archive_makes_room_on_disk(
     assert len(list((tmp_path / "models").iterdir())) == 2
 
 
-async def test_an_archive_for_which_there_is_no_room_is_refused_and_leaves_nothing(
-    make: Make, tmp_path: Path
-) -> None:
+async def test_archive_larger_than_the_disk_is_refused(make: Make, tmp_path: Path) -> None:
     with pytest.raises(ApiError, match="No space left on device: more than 99 bytes, unpacked"):
         await invoke(make(disk=99))
     assert not [path for path in (tmp_path / "models").rglob("*") if path.is_file()]

@@ -1,7 +1,7 @@
-"""Instance pools: which type an instance gets, and what DescribeEndpoint says of them.
+"""Instance pools: choice of the instance type, and the counts in DescribeEndpoint.
 
-First what a source says: developer guide, realtime-endpoints-heterogeneous, unless a test names
-another. Then what is the emulator's own choice, which says nothing of AWS.
+Source: developer guide, realtime-endpoints-heterogeneous, unless a test names another one. The last
+section tests choices of the emulator that no source documents.
 """
 
 from typing import Any
@@ -19,21 +19,21 @@ POOLS: dict[str, Any] = {
     ],
 }
 G6, G5 = Pool("ml.g6.xlarge", "model"), Pool("ml.g5.xlarge", "other")
-ONE = {"VariantName": "only", "ModelName": "model", "InstanceType": "ml.g6.xlarge"}
-NOTHING = Capacities({"ml.g6.xlarge": 0, "ml.g5.xlarge": 0})
+SINGLE_TYPE = {"VariantName": "only", "ModelName": "model", "InstanceType": "ml.g6.xlarge"}
+NO_CAPACITY = Capacities({"ml.g6.xlarge": 0, "ml.g5.xlarge": 0})
 
 
-def test_pools_are_in_the_order_of_their_priorities_with_their_models() -> None:
+def test_pools_are_ordered_by_priority() -> None:
     assert pools(POOLS) == [G6, G5]
-    assert pools(ONE) == [Pool("ml.g6.xlarge", "model", metrics_by_type=False)]
+    assert pools(SINGLE_TYPE) == [Pool("ml.g6.xlarge", "model", metrics_by_type=False)]
 
 
-def test_an_instance_gets_the_first_type_with_capacity() -> None:
+def test_first_type_with_capacity_is_chosen() -> None:
     capacities = Capacities({"ml.g6.xlarge": 1})
     assert [capacities.take(POOLS), capacities.take(POOLS)] == [G6, G5]
 
 
-def test_an_instance_that_has_ended_makes_room_for_another() -> None:
+def test_ended_instance_frees_its_capacity() -> None:
     capacities = Capacities({"ml.g6.xlarge": 1})
     capacities.give_back(capacities.take(POOLS))
     assert capacities.take(POOLS) == G6
@@ -41,27 +41,25 @@ def test_an_instance_that_has_ended_makes_room_for_another() -> None:
 
 @pytest.mark.parametrize(
     ("variant", "seconds"),
-    [(ONE, 31 * 60), ({**POOLS, "VariantInstanceProvisionTimeoutInSeconds": 600}, 600)],
+    [(SINGLE_TYPE, 31 * 60), ({**POOLS, "VariantInstanceProvisionTimeoutInSeconds": 600}, 600)],
     ids=["reported: mikegc-aws/strands-decider-triton", "API reference, ProductionVariant"],
 )
-def test_without_capacity_of_any_type_sagemaker_gives_up_after_a_time(
-    variant: dict[str, Any], seconds: int
-) -> None:
+def test_missing_capacity_has_a_provision_timeout(variant: dict[str, Any], seconds: int) -> None:
     with pytest.raises(NoCapacityError, match="InsufficientInstanceCapacity error") as raised:
-        NOTHING.take(variant)
+        NO_CAPACITY.take(variant)
     assert raised.value.seconds == seconds
 
 
-# The emulator's own: no source
+# Undocumented choices of the emulator
 
 
-def test_pools_without_a_time_out_are_given_up_after_twenty_minutes() -> None:
+def test_provision_timeout_of_pools_defaults_to_20_minutes() -> None:
     with pytest.raises(NoCapacityError) as raised:
-        NOTHING.take(POOLS)
+        NO_CAPACITY.take(POOLS)
     assert raised.value.seconds == 20 * 60
 
 
-def test_each_type_has_its_instances_and_the_last_one_those_without_a_process() -> None:
+def test_instances_without_a_process_count_for_the_last_type() -> None:
     assert described(POOLS, ["ml.g6.xlarge", "ml.g5.xlarge"], 4) == [
         {"InstanceType": "ml.g6.xlarge", "CurrentInstanceCount": 1},
         {"InstanceType": "ml.g5.xlarge", "CurrentInstanceCount": 3},

@@ -13,10 +13,10 @@ from local_sagemaker.hosting import broker, sandbox
 from local_sagemaker.prerequisites import UNSHARE, _can_unshare
 
 pytestmark = pytest.mark.skipif(
-    not _can_unshare(), reason="this machine does not let processes have mounts of their own"
+    not _can_unshare(), reason="this machine does not allow private mount namespaces"
 )
 
-SHOW = """\
+SHOW_MODELS = """\
 import os, sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
@@ -31,7 +31,7 @@ try:
 except OSError as error:
     print(os.strerror(error.errno))
 """
-TRY = """\
+OPEN_FILES = """\
 import json, os, sys
 def attempt(path, mode):
     try:
@@ -41,7 +41,7 @@ def attempt(path, mode):
         return os.strerror(error.errno)
 print(json.dumps([attempt(path, mode) for path, mode in json.loads(sys.argv[1])]))
 """
-UNDO = """\
+UNDO_MOUNTS = """\
 import ctypes, os, sys
 libc, home = ctypes.CDLL(None), sys.argv[1].encode()
 MNT_DETACH, MS_BIND_REMOUNT, CLONE_NEWUSER_AND_NEWNS = 2, 0x1020, 0x10020000
@@ -60,7 +60,7 @@ MISSING, READ_ONLY = "No such file or directory", "Read-only file system"
 
 
 class User:
-    """Files of a user: a home with a project, in which an instance's folder and programs are."""
+    """A home folder with a project, the folder of an instance, and programs."""
 
     def __init__(self, root: Path) -> None:
         self.home = root / "home"
@@ -78,9 +78,13 @@ class User:
     def run(
         self, *command: str, descriptor: int | None = None, also: Sequence[Path] = ()
     ) -> "subprocess.CompletedProcess[str]":
-        """Run a command in the sandbox; its standard input stays open, as does a descriptor."""
-        endless, writing = os.pipe()
-        with pytest.MonkeyPatch.context() as patch, os.fdopen(endless), os.fdopen(writing):
+        """Run a command in the sandbox; its standard input and `descriptor` stay open."""
+        stdin_reader, stdin_writer = os.pipe()
+        with (
+            pytest.MonkeyPatch.context() as patch,
+            os.fdopen(stdin_reader),
+            os.fdopen(stdin_writer),
+        ):
             patch.setenv("HOME", str(self.home))
             patch.chdir(self.project)
             pythons = Path(sys.prefix), Path(sys.base_prefix)
@@ -88,7 +92,7 @@ class User:
             isolation = sandbox.command(self.folder, (self.models, sandbox.MODELS), kept)
             return subprocess.run(
                 [*UNSHARE, *isolation, *command],
-                stdin=endless,
+                stdin=stdin_reader,
                 pass_fds=[] if descriptor is None else [descriptor],
                 capture_output=True,
                 text=True,
@@ -96,11 +100,11 @@ class User:
             )
 
     def attempt(self, *attempts: tuple[Path, str], also: Sequence[Path] = ()) -> list[str]:
-        """Return what each file has, or what an attempt fails with; `also` are programs' links."""
+        """Return the content of each file, "written" or the error; `also` are links of programs."""
         described = json.dumps([(str(path), mode) for path, mode in attempts])
-        ran = self.run(sys.executable, "-IS", "-c", TRY, described, also=also)
-        assert ran.returncode == 0, ran.stderr
-        answers: list[str] = json.loads(ran.stdout)
+        result = self.run(sys.executable, "-IS", "-c", OPEN_FILES, described, also=also)
+        assert result.returncode == 0, result.stderr
+        answers: list[str] = json.loads(result.stdout)
         return answers
 
 
@@ -109,18 +113,18 @@ def user(tmp_path: Path) -> User:
     return User(tmp_path)
 
 
-def test_a_server_sees_its_models_where_sagemaker_has_them(user: User) -> None:
-    observed = sandbox.MODELS / "flat" / "model" / "config.pbtxt"
-    ran = user.run("/bin/sh", "-c", f"cat {observed}; pwd; exit 7")
-    assert (ran.returncode, ran.stdout, ran.stderr) == (
+def test_models_are_mounted_at_the_path_of_sagemaker(user: User) -> None:
+    path = sandbox.MODELS / "flat" / "model" / "config.pbtxt"
+    result = user.run("/bin/sh", "-c", f"cat {path}; pwd; exit 7")
+    assert (result.returncode, result.stdout, result.stderr) == (
         7,
         f"max_batch_size: 8{user.folder}/tmp\n",
         "",
     )
-    assert not observed.exists()
+    assert not path.exists()
 
 
-def test_a_server_reads_neither_the_home_nor_the_project_but_its_programs(user: User) -> None:
+def test_home_and_project_are_hidden(user: User) -> None:
     assert user.attempt(
         (user.home / ".aws" / "credentials", "r"),
         (user.project / "app.py", "r"),
@@ -129,7 +133,7 @@ def test_a_server_reads_neither_the_home_nor_the_project_but_its_programs(user: 
     ) == [MISSING, MISSING, "a library", "max_batch_size: 8"]
 
 
-def test_a_home_that_is_a_link_hides_what_it_leads_to(tmp_path: Path) -> None:
+def test_target_of_a_linked_home_is_hidden(tmp_path: Path) -> None:
     user = User(tmp_path)
     user.home.rename(tmp_path / "disk")
     user.home.symlink_to(tmp_path / "disk")
@@ -140,7 +144,7 @@ def test_a_home_that_is_a_link_hides_what_it_leads_to(tmp_path: Path) -> None:
     ) == [MISSING, MISSING, "a library"]
 
 
-def test_a_project_below_a_folder_of_programs_is_hidden(tmp_path: Path) -> None:
+def test_project_inside_a_program_folder_is_hidden(tmp_path: Path) -> None:
     user = User(tmp_path)
     user.programs = user.project.parent / "environment"
     user.programs.mkdir()
@@ -154,7 +158,7 @@ def test_a_project_below_a_folder_of_programs_is_hidden(tmp_path: Path) -> None:
     ]
 
 
-def test_the_home_that_the_machine_knows_is_hidden_whatever_home_says(
+def test_home_of_the_password_database_is_hidden(
     user: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = tmp_path / "real"
@@ -167,13 +171,13 @@ def test_the_home_that_the_machine_knows_is_hidden_whatever_home_says(
 
 
 @pytest.mark.parametrize("home", ["/proc/none", "/sys"])
-def test_a_home_that_is_absent_or_read_only_hinders_nothing(user: User, home: str) -> None:
+def test_absent_or_read_only_home_is_ignored(user: User, home: str) -> None:
     programs = user.programs
     user.home = Path(home)
     assert user.attempt((programs / "library", "r")) == ["a library"]
 
 
-def test_a_python_below_the_home_is_reached_by_its_links(user: User) -> None:
+def test_linked_python_in_the_home_is_readable(user: User) -> None:
     installed, link = user.home / "pythons" / "3.11", user.home / ".local" / "bin" / "python"
     installed.mkdir(parents=True)
     link.parent.mkdir(parents=True)
@@ -186,8 +190,8 @@ def test_a_python_below_the_home_is_reached_by_its_links(user: User) -> None:
     assert user.attempt((link, "r"), also=[link, installed.parent / "current"]) == ["a program"]
 
 
-def test_an_environment_that_is_a_link_is_whole(user: User) -> None:
-    """As in a second clone that uses the environment of the first."""
+def test_linked_virtual_environment_is_readable(user: User) -> None:
+    """The virtual environment of a second clone may be a link to the first clone."""
     (user.programs / "bin").mkdir()
     (user.programs / "bin" / "python").write_text("a program")
     linked = user.project / ".venv"
@@ -197,14 +201,12 @@ def test_an_environment_that_is_a_link_is_whole(user: User) -> None:
     assert observed == ["a program", "a library"]
 
 
-def test_a_server_has_devices_that_are_nobodys(user: User) -> None:
+def test_only_harmless_devices_are_available(user: User) -> None:
     names = user.run("/bin/ls", "/dev").stdout.split()
     assert names == ["fd", "full", "null", "random", "shm", "urandom", "zero"]
 
 
-def test_folders_of_the_local_sagemaker_are_read_only_on_an_older_kernel_too(
-    user: User, tmp_path: Path
-) -> None:
+def test_folders_are_read_only_on_an_older_kernel(user: User, tmp_path: Path) -> None:
     older = tmp_path / "older" / "sandbox.py"
     older.parent.mkdir()
     source = Path(sandbox.__file__).read_text()
@@ -222,13 +224,13 @@ def test_folders_of_the_local_sagemaker_are_read_only_on_an_older_kernel_too(
     assert attempts == [READ_ONLY] * 3 + ["written"]
 
 
-def test_a_server_reads_no_file_of_other_programs_in_tmp(user: User, tmp_path: Path) -> None:
+def test_files_of_other_programs_in_tmp_are_hidden(user: User, tmp_path: Path) -> None:
     (tmp_path / "ssh-agent").write_text("of another program")
     assert user.attempt((tmp_path / "ssh-agent", "r")) == [MISSING]
     assert user.run("/bin/sh", "-c", "ls -A /run").stdout == ""
 
 
-def test_a_server_writes_to_private_folders_alone_and_not_where_the_local_sagemaker_works(
+def test_only_private_folders_are_writable(
     user: User,
 ) -> None:
     attempts = user.attempt(
@@ -249,35 +251,28 @@ def test_a_server_writes_to_private_folders_alone_and_not_where_the_local_sagema
     assert not (user.home / "written").exists()
 
 
-def test_a_model_cannot_undo_it_not_even_as_root_of_a_user_namespace(user: User) -> None:
+def test_root_of_a_user_namespace_cannot_undo_the_sandbox(user: User) -> None:
     with socket.socket(socket.AF_UNIX) as listener:
         descriptor = listener.fileno()
-        undo = [sys.executable, "-IS", "-c", UNDO, str(user.home)]
+        undo = [sys.executable, "-IS", "-c", UNDO_MOUNTS, str(user.home)]
         brokered = [sys.executable, broker.__file__, str(descriptor), *undo]
-        tried = user.run(*brokered, descriptor=descriptor)
+        result = user.run(*brokered, descriptor=descriptor)
     failed, succeeded = "-1\n", "0\n"
-    assert tried.stdout == 2 * failed + succeeded + 3 * failed + f"{MISSING}\n", tried.stderr
+    assert result.stdout == 2 * failed + succeeded + 3 * failed + f"{MISSING}\n", result.stderr
 
 
-def test_a_second_start_in_the_same_folder_succeeds(user: User) -> None:
-    for _ in range(2):
-        assert user.run("/bin/true").returncode == 0
-
-
-def test_a_home_that_is_a_program_s_own_folder_is_not_hidden(tmp_path: Path) -> None:
+def test_home_that_is_a_program_folder_is_not_hidden(tmp_path: Path) -> None:
     user = User(tmp_path)
     user.programs = user.home
     assert user.attempt((user.home / ".aws" / "credentials", "r")) == ["secret"]
 
 
-def test_a_home_at_the_root_hides_nothing_that_programs_need(
-    user: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_home_at_the_root_is_not_hidden(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "home", lambda: Path("/"))
     assert user.attempt((user.programs / "library", "r")) == ["a library"]
 
 
-def test_what_stands_beside_the_models_stays(tmp_path: Path) -> None:
+def test_files_next_to_the_models_are_kept(tmp_path: Path) -> None:
     models, parent = tmp_path / "models", tmp_path / "opt"
     (parent / "python" / "bin").mkdir(parents=True)
     (parent / "python" / "bin" / "python3").write_text("a program")
@@ -287,13 +282,13 @@ def test_what_stands_beside_the_models_stays(tmp_path: Path) -> None:
     models.mkdir()
     (models / "one").write_text("a model")
     below = (str(Path(sandbox.__file__).parent), str(parent), str(models))
-    ran = subprocess.run(
-        [*UNSHARE, sys.executable, "-IS", "-c", SHOW, *below],
+    result = subprocess.run(
+        [*UNSHARE, sys.executable, "-IS", "-c", SHOW_MODELS, *below],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert ran.stdout.splitlines() == [
+    assert result.stdout.splitlines() == [
         "file False a file",
         "link True a file",
         "ml False True",
@@ -303,16 +298,16 @@ def test_what_stands_beside_the_models_stays(tmp_path: Path) -> None:
         "python/bin False True",
         "python/bin/python3 False a program",
         READ_ONLY,
-    ], ran.stderr
+    ], result.stderr
     assert sorted(path.name for path in parent.iterdir()) == ["file", "link", "ml", "python"]
 
 
 @pytest.mark.parametrize("isolated", [True, False])
-@pytest.mark.parametrize("stands", [True, False])
-def test_a_server_sees_them_where_they_are_on_a_machine_that_cannot_mount(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, isolated: bool, stands: bool
+@pytest.mark.parametrize("exists", [True, False])
+def test_model_path_without_mounts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, isolated: bool, exists: bool
 ) -> None:
-    root = tmp_path / ("." if stands else "absent") / "ml"
+    root = tmp_path / ("." if exists else "absent") / "ml"
     monkeypatch.setattr(sandbox, "ROOT", root)
     observed = sandbox.seen_at(tmp_path, root / "models", isolated=isolated)
-    assert observed == (root / "models" if isolated and stands else tmp_path)
+    assert observed == (root / "models" if isolated and exists else tmp_path)

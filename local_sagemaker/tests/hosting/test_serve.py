@@ -30,7 +30,7 @@ def arguments(**environment: str) -> list[str]:
     return list(command(**environment).arguments)
 
 
-def test_without_settings_the_server_starts_as_the_images_serve_script_starts_it() -> None:
+def test_default_arguments_match_the_image() -> None:
     assert arguments() == DEFAULTS
     assert SAGEMAKER_PORT == 8080
 
@@ -53,7 +53,7 @@ def test_without_settings_the_server_starts_as_the_images_serve_script_starts_it
         ),
         ("ALLOW_METRICS", "true", "--allow-metrics=true", "--allow-metrics=false"),
         ("ALLOW_GRPC", "true", "--allow-grpc=true", "--allow-grpc=false"),
-        # The variable is named for what it does when it is "false".
+        # The script of the image passes the value on despite the name of the variable.
         (
             "DISABLE_MODEL_NAMESPACING",
             "false",
@@ -62,7 +62,7 @@ def test_without_settings_the_server_starts_as_the_images_serve_script_starts_it
         ),
     ],
 )
-def test_a_setting_replaces_its_default(
+def test_setting_replaces_its_default(
     variable: str, value: str, argument: str, instead_of: str
 ) -> None:
     expected = [argument if default == instead_of else default for default in DEFAULTS]
@@ -83,11 +83,11 @@ def test_a_setting_replaces_its_default(
         ("SAGEMAKER_SAFE_PORT_RANGE", "--sagemaker-safe-port-range=4"),
     ],
 )
-def test_a_setting_without_a_default_adds_its_argument(variable: str, argument: str) -> None:
+def test_setting_without_a_default_adds_its_argument(variable: str, argument: str) -> None:
     assert sorted(arguments(**{variable: "4"})) == sorted([*DEFAULTS, argument])
 
 
-def test_additional_arguments_come_last_so_that_they_win() -> None:
+def test_additional_arguments_come_last() -> None:
     additional = "--log-verbose=2  --backend-config=onnxruntime,default-max-batch-size=8"
     assert arguments(SAGEMAKER_TRITON_ADDITIONAL_ARGS=additional) == [
         *DEFAULTS,
@@ -96,13 +96,7 @@ def test_additional_arguments_come_last_so_that_they_win() -> None:
     ]
 
 
-def test_the_shell_splits_every_value_into_words() -> None:
-    assert {"--log-info=true", "--log-warning=false"} <= set(
-        arguments(SAGEMAKER_TRITON_LOG_INFO="true --log-warning=false")
-    )
-
-
-def test_an_empty_setting_is_one_that_is_not_set() -> None:
+def test_empty_setting_is_ignored() -> None:
     empty = {
         "SAGEMAKER_TRITON_LOG_VERBOSE": "",
         "SAGEMAKER_TRITON_THREAD_COUNT": "",
@@ -110,12 +104,12 @@ def test_an_empty_setting_is_one_that_is_not_set() -> None:
         "SAGEMAKER_TRITON_MODEL_LOAD_GPU_LIMIT": "",
         "SAGEMAKER_BIND_TO_PORT": "",
     }
-    made = command(release="25.09", **empty)
-    assert list(made.arguments) == DEFAULTS
-    assert made.notes == (PING_MODE_NOTE.format("live"),)
+    serve_command = command(release="25.09", **empty)
+    assert list(serve_command.arguments) == DEFAULTS
+    assert serve_command.notes == (PING_MODE_NOTE.format("live"),)
 
 
-def test_a_port_that_sagemaker_does_not_ask_is_refused() -> None:
+def test_port_other_than_8080_is_refused() -> None:
     assert arguments(SAGEMAKER_BIND_TO_PORT="8080") == DEFAULTS
     with pytest.raises(
         LocalSageMakerError, match=r"^SAGEMAKER_BIND_TO_PORT is 8000: .* at port 8080"
@@ -123,24 +117,24 @@ def test_a_port_that_sagemaker_does_not_ask_is_refused() -> None:
         command(SAGEMAKER_BIND_TO_PORT="8000")
 
 
-def test_a_limit_of_gpu_memory_limits_nothing_and_the_log_says_so() -> None:
-    made = command(SAGEMAKER_TRITON_MODEL_LOAD_GPU_LIMIT="0.8")
-    assert list(made.arguments) == DEFAULTS
-    assert made.notes == (
+def test_gpu_memory_limit_without_effect_is_logged() -> None:
+    serve_command = command(SAGEMAKER_TRITON_MODEL_LOAD_GPU_LIMIT="0.8")
+    assert list(serve_command.arguments) == DEFAULTS
+    assert serve_command.notes == (
         "LOCAL SAGEMAKER: SAGEMAKER_TRITON_MODEL_LOAD_GPU_LIMIT has no effect: there is no GPU",
         PING_MODE_NOTE.format("live"),
     )
 
 
-# Which mode /ping answers in
+# Ping mode
 
 PING_MODE, OVERRIDE = "SAGEMAKER_TRITON_PING_MODE", "SAGEMAKER_TRITON_OVERRIDE_PING_MODE"
 
 
 @pytest.mark.parametrize(
-    ("environment", "passed_on", "ping_mode"),
+    ("environment", "exported", "ping_mode"),
     [
-        ({}, None, "live"),  # serve does not export what it says that it uses
+        ({}, None, "live"),  # the script does not export the default
         ({OVERRIDE: "ready"}, None, "ready"),
         ({PING_MODE: "live"}, "live", "live"),
         ({PING_MODE: "ready"}, "live", "live"),
@@ -148,22 +142,20 @@ PING_MODE, OVERRIDE = "SAGEMAKER_TRITON_PING_MODE", "SAGEMAKER_TRITON_OVERRIDE_P
         ({PING_MODE: "live", OVERRIDE: "ready"}, "ready", "ready"),
     ],
 )
-def test_the_ping_mode_reaches_the_server_where_the_container_has_one(
-    environment: dict[str, str], passed_on: str | None, ping_mode: str
-) -> None:
-    made = command(**environment)
-    assert made.environment.get(PING_MODE) == passed_on
-    assert made.notes == (PING_MODE_NOTE.format(ping_mode),)
-    assert made.ping == "/ping"
+def test_ping_mode(environment: dict[str, str], exported: str | None, ping_mode: str) -> None:
+    serve_command = command(**environment)
+    assert serve_command.environment.get(PING_MODE) == exported
+    assert serve_command.notes == (PING_MODE_NOTE.format(ping_mode),)
+    assert serve_command.ping == "/ping"
 
 
-# What one release knows, and another does not
+# Settings that depend on the release
 
 
-def test_what_the_images_script_does_not_know_has_no_effect_and_the_log_says_so() -> None:
-    made = command(release="23.06", SAGEMAKER_TRITON_ALLOW_GRPC="true")
-    assert list(made.arguments) == DEFAULTS
-    assert made.notes[0] == (
+def test_setting_unknown_to_the_release_is_logged() -> None:
+    serve_command = command(release="23.06", SAGEMAKER_TRITON_ALLOW_GRPC="true")
+    assert list(serve_command.arguments) == DEFAULTS
+    assert serve_command.notes[0] == (
         "LOCAL SAGEMAKER: SAGEMAKER_TRITON_ALLOW_GRPC has no effect: 23.06 does not know it, "
         "23.07 is first"
     )
@@ -173,7 +165,7 @@ def test_what_the_images_script_does_not_know_has_no_effect_and_the_log_says_so(
 
 
 @pytest.mark.parametrize("image", ["triton", "registry:5000/own-triton", "own-triton:v1"])
-def test_an_image_of_an_unknown_release_may_have_everything(image: str) -> None:
+def test_image_of_unknown_release_supports_all_settings(image: str) -> None:
     environment = {"SAGEMAKER_TRITON_INFERENCE_TYPE": "chat"}
     with pytest.raises(LocalSageMakerError) as refused:
         multi_model(environment, image=image, repository="")
@@ -183,10 +175,10 @@ def test_an_image_of_an_unknown_release_may_have_everything(image: str) -> None:
     )
 
 
-def test_one_model_of_many_infers_whatever_the_type_of_inference() -> None:
-    made = command(release="25.09", SAGEMAKER_TRITON_INFERENCE_TYPE="generate")
-    assert list(made.arguments) == DEFAULTS
-    assert made.ping == "/ping"
+def test_multi_model_ignores_the_inference_type() -> None:
+    serve_command = command(release="25.09", SAGEMAKER_TRITON_INFERENCE_TYPE="generate")
+    assert list(serve_command.arguments) == DEFAULTS
+    assert serve_command.ping == "/ping"
 
 
 # One model
@@ -209,27 +201,27 @@ def single(archive: Path, *, release: str = "25.09", **environment: str) -> Serv
     return single_model(environment, image=image, archive=archive, repository="/opt/ml/model")
 
 
-def test_a_single_model_is_loaded_from_its_own_repository(archive: Path) -> None:
-    made = single(archive, SAGEMAKER_TRITON_ADDITIONAL_ARGS="--log-verbose=2")
+def test_single_model_arguments(archive: Path) -> None:
+    serve_command = single(archive, SAGEMAKER_TRITON_ADDITIONAL_ARGS="--log-verbose=2")
     expected = [default.replace("/tmp/sagemaker", "/opt/ml/model") for default in DEFAULTS]
-    assert list(made.arguments) == [*expected, "--log-verbose=2", "--load-model=minilm"]
-    assert (made.ping, made.invocations) == ("/ping", "/invocations")
+    assert list(serve_command.arguments) == [*expected, "--log-verbose=2", "--load-model=minilm"]
+    assert (serve_command.ping, serve_command.invocations) == ("/ping", "/invocations")
 
 
-def test_the_only_folder_is_the_model_and_the_log_warns(archive: Path) -> None:
-    made = single(archive)
-    assert made.environment == {DEFAULT_MODEL: "minilm"}
-    assert made.notes == (
+def test_only_folder_is_the_default_model(archive: Path) -> None:
+    serve_command = single(archive)
+    assert serve_command.environment == {DEFAULT_MODEL: "minilm"}
+    assert serve_command.notes == (
         f"WARNING: No {DEFAULT_MODEL} provided.",
         "         Starting with the only existing model directory minilm",
     )
 
 
-def test_the_model_of_many_is_named(archive: Path) -> None:
+def test_default_model_is_required_for_several_folders(archive: Path) -> None:
     (archive / "tokenizer").mkdir()
-    made = single(archive, **{DEFAULT_MODEL: "tokenizer"})
-    assert made.arguments[-1] == "--load-model=tokenizer"
-    assert (made.environment, made.notes) == ({DEFAULT_MODEL: "tokenizer"}, ())
+    serve_command = single(archive, **{DEFAULT_MODEL: "tokenizer"})
+    assert serve_command.arguments[-1] == "--load-model=tokenizer"
+    assert (serve_command.environment, serve_command.notes) == ({DEFAULT_MODEL: "tokenizer"}, ())
     with pytest.raises(LocalSageMakerError) as refused:
         single(archive)
     assert str(refused.value) == (
@@ -239,12 +231,12 @@ def test_the_model_of_many_is_named(archive: Path) -> None:
     )
 
 
-def test_an_archive_without_a_model_is_refused(tmp_path: Path) -> None:
+def test_archive_without_a_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(LocalSageMakerError, match=r"^ERROR: No model found in model repository"):
         single(tmp_path)
 
 
-def test_a_model_that_the_archive_has_not_is_refused(archive: Path) -> None:
+def test_default_model_missing_in_the_archive_is_refused(archive: Path) -> None:
     with pytest.raises(LocalSageMakerError) as refused:
         single(archive, **{DEFAULT_MODEL: "NOTICE"})
     assert str(refused.value) == (
@@ -253,44 +245,42 @@ def test_a_model_that_the_archive_has_not_is_refused(archive: Path) -> None:
     )
 
 
-def test_a_configuration_at_the_archives_root_is_refused(archive: Path) -> None:
+def test_config_at_the_archive_root_is_refused(archive: Path) -> None:
     (archive / "config.pbtxt").touch()
     with pytest.raises(LocalSageMakerError, match="needs to contain the top level folder"):
         single(archive, **{DEFAULT_MODEL: "minilm"})
 
 
-def test_the_ping_mode_of_a_single_model_is_ready(archive: Path) -> None:
+def test_ping_mode_of_a_single_model_is_ready(archive: Path) -> None:
     assert single(archive, **{PING_MODE: "live"}).environment[PING_MODE] == "ready"
     both = {PING_MODE: "live", OVERRIDE: "live"}
     assert single(archive, **both).environment[PING_MODE] == "live"
 
 
 @pytest.mark.parametrize("inference_type", ["generate", "generate_stream"])
-def test_a_model_that_generates_is_asked_on_tritons_own_routes(
-    archive: Path, inference_type: str
-) -> None:
-    made = single(archive, **{INFERENCE_TYPE: inference_type})
-    assert made.arguments[-4:] == (
+def test_generate_uses_the_routes_of_triton(archive: Path, inference_type: str) -> None:
+    serve_command = single(archive, **{INFERENCE_TYPE: inference_type})
+    assert serve_command.arguments[-4:] == (
         "--load-model=minilm",
         "--allow-http=true",
         "--http-port=8080",
         "--allow-sagemaker=false",
     )
-    assert made.ping == "/v2/health/ready"
-    assert made.invocations == f"/v2/models/minilm/{inference_type}"
+    assert serve_command.ping == "/v2/health/ready"
+    assert serve_command.invocations == f"/v2/models/minilm/{inference_type}"
     live = single(archive, **{INFERENCE_TYPE: inference_type, PING_MODE: "live", OVERRIDE: "live"})
     assert live.ping == "/v2/health/live"
 
 
-def test_a_type_of_inference_is_named_rightly(archive: Path) -> None:
+def test_invalid_inference_type_is_refused(archive: Path) -> None:
     assert single(archive, **{INFERENCE_TYPE: "infer"}).invocations == "/invocations"
     with pytest.raises(LocalSageMakerError, match=f"^ERROR: Invalid {INFERENCE_TYPE} 'Generate'"):
         single(archive, **{INFERENCE_TYPE: "Generate"})
 
 
-def test_a_release_before_25_03_infers_whatever_it_is_told(archive: Path) -> None:
-    made = single(archive, release="24.09", **{INFERENCE_TYPE: "generate"})
-    assert made.invocations == "/invocations"
-    assert made.notes[0] == (
+def test_inference_type_is_ignored_before_release_25_03(archive: Path) -> None:
+    serve_command = single(archive, release="24.09", **{INFERENCE_TYPE: "generate"})
+    assert serve_command.invocations == "/invocations"
+    assert serve_command.notes[0] == (
         f"LOCAL SAGEMAKER: {INFERENCE_TYPE} has no effect: 24.09 does not know it, 25.03 is first"
     )

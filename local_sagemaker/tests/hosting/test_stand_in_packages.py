@@ -1,4 +1,4 @@
-"""What a stand-in needs is installed once, when a model first asks for it."""
+"""Installation of the Python packages of backend stand-ins."""
 
 import subprocess
 import sysconfig
@@ -12,8 +12,8 @@ from local_sagemaker.hosting.packages import provide_for
 
 
 @pytest.fixture
-def installed(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """The commands that pip was run with; it leaves a package."""
+def pip_commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The recorded pip commands; a fake pip installs the package nvidia."""
     commands = []
 
     def run(command: list[str], **_: Any) -> "subprocess.CompletedProcess[str]":
@@ -26,51 +26,43 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return commands
 
 
-def _repository(folder: Path, config: str) -> Path:
-    (folder / "repository" / "model").mkdir(parents=True)
-    (folder / "repository" / "model" / "config.pbtxt").write_text(config)
-    (folder / "backends" / "dali").mkdir(parents=True)
-    return folder / "repository"
+def _provide(folder: Path, config: str, cache: Path) -> None:
+    """Provide the packages for a repository of one model below `folder`."""
+    model = folder / "repository" / "model"
+    model.mkdir(parents=True, exist_ok=True)
+    (model / "config.pbtxt").write_text(config)
+    (folder / "backends" / "dali").mkdir(parents=True, exist_ok=True)
+    provide_for(folder / "repository", folder / "backends", cache=cache)
 
 
 @pytest.mark.parametrize("config", ['backend: "dali"', "name: 'x'\n  backend : 'dali'\n"])
-def test_the_packages_are_linked_beside_the_stand_in(
-    tmp_path: Path, installed: list[list[str]], config: str
+def test_packages_are_installed_once_and_linked(
+    tmp_path: Path, pip_commands: list[list[str]], config: str
 ) -> None:
     for _ in range(2):
-        provide_for(
-            _repository_once(tmp_path, config), tmp_path / "backends", cache=tmp_path / "cache"
-        )
+        _provide(tmp_path, config, tmp_path / "cache")
     assert (tmp_path / "backends" / "dali" / "site-packages" / "nvidia").is_dir()
-    (command,) = installed
+    (command,) = pip_commands
     assert command[command.index("--python-version") + 1] == sysconfig.get_python_version()
 
 
-def _repository_once(folder: Path, config: str) -> Path:
-    made = folder / "repository"
-    return made if made.exists() else _repository(folder, config)
-
-
-def test_a_second_local_sagemaker_finds_them_in_the_cache(
-    tmp_path: Path, installed: list[list[str]]
-) -> None:
+def test_packages_are_reused_from_the_cache(tmp_path: Path, pip_commands: list[list[str]]) -> None:
     for name in ("first", "second"):
-        repository = _repository(tmp_path / name, 'backend: "dali"')
-        provide_for(repository, tmp_path / name / "backends", cache=tmp_path / "cache")
-    assert len(installed) == 1
+        _provide(tmp_path / name, 'backend: "dali"', tmp_path / "cache")
+    assert len(pip_commands) == 1
 
 
 @pytest.mark.parametrize(
     "config", ['backend: "python"', 'platform: "ensemble"', '# backend: "dali"']
 )
-def test_other_models_install_nothing(
-    tmp_path: Path, installed: list[list[str]], config: str
+def test_other_backends_install_nothing(
+    tmp_path: Path, pip_commands: list[list[str]], config: str
 ) -> None:
-    provide_for(_repository(tmp_path, config), tmp_path / "backends", cache=tmp_path / "cache")
-    assert installed == []
+    _provide(tmp_path, config, tmp_path / "cache")
+    assert pip_commands == []
 
 
-def test_what_pip_says_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_of_pip_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(command: list[str], **_: Any) -> "subprocess.CompletedProcess[str]":
         return subprocess.CompletedProcess(command, 1, "", "no such wheel")
 
@@ -78,8 +70,4 @@ def test_what_pip_says_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(
         LocalSageMakerError, match="dali backend could not be installed: no such wheel"
     ):
-        provide_for(
-            _repository(tmp_path, 'backend: "dali"'),
-            tmp_path / "backends",
-            cache=tmp_path / "cache",
-        )
+        _provide(tmp_path, 'backend: "dali"', tmp_path / "cache")

@@ -1,4 +1,4 @@
-"""What is measured of instances."""
+"""Metrics of instances and of copies of inference components."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,14 +16,14 @@ G6, G5 = "ml.g6.xlarge", "ml.g5.xlarge"
 
 
 class Fleet:
-    """Two instances of a variant, which stand for as many as `counts` says."""
+    """A fake fleet: two instances with processes; `counts` has the instance count."""
 
     of_copies = False
 
     def __init__(self, folder: Path, *, loaded: int | None = 3) -> None:
         self.counts = {"only": 2}
         self.seconds = 0.0
-        self.instances = [self._instance(folder / str(each), loaded) for each in range(2)]
+        self.instances = [self._instance(folder / str(number), loaded) for number in range(2)]
 
     def serving(self) -> dict[str, list[Any]]:
         return {"only": list(self.instances)}
@@ -41,7 +41,7 @@ class Fleet:
 
 
 class Collected:
-    """Keeps values by the names of their metrics."""
+    """Fake collected metrics: values by metric name."""
 
     def __init__(self) -> None:
         self.values: dict[str, list[float]] = {}
@@ -62,7 +62,7 @@ class Collected:
 
 
 class Measured:
-    """Measures a fleet of the endpoint `text`, a minute after the other."""
+    """The metrics of a fleet of the endpoint `text`."""
 
     def __init__(self, fleet: Fleet, **more: Any) -> None:
         self.fleet, self.now, self.collected = fleet, 0.0, Collected()
@@ -84,7 +84,7 @@ def measured(tmp_path: Path) -> Measured:
     return Measured(Fleet(tmp_path))
 
 
-def test_each_instance_is_measured_once_a_minute(measured: Measured) -> None:
+def test_instance_metrics_are_collected_every_minute(measured: Measured) -> None:
     first = measured.after(60, cpu=5)
     assert first == {
         "MemoryUtilization": [25, 25],
@@ -92,37 +92,37 @@ def test_each_instance_is_measured_once_a_minute(measured: Measured) -> None:
         "LoadedModelCount": [3, 3],
     }
     assert measured.after(10) == {}
-    assert measured.after(50, cpu=90)["CPUUtilization"] == [150, 150]  # of a core, in a minute
+    assert measured.after(50, cpu=90)["CPUUtilization"] == [150, 150]  # percent of one core
     assert measured.collected.places == {MetricDimensions("text", "only")}
 
 
-def test_processors_of_what_has_ended_are_not_less_than_nothing(measured: Measured) -> None:
+def test_cpu_utilization_is_never_negative(measured: Measured) -> None:
     measured.after(60, cpu=100)
     assert measured.after(60, cpu=-40)["CPUUtilization"] == [0, 0]
 
 
-def test_an_instance_that_is_replaced_is_measured_anew(measured: Measured) -> None:
+def test_replaced_instance_has_no_metrics(measured: Measured) -> None:
     measured.after(60, cpu=100)
     measured.fleet.instances[0].running = None
     assert len(measured.after(60)["CPUUtilization"]) == 1
 
 
-def test_calls_at_once_are_the_most_of_a_container_and_nothing_where_there_are_none(
+def test_concurrent_requests_are_the_maximum_of_each_instance(
     measured: Measured,
 ) -> None:
     measured.after(60)
     first, second = measured.fleet.instances
-    first.calls, first.most_calls = 0, 6  # which are answered already
+    first.calls, first.most_calls = 0, 6  # all calls have ended
     assert measured.after(10) == {"ConcurrentRequestsPerModel": [6]}
     assert measured.after(10) == {}
     first.calls = first.most_calls = 6
     second.calls, second.most_calls = 3, 4
-    measured.fleet.counts = {"only": 5}  # three have no process of their own
+    measured.fleet.counts = {"only": 5}  # three instances have no process
     assert measured.after(10) == {"ConcurrentRequestsPerModel": [2.4, 1.6]}
     assert measured.after(10) == {"ConcurrentRequestsPerModel": [2.4, 1.2]}
 
 
-def test_what_scaling_follows_is_zero_where_nobody_calls(measured: Measured) -> None:
+def test_scaling_metrics_are_0_without_invocations(measured: Measured) -> None:
     measured.fleets.append(
         ("starting", SimpleNamespace(counts={}, of_copies=False, serving=lambda: {"only": []}))
     )
@@ -135,12 +135,12 @@ def test_what_scaling_follows_is_zero_where_nobody_calls(measured: Measured) -> 
     }
 
 
-def test_instances_of_a_pool_are_measured_by_their_type_too(measured: Measured) -> None:
+def test_pools_have_metrics_by_instance_type(measured: Measured) -> None:
     """realtime-endpoints-heterogeneous: EndpointName, VariantName, InstanceType."""
     first, second = measured.fleet.instances
     first.pool, second.pool = Pool(G6, "m"), Pool(G5, "m")
     measured.after(60)
-    variant, *types = (MetricDimensions("text", "only", None, of) for of in (None, G6, G5))
+    variant, *types = (MetricDimensions("text", "only", None, name) for name in (None, G6, G5))
     assert measured.collected.places == {variant, *types}
     assert {place for _, place in measured.collected.expected} == {variant, *types}
     first.pool = second.pool = Pool(G6, "m", metrics_by_type=False)
@@ -149,7 +149,7 @@ def test_instances_of_a_pool_are_measured_by_their_type_too(measured: Measured) 
     assert measured.collected.places == {variant}
 
 
-def test_copies_have_metrics_of_their_component_by_what_they_reserve(tmp_path: Path) -> None:
+def test_copies_have_metrics_of_their_component(tmp_path: Path) -> None:
     copies = Fleet(tmp_path)
     copies.of_copies = True
     for copy in copies.instances:
@@ -173,7 +173,7 @@ def test_copies_have_metrics_of_their_component_by_what_they_reserve(tmp_path: P
     }
 
 
-def test_instances_of_copies_have_reservations_and_no_calls_of_their_own(tmp_path: Path) -> None:
+def test_instances_of_copies_have_reservation_metrics(tmp_path: Path) -> None:
     host = CopyHost("i-1", {"VariantName": "only", "InstanceType": "ml.g6.12xlarge"})
     needs = Resources(memory=host.resources.memory / 4, cpus=12, accelerators=1)
     host.slots.append(

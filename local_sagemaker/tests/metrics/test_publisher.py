@@ -1,4 +1,4 @@
-"""Publishing, by the ordinary API."""
+"""Publishing of collected metrics with PutMetricData."""
 
 from collections import Counter
 from typing import Any
@@ -13,20 +13,20 @@ PLACE = MetricDimensions("text", "only")
 
 
 class CloudWatch:
-    """Keeps what it is given, unless it is away."""
+    """A fake client that records PutMetricData, or fails if `unreachable`."""
 
     def __init__(self) -> None:
         self.puts: list[tuple[str, list[dict[str, Any]]]] = []
-        self.away = False
+        self.unreachable = False
 
     def put_metric_data(self, *, Namespace: str, MetricData: list[dict[str, Any]]) -> None:  # noqa: N803
-        if self.away:
+        if self.unreachable:
             raise EndpointConnectionError(endpoint_url="http://nowhere")
         self.puts.append((Namespace, MetricData))
 
 
 class Collected:
-    """Gives what it was given, once."""
+    """Fake collected metrics that are returned once."""
 
     def __init__(self, *series: Series) -> None:
         self.series = list(series)
@@ -41,7 +41,7 @@ def publisher(cloudwatch: CloudWatch, *series: Series) -> Publisher:
     return Publisher(collected, cloudwatch)
 
 
-def test_each_namespace_is_put_with_names_dimensions_units_and_times() -> None:
+def test_metrics_are_published_by_namespace() -> None:
     cloudwatch = CloudWatch()
     cpu = Series(names.CPU, PLACE, 30.0, Counter({55.5: 1}))
     calls = Series(names.INVOCATIONS, PLACE, 30.5, Counter({1.0: 3}))
@@ -77,11 +77,11 @@ def test_each_namespace_is_put_with_names_dimensions_units_and_times() -> None:
     ]
 
 
-def test_what_cloudwatch_does_not_take_is_lost() -> None:
+def test_metrics_are_dropped_if_cloudwatch_is_unreachable() -> None:
     cloudwatch = CloudWatch()
-    publishing = publisher(cloudwatch, Series(names.INVOCATIONS, PLACE, 30, Counter({1.0: 1})))
-    cloudwatch.away = True
-    publishing.publish()
-    cloudwatch.away = False
-    publishing.publish()
+    publisher_ = publisher(cloudwatch, Series(names.INVOCATIONS, PLACE, 30, Counter({1.0: 1})))
+    cloudwatch.unreachable = True
+    publisher_.publish()
+    cloudwatch.unreachable = False
+    publisher_.publish()
     assert cloudwatch.puts == []

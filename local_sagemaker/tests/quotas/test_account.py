@@ -1,4 +1,4 @@
-"""The local account's quotas, as Service Quotas lists them and as others are held to them."""
+"""Quotas of the local account, and Service Quotas."""
 
 import json
 from typing import Any
@@ -19,17 +19,17 @@ from release.preflight import quotas as needed
 M5 = "ml.m5.xlarge for endpoint usage"
 
 
-def listed(operation: str, service: str, quotas: AccountQuotas, **more: Any) -> dict[str, Any]:
+def call(operation: str, service: str, quotas: AccountQuotas, **more: Any) -> dict[str, Any]:
     return service_quotas(quotas).call(operation, {"ServiceCode": service, **more})
 
 
-def test_a_value_is_the_account_s_and_a_default_aws_s() -> None:
+def test_account_value_and_aws_default() -> None:
     quotas = AccountQuotas({M5: 3})
     for operation, value in (("ListServiceQuotas", 3.0), ("ListAWSDefaultServiceQuotas", 0.0)):
         result: dict[str, float] = {}
         more: dict[str, Any] = {}
         while True:
-            answer = listed(operation, "sagemaker", quotas, **more)
+            answer = call(operation, "sagemaker", quotas, **more)
             assert len(answer["Quotas"]) <= 100
             result |= {quota["QuotaName"]: quota["Value"] for quota in answer["Quotas"]}
             if "NextToken" not in answer:
@@ -40,8 +40,8 @@ def test_a_value_is_the_account_s_and_a_default_aws_s() -> None:
         assert len(result) > 100
 
 
-def test_names_are_those_that_preflight_asks_for() -> None:
-    """Two rooms that may not import each other: the names of quotas are said twice."""
+def test_quota_names_match_preflight() -> None:
+    """The two packages must not import each other, so both have the names of the quotas."""
     quotas = AccountQuotas()
     assert quotas.value(needed.instances_quota("ml.g5.xlarge"))
     assert ALL_INSTANCES == needed.ALL_INSTANCES
@@ -53,34 +53,32 @@ def test_names_are_those_that_preflight_asks_for() -> None:
     assert functions == ["Concurrent executions"]
 
 
-def test_the_queue_of_builds_is_no_quota_that_service_quotas_lists() -> None:
+def test_build_queue_is_not_listed() -> None:
     quotas = AccountQuotas({QUEUED_BUILDS: 1})
     assert quotas.queued_builds == 1
     assert AccountQuotas().queued_builds is None
     names = {
-        quota["QuotaName"] for quota in listed("ListServiceQuotas", "codebuild", quotas)["Quotas"]
+        quota["QuotaName"] for quota in call("ListServiceQuotas", "codebuild", quotas)["Quotas"]
     }
     assert QUEUED_BUILDS not in names
 
 
-def test_a_service_without_quotas_and_a_name_that_is_none_are_errors() -> None:
+def test_unknown_service_or_quota_is_an_error() -> None:
     with pytest.raises(ApiError) as refused:
-        listed("ListServiceQuotas", "sns", AccountQuotas())
+        call("ListServiceQuotas", "sns", AccountQuotas())
     assert refused.value.code == "NoSuchResourceException"
     with pytest.raises(LocalSageMakerError, match=r"there is no quota 'ml\.m5'"):
         AccountQuotas({"ml.m5": 1})
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"a": -1}', '{"a": 1.5}', '{"a": true}'])
-def test_what_is_no_object_of_quotas_is_an_error(
-    monkeypatch: pytest.MonkeyPatch, text: str
-) -> None:
+def test_invalid_quotas_variable_is_an_error(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("LOCAL_SAGEMAKER_QUOTAS", text)
     with pytest.raises(LocalSageMakerError, match="write JSON with whole numbers"):
         quotas_here()
 
 
-def test_quotas_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quotas_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LOCAL_SAGEMAKER_QUOTAS", raising=False)
     assert quotas_here() == {}
     monkeypatch.setenv("LOCAL_SAGEMAKER_QUOTAS", json.dumps({M5: 1}))

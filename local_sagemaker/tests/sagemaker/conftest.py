@@ -1,4 +1,4 @@
-"""Endpoints whose instances are pretended, and whose waits take no time."""
+"""Endpoints with fake instances, whose waits take no time."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -21,7 +21,7 @@ from local_sagemaker.tests.support.waiting import eventually
 
 
 class FakeInstance:
-    """Answers with a text; stands for its server, its container and its connections."""
+    """A fake instance that answers with a text; also its own server, container and connections."""
 
     variant = "only"
     pool: Pool | None = None
@@ -54,7 +54,7 @@ class FakeInstance:
 
 
 class FakeFleet:
-    """Writes down what happens to it; answers with the name of its configuration."""
+    """A fake fleet that records its calls and answers with the name of its configuration."""
 
     def __init__(self, fleets: "Fleets") -> None:
         self._fleets = fleets
@@ -77,8 +77,8 @@ class FakeFleet:
 
     def scale(self, counts: Mapping[str, int]) -> None:
         self.events.append(f"scaling to {sum(counts.values())}")
-        if self._fleets.unscalable:
-            raise self._fleets.unscalable.pop(0)
+        if self._fleets.scaling_errors:
+            raise self._fleets.scaling_errors.pop(0)
         self.counts = dict(counts)
 
     def serving(self) -> dict[str, list[Any]]:
@@ -105,10 +105,10 @@ class FakeFleet:
 
 
 class Fleets:
-    """Makes what stands in for `Fleet`: `ready` lets starts go on, `failure` makes them fail.
+    """A factory of fake fleets.
 
-    The next times that fleets are scaled, the errors of `unscalable` are raised one by one.
-    `quiet` says whether fleets have nothing left to answer when they are drained.
+    A start waits for `ready` and raises `failure` if it is set. Each scaling raises the next error
+    in `scaling_errors`. Draining waits for `quiet`: no invocation is in progress.
     """
 
     def __init__(self) -> None:
@@ -119,7 +119,7 @@ class Fleets:
         self.ready.set()
         self.quiet.set()
         self.failure: Exception | None = None
-        self.unscalable: list[Exception] = []
+        self.scaling_errors: list[Exception] = []
 
     def make(self, copies: Any = None) -> FakeFleet:
         self.made.append(FakeFleet(self))
@@ -130,10 +130,10 @@ class Fleets:
 
 
 class FakeClock:
-    """A time that passes only where something sleeps; `then` is called whenever it has passed.
+    """A clock that only `sleep` advances; `on_sleep` is called with the new time in seconds.
 
-    `filled` says whether the least time of a transition has passed, `waiting` that it is awaited;
-    `longest` is the longest that was awaited, in seconds.
+    `fill` waits for `filled`: the minimum duration of a transition is over. `waiting` is true
+    during such a wait; `longest` is the longest requested wait in seconds.
     """
 
     def __init__(self) -> None:
@@ -141,7 +141,7 @@ class FakeClock:
         self.filled = threading.Event()
         self.filled.set()
         self.waiting, self.longest = False, 0.0
-        self.then: Callable[[float], None] = lambda _: None
+        self.on_sleep: Callable[[float], None] = lambda _: None
 
     def now(self) -> float:
         return self.seconds
@@ -149,7 +149,7 @@ class FakeClock:
     def sleep(self, seconds: float, until: threading.Event) -> None:
         assert not until.is_set()
         self.seconds += seconds
-        self.then(self.seconds)
+        self.on_sleep(self.seconds)
 
     def fill(self, seconds: float, until: threading.Event) -> None:
         assert seconds > 0
@@ -160,31 +160,31 @@ class FakeClock:
 
 @pytest.fixture
 def clock() -> FakeClock:
-    """The time of every update."""
+    """The clock of all updates."""
     return FakeClock()
 
 
 @pytest.fixture
 def alarms() -> dict[str, str]:
-    """The states of the CloudWatch alarms that exist, by name."""
+    """The states of the CloudWatch alarms by name."""
     return {}
 
 
 @pytest.fixture
 def fleets(clock: FakeClock) -> Iterator[Fleets]:
-    """What starts instead of Triton processes; at the end, no transition is under way."""
-    made = Fleets()
+    """The fake fleets; after the test, all transitions must finish."""
+    fleets = Fleets()
     before = set(threading.enumerate())
-    yield made
-    made.ready.set()
-    made.quiet.set()
+    yield fleets
+    fleets.ready.set()
+    fleets.quiet.set()
     clock.filled.set()
-    eventually(lambda: not any(each.daemon for each in set(threading.enumerate()) - before))
+    eventually(lambda: not any(thread.daemon for thread in set(threading.enumerate()) - before))
 
 
 @pytest.fixture
 def scaled() -> set[str]:
-    """The variants of the endpoint `Text` that are registered for scaling."""
+    """The variants of the endpoint `Text` that are scalable targets."""
     return set()
 
 
@@ -196,7 +196,7 @@ def quotas() -> AccountQuotas:
 
 @pytest.fixture
 def happenings() -> list[Happening]:
-    """What happened to endpoints."""
+    """The recorded events of endpoints."""
     return []
 
 
@@ -216,7 +216,7 @@ def hosting(
         SimpleNamespace(s3=s3, tell=happenings.append),  # type: ignore[arg-type]
         fleet=fleets.make,
         clock=lambda: clock,
-        alarms=lambda names: {each: alarms[each] for each in names if each in alarms},
+        alarms=lambda names: {name: alarms[name] for name in names if name in alarms},
         assumable=lambda role: role.endswith("/known"),
         quota=quotas.value,
         scaled_variants=lambda name: scaled if name == "Text" else (),
@@ -230,7 +230,7 @@ def hosting(
 
 @pytest.fixture
 def sagemaker(hosting: Components) -> JsonService:
-    """The service in front of it."""
+    """The SageMaker API of `hosting`."""
     return control_plane(hosting)
 
 

@@ -1,4 +1,4 @@
-"""What tests do with the endpoint `Text`."""
+"""Operations on the endpoint `Text` for tests."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def update(hosting: Hosting, config: str = "two") -> None:
 
 
 def delete(hosting: Hosting) -> None:
-    """Delete the endpoint, and return when it is gone."""
+    """Delete the endpoint and wait until the deletion is finished."""
     hosting.delete_endpoint(TEXT)
     eventually(lambda: hosting.list_endpoints({})["Endpoints"] == [])
 
@@ -35,8 +35,8 @@ def in_service(hosting: Hosting, name: str = "Text") -> dict[str, Any]:
     return hosting.describe_endpoint({"EndpointName": name})
 
 
-def answers(hosting: Hosting) -> str:
-    """Return the configuration whose instances answer."""
+def serving_config(hosting: Hosting) -> str:
+    """Return the name of the configuration whose instances answer."""
     route = hosting.by_name["Text"].route()
     assert route
     fleet, instance = route
@@ -44,7 +44,7 @@ def answers(hosting: Hosting) -> str:
     return str(instance.text)  # type: ignore[attr-defined]
 
 
-def serves(hosting: Hosting) -> bool:
+def is_serving(hosting: Hosting) -> bool:
     endpoint = hosting.by_name.get("Text")
     return endpoint is not None and endpoint.route() is not None
 
@@ -59,6 +59,6 @@ def variant_of(hosting: Hosting, *names: str) -> tuple[Any, ...]:
     return tuple(variant[name] for name in names)
 
 
-def set_by_hand(hosting: Hosting, **changes: Any) -> None:
+def set_capacity(hosting: Hosting, **changes: Any) -> None:
     desired = [{"VariantName": "only", **changes}]
     hosting.update_endpoint_weights_and_capacities({**TEXT, "DesiredWeightsAndCapacities": desired})

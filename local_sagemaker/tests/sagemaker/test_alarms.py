@@ -5,7 +5,7 @@ from local_sagemaker.sagemaker.alarms import alarm_states
 
 class FakeCloudWatch:
     def describe_alarms(self, **request: Any) -> dict[str, Any]:
-        # Without AlarmTypes CloudWatch answers with metric alarms only.
+        # Without AlarmTypes, CloudWatch returns only metric alarms.
         assert request["AlarmTypes"] == ["MetricAlarm", "CompositeAlarm"]
         assert request["AlarmNames"] == ["errors", "any", "none"]
         return {
@@ -14,6 +14,6 @@ class FakeCloudWatch:
         }
 
 
-def test_the_states_of_metric_and_composite_alarms_that_exist() -> None:
+def test_states_of_metric_and_composite_alarms() -> None:
     states = alarm_states(FakeCloudWatch(), ("errors", "any", "none"))
     assert states == {"errors": "OK", "any": "ALARM"}

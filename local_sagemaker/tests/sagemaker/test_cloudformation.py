@@ -23,7 +23,7 @@ from local_sagemaker.tests.sagemaker.test_components import (
 )
 
 ARN = "arn:aws:sagemaker:us-east-1:000000000000"
-ONE: dict[str, Any] = {"PrimaryContainer": CONTAINER}
+PROPERTIES: dict[str, Any] = {"PrimaryContainer": CONTAINER}
 TEXT = {"EndpointName": "Text", "EndpointConfigName": "one"}
 
 
@@ -41,44 +41,42 @@ def describe(hosting: Hosting) -> dict[str, Any]:
     return hosting.describe_endpoint({"EndpointName": "Text"})
 
 
-def test_a_named_resource_is_known_by_its_arn(model: ModelResource, hosting: Hosting) -> None:
-    assert model.create("Logical", {**ONE, "ModelName": "MiniLM"}, "stack") == (
+def test_named_resource(model: ModelResource, hosting: Hosting) -> None:
+    assert model.create("Logical", {**PROPERTIES, "ModelName": "MiniLM"}, "stack") == (
         f"{ARN}:model/minilm",
         {"ModelName": "MiniLM"},
     )
     assert hosting.describe_model({"ModelName": "MiniLM"})
 
 
-def test_a_resource_without_a_name_gets_one_of_stack_and_logical_id(model: ModelResource) -> None:
-    arn, attributes = model.create("TextModel", ONE, "Prod-Text")
+def test_generated_name_has_stack_and_logical_id(model: ModelResource) -> None:
+    arn, attributes = model.create("TextModel", PROPERTIES, "Prod-Text")
     name = attributes["ModelName"]
     assert re.fullmatch(r"prod-text-textmodel-[0-9a-f]{12}", name)
     assert arn == f"{ARN}:model/{name}"
-    assert model.create("TextModel", ONE, "Prod-Text")[0] != arn
+    assert model.create("TextModel", PROPERTIES, "Prod-Text")[0] != arn
 
 
-def test_tags_follow_the_template(model: ModelResource, hosting: Hosting) -> None:
+def test_update_replaces_tags(model: ModelResource, hosting: Hosting) -> None:
     def tags(**values: str) -> dict[str, Any]:
-        return {**ONE, "Tags": [{"Key": key, "Value": each} for key, each in values.items()]}
+        return {**PROPERTIES, "Tags": [{"Key": k, "Value": v} for k, v in values.items()]}
 
     first, second = tags(team="search", stage="dev"), tags(team="ads", cost="1")
     arn, attributes = model.create("Logical", first, "stack")
     assert model.update(arn, first, second, "stack") == (arn, attributes)
     assert hosting.tags.list_tags({"ResourceArn": arn})["Tags"] == second["Tags"]
-    model.update(arn, second, ONE, "stack")
+    model.update(arn, second, PROPERTIES, "stack")
     assert hosting.tags.list_tags({"ResourceArn": arn})["Tags"] == []
 
 
-def test_a_resource_is_deleted_by_its_name_or_its_arn(
-    model: ModelResource, hosting: Hosting
-) -> None:
-    named = {**ONE, "ModelName": "MiniLM"}
+def test_resource_is_deleted_by_name_or_arn(model: ModelResource, hosting: Hosting) -> None:
+    named = {**PROPERTIES, "ModelName": "MiniLM"}
     model.delete(model.create("Logical", named, "stack")[0], named)
-    model.delete(model.create("Logical", ONE, "stack")[0], {})
-    assert [each["ModelName"] for each in hosting.list_models({})["Models"]] == ["m"]
+    model.delete(model.create("Logical", PROPERTIES, "stack")[0], {})
+    assert [model["ModelName"] for model in hosting.list_models({})["Models"]] == ["m"]
 
 
-def test_a_refused_deletion_is_an_error(
+def test_refused_deletion_is_an_error(
     sagemaker: JsonService, endpoint: EndpointResource, fleets: Fleets
 ) -> None:
     fleets.ready.clear()
@@ -87,9 +85,7 @@ def test_a_refused_deletion_is_an_error(
         endpoint.delete(f"{ARN}:endpoint/text", TEXT)
 
 
-def test_an_endpoint_that_fails_fails_the_resource_with_its_reason(
-    endpoint: EndpointResource, fleets: Fleets
-) -> None:
+def test_failed_endpoint_fails_the_resource(endpoint: EndpointResource, fleets: Fleets) -> None:
     fleets.fail("out of memory")
     with pytest.raises(ValueError, match=r"^Endpoint Text Failed: out of memory$"):
         endpoint.create("Logical", TEXT, "stack")
@@ -97,7 +93,7 @@ def test_an_endpoint_that_fails_fails_the_resource_with_its_reason(
     endpoint.create("Logical", TEXT, "stack")  # the name is free for the next deploy
 
 
-def test_an_update_that_was_rolled_back_fails_the_resource_with_its_reason(
+def test_rolled_back_endpoint_update_fails_the_resource(
     endpoint: EndpointResource, hosting: Hosting, fleets: Fleets
 ) -> None:
     arn, _ = endpoint.create("Logical", TEXT, "stack")
@@ -109,7 +105,7 @@ def test_an_update_that_was_rolled_back_fails_the_resource_with_its_reason(
     assert describe(hosting)["EndpointConfigName"] == "one"
 
 
-def test_a_change_of_how_updates_are_deployed_alone_deploys_the_same_configuration(
+def test_new_deployment_config_alone_updates_the_endpoint(
     endpoint: EndpointResource, hosting: Hosting, fleets: Fleets
 ) -> None:
     arn, _ = endpoint.create("Logical", TEXT, "stack")
@@ -118,7 +114,7 @@ def test_a_change_of_how_updates_are_deployed_alone_deploys_the_same_configurati
     assert describe(hosting)["EndpointConfigName"] == "one"
 
 
-def test_an_endpoint_that_never_settles_fails_after_a_while(
+def test_endpoint_creation_times_out(
     endpoint: EndpointResource, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cloudformation, "STABILIZE_SECONDS", 0.05)
@@ -127,7 +123,7 @@ def test_an_endpoint_that_never_settles_fails_after_a_while(
         endpoint.create("Logical", TEXT, "stack")
 
 
-def test_a_deletion_ends_when_the_endpoint_is_gone(
+def test_deletion_waits_for_the_endpoint(
     endpoint: EndpointResource, hosting: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arn, _ = endpoint.create("Logical", TEXT, "stack")
@@ -148,12 +144,14 @@ CHANGED = {
     **REQUEST,
     "Specification": {
         **SPECIFICATION,
-        "ComputeResourceRequirements": {"MinMemoryRequiredInMb": "2048"},  # as templates may say
+        "ComputeResourceRequirements": {
+            "MinMemoryRequiredInMb": "2048"
+        },  # numbers in templates may be strings
     },
 }
 
 
-def test_a_component_is_in_service_when_it_is_created_and_after_its_updates(
+def test_component_is_created_updated_and_deleted(
     component: InferenceComponent, hosting: Components
 ) -> None:
     size = {"Type": "CAPACITY_PERCENT", "Value": 50}
@@ -172,7 +170,7 @@ def test_a_component_is_in_service_when_it_is_created_and_after_its_updates(
     assert hosting.components == {}
 
 
-def test_a_component_that_fails_fails_the_resource_and_frees_its_name(
+def test_failed_component_is_deleted(
     component: InferenceComponent, hosting: Components, fleets: Fleets
 ) -> None:
     fleets.fail("no room")
@@ -181,7 +179,7 @@ def test_a_component_that_fails_fails_the_resource_and_frees_its_name(
     assert hosting.components == {}
 
 
-def test_an_update_of_a_component_that_was_rolled_back_fails_the_resource(
+def test_rolled_back_component_update_fails_the_resource(
     component: InferenceComponent, fleets: Fleets
 ) -> None:
     arn, _ = component.create("Logical", REQUEST, "stack")
@@ -191,24 +189,24 @@ def test_an_update_of_a_component_that_was_rolled_back_fails_the_resource(
             component.update(arn, REQUEST, CHANGED, "stack")
 
 
-def test_an_update_to_what_a_component_serves_already_succeeds_after_one_that_failed(
+def test_component_update_succeeds_after_a_rollback(
     component: InferenceComponent, fleets: Fleets
 ) -> None:
     arn, _ = component.create("Logical", CHANGED, "stack")
     fleets.fail("no room")
     with pytest.raises(ValueError, match="rolled back"):
         component.update(arn, CHANGED, REQUEST, "stack")
-    component.update(arn, REQUEST, CHANGED, "stack")  # the stack's own rollback
+    component.update(arn, REQUEST, CHANGED, "stack")  # as the rollback of the stack does
 
 
 @pytest.mark.parametrize("member", ["EndpointName", "InferenceComponentName", "VariantName"])
-def test_a_component_stays_where_it_is(component: InferenceComponent, member: str) -> None:
+def test_component_cannot_be_moved_or_renamed(component: InferenceComponent, member: str) -> None:
     arn, _ = component.create("Logical", REQUEST, "stack")
     with pytest.raises(ValueError, match=f"does not change {member} .*: use another logical id"):
         component.update(arn, REQUEST, {**REQUEST, member: "other"}, "stack")
 
 
-def test_a_deletion_waits_for_a_component_that_scales(
+def test_deletion_waits_for_a_scaling_component(
     component: InferenceComponent,
     hosting: Components,
     clock: FakeClock,
@@ -222,4 +220,4 @@ def test_a_deletion_waits_for_a_component_that_scales(
     monkeypatch.setattr("time.sleep", lambda _: clock.filled.set())
     component.delete(arn, REQUEST)
     assert hosting.components == {}
-    component.delete(arn, REQUEST)  # which a stack may do again
+    component.delete(arn, REQUEST)  # a second deletion succeeds

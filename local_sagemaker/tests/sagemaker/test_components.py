@@ -1,4 +1,4 @@
-"""Inference components: their lifecycle as AWS has it, and what is refused."""
+"""Inference components: lifecycle and refused requests."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 from local_sagemaker.errors import ApiError, LocalSageMakerError
 from local_sagemaker.sagemaker.components import Components
-from local_sagemaker.tests.sagemaker.conftest import VARIANT, FakeClock, Fleets, config, model
+from local_sagemaker.tests.sagemaker.conftest import VARIANT, FakeClock, Fleets, model
 from local_sagemaker.tests.support.waiting import eventually
 
 ROLE = "arn:aws:iam::000000000000:role/known"
@@ -47,21 +47,21 @@ def described(hosting: Components) -> dict[str, Any]:
 
 
 def settled(hosting: Components, status: str = "InService") -> dict[str, Any]:
-    """Return the component's description once it has a status."""
+    """Wait until the component has a status, and return its description."""
     eventually(lambda: described(hosting)["InferenceComponentStatus"] == status)
     return described(hosting)
 
 
 @pytest.fixture
 def host(hosting: Components) -> Components:
-    """SageMaker's hosting with the endpoint `Empty`, which has room for inference components."""
+    """Endpoints with the endpoint `Empty` for inference components."""
     create_host(hosting, "Empty")
     return hosting
 
 
 @pytest.fixture
 def serving(host: Components) -> Components:
-    """The same with the component `times`, of one copy."""
+    """The endpoint `Empty` with the component `times`, which has one copy."""
     host.create_inference_component(REQUEST)
     settled(host)
     return host
@@ -74,24 +74,7 @@ def refusal(call: Callable[..., Any], request: dict[str, Any]) -> str:
     return refused.value.message
 
 
-def test_a_component_is_creating_and_then_in_service(host: Components, fleets: Fleets) -> None:
-    fleets.ready.clear()
-    answer = host.create_inference_component(REQUEST)
-    arn = "arn:aws:sagemaker:us-east-1:000000000000:inference-component/times"
-    assert answer == {"InferenceComponentArn": arn}
-    creating = described(host)
-    assert creating["InferenceComponentStatus"] == "Creating"
-    assert creating["RuntimeConfig"] == {"DesiredCopyCount": 1, "CurrentCopyCount": 0}
-    fleets.ready.set()
-    in_service = settled(host)
-    assert in_service["RuntimeConfig"] == {"DesiredCopyCount": 1, "CurrentCopyCount": 1}
-    assert in_service["Specification"] == SPECIFICATION
-    assert (in_service["EndpointName"], in_service["VariantName"]) == ("Empty", "only")
-    assert in_service["EndpointArn"] == endpoint(host)["EndpointArn"]
-    assert "FailureReason" not in in_service
-
-
-def test_copies_that_do_not_start_fail_the_component(host: Components, fleets: Fleets) -> None:
+def test_failed_copies_fail_the_component(host: Components, fleets: Fleets) -> None:
     fleets.fail("there is no room")
     host.create_inference_component(REQUEST)
     assert settled(host, "Failed")["FailureReason"] == "there is no room"
@@ -126,7 +109,7 @@ def test_copies_that_do_not_start_fail_the_component(host: Components, fleets: F
         ),
     ],
 )
-def test_a_component_that_cannot_be_is_refused(
+def test_invalid_component_is_refused(
     host: Components, change: dict[str, Any], message: str
 ) -> None:
     host.create_model(model("many", Mode="MultiModel", ModelDataUrl="s3://models/"))
@@ -135,19 +118,14 @@ def test_a_component_that_cannot_be_is_refused(
     assert host.list_inference_components({})["InferenceComponents"] == []
 
 
-def test_a_name_is_taken_until_the_component_is_deleted(serving: Components) -> None:
-    refused = refusal(serving.create_inference_component, REQUEST)
-    assert refused.startswith('Cannot create already existing inference component "arn:')
-
-
-def test_an_endpoint_that_changes_takes_no_component(hosting: Components, fleets: Fleets) -> None:
+def test_updating_endpoint_refuses_components(hosting: Components, fleets: Fleets) -> None:
     create_host(hosting, "Empty")
     hosting.by_name["Empty"].set(EndpointStatus="Updating")
     refused = refusal(hosting.create_inference_component, REQUEST)
     assert refused.startswith('Cannot update in-progress endpoint "arn:')
 
 
-def test_copies_come_and_go_down_to_none(serving: Components, fleets: Fleets) -> None:
+def test_copy_count_changes_down_to_0(serving: Components, fleets: Fleets) -> None:
     for count in (3, 0, 1):
         request = {**TIMES, "DesiredRuntimeConfig": {"CopyCount": count}}
         serving.update_inference_component_runtime_config(request)
@@ -156,8 +134,8 @@ def test_copies_come_and_go_down_to_none(serving: Components, fleets: Fleets) ->
         assert scaled["RuntimeConfig"] == counts
 
 
-def test_copies_without_room_are_not_kept_as_desired(serving: Components, fleets: Fleets) -> None:
-    fleets.unscalable.append(LocalSageMakerError("there is no room"))
+def test_failed_scaling_restores_the_copy_count(serving: Components, fleets: Fleets) -> None:
+    fleets.scaling_errors.append(LocalSageMakerError("there is no room"))
     serving.update_inference_component_runtime_config(
         {**TIMES, "DesiredRuntimeConfig": {"CopyCount": 2}}
     )
@@ -166,45 +144,7 @@ def test_copies_without_room_are_not_kept_as_desired(serving: Components, fleets
     assert scaled["FailureReason"] == "there is no room"
 
 
-def test_an_update_replaces_the_copies_and_then_the_specification(
-    serving: Components, fleets: Fleets
-) -> None:
-    requirements = {"MinMemoryRequiredInMb": 2024}
-    changed = {**SPECIFICATION, "ComputeResourceRequirements": requirements}
-    fleets.ready.clear()
-    serving.update_inference_component({**TIMES, "Specification": changed})
-    updating = described(serving)
-    assert updating["InferenceComponentStatus"] == "Updating"
-    assert updating["Specification"] == SPECIFICATION
-    fleets.ready.set()
-    assert settled(serving)["Specification"] == changed
-    assert fleets.made[-2].events[-1] == "stopped"
-
-
-def test_an_update_to_a_model_that_does_not_start_is_rolled_back_with_a_reason(
-    serving: Components, fleets: Fleets
-) -> None:
-    serving.create_model(model("faulty"))
-    fleets.fail("The model data is gone.")
-    request = {**TIMES, "Specification": {**SPECIFICATION, "ModelName": "faulty"}}
-    serving.update_inference_component(request)
-    rolled_back = settled(serving)
-    assert rolled_back["Specification"]["ModelName"] == "m"
-    assert rolled_back["FailureReason"] == "The model data is gone."
-
-
-def test_the_reason_of_a_failure_outlives_an_update_that_succeeds(
-    serving: Components, fleets: Fleets
-) -> None:
-    fleets.fail("The model data is gone.")
-    serving.update_inference_component({**TIMES, "Specification": SPECIFICATION})
-    settled(serving)
-    fleets.failure = None
-    serving.update_inference_component({**TIMES, "Specification": SPECIFICATION})
-    assert settled(serving)["FailureReason"] == "The model data is gone."
-
-
-def test_a_rolling_update_goes_by_batches_of_copies(
+def test_rolling_update_replaces_batches_of_copies(
     serving: Components, fleets: Fleets, clock: FakeClock
 ) -> None:
     policy = {
@@ -226,11 +166,11 @@ def test_a_rolling_update_goes_by_batches_of_copies(
     assert clock.seconds == 120
 
 
-def test_an_alarm_rolls_an_update_back(
+def test_alarm_rolls_an_update_back(
     serving: Components, alarms: dict[str, str], clock: FakeClock
 ) -> None:
     alarms["errors"] = "OK"
-    clock.then = lambda _: alarms.update(errors="ALARM")
+    clock.on_sleep = lambda _: alarms.update(errors="ALARM")
     size = {"Type": "CAPACITY_PERCENT", "Value": 50}
     serving.update_inference_component(
         {
@@ -245,9 +185,7 @@ def test_an_alarm_rolls_an_update_back(
     assert settled(serving)["Specification"] == SPECIFICATION
 
 
-def test_an_update_without_copies_waits_for_the_next_ones(
-    serving: Components, fleets: Fleets
-) -> None:
+def test_update_without_copies_applies_to_later_copies(serving: Components, fleets: Fleets) -> None:
     serving.update_inference_component({**TIMES, "RuntimeConfig": {"CopyCount": 0}})
     settled(serving)
     changed = {**SPECIFICATION, "ComputeResourceRequirements": {"MinMemoryRequiredInMb": 128}}
@@ -265,11 +203,11 @@ def test_an_update_without_copies_waits_for_the_next_ones(
     assert counts == {"times": 0}
 
 
-def test_an_update_changes_something(serving: Components) -> None:
+def test_update_without_a_change_is_refused(serving: Components) -> None:
     assert "Give a Specification" in refusal(serving.update_inference_component, TIMES)
 
 
-def test_deletions_are_refused_while_an_operation_is_in_progress(
+def test_deletion_is_refused_during_an_operation(
     host: Components, fleets: Fleets, clock: FakeClock
 ) -> None:
     def state(call: Callable[..., Any], request: dict[str, Any]) -> str:
@@ -298,7 +236,7 @@ def test_deletions_are_refused_while_an_operation_is_in_progress(
     assert "Could not find inference component" in refusal(host.describe_inference_component, TIMES)
 
 
-def test_components_outlive_their_endpoint_and_keep_their_names(serving: Components) -> None:
+def test_components_outlive_their_endpoint(serving: Components) -> None:
     serving.delete_endpoint({"EndpointName": "Empty"})
     eventually(lambda: not serving.by_name)
     assert described(serving)["InferenceComponentStatus"] == "InService"
@@ -309,7 +247,7 @@ def test_components_outlive_their_endpoint_and_keep_their_names(serving: Compone
     eventually(lambda: not serving.components)
 
 
-def test_lists_are_filtered_by_endpoint_and_status(serving: Components) -> None:
+def test_list_filters_by_endpoint_and_status(serving: Components) -> None:
     def names(**request: str) -> list[str]:
         listed = serving.list_inference_components(request)["InferenceComponents"]
         return [summary["InferenceComponentName"] for summary in listed]
@@ -318,7 +256,7 @@ def test_lists_are_filtered_by_endpoint_and_status(serving: Components) -> None:
     assert names(EndpointNameEquals="Other") == names(VariantNameEquals="other") == []
 
 
-def test_an_endpoint_keeps_its_instance_type(serving: Components) -> None:
+def test_endpoint_keeps_its_instance_type(serving: Components) -> None:
     request = {"EndpointName": "Empty", "EndpointConfigName": "next"}
     create_config(serving, "next", InstanceType="ml.g5.2xlarge")
     assert refusal(serving.update_endpoint, request) == (
@@ -327,9 +265,7 @@ def test_an_endpoint_keeps_its_instance_type(serving: Components) -> None:
     )
 
 
-def test_an_endpoint_takes_another_configuration_with_its_copies(
-    serving: Components, fleets: Fleets
-) -> None:
+def test_endpoint_update_keeps_the_copies(serving: Components, fleets: Fleets) -> None:
     scaling = {"Status": "ENABLED", "MinInstanceCount": 0, "MaxInstanceCount": 3}
     create_config(serving, "next", ManagedInstanceScaling=scaling)
     made = len(fleets.made)
@@ -348,7 +284,7 @@ def test_an_endpoint_takes_another_configuration_with_its_copies(
         ({"EndpointConfigName": "same", "RetainAllVariantProperties": True}, "and give no more"),
     ],
 )
-def test_what_an_update_of_its_endpoint_does_not_do_is_refused(
+def test_unsupported_endpoint_update_is_refused(
     serving: Components, request_: dict[str, Any], message: str
 ) -> None:
     create_config(serving, "same")
@@ -356,7 +292,7 @@ def test_what_an_update_of_its_endpoint_does_not_do_is_refused(
     assert message in refusal(serving.update_endpoint, request)
 
 
-def test_instances_of_components_are_not_counted_by_hand(serving: Components) -> None:
+def test_instance_count_cannot_be_set(serving: Components) -> None:
     desired = [{"VariantName": "only", "DesiredInstanceCount": 2}]
     request = {"EndpointName": "Empty", "DesiredWeightsAndCapacities": desired}
     refused = refusal(serving.update_endpoint_weights_and_capacities, request)
@@ -371,8 +307,3 @@ def create_config(hosting: Components, name: str, **variant: Any) -> None:
             "ProductionVariants": [{**VARIANT, **variant}],
         }
     )
-
-
-def test_configurations_with_models_are_as_before(hosting: Components) -> None:
-    hosting.create_endpoint_config(config("three"))
-    assert not hosting.by_name

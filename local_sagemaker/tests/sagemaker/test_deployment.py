@@ -11,7 +11,7 @@ def shares(config: dict[str, Any], count: int = 10) -> list[float]:
     return [float(step.share) for step in deployment(config, {"only": count}).steps]
 
 
-def test_a_canary_bakes_before_the_rest_follows() -> None:
+def test_canary_bakes_before_the_full_shift() -> None:
     config = blue_green("CANARY", CanarySize=size(30), wait=300, termination=60, timeout=1800)
     expected = deployment({**config, **auto_rollback("errors", "slow")}, {"only": 3})
     assert expected == Deployment(
@@ -25,23 +25,23 @@ def test_a_canary_bakes_before_the_rest_follows() -> None:
 
 
 @pytest.mark.parametrize(
-    ("step", "expected"),
+    ("step_size", "expected"),
     [
         (size(50), [0.5, 1]),
-        (size(33), [0.33, 0.66, 1]),  # three, as the developer guide's picture has them
+        (size(33), [0.33, 0.66, 1]),  # three steps, as in a figure of the developer guide
         (size(30), [0.3, 0.6, 0.9, 1]),
         (size(10), [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1]),
         (size(4, "INSTANCE_COUNT"), [0.4, 0.8, 1]),
     ],
 )
-def test_a_linear_shift_has_steps_of_one_size(step: dict[str, Any], expected: list[float]) -> None:
-    config = blue_green("LINEAR", LinearStepSize=step, wait=300, termination=60)
+def test_linear_shift_has_equal_steps(step_size: dict[str, Any], expected: list[float]) -> None:
+    config = blue_green("LINEAR", LinearStepSize=step_size, wait=300, termination=60)
     assert shares(config) == expected
     steps = deployment(config, {"only": 10}).steps
-    assert [each.bake for each in steps] == [300] * (len(expected) - 1) + [60]
+    assert [step.bake for step in steps] == [300] * (len(expected) - 1) + [60]
 
 
-def test_the_smallest_variant_says_what_instances_are_of_the_whole() -> None:
+def test_instance_count_is_a_share_of_the_smallest_variant() -> None:
     config = blue_green("CANARY", CanarySize=size(1, "INSTANCE_COUNT"))
     assert deployment(config, {"a": 8, "b": 4}).steps[0].share == Fraction(1, 4)
 
@@ -55,7 +55,7 @@ def test_the_smallest_variant_says_what_instances_are_of_the_whole() -> None:
         (size(2, "INSTANCE_COUNT"), 4, [Fraction(1, 2), Fraction(1)]),
     ],
 )
-def test_a_rolling_batch_is_of_whole_instances(
+def test_rolling_batch_has_whole_instances(
     batch: dict[str, Any], count: int, expected: list[Fraction]
 ) -> None:
     planned = deployment(rolling(batch, wait=120), {"only": count})

@@ -41,7 +41,7 @@ def batch(value: int, kind: str = "CAPACITY_PERCENT") -> Record:
         batch(5, "INSTANCE_COUNT"),
     ],
 )
-def test_what_the_reference_allows_is_taken(config: Record) -> None:
+def test_documented_deployment_is_accepted(config: Record) -> None:
     check_deployment(config, {"only": 10})
 
 
@@ -68,27 +68,27 @@ def test_what_the_reference_allows_is_taken(config: Record) -> None:
         ),
     ],
 )
-def test_what_it_does_not_allow_is_refused(config: Record, reason: str) -> None:
+def test_invalid_deployment_is_refused(config: Record, reason: str) -> None:
     with pytest.raises(ApiError) as refused:
         check_deployment(config, {"only": 10})
     assert refused.value.code == "ValidationException"
     assert refused.value.message.startswith(reason)
 
 
-def test_a_rolling_deployment_is_of_one_variant() -> None:
+def test_rolling_deployment_of_several_variants_is_refused() -> None:
     with pytest.raises(ApiError, match="for endpoints of one variant, and not of a, b"):
         check_deployment(batch(10), {"a": 10, "b": 10})
 
 
 @pytest.mark.parametrize("config", [canary(10), batch(10)])
-def test_a_policy_keeps_the_names_of_variants(config: Record) -> None:
+def test_changed_variant_names_are_refused(config: Record) -> None:
     check_variants(config, ["a", "b"], ["b", "a"])
     with pytest.raises(ApiError, match="has the variants b, the endpoint has a: with a"):
         check_variants(config, ["a"], ["b"])
     check_variants({}, ["a"], ["b"])
 
 
-def test_an_alarm_that_does_not_exist_could_not_roll_back() -> None:
+def test_missing_alarm_is_refused() -> None:
     check_alarms(["errors"], {"errors": "OK"})
     with pytest.raises(ApiError, match=r"^Could not find the CloudWatch alarm slow\.$"):
         check_alarms(["errors", "slow"], {"errors": "OK"})

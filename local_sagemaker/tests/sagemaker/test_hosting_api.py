@@ -13,53 +13,46 @@ from local_sagemaker.tests.sagemaker.conftest import (
 from local_sagemaker.tests.sagemaker.endpoints import (
     ARN,
     TEXT,
-    answers,
     create,
     delete,
     in_service,
+    is_serving,
     refusal,
-    serves,
-    set_by_hand,
+    serving_config,
+    set_capacity,
     status,
     update,
 )
 from local_sagemaker.tests.support.waiting import eventually
 
-# Creation
-
-
 # Update
 
 
-def test_the_old_instances_answer_until_the_new_are_healthy(
-    hosting: Hosting, fleets: Fleets
-) -> None:
+def test_old_instances_answer_until_new_ones_are_healthy(hosting: Hosting, fleets: Fleets) -> None:
     create(hosting)
     before = in_service(hosting)
     fleets.ready.clear()
     update(hosting)
     eventually(lambda: len(fleets.fleet_arguments) == 2)
-    assert (status(hosting), answers(hosting)) == ("Updating", "one")
+    assert (status(hosting), serving_config(hosting)) == ("Updating", "one")
     assert hosting.describe_endpoint(TEXT)["EndpointConfigName"] == "one"
     assert fleets.started[0].events == []
     fleets.ready.set()
     after = in_service(hosting)
-    assert (after["EndpointConfigName"], answers(hosting)) == ("two", "two")
+    assert (after["EndpointConfigName"], serving_config(hosting)) == ("two", "two")
     assert after["CreationTime"] == before["CreationTime"]
     assert after["LastModifiedTime"] > before["LastModifiedTime"]
     assert "FailureReason" not in after
 
 
-def test_the_old_instances_finish_what_they_have_before_they_end(
-    hosting: Hosting, fleets: Fleets
-) -> None:
+def test_old_instances_drain_before_they_stop(hosting: Hosting, fleets: Fleets) -> None:
     create(hosting)
     in_service(hosting)
     fleets.quiet.clear()
     update(hosting)
     old = fleets.started[0]
     eventually(lambda: old.events == ["draining"])
-    assert (status(hosting), answers(hosting)) == ("Updating", "two")
+    assert (status(hosting), serving_config(hosting)) == ("Updating", "two")
     fleets.quiet.set()
     in_service(hosting)
     assert old.events == ["draining", "stopped"]
@@ -84,7 +77,7 @@ CAPTURED = {
         ({"EnableCapture": False}, False, "Stopped", ""),
     ],
 )
-def test_the_capture_of_what_serves_is_described(
+def test_data_capture_is_described(
     hosting: Hosting, more: dict[str, Any], enabled: bool, capture: str, key: str
 ) -> None:
     requests = {**CAPTURED, **more}
@@ -105,7 +98,7 @@ def test_the_capture_of_what_serves_is_described(
 
 
 @pytest.mark.parametrize("state", ["Creating", "Updating"])
-def test_an_endpoint_in_transition_takes_no_update(
+def test_endpoint_in_transition_refuses_changes(
     hosting: Hosting, fleets: Fleets, state: str
 ) -> None:
     if state == "Updating":
@@ -118,13 +111,13 @@ def test_an_endpoint_in_transition_takes_no_update(
         update(hosting)
     assert refusal(refused) == f'Cannot update in-progress endpoint "{ARN}:endpoint/text".'
     with pytest.raises(ApiError, match="Cannot update in-progress endpoint"):
-        set_by_hand(hosting, DesiredInstanceCount=4)
+        set_capacity(hosting, DesiredInstanceCount=4)
     with pytest.raises(ApiError, match="Cannot update in-progress endpoint"):
         hosting.delete_endpoint(TEXT)
     assert status(hosting) == state
 
 
-def test_an_invocation_is_counted_before_an_update_can_take_its_instances(
+def test_invocation_in_progress_is_counted_during_an_update(
     hosting: Hosting, fleets: Fleets
 ) -> None:
     create(hosting)
@@ -140,18 +133,18 @@ def test_an_invocation_is_counted_before_an_update_can_take_its_instances(
     assert old.busy == 0
 
 
-UNFORESEEN = "An internal error of the local SageMaker; its log says which."
+INTERNAL_ERROR = "An internal error of the local SageMaker; its log says which."
 
 
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
-        (KeyError("m"), UNFORESEEN),
+        (KeyError("m"), INTERNAL_ERROR),
         (OSError(8, "Exec format error", "/home/me/tritonserver"), "Exec format error"),
         (ApiError("ValidationError", "Failed to download"), "Failed to download"),
     ],
 )
-def test_a_reason_is_in_words_and_the_log_has_what_nobody_foresaw(
+def test_failure_reason_hides_internal_errors(
     hosting: Hosting,
     fleets: Fleets,
     caplog: pytest.LogCaptureFixture,
@@ -162,17 +155,17 @@ def test_a_reason_is_in_words_and_the_log_has_what_nobody_foresaw(
     create(hosting, "Images")
     eventually(lambda: status(hosting, "Images") == "Failed")
     assert hosting.describe_endpoint({"EndpointName": "Images"})["FailureReason"] == reason
-    assert ("KeyError: 'm'" in caplog.text) is (reason == UNFORESEEN)
+    assert ("KeyError: 'm'" in caplog.text) is (reason == INTERNAL_ERROR)
     fleets.failure = None
     create(hosting)
     in_service(hosting)
     fleets.failure = error
     update(hosting)
     assert in_service(hosting)["FailureReason"] == reason
-    assert answers(hosting) == "one"
+    assert serving_config(hosting) == "one"
 
 
-def test_a_failed_endpoint_takes_no_update(hosting: Hosting, fleets: Fleets) -> None:
+def test_failed_endpoint_refuses_updates(hosting: Hosting, fleets: Fleets) -> None:
     fleets.fail("out of memory")
     create(hosting)
     eventually(lambda: status(hosting) == "Failed")
@@ -181,14 +174,14 @@ def test_a_failed_endpoint_takes_no_update(hosting: Hosting, fleets: Fleets) -> 
     message = f'Cannot update failed endpoint "{ARN}:endpoint/text": delete it and create it anew.'
     assert refusal(refused) == message
     with pytest.raises(ApiError, match="Cannot update failed endpoint"):
-        set_by_hand(hosting, DesiredInstanceCount=4)
+        set_capacity(hosting, DesiredInstanceCount=4)
     assert status(hosting) == "Failed"
 
 
 # Deletion
 
 
-def test_a_configuration_and_a_model_in_use_are_deleted_and_the_endpoint_serves_on(
+def test_endpoint_serves_after_deletion_of_its_configuration(
     hosting: Hosting, fleets: Fleets
 ) -> None:
     create(hosting)
@@ -196,11 +189,11 @@ def test_a_configuration_and_a_model_in_use_are_deleted_and_the_endpoint_serves_
     hosting.delete_endpoint_config({"EndpointConfigName": "one"})
     hosting.delete_model({"ModelName": "m"})
     assert in_service(hosting)["EndpointConfigName"] == "one"
-    assert answers(hosting) == "one"
+    assert serving_config(hosting) == "one"
     delete(hosting)
 
 
-def test_an_endpoint_whose_configuration_is_gone_takes_no_update(hosting: Hosting) -> None:
+def test_endpoint_without_configuration_refuses_updates(hosting: Hosting) -> None:
     create(hosting)
     in_service(hosting)
     hosting.delete_endpoint_config({"EndpointConfigName": "one"})
@@ -213,7 +206,7 @@ def test_an_endpoint_whose_configuration_is_gone_takes_no_update(hosting: Hostin
 
 
 @pytest.mark.parametrize("name", ["one", "two"])
-def test_a_configuration_that_an_update_needs_is_not_deleted_but_a_model_is(
+def test_configurations_of_an_update_cannot_be_deleted(
     hosting: Hosting, fleets: Fleets, name: str
 ) -> None:
     create(hosting)
@@ -228,10 +221,7 @@ def test_a_configuration_that_an_update_needs_is_not_deleted_but_a_model_is(
     hosting.describe_endpoint_config({"EndpointConfigName": name})
 
 
-# What takes no time here
-
-
-def test_an_update_that_fails_at_once_is_seen_as_an_update(
+def test_failed_update_has_a_minimum_duration(
     hosting: Hosting, fleets: Fleets, clock: FakeClock
 ) -> None:
     create(hosting)
@@ -256,7 +246,7 @@ def test_an_update_that_fails_at_once_is_seen_as_an_update(
         ({"InitialInstanceCount": 4, "InitialVariantWeight": 0.5, "ModelName": "n"}, False),
     ],
 )
-def test_a_scaled_variant_keeps_its_instances(
+def test_scalable_target_keeps_its_instance_type(
     hosting: Hosting, scaled: set[str], new: dict[str, Any], refused: bool
 ) -> None:
     hosting.create_model(model("n"))
@@ -274,7 +264,7 @@ def test_a_scaled_variant_keeps_its_instances(
     assert in_service(hosting)["EndpointConfigName"] == "three"
 
 
-def test_a_deleted_endpoint_is_no_target_of_scaling(
+def test_deletion_deregisters_scalable_targets(
     hosting: Hosting, fleets: Fleets, scaled: set[str]
 ) -> None:
     fleets.ready.clear()
@@ -289,15 +279,13 @@ def test_a_deleted_endpoint_is_no_target_of_scaling(
     assert not scaled
 
 
-def test_a_deleted_endpoint_is_deleting_until_its_calls_are_answered(
-    hosting: Hosting, fleets: Fleets
-) -> None:
+def test_deletion_waits_for_invocations(hosting: Hosting, fleets: Fleets) -> None:
     create(hosting)
     in_service(hosting)
     fleets.quiet.clear()
     hosting.delete_endpoint(TEXT)
     assert status(hosting) == "Deleting"
-    assert not serves(hosting)
+    assert not is_serving(hosting)
     with pytest.raises(ApiError, match="Cannot create already existing endpoint"):
         create(hosting)
     with pytest.raises(ApiError, match="Cannot update in-progress endpoint"):
@@ -310,20 +298,18 @@ def test_a_deleted_endpoint_is_deleting_until_its_calls_are_answered(
         hosting.describe_endpoint(TEXT)
 
 
-@pytest.mark.parametrize("what", ["deleted", "updated"])
-def test_stop_ends_instances_that_finish_their_calls(
-    hosting: Hosting, fleets: Fleets, what: str
-) -> None:
+@pytest.mark.parametrize("transition", ["deletion", "update"])
+def test_stop_ends_draining_instances(hosting: Hosting, fleets: Fleets, transition: str) -> None:
     create(hosting)
     in_service(hosting)
     fleets.quiet.clear()
-    hosting.delete_endpoint(TEXT) if what == "deleted" else update(hosting)
+    hosting.delete_endpoint(TEXT) if transition == "deletion" else update(hosting)
     eventually(lambda: fleets.started[0].events == ["draining"])
     hosting.stop()
     assert fleets.started[0].events == ["draining", "stopped"]
 
 
-def test_stop_ends_instances_that_still_start(hosting: Hosting, fleets: Fleets) -> None:
+def test_stop_ends_starting_instances(hosting: Hosting, fleets: Fleets) -> None:
     create(hosting)
     in_service(hosting)
     fleets.ready.clear()

@@ -1,4 +1,4 @@
-"""Instances of endpoints beyond the account's quotas are refused, as CreateEndpoint does."""
+"""Instance quotas of the account in CreateEndpoint, UpdateEndpoint and scaling."""
 
 from typing import Any
 
@@ -36,7 +36,8 @@ def in_service(hosting: Hosting, name: str) -> None:
     )
 
 
-def of(hosting: Hosting, count: int) -> str:
+def create_config(hosting: Hosting, count: int) -> str:
+    """Create a configuration with this instance count, and return its name."""
     name = f"of-{count}"
     hosting.create_endpoint_config(config(name, InitialInstanceCount=count))
     return name
@@ -49,23 +50,21 @@ def refusal(sagemaker: JsonService, operation: str, **request: Any) -> str:
     return refused.value.message
 
 
-def test_a_new_endpoint_is_refused_in_sagemaker_s_words(
-    hosting: Hosting, sagemaker: JsonService
-) -> None:
-    create(sagemaker, "a", of(hosting, 3))
+def test_new_endpoint_beyond_the_quota_is_refused(hosting: Hosting, sagemaker: JsonService) -> None:
+    create(sagemaker, "a", create_config(hosting, 3))
     message = refusal(sagemaker, "CreateEndpoint", EndpointName="b", EndpointConfigName="of-3")
     assert message == (
         "The account-level service limit 'ml.g5.xlarge for endpoint usage' is 5 Instances, with "
         "current utilization of 3 Instances and a request delta of 3 Instances. Please contact AWS "
         "support to request an increase for this limit."
     )
-    create(sagemaker, "b", of(hosting, 2))
+    create(sagemaker, "b", create_config(hosting, 2))
 
 
-def test_blue_green_needs_both_fleets_and_a_rolling_update_a_batch(
+def test_update_strategy_determines_the_needed_quota(
     hosting: Hosting, sagemaker: JsonService
 ) -> None:
-    create(sagemaker, "a", of(hosting, 3))
+    create(sagemaker, "a", create_config(hosting, 3))
     in_service(hosting, "a")
     hosting.create_endpoint_config(config("next", InitialInstanceCount=3))
     update = {"EndpointName": "a", "EndpointConfigName": "next"}
@@ -77,10 +76,10 @@ def test_blue_green_needs_both_fleets_and_a_rolling_update_a_batch(
     in_service(hosting, "a")
 
 
-def test_an_update_under_way_holds_both_fleets(
+def test_update_in_progress_counts_both_fleets(
     hosting: Hosting, sagemaker: JsonService, fleets: Fleets
 ) -> None:
-    create(sagemaker, "a", of(hosting, 2))
+    create(sagemaker, "a", create_config(hosting, 2))
     in_service(hosting, "a")
     fleets.ready.clear()
     hosting.create_endpoint_config(config("next", InitialInstanceCount=2))
@@ -90,15 +89,13 @@ def test_an_update_under_way_holds_both_fleets(
     )
 
 
-def test_scaling_out_is_refused_and_scaling_in_is_not(
-    hosting: Hosting, sagemaker: JsonService
-) -> None:
-    create(sagemaker, "a", of(hosting, 4))
+def test_scaling_out_beyond_the_quota_is_refused(hosting: Hosting, sagemaker: JsonService) -> None:
+    create(sagemaker, "a", create_config(hosting, 4))
     in_service(hosting, "a")
 
     def desired(count: int) -> dict[str, Any]:
-        expected = [{"VariantName": "only", "DesiredInstanceCount": count}]
-        return {"EndpointName": "a", "DesiredWeightsAndCapacities": expected}
+        capacities = [{"VariantName": "only", "DesiredInstanceCount": count}]
+        return {"EndpointName": "a", "DesiredWeightsAndCapacities": capacities}
 
     message = refusal(sagemaker, "UpdateEndpointWeightsAndCapacities", **desired(6))
     assert "utilization of 4 Instances and a request delta of 2" in message

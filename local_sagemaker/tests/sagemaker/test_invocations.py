@@ -5,6 +5,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
+from unittest.mock import AsyncMock
 
 import botocore.session
 import pytest
@@ -37,8 +38,8 @@ NOT_CAPTURED: Any = None
 
 
 @pytest.fixture(autouse=True)
-def forwarded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the instance that stands for its connections answer what is forwarded to it."""
+def _forward_to_fake_instance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forward invocations to `FakeInstance.answer`."""
 
     async def forward(invocation: Invocation, connection: Any, _: str) -> bool:
         return bool(await connection.answer(invocation))
@@ -48,13 +49,13 @@ def forwarded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def collected() -> Collected:
-    """What is measured of the invocations; each is of a period that has ended."""
+    """The collected metrics; each invocation is in its own finished period."""
     return Collected(speed=1, clock=itertools.count(0, 60).__next__)
 
 
 @pytest.fixture
 def endpoint(hosting: Components, fleets: Fleets, collected: Collected) -> Iterator[Invocations]:
-    """InvokeEndpoint of the endpoint `Text`, which serves; in the end no call is counted."""
+    """InvokeEndpoint of the endpoint `Text`; after the test, no invocation may be in progress."""
     hosting.create_endpoint({"EndpointName": "Text", "EndpointConfigName": "one"})
     eventually(lambda: fleets.started)
     described = hosting.describe_endpoint
@@ -63,18 +64,12 @@ def endpoint(hosting: Components, fleets: Fleets, collected: Collected) -> Itera
     assert fleets.started[0].busy == 0
 
 
-def answer_with(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
-    """Let the instance fail so."""
-
-    async def invoke(*_: object) -> None:
-        raise error
-
-    monkeypatch.setattr(FakeInstance, "answer", invoke)
+def fail_invocations(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    """Let each invocation raise `error`."""
+    monkeypatch.setattr(FakeInstance, "answer", AsyncMock(side_effect=error))
 
 
-def test_an_sdk_is_told_which_variant_answered(
-    endpoint: Invocations, client_for: ClientFor
-) -> None:
+def test_response_has_the_invoked_variant(endpoint: Invocations, client_for: ClientFor) -> None:
     answer = client_for("sagemaker-runtime", endpoint).invoke_endpoint(
         EndpointName="Text", Body=b"{}", ContentType="application/json"
     )
@@ -83,7 +78,7 @@ def test_an_sdk_is_told_which_variant_answered(
     assert answer["ResponseMetadata"]["RequestId"]
 
 
-def test_what_was_answered_is_told_with_its_time_and_whether_it_failed(
+def test_invocations_are_reported_with_duration_and_result(
     hosting: Components,
     endpoint: Invocations,
     collected: Collected,
@@ -95,34 +90,34 @@ def test_what_was_answered_is_told_with_its_time_and_whether_it_failed(
         hosting.by_name,
         NOT_CAPTURED,
         collected,
-        lambda *each: messages.append(each),
+        lambda *call: messages.append(call),
         components=hosting.components,
     )
     client = client_for("sagemaker-runtime", observed)
     client.invoke_endpoint(EndpointName="Text", Body=b"{}")
-    answer_with(monkeypatch, model_error(400, b"no"))
+    fail_invocations(monkeypatch, model_error(400, b"no"))
     with pytest.raises(client.exceptions.ModelError):
         client.invoke_endpoint(EndpointName="Text", Body=b"{}")
     with pytest.raises(client.exceptions.ClientError):
         client.invoke_endpoint(EndpointName="none", Body=b"{}")
-    assert [(each[0], each[1], each[3]) for each in messages] == [
+    assert [(endpoint_, variant, failed) for endpoint_, variant, _, failed in messages] == [
         ("Text", "only", False),
         ("Text", "only", True),
     ]
-    assert all(each[2] > 0 for each in messages)
+    assert all(seconds > 0 for _, _, seconds, _ in messages)
 
 
-def test_an_invocation_names_its_targets_to_the_fleet(
+def test_targets_reach_the_fleet(
     endpoint: Invocations, client_for: ClientFor, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     requests: list[dict[str, Any]] = []
     choose = fleets.started[0].choose
 
-    def kept(weights: dict[str, float], **targets: Any) -> FakeInstance | None:
+    def record_choice(weights: dict[str, float], **targets: Any) -> FakeInstance | None:
         requests.append({"weights": weights, **targets})
         return choose(weights)
 
-    monkeypatch.setattr(fleets.started[0], "choose", kept)
+    monkeypatch.setattr(fleets.started[0], "choose", record_choice)
     client = client_for("sagemaker-runtime", endpoint)
     client.invoke_endpoint(
         EndpointName="Text", Body=b"", TargetModel="m-1.tar.gz", TargetVariant="only"
@@ -144,7 +139,7 @@ def test_an_invocation_names_its_targets_to_the_fleet(
         ("TargetContainerHostname", "second"),
     ],
 )
-def test_a_member_without_an_effect_here_is_refused_by_name(
+def test_unsupported_member_is_refused(
     endpoint: Invocations, client_for: ClientFor, member: str, value: str
 ) -> None:
     client = client_for("sagemaker-runtime", endpoint)
@@ -152,20 +147,6 @@ def test_a_member_without_an_effect_here_is_refused_by_name(
         client.invoke_endpoint(EndpointName="Text", Body=b"{}", **{member: value})
     assert refused.value.response["Error"]["Message"] == (
         f"The local SageMaker does not support {member}: leave it out."
-    )
-
-
-def test_a_containers_refusal_reaches_the_caller_with_its_status_and_message(
-    endpoint: Invocations, client_for: ClientFor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    answer_with(monkeypatch, model_error(400, b'{"error":"no input X"}'))
-    client = client_for("sagemaker-runtime", endpoint)
-    with pytest.raises(client.exceptions.ModelError) as refused:
-        client.invoke_endpoint(EndpointName="Text", Body=b"{}")
-    assert refused.value.response["OriginalStatusCode"] == 400
-    assert refused.value.response["OriginalMessage"] == '{"error":"no input X"}'
-    assert refused.value.response["Error"]["Message"] == (
-        'Received client error (400) from primary with message "{"error":"no input X"}"'
     )
 
 
@@ -178,7 +159,7 @@ def request(port: int, body: bytes, headers: dict[str, str]) -> tuple[int, bytes
 
 @pytest.mark.parametrize(("size", "expected"), [(MAX_BODY_BYTES, 200), (MAX_BODY_BYTES + 1, 413)])
 @pytest.mark.parametrize("chunked", [False, True])
-async def test_a_body_has_at_most_6_mib(
+async def test_body_over_6_mib_is_refused(
     endpoint: Invocations, size: int, expected: int, chunked: bool
 ) -> None:
     async with served(endpoint) as port:
@@ -190,10 +171,10 @@ async def test_a_body_has_at_most_6_mib(
 
 
 @pytest.mark.parametrize("size", [MAX_BODY_BYTES, 4 * MAX_BODY_BYTES])
-async def test_who_sends_all_before_it_reads_gets_an_early_refusal(
+async def test_client_that_sends_the_whole_body_receives_the_error(
     endpoint: Invocations, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
-    answer_with(monkeypatch, ApiError("ModelError", "no", status=424))
+    fail_invocations(monkeypatch, ApiError("ModelError", "no", status=424))
     async with served(endpoint) as port:
         headers = {"Connection": "close"}
         status, answer = await asyncio.to_thread(request, port, bytes(size), headers)
@@ -201,28 +182,28 @@ async def test_who_sends_all_before_it_reads_gets_an_early_refusal(
     assert b"message" in answer.lower()
 
 
-async def test_a_client_that_does_not_send_the_rest_is_not_waited_for_for_ever(
+async def test_error_is_sent_despite_an_incomplete_body(
     endpoint: Invocations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(invocation, "DISCARD_SECONDS", 0.1)
-    answer_with(monkeypatch, ApiError("ModelError", "no", status=424))
+    fail_invocations(monkeypatch, ApiError("ModelError", "no", status=424))
     head = f"POST {TEXT} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
 
-    def ask(port: int) -> bytes:
+    def send_half(port: int) -> bytes:
         with closing(socket.create_connection(("127.0.0.1", port))) as connection:
             connection.sendall(f"{head}Content-Length: 10\r\n\r\n".encode() + b"half")
             with connection.makefile("rb") as answer:
                 return answer.read()  # until the end of the connection
 
     async with served(endpoint) as port:
-        assert (await asyncio.to_thread(ask, port)).startswith(b"HTTP/1.1 424")
+        assert (await asyncio.to_thread(send_half, port)).startswith(b"HTTP/1.1 424")
 
 
 @pytest.mark.parametrize("error", [ClientGoneError(), ApiError("ModelError", "no", status=424)])
-async def test_an_invocation_is_counted_as_ended_however_it_ends(
+async def test_failed_invocation_is_counted_as_ended(
     endpoint: Invocations, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    answer_with(monkeypatch, error)
+    fail_invocations(monkeypatch, error)
     sent: list[Any] = []
 
     async def receive() -> Any:
@@ -232,20 +213,20 @@ async def test_an_invocation_is_counted_as_ended_however_it_ends(
         sent.append(message)
 
     await endpoint({"path": TEXT, "headers": []}, receive, send)
-    assert [each.get("status") for each in sent] == (
+    assert [message.get("status") for message in sent] == (
         [424, None] if isinstance(error, ApiError) else []
     )
 
 
-async def test_an_answer_that_breaks_off_is_not_followed_by_another(
+async def test_truncated_response_is_not_followed_by_an_error(
     endpoint: Invocations, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def breaks_off(_: FakeInstance, invocation: Invocation) -> None:
+    async def fail_after_first_part(_: FakeInstance, invocation: Invocation) -> None:
         await invocation.begin_answer([(b"content-length", b"9"), *invocation.answer_headers])
         await invocation.send_part(b"part", more=True)
         raise ApiError("ModelError", "broken off", status=424)
 
-    monkeypatch.setattr(FakeInstance, "answer", breaks_off)
+    monkeypatch.setattr(FakeInstance, "answer", fail_after_first_part)
     async with served(endpoint) as port:
         with pytest.raises(http.client.IncompleteRead) as broken:
             await asyncio.to_thread(request, port, b"", {})
@@ -253,9 +234,7 @@ async def test_an_answer_that_breaks_off_is_not_followed_by_another(
     assert "Traceback" not in caplog.text
 
 
-def test_every_operation_of_the_service_is_answered_or_refused_by_its_name(
-    endpoint: Invocations, client_for: ClientFor
-) -> None:
+def test_unsupported_operation_is_refused(endpoint: Invocations, client_for: ClientFor) -> None:
     model: Any = botocore.session.get_session().get_service_model("sagemaker-runtime")
     paths = {name: model.operation_model(name).http["requestUri"] for name in model.operation_names}
     assert {name: f"/endpoints/{{EndpointName}}/{end}" for end, name in OPERATIONS.items()} == paths
@@ -268,7 +247,7 @@ def test_every_operation_of_the_service_is_answered_or_refused_by_its_name(
     }
 
 
-def test_a_stream_has_the_container_s_parts_and_its_content_type(
+def test_response_stream_has_the_parts_of_the_container(
     endpoint: Invocations, client_for: ClientFor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def invoke(_: object, invocation: Invocation) -> None:
@@ -292,7 +271,7 @@ def test_a_stream_has_the_container_s_parts_and_its_content_type(
         (ApiError("ModelError", "gone", status=424), "StreamBroken"),
     ],
 )
-def test_a_stream_that_breaks_ends_with_an_error_among_its_parts(
+def test_broken_stream_ends_with_an_error_event(
     endpoint: Invocations,
     client_for: ClientFor,
     monkeypatch: pytest.MonkeyPatch,
@@ -317,29 +296,29 @@ def test_a_stream_that_breaks_ends_with_an_error_among_its_parts(
     }
 
 
-def test_a_stream_that_has_not_begun_is_refused_as_an_invocation_is(
+def test_error_before_the_stream_is_a_model_error(
     endpoint: Invocations, client_for: ClientFor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answer_with(monkeypatch, model_error(400, b"no"))
+    fail_invocations(monkeypatch, model_error(400, b"no"))
     client = client_for("sagemaker-runtime", endpoint)
     with pytest.raises(client.exceptions.ModelError, match="no"):
         client.invoke_endpoint_with_response_stream(EndpointName="Text", Body=b"{}")
 
 
-# What is measured
+# Metrics
 
 
 def totals(collected: Collected) -> dict[tuple[str, str | None], float]:
-    """Return the sums of what was measured, by metric and configuration or instance type."""
+    """Return the sums of the metrics, by name and configuration or instance type."""
     result: dict[tuple[str, str | None], float] = {}
     for series in collected.take():
         assert (series.place.endpoint, series.place.variant) == ("Text", "only")
         key = (series.metric.name, series.place.config or series.place.instance_type)
-        result[key] = result.get(key, 0) + sum(each * n for each, n in series.values.items())
+        result[key] = result.get(key, 0) + sum(value * n for value, n in series.values.items())
     return result
 
 
-def test_calls_are_measured_of_the_variant_and_of_its_configuration(
+def test_metrics_of_variant_and_configuration(
     endpoint: Invocations, client_for: ClientFor, fleets: Fleets, collected: Collected
 ) -> None:
     fleets.started[0].counts = {"only": 4}
@@ -353,7 +332,7 @@ def test_calls_are_measured_of_the_variant_and_of_its_configuration(
         assert result["InvocationModelErrors", config] == 0
 
 
-def test_calls_of_a_pool_are_measured_by_the_type_that_answers(
+def test_metrics_of_a_pool_have_the_instance_type(
     endpoint: Invocations,
     client_for: ClientFor,
     fleets: Fleets,
@@ -389,11 +368,11 @@ def component_error(client: Any, code: str = "ValidationError", **names: str) ->
 
 
 def values(collected: Collected) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
-    """Return the sums of what was collected, by metric and dimensions."""
+    """Return the sums of the metrics, by name and dimensions."""
     return {
         (
             series.metric.name,
-            tuple((each["Name"], each["Value"]) for each in series.place.dimensions),
+            tuple((dimension["Name"], dimension["Value"]) for dimension in series.place.dimensions),
         ): sum(value * count for value, count in series.values.items())
         for series in collected.take()
     }
@@ -402,7 +381,7 @@ def values(collected: Collected) -> dict[tuple[str, tuple[tuple[str, str], ...]]
 TIMES_ONLY = (("InferenceComponentName", "times"),)
 
 
-def test_a_component_answers_by_its_name_and_has_metrics_of_its_own(
+def test_component_is_invoked_and_has_its_own_metrics(
     components: Invocations, hosting: Components, collected: Collected, client_for: ClientFor
 ) -> None:
     hosting.update_inference_component_runtime_config(
@@ -421,15 +400,15 @@ def test_a_component_answers_by_its_name_and_has_metrics_of_its_own(
     assert ("InvocationsPerInstance", TIMES_ONLY) not in metrics
 
 
-def test_a_component_without_copies_refuses_calls_and_counts_them(
+def test_component_without_copies_refuses_and_counts_invocations(
     components: Invocations, hosting: Components, collected: Collected, client_for: ClientFor
 ) -> None:
     hosting.update_inference_component_runtime_config(
         {**TIMES, "DesiredRuntimeConfig": {"CopyCount": 0}}
     )
     settled(hosting)
-    shown: list[Any] = []
-    components._answered = lambda *call: shown.append(call)
+    calls: list[Any] = []
+    components._answered = lambda *call: calls.append(call)
     client = client_for("sagemaker-runtime", components)
     assert component_error(client, InferenceComponentName="times") == (
         "Inference Component has no capacity to process this request. ApplicationAutoScaling may "
@@ -437,7 +416,7 @@ def test_a_component_without_copies_refuses_calls_and_counts_them(
         "UpdateInferenceComponentRuntimeConfig API."
     )
     assert values(collected) == {("NoCapacityInvocationFailures", TIMES_ONLY): 1}
-    ((name, variant, _, failed),) = shown
+    ((name, variant, _, failed),) = calls
     assert (name, variant, failed) == ("Empty", "only", True)
 
 
@@ -464,7 +443,7 @@ def test_a_component_without_copies_refuses_calls_and_counts_them(
         ({"EndpointName": "none", "InferenceComponentName": "times"}, "Endpoint none of account "),
     ],
 )
-def test_an_invocation_names_a_component_of_its_endpoint(
+def test_invalid_component_name_is_refused(
     components: Invocations,
     hosting: Components,
     client_for: ClientFor,

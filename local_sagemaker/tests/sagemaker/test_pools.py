@@ -1,6 +1,6 @@
-"""Configurations with instance pools, and endpoints that have no capacity.
+"""Configurations with instance pools, and endpoints without capacity.
 
-First what a source says, then what is the emulator's own choice, which says nothing of AWS.
+The last section tests choices of the emulator that no source documents.
 """
 
 from typing import Any
@@ -27,16 +27,16 @@ TYPES = [
 ]
 
 
-def pooled(name: str, **variant: Any) -> dict[str, Any]:
+def pooled_config(name: str, **variant: Any) -> dict[str, Any]:
     request = config(name, **{"InstancePools": TYPES, **variant})
     del request["ProductionVariants"][0]["InstanceType"]
     return request
 
 
-def test_a_scaled_variant_may_get_pools_and_leave_them(hosting: Hosting, scaled: set[str]) -> None:
+def test_scalable_target_may_change_to_pools_and_back(hosting: Hosting, scaled: set[str]) -> None:
     """AWS machine learning blog, "Capacity-aware inference", 2026-05-04: policies stay."""
     hosting.create_model(model("other"))
-    hosting.create_endpoint_config(pooled("pools"))
+    hosting.create_endpoint_config(pooled_config("pools"))
     create(hosting)
     in_service(hosting)
     scaled.add("only")
@@ -45,10 +45,10 @@ def test_a_scaled_variant_may_get_pools_and_leave_them(hosting: Hosting, scaled:
         assert in_service(hosting)["EndpointConfigName"] == name
 
 
-def test_a_creation_without_capacity_fails_in_awss_words_after_its_time(
+def test_creation_without_capacity_fails_after_the_timeout(
     hosting: Hosting, fleets: Fleets, clock: FakeClock
 ) -> None:
-    """Words: aws/deep-learning-containers, tests of SageMaker endpoints. Time: hosting/pools.py."""
+    """Source of the message: aws/deep-learning-containers, tests of SageMaker endpoints."""
     fleets.failure = NoCapacityError(1860)
     create(hosting)
     eventually(lambda: status(hosting) == "Failed")
@@ -56,17 +56,17 @@ def test_a_creation_without_capacity_fails_in_awss_words_after_its_time(
     assert clock.longest == 1860
 
 
-# The emulator's own: no source
+# Undocumented choices of the emulator
 
 
-def test_the_model_of_each_pool_must_exist(hosting: Hosting) -> None:
+def test_missing_model_of_a_pool_is_refused(hosting: Hosting) -> None:
     with pytest.raises(ApiError, match='Could not find model "') as refused:
-        hosting.create_endpoint_config(pooled("pools"))
+        hosting.create_endpoint_config(pooled_config("pools"))
     assert refusal(refused).endswith('model/other".')
 
 
-def test_multi_model_containers_have_no_pools(hosting: Hosting, s3: Any) -> None:
+def test_pools_for_multi_model_containers_are_refused(hosting: Hosting, s3: Any) -> None:
     s3.objects["models", "many/m.tar.gz"] = b""
     hosting.create_model(model("other", Mode="MultiModel", ModelDataUrl="s3://models/many/"))
     with pytest.raises(ApiError, match="has no InstancePools for multi-model containers"):
-        hosting.create_endpoint_config(pooled("pools"))
+        hosting.create_endpoint_config(pooled_config("pools"))

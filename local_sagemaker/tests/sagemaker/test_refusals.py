@@ -13,15 +13,15 @@ from local_sagemaker.tests.sagemaker.conftest import CONTAINER, VARIANT
 
 ROLE = {"ExecutionRoleArn": "arn:aws:iam::000000000000:role/known"}
 LIMITS = {"MinInstanceCount": 2, "MaxInstanceCount": 4}
-ONE = {**VARIANT, "ModelName": "m"}
+VARIANT_WITH_MODEL = {**VARIANT, "ModelName": "m"}
 
 
 def without(member: str) -> dict[str, Any]:
     """Return a variant without one of its members."""
-    return {name: value for name, value in ONE.items() if name != member}
+    return {name: value for name, value in VARIANT_WITH_MODEL.items() if name != member}
 
 
-def refusal_of_model(s3: Any, **request: Any) -> str:
+def model_error(s3: Any, **request: Any) -> str:
     with pytest.raises(ApiError) as refused:
         check_model({"ModelName": "m", **request}, s3, assumable=lambda _: True)
     assert refused.value.code == "ValidationException"
@@ -40,10 +40,10 @@ def _an_archive(s3: Any) -> None:
         ({"PrimaryContainer": {}}, "A container needs an Image."),
     ],
 )
-def test_a_model_has_one_container_with_an_image(
+def test_model_without_container_or_image_is_refused(
     s3: Any, request_: dict[str, Any], message: str
 ) -> None:
-    assert refusal_of_model(s3, **request_) == message
+    assert model_error(s3, **request_) == message
 
 
 @pytest.mark.parametrize(
@@ -69,28 +69,36 @@ def test_a_model_has_one_container_with_an_image(
         ),
     ],
 )
-def test_a_container_has_model_data_that_exists(
-    s3: Any, container: dict[str, Any], message: str
-) -> None:
-    assert refusal_of_model(s3, PrimaryContainer={**CONTAINER, **container}) == message
+def test_invalid_container_is_refused(s3: Any, container: dict[str, Any], message: str) -> None:
+    assert model_error(s3, PrimaryContainer={**CONTAINER, **container}) == message
 
 
-def test_a_model_in_an_image_is_not_emulated(s3: Any) -> None:
-    message = refusal_of_model(s3, PrimaryContainer={"Image": "triton"})
+def test_model_in_an_image_is_not_supported(s3: Any) -> None:
+    message = model_error(s3, PrimaryContainer={"Image": "triton"})
     assert message.startswith("The local SageMaker has no models in images")
 
 
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
-        ({"ProductionVariants": [ONE, ONE]}, "The names of variants must differ: only, only."),
         (
-            {"ProductionVariants": [ONE], "MetricsConfig": {"MetricPublishFrequencyInSeconds": 20}},
+            {"ProductionVariants": [VARIANT_WITH_MODEL, VARIANT_WITH_MODEL]},
+            "The names of variants must differ: only, only.",
+        ),
+        (
+            {
+                "ProductionVariants": [VARIANT_WITH_MODEL],
+                "MetricsConfig": {"MetricPublishFrequencyInSeconds": 20},
+            },
             "The local SageMaker publishes metrics every 60 s: leave out "
             "MetricPublishFrequencyInSeconds.",
         ),
         (
-            {"ProductionVariants": [{**ONE, "ManagedInstanceScaling": {"Status": "ENABLED"}}]},
+            {
+                "ProductionVariants": [
+                    {**VARIANT_WITH_MODEL, "ManagedInstanceScaling": {"Status": "ENABLED"}}
+                ]
+            },
             "ManagedInstanceScaling is only supported for inference component endpoints.",
         ),
         (
@@ -98,7 +106,7 @@ def test_a_model_in_an_image_is_not_emulated(s3: Any) -> None:
             "ExecutionRoleArn is required for endpoints of inference components.",
         ),
         (
-            {**ROLE, "ProductionVariants": [VARIANT, ONE]},
+            {**ROLE, "ProductionVariants": [VARIANT, VARIANT_WITH_MODEL]},
             "The local SageMaker has one variant in an endpoint of inference components: give only "
             "a ModelName, or leave out the other variants.",
         ),
@@ -118,7 +126,7 @@ def test_a_model_in_an_image_is_not_emulated(s3: Any) -> None:
             "a MaxInstanceCount of at least that.",
         ),
         (
-            {"ProductionVariants": [{**ONE, "InstanceType": "ml.inf1.xlarge"}]},
+            {"ProductionVariants": [{**VARIANT_WITH_MODEL, "InstanceType": "ml.inf1.xlarge"}]},
             "The local SageMaker has no ml.inf1.xlarge.",
         ),
         (
@@ -130,14 +138,16 @@ def test_a_model_in_an_image_is_not_emulated(s3: Any) -> None:
             "Variant only needs an InstanceType or InstancePools, and not both.",
         ),
         (
-            {"ProductionVariants": [{**ONE, "InstancePools": [{"InstanceType": "ml.g5.xlarge"}]}]},
+            {
+                "ProductionVariants": [
+                    {**VARIANT_WITH_MODEL, "InstancePools": [{"InstanceType": "ml.g5.xlarge"}]}
+                ]
+            },
             "Variant only needs an InstanceType or InstancePools, and not both.",
         ),
     ],
 )
-def test_an_endpoint_configuration_has_variants_that_can_run(
-    request_: dict[str, Any], message: str
-) -> None:
+def test_invalid_endpoint_configuration_is_refused(request_: dict[str, Any], message: str) -> None:
     with pytest.raises(ApiError) as refused:
         check_endpoint_config(request_)
     assert (refused.value.code, refused.value.message) == ("ValidationException", message)
@@ -151,14 +161,12 @@ def test_an_endpoint_configuration_has_variants_that_can_run(
             "Variant a needs a DesiredInstanceCount of at least 1.",
         ),
         (
-            [{"VariantName": each, "DesiredInstanceCount": 2} for each in ("a", "b")],
+            [{"VariantName": name, "DesiredInstanceCount": 2} for name in ("a", "b")],
             "Give a DesiredInstanceCount to one variant at a time, and not to a, b.",
         ),
     ],
 )
-def test_one_variant_at_a_time_is_scaled_and_not_to_nothing(
-    desired: list[dict[str, Any]], message: str
-) -> None:
+def test_invalid_desired_count_is_refused(desired: list[dict[str, Any]], message: str) -> None:
     with pytest.raises(ApiError) as refused:
         check_desired(desired, ["a", "b"])
     assert (refused.value.code, refused.value.message) == ("ValidationException", message)

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,22 +9,18 @@ from local_sagemaker.tests.sagemaker.conftest import config, model
 from local_sagemaker.tests.sagemaker.endpoints import ARN, create, delete, in_service, refusal
 
 
-def test_a_configuration_publishes_what_it_does_not_refuse_to_publish(hosting: Hosting) -> None:
-    refusing = {"EnableDetailedObservability": False}
-    hosting.create_endpoint_config({**config("quiet"), "MetricsConfig": refusing})
-    described = [hosting.describe_endpoint_config({"EndpointConfigName": each})["MetricsConfig"]
-                 for each in ("one", "quiet")]  # fmt: skip
-    assert [each["EnableDetailedObservability"] for each in described] == [True, False]
-    assert [each["MetricPublishFrequencyInSeconds"] for each in described] == [60, 60]
+def test_detailed_observability_can_be_disabled(hosting: Hosting) -> None:
+    metrics = {"EnableDetailedObservability": False}
+    hosting.create_endpoint_config({**config("quiet"), "MetricsConfig": metrics})
+    for name, enabled in (("one", True), ("quiet", False)):
+        described = hosting.describe_endpoint_config({"EndpointConfigName": name})["MetricsConfig"]
+        assert described["EnableDetailedObservability"] is enabled
+        assert described["MetricPublishFrequencyInSeconds"] == 60
 
 
-@pytest.mark.parametrize("written", ["as text is", "in capitals"])
-def test_what_exists_is_not_created_twice(hosting: Hosting, written: str) -> None:
+@pytest.mark.parametrize("name", [str, str.upper])
+def test_duplicate_name_is_refused(hosting: Hosting, name: Callable[[str], str]) -> None:
     create(hosting)
-
-    def name(text: str) -> str:
-        return text.upper() if written == "in capitals" else text
-
     with pytest.raises(ApiError) as a_model:
         hosting.create_model(model(name("m")))
     with pytest.raises(ApiError) as configuration:
@@ -52,7 +49,7 @@ def test_what_exists_is_not_created_twice(hosting: Hosting, written: str) -> Non
         ("update_endpoint", {"EndpointName": "none", "EndpointConfigName": "one"}, "endpoint"),
     ],
 )
-def test_what_does_not_exist_is_named(
+def test_missing_resource_is_named_in_the_error(
     hosting: Hosting, operation: str, request_: dict[str, Any], kind: str
 ) -> None:
     with pytest.raises(ApiError) as refused:
@@ -61,7 +58,7 @@ def test_what_does_not_exist_is_named(
     assert refusal(refused) == f'Could not find {kind} "{ARN}:{path}/none".'
 
 
-def test_a_model_has_a_role_that_sagemaker_may_assume(hosting: Hosting) -> None:
+def test_role_that_sagemaker_cannot_assume_is_refused(hosting: Hosting) -> None:
     role = "arn:aws:iam::000000000000:role"
     hosting.create_model({**model("n"), "ExecutionRoleArn": f"{role}/known"})
     with pytest.raises(ApiError) as refused:
@@ -76,10 +73,10 @@ def test_a_model_has_a_role_that_sagemaker_may_assume(hosting: Hosting) -> None:
 # Tags
 
 
-def test_every_kind_of_resource_has_tags_while_it_is_there(hosting: Hosting) -> None:
+def test_tags_exist_until_the_resource_is_deleted(hosting: Hosting) -> None:
     create(hosting)
     in_service(hosting)
-    resources = [{"ResourceArn": f"{ARN}:{each}"} for each in ("model/m", "endpoint-config/one")]
+    resources = [{"ResourceArn": f"{ARN}:{path}"} for path in ("model/m", "endpoint-config/one")]
     resources.append({"ResourceArn": f"{ARN}:endpoint/text"})
     for resource in resources:
         assert hosting.tags.list_tags(resource) == {"Tags": []}
@@ -92,7 +89,7 @@ def test_every_kind_of_resource_has_tags_while_it_is_there(hosting: Hosting) -> 
         assert refusal(refused).startswith(f'Could not find "{resource["ResourceArn"]}"')
 
 
-def test_tags_are_unique_and_at_most_50(hosting: Hosting) -> None:
+def test_tags_are_unique_and_limited_to_50(hosting: Hosting) -> None:
     twice = [{"Key": "team", "Value": "a"}, {"Key": "team", "Value": "b"}]
     with pytest.raises(ApiError, match="Tag keys must be unique"):
         hosting.create_model({**model("n"), "Tags": twice})

@@ -38,14 +38,12 @@ def listed(**request: Any) -> str:
         ({"MaxResults": 2}, "bc"),
     ],
 )
-def test_lists_are_ordered_and_filtered_as_the_api_says(
-    request_: dict[str, Any], expected: str
-) -> None:
+def test_lists_are_sorted_and_filtered(request_: dict[str, Any], expected: str) -> None:
     assert listed(**request_) == expected
 
 
 @pytest.mark.parametrize("order", ["Ascending", "Descending"])
-def test_pages_follow_each_other(order: str) -> None:
+def test_pagination_returns_all_records_in_order(order: str) -> None:
     request: dict[str, Any] = {"SortBy": "Status", "SortOrder": order, "MaxResults": 1}
     result = ""
     while True:
@@ -57,13 +55,13 @@ def test_pages_follow_each_other(order: str) -> None:
     assert result == listed(SortBy="Status", SortOrder=order)
 
 
-def test_a_page_goes_on_after_its_last_record_whatever_is_created_and_deleted() -> None:
+def test_next_page_is_stable_despite_changes() -> None:
     token = ENDPOINT.list([A, C], {"MaxResults": 1})["NextToken"]
     assert names(ENDPOINT.list([A, B], {"NextToken": token})) == "a"
 
 
 @pytest.mark.parametrize("token", ["", "x", "é", "WzFd", "W" * 8000, "NQ==", "W1s" * 2000])
-def test_a_token_that_is_none_is_refused(token: str) -> None:
+def test_invalid_token_is_refused(token: str) -> None:
     with pytest.raises(ApiError, match="Invalid NextToken") as refused:
         listed(NextToken=token)
     assert refused.value.code == "ValidationException"

@@ -13,7 +13,7 @@ ALLOW = {
 
 
 class FakeIam:
-    """Has the role `execution`, with the statement that a test gives."""
+    """A fake IAM client with the role `execution`, whose trust policy has one statement."""
 
     def __init__(self, statement: Any) -> None:
         self._statement = statement
@@ -35,9 +35,9 @@ class FakeIam:
         ({**ALLOW, "Principal": "*"}, False),
     ],
 )
-def test_a_role_is_assumed_by_whom_it_trusts(statement: Any, expected: bool) -> None:
+def test_trust_policy_decides_if_a_role_is_assumable(statement: Any, expected: bool) -> None:
     assert assumable(FakeIam(statement), "arn:aws:iam::1:role/path/execution") is expected
 
 
-def test_a_role_that_does_not_exist_is_not_assumed() -> None:
+def test_missing_role_is_not_assumable() -> None:
     assert not assumable(FakeIam(ALLOW), "arn:aws:iam::1:role/none")

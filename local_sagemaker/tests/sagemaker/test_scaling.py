@@ -10,24 +10,24 @@ from local_sagemaker.tests.sagemaker.endpoints import (
     TEXT,
     create,
     in_service,
-    set_by_hand,
+    set_capacity,
     status,
     variant_of,
 )
 from local_sagemaker.tests.support.waiting import eventually
 
 
-def test_counts_and_weights_that_are_set_are_reached_by_an_update(hosting: Hosting) -> None:
+def test_capacity_is_changed_by_an_update(hosting: Hosting) -> None:
     create(hosting)
     in_service(hosting)
     with hosting._lock:  # the update cannot end
-        set_by_hand(hosting, DesiredInstanceCount=4)
+        set_capacity(hosting, DesiredInstanceCount=4)
         assert status(hosting) == "Updating"
         assert variant_of(hosting, "CurrentInstanceCount", "DesiredInstanceCount") == (1, 4)
         with pytest.raises(ApiError, match="Cannot update in-progress endpoint"):
-            set_by_hand(hosting, DesiredWeight=0.25)
+            set_capacity(hosting, DesiredWeight=0.25)
     in_service(hosting)
-    set_by_hand(hosting, DesiredWeight=0.25)
+    set_capacity(hosting, DesiredWeight=0.25)
     in_service(hosting)
     assert variant_of(hosting, "CurrentInstanceCount", "DesiredInstanceCount") == (4, 4)
     assert variant_of(hosting, "CurrentWeight", "DesiredWeight") == (0.25, 0.25)
@@ -37,11 +37,11 @@ def test_counts_and_weights_that_are_set_are_reached_by_an_update(hosting: Hosti
     assert fleet.weights == {"only": 0.25}
 
 
-def test_an_update_of_a_weight_is_seen(hosting: Hosting, clock: FakeClock) -> None:
+def test_weight_update_has_a_minimum_duration(hosting: Hosting, clock: FakeClock) -> None:
     create(hosting)
     in_service(hosting)
     clock.filled.clear()
-    set_by_hand(hosting, DesiredWeight=0.5)
+    set_capacity(hosting, DesiredWeight=0.5)
     eventually(lambda: clock.waiting or status(hosting) == "InService")
     assert status(hosting) == "Updating"
     assert variant_of(hosting, "CurrentWeight", "DesiredWeight") == (1.0, 0.5)
@@ -49,7 +49,7 @@ def test_an_update_of_a_weight_is_seen(hosting: Hosting, clock: FakeClock) -> No
     assert in_service(hosting)["ProductionVariants"][0]["CurrentWeight"] == 0.5
 
 
-def test_instances_that_cannot_be_scaled_are_as_many_as_before(
+def test_failed_scaling_restores_the_instance_count(
     hosting: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create(hosting)
@@ -57,23 +57,23 @@ def test_instances_that_cannot_be_scaled_are_as_many_as_before(
     observed: list[tuple[Any, ...]] = []
     scale = FakeFleet.scale
 
-    def watched(fleet: FakeFleet, counts: Any) -> None:
+    def record_scaling(fleet: FakeFleet, counts: Any) -> None:
         now = variant_of(hosting, "CurrentInstanceCount", "DesiredInstanceCount", "DesiredWeight")
         observed.append((status(hosting), *now))
         scale(fleet, counts)
 
-    monkeypatch.setattr(FakeFleet, "scale", watched)
-    fleets.unscalable.append(LocalSageMakerError("no room"))
-    set_by_hand(hosting, DesiredInstanceCount=4, DesiredWeight=0.5)
+    monkeypatch.setattr(FakeFleet, "scale", record_scaling)
+    fleets.scaling_errors.append(LocalSageMakerError("no room"))
+    set_capacity(hosting, DesiredInstanceCount=4, DesiredWeight=0.5)
     assert in_service(hosting)["FailureReason"] == "no room"
     assert observed == [("Updating", 1, 4, 0.5)]
     assert fleets.started[0].counts == {"only": 1}
     assert variant_of(hosting, "CurrentInstanceCount", "CurrentWeight") == (1, 1.0)
-    set_by_hand(hosting, DesiredInstanceCount=2)
+    set_capacity(hosting, DesiredInstanceCount=2)
     assert "FailureReason" not in in_service(hosting)
 
 
-def test_everything_may_stop_while_instances_are_scaled(
+def test_stop_during_scaling(
     hosting: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create(hosting)
@@ -87,7 +87,7 @@ def test_everything_may_stop_while_instances_are_scaled(
 
     monkeypatch.setattr(FakeFleet, "scale", scale)
     endpoint = hosting.by_name["Text"]
-    set_by_hand(hosting, DesiredInstanceCount=4)
+    set_capacity(hosting, DesiredInstanceCount=4)
     stopped.wait()
     assert endpoint.status == "Updating"
 
@@ -109,13 +109,13 @@ def test_everything_may_stop_while_instances_are_scaled(
         ),
     ],
 )
-def test_an_update_keeps_the_counts_and_weights_that_it_is_told_to_keep(
+def test_update_retains_selected_variant_properties(
     hosting: Hosting, request_: dict[str, Any], expected: tuple[float, ...]
 ) -> None:
     hosting.create_endpoint_config(config("three", InitialInstanceCount=3))
     create(hosting)
     in_service(hosting)
-    set_by_hand(hosting, DesiredInstanceCount=4, DesiredWeight=0.25)
+    set_capacity(hosting, DesiredInstanceCount=4, DesiredWeight=0.25)
     in_service(hosting)
     hosting.update_endpoint({**TEXT, "EndpointConfigName": "three", **request_})
     in_service(hosting)

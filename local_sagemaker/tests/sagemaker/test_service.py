@@ -9,7 +9,7 @@ from local_sagemaker.sagemaker.hosting_api import Hosting
 from local_sagemaker.tests.sagemaker.conftest import CONTAINER, config, model
 
 RESOURCE = {"ResourceArn": "arn:aws:sagemaker:us-east-1:000000000000:model/m"}
-LISTED = {"MaxResults": 1, "NextToken": "x", "NameContains": "m", "CreationTimeAfter": 1}
+LIST_REQUEST = {"MaxResults": 1, "NextToken": "x", "NameContains": "m", "CreationTimeAfter": 1}
 TEXT = {"EndpointName": "text"}
 COMPONENT = {"InferenceComponentName": "times"}
 SPECIFICATION = {
@@ -17,7 +17,7 @@ SPECIFICATION = {
     "ComputeResourceRequirements": {"MinMemoryRequiredInMb": 128, "NumberOfCpuCoresRequired": 1.0},
     "StartupParameters": {"ContainerStartupHealthCheckTimeoutInSeconds": 60},
 }
-GOOD: dict[str, dict[str, Any]] = {
+VALID_REQUESTS: dict[str, dict[str, Any]] = {
     "AddTags": {**RESOURCE, "Tags": [{"Key": "a", "Value": "b"}]},
     "CreateEndpoint": {**TEXT, "EndpointConfigName": "none"},
     "CreateEndpointConfig": config("n", InitialVariantWeight=1.0),
@@ -38,10 +38,10 @@ GOOD: dict[str, dict[str, Any]] = {
     "DescribeEndpointConfig": {"EndpointConfigName": "one"},
     "DescribeInferenceComponent": COMPONENT,
     "DescribeModel": {"ModelName": "m"},
-    "ListEndpointConfigs": {**LISTED, "SortBy": "Name", "SortOrder": "Ascending"},
-    "ListEndpoints": {**LISTED, "StatusEquals": "Failed", "LastModifiedTimeBefore": 1},
-    "ListInferenceComponents": {**LISTED, "EndpointNameEquals": "text"},
-    "ListModels": LISTED,
+    "ListEndpointConfigs": {**LIST_REQUEST, "SortBy": "Name", "SortOrder": "Ascending"},
+    "ListEndpoints": {**LIST_REQUEST, "StatusEquals": "Failed", "LastModifiedTimeBefore": 1},
+    "ListInferenceComponents": {**LIST_REQUEST, "EndpointNameEquals": "text"},
+    "ListModels": LIST_REQUEST,
     "ListTags": {**RESOURCE, "MaxResults": 50},
     "UpdateEndpoint": {
         **TEXT,
@@ -59,34 +59,35 @@ GOOD: dict[str, dict[str, Any]] = {
     },
 }
 ABSENT = object()
-BAD: tuple[Any, ...] = (
+INVALID_VALUES: tuple[Any, ...] = (
     ABSENT, None, True, -1, 2**62, 1e300, "", "../x", "m" * 5000, [], [[]], {}, {"x": 1}, [None],
 )  # fmt: skip
 
 
-def spoilt(value: Any) -> Iterator[Any]:
-    """Yield the value with each of its parts, or all of it, replaced by something bad."""
+def invalid_requests(value: Any) -> Iterator[Any]:
+    """Yield copies of a request, each with one part replaced by an invalid value."""
     parts = list(value.items() if isinstance(value, dict) else enumerate(value))
     for key, part in parts:
-        worse = [*BAD, *(spoilt(part) if isinstance(part, dict | list) else ())]
-        for bad in worse:
-            changed = {**dict(parts), key: bad}
-            kept = {name: each for name, each in changed.items() if each is not ABSENT}
-            yield kept if isinstance(value, dict) else list(kept.values())
+        for bad in [
+            *INVALID_VALUES,
+            *(invalid_requests(part) if isinstance(part, dict | list) else ()),
+        ]:
+            changed = {k: v for k, v in {**dict(parts), key: bad}.items() if v is not ABSENT}
+            yield changed if isinstance(value, dict) else list(changed.values())
 
 
-@pytest.mark.parametrize("operation", GOOD)
-def test_a_bad_request_is_answered_or_refused_and_is_no_error_of_ours(
+@pytest.mark.parametrize("operation", VALID_REQUESTS)
+def test_invalid_request_is_no_internal_error(
     hosting: Hosting, sagemaker: JsonService, operation: str
 ) -> None:
     hosting.create_endpoint({**TEXT, "EndpointConfigName": "one"})
-    for request in spoilt(GOOD[operation]):
+    for request in invalid_requests(VALID_REQUESTS[operation]):
         body = json.dumps(request).encode()
         status, _, _ = sagemaker.answer(operation, body)
         assert status in (200, 400), request
-        for kept in (hosting._models, hosting._configs):
-            kept.pop("n", None)  # so that the next is not refused because it is there
+        for resources in (hosting._models, hosting._configs):
+            resources.pop("n", None)  # the next request creates it again
 
 
-def test_every_operation_is_asked_for_something_bad(sagemaker: JsonService) -> None:
-    assert sorted(sagemaker._operations) == sorted(GOOD)
+def test_every_operation_has_a_valid_request(sagemaker: JsonService) -> None:
+    assert sorted(sagemaker._operations) == sorted(VALID_REQUESTS)

@@ -1,5 +1,6 @@
-"""Updates step by step, on the thread of the test: waits pass when `FakeClock.sleep` is called."""
+"""Endpoint updates step by step on the thread of the test; `FakeClock.sleep` advances the time."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -16,12 +17,12 @@ Record = dict[str, Any]
 TrafficShift = tuple[float, float]
 
 CANARY = blue_green("CANARY", CanarySize=size(25), wait=20, termination=10)
-IN_TWO = rolling(size(50), wait=10)
+TWO_BATCHES = rolling(size(50), wait=10)
 
 
 @pytest.fixture
 def endpoint(hosting: Hosting, monkeypatch: pytest.MonkeyPatch) -> Hosting:
-    """The endpoint Text with 4 instances of `old`, to be updated to `new`; nothing is a thread."""
+    """The endpoint Text with 4 instances of configuration `old`; transitions are synchronous."""
     monkeypatch.setattr(hosting, "_in_background", lambda transition, *values: transition(*values))
     for name in ("old", "new"):
         hosting.create_endpoint_config(config(name, InitialInstanceCount=4))
@@ -33,9 +34,9 @@ def endpoint(hosting: Hosting, monkeypatch: pytest.MonkeyPatch) -> Hosting:
 def traffic_shifts(
     endpoint: Hosting, clock: FakeClock, alarms: dict[str, str]
 ) -> list[TrafficShift]:
-    """Seconds and the share of the new fleet, whenever time passed."""
+    """The time in seconds and the traffic share of the new fleet at each sleep of the clock."""
     moments: list[TrafficShift] = []
-    clock.then = lambda seconds: moments.append((seconds, share(endpoint)))
+    clock.on_sleep = lambda seconds: moments.append((seconds, share(endpoint)))
     alarms["errors"] = "OK"
     return moments
 
@@ -49,7 +50,7 @@ def share(hosting: Hosting) -> float:
 
 
 def update(hosting: Hosting, deployment: Record | None = None, **more: Any) -> Record:
-    """Update the endpoint, and return how it is described then."""
+    """Update the endpoint, and return its description."""
     values = {} if deployment is None else {"DeploymentConfig": deployment}
     answer = hosting.update_endpoint({**TEXT, "EndpointConfigName": "new", **values, **more})
     assert answer == {"EndpointArn": described(hosting)["EndpointArn"]}
@@ -64,13 +65,13 @@ def outcome(described: Record) -> tuple[str, str, str | None]:
     )
 
 
-def at(clock: FakeClock, second: float, act: Callable[[], Any]) -> None:
-    """Let something happen when a second has passed."""
-    clock.then = lambda seconds: act() if seconds == second else None
+def schedule(clock: FakeClock, second: float, action: Callable[[], Any]) -> None:
+    """Call `action` when the clock reaches `second`."""
+    clock.on_sleep = lambda seconds: action() if seconds == second else None
 
 
-def answering(hosting: Hosting, monkeypatch: pytest.MonkeyPatch, draw: float) -> str:
-    """Return the configuration of the fleet that gets a call which draws a number."""
+def routed_config(hosting: Hosting, monkeypatch: pytest.MonkeyPatch, draw: float) -> str:
+    """Return the configuration of the fleet that is chosen when `random.random` returns `draw`."""
     monkeypatch.setattr("random.random", lambda: draw)
     route = hosting.by_name["Text"].route()
     assert route
@@ -80,75 +81,71 @@ def answering(hosting: Hosting, monkeypatch: pytest.MonkeyPatch, draw: float) ->
     return fleet.config
 
 
-# Forward
+# Successful updates
 
 
-def test_each_status_is_told_and_why_an_update_is_rolled_back(
+def test_events_of_updates_and_rollbacks(
     endpoint: Hosting, clock: FakeClock, alarms: dict[str, str], happenings: list[Happening]
 ) -> None:
     alarms["errors"] = "OK"
     update(endpoint, {**CANARY, **auto_rollback("errors")})
-    assert [each.message for each in happenings] == [
+    assert [event.message for event in happenings] == [
         "Text is Creating: configuration old",
         "Text is InService: configuration old",
         "Text is Updating: configuration new",
         "Text is InService: configuration new",
     ]
-    assert {(each.kind, each.endpoint) for each in happenings} == {
+    assert {(event.kind, event.endpoint) for event in happenings} == {
         (HappeningKind.ENDPOINT_STATUS, "Text")
     }
     happenings.clear()
-    clock.then = lambda _: alarms.update(errors="ALARM")
+    clock.on_sleep = lambda _: alarms.update(errors="ALARM")
     update(endpoint, {**CANARY, **auto_rollback("errors")})
-    assert [(each.kind, each.message) for each in happenings] == [
+    assert [(event.kind, event.message) for event in happenings] == [
         (HappeningKind.ENDPOINT_STATUS, "Text is Updating: configuration new"),
         (HappeningKind.ENDPOINT_ROLLED_BACK, "The update to new is rolled back: in ALARM: errors"),
         (HappeningKind.ENDPOINT_STATUS, "Text is InService: configuration new"),
     ]
     happenings.clear()
     endpoint.delete_endpoint(TEXT)
-    assert [(each.kind, each.message) for each in happenings] == [
+    assert [(event.kind, event.message) for event in happenings] == [
         (HappeningKind.ENDPOINT_STATUS, "Text is Deleting: configuration new"),
         (HappeningKind.ENDPOINT_DELETED, "Text is deleted."),
     ]
 
 
-def test_a_canary_takes_its_share_and_then_the_rest(
+def test_canary_shifts_its_share_first(
     endpoint: Hosting, traffic_shifts: list[TrafficShift]
 ) -> None:
     assert outcome(update(endpoint, CANARY)) == ("InService", "new", None)
     assert traffic_shifts == [(10, 0.25), (20, 0.25), (30, 1)]
 
 
-def test_a_call_goes_to_the_new_fleet_by_its_share(
+def test_traffic_share_routes_invocations(
     endpoint: Hosting, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawn: list[str] = []
-    at(
-        clock,
-        10,
-        lambda: drawn.extend(
-            answering(endpoint, monkeypatch, each) for each in (0, 0.2499, 0.25, 0.99)
-        ),
-    )
+    configs: list[str] = []
+    draws = (0, 0.2499, 0.25, 0.99)
+    route = functools.partial(routed_config, endpoint, monkeypatch)
+    schedule(clock, 10, lambda: configs.extend(map(route, draws)))
     update(endpoint, CANARY)
-    assert drawn == ["new", "new", "old", "old"]
-    assert answering(endpoint, monkeypatch, 0.99) == "new"
+    assert configs == ["new", "new", "old", "old"]
+    assert routed_config(endpoint, monkeypatch, 0.99) == "new"
 
 
-def test_a_rolling_update_replaces_a_batch_at_a_time(
+def test_rolling_update_replaces_batches(
     endpoint: Hosting, fleets: Fleets, clock: FakeClock
 ) -> None:
     counts = []
 
-    def look(seconds: float) -> None:
-        old, new = (each.counts["only"] for each in fleets.started)
-        (of_old,) = described(endpoint)["ProductionVariants"]
-        (of_new,) = described(endpoint)["PendingDeploymentSummary"]["ProductionVariants"]
-        assert [each["CurrentInstanceCount"] for each in (of_old, of_new)] == [old, new]
+    def record_counts(seconds: float) -> None:
+        old, new = (fleet.counts["only"] for fleet in fleets.started)
+        (current,) = described(endpoint)["ProductionVariants"]
+        (pending,) = described(endpoint)["PendingDeploymentSummary"]["ProductionVariants"]
+        assert [v["CurrentInstanceCount"] for v in (current, pending)] == [old, new]
         counts.append((seconds, old, new, share(endpoint)))
 
-    clock.then = look
+    clock.on_sleep = record_counts
     assert outcome(update(endpoint, rolling(size(25), wait=10))) == ("InService", "new", None)
     assert counts == [(10, 4, 1, 0.25), (20, 3, 2, 0.5), (30, 2, 3, 0.75), (40, 1, 4, 1)]
     assert fleets.started[0].events[-2:] == ["draining", "stopped"]
@@ -156,12 +153,12 @@ def test_a_rolling_update_replaces_a_batch_at_a_time(
     assert variant["CurrentInstanceCount"] == 4
 
 
-# What is described meanwhile
+# Description during an update
 
 
-def test_an_update_is_described_while_it_is_pending(endpoint: Hosting, clock: FakeClock) -> None:
+def test_pending_deployment_is_described(endpoint: Hosting, clock: FakeClock) -> None:
     during: list[Record] = []
-    clock.then = lambda _: during.append(described(endpoint))
+    clock.on_sleep = lambda _: during.append(described(endpoint))
     ended = update(endpoint, CANARY)
     first = during[0]
     assert outcome(first) == ("Updating", "old", None)
@@ -180,11 +177,11 @@ def test_an_update_is_described_while_it_is_pending(endpoint: Hosting, clock: Fa
     assert ended["LastDeploymentConfig"] == CANARY
 
 
-# Back
+# Rollback
 
 
 @pytest.mark.parametrize("second", [10, 20, 30])
-def test_an_alarm_takes_all_calls_back_and_leaves_no_reason(
+def test_alarm_rolls_back_without_a_failure_reason(
     endpoint: Hosting,
     fleets: Fleets,
     clock: FakeClock,
@@ -193,7 +190,7 @@ def test_an_alarm_takes_all_calls_back_and_leaves_no_reason(
     second: float,
 ) -> None:
     alarms.update(errors="OK", slow="INSUFFICIENT_DATA")
-    at(clock, second, lambda: alarms.update(slow="ALARM"))
+    schedule(clock, second, lambda: alarms.update(slow="ALARM"))
     before = described(endpoint)
     ended = update(endpoint, {**CANARY, **auto_rollback("errors", "slow")})
     assert outcome(ended) == ("InService", "old", None)
@@ -206,8 +203,8 @@ def test_an_alarm_takes_all_calls_back_and_leaves_no_reason(
     assert "the update of endpoint Text is rolled back: in ALARM: slow" in caplog.text
 
 
-@pytest.mark.parametrize("policy", [{}, CANARY, IN_TWO])
-def test_an_alarm_that_is_in_alarm_already_rolls_back_before_anything_starts(
+@pytest.mark.parametrize("policy", [{}, CANARY, TWO_BATCHES])
+def test_existing_alarm_rolls_back_before_the_start(
     endpoint: Hosting, fleets: Fleets, alarms: dict[str, str], policy: Record
 ) -> None:
     alarms["errors"] = "ALARM"
@@ -216,28 +213,28 @@ def test_an_alarm_that_is_in_alarm_already_rolls_back_before_anything_starts(
         "old",
         None,
     )
-    assert [each.config for each in fleets.started] == ["old"]
+    assert [fleet.config for fleet in fleets.started] == ["old"]
 
 
-def test_while_it_is_rolled_back_an_endpoint_is_updating_and_the_old_fleet_answers(
+def test_old_fleet_answers_during_a_rollback(
     endpoint: Hosting, alarms: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alarms["errors"] = "ALARM"
     result: list[str] = []
 
-    def look(_: FakeFleet) -> None:
+    def record_state(_: FakeFleet) -> None:
         during = described(endpoint)
         result.extend(
             (during["EndpointStatus"], during["PendingDeploymentSummary"]["EndpointConfigName"])
         )
-        result.append(answering(endpoint, monkeypatch, 0.0))
+        result.append(routed_config(endpoint, monkeypatch, 0.0))
 
-    monkeypatch.setattr(FakeFleet, "stop", look)
+    monkeypatch.setattr(FakeFleet, "stop", record_state)
     update(endpoint, {**CANARY, **auto_rollback("errors")})
     assert result == ["Updating", "new", "old"]
 
 
-def test_an_update_that_takes_too_long_is_rolled_back(endpoint: Hosting, clock: FakeClock) -> None:
+def test_deployment_timeout_rolls_back(endpoint: Hosting, clock: FakeClock) -> None:
     slow = blue_green("LINEAR", LinearStepSize=size(10), wait=300, termination=0, timeout=600)
     status, name, why = outcome(update(endpoint, slow))
     assert (status, name) == ("InService", "old")
@@ -245,11 +242,11 @@ def test_an_update_that_takes_too_long_is_rolled_back(endpoint: Hosting, clock: 
     assert clock.seconds == 610
 
 
-def test_a_rolling_update_comes_back_at_once(
+def test_rolling_update_rolls_back_in_one_step(
     endpoint: Hosting, fleets: Fleets, clock: FakeClock, alarms: dict[str, str]
 ) -> None:
     alarms["errors"] = "OK"
-    at(clock, 40, lambda: alarms.update(errors="ALARM"))
+    schedule(clock, 40, lambda: alarms.update(errors="ALARM"))
     update(endpoint, {**rolling(size(25), wait=10), **auto_rollback("errors")})
     old, new = fleets.started
     assert old.events == [f"scaling to {count}" for count in (3, 2, 1, 4)]
@@ -257,45 +254,47 @@ def test_a_rolling_update_comes_back_at_once(
 
 
 @pytest.fixture
-def mixed(endpoint: Hosting, fleets: Fleets, clock: FakeClock, alarms: dict[str, str]) -> Hosting:
-    """The endpoint after an update and a rollback that both failed."""
+def rollback_failed(
+    endpoint: Hosting, fleets: Fleets, clock: FakeClock, alarms: dict[str, str]
+) -> Hosting:
+    """The endpoint after a failed update and a failed rollback."""
     alarms["errors"] = "OK"
 
-    def break_down() -> None:
+    def fail_rollback() -> None:
         alarms["errors"] = "ALARM"
-        fleets.unscalable.append(LocalSageMakerError("no room"))
+        fleets.scaling_errors.append(LocalSageMakerError("no room"))
 
-    at(clock, 20, break_down)
-    update(endpoint, {**IN_TWO, **auto_rollback("errors")})
+    schedule(clock, 20, fail_rollback)
+    update(endpoint, {**TWO_BATCHES, **auto_rollback("errors")})
     return endpoint
 
 
-def test_where_the_rollback_fails_too_both_fleets_serve(
-    mixed: Hosting, monkeypatch: pytest.MonkeyPatch
+def test_both_fleets_serve_after_a_failed_rollback(
+    rollback_failed: Hosting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert outcome(described(mixed)) == (
+    assert outcome(described(rollback_failed)) == (
         "UpdateRollbackFailed",
         "old",
         "in ALARM: errors; and the rollback failed: no room",
     )
-    assert answering(mixed, monkeypatch, 0.0) == "new"
+    assert routed_config(rollback_failed, monkeypatch, 0.0) == "new"
 
 
-def test_an_update_mends_what_a_failed_rollback_left(
-    mixed: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
+def test_update_repairs_a_failed_rollback(
+    rollback_failed: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert outcome(update(mixed)) == ("InService", "new", None)
+    assert outcome(update(rollback_failed)) == ("InService", "new", None)
     assert [each.events[-2:] for each in fleets.started[:2]] == [["draining", "stopped"]] * 2
     assert fleets.started[2].events == []
-    mixed.stop()
+    rollback_failed.stop()
     assert [each.events[-2:] for each in fleets.started[:2]] == [["draining", "stopped"]] * 2
 
 
-# Everything stops
+# Stop
 
 
 @pytest.mark.parametrize("alarm", ["OK", "ALARM"])
-def test_nothing_changes_after_everything_stopped(
+def test_stop_during_an_update(
     endpoint: Hosting, alarms: dict[str, str], monkeypatch: pytest.MonkeyPatch, alarm: str
 ) -> None:
     alarms["errors"] = alarm
@@ -309,9 +308,7 @@ def test_nothing_changes_after_everything_stopped(
 # Refusals
 
 
-def test_what_aws_refuses_is_refused_before_anything_changes(
-    endpoint: Hosting, fleets: Fleets
-) -> None:
+def test_refused_update_changes_nothing(endpoint: Hosting, fleets: Fleets) -> None:
     before = described(endpoint)
     for refused, why in (
         (blue_green("CANARY", CanarySize=size(51)), "CanarySize is 51"),

@@ -8,17 +8,17 @@ from local_sagemaker.happenings import Happening, HappeningKind
 from local_sagemaker.watch.alarms import Alarms
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
-PLACE = [{"Name": "EndpointName", "Value": "text"}, {"Name": "VariantName", "Value": "only"}]
+DIMENSIONS = [{"Name": "EndpointName", "Value": "text"}, {"Name": "VariantName", "Value": "only"}]
 
 
 class CloudWatch:
-    """Stands in for boto3's client: one alarm."""
+    """A fake client of CloudWatch with one alarm."""
 
     def __init__(self) -> None:
         self.alarm: dict[str, Any] = {
             "AlarmName": "slow",
             "MetricName": "ModelLatency",
-            "Dimensions": PLACE,
+            "Dimensions": DIMENSIONS,
             "ComparisonOperator": "GreaterThanThreshold",
             "Threshold": 500000.0,
             "Statistic": "Average",
@@ -53,9 +53,7 @@ def alarms(cloudwatch: CloudWatch, happenings: list[Happening]) -> Alarms:
     return Alarms(cloudwatch, happenings.append)
 
 
-def test_an_alarm_has_its_metric_condition_and_latest_value(
-    alarms: Alarms, cloudwatch: CloudWatch
-) -> None:
+def test_alarm_has_metric_condition_and_value(alarms: Alarms, cloudwatch: CloudWatch) -> None:
     cloudwatch.alarm["StateReasonData"] = json.dumps({"recentDatapoints": [1.0, 600000.0]})
     assert alarms.look() == [
         {
@@ -71,15 +69,13 @@ def test_an_alarm_has_its_metric_condition_and_latest_value(
     ]
 
 
-def test_an_alarm_without_dimensions_and_data_has_neither(
-    alarms: Alarms, cloudwatch: CloudWatch
-) -> None:
+def test_alarm_without_dimensions_and_data(alarms: Alarms, cloudwatch: CloudWatch) -> None:
     cloudwatch.alarm["Dimensions"] = []
     (alarm,) = alarms.look()
     assert (alarm["value"], alarm["endpoint"], alarm["variant"]) == (None, None, None)
 
 
-def test_an_alarm_on_an_expression_is_of_the_variant_of_its_metrics(
+def test_metric_math_alarm_has_the_variant_of_its_metrics(
     alarms: Alarms, cloudwatch: CloudWatch
 ) -> None:
     record, text = cloudwatch.alarm, "IF(m < 1, r, 0)"
@@ -91,7 +87,7 @@ def test_an_alarm_on_an_expression_is_of_the_variant_of_its_metrics(
     assert alarm["condition"] == "value > 500000 in 2 of 3 periods of 60 s"
 
 
-def test_each_change_of_a_state_is_told_once_with_its_time(
+def test_state_change_is_reported_once(
     alarms: Alarms, cloudwatch: CloudWatch, happenings: list[Happening]
 ) -> None:
     for state in ("OK", "ALARM", "ALARM", "OK"):

@@ -4,11 +4,11 @@ from local_sagemaker.watch.events import MOST, MOST_MESSAGE, Events
 MODEL = "m-0123456789ab.tar.gz"
 
 
-def tell(events: Events, message: str = "it", **more: float) -> None:
+def tell(events: Events, message: str = "message", **more: float) -> None:
     events.tell(Happening(HappeningKind.ALARM, message, "text", **more))  # type: ignore[arg-type]
 
 
-def test_an_event_has_a_number_a_time_and_what_happened_to_what() -> None:
+def test_event_fields() -> None:
     events = Events(clock=lambda: 7.0)
     events.tell(
         Happening(HappeningKind.MODEL_LOADED, "m was loaded.", "text", "only", "i-0", MODEL)
@@ -28,21 +28,21 @@ def test_an_event_has_a_number_a_time_and_what_happened_to_what() -> None:
     ]
 
 
-def test_what_was_learnt_late_has_the_time_at_which_it_happened() -> None:
+def test_late_event_keeps_its_time() -> None:
     events = Events(clock=lambda: 7.0)
     tell(events, time=5.0)
-    assert [each["time"] for each in events.after(0)] == [5.0]
+    assert [event["time"] for event in events.after(0)] == [5.0]
 
 
-def test_later_ones_are_asked_for_by_number() -> None:
+def test_events_after_a_sequence_number() -> None:
     events = Events()
     for message in "abc":
         tell(events, message)
-    assert [each["message"] for each in events.after(1)] == ["b", "c"]
+    assert [event["message"] for event in events.after(1)] == ["b", "c"]
     assert events.after(3) == []
 
 
-def test_the_latest_are_kept_and_long_messages_cut() -> None:
+def test_number_of_events_and_message_length_are_limited() -> None:
     events = Events()
     for _ in range(MOST + 1):
         tell(events, "x" * (MOST_MESSAGE + 1))

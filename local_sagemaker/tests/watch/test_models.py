@@ -39,13 +39,13 @@ A, B = "minilm-0123456789ab.tar.gz", "bert-0123456789ab.tar.gz"
         ),
     ],
 )
-def test_a_step_is_told_in_a_sentence(step: ModelStep, kind: HappeningKind, message: str) -> None:
+def test_event_message_of_a_model_step(step: ModelStep, kind: HappeningKind, message: str) -> None:
     messages: list[Happening] = []
     model_events(messages.append)("text", "only", "i-0", step)
     assert messages == [Happening(kind, message, "text", "only", "i-0", A)]
 
 
-def test_the_catalog_s_name_is_read_off_an_archive_that_publishing_named() -> None:
+def test_model_name_of_an_archive() -> None:
     assert model_name(archive.file_name("mini-lm", "0123456789ab")) == "mini-lm"
     assert model_name("sub/minilm-0123456789ab.tar.gz") == "minilm"
     assert model_name("minilm-v2.tar.gz") == "minilm-v2.tar.gz"

@@ -25,14 +25,12 @@ def add(traffic: Traffic, *seconds: float, failed: bool = False) -> None:
         traffic.add("text", "only", second, failed)
 
 
-def test_a_variant_that_was_never_called_has_no_seconds(traffic: Traffic) -> None:
+def test_variant_without_calls_has_no_rates(traffic: Traffic) -> None:
     rates = traffic.of("text", "only", 0)
     assert rates == {"first": 1000, "calls": [], "errors": [], "p50": [], "p95": []}
 
 
-def test_seconds_that_have_ended_are_told_also_those_without_calls(
-    traffic: Traffic, clock: Clock
-) -> None:
+def test_rates_of_finished_seconds(traffic: Traffic, clock: Clock) -> None:
     add(traffic, 0.1, 0.1)
     add(traffic, 0.1, failed=True)
     assert traffic.of("text", "only", 0)["calls"] == []
@@ -45,7 +43,7 @@ def test_seconds_that_have_ended_are_told_also_those_without_calls(
     assert traffic.of("text", "other", 0)["calls"] == []
 
 
-def test_only_what_is_new_is_asked_for(traffic: Traffic, clock: Clock) -> None:
+def test_rates_since_a_second(traffic: Traffic, clock: Clock) -> None:
     add(traffic, 0.1)
     clock.now = 1004
     rates = traffic.of("text", "only", 1002)
@@ -53,7 +51,7 @@ def test_only_what_is_new_is_asked_for(traffic: Traffic, clock: Clock) -> None:
     assert traffic.of("text", "only", 5000)["calls"] == []
 
 
-def test_percentiles_are_those_of_the_second(traffic: Traffic, clock: Clock) -> None:
+def test_percentiles_of_each_second(traffic: Traffic, clock: Clock) -> None:
     add(traffic, *[0.004] * 90, *[0.0076] * 10)
     clock.now += 1
     rates = traffic.of("text", "only", 0)
@@ -61,9 +59,7 @@ def test_percentiles_are_those_of_the_second(traffic: Traffic, clock: Clock) -> 
 
 
 @pytest.mark.parametrize("later", [SECONDS + 1, 10 * SECONDS])
-def test_ten_minutes_are_kept_and_nothing_that_is_older(
-    traffic: Traffic, clock: Clock, later: int
-) -> None:
+def test_rates_are_kept_for_ten_minutes(traffic: Traffic, clock: Clock, later: int) -> None:
     add(traffic, 0.1)
     clock.now += later - 1
     add(traffic, 0.1)
@@ -74,7 +70,7 @@ def test_ten_minutes_are_kept_and_nothing_that_is_older(
     assert rates["calls"][-1] == 1
 
 
-def test_endpoints_that_are_gone_are_forgotten(traffic: Traffic, clock: Clock) -> None:
+def test_rates_of_deleted_endpoints_are_removed(traffic: Traffic, clock: Clock) -> None:
     add(traffic, 0.1)
     clock.now += 1
     traffic.keep({"text"})

@@ -27,7 +27,7 @@ def application(requests: list[dict[str, int]]) -> Site:
 
 
 @asynccontextmanager
-async def ask(
+async def get(
     application: Site, path: str, method: str = "GET", **headers: str
 ) -> AsyncIterator[tuple[aiohttp.ClientResponse, bytes]]:
     async with served(application) as port, aiohttp.ClientSession() as session:
@@ -40,10 +40,10 @@ async def ask(
     ("query", "expected"),
     [("", {}), ("?after=7", {"after": 7}), ("?after=7&since=1700000000", None)],
 )
-async def test_the_state_is_json_that_nobody_keeps(
+async def test_state_is_uncached_json(
     application: Site, requests: list[Any], query: str, expected: dict[str, int] | None
 ) -> None:
-    async with ask(application, f"/_local_sagemaker/state{query}") as (answer, body):
+    async with get(application, f"/_local_sagemaker/state{query}") as (answer, body):
         assert (answer.status, json.loads(body)) == (200, {"now": 7})
         assert answer.headers["Content-Type"] == "application/json"
         assert answer.headers["Cache-Control"] == "no-store"
@@ -51,17 +51,15 @@ async def test_the_state_is_json_that_nobody_keeps(
 
 
 @pytest.mark.parametrize("query", ["after=x", "after=-1", "after=", "since=1.5", "until=1", "a"])
-async def test_what_is_no_number_is_refused(
-    application: Site, requests: list[Any], query: str
-) -> None:
-    async with ask(application, f"/_local_sagemaker/state?{query}") as (answer, body):
+async def test_invalid_query_is_refused(application: Site, requests: list[Any], query: str) -> None:
+    async with get(application, f"/_local_sagemaker/state?{query}") as (answer, body):
         assert (answer.status, requests) == (400, [])
         assert body == b"Write ?after=SEQUENCE&since=SECOND, both whole numbers.\n"
 
 
 @pytest.mark.parametrize("path", ["/_local_sagemaker/", "/_local_sagemaker/state"])
-async def test_nothing_can_be_changed(application: Site, path: str) -> None:
-    async with ask(application, path, "POST") as (answer, body):
+async def test_other_methods_are_refused(application: Site, path: str) -> None:
+    async with get(application, path, "POST") as (answer, body):
         assert (answer.status, body) == (405, b"Nothing can be changed here: GET only.\n")
 
 
@@ -73,10 +71,8 @@ async def test_nothing_can_be_changed(application: Site, path: str) -> None:
         ("/_local_sagemaker/none", 404),
     ],
 )
-async def test_every_answer_lets_the_page_ask_only_this_server(
-    application: Site, path: str, status: int
-) -> None:
-    async with ask(application, path) as (answer, _):
+async def test_security_headers(application: Site, path: str, status: int) -> None:
+    async with get(application, path) as (answer, _):
         assert answer.status == status
         policy = answer.headers["Content-Security-Policy"]
         assert policy == "default-src 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -93,12 +89,12 @@ async def test_every_answer_lets_the_page_ask_only_this_server(
         ),
     ],
 )
-async def test_what_is_not_there_is_said(application: Site, path: str, message: str) -> None:
-    async with ask(application, f"/_local_sagemaker/{path}") as (answer, body):
+async def test_unknown_path_is_refused(application: Site, path: str, message: str) -> None:
+    async with get(application, f"/_local_sagemaker/{path}") as (answer, body):
         assert (answer.status, body.decode()) == (404, f"{message}\n")
 
 
 @pytest.mark.parametrize("name", site.FILES)
-async def test_every_file_of_the_page_is_served(application: Site, name: str) -> None:
-    async with ask(application, f"/_local_sagemaker/{name}") as (answer, body):
+async def test_files_of_the_dashboard_are_served(application: Site, name: str) -> None:
+    async with get(application, f"/_local_sagemaker/{name}") as (answer, body):
         assert (answer.status, body) == (200, site.FILES[name].read_bytes())

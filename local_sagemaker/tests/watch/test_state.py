@@ -1,4 +1,4 @@
-"""The whole state, of stand-ins for what knows its parts."""
+"""The state of the dashboard, made from fake endpoints, alarms and components."""
 
 import threading
 from types import SimpleNamespace
@@ -18,7 +18,9 @@ from local_sagemaker.watch.events import Events
 from local_sagemaker.watch.rates import Traffic
 from local_sagemaker.watch.state import Usage, Watch
 
-KEY = TargetKey("sagemaker", "endpoint/text/variant/only", "sagemaker:variant:DesiredInstanceCount")
+KEY = TargetKey(
+    "sagemaker", "endpoint/text/variant/only_variant", "sagemaker:variant:DesiredInstanceCount"
+)
 TRACKING = {
     "TargetValue": 60.0,
     "PredefinedMetricSpecification": {"PredefinedMetricType": "SomeMetric"},
@@ -59,11 +61,11 @@ def instance(number: int, *models: ModelStatus, state: str = "serving") -> Any:
         container=SimpleNamespace(disk_bytes=30, statuses=lambda: list(models)),
         capacity=Capacity(memory=1000, disk=40),
     )
-    return SimpleNamespace(variant="only", server=server, state=state, calls=3)
+    return SimpleNamespace(variant="only_variant", server=server, state=state, calls=3)
 
 
 class CloudWatch:
-    """Has no alarms."""
+    """A fake client of CloudWatch without alarms."""
 
     def get_paginator(self, _: str) -> "CloudWatch":
         return self
@@ -73,16 +75,16 @@ class CloudWatch:
 
 
 class Local:
-    """The endpoint `text`, with what tests put in."""
+    """A dashboard with the endpoint `text`."""
 
     def __init__(self) -> None:
         description = {
             "EndpointName": "text",
             "EndpointStatus": "InService",
             "EndpointConfigName": "one",
-            "ProductionVariants": [described("only")],
+            "ProductionVariants": [described("only_variant")],
         }
-        self.endpoint = Endpoint(description, plan("one", "only"), threading.RLock())
+        self.endpoint = Endpoint(description, plan("one", "only_variant"), threading.RLock())
         self.targets: list[RegisteredTarget] = []
         self.components: dict[str, Component] = {}
         self.events, self.traffic = Events(), Traffic()
@@ -99,12 +101,12 @@ class Local:
         )
 
     def set_lookups(self, **results: Any) -> None:
-        """Set the results of look-ups, none of which is due again."""
+        """Set the results of the look-ups, and prevent further look-ups."""
         for name in ("_alarms", "_usage"):
             lookup: Any = getattr(self.watch, name)
             lookup._due, lookup._latest = float("inf"), results.get(name[1:], lookup._latest)
 
-    def only(self) -> Any:
+    def only_variant(self) -> Any:
         (endpoint,) = self.watch.state()["endpoints"]
         (variant,) = endpoint["variants"]
         return variant
@@ -117,18 +119,13 @@ def local() -> Local:
     return made
 
 
-def test_the_state_says_how_time_passes(local: Local) -> None:
-    state = local.watch.state()
-    assert (state["speed"], state["started"], state["now"]) == (60.0, 100.0, 100.0)
-
-
-def test_an_instance_is_told_with_its_models(local: Local) -> None:
+def test_instance_has_its_models(local: Local) -> None:
     stats = {"since": 90.0, "calls": 1, "answered": 7, "bytes": 5}
     loaded = ModelStatus(MINILM, Phase.LOADED, folder="f", **stats)  # type: ignore[arg-type]
     loading = ModelStatus("own.tar.gz", Phase.LOADING, folder="g", **stats)  # type: ignore[arg-type]
     local.endpoint.fleet = fleet("one", instance(1, loaded, loading))
     local.set_lookups(usage={"i-1": Usage(memory=600, cpu=12.5)})
-    (messages,) = local.only()["instances"]
+    (messages,) = local.only_variant()["instances"]
     first, second = messages.pop("models")
     assert messages == {
         "id": "i-1",
@@ -149,28 +146,28 @@ def test_an_instance_is_told_with_its_models(local: Local) -> None:
     }  # fmt: skip
 
 
-def test_both_fleets_of_an_update_are_told_and_no_instance_that_has_ended(local: Local) -> None:
-    ended = SimpleNamespace(variant="only", server=None)
+def test_both_fleets_of_an_update_are_shown(local: Local) -> None:
+    ended = SimpleNamespace(variant="only_variant", server=None)
     local.endpoint.fleet = fleet("one", instance(1), ended)
     local.endpoint.begin(
-        plan("two", "only", "more"),
+        plan("two", "only_variant", "more"),
         fleet("two", instance(2, state="starting")),
-        [described("only", 4), described("more")],
+        [described("only_variant", 4), described("more")],
         EndpointStatus="Updating",
     )
     (messages,) = local.watch.state()["endpoints"]
     assert (messages["status"], messages["configuration"]) == ("Updating", "one")
     more, only = messages["variants"]
     assert (more["name"], more["instances"], more["instance_type"]) == ("more", [], "ml.g5.xlarge")
-    assert only["current_count"] == 2  # of what serves
-    assert [(each["id"], each["state"]) for each in only["instances"]] == [
+    assert only["current_count"] == 2  # of the serving fleet
+    assert [(row["id"], row["state"]) for row in only["instances"]] == [
         ("i-1", "serving"),
         ("i-2", "starting"),
     ]
 
 
-def test_a_variant_says_how_it_is_scaled(local: Local) -> None:
-    assert local.only()["scaling"] is None
+def test_scaling_of_a_variant(local: Local) -> None:
+    assert local.only_variant()["scaling"] is None
     policy = {
         "PolicyName": "calls",
         "TargetTrackingScalingPolicyConfiguration": TRACKING,
@@ -181,28 +178,26 @@ def test_a_variant_says_how_it_is_scaled(local: Local) -> None:
     alarms = [{"name": "x-AlarmHigh-2", "value": 75.0}, {"name": "x-AlarmLow-1", "value": 1.0}]
     local.set_lookups(alarms=alarms)
     messages = {"name": "calls", "metric": "SomeMetric", "target": 60.0, "value": 75.0}
-    assert local.only()["scaling"] == {"min": 1, "max": 6, "policies": [messages]}
+    assert local.only_variant()["scaling"] == {"min": 1, "max": 6, "policies": [messages]}
     own = {"TargetValue": 6.0, "CustomizedMetricSpecification": {"MetricName": "Own"}}
     local.targets[0].policies["calls"] = {
         **policy, "Alarms": [], "TargetTrackingScalingPolicyConfiguration": own,
     }  # fmt: skip
-    (messages,) = local.only()["scaling"]["policies"]
+    (messages,) = local.only_variant()["scaling"]["policies"]
     assert (messages["metric"], messages["value"]) == ("Own", None)
 
 
 @pytest.mark.parametrize(("count", "most"), [(2, None), (3, 2)])
-def test_fewer_processes_than_instances_are_said(
-    local: Local, count: int, most: int | None
-) -> None:
-    local.endpoint.description["ProductionVariants"] = [described("only", count)]
-    assert local.only()["processes_at_most"] == most
+def test_limit_of_processes_is_shown(local: Local, count: int, most: int | None) -> None:
+    local.endpoint.description["ProductionVariants"] = [described("only_variant", count)]
+    assert local.only_variant()["processes_at_most"] == most
 
 
-def test_only_what_is_new_is_told_of_events_and_rates(local: Local) -> None:
+def test_only_new_events_and_rates_are_returned(local: Local) -> None:
     now = [50.0]
     local.traffic._clock = lambda: now[0]
     for _ in range(3):
-        local.traffic.add("text", "only", 0.1, False)
+        local.traffic.add("text", "only_variant", 0.1, False)
         now[0] += 1
     local.endpoint.set(EndpointStatus="Updating")
     state = local.watch.state(after=10, since=52)
@@ -210,19 +205,19 @@ def test_only_what_is_new_is_told_of_events_and_rates(local: Local) -> None:
     assert state["endpoints"][0]["variants"][0]["rates"]["first"] == 52
 
 
-def test_the_usage_of_servers_alone_is_looked_up(local: Local) -> None:
-    ended = SimpleNamespace(variant="only", server=None)
+def test_usage_of_running_servers(local: Local) -> None:
+    ended = SimpleNamespace(variant="only_variant", server=None)
     local.endpoint.fleet = fleet("one", instance(7), ended)
     assert local.watch._usages() == {"i-7": Usage(600, None)}
     assert local.watch._usages() == {"i-7": Usage(600, 0.0)}
 
 
-def test_components_are_shown_with_their_copies_on_the_instances_of_their_variant(
+def test_components_and_their_copies_are_shown(
     local: Local,
 ) -> None:
     config = {
         "EndpointConfigName": "empty",
-        "ProductionVariants": [{"VariantName": "only", "InstanceType": "ml.m5.xlarge"}],
+        "ProductionVariants": [{"VariantName": "only_variant", "InstanceType": "ml.m5.xlarge"}],
     }
     local.endpoint.plan = local.endpoint.coming = Plan(config, {})
     specification = {
@@ -252,9 +247,9 @@ def test_components_are_shown_with_their_copies_on_the_instances_of_their_varian
     idle = instance(1, copy)
     idle.calls = 0
     local.endpoint.fleet = fleet("empty", idle)
-    shown = local.only()
-    assert (shown["container_mode"], shown["processes_at_most"]) == (None, None)
-    assert shown["components"] == [
+    variant = local.only_variant()
+    assert (variant["container_mode"], variant["processes_at_most"]) == (None, None)
+    assert variant["components"] == [
         {
             "name": "times",
             "status": "Updating",
@@ -264,5 +259,5 @@ def test_components_are_shown_with_their_copies_on_the_instances_of_their_varian
             "scaling": {"min": 0, "max": 4, "policies": []},
         }
     ]
-    (lane,) = shown["instances"]
+    (lane,) = variant["instances"]
     assert (lane["calls"], [model["name"] for model in lane["models"]]) == (2, ["times/1"])

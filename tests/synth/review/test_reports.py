@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import platform_facts
-from bench.review_reports import CHANGES, DOCUMENT, shown
+from bench.review_reports import CHANGES, DOCUMENT, shorten
 from release.review import markdown
 from release.review.assemblies import Synthesised, write
 from release.review.files.file_review import compare_files
@@ -55,4 +55,4 @@ def test_a_report_in_the_documents_is_what_the_review_renders(
     )
     text = DOCUMENT.read_text()
     in_document = text.partition(f"<!-- report: {name} -->\n\n````markdown\n")[2]
-    assert shown(markdown.render(report)) == in_document.partition("````\n")[0]
+    assert shorten(markdown.render(report)) == in_document.partition("````\n")[0]

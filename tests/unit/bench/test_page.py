@@ -1,4 +1,4 @@
-"""docs/performance.md is what `python -m bench.page` makes of bench/results/."""
+"""The generator of docs/performance.md."""
 
 from typing import Any
 from xml.etree import ElementTree
@@ -12,7 +12,7 @@ def row(case: str, side: str, *seconds: float) -> dict[str, Any]:
     return {"case": case, "side": side, "turns": [{"wall s": wall} for wall in seconds]}
 
 
-def test_the_page_and_its_plots_are_made_of_the_results() -> None:
+def test_page_and_plots_are_current() -> None:
     files = page.files()
     assert page.PAGE in files
     for path, text in files.items():
@@ -20,7 +20,7 @@ def test_the_page_and_its_plots_are_made_of_the_results() -> None:
     assert set(page.PLOTS.glob("performance-*.svg")) == files.keys() - {page.PAGE}
 
 
-def test_a_factor_is_the_median_ratio_to_the_row_below_of_the_same_case() -> None:
+def test_factor_is_the_median_ratio_to_the_next_row() -> None:
     rows = [
         row("a", "client", 9, 8, 30),
         row("a", "boto3", 3, 4, 5),
@@ -31,11 +31,11 @@ def test_a_factor_is_the_median_ratio_to_the_row_below_of_the_same_case() -> Non
     assert factors == [{"wall s": 3}, {"wall s": 4}, {}, {}]
 
 
-def test_a_plot_has_a_bar_for_each_factor_to_the_left_below_one_and_to_the_right_above() -> None:
+def test_plot_has_a_bar_to_the_right_for_factors_above_one() -> None:
     rows = [row("a", "ours", 4), row("a", "floor", 1), row("b", "ours", 1), row("b", "tar", 4)]
-    drawn = ElementTree.fromstring(page.plot(rows))
-    right, left = drawn.findall("{*}rect")[1:]
-    middle = drawn.find("{*}line")
+    svg = ElementTree.fromstring(page.plot(rows))
+    right, left = svg.findall("{*}rect")[1:]
+    middle = svg.find("{*}line")
     assert middle is not None
     assert right.get("x") == middle.get("x1")
     assert float(left.get("x", 0)) + float(left.get("width", 0)) == pytest.approx(

@@ -1,4 +1,4 @@
-"""What a measurement counts, and in which order sides have their turns."""
+"""Measurements in turns."""
 
 import json
 import subprocess
@@ -14,13 +14,13 @@ BURN = "import time\nwhile time.process_time() < 0.4: pass"
 GRANDCHILD = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {BURN!r}])"
 
 
-def test_the_cpu_time_of_processes_that_have_ended_counts() -> None:
+def test_cpu_time_includes_ended_processes() -> None:
     turn = turns.timed(partial(subprocess.run, [sys.executable, "-c", GRANDCHILD], check=True))
     assert turn["CPU s"] >= 0.35
     assert turn["wall s"] >= 0.35
 
 
-def test_the_cpu_time_of_processes_that_run_counts() -> None:
+def test_cpu_time_includes_running_processes() -> None:
     program = f"{BURN}\nprint(flush=True)\nimport sys; sys.stdin.read()"
     before = turns.cpu_seconds()
     with subprocess.Popen(
@@ -39,30 +39,30 @@ def test_sides_alternate(capsys: pytest.CaptureFixture[str]) -> None:
         order.append(side)
         return {"wall s": float(len(order))}
 
-    sides = {side: partial(measure, side) for side in ("ours", "theirs")}
+    sides = {side: partial(measure, side) for side in ("first", "second")}
     results = turns.Results(quick=False)
     results.alternate("case", sides, 2)
-    assert order == ["ours", "theirs"] * 2
+    assert order == ["first", "second"] * 2
     assert [row["turns"] for row in results.rows] == [
         [{"wall s": 1.0}, {"wall s": 3.0}],
         [{"wall s": 2.0}, {"wall s": 4.0}],
     ]
     order.clear()
     turns.Results(quick=True).alternate("case", sides, 2)
-    assert order == ["ours", "theirs"]
+    assert order == ["first", "second"]
 
 
-def test_a_command_that_fails_is_no_measurement() -> None:
+def test_failed_command_is_an_error() -> None:
     with pytest.raises(RuntimeError, match="broken"):
         turns.command(sys.executable, "-c", "raise SystemExit('broken')")
     turns.command(sys.executable, "-c", "raise SystemExit(3)", codes=(0, 3))
 
 
-def test_results_have_machine_load_versions_commit_and_date(
+def test_results_have_machine_versions_commit_and_date(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(turns, "RESULTS", tmp_path)
-    with turns.written("synth", quick=True) as results:
+    with turns.write_results("synth", quick=True) as results:
         results.add("case", "ours", {"wall s": 1.0})
         results.versions["aws-cli"] = "1.2"
     content = json.loads((tmp_path / "synth.json").read_text())

@@ -1,5 +1,4 @@
-import time
-from collections.abc import Iterator
+"""Fixture: an AWS account with fake answers."""
 
 import pytest
 
@@ -8,23 +7,13 @@ from tests.unit.release.preflight.conftest import Aws
 
 @pytest.fixture(scope="session")
 def _account() -> Aws:
-    """Keeps the services' models, which take long to read."""
+    """Return one account per session, because reading service models takes long."""
     return Aws()
 
 
 @pytest.fixture
 def aws(_account: Aws) -> Aws:
-    """An account that has no answers yet."""
+    """Return an account without answers."""
     _account.answers = {}
     _account.sent.clear()
     return _account
-
-
-@pytest.fixture
-def in_utc() -> Iterator[None]:
-    """A machine whose clock shows UTC."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TZ", "UTC")
-        time.tzset()
-        yield
-    time.tzset()

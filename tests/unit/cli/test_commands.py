@@ -1,4 +1,4 @@
-"""The table of commands, held against what the rooms offer."""
+"""Tests of the table of commands."""
 
 import importlib
 
@@ -6,11 +6,11 @@ import pytest
 
 from cli.commands import COMMANDS, Command
 from cli.help_format import Parser
-from model_build.commands import COMMANDS as BUILDERS
+from model_build.commands import COMMANDS as MODEL_COMMANDS
 
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
-def test_a_command_is_where_the_table_says_and_says_how_it_is_called(command: Command) -> None:
+def test_module_of_a_command_adds_its_parser(command: Command) -> None:
     parser = Parser(prog="tritonsm")
     commands = parser.add_subparsers(parser_class=Parser)
     importlib.import_module(command.module).add_to(commands)
@@ -20,7 +20,7 @@ def test_a_command_is_where_the_table_says_and_says_how_it_is_called(command: Co
     assert "python -m" not in added.format_help()
 
 
-def test_every_command_of_model_build_is_in_the_table() -> None:
-    assert {builder.__name__ for builder in BUILDERS} <= {
+def test_table_has_every_command_of_model_build() -> None:
+    assert {module.__name__ for module in MODEL_COMMANDS} <= {
         command.module for command in COMMANDS.values()
     }

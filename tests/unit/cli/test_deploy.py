@@ -1,4 +1,4 @@
-"""What `tritonsm deploy` does before the cdk CLI."""
+"""Tests of `tritonsm deploy` without the cdk CLI."""
 
 import argparse
 import os
@@ -6,30 +6,33 @@ from pathlib import Path
 
 import pytest
 
+import cdk_cli
 import checked_yaml
 from cli import deploy
 from cli.deploy import newest_line
 from cli.errors import CommandError
+from local_sagemaker import Folder
 from release.preflight import capacity_errors
+from release.tree import WITHOUT_VALIDATION
 from tests.unit.model_build.fakes import FakeSsm
 from tests.unit.test_repository import ROOT
 
 
-def test_what_is_wrong_in_the_stage_is_said_before_anything_is_begun(
+def test_invalid_stage_is_reported_before_any_change(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def wrong(_: str) -> None:
+    def load_invalid_stage(_: str) -> None:
         raise checked_yaml.InvalidFile([checked_yaml.FileProblem(Path("dev.yaml"), 3, "", "wrong")])
 
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(deploy, "load_stage", wrong)
+    monkeypatch.setattr(deploy, "load_stage", load_invalid_stage)
     monkeypatch.setattr(deploy, "bootstrap", lambda *_: pytest.fail("bootstrapped"))
     monkeypatch.setattr(deploy, "cdk", lambda *_, **__: pytest.fail("deployed"))
     with pytest.raises(checked_yaml.InvalidFile, match=r"dev\.yaml:3: wrong"):
         deploy.run(argparse.Namespace(stage="dev", local=True))
 
 
-def test_a_stage_of_the_local_sagemaker_is_not_deployed_to_aws(
+def test_local_stage_is_not_deployed_to_aws(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(ROOT)
@@ -38,7 +41,7 @@ def test_a_stage_of_the_local_sagemaker_is_not_deployed_to_aws(
         deploy.run(argparse.Namespace(stage="local", local=False))
 
 
-def test_a_catalog_entry_that_somebody_deleted_is_restored_and_others_stay(
+def test_deleted_catalog_entry_is_restored(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ssm = FakeSsm()
@@ -49,7 +52,7 @@ def test_a_catalog_entry_that_somebody_deleted_is_restored_and_others_stay(
     local = argparse.Namespace(stage="local", local=True)
     assert deploy.run(local) == 0
     name = "/triton/local/text/minilm"
-    assert capsys.readouterr().out.endswith(f"restored, as they had been deleted: {name}\n")
+    assert capsys.readouterr().out.endswith(f"restored deleted catalog entries: {name}\n")
     assert ssm.current(name)["endpoint"] == "local-text"
     ssm.put(name, {"model": "minilm", "version": "published"})
     assert deploy.run(local) == 0
@@ -57,7 +60,7 @@ def test_a_catalog_entry_that_somebody_deleted_is_restored_and_others_stay(
     assert capsys.readouterr().out == "deployed: local\n"
 
 
-def test_the_newest_line_is_one_that_the_newest_build_itself_printed(tmp_path: Path) -> None:
+def test_newest_line_of_the_newest_build(tmp_path: Path) -> None:
     assert newest_line(tmp_path) == ""
     for time, name, log in ((1, "b", "older\n"), (2, "a", "packing\n\n[Container] 10:01 exit 0\n")):
         (tmp_path / name).mkdir()
@@ -66,7 +69,7 @@ def test_the_newest_line_is_one_that_the_newest_build_itself_printed(tmp_path: P
     assert newest_line(tmp_path) == "packing"
 
 
-def test_an_endpoint_without_capacity_is_reported_with_the_line_to_write(
+def test_missing_capacity_is_reported_with_the_fix(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def fail(*_: object, **__: object) -> None:
@@ -82,3 +85,25 @@ def test_an_endpoint_without_capacity_is_reported_with_the_line_to_write(
     message = "local-text: no capacity\n  fix of local-text: no capacity in local"
     with pytest.raises(CommandError, match=f"^{message}$"):
         deploy.run(argparse.Namespace(stage="local", local=True))
+
+
+@pytest.mark.parametrize(
+    ("command", "local", "environment"),
+    [
+        ("deploy", False, {}),
+        ("deploy", True, WITHOUT_VALIDATION),
+        ("destroy", False, WITHOUT_VALIDATION),
+    ],
+)
+def test_templates_are_validated_only_by_a_deploy_to_aws(
+    monkeypatch: pytest.MonkeyPatch, command: str, local: bool, environment: dict[str, str]
+) -> None:
+    environments: list[object] = []
+
+    def run(*_: str, **options: object) -> cdk_cli.CdkResult:
+        environments.append(options["environment"])
+        return cdk_cli.CdkResult(succeeded=True, error_lines=())
+
+    monkeypatch.setattr(cdk_cli, "run", run)
+    deploy.cdk(command, "dev", local=Folder.default() if local else None)
+    assert environments == [environment]

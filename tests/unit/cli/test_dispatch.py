@@ -1,4 +1,4 @@
-"""From arguments to a command."""
+"""Tests of command dispatch."""
 
 import subprocess
 import sys
@@ -8,13 +8,13 @@ import pytest
 
 from cli import dispatch
 from cli.commands import COMMANDS, NEED_ALL_PACKAGES
-from cli.dispatch import read
+from cli.dispatch import parse_command
 from local_sagemaker import Folder, RunningSageMaker, client_environment
 from tests.unit.test_repository import ROOT
 
 
 def _run(*arguments: str, **environment: str) -> str:
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, *arguments],
         cwd=ROOT,
         env={"PATH": "", "COLUMNS": "100", **environment},
@@ -22,13 +22,13 @@ def _run(*arguments: str, **environment: str) -> str:
         text=True,
         check=True,
     )
-    return done.stdout
+    return result.stdout
 
 
-def test_the_overview_names_every_command_and_imports_no_room() -> None:
+def test_overview_lists_commands_without_importing_packages() -> None:
     script = (
-        "import sys; from cli.dispatch import read; read([])(); "
-        "print('imported:', *{it.partition('.')[0] for it in sys.modules})"
+        "import sys; from cli.dispatch import parse_command; parse_command([])(); "
+        "print('imported:', *{name.partition('.')[0] for name in sys.modules})"
     )
     message, imported = _run("-c", script).split("imported:")
     assert all(
@@ -40,7 +40,7 @@ def test_the_overview_names_every_command_and_imports_no_room() -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["stages", "--help"]])
-def test_helps_have_colours_on_a_terminal_alone_and_none_with_no_color(
+def test_help_has_colours_only_on_a_terminal(
     arguments: list[str],
 ) -> None:
     command = ["-m", "cli", *arguments]
@@ -49,44 +49,44 @@ def test_helps_have_colours_on_a_terminal_alone_and_none_with_no_color(
     assert "\x1b[3" not in _run(*command, FORCE_COLOR="1", TERM="xterm", NO_COLOR="1")
 
 
-def test_a_command_that_there_is_not_is_one_line_with_the_nearest(
+def test_unknown_command_is_an_error_with_a_suggestion(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(SystemExit, match="2"):
-        read(["lnt"])
+        parse_command(["lnt"])
     assert capsys.readouterr().err == (
-        "error: no command 'lnt': did you mean lint? tritonsm --help has all\n"
+        "error: no command 'lnt': did you mean lint? tritonsm --help lists all\n"
     )
 
 
-def test_a_command_whose_packages_install_cdk_leaves_out_names_the_installation(
+def test_missing_packages_are_an_error_with_the_fix(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(dispatch, "find_spec", lambda _: None)
     assert COMMANDS.keys() >= NEED_ALL_PACKAGES
     with pytest.raises(SystemExit, match="1"):
-        read(["build", "minilm"])
+        parse_command(["build", "minilm"])
     assert capsys.readouterr().err == (
         "error: tritonsm build needs packages that make install-cdk leaves out: make install\n"
     )
 
 
 @pytest.mark.parametrize(("name", "code"), [("lint", "2"), ("deliver", "1"), ("new", "2")])
-def test_wrong_arguments_are_one_line_and_the_rooms_exit_code(
+def test_wrong_arguments_have_the_exit_code_of_the_command(
     capsys: pytest.CaptureFixture[str], name: str, code: str
 ) -> None:
     with pytest.raises(SystemExit, match=code):
-        read([name])
+        parse_command([name])
     printed = capsys.readouterr().err
     assert printed.startswith("error: the following arguments are required: ")
     assert printed.endswith(f"(tritonsm {name} --help)\n")
 
 
-def test_local_points_a_command_at_the_local_sagemaker(
+def test_local_option_configures_the_local_sagemaker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    command = read(["retire", "dev", "text", "m", "0", "--local"])
+    command = parse_command(["retire", "dev", "text", "m", "0", "--local"])
     assert command() == 1
     assert capsys.readouterr().err == ("error: no local SageMaker is running: run up first\n")
     folder, observed = Folder.default(), dict[str, str]()

@@ -1,4 +1,4 @@
-"""The record of a stage, as `tritonsm history` shows it."""
+"""Tests of `tritonsm history`."""
 
 import json
 from pathlib import Path
@@ -11,23 +11,23 @@ from cli import history
 from cli.__main__ import main
 from stage_record import Event
 
-WHO = "arn:aws:sts::123456789012:assumed-role/prod-delivery-Deploy/GitHubActions"
+CALLER = "arn:aws:sts::123456789012:assumed-role/prod-delivery-Deploy/GitHubActions"
 VERSIONS = {f"text/model-{number}": "0123456789ab" for number in range(5)}
-BEGUN = "2026-11-22T03:00:00.000+00:00"
+START = "2026-11-22T03:00:00.000+00:00"
 COMMIT = "a" * 40
 
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int | None]:
-    """A stage with a wrong delivery and a rollback; how many events were asked for."""
+    """Return the requested numbers of events of a stage with a wrong delivery and a rollback."""
     (tmp_path / "stages").mkdir()
     (tmp_path / "stages" / "prod.yaml").write_text("region: us-east-1\n")
     monkeypatch.chdir(tmp_path)
     wrong = Event(
-        stage="prod", action="deliver", who=WHO, versions=VERSIONS, commit=COMMIT, begun=BEGUN
+        stage="prod", action="deliver", who=CALLER, versions=VERSIONS, commit=COMMIT, begun=START
     ).end("wrong", "Y differs\nand more")
     rolled_back = Event(
-        stage="prod", action="rollback", who=WHO, versions={"text/a": "1"}, begun=BEGUN
+        stage="prod", action="rollback", who=CALLER, versions={"text/a": "1"}, begun=START
     ).end("done")
     counts: list[int | None] = []
 
@@ -41,7 +41,7 @@ def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int | None]:
     return counts
 
 
-def test_a_line_says_who_did_what_and_why_it_did_not_end_well(
+def test_table_has_caller_and_action_and_reason(
     calls: list[int | None], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
@@ -58,26 +58,24 @@ def test_a_line_says_who_did_what_and_why_it_did_not_end_well(
     assert reason.strip() == "Y differs"
 
 
-def test_what_a_terminal_would_obey_is_escaped(
+def test_control_characters_are_escaped(
     calls: list[int | None], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    written = Event(stage="prod", action="[b]x\x1b[2J", who="\x1b]0;y", versions={}, result="\x1bz")
-    monkeypatch.setattr(stage_record, "read", lambda *_, **__: [written])
+    event = Event(stage="prod", action="[b]x\x1b[2J", who="\x1b]0;y", versions={}, result="\x1bz")
+    monkeypatch.setattr(stage_record, "read", lambda *_, **__: [event])
     assert main(["history", "prod"]) == 0
     out = capsys.readouterr().out
     assert "\x1b" not in out
     assert r"[b]x\x1b[2J" in out
 
 
-def test_json_has_every_version(
-    calls: list[int | None], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_json_has_all_versions(calls: list[int | None], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["history", "prod", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
-    assert [(each["action"], each["result"]) for each in printed] == [
+    assert [(event["action"], event["result"]) for event in printed] == [
         ("rollback", "done"),
         ("deliver", "wrong"),
     ]
     assert printed[1]["versions"] == VERSIONS
-    assert (printed[1]["commit"], printed[1]["who"]) == (COMMIT, WHO)
+    assert (printed[1]["commit"], printed[1]["who"]) == (COMMIT, CALLER)

@@ -1,4 +1,4 @@
-"""`tritonsm invoke`, as far as it needs no endpoint."""
+"""Test of `tritonsm invoke` with a fake client."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from endpoint_client import NoCopies
 
 
 @pytest.mark.parametrize(("options", "seconds"), [([], 0), (["--wait", "900"], 900)])
-def test_a_caller_may_wait_for_a_component_that_sleeps(
+def test_wait_is_passed_to_the_client(
     options: list[str],
     seconds: float,
     tmp_path: Path,
@@ -19,16 +19,16 @@ def test_a_caller_may_wait_for_a_component_that_sleeps(
 ) -> None:
     waits: list[float] = []
 
-    class Asleep:
+    class FakeClient:
         def __init__(self, *, wait_until_ready: float, **_: Any) -> None:
             waits.append(wait_until_ready)
 
         def resolve(self, _: str) -> None:
-            raise NoCopies("asleep")
+            raise NoCopies("no copy")
 
     (tmp_path / "stages").mkdir()
     (tmp_path / "stages" / "dev.yaml").write_text("region: us-east-1\nendpoints: {}\n")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(invoke, "EndpointClient", Asleep)
+    monkeypatch.setattr(invoke, "EndpointClient", FakeClient)
     assert main(["invoke", "dev", "night", "minilm", *options]) == 1
     assert waits == [seconds]

@@ -1,4 +1,4 @@
-"""What a command does whose local SageMaker ends."""
+"""Tests of `--local` if the local SageMaker ends during a command."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ from local_sagemaker import Folder, RunningSageMaker
 from local_sagemaker.tests.support.waiting import eventually
 
 UNTIL_KILLED = "import signal; signal.pause()"
-# As Node.js from PyPI: a program that starts another one, which goes on without it.
+# Like Node.js from PyPI: a program whose child process outlives it.
 CDK = f"""#!{sys.executable}
 import os, pathlib, signal, sys
 def end(*_):
@@ -34,7 +34,7 @@ while True:
 
 @pytest.fixture
 def server() -> Iterator["subprocess.Popen[bytes]"]:
-    """A process that stands in for the local SageMaker."""
+    """Return a process that replaces the local SageMaker."""
     with subprocess.Popen([sys.executable, "-c", UNTIL_KILLED]) as process:
         yield process
         process.kill()
@@ -45,16 +45,14 @@ def running(
     server: "subprocess.Popen[bytes]", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> RunningSageMaker:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(
-        "os.environ", dict(os.environ)
-    )  # a command points it at the local SageMaker
-    folder, made = Folder.default(), RunningSageMaker(pid=server.pid, port=4566, python="3.10")
+    monkeypatch.setattr("os.environ", dict(os.environ))  # the command changes it
+    folder, running = Folder.default(), RunningSageMaker(pid=server.pid, port=4566, python="3.10")
     folder.root.mkdir()
-    folder.remember(made)
-    return made
+    folder.remember(running)
+    return running
 
 
-def test_a_command_that_waits_for_the_cdk_cli_ends_soon_after_the_local_sagemaker(
+def test_cdk_cli_ends_with_the_local_sagemaker(
     running: RunningSageMaker,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -64,7 +62,7 @@ def test_a_command_that_waits_for_the_cdk_cli_ends_soon_after_the_local_sagemake
     cdk.write_text(CDK)
     cdk.chmod(0o755)
     monkeypatch.setattr(cdk_cli, "CLI", cdk)
-    # Not earlier: Python leaves a process behind where an interruption comes while it starts one.
+    # On output, because an interrupt during the start of a process would leave the process running.
     monkeypatch.setattr(
         cdk_cli, "print", lambda *_, **__: os.kill(running.pid, signal.SIGKILL), raising=False
     )
@@ -76,7 +74,7 @@ def test_a_command_that_waits_for_the_cdk_cli_ends_soon_after_the_local_sagemake
     )
 
 
-def test_a_command_that_talks_itself_out_of_an_interruption_fails_too(
+def test_command_that_ignores_the_interrupt_fails(
     running: RunningSageMaker,
 ) -> None:
     def command() -> int:
@@ -89,11 +87,11 @@ def test_a_command_that_talks_itself_out_of_an_interruption_fails_too(
 
 
 @pytest.mark.parametrize("command", ["deliver", "rollback-stage", "publish"])
-def test_a_command_on_aws_runs_nothing_of_the_local_sagemaker(command: str) -> None:
-    # Its code has no owner who must approve it, and such commands have credentials.
+def test_command_on_aws_does_not_import_local_sagemaker(command: str) -> None:
+    # Such commands have credentials, and no code owner reviews the package.
     program = (
-        "import sys; from cli.dispatch import read\n"
-        "try: read([sys.argv[1], '--help'])\n"
+        "import sys; from cli.dispatch import parse_command\n"
+        "try: parse_command([sys.argv[1], '--help'])\n"
         "except SystemExit: sys.exit('local_sagemaker' in sys.modules)"
     )
     arguments = [sys.executable, "-c", program, command]
@@ -101,7 +99,7 @@ def test_a_command_on_aws_runs_nothing_of_the_local_sagemaker(command: str) -> N
     assert subprocess.run(arguments, cwd=root, capture_output=True, check=False).returncode == 0
 
 
-def test_a_command_whose_local_sagemaker_stays_up_ends_as_it_likes(
+def test_interrupt_of_the_user_is_raised(
     running: RunningSageMaker,
 ) -> None:
     with local_sagemaker.while_running(Folder.default(), running):

@@ -1,4 +1,4 @@
-"""The file `tritonsm`, as a shell starts it."""
+"""Tests of the script `tritonsm`."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ import pytest
 
 from tests.unit.test_repository import ROOT
 
-SAYS = f"""#!{sys.executable} -I
+FAKE_PYTHON = f"""#!{sys.executable} -I
 import os, signal, sys
 print(sys.argv[1:], os.environ.get("PYTHONPATH"))
 print(sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])))
@@ -20,21 +20,21 @@ print(sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])))
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A folder with `tritonsm`, a Python that says what it was asked, and a link to the former."""
+    """Return a folder with `tritonsm`, a link to it, and a Python that prints its arguments."""
     shutil.copy(ROOT / "tritonsm", tmp_path)
     programs = tmp_path / ".venv" / "bin"
     programs.mkdir(parents=True)
-    (programs / "python").write_text(SAYS)
+    (programs / "python").write_text(FAKE_PYTHON)
     (programs / "python").chmod(0o755)
     (programs / "tritonsm").symlink_to("../../tritonsm")
     return tmp_path
 
 
-def _start(command: str, at: Path) -> "subprocess.CompletedProcess[str]":
+def _start(command: str, folder: Path) -> "subprocess.CompletedProcess[str]":
     environment = {"PATH": os.environ["PATH"]}
     return subprocess.run(
         [command, "lint", "a b"],
-        cwd=at,
+        cwd=folder,
         env=environment,
         capture_output=True,
         text=True,
@@ -43,7 +43,7 @@ def _start(command: str, at: Path) -> "subprocess.CompletedProcess[str]":
 
 
 @pytest.mark.parametrize("path", ["./tritonsm", ".venv/bin/tritonsm"])
-def test_it_runs_the_repositorys_own_python_and_keeps_interrupts_waiting(
+def test_script_runs_the_python_of_the_repository_with_blocked_interrupts(
     repository: Path, path: str
 ) -> None:
     started = _start(path, repository)
@@ -52,11 +52,11 @@ def test_it_runs_the_repositorys_own_python_and_keeps_interrupts_waiting(
     assert blocked == str(sorted([signal.SIGINT, signal.SIGTERM]))
 
 
-def test_it_runs_where_env_cannot_block_signals(repository: Path) -> None:
+def test_script_runs_if_env_cannot_block_signals(repository: Path) -> None:
     programs = repository / "bin"
     programs.mkdir()
     (programs / "env").write_text("#!/bin/sh\necho 'env: illegal option -- -' >&2\nexit 1\n")
-    (programs / "env").chmod(0o755)  # as that of macOS
+    (programs / "env").chmod(0o755)  # like env of macOS
     started = subprocess.run(
         ["bash", "./tritonsm", "lint"],
         cwd=repository,
@@ -69,14 +69,14 @@ def test_it_runs_where_env_cannot_block_signals(repository: Path) -> None:
     assert started.stderr == ""
 
 
-def test_elsewhere_it_says_where_it_runs(repository: Path, tmp_path: Path) -> None:
+def test_other_folder_is_an_error(repository: Path, tmp_path: Path) -> None:
     (repository / "models").mkdir()
     started = _start(str(repository / "tritonsm"), repository / "models")
     assert started.returncode == 1
     assert started.stderr == f"error: paths are relative to the repository: cd {repository}\n"
 
 
-def test_before_the_installation_it_says_what_to_do(repository: Path) -> None:
+def test_missing_environment_is_an_error(repository: Path) -> None:
     shutil.rmtree(repository / ".venv")
     started = _start("./tritonsm", repository)
     assert started.returncode == 1

@@ -1,9 +1,10 @@
-"""A server that answers as SSM and SageMaker do, and the clients for threads and asyncio on it."""
+"""A fake HTTP server for SSM and SageMaker, and synchronous and asyncio clients that call it."""
 
 import asyncio
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
@@ -17,9 +18,11 @@ from endpoint_client._retries import Deadline
 
 BINARY = "application/vnd.sagemaker-triton.binary+json;json-header-size="
 PREFIX = "/triton/prod/text"
+STAGE: Any = {"stage": "prod", "endpoint": "text"}
+TEXT = {"TEXT": ["one"]}
 
 
-def parameter(model: str = "minilm", *, max_batch_size: int = 8, **changes: Any) -> str:
+def parameter_value(model: str = "minilm", *, max_batch_size: int = 8, **changes: Any) -> str:
     """Return the value of a catalog parameter."""
     entry = {
         "model": model,
@@ -35,8 +38,8 @@ def parameter(model: str = "minilm", *, max_batch_size: int = 8, **changes: Any)
     return json.dumps({**entry, **changes})
 
 
-def entry_of(*inputs: Tensor, outputs: tuple[Tensor, ...] = ()) -> CatalogEntry:
-    """Return a model's entry with these inputs."""
+def catalog_entry(*inputs: Tensor, outputs: tuple[Tensor, ...] = ()) -> CatalogEntry:
+    """Return the entry of a model with these inputs."""
     return CatalogEntry(
         model="minilm",
         version="0123456789ab",
@@ -48,136 +51,136 @@ def entry_of(*inputs: Tensor, outputs: tuple[Tensor, ...] = ()) -> CatalogEntry:
     )
 
 
-class Answer:
-    """An HTTP answer; `parts` are sent one after the other, each when `before_part` returns."""
+class Response:
+    """An HTTP response in chunks; `before_part` is called with the index before each chunk."""
 
     def __init__(
         self,
         status: int = 200,
         *parts: bytes,
         headers: Mapping[str, str] = MappingProxyType({}),
-        breaks_off: bool = False,
+        truncated: bool = False,
         before_part: Callable[[int], object] = lambda _: None,
     ) -> None:
         self.status, self.parts, self.headers = status, parts, headers
-        self.breaks_off, self.before_part = breaks_off, before_part
+        self.truncated, self.before_part = truncated, before_part
 
     @classmethod
-    def error(cls, code: str, message: str = "", status: int = 400, **fields: Any) -> "Answer":
-        """Return an error as AWS's JSON protocols have it."""
+    def error(cls, code: str, message: str = "", status: int = 400, **fields: Any) -> "Response":
+        """Return an error in the form of AWS's JSON protocols."""
         body = json.dumps({"Message": message, "message": message, "__type": code, **fields})
         headers = {"x-amzn-ErrorType": code, "x-amzn-RequestId": "request-1"}
         return cls(status, body.encode(), headers=headers)
 
 
-def echo(body: bytes, content_type: str) -> Answer:
-    """Answer each input as the output of the same place, as Triton writes it."""
-    if content_type == "application/json":
-        content = json.loads(body)
-        outputs = [
-            {"name": output["name"], **{key: tensor[key] for key in ("datatype", "shape", "data")}}
-            for tensor, output in zip(content["inputs"], content["outputs"], strict=False)
-        ]
-        assert all(output["parameters"] == {"binary_data": False} for output in content["outputs"])
-        answer = json.dumps({"outputs": outputs}).encode()
-        return Answer(200, answer, headers={"Content-Type": content_type})
-    size = int(content_type.removeprefix(BINARY))
-    content, tensors = json.loads(body[:size]), body[size:]
+def throttled() -> Response:
+    return Response.error("ThrottlingException", "Rate exceeded")
+
+
+class Blocker:
+    """A callback that blocks until `released` is set, and sets `reached` when it is called."""
+
+    def __init__(self) -> None:
+        self.reached, self.released = threading.Event(), threading.Event()
+
+    def __call__(self, *_: object) -> bool:
+        self.reached.set()
+        return self.released.wait()
+
+
+def echo(body: bytes, content_type: str) -> Response:
+    """Return Triton's response of a model whose outputs are equal to its inputs."""
+    is_binary = content_type.startswith(BINARY)
+    size = int(content_type.removeprefix(BINARY)) if is_binary else len(body)
+    content = json.loads(body[:size])
+    keys = ("datatype", "shape", "parameters" if is_binary else "data")
     outputs = [
-        {
-            "name": output["name"],
-            **{key: tensor[key] for key in ("datatype", "shape", "parameters")},
-        }
+        {"name": output["name"], **{key: tensor[key] for key in keys}}
         for tensor, output in zip(content["inputs"], content["outputs"], strict=False)
     ]
-    assert all(output["parameters"] == {"binary_data": True} for output in content["outputs"])
-    assert len(tensors) == sum(
-        tensor["parameters"]["binary_data_size"] for tensor in content["inputs"]
-    )
-    header = json.dumps({"model_name": "minilm", "outputs": outputs}).encode()
-    return Answer(200, header + tensors, headers={"Content-Type": f"{BINARY}{len(header)}"})
+    assert all(output["parameters"] == {"binary_data": is_binary} for output in content["outputs"])
+    header = json.dumps({"outputs": outputs}).encode()
+    response_type = f"{BINARY}{len(header)}" if is_binary else content_type
+    return Response(200, header + body[size:], headers={"Content-Type": response_type})
 
 
-class Aws:
-    """SSM's parameters in pages of one, and an endpoint that echoes.
+class FakeAws:
+    """A boto3 session for a fake of SSM, with one parameter per page, and SageMaker.
 
-    `catalog_answers` and `answers` are given first, one a request; `look_ups` and `requests` are
-    what was sent, over so many `connections`. `before_look_up` runs before each look-up of a name.
+    `catalog_responses` and `responses` are queues, used before `parameters` and `invoke`.
+    `look_ups`, `listings` and `requests` record requests. `before_look_up` and `before_invoke` are
+    called before a response.
     """
 
     def __init__(self, session: boto3.Session, url: str) -> None:
-        self.parameters = {f"{PREFIX}/minilm": parameter()}
-        self.catalog_answers: list[Answer] = []
-        self.answers: list[Answer] = []
+        self.parameters = {f"{PREFIX}/minilm": parameter_value()}
+        self.catalog_responses: list[Response] = []
+        self.responses: list[Response] = []
         self.look_ups: list[str] = []
         self.listings: list[dict[str, Any]] = []
         self.requests: list[tuple[str, dict[str, str], bytes]] = []
         self.connections = 0
         self.before_look_up: Callable[[str], object] = lambda _: None
-        self.invoke: Callable[[bytes, str], Answer] = echo
+        self.before_invoke: Callable[[], object] = lambda: None
+        self.invoke: Callable[[bytes, str], Response] = echo
         self.region_name: str | None = "us-east-1"
         self.boto3_session, self.url = session, url
-        self._session = session._session  # botocore's, which the client reads settings of
+        self._session = session._session  # botocore's session: the client reads settings from it
 
     def client(self, name: Any, config: Config) -> Any:
-        """Return a client of this server, as `boto3.Session` does."""
         return self.boto3_session.client(name, endpoint_url=self.url, config=config)
 
-    def answer(self, path: str, headers: dict[str, str], body: bytes) -> Answer:
-        """Answer a request."""
+    def respond(self, path: str, headers: dict[str, str], body: bytes) -> Response:
         assert headers["authorization"].startswith("AWS4-HMAC-SHA256 Credential=test/")
         if path != "/":
             self.requests.append((path, headers, body))
-            return (
-                self.answers.pop(0) if self.answers else self.invoke(body, headers["content-type"])
-            )
+            self.before_invoke()
+            if self.responses:
+                return self.responses.pop(0)
+            return self.invoke(body, headers["content-type"])
         content = json.loads(body)
         if headers["x-amz-target"] == "AmazonSSM.GetParametersByPath":
             self.listings.append(content)
-            return self.catalog_answers.pop(0) if self.catalog_answers else self._page(content)
+            return self.catalog_responses.pop(0) if self.catalog_responses else self._page(content)
         name = content["Name"]
         self.look_ups.append(name)
         self.before_look_up(name)
-        if self.catalog_answers:
-            return self.catalog_answers.pop(0)
+        if self.catalog_responses:
+            return self.catalog_responses.pop(0)
         if name not in self.parameters:
-            return Answer.error("ParameterNotFound")
+            return Response.error("ParameterNotFound")
         value = {"Name": name, "Value": self.parameters[name]}
-        return Answer(200, json.dumps({"Parameter": value}).encode())
+        return Response(200, json.dumps({"Parameter": value}).encode())
 
-    def _page(self, content: dict[str, Any]) -> Answer:
-        names = [
-            parameter
-            for parameter in self.parameters
-            if parameter.rpartition("/")[0] == content["Path"]
-        ]
+    def _page(self, content: dict[str, Any]) -> Response:
+        names = [name for name in self.parameters if name.rpartition("/")[0] == content["Path"]]
         number = int(content.get("NextToken", 0))
         page: dict[str, Any] = {
             "Parameters": [{"Name": name} for name in names[number : number + 1]]
         }
         if number + 1 < len(names):
             page["NextToken"] = str(number + 1)
-        return Answer(200, json.dumps(page).encode())
+        return Response(200, json.dumps(page).encode())
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    server: "_Server"
+    server: "FakeServer"
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        answer = self.server.aws.answer(self.path, headers, body)
-        self.send_response(answer.status)
-        for name, value in answer.headers.items():
+        response = self.server.aws.respond(self.path, headers, body)
+        self.send_response(response.status)
+        for name, value in response.headers.items():
             self.send_header(name, value)
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        for number, part in enumerate(answer.parts):
-            answer.before_part(number)
+        for number, part in enumerate(response.parts):
+            response.before_part(number)
             self.wfile.write(b"%x\r\n%b\r\n" % (len(part), part))
-        if answer.breaks_off:
+        if response.truncated:
             self.close_connection = True
         else:
             self.wfile.write(b"0\r\n\r\n")
@@ -186,61 +189,67 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
-class _Server(ThreadingHTTPServer):
-    aws: Aws
+class FakeServer(ThreadingHTTPServer):
+    """The HTTP server of a `FakeAws`; `disconnected` is set when a connection is closed."""
+
+    aws: FakeAws
     daemon_threads = True
     request_queue_size = 64
 
-    def handle_error(self, *_: Any) -> None:
-        """Say nothing of clients that hang up."""
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.disconnected = threading.Event()
 
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self.hung_up = threading.Event()
-        """Set when a client has closed a connection."""
+    def handle_error(self, *_: Any) -> None:
+        """Print no traceback when a client disconnects."""
 
     def shutdown_request(self, request: Any) -> None:
         super().shutdown_request(request)
-        self.hung_up.set()
+        self.disconnected.set()
 
     def process_request(self, request: Any, client_address: Any) -> None:
         self.aws.connections += 1
         super().process_request(request, client_address)
 
+    @contextmanager
+    def running(self) -> Iterator["FakeServer"]:
+        """Serve during the `with` block."""
+        thread = threading.Thread(target=self.serve_forever, args=(0.01,))
+        thread.start()
+        yield self
+        self.shutdown()
+        thread.join()
+        self.server_close()
+
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[_Server]:
-    """A server on loopback, for all tests."""
-    made = _Server(("127.0.0.1", 0), _Handler)
-    thread = threading.Thread(target=made.serve_forever, args=(0.01,))
-    thread.start()
-    yield made
-    made.shutdown()
-    thread.join()
-    made.server_close()
+def server() -> Iterator[FakeServer]:
+    """The server of all tests."""
+    with FakeServer().running() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
 def boto3_session() -> boto3.Session:
-    """A session that has read the models of both services once."""
+    """A session for all tests, because reading the services' models is slow."""
     return boto3.Session(
         aws_access_key_id="test", aws_secret_access_key="test", region_name="us-east-1"
     )
 
 
 @pytest.fixture
-def aws(server: _Server, boto3_session: boto3.Session) -> Any:
-    """A session whose catalog has `minilm` in `/triton/prod/text`, as `Aws` and `boto3.Session`."""
-    server.aws = Aws(boto3_session, f"http://127.0.0.1:{server.server_port}")
+def aws(server: FakeServer, boto3_session: boto3.Session) -> Any:
+    """A `FakeAws` whose catalog has `minilm`."""
+    server.aws = FakeAws(boto3_session, f"http://127.0.0.1:{server.server_port}")
     return server.aws
 
 
-class Blocking:
-    """An `AsyncEndpointClient` whose calls are awaited on a loop of its own."""
+class BlockingAsyncClient:
+    """An `AsyncEndpointClient` with the synchronous interface of `EndpointClient`."""
 
     def __init__(self, runner: asyncio.Runner, **options: Any) -> None:
-        self.threads = EndpointClient(**options)
-        self._runner, self._client = runner, AsyncEndpointClient(self.threads)
+        self.sync_client = EndpointClient(**options)
+        self._runner, self._client = runner, AsyncEndpointClient(self.sync_client)
 
     def __getattr__(self, name: str) -> Any:
         def call(*arguments: Any, **options: Any) -> Any:
@@ -260,53 +269,58 @@ class Blocking:
             self._runner.run(events.aclose())
 
 
-New = Callable[..., EndpointClient]
+ClientFactory = Callable[..., EndpointClient]
 
 
-@pytest.fixture(params=["threads", "asyncio"])
-def new_client(request: pytest.FixtureRequest, aws: Any) -> Iterator[New]:
-    """Make clients of one of both kinds, which are closed in the end."""
+@pytest.fixture(params=["sync", "asyncio"])
+def new_client(request: pytest.FixtureRequest, aws: Any) -> Iterator[ClientFactory]:
+    """A function that makes clients of one kind."""
     clients: list[Any] = []
     with asyncio.Runner() as runner:
 
-        def new(**options: Any) -> Any:
-            options = {"stage": "prod", "endpoint": "text", "session": aws, **options}
-            made: Any = (
-                EndpointClient(**options)
-                if request.param == "threads"
-                else Blocking(runner, **options)
+        def make(**options: Any) -> Any:
+            options = {**STAGE, "session": aws, **options}
+            is_sync = request.param == "sync"
+            client: Any = (
+                EndpointClient(**options) if is_sync else BlockingAsyncClient(runner, **options)
             )
-            clients.append(made)
-            return made
+            clients.append(client)
+            return client
 
-        yield new
-        for made in clients:
-            made.close()
+        yield make
+        for client in clients:
+            client.close()
 
 
 @pytest.fixture
-def client(new_client: New) -> EndpointClient:
-    """A client of one of both kinds."""
+def client(new_client: ClientFactory) -> EndpointClient:
+    """A client of each kind."""
     return new_client()
 
 
+@pytest.fixture
+def sync_client(aws: Any) -> Iterator[EndpointClient]:
+    with EndpointClient(**STAGE, session=aws) as client:
+        yield client
+
+
 @pytest.fixture(autouse=True)
-def sleeps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Seconds that were slept between attempts, without sleeping."""
-    slept: list[float] = []
-    monkeypatch.setattr(Deadline, "pause", lambda _, seconds: slept.append(seconds))
-    return slept
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The lengths of the pauses between attempts, which take no time."""
+    lengths: list[float] = []
+    monkeypatch.setattr(Deadline, "pause", lambda _, seconds: lengths.append(seconds))
+    return lengths
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Let seconds pass for what the clients measure."""
+    """A function that advances the clients' clock by seconds."""
     now = [1000.0]
     fake = SimpleNamespace(monotonic=lambda: now[0])
 
-    def forward(seconds: float) -> None:
+    def advance(seconds: float) -> None:
         now[0] += seconds
 
     for module in ("_catalog", "_retries", "_client"):
         monkeypatch.setattr(f"endpoint_client.{module}.time", fake)
-    return forward
+    return advance

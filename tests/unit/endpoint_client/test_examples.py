@@ -1,4 +1,4 @@
-"""The examples of docs/client.md."""
+"""The programs of docs/client.md."""
 
 import asyncio
 import importlib.util
@@ -10,27 +10,29 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.unit.endpoint_client.conftest import BINARY, Answer
+from tests.unit.endpoint_client.conftest import BINARY, Response
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 
 
-def vectors(body: bytes, content_type: str) -> Answer:
-    """Answer each text with two numbers."""
+def return_vectors(body: bytes, content_type: str) -> Response:
+    """Return a response with two numbers per text."""
     size = int(content_type.removeprefix(BINARY))
     rows = json.loads(body[:size])["inputs"][0]["shape"][0]
     array = np.tile(np.array([0.5, 1], np.float32), (rows, 1))
     output: Any = {"name": "EMBEDDING", "datatype": "FP32", "shape": array.shape}
     output["parameters"] = {"binary_data_size": array.nbytes}
     header = json.dumps({"outputs": [output]}).encode()
-    return Answer(200, header + array.tobytes(), headers={"Content-Type": f"{BINARY}{len(header)}"})
+    return Response(
+        200, header + array.tobytes(), headers={"Content-Type": f"{BINARY}{len(header)}"}
+    )
 
 
 @pytest.fixture
 def example(
     request: pytest.FixtureRequest, aws: Any, monkeypatch: pytest.MonkeyPatch
 ) -> ModuleType:
-    """An example, imported where AWS is the stub."""
+    """An imported program that calls the fake AWS."""
     environment = {
         "AWS_ACCESS_KEY_ID": "test",
         "AWS_SECRET_ACCESS_KEY": "test",
@@ -40,7 +42,7 @@ def example(
     }
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    aws.invoke = vectors
+    aws.invoke = return_vectors
     spec = importlib.util.spec_from_file_location(request.param, EXAMPLES / f"{request.param}.py")
     assert spec
     assert spec.loader
@@ -50,31 +52,31 @@ def example(
 
 
 @pytest.mark.parametrize("example", ["client_lambda"], indirect=True)
-def test_a_lambda_function_answers_and_says_what_is_wrong(
+def test_lambda_function_returns_embeddings_and_errors(
     example: ModuleType, aws: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    answer = {"statusCode": 200, "body": [[0.5, 1.0]]}
-    assert example.handler({"texts": ["one"]}, None) == answer
+    expected = {"statusCode": 200, "body": [[0.5, 1.0]]}
+    assert example.handler({"texts": ["one"]}, None) == expected
     assert json.loads(capsys.readouterr().out)["Model"] == "minilm"
     assert example.handler({"texts": "one"}, None)["statusCode"] == 400
-    aws.answers = [Answer.error("ThrottlingException") for _ in range(5)]
+    aws.responses = [Response.error("ThrottlingException") for _ in range(5)]
     assert example.handler({"texts": ["one"]}, None)["statusCode"] == 503
-    aws.answers = [Answer.error("InternalFailure", status=500)]
+    aws.responses = [Response.error("InternalFailure", status=500)]
     assert example.handler({"texts": ["one"]}, None)["statusCode"] == 502
     example.client.close()
 
 
 @pytest.mark.parametrize("example", ["client_fastapi"], indirect=True)
-def test_a_service_answers_and_says_what_is_wrong(example: ModuleType) -> None:
+def test_fastapi_service_returns_embeddings_and_errors(example: ModuleType) -> None:
     async def post(content: Any) -> tuple[int, Any]:
-        """Ask the application as a server does."""
-        sent: list[Any] = []
+        """Return the status and the body of the application's response."""
+        messages: list[Any] = []
 
         async def receive() -> Any:
             return {"type": "http.request", "body": json.dumps(content).encode()}
 
         async def send(message: Any) -> None:
-            sent.append(message)
+            messages.append(message)
 
         scope = {
             "type": "http",
@@ -84,12 +86,12 @@ def test_a_service_answers_and_says_what_is_wrong(example: ModuleType) -> None:
             "query_string": b"",
         }
         await example.app(scope, receive, send)
-        return sent[0]["status"], json.loads(sent[1]["body"])
+        return messages[0]["status"], json.loads(messages[1]["body"])
 
-    async def served() -> None:
+    async def run() -> None:
         async with example.lifespan(example.app):
             assert await post(["text"] * 20) == (200, [[0.5, 1.0]] * 20)
             status, problem = await post([])
             assert (status, "at least 1" in problem["detail"]) == (400, True)
 
-    asyncio.run(served())
+    asyncio.run(run())

@@ -1,10 +1,13 @@
+"""Streams of responses."""
+
+import asyncio
 import json
-import threading
 from typing import Any
 
 import pytest
 
 from endpoint_client import (
+    AsyncEndpointClient,
     EndpointClient,
     InvalidInput,
     ModelCall,
@@ -13,7 +16,13 @@ from endpoint_client import (
     NoResponse,
 )
 from local_sagemaker.sagemaker.response_stream import message
-from tests.unit.endpoint_client.conftest import PREFIX, Answer, New, parameter
+from tests.unit.endpoint_client.conftest import (
+    PREFIX,
+    Blocker,
+    ClientFactory,
+    Response,
+    parameter_value,
+)
 
 SIGNATURE = {
     "inputs": [{"name": "PROMPT", "datatype": "BYTES", "shape": [1]}],
@@ -23,19 +32,10 @@ SIGNATURE = {
 HELLO = {"PROMPT": ["hello"]}
 
 
-@pytest.mark.parametrize("text", ["1", "[]", "[" * 100_000, "{"])
-def test_an_event_that_is_not_an_object_is_a_model_error(
-    aws: Any, new_client: New, text: str
-) -> None:
-    aws.answers = [Answer(200, payload(f"data: {text}\n\n".encode()))]
-    with pytest.raises(ModelFailed, match="invalid stream of Triton"):
-        list(new_client().stream("speaks", HELLO))
-
-
 @pytest.fixture(autouse=True)
-def speaks(aws: Any) -> None:
-    """A model that is hosted by itself."""
-    value = parameter("speaks", target_model=None, signature=SIGNATURE)
+def _streaming_model(aws: Any) -> None:
+    """Add `speaks`, a model of a single-model endpoint."""
+    value = parameter_value("speaks", target_model=None, signature=SIGNATURE)
     aws.parameters[f"{PREFIX}/speaks"] = value
 
 
@@ -50,14 +50,12 @@ def events(*texts: str) -> bytes:
     )
 
 
-def cut(content: bytes, size: int) -> list[bytes]:
+def split(content: bytes, size: int) -> list[bytes]:
     return [content[start : start + size] for start in range(0, len(content), size)]
 
 
-def test_a_stream_asks_with_flat_json_and_gives_the_outputs_of_each_response(
-    client: EndpointClient, aws: Any
-) -> None:
-    aws.answers = [Answer(200, payload(events("a", "b")))]
+def test_stream_sends_flat_json_and_yields_outputs(client: EndpointClient, aws: Any) -> None:
+    aws.responses = [Response(200, payload(events("a", "b")))]
     stream = client.stream("speaks", HELLO, parameters={"TIMES": 2}, variant="Canary")
     assert list(stream) == [{"TEXT": "a"}, {"TEXT": "b"}]
     ((path, headers, body),) = aws.requests
@@ -69,99 +67,133 @@ def test_a_stream_asks_with_flat_json_and_gives_the_outputs_of_each_response(
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
 @pytest.mark.parametrize("part_size", [1, 16, 1000])
-def test_an_event_may_be_cut_across_payload_parts_and_those_across_packets(
+def test_events_may_be_split_across_parts_and_packets(
     client: EndpointClient, aws: Any, size: int, part_size: int
 ) -> None:
-    stream = b"".join(payload(part) for part in cut(events("héllo", "two"), part_size))
-    aws.answers = [Answer(200, *cut(stream, size))]
+    stream = b"".join(payload(part) for part in split(events("héllo", "two"), part_size))
+    aws.responses = [Response(200, *split(stream, size))]
     assert [event["TEXT"] for event in client.stream("speaks", HELLO)] == ["héllo", "two"]
 
 
-def test_each_response_comes_as_soon_as_it_is_sent(client: EndpointClient, aws: Any) -> None:
-    received = threading.Event()
-
-    def after_the_first(number: int) -> None:
-        if number:
-            received.wait()
-
+def blocked_after_first_event(blocker: Blocker) -> Response:
+    """Return a stream of two events that blocks between them."""
     parts = [payload(events(text)) for text in ("a", "b")]
-    aws.answers = [Answer(200, *parts, before_part=after_the_first)]
+    return Response(200, *parts, before_part=lambda number: number and blocker())
+
+
+def test_events_are_yielded_immediately(client: EndpointClient, aws: Any) -> None:
+    blocker = Blocker()
+    aws.responses = [blocked_after_first_event(blocker)]
     texts = []
     for event in client.stream("speaks", HELLO):
         texts.append(event["TEXT"])
-        received.set()
+        blocker.released.set()
     assert texts == ["a", "b"]
 
 
-def test_a_multi_model_endpoint_cannot_stream(client: EndpointClient, aws: Any) -> None:
+def test_response_without_outputs_does_not_end_a_stream(client: EndpointClient, aws: Any) -> None:
+    body = b'data: {"model_name": "speaks"}\n\n' + events("a")
+    aws.responses = [Response(200, payload(body))]
+    assert list(client.stream("speaks", HELLO)) == [{}, {"TEXT": "a"}]
+
+
+def test_stream_of_multi_model_endpoint_is_rejected(client: EndpointClient, aws: Any) -> None:
     with pytest.raises(InvalidInput, match="a multi-model endpoint cannot stream: use invoke, or"):
         next(iter(client.stream("minilm", {"TEXT": ["a"]})))
     assert aws.requests == []
 
 
-def test_triton_s_error_among_the_events_has_its_words(client: EndpointClient, aws: Any) -> None:
-    aws.answers = [Answer(200, payload(events("a") + b'data: {"error":"out of tokens"}\n\n'))]
+def test_error_event_is_a_model_error(client: EndpointClient, aws: Any) -> None:
+    aws.responses = [Response(200, payload(events("a") + b'data: {"error":"out of tokens"}\n\n'))]
     stream = client.stream("speaks", HELLO)
     assert next(stream) == {"TEXT": "a"}
     with pytest.raises(ModelFailed, match=r"^speaks 0123456789ab: out of tokens$"):
         next(stream)
 
 
-def stream_error(code: str) -> bytes:
-    body = json.dumps({"Message": "gone", "ErrorCode": code}).encode()
-    return message("exception", "ModelStreamError", body)
+@pytest.mark.parametrize(
+    "body", ["data: 1", "data: []", f"data: {'[' * 100_000}", "data: <html>", ": a comment"]
+)
+def test_invalid_event_is_a_model_error(client: EndpointClient, aws: Any, body: str) -> None:
+    aws.responses = [Response(200, payload(f"{body}\n\n".encode()))]
+    with pytest.raises(ModelFailed, match="speaks 0123456789ab: invalid stream from Triton"):
+        list(client.stream("speaks", HELLO))
+
+
+STREAM_ERROR = json.dumps({"Message": "gone", "ErrorCode": "StreamBroken"}).encode()
 
 
 @pytest.mark.parametrize(
-    ("answer", "words"),
+    ("response", "error"),
     [
-        (Answer(200, stream_error("StreamBroken")), ".*gone"),
-        (Answer(200, payload(events("a")[:-5])), "the stream ended within an event"),
-        (Answer(200, payload(events("a")), breaks_off=True), ""),
+        (Response(200, message("exception", "ModelStreamError", STREAM_ERROR)), ".*gone"),
+        (Response(200, payload(events("a")[:-5])), "the stream ended within an event"),
+        (Response(200, payload(events("a")), truncated=True), ""),
     ],
+    ids=["ModelStreamError", "incomplete event", "connection error"],
 )
-def test_a_stream_that_breaks_is_no_response_and_not_begun_again(
-    client: EndpointClient, aws: Any, answer: Answer, words: str
+def test_broken_stream_is_not_retried(
+    client: EndpointClient, aws: Any, response: Response, error: str
 ) -> None:
-    aws.answers = [answer]
-    with pytest.raises(NoResponse, match=f"^speaks 0123456789ab: {words}"):
+    aws.responses = [response]
+    with pytest.raises(NoResponse, match=f"^speaks 0123456789ab: {error}"):
         list(client.stream("speaks", HELLO))
     assert len(aws.requests) == 1
 
 
-def test_a_stream_begins_again_only_while_nothing_was_answered(
-    client: EndpointClient, aws: Any, sleeps: list[float]
+def test_stream_is_retried_before_the_first_response(
+    client: EndpointClient, aws: Any, pauses: list[float]
 ) -> None:
-    refusal = Answer.error("ServiceUnavailable", "none", 503)
-    aws.answers = [refusal, Answer(200, payload(events("a")))]
+    unavailable = Response.error("ServiceUnavailable", "none", 503)
+    aws.responses = [unavailable, Response(200, payload(events("a")))]
     assert list(client.stream("speaks", HELLO)) == [{"TEXT": "a"}]
-    assert len(sleeps) == 1
-    aws.answers = [refusal] * 5
+    assert len(pauses) == 1
+    aws.responses = [unavailable] * 5
     with pytest.raises(NoCapacity, match="none"):
         list(client.stream("speaks", HELLO))
 
 
-def test_a_stream_that_is_left_closes_its_connection(client: EndpointClient, aws: Any) -> None:
-    left = threading.Event()
-
-    def until_left(number: int) -> None:
-        if number:
-            left.wait()
-
-    parts = [payload(events(text)) for text in ("a", "b")]
-    aws.answers = [Answer(200, *parts, before_part=until_left)]
+def test_closed_stream_closes_its_connection(client: EndpointClient, aws: Any) -> None:
+    blocker = Blocker()
+    aws.responses = [blocked_after_first_event(blocker)]
     stream: Any = client.stream("speaks", HELLO)
     next(stream)
     stream.close()
-    left.set()
-    aws.answers = [Answer(200, payload(events("c")))]
+    blocker.released.set()
+    aws.responses = [Response(200, payload(events("c")))]
     assert list(client.stream("speaks", HELLO)) == [{"TEXT": "c"}]
 
 
-def test_a_stream_is_measured_to_its_end(new_client: New, aws: Any) -> None:
+def test_cancelled_stream_is_closed(sync_client: EndpointClient, aws: Any) -> None:
+    calls: list[ModelCall] = []
+    sync_client._metrics = calls.append
+    blocker = Blocker()
+    aws.responses = [blocked_after_first_event(blocker)]
+
+    async def run() -> None:
+        async with AsyncEndpointClient(sync_client) as client:
+            first = asyncio.Event()
+
+            async def read() -> None:
+                async for _ in client.stream("speaks", HELLO):
+                    first.set()
+
+            task = asyncio.create_task(read())
+            await first.wait()
+            await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            blocker.released.set()
+
+    asyncio.run(run())
+    assert [call.error for call in calls] == [None]
+
+
+def test_metrics_are_recorded_at_the_end_of_a_stream(new_client: ClientFactory, aws: Any) -> None:
     calls: list[ModelCall] = []
     client = new_client(metrics=calls.append)
-    aws.answers = [Answer(200, payload(events("a", "b")))]
+    aws.responses = [Response(200, payload(events("a", "b")))]
     stream = client.stream("speaks", HELLO)
     next(stream)
     assert calls == []

@@ -1,4 +1,4 @@
-"""Names that mean nothing, and public classes of one name, are errors."""
+"""The check for vague names and duplicate class names."""
 
 import subprocess
 from pathlib import Path
@@ -10,7 +10,7 @@ from lint import language
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty repository, which is the working directory."""
+    """An empty repository as the working directory."""
     subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -21,12 +21,10 @@ def errors(capsys: pytest.CaptureFixture[str]) -> list[str]:
     return capsys.readouterr().err.splitlines()
 
 
-def test_a_banned_name_is_an_error_with_file_line_and_word(
-    root: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_error_has_file_line_and_word(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (root / "new.py").write_text("\ndef f(said): pass\n")
     (error,) = errors(capsys)
-    assert error.startswith("error: new.py:2: said: no name for a value or function: write a noun")
+    assert error.startswith("error: new.py:2: said: vague name: use a noun")
 
 
 @pytest.mark.parametrize(
@@ -46,24 +44,24 @@ def test_a_banned_name_is_an_error_with_file_line_and_word(
         "match x:\n    case [1, *said]: pass",
     ],
 )
-def test_each_way_to_give_a_name_counts_and_a_use_does_not(root: Path, source: str) -> None:
+def test_bindings_are_checked_and_uses_are_not(root: Path, source: str) -> None:
     (root / "new.py").write_text(f"{source}\nprint(said, x.found, f(it=1), 'told')\n")
-    new = [each.word for each in language.occurrences(root) if each.path == "new.py"]
-    assert new == ["said"]
+    words = [item.word for item in language.occurrences(root) if item.path == "new.py"]
+    assert words == ["said"]
 
 
-def test_a_file_has_a_name_too(root: Path) -> None:
+def test_file_names_are_checked(root: Path) -> None:
     (root / "asked.py").write_text("")
     assert ("asked", "asked.py", 1) in list(language.occurrences(root))
 
 
-def test_public_classes_of_one_name_are_told_apart(
+def test_duplicate_names_of_public_classes_are_errors(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("a.py", "tests/fakes.py"):
         (root / name).parent.mkdir(exist_ok=True)
         (root / name).write_text("class Quota: pass\nclass _Own: pass\nclass TritonPythonModel: 1")
-    assert language.main() == 0  # a fake has the name of what it stands for
+    assert language.main() == 0  # fakes in tests may have the name of the original
     (root / "b.py").write_text("class _Own: pass\nclass TritonPythonModel: pass\nclass Quota: pass")
     first, second = errors(capsys)
     assert first.startswith("error: a.py:1: class:Quota: ")

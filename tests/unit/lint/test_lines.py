@@ -1,4 +1,4 @@
-"""Code lines, as `make lines` counts them."""
+"""The count of code lines."""
 
 import subprocess
 from pathlib import Path
@@ -23,12 +23,12 @@ def f(a: int) -> int:
 '''
 
 
-def test_docstrings_comments_and_blanks_are_not_code() -> None:
+def test_docstrings_comments_and_blank_lines_are_not_counted() -> None:
     assert lines.code_lines(SOURCE) == 4
     assert lines.code_lines("") == 0
 
 
-def test_files_count_for_their_package_and_tests_for_one(
+def test_lines_are_summed_by_package_and_for_all_tests(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("a/b/c.py", "a/d.py", "models/m/tests/reference.py", "tests/test_e.py", "gone.py"):

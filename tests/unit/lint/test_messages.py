@@ -1,3 +1,5 @@
+"""The form of messages."""
+
 import subprocess
 from pathlib import Path
 
@@ -8,28 +10,30 @@ from lint.messages import Message, messages, problems
 ROOT = Path(__file__).parents[3]
 
 
-def test_the_messages_of_the_product_have_one_form() -> None:
+def test_messages_of_this_repository_have_the_form() -> None:
     collected = list(messages(ROOT))
     assert {"release", "model_build", "stages", "triton_sagemaker"} <= {
         part for message in collected for part in Path(message.path).parts
     }
-    wrong = [
-        f"{each.path}:{each.line}: {problem}" for each in collected for problem in problems(each)
+    errors = [
+        f"{message.path}:{message.line}: {problem}"
+        for message in collected
+        for problem in problems(message)
     ]
-    assert not wrong, "\n".join(wrong)
+    assert not errors, "\n".join(errors)
 
 
-def test_values_in_a_message_are_left_out(tmp_path: Path) -> None:
+def test_values_in_messages_are_replaced(tmp_path: Path) -> None:
     source = 'raise KeyError(f"{name}: no such model: choose one of {names}")\n'
     assert collect(tmp_path, source) == ["{...}: no such model: choose one of {...}"]
 
 
-def test_an_argument_without_a_space_is_not_a_message(tmp_path: Path) -> None:
+def test_argument_without_space_is_not_a_message(tmp_path: Path) -> None:
     assert collect(tmp_path, 'raise KeyError("name")\n') == []
 
 
 @pytest.mark.parametrize(
-    ("path", "text", "wrong"),
+    ("path", "text", "expected"),
     [
         ("cli/a.py", "no model a: write b", []),
         ("cli/a.py", "No model a.", ["ends with a full stop"]),
@@ -37,8 +41,8 @@ def test_an_argument_without_a_space_is_not_a_message(tmp_path: Path) -> None:
         ("cli/a.py", "whoever asked", ['"whoever": name the subject and the action']),
     ],
 )
-def test_the_form_of_a_message(path: str, text: str, wrong: list[str]) -> None:
-    assert list(problems(Message(text, path, 1))) == wrong
+def test_form_of_messages(path: str, text: str, expected: list[str]) -> None:
+    assert list(problems(Message(text, path, 1))) == expected
 
 
 def collect(root: Path, source: str) -> list[str]:

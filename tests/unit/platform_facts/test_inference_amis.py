@@ -9,10 +9,6 @@ def test_table_has_the_gpu_amis_of_the_sagemaker_api(accepted: Accepted) -> None
     assert {row.name for row in inference_amis()} == {ami for ami in offered if "neuron" not in ami}
 
 
-def test_newer_ami_has_newer_cuda() -> None:
-    assert [row.cuda for row in inference_amis()] == ["12.2", "12.2", "12.4", "13.0"]
-
-
 def test_unknown_ami_error_suggests_names() -> None:
     with pytest.raises(UnknownFact, match=r"did you mean al2-ami-sagemaker-inference-gpu-3-1 or "):
         inference_ami("al2-ami-sagemaker-inference-gpu-3")

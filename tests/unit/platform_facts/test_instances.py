@@ -48,22 +48,8 @@ def test_multi_model_hosting_needs_a_single_gpu() -> None:
     assert [row.name for row in wrong] == []
 
 
-def test_gpu_types_with_documented_multi_model_hosting() -> None:
-    sizes = ("xlarge", "2xlarge", "4xlarge", "8xlarge", "16xlarge")
-    confirmed = {row.name for row in WITH_GPU if row.multi_model is Support.YES}
-    assert confirmed == {"ml.p2.xlarge", "ml.p3.2xlarge"} | {
-        f"ml.{family}.{size}" for family in ("g4dn", "g5") for size in sizes
-    }
-
-
 def test_multi_model_hosting_on_g6_is_undocumented() -> None:
     assert instance_type("ml.g6.xlarge").multi_model is Support.UNDOCUMENTED
-
-
-def test_g5_has_nvme_storage_and_m5_has_none() -> None:
-    assert instance_type("ml.g5.2xlarge").local_nvme
-    assert "local_nvme" not in instance_type("ml.g5.2xlarge").unsourced
-    assert not instance_type("ml.m5.xlarge").local_nvme
 
 
 def test_unsourced_fields_of_family_and_size_are_merged() -> None:

@@ -23,15 +23,6 @@ def test_releases_are_listed_newest_first() -> None:
     ]
 
 
-def test_release_fields() -> None:
-    row = release("25.09")
-    assert (row.cuda, row.python) == ("13.0.1.012", "3.12.3")
-    assert (row.torch, row.dali, row.tensorflow) == ("2.9.0a0+50eac811a6", "1.51.2", None)
-    assert (row.onnx_opset, row.onnx_ir) == (23, 11)
-    assert row.minimum_compute_capability == ComputeCapability(7, 5)
-    assert row.unsourced == ("tensorrt", "builder_tag", "tensorflow")
-
-
 def test_inference_amis_support_the_cuda_of_the_release() -> None:
     wrong = [
         (row.name, name)
@@ -40,15 +31,6 @@ def test_inference_amis_support_the_cuda_of_the_release() -> None:
         if not row.cuda or not cuda_satisfies(offered=inference_ami(name).cuda, needed=row.cuda)
     ]
     assert wrong == []
-
-
-def test_inference_amis_of_cuda_12_and_13() -> None:
-    expected = {"13": (GPU_4_1,), "12": (GPU_3_1, GPU_4_1), "": ()}
-    assert {row.name: row.inference_amis for row in releases()} == {
-        row.name: expected[(row.cuda or "").partition(".")[0]] for row in releases()
-    }
-    assert release("25.09").preferred_inference_ami == GPU_4_1
-    assert release("24.09").preferred_inference_ami == GPU_3_1
 
 
 def test_release_with_unknown_cuda_has_no_inference_ami() -> None:
@@ -64,11 +46,6 @@ def test_backends_of_releases() -> None:
     assert {row.name: set(row.backends) for row in releases()} == {
         row.name: newest | ({"tensorflow"} if row.name <= "25.02" else set()) for row in releases()
     }
-
-
-def test_builder_tag_is_that_of_the_release() -> None:
-    tags = {row.name: row.builder_tag for row in releases()}
-    assert tags == {name: f"{name}-py3" for name in tags}
 
 
 @pytest.mark.parametrize("field", ["python", "torch", "onnxruntime", "onnx_opset", "onnx_ir"])
@@ -93,11 +70,6 @@ def test_onnx_opset_and_ir_are_known_with_onnxruntime() -> None:
         row for row in releases() if len({getattr(row, field) is None for field in fields}) > 1
     ]
     assert [row.name for row in wrong] == []
-
-
-def test_onnxruntime_version_determines_opset_and_ir() -> None:
-    accepted = {(row.onnxruntime, row.onnx_opset, row.onnx_ir) for row in releases()}
-    assert len(accepted) == len({version for version, _, _ in accepted})
 
 
 def test_minimum_compute_capability_does_not_decrease() -> None:

@@ -103,12 +103,3 @@ def test_regions_have_only_known_keys() -> None:
         for name, row in partition["regions"].items()
     }
     assert [name for name, row in rows.items() if not set(row) <= {"since", "before"}] == []
-
-
-def test_names_are_unique_in_a_table() -> None:
-    instances = read_table("instances.toml")
-    assert len(releases()) == len(read_table("releases.toml")["release"])
-    assert len(backends()) == len(read_table("releases.toml")["backend"])
-    assert len(inference_amis()) == len(read_table("inference_amis.toml")["inference_ami"])
-    assert len(gpus()) == len(instances["gpu"])
-    assert len(instance_types()) == sum(len(family["sizes"]) for family in instances["family"])

@@ -23,9 +23,7 @@ def printed(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out
 
 
-def test_shipped_json_schema_is_current(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_shipped_json_schema_is_current(capsys: pytest.CaptureFixture[str]) -> None:
     # Where this fails: make schema
     shipped = Path(stages.__file__).with_name("stage.schema.json").read_text()
     assert printed(["--schema"], capsys) == shipped
@@ -38,9 +36,7 @@ def test_stage_files_reference_the_json_schema() -> None:
         assert first == "# yaml-language-server: $schema=stage.schema.json", name
 
 
-def test_listing_has_a_line_per_stage(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_listing_has_a_line_per_stage(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [line.split() for line in printed([], capsys).splitlines()]
     assert rows == [
         [name, stage.region, stage.release, *", ".join(stage.endpoints).split()]

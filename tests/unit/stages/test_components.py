@@ -44,9 +44,7 @@ def plan(tmp_path: Path) -> EndpointPlan:
     return StagePlan.of("dev", stage(STAGE, tmp_path)).endpoints["text"]
 
 
-def test_names_contain_the_instance_type(
-    plan: EndpointPlan,
-) -> None:
+def test_names_contain_the_instance_type(plan: EndpointPlan) -> None:
     assert plan.name == "dev-text-g5-2xlarge"
     assert plan.full_name == "dev-text"
     entries = {entry["model"]: entry for entry in plan.catalog}
@@ -68,9 +66,7 @@ def test_other_hosting_modes_have_no_component_fields(tmp_path: Path) -> None:
         assert "components" not in planned.as_json()
 
 
-def test_plan_has_copies_and_resources_of_components(
-    plan: EndpointPlan,
-) -> None:
+def test_plan_has_copies_and_resources_of_components(plan: EndpointPlan) -> None:
     plan_json = plan.as_json()
     assert plan_json["hosting"] == "components"
     assert plan_json["instances"] == {"min": 0, "max": 4}

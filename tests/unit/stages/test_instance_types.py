@@ -34,9 +34,7 @@ def test_concurrency_per_instance_type(tmp_path: Path) -> None:
     assert config.scaling.concurrency == {"ml.g6.xlarge": 12, "ml.g5.xlarge": 16}
 
 
-def test_unconfirmed_region_needs_unconfirmed_pools(
-    tmp_path: Path,
-) -> None:
+def test_unconfirmed_region_needs_unconfirmed_pools(tmp_path: Path) -> None:
     elsewhere = POOL.replace("us-east-1\n", "eu-west-3\nunconfirmed: [pools]\n")
     assert endpoint(elsewhere, tmp_path).instance_types
 

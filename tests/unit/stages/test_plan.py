@@ -61,18 +61,6 @@ def test_pools_with_different_gpus_have_separate_archives() -> None:
     assert entry["target_model"] is None
 
 
-def test_engine_for_unsupported_fallback_gpu_is_an_error() -> None:
-    (message,) = problems(
-        models=["bert"],
-        hosting="single-model",
-        instance_type=None,
-        instance_types=["ml.g5.xlarge", "ml.g4dn.xlarge"],
-    ).values()
-    assert (
-        "an engine for compute capability 7.5 cannot be compiled on a builder with 8.6" in message
-    )
-
-
 def test_other_python_version_has_its_own_prefix() -> None:
     (archive,) = plan(instance_type="ml.m5.xlarge", python="3.11").archives
     assert archive.key.startswith("text/cpu-25.09-py311/")
@@ -111,9 +99,7 @@ def test_unbuildable_model_is_an_error_at_its_key(settings: dict[str, Any], mess
     assert message in raised["endpoints", "text", "models", 0]
 
 
-def test_too_large_catalog_entry_is_an_error_at_its_key(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_too_large_catalog_entry_is_an_error_at_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
     large = {"inputs": "x" * 4096, "outputs": [], "max_batch_size": 1}
     monkeypatch.setattr(Signature, "model_dump", lambda _: large)
     raised = problems()
@@ -135,9 +121,7 @@ def _decoupled(monkeypatch: pytest.MonkeyPatch) -> None:
         {"hosting": "single-model", "server": {"inference_type": "infer"}},
     ],
 )
-def test_decoupled_model_needs_a_generate_inference_type(
-    settings: dict[str, Any],
-) -> None:
+def test_decoupled_model_needs_a_generate_inference_type(settings: dict[str, Any]) -> None:
     raised = problems(**settings)
     assert raised["endpoints", "text", "models", 0].startswith(
         "minilm is decoupled, and a multi-model endpoint and inference_type infer answer a request "

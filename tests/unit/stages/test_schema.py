@@ -162,23 +162,19 @@ def test_invalid_stage_error_has_line_and_fix(
     ("old", "new", "location"),
     [
         ("region:", 'account: "1234"\nregion:', "prod.yaml:1: account: "),
-        ("region:", 'account: "1234567890123"\nregion:', "prod.yaml:1: account: "),
         ("region:", 'account: "1234567890\u0661\u0662"\nregion:', "prod.yaml:1: account: "),
         (VALID.partition("endpoints:")[2], " {}\n", "prod.yaml:3: endpoints: "),
         ("[minilm]", "[]", "prod.yaml:5: endpoints.text.models: "),
         ("[minilm]", "[minilm, Mini_LM]", "prod.yaml:5: endpoints.text.models.1: "),
         ("  text:", "  -text:", "prod.yaml:4: endpoints.-text"),
-        ("  text:", "  Text:", "prod.yaml:4: endpoints.Text"),
     ],
     ids=[
         "short account",
-        "long account",
         "account in other digits",
         "no endpoints",
         "no models",
         "model name",
         "endpoint name",
-        "endpoint in capitals",
     ],
 )
 def test_malformed_value_is_an_error_at_its_line(
@@ -189,24 +185,13 @@ def test_malformed_value_is_an_error_at_its_line(
     assert result[0].startswith(location)
 
 
-@pytest.mark.parametrize(
-    ("instance_type", "alternatives"),
-    [
-        (
-            "ml.g5.12xlarge",
-            "ml.g5.xlarge, ml.g5.2xlarge, ml.g5.4xlarge, ml.g5.8xlarge, ml.g5.16xlarge",
-        ),
-        # No single-GPU type with its H100 is documented for multi-model hosting.
-        ("ml.p5.48xlarge", "a single-GPU type such as ml.g5.xlarge"),
-    ],
-)
-def test_multi_gpu_type_is_invalid_for_multi_model_hosting(
-    problems: Problems, instance_type: str, alternatives: str
-) -> None:
-    (result,) = problems(VALID.replace("ml.g5.xlarge", instance_type))
+def test_multi_gpu_type_is_invalid_for_multi_model_hosting(problems: Problems) -> None:
+    # No single-GPU type with its H100 is documented for multi-model hosting.
+    (result,) = problems(VALID.replace("ml.g5.xlarge", "ml.p5.48xlarge"))
     assert result == (
-        f"prod.yaml:6: endpoints.text.instance_type: {instance_type} cannot host a GPU "
-        f"multi-model endpoint, which takes one GPU: write {alternatives}, or host a single model"
+        "prod.yaml:6: endpoints.text.instance_type: ml.p5.48xlarge cannot host a GPU multi-model "
+        "endpoint, which takes one GPU: write a single-GPU type such as ml.g5.xlarge, or host a "
+        "single model"
     )
 
 
@@ -254,10 +239,6 @@ def test_conflicting_settings_are_an_error(problems: Problems, setting: str, mes
             "endpoints.text.server.model_load_gpu_limit: ml.m5.xlarge has no GPU: remove it",
         ),
         (
-            "environment: { THREADS: 2 }",
-            "endpoints.text.environment.THREADS: write a text in quotes, not 2",
-        ),
-        (
             'environment: { SAGEMAKER_TRITON_THREAD_COUNT: "2" }',
             "endpoints.text.environment.SAGEMAKER_TRITON_THREAD_COUNT: "
             "'SAGEMAKER_TRITON_THREAD_COUNT' is no variable of your own: write letters, digits and "
@@ -268,18 +249,9 @@ def test_conflicting_settings_are_an_error(problems: Problems, setting: str, mes
             'environment: { A: "b\\0c" }',
             "endpoints.text.environment.A: has a NUL, which no variable can hold: remove it",
         ),
-        *(
-            (
-                f"server: {{ additional_args: '{blank}' }}",
-                f"endpoints.text.server.additional_args: '{blank}' has no argument: write one, or "
-                "remove it",
-            )
-            for blank in ("", "  ")
-        ),
         (
-            'server: { additional_args: "--x\\0" }',
-            "endpoints.text.server.additional_args: has a NUL, which no variable can hold: remove "
-            "it",
+            "server: { additional_args: ' ' }",
+            "endpoints.text.server.additional_args: ' ' has no argument: write one, or remove it",
         ),
         (
             "hosting: single-model\n    cache_models: false",
@@ -293,17 +265,9 @@ def test_conflicting_settings_are_an_error(problems: Problems, setting: str, mes
             "cache_models: true: remove this alarm",
         ),
         (
-            "data_capture: { percent: 0 }",
-            "endpoints.text.data_capture.percent: 0 is out of range: write 1 or more",
-        ),
-        (
             "data_capture:",
             "endpoints.text.data_capture: is empty: write data_capture: {} to record everything, "
             "or remove it",
-        ),
-        (
-            "scaling: { min_count: 1, max_count: 2, max_rps: 9, scale_in_cooldown_seconds: -1 }",
-            "endpoints.text.scaling.scale_in_cooldown_seconds: -1 is out of range: write 0 or more",
         ),
         (
             "scaling: { min_count: 1, max_count: 2, schedules: "
@@ -358,19 +322,11 @@ def test_integers_are_limited_to_32_bits(
             "    instance_count: true",
             "endpoints.text.instance_count: write a valid integer, not True",
         ),
-        (
-            "    instance_count: 2.0",
-            "endpoints.text.instance_count: write a valid integer, not 2.0",
-        ),
         ("max_monthly_usd: true", "max_monthly_usd: write a valid number, not True"),
         ("log_retention_days: true", "log_retention_days: write a number of days"),
         (
             "    server:",
             "endpoints.text.server: write keys below it, each with its value, not nothing",
-        ),
-        (
-            "    update: canary",
-            "endpoints.text.update: write keys below it, each with its value, not 'canary'",
         ),
     ],
 )
@@ -387,10 +343,6 @@ def test_values_are_not_converted_to_other_types(
         (
             "server_error_rate: { critical: 5 }",
             "server_error_rate.critical: 5 is out of range: write 0 to 1",
-        ),
-        (
-            "model_latency_p99_ms: { warning: -1 }",
-            "model_latency_p99_ms.warning: -1 is out of range: write 0 or more",
         ),
         (
             "model_latency_p99_ms: { warning: 900, critical: 500 }",
@@ -464,18 +416,6 @@ def test_private_network_cannot_publish_triton_metrics(problems: Problems, tmp_p
     )
 
 
-def test_production_schedule_needs_two_instances(problems: Problems) -> None:
-    scaling = (
-        "    instance_count: 2\n    scaling:\n      min_count: 2\n      max_count: 4\n"
-        "      schedules:\n        night: { at: rate(1 day), min_count: 1, max_count: 4 }\n"
-    )
-    (result,) = problems(PRODUCTION + VALID + scaling)
-    assert result == (
-        "prod.yaml:14: endpoints.text.scaling.schedules.night.min_count: a production endpoint "
-        "needs min_count 2 or more, so that it survives the loss of an availability zone"
-    )
-
-
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
@@ -484,7 +424,6 @@ def test_production_schedule_needs_two_instances(problems: Problems) -> None:
             "tags.aws:team: 'aws:team' begins like AWS's own tags: write another key, such as "
             "aws-team",
         ),
-        ('tags: { team: "" }', "tags.team: string should have at least 1 character, not ''"),
         (
             "tags: { team: a*b }",
             "tags.team: '*' is not allowed in a tag: write letters, digits, spaces and _.:/=+-@",
@@ -520,17 +459,6 @@ def test_schedules_are_enough_for_scaling(tmp_path: Path) -> None:
     assert stage(text, tmp_path).endpoints["text"].scaling
 
 
-def test_production_scaling_needs_two_instances(problems: Problems, tmp_path: Path) -> None:
-    scaling = "    instance_count: 2\n    scaling: { min_count: 1, max_count: 4, max_rps: 9 }\n"
-    (result,) = problems(PRODUCTION + VALID + scaling)
-    assert result.endswith(
-        "endpoints.text.scaling.min_count: a production endpoint needs min_count 2 or more, so "
-        "that it survives the loss of an availability zone"
-    )
-    fits = PRODUCTION + VALID + scaling.replace("min_count: 1", "min_count: 2")
-    assert stage(fits, tmp_path).endpoints["text"].scaling
-
-
 def test_variant_overrides_the_instance_type(tmp_path: Path) -> None:
     variants = "    variants: { One: {}, Two: { instance_type: ml.g5.2xlarge, weight: 3 } }\n"
     endpoint = stage(VALID + variants, tmp_path).endpoints["text"]
@@ -540,14 +468,30 @@ def test_variant_overrides_the_instance_type(tmp_path: Path) -> None:
     ]
 
 
-def test_production_endpoint_needs_two_instances(problems: Problems, tmp_path: Path) -> None:
-    text = PRODUCTION + VALID
-    (result,) = problems(text)
-    assert result.endswith(
-        "endpoints.text.instance_count: a production endpoint needs instance_count 2 or more, so "
+@pytest.mark.parametrize(
+    ("settings", "key"),
+    [
+        ("", "instance_count"),
+        (
+            "instance_count: 2\n    scaling: { min_count: 1, max_count: 4, max_rps: 9 }",
+            "scaling.min_count",
+        ),
+        (
+            "instance_count: 2\n    scaling: { min_count: 2, max_count: 4, schedules: "
+            "{ night: { at: rate(1 day), min_count: 1, max_count: 4 } } }",
+            "scaling.schedules.night.min_count",
+        ),
+    ],
+)
+def test_production_endpoint_needs_two_instances(
+    problems: Problems, tmp_path: Path, settings: str, key: str
+) -> None:
+    (result,) = problems(f"{PRODUCTION}{VALID}    {settings}\n")
+    assert result.partition(": ")[2] == (
+        f"endpoints.text.{key}: a production endpoint needs {key.rpartition('.')[2]} 2 or more, so "
         "that it survives the loss of an availability zone"
     )
-    assert stage(text + "    instance_count: 2\n", tmp_path).production
+    assert stage(f"{PRODUCTION}{VALID}    instance_count: 2\n", tmp_path).production
 
 
 @pytest.mark.parametrize(
@@ -555,11 +499,6 @@ def test_production_endpoint_needs_two_instances(problems: Problems, tmp_path: P
     [
         (
             "production: true",
-            "production: a production stage has nobody to notify of its alarms: write notify: "
-            "{ email: [team@company.com] }, or ARNs of SNS topics under notify.topics",
-        ),
-        (
-            "production: true\nnotify: { email: [] }",
             "production: a production stage has nobody to notify of its alarms: write notify: "
             "{ email: [team@company.com] }, or ARNs of SNS topics under notify.topics",
         ),
@@ -575,13 +514,6 @@ def test_production_endpoint_needs_two_instances(problems: Problems, tmp_path: P
             "production: true\nnotify: { topics: [on-call] }",
             "notify.topics.0: 'on-call' is not the ARN of an SNS topic: write "
             "arn:aws:sns:REGION:ACCOUNT:NAME, as the topic's page in the console has it",
-        ),
-        (
-            "production: true\n"
-            "notify: { topics: [arn:aws:sns:us-east-1:1234567890\u0661\u0662:a] }",
-            "notify.topics.0: 'arn:aws:sns:us-east-1:1234567890\u0661\u0662:a' is not the ARN of "
-            "an SNS topic: write arn:aws:sns:REGION:ACCOUNT:NAME, as the topic's page in the "
-            "console has it",
         ),
     ],
 )
@@ -627,12 +559,6 @@ MIRROR = f"123456789012.dkr.ecr.REGION.amazonaws.com/tensorrt@sha256:{'0' * 64}"
         ),
         (
             "us-east-1",
-            "nvcr.io/nvidia/tensorrt:25.09-py3",
-            "'nvcr.io/nvidia/tensorrt:25.09-py3' is not allowed here: write an image in ECR with "
-            "its digest: ACCOUNT.dkr.ecr.REGION.amazonaws.com/NAME@sha256:DIGEST",
-        ),
-        (
-            "us-east-1",
             "123456789012.dkr.ecr.us-east-1.amazonaws.com/tensorrt:25.09-py3",
             "'123456789012.dkr.ecr.us-east-1.amazonaws.com/tensorrt:25.09-py3' is not allowed "
             "here: write an image in ECR with its digest: "
@@ -653,17 +579,11 @@ def test_invalid_mirrored_image_is_an_error(
     assert result.partition(": ")[2] == f"gpu_build_images.25.09: {message}"
 
 
-@pytest.mark.parametrize(
-    ("region", "missing"),
-    [("me-central-1", "AWS::SageMaker::Endpoint"), ("mx-central-1", "AWS::CodeBuild::Project")],
-)
-def test_region_without_needed_resource_types_is_an_error(
-    problems: Problems, region: str, missing: str
-) -> None:
-    (result,) = problems(VALID.replace("us-east-1", region))
-    assert result == (
-        f"prod.yaml:1: region: CloudFormation has no {missing} in {region}: write another region"
-    )
+def test_region_without_needed_resource_types_is_an_error(problems: Problems) -> None:
+    assert problems(VALID.replace("us-east-1", "mx-central-1")) == [
+        "prod.yaml:1: region: CloudFormation has no AWS::CodeBuild::Project in mx-central-1: write "
+        "another region"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -698,9 +618,7 @@ def test_invalid_delivery_repository_is_an_error(problems: Problems, repository:
     )
 
 
-def test_all_errors_are_reported_in_line_order(
-    problems: Problems,
-) -> None:
+def test_all_errors_are_reported_in_line_order(problems: Problems) -> None:
     result = problems(
         "zone: a\n"
         "region: us-east1\n"

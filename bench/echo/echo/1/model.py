@@ -1,4 +1,4 @@
-"""Answers with the input, after as many milliseconds as its first value."""
+"""A model that returns its input after a delay: the input's first value, in milliseconds."""
 
 import time
 
@@ -9,7 +9,8 @@ class TritonPythonModel:
     """Triton's interface of Python models."""
 
     def execute(self, requests):
-        """Answer a batch."""
-        arrays = [pb_utils.get_input_tensor_by_name(one, "X").as_numpy() for one in requests]
+        """Return a response for each request."""
+        inputs = [pb_utils.get_input_tensor_by_name(request, "X") for request in requests]
+        arrays = [tensor.as_numpy() for tensor in inputs]
         time.sleep(int(arrays[0][0]) / 1000)
         return [pb_utils.InferenceResponse([pb_utils.Tensor("Y", array)]) for array in arrays]

@@ -1,6 +1,6 @@
-"""Train yours and write it: `pip install xgboost-cpu==3.0.5 scikit-learn && python train.py`.
+"""Train a model and write it: `pip install xgboost-cpu==3.0.5 scikit-learn && python train.py`.
 
-XGBoost 3.0 is the newest whose files Triton reads from 24.03 to 25.09.
+Yours: data and parameters. Triton 24.03 to 25.09 reads files of XGBoost up to 3.0.
 """
 
 import xgboost

@@ -1,4 +1,4 @@
-"""The network that is served."""
+"""The PyTorch network of the model, for export."""
 
 from pathlib import Path
 
@@ -9,9 +9,9 @@ from model_build import TorchModel
 
 
 def network(_: Path | None) -> TorchModel:
-    """Return it for export; it takes the folder of the checked weights, None where they are random.
+    """Return the network; the parameter is the folder of verified weights, None if they are random.
 
-    Yours: a module that loads its weights from there, and the names and sizes of its tensors.
+    Yours: a module that loads its weights from the folder, and the names and sizes of its tensors.
     """
     return TorchModel(
         module=nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 2)),

@@ -1,4 +1,4 @@
-"""A clock that jumps to what is due next, and steps of a load."""
+"""An event loop with virtual time, and sample steps of a load."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -12,11 +12,11 @@ from cli.load.step import LoadStep
 
 T = TypeVar("T")
 REQUESTS = repeat(Request(ModelTarget("dev-text", "m"), {}))
-BEGUN = datetime(2026, 11, 22, 3, 0, 30, tzinfo=UTC)
+START = datetime(2026, 11, 22, 3, 0, 30, tzinfo=UTC)
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """Sleeps take no time: where nothing is ready, the clock shows when the next timer is due."""
+    """An event loop whose clock advances to the next timer if no callback is ready."""
 
     now = 0.0
 
@@ -31,15 +31,15 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine on a virtual clock."""
+    """Run a coroutine with virtual time."""
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         return runner.run(main)
 
 
-def step(level: float, p95: float = 1.0, **more: Any) -> LoadStep:
-    """Return what a step measured."""
-    measured: dict[str, Any] = {
-        "start": BEGUN,
+def step(level: float, p95: float = 1.0, **changes: Any) -> LoadStep:
+    """Return a step; `changes` replace the sample measurements."""
+    measurements: dict[str, Any] = {
+        "start": START,
         "seconds": 60.0,
         "offered_rps": level,
         "achieved_rps": level,
@@ -49,4 +49,4 @@ def step(level: float, p95: float = 1.0, **more: Any) -> LoadStep:
         "first_error": "",
         "generator_cpu": 0.1,
     }
-    return LoadStep(level=level, **{**measured, **more})
+    return LoadStep(level=level, **{**measurements, **changes})

@@ -1,4 +1,4 @@
-"""The endpoint that is loaded, what it costs, and who may load it."""
+"""Tests of the endpoint of a load test, and of `load` and `size` on it."""
 
 import json
 from dataclasses import replace
@@ -9,14 +9,14 @@ from typing import Any
 import boto3
 import pytest
 
-from cli.dispatch import read
+from cli.dispatch import parse_command
 from cli.load import arguments, size
 from cli.load.deployed import DeployedEndpoint, may_be_loaded
 from cli.load.generator import Generator
 from stages import load_stage
 from tests.unit.cli.load.support import step
 
-DESCRIBED = {
+ENDPOINT = {
     "EndpointConfigName": "prod-text-1",
     "ProductionVariants": [{"VariantName": "AllTraffic", "CurrentInstanceCount": 2}],
 }
@@ -36,20 +36,20 @@ endpoints:
 
 
 class FakeSageMaker:
-    """Answers as the API references of DescribeEndpoint and DescribeEndpointConfig have it."""
+    """A fake of DescribeEndpoint and DescribeEndpointConfig."""
 
     def __init__(self) -> None:
-        self.described: dict[str, Any] = DESCRIBED
-        self.configured: dict[str, Any] = {**VARIANT, "ModelName": "prod-text-1"}
+        self.endpoint: dict[str, Any] = ENDPOINT
+        self.config_variant: dict[str, Any] = {**VARIANT, "ModelName": "prod-text-1"}
         self.names: list[str] = []
         self.meta = SimpleNamespace(endpoint_url="https://api.sagemaker.us-east-1.amazonaws.com")
 
     def describe_endpoint(self, **request: str) -> dict[str, Any]:
         self.names.append(request["EndpointName"])
-        return self.described
+        return self.endpoint
 
     def describe_endpoint_config(self, **_: str) -> dict[str, Any]:
-        return {"ProductionVariants": [self.configured]}
+        return {"ProductionVariants": [self.config_variant]}
 
 
 @pytest.fixture
@@ -60,13 +60,13 @@ def sagemaker(monkeypatch: pytest.MonkeyPatch) -> FakeSageMaker:
 
 
 @pytest.fixture(autouse=True)
-def _from_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+def _in_repository(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(Path(__file__).parents[4])
 
 
-def test_an_endpoint_is_shown_with_its_cost_an_hour(sagemaker: FakeSageMaker) -> None:
+def test_description_has_the_cost_per_hour(sagemaker: FakeSageMaker) -> None:
     endpoint = DeployedEndpoint.read("prod-text", Path("stages"))
-    assert endpoint.described == (
+    assert endpoint.description == (
         "prod-text: 2 x ml.g5.xlarge, 2.82 USD an hour by prices of 2025-02-03"
     )
     assert endpoint.is_production
@@ -82,35 +82,35 @@ def test_instances_of_pools_are_counted_by_type(sagemaker: FakeSageMaker) -> Non
         {"InstanceType": "ml.g6.2xlarge", "CurrentInstanceCount": 3},
     ]
     variant = {"VariantName": "AllTraffic", "CurrentInstanceCount": 4, "InstancePools": pools}
-    sagemaker.described = DESCRIBED | {"ProductionVariants": [variant]}
+    sagemaker.endpoint = ENDPOINT | {"ProductionVariants": [variant]}
     endpoint = DeployedEndpoint.read("prod-text", Path("stages"))
     assert endpoint.instances == {"ml.g5.xlarge": 1, "ml.g6.2xlarge": 3}
 
 
-def test_an_endpoint_of_components_has_another_name_at_sagemaker_and_is_not_sized(
+def test_endpoint_of_components_is_not_sized(
     sagemaker: FakeSageMaker,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / "dev.yaml").write_text(COMPONENTS)
-    sagemaker.configured = VARIANT
+    sagemaker.config_variant = VARIANT
     endpoint = DeployedEndpoint.read("dev-night", tmp_path)
     assert sagemaker.names == ["dev-night-g5-xlarge"]
     assert (endpoint.short_name, endpoint.variants) == ("night", ())
     monkeypatch.setattr(arguments, "STAGES", tmp_path)
-    monkeypatch.setattr(Generator, "measure", lambda *_: pytest.fail("it was loaded"))
-    assert read(["size", "minilm", "--endpoint", "dev-night", "--p95", "50"])() == 1
-    refused = capsys.readouterr().err
-    assert "dev-night hosts inference components, which scale by copies" in refused
-    assert "tritonsm load dev-night/minilm" in refused
+    monkeypatch.setattr(Generator, "measure", lambda *_: pytest.fail("a load was sent"))
+    assert parse_command(["size", "minilm", "--endpoint", "dev-night", "--p95", "50"])() == 1
+    error = capsys.readouterr().err
+    assert "dev-night hosts inference components, which scale by copies" in error
+    assert "tritonsm load dev-night/minilm" in error
 
 
 @pytest.mark.parametrize(
     ("yes", "answer", "allowed"),
     [(True, None, True), (False, "y", True), (False, "", False), (False, None, False)],
 )
-def test_production_is_loaded_only_with_a_yes(
+def test_production_needs_a_confirmation(
     monkeypatch: pytest.MonkeyPatch, yes: bool, answer: str | None, allowed: bool
 ) -> None:
     production, other = (
@@ -137,23 +137,23 @@ def test_production_is_loaded_only_with_a_yes(
         ["size", "minilm", "--endpoint", "prod-text", "--p95", "50"],
     ],
 )
-def test_a_script_without_a_yes_sends_production_nothing(
+def test_production_is_not_loaded_without_a_terminal(
     sagemaker: FakeSageMaker,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     command: list[str],
 ) -> None:
-    monkeypatch.setattr(Generator, "measure", lambda *_: pytest.fail("it was loaded"))
+    monkeypatch.setattr(Generator, "measure", lambda *_: pytest.fail("a load was sent"))
     monkeypatch.setattr("sys.stdin.isatty", lambda: False)
-    with pytest.raises(SystemExit) as ended:
-        read(command)()
-    assert ended.value.code == 2
+    with pytest.raises(SystemExit) as raised:
+        parse_command(command)()
+    assert raised.value.code == 2
     printed = capsys.readouterr()
     assert "2.82 USD an hour" in printed.out
-    assert "production is not loaded without a yes" in printed.err
+    assert "loading production needs a confirmation" in printed.err
 
 
-def test_a_load_exits_with_1_where_the_first_step_breaks(
+def test_miss_in_the_first_step_has_exit_code_1(
     sagemaker: FakeSageMaker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     p95 = 10.0
@@ -164,18 +164,18 @@ def test_a_load_exits_with_1_where_the_first_step_breaks(
     monkeypatch.setattr(Generator, "measure", measure)
     file = tmp_path / "load.json"
     command = ["load", "prod-text/minilm", "--rate", "5", "--p95", "50", "--yes", "--json"]
-    assert read([*command, str(file)])() == 0
+    assert parse_command([*command, str(file)])() == 0
     result = json.loads(file.read_text())
     assert result["mix"] == {"prod-text/minilm": 1.0}
     assert result["objective"] == {"p95": 50, "p99": None, "max_errors": 0.01}
-    assert [kept["latency_ms"]["p95"] for kept in result["steps"]] == [10, 500]
+    assert [saved["latency_ms"]["p95"] for saved in result["steps"]] == [10, 500]
     p95 = 51
-    assert read([*command, str(file)])() == 1
+    assert parse_command([*command, str(file)])() == 1
 
 
 @pytest.fixture
 def sized(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sagemaker: FakeSageMaker) -> Path:
-    """A folder of models, and two instances that sustain 100 requests a second."""
+    """Return the folder of results, for two instances that sustain 100 requests per second."""
 
     async def measure(*_: Any) -> list[Any]:
         return [step(100, p95=38), step(200, p95=500)]
@@ -195,18 +195,24 @@ def sized(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sagemaker: FakeSageMa
 SIZE = ["size", "minilm", "--endpoint", "prod-text", "--p95", "50", "--peak-rps", "100", "--yes"]
 
 
-def test_size_is_of_one_instance_and_kept(sized: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert read(SIZE)() == 0
+def test_size_saves_the_rate_of_one_instance(
+    sized: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert parse_command(SIZE)() == 0
     printed = capsys.readouterr().out
-    assert "minilm fd7fc2b15569 on ml.g5.xlarge: 50 requests a second an instance" in printed
+    assert "minilm fd7fc2b15569 on ml.g5.xlarge: 50 requests per second and instance" in printed
     assert "limited by: GPU (GPUUtilization 97 %)" in printed
     assert "scaling: { min_count: 2, max_count: 4, max_rps: 50 }" in printed
     [file] = sized.iterdir()
-    kept = json.loads(file.read_text())
-    assert (kept["measured_on"], kept["max_rps"], kept["release"]) == ("ml.g5.xlarge", 50, "25.09")
+    saved = json.loads(file.read_text())
+    assert (saved["measured_on"], saved["max_rps"], saved["release"]) == (
+        "ml.g5.xlarge",
+        50,
+        "25.09",
+    )
 
 
-def test_an_endpoint_that_scaled_meanwhile_is_not_sized(
+def test_endpoint_that_scales_is_not_sized(
     sized: Path,
     sagemaker: FakeSageMaker,
     monkeypatch: pytest.MonkeyPatch,
@@ -214,27 +220,27 @@ def test_an_endpoint_that_scaled_meanwhile_is_not_sized(
 ) -> None:
     async def measure(*_: Any) -> list[Any]:
         variant = {"VariantName": "AllTraffic", "CurrentInstanceCount": 3}
-        sagemaker.described = DESCRIBED | {"ProductionVariants": [variant]}
+        sagemaker.endpoint = ENDPOINT | {"ProductionVariants": [variant]}
         return [step(100, p95=38)]
 
     monkeypatch.setattr(Generator, "measure", measure)
-    assert read(SIZE)() == 1
+    assert parse_command(SIZE)() == 1
     assert "prod-text scaled during the test" in capsys.readouterr().err
     assert not sized.exists()
 
 
-def test_wrong_numbers_are_usage_errors(capsys: pytest.CaptureFixture[str]) -> None:
-    for wrong in ("--rate=0", "--rate=nan", "--callers=0", "--callers=257"):
-        with pytest.raises(SystemExit) as ended:
-            read(["load", "dev-text/minilm", wrong])()
-        assert ended.value.code == 2
-    for wrong in ("--steps=0", "--growth=1", "--mix=mix.yaml"):
-        with pytest.raises(SystemExit) as ended:
-            read(["load", "dev-text/minilm", "--rate=1", wrong])()
-        assert ended.value.code == 2
+def test_invalid_numbers_are_usage_errors(capsys: pytest.CaptureFixture[str]) -> None:
+    for option in ("--rate=0", "--rate=nan", "--callers=0", "--callers=257"):
+        with pytest.raises(SystemExit) as raised:
+            parse_command(["load", "dev-text/minilm", option])()
+        assert raised.value.code == 2
+    for option in ("--steps=0", "--growth=1", "--mix=mix.yaml"):
+        with pytest.raises(SystemExit) as raised:
+            parse_command(["load", "dev-text/minilm", "--rate=1", option])()
+        assert raised.value.code == 2
     assert "--growth 1: write more than 1" in capsys.readouterr().err
 
 
-def test_an_endpoint_of_no_stage_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert read(["load", "elsewhere/minilm", "--rate", "1"])() == 1
-    assert "endpoint elsewhere does not begin with the name of a stage" in capsys.readouterr().err
+def test_endpoint_without_a_stage_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert parse_command(["load", "unknown/minilm", "--rate", "1"])() == 1
+    assert "endpoint unknown does not begin with the name of a stage" in capsys.readouterr().err

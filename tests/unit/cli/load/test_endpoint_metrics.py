@@ -1,4 +1,4 @@
-"""The metrics of a load's steps."""
+"""Tests of the CloudWatch metrics of a load's steps."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,15 +11,15 @@ from cli.load import endpoint_metrics
 from cli.load.deployed import DeployedEndpoint
 from cli.load.endpoint_metrics import with_metrics
 from stages import load_stage
-from tests.unit.cli.load.support import BEGUN, step
+from tests.unit.cli.load.support import START, step
 
 MINUTE = timedelta(minutes=1)
-FIRST = BEGUN.replace(second=0)
+FIRST = START.replace(second=0)
 STAGES = Path(__file__).parents[4] / "stages"
 
 
 class FakeCloudWatch:
-    """Has values by label and minute, of the last minutes only at a later request."""
+    """A fake with values by label and minute; the first request returns only one minute."""
 
     def __init__(self, **values: list[float]) -> None:
         self.values, self.requests = values, list[dict[str, Any]]()
@@ -43,7 +43,7 @@ class FakeCloudWatch:
         return [{"MetricDataResults": results[:1]}, {"MetricDataResults": results[1:]}]
 
 
-def endpoint(**more: Any) -> DeployedEndpoint:
+def endpoint(**changes: Any) -> DeployedEndpoint:
     values: dict[str, Any] = {
         "name": "prod-text",
         "stage": "prod",
@@ -52,27 +52,28 @@ def endpoint(**more: Any) -> DeployedEndpoint:
         "variants": ("AllTraffic",),
         "is_laptop": False,
     }
-    return DeployedEndpoint(**values | more)
+    return DeployedEndpoint(**values | changes)
 
 
 def metrics(
     monkeypatch: pytest.MonkeyPatch, cloudwatch: FakeCloudWatch, *seconds: float
 ) -> list[dict[str, float]]:
-    """Return the metrics of steps that begin at minutes and a half, one after the other."""
+    """Return the metrics of consecutive steps, the first of which starts at half a minute."""
     monkeypatch.setattr(boto3, "client", lambda *_: cloudwatch)
-    monkeypatch.setattr(endpoint_metrics, "LATEST_SECONDS", 1e9)
-    starts = [BEGUN + timedelta(seconds=sum(seconds[:n])) for n in range(len(seconds))]
+    monkeypatch.setattr(endpoint_metrics, "MAX_WAIT_SECONDS", 1e9)
+    starts = [START + timedelta(seconds=sum(seconds[:n])) for n in range(len(seconds))]
     steps = [
-        step(1, start=start, seconds=each) for start, each in zip(starts, seconds, strict=True)
+        step(1, start=start, seconds=duration)
+        for start, duration in zip(starts, seconds, strict=True)
     ]
     pauses: list[float] = []
     measured = with_metrics([endpoint()], steps, pauses.append)
-    assert pauses == [10]  # for the last minute, which was late
-    assert [list(each.metrics) for each in measured] == [["prod-text/AllTraffic"]] * len(steps)
-    return [each.metrics["prod-text/AllTraffic"] for each in measured]
+    assert pauses == [10]  # a wait for the last minute
+    assert [list(result.metrics) for result in measured] == [["prod-text/AllTraffic"]] * len(steps)
+    return [result.metrics["prod-text/AllTraffic"] for result in measured]
 
 
-def test_a_step_has_the_minutes_that_begin_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_step_has_the_minutes_that_begin_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
     cloudwatch = FakeCloudWatch(
         CPUUtilization=[0, 100, 360, 40, 20],
         ModelLatency=[0, 10000, 8000, 1000, 500],
@@ -83,16 +84,16 @@ def test_a_step_has_the_minutes_that_begin_in_it(monkeypatch: pytest.MonkeyPatch
     assert second == {"CPUUtilization": 10, "ModelLatency": 1, "ModelUnloadingTime": 7}
 
 
-def test_a_step_shorter_than_a_minute_has_that_in_which_it_begins(
+def test_short_step_has_the_minute_in_which_it_begins(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     cloudwatch = FakeCloudWatch(CPUUtilization=[40, 400], ModelLatency=[3000])
     first, second = metrics(monkeypatch, cloudwatch, 20, 20)
     assert first == {"CPUUtilization": 10, "ModelLatency": 3}
-    assert second == {"CPUUtilization": 100, "ModelLatency": 3}  # a minute begins in it
+    assert second == {"CPUUtilization": 100, "ModelLatency": 3}  # a minute begins in this step
 
 
-def test_tritons_own_metrics_are_asked_for_where_they_are_published(
+def test_triton_metrics_are_read_if_they_are_published(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     config = load_stage("prod", STAGES)
@@ -102,7 +103,7 @@ def test_tritons_own_metrics_are_asked_for_where_they_are_published(
         CPUUtilization=[1] * 9, TritonQueue=[30] * 9, TritonCompute=[10] * 9
     )
     monkeypatch.setattr(boto3, "client", lambda *_: cloudwatch)
-    steps = [step(1, start=BEGUN, seconds=120)]
+    steps = [step(1, start=START, seconds=120)]
     [measured] = with_metrics([endpoint(config=published)], steps, lambda _: None)
     assert measured.metrics["prod-text/AllTraffic"]["TritonQueueShare"] == 0.75
     expressions = [
@@ -116,7 +117,7 @@ def test_tritons_own_metrics_are_asked_for_where_they_are_published(
     )
 
 
-def test_metrics_that_never_come_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wait_for_metrics_has_a_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boto3, "client", lambda *_: FakeCloudWatch())
     old = step(1, start=datetime.now(UTC) - timedelta(hours=1))
     [measured] = with_metrics([endpoint()], [old], lambda _: pytest.fail("waited"))

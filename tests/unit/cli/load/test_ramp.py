@@ -1,4 +1,4 @@
-"""Which steps a load consists of."""
+"""Tests of the levels of a load's steps."""
 
 import pytest
 
@@ -10,7 +10,7 @@ P95 = Objective(p95=50)
 
 
 def levels(ramp: Ramp, capacity: float) -> tuple[list[float], LoadStep | None]:
-    """Return the levels of a load of an endpoint that breaks above a rate, and the best step."""
+    """Return the levels of a load on an endpoint with a capacity, and the sustained step."""
 
     async def run_step(level: float) -> LoadStep:
         return step(level, p95=10 if level <= capacity else 500)
@@ -19,41 +19,41 @@ def levels(ramp: Ramp, capacity: float) -> tuple[list[float], LoadStep | None]:
     return [step.level for step in steps], sustained(steps, P95)
 
 
-def test_a_load_ends_with_the_step_that_breaks_the_objective() -> None:
+def test_load_ends_with_a_missed_objective() -> None:
     reached, best = levels(Ramp(start=10, growth=1.5, max_steps=12), capacity=20)
     assert reached == [10, 15, 22.5]
     assert best
     assert best.level == 15
 
 
-def test_a_load_of_so_many_steps_ends_without_a_break() -> None:
+def test_load_ends_after_the_maximum_of_steps() -> None:
     assert levels(Ramp(start=10, growth=2, max_steps=3), capacity=1e9)[0] == [10, 20, 40]
 
 
 @pytest.mark.parametrize("capacity", [0.3, 7, 61.8])
-def test_sizing_narrows_the_rate_to_a_tenth_from_either_side(capacity: float) -> None:
+def test_sizing_narrows_the_rate_to_ten_percent(capacity: float) -> None:
     ramp = Ramp(start=4, growth=2, max_steps=40, precision=1.1)
     _, best = levels(ramp, capacity)
     assert best
     assert capacity / 1.1 <= best.level <= capacity
 
 
-def test_sizing_gives_up_where_no_rate_holds() -> None:
+def test_sizing_without_a_sustained_rate() -> None:
     ramp = Ramp(start=16, growth=2, max_steps=40, precision=1.1)
     assert levels(ramp, capacity=0) == ([16, 8, 4, 2, 1], None)
 
 
-def test_what_breaks_an_objective_names_the_figure() -> None:
-    assert P95.broken_by(step(1, p95=50)) == ""
-    assert P95.broken_by(step(1, p95=61.04)) == "p95 is 61.0 ms, the objective 50 ms"
-    assert Objective(p99=50).broken_by(step(1, p95=30)) == "p99 is 60.0 ms, the objective 50 ms"
+def test_missed_objective_has_a_reason() -> None:
+    assert P95.miss(step(1, p95=50)) == ""
+    assert P95.miss(step(1, p95=61.04)) == "p95 is 61.0 ms, the objective 50 ms"
+    assert Objective(p99=50).miss(step(1, p95=30)) == "p99 is 60.0 ms, the objective 50 ms"
     failed = step(1, errors={"NoCapacity": 2}, first_error="NoCapacity: m: queue full")
-    assert P95.broken_by(failed) == (
+    assert P95.miss(failed) == (
         "2.0% of the calls failed (2 NoCapacity): NoCapacity: m: queue full"
     )
 
 
-def test_a_step_above_one_that_broke_is_not_sustained() -> None:
+def test_step_above_a_miss_is_not_sustained() -> None:
     steps = [step(1), step(2, p95=99), step(4)]
     best = sustained(steps, P95)
     assert best

@@ -1,4 +1,4 @@
-"""The HTML page of a load."""
+"""Tests of the HTML page of a load."""
 
 import json
 import re
@@ -7,10 +7,10 @@ from typing import Any
 from cli.load.report import as_json, html_page
 from tests.unit.cli.load.support import step
 
-EVIL = "</script><script>alert(1)</script>"
+SCRIPT = "</script><script>alert(1)</script>"
 
 
-def page(**more: Any) -> str:
+def page(**changes: Any) -> str:
     metrics = {"local-text/AllTraffic": {"ModelLatency": 9.0, "LoadedModelCount": 4}}
     result = {
         "level": "rate",
@@ -19,10 +19,10 @@ def page(**more: Any) -> str:
         "objective": {"p95": 50, "p99": None, "max_errors": 0.01},
         "steps": [step(10, metrics=metrics), step(20, p95=70, errors={"NoCapacity": 3})],
     }
-    return html_page(json.loads(json.dumps({**result, **more}, default=as_json)))
+    return html_page(json.loads(json.dumps({**result, **changes}, default=as_json)))
 
 
-def test_the_page_needs_no_other_file() -> None:
+def test_page_is_self_contained() -> None:
     text = page()
     assert not re.search(r"""(?:src|href)=["']?(?!\$)\w""", text.partition("<script")[0])
     assert "default-src 'none'" in text
@@ -30,16 +30,16 @@ def test_the_page_needs_no_other_file() -> None:
     assert "export {" not in text
 
 
-def test_the_page_has_the_steps_as_a_table_and_as_json() -> None:
+def test_page_has_steps_as_table_and_json() -> None:
     text = page()
     assert "<td>20</td><td>20</td><td>20</td>" in text
     assert "<td>3</td></tr>" in text
     assert "local-text/a 75 %" in text
     data = re.search(r'<script type="application/json" id="result">(.*?)</script>', text)
     assert data
-    assert [each["level"] for each in json.loads(data[1])["steps"]] == [10, 20]
+    assert [result["level"] for result in json.loads(data[1])["steps"]] == [10, 20]
 
 
-def test_a_name_is_text_and_no_script() -> None:
-    text = page(endpoints={EVIL: EVIL}, mix={EVIL: 1.0})
+def test_names_are_escaped() -> None:
+    text = page(endpoints={SCRIPT: SCRIPT}, mix={SCRIPT: 1.0})
     assert "<script>alert(1)" not in text

@@ -1,4 +1,4 @@
-"""What a measured rate means for a stage, and what limited it."""
+"""Tests of the instances of a stage for a measured rate, and of the bottleneck."""
 
 import json
 from pathlib import Path
@@ -16,8 +16,8 @@ from tests.unit.cli.load.support import step
 from triton_sagemaker.scalable_count import SAFETY_FACTOR
 
 
-def sizing(**more: Any) -> Sizing:
-    measured: dict[str, Any] = {
+def sizing(**changes: Any) -> Sizing:
+    measurements: dict[str, Any] = {
         "model": "minilm",
         "version": "fd7fc2b15569",
         "endpoint": "prod-text",
@@ -34,10 +34,10 @@ def sizing(**more: Any) -> Sizing:
         "reason": "GPUUtilization 95 %",
         "steps": [step(60)],
     }
-    return Sizing(**measured | more)
+    return Sizing(**measurements | changes)
 
 
-def test_the_lines_of_a_stage_are_for_half_of_what_an_instance_sustains() -> None:
+def test_stage_lines_use_half_of_the_sustained_rate() -> None:
     assert SCALING_AIM == SAFETY_FACTOR
     assert "scaling aims at half of it" in (Path(stages.schema.scaling.__file__).read_text())
     assert sizing().stage_lines(1, 200) == [
@@ -48,36 +48,36 @@ def test_the_lines_of_a_stage_are_for_half_of_what_an_instance_sustains() -> Non
     assert sizing(production=False).stage_lines(1, 30)[0] == "instance_count: 1"
 
 
-def test_an_unknown_price_is_not_a_price_of_zero() -> None:
+def test_unknown_price_is_reported() -> None:
     lines = sizing(region="eu-west-1").stage_lines(1, 200)
     assert lines[-1] == ("# no price: ml.g5.xlarge in eu-west-1 is not in the table of 2025-02-03")
 
 
-def test_a_laptop_says_nothing_of_a_gpu_and_costs_nothing() -> None:
+def test_result_of_a_laptop_has_a_warning() -> None:
     gpu = sizing(measured_on=LAPTOP)
     assert gpu.stage_lines(1, 200) == [
-        "# measured on a laptop: says nothing of the GPU of ml.g5.xlarge"
+        "# measured on a laptop: not valid for the GPU of ml.g5.xlarge"
     ]
     cpu = sizing(measured_on=LAPTOP, instance_type="ml.m5.xlarge")
     assert cpu.stage_lines(1, 200)[-1] == "# measured on a laptop: measure again on ml.m5.xlarge"
 
 
-def test_a_result_is_kept_beside_the_model_and_makes_no_new_version_of_it(tmp_path: Path) -> None:
+def test_result_is_saved_without_changing_the_model_version(tmp_path: Path) -> None:
     (tmp_path / "resnet50").mkdir()
     (tmp_path / "resnet50" / "recipe.yaml").write_text("")
     before = list(files(tmp_path / "resnet50"))
     path = sizing(model="resnet50-onnx").write(tmp_path)
     assert path.parent == tmp_path / "resnet50" / "tests" / "sizing"
     assert list(files(tmp_path / "resnet50")) == before
-    kept = json.loads(path.read_text())
-    assert {key: kept[key] for key in ("date", "version", "release", "measured_on", "region")} == {
+    saved = json.loads(path.read_text())
+    assert {key: saved[key] for key in ("date", "version", "release", "measured_on", "region")} == {
         "date": "2026-11-22",
         "version": "fd7fc2b15569",
         "release": "25.09",
         "measured_on": "ml.g5.xlarge",
         "region": "us-east-1",
     }
-    assert kept["steps"][0]["start"] == "2026-11-22T03:00:30+00:00"
+    assert saved["steps"][0]["start"] == "2026-11-22T03:00:30+00:00"
 
 
 LIGHTEST = step(1, metrics={"text/v": {"ModelLatency": 9.0}})
@@ -97,17 +97,17 @@ LIGHTEST = step(1, metrics={"text/v": {"ModelLatency": 9.0}})
         ({}, "unknown", "no metrics"),
     ],
 )
-def test_what_limited_a_step(metrics: dict[str, float], limit: str, figures: str) -> None:
+def test_bottleneck_of_a_step(metrics: dict[str, float], limit: str, figures: str) -> None:
     name, reason = limited_by(step(10, p95=100, metrics={"text/v": metrics}), LIGHTEST)
     assert name == limit
     assert figures in reason
 
 
-def test_a_slow_model_without_a_queue_is_an_unknown_limit() -> None:
+def test_slow_model_without_a_queue_is_unknown() -> None:
     slow = step(10, p95=20, metrics={"text/v": {"ModelLatency": 9.5, "CPUUtilization": 20.0}})
     assert limited_by(slow, LIGHTEST)[0] == "unknown"
 
 
-def test_a_busy_load_generator_is_what_limited_a_step() -> None:
+def test_saturated_load_generator_is_the_bottleneck() -> None:
     saturated = step(10, generator_cpu=0.97, metrics={"text/v": {"GPUUtilization": 99.0}})
     assert limited_by(saturated, LIGHTEST)[0] == "load generator"

@@ -1,35 +1,34 @@
-"""One step of a load against a client on a virtual clock."""
+"""Tests of a step of a load, with virtual time."""
 
 import asyncio
 
 import numpy as np
 import pytest
 
-from cli.load.arrivals import poisson
 from cli.load.request_inputs import Request
-from cli.load.step import FEWEST, closed_loop, open_loop
+from cli.load.step import MIN_CALLS, closed_loop, open_loop, poisson_arrivals
 from endpoint_client import NoCapacity
 from tests.unit.cli.load.support import REQUESTS, run
 
 
-def test_arrivals_are_a_poisson_process_of_the_rate() -> None:
-    times = poisson(50, 400, np.random.default_rng(0))
+def test_arrivals_are_a_poisson_process() -> None:
+    times = poisson_arrivals(50, 400, np.random.default_rng(0))
     gaps = np.diff(times)
     assert len(times) == pytest.approx(20_000, rel=0.03)
     assert gaps.min() >= 0
     assert gaps.mean() == pytest.approx(1 / 50, rel=0.03)
-    assert gaps.std() == pytest.approx(1 / 50, rel=0.05)  # as an exponential distribution's
+    assert gaps.std() == pytest.approx(1 / 50, rel=0.05)  # exponential distribution
     random = np.random.default_rng(1)
-    counts = [len(poisson(50, 1, random)) for _ in range(2000)]
+    counts = [len(poisson_arrivals(50, 1, random)) for _ in range(2000)]
     assert np.var(counts) == pytest.approx(50, rel=0.2)
 
 
-def test_percentiles_count_from_when_a_request_was_due_though_the_client_was_busy() -> None:
-    """One caller at a time and a pause of 1 s: ten requests wait for each other."""
-    free = asyncio.Lock()
+def test_latency_is_measured_from_the_due_time() -> None:
+    """Requests are processed one by one, and the first takes 1 s."""
+    lock = asyncio.Lock()
 
     async def send(_: Request) -> None:
-        async with free:
+        async with lock:
             first = asyncio.get_running_loop().time() < 0.05
             await asyncio.sleep(1.0 if first else 0.01)
 
@@ -45,8 +44,8 @@ def test_percentiles_count_from_when_a_request_was_due_though_the_client_was_bus
     assert measured.achieved_rps == pytest.approx(10 / 1.09, rel=1e-2)
 
 
-def test_a_pause_of_the_event_loop_is_part_of_the_latency() -> None:
-    """This process comes late to requests that were due during a pause of its own."""
+def test_pause_of_the_event_loop_is_part_of_the_latency() -> None:
+    """Requests that are due during the pause are sent late."""
 
     async def send(_: Request) -> None:
         loop = asyncio.get_running_loop()
@@ -57,7 +56,7 @@ def test_a_pause_of_the_event_loop_is_part_of_the_latency() -> None:
     assert measured.latency_ms["p50"] == pytest.approx(400)
 
 
-def test_callers_send_when_they_have_the_last_answer() -> None:
+def test_callers_wait_for_the_previous_answer() -> None:
     async def send(_: Request) -> None:
         await asyncio.sleep(0.1)
 
@@ -67,7 +66,7 @@ def test_callers_send_when_they_have_the_last_answer() -> None:
     assert measured.latency_ms["p99"] == pytest.approx(100)
 
 
-def test_errors_are_counted_by_kind_and_end_a_step() -> None:
+def test_errors_are_counted_by_type_and_end_a_step() -> None:
     sent = 0
 
     async def send(_: Request) -> None:
@@ -82,4 +81,4 @@ def test_errors_are_counted_by_kind_and_end_a_step() -> None:
     assert measured.error_share == 1
     assert measured.first_error == "NoCapacity: the queue is full"
     assert measured.latency_ms == {}
-    assert FEWEST <= sent < 2 * FEWEST
+    assert MIN_CALLS <= sent < 2 * MIN_CALLS

@@ -1,4 +1,4 @@
-"""What `tritonsm status` reads from AWS and reports."""
+"""Tests of the data of `tritonsm status`, with fake AWS answers."""
 
 import io
 import json
@@ -23,13 +23,13 @@ from stage_record import Event
 from tests.unit.release.preflight.conftest import Aws, denied, error
 
 NIGHT = "prod-night-g5-xlarge"
-"""An endpoint of inference components, whose stack is prod-night."""
+"""An endpoint of inference components in the stack prod-night."""
 NOW = datetime(2026, 11, 22, 10, 6, 30, tzinfo=UTC)
 
 
 @pytest.fixture
 def aws(aws: Aws) -> Aws:
-    """An account with one endpoint of one variant, and nothing else."""
+    """Return an account with one endpoint of one variant."""
     aws.answers = {
         "sagemaker.ListEndpoints": {"Endpoints": [_summary("prod-text")]},
         "sagemaker.DescribeEndpoint": lambda request: _description(request["EndpointName"]),
@@ -75,12 +75,12 @@ def _report(aws: Aws, stage: str | None = "prod") -> Report:
     return read_report(aws.session, stage, ["dev", "prod", "prod-eu"])
 
 
-def test_endpoints_have_their_variants(aws: Aws) -> None:
+def test_endpoint_has_its_variants(aws: Aws) -> None:
     variant = VariantStatus("AllTraffic", 1.0, instances=2, desired_instances=3)
     assert _report(aws).endpoints == [EndpointStatus("prod-text", "InService", None, [variant])]
 
 
-def test_a_variant_with_several_types_has_the_instances_of_each(aws: Aws) -> None:
+def test_variant_with_several_instance_types(aws: Aws) -> None:
     description = _description("prod-text")
     pools = {"ml.g6.xlarge": 0, "ml.g5.xlarge": 2}
     description["ProductionVariants"][0]["InstancePools"] = [
@@ -91,7 +91,7 @@ def test_a_variant_with_several_types_has_the_instances_of_each(aws: Aws) -> Non
 
 
 def test_only_the_stage_is_reported(aws: Aws) -> None:
-    """prod-eu is a stage of its own, though its names begin with those of prod."""
+    """The names of the stage prod-eu begin with "prod-" too."""
     summaries = [_summary(name) for name in ("my-prod-text", "prod-eu-text", "prod-text")]
     aws.answers["sagemaker.ListEndpoints"] = {"Endpoints": summaries}
     alarms = [_alarm("prod-eu-text-1"), _alarm("prod-text-1")]
@@ -103,7 +103,7 @@ def test_only_the_stage_is_reported(aws: Aws) -> None:
     assert aws.requests("ssm.GetParametersByPath")[0]["Path"] == "/triton/prod/"
 
 
-def test_alarms_that_are_ok_and_alarms_of_scaling_are_left_out(aws: Aws) -> None:
+def test_ok_alarms_and_scaling_alarms_are_omitted(aws: Aws) -> None:
     scaling = _alarm("TargetTracking-endpoint/prod-text/variant/AllTraffic-AlarmLow-1")
     unknown = _alarm("prod-c", "INSUFFICIENT_DATA")
     alarms = [_alarm("prod-a", "OK"), _alarm("prod-b"), unknown, scaling]
@@ -114,7 +114,7 @@ def test_alarms_that_are_ok_and_alarms_of_scaling_are_left_out(aws: Aws) -> None
     ]
 
 
-def test_models_are_those_of_the_catalog_and_broken_entries_do_not_end_the_report(aws: Aws) -> None:
+def test_models_are_those_of_valid_catalog_entries(aws: Aws) -> None:
     entry = {**ENTRY, "version": "1", "target_model": "minilm-1.tar.gz"}
     night = {**entry, "model": "bert", "endpoint": NIGHT, "target_model": None}
     values = {"text/broken": "9999", "text/other": "{", "text/minilm": json.dumps(entry)}
@@ -147,10 +147,10 @@ def _catalog_of_components(*models: str) -> dict[str, Any]:
     }
 
 
-def test_components_have_their_copies_and_those_that_are_gone_are_named(aws: Aws) -> None:
+def test_components_have_copies_or_do_not_exist(aws: Aws) -> None:
     def describe(request: dict[str, str]) -> Any:
         name = request["InferenceComponentName"]
-        if name.endswith("gone"):
+        if name.endswith("deleted"):
             raise error("ValidationException", f'Could not find inference component "{name}".')
         arn = f"arn:aws:sagemaker:us-east-1:111122223333:inference-component/{name}"
         return {
@@ -165,15 +165,15 @@ def test_components_have_their_copies_and_those_that_are_gone_are_named(aws: Aws
             "RuntimeConfig": {"DesiredCopyCount": 2, "CurrentCopyCount": 1},
         }
 
-    aws.answers["ssm.GetParametersByPath"] = _catalog_of_components("bert", "gone")
+    aws.answers["ssm.GetParametersByPath"] = _catalog_of_components("bert", "deleted")
     aws.answers["sagemaker.DescribeInferenceComponent"] = describe
     assert _report(aws).components == [
         ComponentStatus(f"{NIGHT}-bert", NIGHT, "Updating", "no room", copies=1, desired_copies=2),
-        ComponentStatus(f"{NIGHT}-gone", NIGHT, "does not exist"),
+        ComponentStatus(f"{NIGHT}-deleted", NIGHT, "does not exist"),
     ]
 
 
-def test_what_the_caller_has_no_permission_for_is_named_and_the_rest_is_reported(aws: Aws) -> None:
+def test_denied_sections_are_listed(aws: Aws) -> None:
     aws.answers["cloudwatch.DescribeAlarms"] = error("AccessDenied", operation="DescribeAlarms")
     aws.answers["ssm.GetParametersByPath"] = denied("ssm:GetParametersByPath")
     report = _report(aws)
@@ -184,15 +184,15 @@ def test_what_the_caller_has_no_permission_for_is_named_and_the_rest_is_reported
     ]
 
 
-def test_any_other_error_is_raised(aws: Aws) -> None:
+def test_other_errors_are_raised(aws: Aws) -> None:
     aws.answers["cloudwatch.DescribeAlarms"] = error("InternalServiceFault")
     with pytest.raises(ClientError, match="InternalServiceFault"):
         _report(aws)
 
 
-def test_an_endpoint_that_is_deleted_meanwhile_is_left_out(aws: Aws) -> None:
-    gone = error("ValidationException", 'Could not find endpoint "prod-text".')
-    aws.answers["sagemaker.DescribeEndpoint"] = gone
+def test_endpoint_that_is_deleted_meanwhile_is_omitted(aws: Aws) -> None:
+    missing = error("ValidationException", 'Could not find endpoint "prod-text".')
+    aws.answers["sagemaker.DescribeEndpoint"] = missing
     assert _report(aws).endpoints == []
     aws.answers["sagemaker.DescribeEndpoint"] = error("ValidationException", "Something else")
     with pytest.raises(ClientError, match="Something else"):
@@ -229,9 +229,14 @@ TEMPLATE = {
 
 
 def _deployed(aws: Aws, config: str, *, status: str = "UPDATE_COMPLETE") -> None:
-    """Have a stack whose configuration is `config`, and nothing in catalog and bucket."""
+    """Deploy a stack with the configuration `config`, and an empty catalog and bucket."""
     bucket = {"OutputKey": "ExportsOutputRefModelsBucket970C6ADA", "OutputValue": "bucket"}
-    stack = {"StackName": "it", "CreationTime": NOW, "StackStatus": status, "Outputs": [bucket]}
+    stack = {
+        "StackName": "prod-text",
+        "CreationTime": NOW,
+        "StackStatus": status,
+        "Outputs": [bucket],
+    }
     detail = {
         "LogicalResourceId": "Config",
         "ResourceType": "AWS::SageMaker::EndpointConfig",
@@ -248,8 +253,7 @@ def _deployed(aws: Aws, config: str, *, status: str = "UPDATE_COMPLETE") -> None
     }
 
 
-def test_what_differs_from_the_live_templates_is_named_with_its_command(aws: Aws) -> None:
-    """As a delivery finds it: the endpoint's configuration, the catalog and the bucket."""
+def test_differences_of_endpoint_and_catalog_and_bucket(aws: Aws) -> None:
     _deployed(aws, "another")
     endpoint, entry, archive = _report(aws).differences
     assert "it serves with prod-text, but prod-text created another" in endpoint.text
@@ -258,29 +262,29 @@ def test_what_differs_from_the_live_templates_is_named_with_its_command(aws: Aws
     assert archive.text == "s3://bucket/text/cpu-24.09/minilm-a.tar.gz does not exist"
 
 
-def test_a_stack_in_a_failed_state_is_a_difference_and_nothing_else_is_compared(aws: Aws) -> None:
+def test_failed_stack_is_the_only_difference(aws: Aws) -> None:
     _deployed(aws, "another", status="UPDATE_ROLLBACK_FAILED")
     (stack,) = _report(aws).differences
     assert (stack.subject, stack.text) == ("prod-text", "the stack is UPDATE_ROLLBACK_FAILED")
 
 
-def test_an_endpoint_that_was_deleted_by_hand_is_a_difference(aws: Aws) -> None:
-    """Nothing lists it any more: its clients alone knew."""
+def test_deleted_endpoint_is_a_difference(aws: Aws) -> None:
+    """ListEndpoints does not return it; the catalog still has its models."""
     _deployed(aws, "another")
-    listed = [{"Name": "/triton/prod/text/minilm", "Value": json.dumps(ENTRY)}]
-    gone = error("ValidationException", 'Could not find endpoint "prod-text".')
+    parameters = [{"Name": "/triton/prod/text/minilm", "Value": json.dumps(ENTRY)}]
+    missing = error("ValidationException", 'Could not find endpoint "prod-text".')
     aws.answers |= {
-        "ssm.GetParametersByPath": {"Parameters": listed},
+        "ssm.GetParametersByPath": {"Parameters": parameters},
         "sagemaker.ListEndpoints": {"Endpoints": []},
-        "sagemaker.DescribeEndpoint": gone,
+        "sagemaker.DescribeEndpoint": missing,
     }
     endpoint, _ = _report(aws).differences
     assert endpoint.subject == "prod-text"
     assert endpoint.text.startswith("does not exist: it was deleted. It cannot be invoked")
 
 
-def test_a_stack_that_was_deleted_by_hand_is_a_difference(aws: Aws) -> None:
-    """Its catalog entries went with it: the record of deliveries alone knows of the endpoint."""
+def test_deleted_stack_is_a_difference(aws: Aws) -> None:
+    """Its catalog entries are deleted too; only the record of deliveries has the endpoint."""
     _deployed(aws, "another")
     versions = {"text/minilm": "a"}
     delivered = Event(

@@ -1,4 +1,4 @@
-"""The command `tritonsm status`, and its tables."""
+"""Tests of the command `tritonsm status` and its tables."""
 
 import argparse
 import json
@@ -28,7 +28,7 @@ REPORT = Report(
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
-    """The region and the stage of every report."""
+    """Return a list to which every report adds its region and stage."""
     calls: list[tuple[Any, ...]] = []
 
     def read_report(session: Any, stage: str | None, stages: list[str]) -> Report:
@@ -53,9 +53,7 @@ def _printed(monkeypatch: pytest.MonkeyPatch, capsys: Any, report: Report) -> st
     return output
 
 
-def test_a_stage_is_read_in_its_region(
-    calls: list[Any], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_stage_is_read_in_its_region(calls: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
     assert _run("prod") == 0
     assert calls == [("us-east-1", "prod")]
     assert capsys.readouterr().out.splitlines()[1].split() == [
@@ -63,7 +61,7 @@ def test_a_stage_is_read_in_its_region(
     ]
 
 
-def test_without_a_stage_all_stages_are_read_in_the_configured_region(
+def test_all_stages_are_read_in_the_configured_region(
     calls: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
@@ -71,7 +69,7 @@ def test_without_a_stage_all_stages_are_read_in_the_configured_region(
     assert calls == [("eu-west-1", None)]
 
 
-def test_json_has_every_member_and_times_with_their_zone(
+def test_json_has_all_sections_and_times_with_zone(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     alarm = Alarm("dev-a", "ALARM", NOW, "critical", "Because.")
@@ -83,40 +81,38 @@ def test_json_has_every_member_and_times_with_their_zone(
     assert report["alarms"][0]["since"] == "2026-11-22T10:06:00+00:00"
 
 
-def test_lines_are_whole_in_a_pipe(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    """Rich takes a pipe for 80 columns, in which no path could be searched for."""
+def test_lines_are_not_broken_in_a_pipe(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    """By default, rich breaks lines of a pipe at 80 columns."""
     archive = f"minilm-{'0' * 100}.tar.gz"
     report = replace(REPORT, models=[CatalogModel("dev-text", "minilm", "1", archive, "dev-text")])
     assert archive in _printed(monkeypatch, capsys, report)
 
 
-def test_everything_that_is_wrong_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_all_problems_are_printed(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     report = Report(
         endpoints=[
             replace(REPORT.endpoints[0], status="Failed", reason="No space."),
             EndpointStatus(
-                "dev-ab", "InService", None, [VariantStatus(n, 2.0, 1, 1) for n in "AB"]
+                "dev-ab", "InService", None, [VariantStatus(name, 2.0, 1, 1) for name in "AB"]
             ),
         ],
         alarms=[
             Alarm("dev-1", "ALARM", NOW, "critical: share of 5xx answers of dev-text", "Crossed."),
             Alarm("dev-2", "ALARM", NOW, "", "Crossed \x1b[2J."),
         ],
-        differences=[LiveDifference("dev-text", "the stack is gone", "make deliver STAGE=dev")],
+        differences=[LiveDifference("dev-text", "the stack was deleted", "make deliver STAGE=dev")],
         denied=["models: no permission (ssm:GetParametersByPath)"],
     )
     output = _printed(monkeypatch, capsys, report)
     assert "dev-text Failed: No space." in output
     assert "dev-ab    InService  A           2       1/1" in output
-    assert "dev-text: the stack is gone\n  make deliver STAGE=dev" in output
+    assert "dev-text: the stack was deleted\n  make deliver STAGE=dev" in output
     assert "critical: share of 5xx answers of dev-text" in output
     assert "dev-2: Crossed \\x1b[2J." in output
     assert "not shown: models: no permission" in output
 
 
-def test_instances_are_shown_by_type_where_there_are_several(
-    monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
+def test_instances_are_shown_by_type(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     variant = VariantStatus("AllTraffic", 1.0, 2, 2, {"ml.g6.xlarge": 0, "ml.g5.xlarge": 2})
     output = _printed(
         monkeypatch, capsys, Report([EndpointStatus("dev-text", "InService", None, [variant])])
@@ -125,7 +121,7 @@ def test_instances_are_shown_by_type_where_there_are_several(
     assert output.splitlines()[-1].strip() == "2 ml.g5.xlarge"
 
 
-def test_copies_of_components_are_shown_with_what_went_wrong(
+def test_components_are_shown_with_failure_reasons(
     monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     component = ComponentStatus("dev-night-minilm", "dev-night", "Failed", "No room.", 0, 2)
@@ -134,5 +130,5 @@ def test_copies_of_components_are_shown_with_what_went_wrong(
     assert "dev-night-minilm  Failed  0/2" in output
 
 
-def test_an_account_without_endpoints_says_so(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_account_without_endpoints(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     assert _printed(monkeypatch, capsys, Report([])) == "no endpoint is deployed\n"

@@ -34,7 +34,7 @@ def _findings(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int,
     return code, json.loads(out)
 
 
-FIRST = {
+FIRST_FINDING = {
     "rule": "model_names",
     "path": "models/doubled/double/config.pbtxt",
     "line": 3,
@@ -50,7 +50,7 @@ def test_findings_have_places_and_fail_the_command(
     code, out = _lint(capsys, path)
     first, second, summary = out.splitlines()
     assert code == 1
-    assert first == f"{FIRST['path']}:3:1: {FIRST['message']} [model_names]"
+    assert first == f"{FIRST_FINDING['path']}:3:1: {FIRST_FINDING['message']} [model_names]"
     assert second.startswith('models/doubled/doubled/config.pbtxt:2:1: name is "other"')
     assert summary == "1 model, 2 findings"
 
@@ -76,7 +76,7 @@ def test_parse_errors_do_not_hide_other_findings(
         ("model_names", "models/doubled/double/config.pbtxt", 3),
         ("model_names", "models/doubled/doubled/config.pbtxt", 2),
     ]
-    assert data[4] == FIRST
+    assert data[4] == FIRST_FINDING
     assert [finding["message"] for finding in data[1:3]] == [
         "description: missing: add this key",
         "descripton: unknown key; write description",

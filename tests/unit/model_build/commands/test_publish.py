@@ -7,11 +7,11 @@ from unittest.mock import Mock
 
 import boto3
 import pytest
-from botocore.exceptions import ClientError
 
 from model_build import digest_of
 from model_build.__main__ import main
 from tests.unit.model_build.commands.conftest import ENDPOINT, PREFIX, Data, Fail, FakeAws, Succeed
+from tests.unit.model_build.fakes import client_error
 
 GPU_PREFIX = "text/cuda-25.09-sm86/"
 
@@ -88,7 +88,7 @@ def test_catalog_is_not_changed_before_every_upload(
 ) -> None:
     def refuse(request: dict[str, Any]) -> None:
         if "cuda" in request["Key"]:
-            raise ClientError({"Error": {"Code": "AccessDenied"}}, "PutObject")
+            raise client_error("PutObject", "AccessDenied")
 
     aws.sagemaker.host("dev-text", f"s3://bucket/{PREFIX}", f"s3://bucket/{GPU_PREFIX}")
     aws.s3.before["PutObject"] = refuse

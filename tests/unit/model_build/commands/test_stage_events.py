@@ -15,7 +15,7 @@ COMMANDS = [("rollback", "minilm"), ("retire", "minilm", OLD)]
 
 
 def write_delivery(aws: FakeAws, outcome: str, *, age: timedelta = timedelta()) -> None:
-    """Write the delivery parameter of the stage: a delivery of commit aaa...."""
+    """Write the delivery parameter of the stage: a delivery of a commit."""
     time = (datetime.now(UTC) - age).isoformat(timespec="seconds")
     deliveries = [{"commit": "a" * 40, "time": time, "outcome": outcome}]
     record = json.dumps({"stack": "id", "deliveries": deliveries})

@@ -15,7 +15,7 @@ from model_build.engines.engine_job import EngineJob
 from model_build.engines.engine_result import EngineResult
 from tests.unit.model_build.engines.conftest import write_result
 from tests.unit.model_build.engines.fake_codebuild import FakeCodeBuild, pause_steps
-from tests.unit.model_build.fakes import FakeS3, ProgressLines
+from tests.unit.model_build.fakes import FakeS3, ProgressLines, client_error
 
 QUEUE_FULL = "Cannot have more than 1 builds in queue for the account"
 BUILD_FAILED = {
@@ -393,7 +393,7 @@ def test_unreadable_log_does_not_hide_the_failure(
     compilation: Compilation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(**_: Any) -> None:
-        raise ClientError({"Error": {"Code": "ResourceNotFoundException"}}, "GetLogEvents")
+        raise client_error("GetLogEvents", "ResourceNotFoundException")
 
     monkeypatch.setattr(compilation.codebuild, "get_log_events", refuse)
     with pytest.raises(BuildError, match="failed in phase BUILD: exit status 1"):

@@ -14,7 +14,7 @@ from model_build import BuildError, archive
 from model_build.build import Build
 from model_build.publishing.bucket import is_published, publish
 from model_build.publishing.upload import PART_BYTES
-from tests.unit.model_build.fakes import FakeS3, ProgressLines
+from tests.unit.model_build.fakes import FakeS3, ProgressLines, client_error
 
 KEY = "text/cpu-24.09/doubled-abc.tar.gz"
 MANIFEST = "text/cpu-24.09/doubled-abc.json"
@@ -136,7 +136,7 @@ def test_concurrent_manifest_is_accepted(s3: FakeS3, built: Build) -> None:
 @pytest.mark.parametrize("code", ["403", "AccessDenied", "NoSuchBucket"])
 def test_denied_read_is_not_an_unpublished_model(s3: FakeS3, code: str) -> None:
     def refuse(request: dict[str, Any]) -> None:
-        raise ClientError({"Error": {"Code": code}}, "GetObject")
+        raise client_error("GetObject", code)
 
     s3.before["GetObject"] = refuse
     with pytest.raises(ClientError, match=code):

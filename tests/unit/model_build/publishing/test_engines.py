@@ -104,9 +104,7 @@ def test_only_unused_engines_are_deleted(s3: FakeS3, tmp_path: Path) -> None:
     s3.objects |= {f"{PREFIX}{name}.tar.gz": {"Body": b""} for name in ("a", "b", "before-engines")}
     s3.objects["other/file.json"] = {"Body": b"no manifest"}
     deleted = delete_unused(s3.client, "bucket", [f"{PREFIX}b.json"])
-    assert (
-        deleted[0] == f"engines/{unused}/result.json"
-    )  # first: without it, the result is incomplete
+    assert deleted[0] == f"engines/{unused}/result.json"  # without it, the result is incomplete
     assert len(deleted) == 3
     assert kept.fetch(shared, to=tmp_path / "shared")
     assert not any(key.startswith(f"engines/{unused}") for key in s3.objects)

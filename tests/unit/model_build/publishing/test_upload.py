@@ -10,7 +10,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from model_build.publishing import upload
-from tests.unit.model_build.fakes import FakeS3
+from tests.unit.model_build.fakes import FakeS3, client_error
 
 KEY = "text/cpu-24.09/minilm-abc.tar.gz"
 
@@ -67,7 +67,7 @@ def test_existing_key_is_not_overwritten(s3: FakeS3, file: Path) -> None:
 def test_failed_part_aborts_the_upload(s3: FakeS3, file: Path, part: int) -> None:
     def fail(request: dict[str, Any]) -> None:
         if request["PartNumber"] == part:
-            raise ClientError({"Error": {"Code": "BadDigest"}}, "UploadPart")
+            raise client_error("UploadPart", "BadDigest")
 
     s3.before["UploadPart"] = fail
     with pytest.raises(ClientError, match="BadDigest"):
@@ -92,7 +92,7 @@ def test_upload_is_aborted_after_its_last_part(
     def send(request: dict[str, Any]) -> None:
         if request["PartNumber"] == 1:
             part_started.wait()
-            raise ClientError({"Error": {"Code": "BadDigest"}}, "UploadPart")
+            raise client_error("UploadPart", "BadDigest")
         part_started.set()
         may_end.wait()
         events.append("part sent")
@@ -122,9 +122,7 @@ def test_interrupted_upload_is_aborted(s3: FakeS3, file: Path, stop: type[BaseEx
 
 def test_concurrent_upload_takes_the_key(s3: FakeS3, file: Path) -> None:
     def refuse(request: dict[str, Any]) -> None:
-        raise ClientError(
-            {"Error": {"Code": "ConditionalRequestConflict"}}, "CompleteMultipartUpload"
-        )
+        raise client_error("CompleteMultipartUpload", "ConditionalRequestConflict")
 
     s3.before["CompleteMultipartUpload"] = refuse
     with pytest.raises(upload.KeyTaken):
@@ -134,7 +132,7 @@ def test_concurrent_upload_takes_the_key(s3: FakeS3, file: Path) -> None:
 
 def test_failed_abort_does_not_hide_the_upload_error(s3: FakeS3, file: Path) -> None:
     def refuse(request: dict[str, Any]) -> None:
-        raise ClientError({"Error": {"Code": "AccessDenied"}}, "UploadPart")
+        raise client_error("UploadPart", "AccessDenied")
 
     def fail(request: dict[str, Any]) -> None:
         raise ConnectionError("connection lost")

@@ -233,9 +233,7 @@ def test_existing_archive_is_not_rebuilt(function: Lambda) -> None:
     assert function.is_complete(build_id=None) == {"IsComplete": True}
 
 
-def test_deleted_archive_is_rebuilt(
-    function: Lambda,
-) -> None:
+def test_deleted_archive_is_rebuilt(function: Lambda) -> None:
     function.expect_build_search()
     body = json.dumps({"digest": "d" * 64, "archive": {"checksum": "AAAA-1"}}).encode()
     content = StreamingBody(io.BytesIO(body), len(body))
@@ -287,9 +285,7 @@ def test_missing_archive_starts_a_build(function: Lambda, code: str) -> None:
     assert function.is_complete(build_id=None) == {"IsComplete": False, "BuildId": BUILD}
 
 
-def test_alternative_is_passed_to_the_build(
-    function: Lambda,
-) -> None:
+def test_alternative_is_passed_to_the_build(function: Lambda) -> None:
     values = STARTED["environmentVariablesOverride"]
     assert isinstance(values, list)
     alternative = {"name": "MODEL_ALTERNATIVE", "value": "onnx", "type": "PLAINTEXT"}
@@ -459,9 +455,7 @@ def test_build_has_a_grace_period_after_the_deadline(function: Lambda) -> None:
     assert function.is_complete() == {"IsComplete": False, "BuildId": BUILD}
 
 
-def test_running_build_after_the_deadline_is_an_error(
-    function: Lambda,
-) -> None:
+def test_running_build_after_the_deadline_is_an_error(function: Lambda) -> None:
     function.set_time(DEADLINE + 120)
     function.expect_build_read(build(BUILD))
     with pytest.raises(RuntimeError) as failure:
@@ -471,12 +465,6 @@ def test_running_build_after_the_deadline_is_an_error(
         "archives are unchanged. Run make deliver to keep waiting: CloudFormation cannot wait "
         "longer."
     )
-
-
-def test_succeeded_build_after_the_deadline_is_complete(function: Lambda) -> None:
-    function.set_time(DEADLINE + 999)
-    function.expect_build_read(build(BUILD, buildStatus="SUCCEEDED"))
-    assert function.is_complete() == {"IsComplete": True}
 
 
 @pytest.mark.parametrize(
@@ -522,15 +510,6 @@ def test_failed_build_error_has_last_logged_error(function: Lambda) -> None:
         "Build of minilm failed: the recipe's gate allows 0.01. Log: https://log.example . The "
         "endpoint and its archives are unchanged."
     )
-
-
-def test_failed_build_without_logged_error_has_phase(function: Lambda) -> None:
-    function.expect_build_read(
-        {"buildStatus": "TIMED_OUT", "logs": LOG_LOCATION, "phases": [FAILED_PHASE]}
-    )
-    function.expect_log_read("[build] export\n")
-    with pytest.raises(RuntimeError, match=r"^Build of minilm timed out in phase BUILD: killed\."):
-        function.is_complete()
 
 
 def test_missing_log_does_not_hide_the_failed_phase(function: Lambda) -> None:

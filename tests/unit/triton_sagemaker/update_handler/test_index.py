@@ -6,7 +6,6 @@ An account in memory answers the calls; botocore validates their parameters.
 import importlib.util
 import json
 import time
-from collections.abc import Callable
 from http import HTTPStatus
 from io import BytesIO
 from pathlib import Path
@@ -44,9 +43,13 @@ def config(*variants: tuple[str, str, str]) -> list[dict[str, Any]]:
 
 
 class Account:
-    """The resources of an AWS account in memory; tests change the attributes."""
+    """The resources of an AWS account in memory, and the handler that reads them.
 
-    def __init__(self) -> None:
+    Tests change the attributes.
+    """
+
+    def __init__(self, handler: ModuleType) -> None:
+        self.handler = handler
         self.stack_status = "UPDATE_IN_PROGRESS"
         self.endpoint: dict[str, Any] | None = {
             "EndpointName": "prod-text",
@@ -131,18 +134,53 @@ class Account:
     def _none(self) -> dict[str, Any]:
         raise KeyError
 
+    def send(
+        self,
+        kind: str,
+        request_type: str = "Update",
+        *,
+        minutes: float = 0,
+        old: dict[str, Any] | None = None,
+        **changes: Any,
+    ) -> bool:
+        """Send the handler a guard or check event, `minutes` old; return `IsComplete`."""
+        event = {
+            "RequestType": request_type,
+            "ResourceType": f"Custom::TritonUpdate{kind}",
+            "StackId": STACK,
+            "ResourceProperties": {**PROPERTIES, **changes},
+            **({} if old is None else {"OldResourceProperties": {**PROPERTIES, **changes, **old}}),
+        }
+        response = self.handler.handle(event, None)
+        assert response["PhysicalResourceId"] == f"Custom::TritonUpdate{kind}/prod-text"
+        response["Since"] -= minutes * 60
+        answer: dict[str, bool] = self.handler.handle({**event, **response}, None)
+        return answer["IsComplete"]
+
+    def error(self, kind: str = "Guard", **changes: Any) -> str:
+        """Send an event that must fail; return the message."""
+        with pytest.raises(RuntimeError) as raised:
+            self.send(kind, **changes)
+        return str(raised.value)
+
 
 @pytest.fixture
-def account() -> Account:
-    return Account()
+def account(monkeypatch: pytest.MonkeyPatch) -> Account:
+    """Return an account whose handler calls it instead of AWS."""
+    handler: Any = _load_handler()
+    account = Account(handler)
+    session: Any = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test")
+    request: dict[str, Any] = {}
 
+    def create_client(service: str) -> Any:
+        client = session.client(service, region_name="us-east-1")
+        client.meta.events.register("provide-client-params", remember)
+        client.meta.events.register("before-call", respond)
+        return client
 
-SendEvent = Callable[..., bool]
-
-
-@pytest.fixture
-def send_event(account: Account, monkeypatch: pytest.MonkeyPatch) -> SendEvent:
-    """Return the function that sends a guard or check event and returns `IsComplete`."""
+    def remember(params: dict[str, Any], **_: Any) -> None:
+        request.clear()
+        request.update(params)
 
     def respond(model: Any, **_: Any) -> tuple[Any, dict[str, Any]]:
         if isinstance(account.failure, tuple):
@@ -157,44 +195,8 @@ def send_event(account: Account, monkeypatch: pytest.MonkeyPatch) -> SendEvent:
             return SimpleNamespace(status_code=HTTPStatus.BAD_REQUEST), {"Error": error}
         return SimpleNamespace(status_code=HTTPStatus.OK), parsed
 
-    request: dict[str, Any] = {}
-
-    def create_client(service: str) -> Any:
-        client = session.client(service, region_name="us-east-1")
-        client.meta.events.register("provide-client-params", remember)
-        client.meta.events.register("before-call", respond)
-        return client
-
-    def remember(params: dict[str, Any], **_: Any) -> None:
-        request.clear()
-        request.update(params)
-
-    session: Any = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test")
-    index = _load_handler()
-    monkeypatch.setattr(index.boto3, "client", create_client)
-
-    def send(
-        kind: str,
-        request_type: str = "Update",
-        *,
-        minutes: float = 0,
-        old: dict[str, Any] | None = None,
-        **changes: Any,
-    ) -> bool:
-        event = {
-            "RequestType": request_type,
-            "ResourceType": f"Custom::TritonUpdate{kind}",
-            "StackId": STACK,
-            "ResourceProperties": {**PROPERTIES, **changes},
-            **({} if old is None else {"OldResourceProperties": {**PROPERTIES, **changes, **old}}),
-        }
-        response = index.handle(event, None)
-        assert response["PhysicalResourceId"] == f"Custom::TritonUpdate{kind}/prod-text"
-        response["Since"] -= minutes * 60
-        answer: dict[str, bool] = index.handle({**event, **response}, None)
-        return answer["IsComplete"]
-
-    return send
+    monkeypatch.setattr(handler.boto3, "client", create_client)
+    return account
 
 
 def _load_handler() -> ModuleType:
@@ -206,41 +208,33 @@ def _load_handler() -> ModuleType:
     return module
 
 
-def error_of(send_event: SendEvent, kind: str = "Guard", **changes: Any) -> str:
-    with pytest.raises(RuntimeError) as raised:
-        send_event(kind, **changes)
-    return str(raised.value)
-
-
 # Guard: before the update
 
 
-def test_guard_allows_a_safe_update(send_event: SendEvent) -> None:
-    assert send_event("Guard")
+def test_guard_allows_a_safe_update(account: Account) -> None:
+    assert account.send("Guard")
 
 
-def test_guard_allows_creation(send_event: SendEvent, account: Account) -> None:
+def test_guard_allows_creation(account: Account) -> None:
     account.endpoint = None
-    assert send_event("Guard", "Create")
+    assert account.send("Guard", "Create")
 
 
 IN_PROGRESS = ["Creating", "Updating", "SystemUpdating", "RollingBack", "Deleting"]
 
 
 @pytest.mark.parametrize("status", IN_PROGRESS)
-def test_guard_waits_for_an_operation_in_progress(
-    send_event: SendEvent, account: Account, status: str
-) -> None:
+def test_guard_waits_for_an_operation_in_progress(account: Account, status: str) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointStatus": status}
-    assert not send_event("Guard")
+    assert not account.send("Guard")
     account.endpoint = {**account.endpoint, "EndpointStatus": "InService"}
-    assert send_event("Guard")
+    assert account.send("Guard")
 
 
-def test_guard_waits_at_most_twenty_minutes(send_event: SendEvent, account: Account) -> None:
+def test_guard_waits_at_most_twenty_minutes(account: Account) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointStatus": "Updating"}
-    assert not send_event("Guard", minutes=19)
-    assert error_of(send_event, minutes=21) == (
+    assert not account.send("Guard", minutes=19)
+    assert account.error(minutes=21) == (
         "Endpoint prod-text is Updating after 21 minutes: wait until it is InService, and deploy "
         "again. Nothing was changed."
     )
@@ -256,13 +250,13 @@ def test_guard_waits_at_most_twenty_minutes(send_event: SendEvent, account: Acco
     ],
 )
 def test_guard_waits_only_if_the_endpoint_changes(
-    send_event: SendEvent, account: Account, old: dict[str, Any] | None, waits: bool
+    account: Account, old: dict[str, Any] | None, waits: bool
 ) -> None:
     account.endpoint = {
         **{"EndpointName": "prod-text", "EndpointConfigName": "new"},
         "EndpointStatus": "Updating",
     }
-    assert send_event("Guard", old=old) is not waits
+    assert account.send("Guard", old=old) is not waits
 
 
 @pytest.mark.parametrize(
@@ -273,27 +267,25 @@ def test_guard_waits_only_if_the_endpoint_changes(
     ],
 )
 def test_guard_rejects_an_endpoint_out_of_service(
-    send_event: SendEvent, account: Account, status: str, message: str
+    account: Account, status: str, message: str
 ) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointStatus": status}
-    assert error_of(send_event).startswith(message)
-    assert error_of(send_event).endswith("Nothing was changed.")
+    assert account.error().startswith(message)
+    assert account.error().endswith("Nothing was changed.")
 
 
-def test_guard_rejects_a_deleted_current_config(send_event: SendEvent, account: Account) -> None:
+def test_guard_rejects_a_deleted_current_config(account: Account) -> None:
     del account.configs["old"]
-    reason = error_of(send_event)
+    reason = account.error()
     assert reason.startswith("Endpoint prod-text serves, but its configuration old is gone")
     assert "Do not destroy the stack: no call would be answered" in reason
 
 
-def test_guard_rejects_new_instance_type_of_scaled_variant(
-    send_event: SendEvent, account: Account
-) -> None:
+def test_guard_rejects_new_instance_type_of_scaled_variant(account: Account) -> None:
     account.configs["new"] = config(("AllTraffic", "new-model", "g6"))
-    assert send_event("Guard")
+    assert account.send("Guard")
     account.scaled = {"endpoint/prod-text/variant/AllTraffic"}
-    assert error_of(send_event) == (
+    assert account.error() == (
         "Variant AllTraffic is registered for scaling: SageMaker refuses to change "
         "its instance type. `make deliver` does it in two deploys; or deploy without scaling "
         "first, and then this change with it. Nothing was changed."
@@ -313,16 +305,14 @@ def pools(*types: str, override: str | None = None) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("old", [config(("AllTraffic", "old-model", "g5")), pools("g5", "g6e")])
 def test_guard_allows_instance_pools_of_scaled_variant(
-    send_event: SendEvent, account: Account, old: list[dict[str, Any]]
+    account: Account, old: list[dict[str, Any]]
 ) -> None:
     account.configs |= {"old": old, "new": pools("g6", "g5")}
     account.scaled = {"endpoint/prod-text/variant/AllTraffic"}
-    assert send_event("Guard")
+    assert account.send("Guard")
 
 
-def test_guard_checks_archives_of_every_instance_type(
-    send_event: SendEvent, account: Account
-) -> None:
+def test_guard_checks_archives_of_every_instance_type(account: Account) -> None:
     account.configs["new"] = pools("g6", "g5", override="other-gpu")
     for name, target in (("new-model", "sm89"), ("other-gpu", "sm86")):
         key = f"text/cuda-25.09-{target}/m-1.tar.gz"
@@ -330,125 +320,101 @@ def test_guard_checks_archives_of_every_instance_type(
         account.checksums[key], account.recorded[key] = SHA256, {"checksum": SHA256}
     account.models["old-model"] = account.models["new-model"]
     account.catalog = [None]
-    assert send_event("Guard")
+    assert account.send("Guard")
     account.checksums["text/cuda-25.09-sm86/m-1.tar.gz"] = OTHER
-    assert "text/cuda-25.09-sm86/m-1.tar.gz has the SHA-256" in error_of(send_event)
+    assert "text/cuda-25.09-sm86/m-1.tar.gz has the SHA-256" in account.error()
 
 
 @pytest.mark.parametrize("names", [("Other",), ("AllTraffic", "Other")])
-def test_guard_rejects_renamed_or_added_variants(
-    send_event: SendEvent, account: Account, names: tuple[str, ...]
-) -> None:
+def test_guard_rejects_renamed_or_added_variants(account: Account, names: tuple[str, ...]) -> None:
     account.configs["new"] = config(*((name, "new-model", "g5") for name in names))
-    assert error_of(send_event) == (
+    assert account.error() == (
         f"Endpoint prod-text has the variants AllTraffic, and would get other variants, "
         f"{', '.join(names)}: SageMaker cannot rename, add or remove variants in an update. Deploy "
         "a second endpoint, and move the clients. Nothing was changed."
     )
 
 
-def test_guard_needs_current_archives_below_the_new_prefix(
-    send_event: SendEvent, account: Account
-) -> None:
+def test_guard_needs_current_archives_below_the_new_prefix(account: Account) -> None:
     account.catalog += ["minilm-0.tar.gz"]
     account.keys += [f"{OLD}minilm-0.tar.gz", f"{OLD}minilm-0.json"]
-    assert error_of(send_event) == (
+    assert account.error() == (
         f"Instances could not find minilm-0.tar.gz: missing in {NEW}, from which instances load "
         "during this update or its rollback. Run make deliver, which builds missing archives "
         "first; or deploy the change of release or instance type alone, with the models that "
         "clients use now. Nothing was changed."
     )
     account.keys.append(f"{NEW}minilm-0.tar.gz")
-    assert "could not find minilm-0.tar.gz: missing in" in error_of(
-        send_event
+    assert (
+        "could not find minilm-0.tar.gz: missing in" in account.error()
     )  # its manifest is missing
     account.keys.append(f"{NEW}minilm-0.json")
-    assert send_event("Guard")
+    assert account.send("Guard")
 
 
-def test_guard_needs_new_archives_below_the_old_prefix(
-    send_event: SendEvent, account: Account
-) -> None:
+def test_guard_needs_new_archives_below_the_old_prefix(account: Account) -> None:
     archives = ["minilm-2.tar.gz"]
     account.keys += [f"{NEW}minilm-2.tar.gz", f"{NEW}minilm-2.json"]
-    assert error_of(send_event, Archives=archives).startswith(
+    assert account.error(Archives=archives).startswith(
         f"Instances could not find minilm-2.tar.gz: missing in {OLD},"
     )
     account.keys += [f"{OLD}minilm-2.tar.gz", f"{OLD}minilm-2.json"]
-    assert send_event("Guard", Archives=archives)
+    assert account.send("Guard", Archives=archives)
 
 
-def test_guard_needs_archives_of_removed_models(send_event: SendEvent, account: Account) -> None:
+def test_guard_needs_archives_of_removed_models(account: Account) -> None:
     account.keys.remove(f"{NEW}minilm-1.tar.gz")
-    assert error_of(send_event, Archives=[]).startswith(
+    assert account.error(Archives=[]).startswith(
         f"Instances could not find minilm-1.tar.gz: missing in {NEW},"
     )
 
 
-def test_guard_ignores_missing_archives_if_prefix_is_unchanged(
-    send_event: SendEvent, account: Account
-) -> None:
+def test_guard_ignores_missing_archives_if_prefix_is_unchanged(account: Account) -> None:
     account.models["new-model"] = account.models["old-model"]
     account.catalog += ["gone-0.tar.gz"]
-    assert send_event("Guard")
+    assert account.send("Guard")
 
 
 @pytest.mark.parametrize(
     "value", ["junk", "[]", "7", "{}", '{"model": "m", "target_model": ["x"]}', "[" * 99_999]
 )
-def test_invalid_catalog_entry_is_an_error(
-    send_event: SendEvent, account: Account, value: str
-) -> None:
+def test_invalid_catalog_entry_is_an_error(account: Account, value: str) -> None:
     account.invalid_entries = [value]
-    assert error_of(send_event) == (
+    assert account.error() == (
         "Parameter a is not a catalog entry: delete it (calls of its model will fail) and deploy "
         "again: aws ssm delete-parameter --name a. Nothing was changed."
     )
 
 
-def test_guard_checks_the_prefix_of_every_variant(send_event: SendEvent, account: Account) -> None:
+def test_guard_checks_the_prefix_of_every_variant(account: Account) -> None:
     other = "text/cuda-25.09-sm89/"
     account.models["other"] = {"Mode": "MultiModel", "ModelDataUrl": f"s3://models/{other}"}
     account.configs["old"].append(*config(("Other", "other", "g6")))
     account.configs["new"].append(*config(("Other", "new-model", "g5")))
-    assert error_of(send_event).startswith(
+    assert account.error().startswith(
         f"Instances could not find minilm-1.tar.gz: missing in {other},"
     )
 
 
-def test_guard_rejects_a_replaced_archive(send_event: SendEvent, account: Account) -> None:
+def test_guard_rejects_a_replaced_archive(account: Account) -> None:
     account.checksums[f"{NEW}minilm-1.tar.gz"] = f"{OTHER}-1"
     url = f"s3://models/{NEW}minilm-1.tar.gz"
-    assert error_of(send_event) == (
+    assert account.error() == (
         f"{url} has the SHA-256 {OTHER}-1, and its manifest records {SHA256}-1: somebody has "
         f"replaced it. Find out who, then have it built again: aws s3 rm {url}; make deliver. "
         "Nothing was changed."
     )
     account.checksums[f"{NEW}minilm-1.tar.gz"] = ""  # uploaded without a checksum
-    assert error_of(send_event).startswith(f"{url} has the SHA-256 of no builder, and its manifest")
+    assert account.error().startswith(f"{url} has the SHA-256 of no builder, and its manifest")
     account.models["new-model"] = account.models["old-model"]
-    assert send_event("Guard")  # new instances load from another prefix
+    assert account.send("Guard")  # new instances load from another prefix
     account.checksums[f"{OLD}minilm-1.tar.gz"] = f"{OTHER}-1"
-    assert "somebody has replaced it" in error_of(send_event)  # the prefix is unchanged
+    assert "somebody has replaced it" in account.error()  # the prefix is unchanged
     account.stack_status = "UPDATE_ROLLBACK_IN_PROGRESS"
-    assert send_event("Guard")
+    assert account.send("Guard")
 
 
-def test_guard_rejects_a_replaced_single_model_archive(
-    send_event: SendEvent, account: Account
-) -> None:
-    key = "text/m-1.tar.gz"
-    account.models = {name: {"ModelDataUrl": f"s3://models/{key}"} for name in account.models}
-    account.catalog, account.recorded[key] = [None], {"checksum": f"{SHA256}-1"}
-    account.checksums[key] = f"{OTHER}-1"
-    assert error_of(send_event, Archives=[]).startswith(
-        f"s3://models/{key} has the SHA-256 {OTHER}-1,"
-    )
-
-
-def test_archive_without_recorded_checksum_is_not_compared(
-    send_event: SendEvent, account: Account
-) -> None:
+def test_archive_without_recorded_checksum_is_not_compared(account: Account) -> None:
     account.recorded[f"{NEW}minilm-1.tar.gz"] = {}  # of an old builder
     published = "published/minilm-9.tar.gz"
     account.catalog.append(published)
@@ -456,60 +422,54 @@ def test_archive_without_recorded_checksum_is_not_compared(
         account.keys += [prefix + published, prefix + published.replace(".tar.gz", ".json")]
         account.checksums[prefix + published] = f"{OTHER}-1"
         account.recorded[prefix + published] = {"checksum": f"{SHA256}-1"}
-    assert send_event("Guard")
+    assert account.send("Guard")
 
 
-def test_guard_rejects_another_hosting_mode(send_event: SendEvent, account: Account) -> None:
+def test_guard_rejects_another_hosting_mode(account: Account) -> None:
     account.models["new-model"] = {"ModelDataUrl": f"s3://models/{NEW}minilm-1.tar.gz"}
-    assert error_of(send_event).startswith(
-        "Endpoint prod-text would change between multi-model and"
-    )
+    assert account.error().startswith("Endpoint prod-text would change between multi-model and")
 
 
-def test_guard_allows_update_after_failed_rollback(send_event: SendEvent, account: Account) -> None:
+def test_guard_allows_update_after_failed_rollback(account: Account) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointStatus": "UpdateRollbackFailed"}
-    assert send_event("Guard")
+    assert account.send("Guard")
 
 
-def test_guard_rejects_another_model_of_single_model_endpoint(
-    send_event: SendEvent, account: Account
-) -> None:
+def test_guard_rejects_another_model_of_single_model_endpoint(account: Account) -> None:
     account.models = {
         name: {"ModelDataUrl": "s3://models/text/m-1.tar.gz"} for name in account.models
     }
     account.catalog, account.keys = [None], []
-    assert send_event("Guard")
+    assert account.send("Guard")
     account.models["new-model"] = {"ModelDataUrl": "s3://models/text/m-large-1.tar.gz"}
-    assert error_of(send_event) == (
+    assert account.error() == (
         "Clients call endpoint prod-text for m, but another model, m-large-1.tar.gz, would answer. "
         "Deploy a second endpoint, and move the clients. Nothing was changed."
     )
 
 
-def test_guard_ignores_deleted_models(send_event: SendEvent, account: Account) -> None:
+def test_guard_ignores_deleted_models(account: Account) -> None:
     account.models["old-model"] = account.models["new-model"]
     for variants in account.configs.values():
         variants.append(*config(("Second", "gone-model", "g5")))
-    assert send_event("Guard")
+    assert account.send("Guard")
 
 
 # Check: after the update
 
 
-def test_check_accepts_the_deployed_config(send_event: SendEvent, account: Account) -> None:
+def test_check_accepts_the_deployed_config(account: Account) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointConfigName": "new"}
-    assert send_event("Check")
+    assert account.send("Check")
 
 
 @pytest.mark.parametrize("status", ["Updating", "RollingBack"])
-def test_check_accepts_operations_with_the_deployed_config(
-    send_event: SendEvent, account: Account, status: str
-) -> None:
+def test_check_accepts_operations_with_the_deployed_config(account: Account, status: str) -> None:
     account.endpoint = {
         **{"EndpointName": "prod-text", "EndpointConfigName": "new"},
         "EndpointStatus": status,
     }
-    assert send_event("Check")
+    assert account.send("Check")
 
 
 @pytest.mark.parametrize(
@@ -519,16 +479,14 @@ def test_check_accepts_operations_with_the_deployed_config(
         {"PendingDeploymentSummary": {"EndpointConfigName": "other"}},
     ],
 )
-def test_check_waits_for_the_update_result(
-    send_event: SendEvent, account: Account, changes: dict[str, Any]
-) -> None:
+def test_check_waits_for_the_update_result(account: Account, changes: dict[str, Any]) -> None:
     account.endpoint = {
         **{"EndpointName": "prod-text", "EndpointConfigName": "new"},
         "EndpointStatus": "Updating",
         **changes,
     }
-    assert not send_event("Check", minutes=19)
-    assert error_of(send_event, "Check", minutes=21) == (
+    assert not account.send("Check", minutes=19)
+    assert account.error("Check", minutes=21) == (
         f"Endpoint prod-text is Updating, and serves with {account.endpoint['EndpointConfigName']},"
         " after 21 minutes: to see the reason: "
         "aws sagemaker describe-endpoint --endpoint-name prod-text"
@@ -547,27 +505,25 @@ def test_check_waits_for_the_update_result(
     ],
 )
 def test_check_reports_a_rolled_back_update(
-    send_event: SendEvent, account: Account, changes: dict[str, str], message: str
+    account: Account, changes: dict[str, str], message: str
 ) -> None:
     account.endpoint = {**(account.endpoint or {}), **changes}
-    assert message in error_of(send_event, "Check")
+    assert message in account.error("Check")
 
 
-def test_check_waits_for_network_interfaces_of_the_old_vpc(
-    send_event: SendEvent, account: Account
-) -> None:
+def test_check_waits_for_network_interfaces_of_the_old_vpc(account: Account) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointConfigName": "new"}
     old = {"ConfigName": "old", "SecurityGroup": GROUP}
-    assert not send_event("Check", old=old, minutes=19)
-    assert send_event("Check", old=old, minutes=21)  # no reason to roll the update back
-    assert send_event("Check", old=old, SecurityGroup=GROUP)
+    assert not account.send("Check", old=old, minutes=19)
+    assert account.send("Check", old=old, minutes=21)  # no reason to roll the update back
+    assert account.send("Check", old=old, SecurityGroup=GROUP)
     account.interfaces = []
-    assert send_event("Check", old=old)
+    assert account.send("Check", old=old)
 
 
-def test_check_reports_a_missing_endpoint(send_event: SendEvent, account: Account) -> None:
+def test_check_reports_a_missing_endpoint(account: Account) -> None:
     account.endpoint = None
-    assert error_of(send_event, "Check") == (
+    assert account.error("Check") == (
         "Endpoint prod-text does not exist: destroy its stack, and deploy it again."
     )
 
@@ -576,95 +532,83 @@ def test_check_reports_a_missing_endpoint(send_event: SendEvent, account: Accoun
 
 
 @pytest.mark.parametrize("status", ["UPDATE_ROLLBACK_IN_PROGRESS", "ROLLBACK_IN_PROGRESS"])
-def test_guard_allows_every_stack_rollback(
-    send_event: SendEvent, account: Account, status: str
-) -> None:
+def test_guard_allows_every_stack_rollback(account: Account, status: str) -> None:
     account.configs["new"] = config(("Other", "new-model", "g5"))
-    assert error_of(send_event)
+    assert account.error()
     account.stack_status = status
-    assert send_event("Guard")
+    assert account.send("Guard")
 
 
-def test_guard_waits_fifty_minutes_in_a_stack_rollback(
-    send_event: SendEvent, account: Account
-) -> None:
+def test_guard_waits_fifty_minutes_in_a_stack_rollback(account: Account) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointStatus": "Updating"}
     account.stack_status = "UPDATE_ROLLBACK_IN_PROGRESS"
-    assert not send_event("Guard", minutes=49)
-    assert error_of(send_event, minutes=51) == (
+    assert not account.send("Guard", minutes=49)
+    assert account.error(minutes=51) == (
         "Endpoint prod-text is Updating after 51 minutes: wait until it is InService, then "
         "continue the rollback: aws cloudformation continue-update-rollback --stack-name prod-text"
     )
 
 
-def test_check_reports_a_rolled_back_stack_rollback(
-    send_event: SendEvent, account: Account
-) -> None:
+def test_check_reports_a_rolled_back_stack_rollback(account: Account) -> None:
     account.stack_status = "UPDATE_ROLLBACK_IN_PROGRESS"
     account.endpoint = {**(account.endpoint or {}), "EndpointConfigName": "new"}
-    assert error_of(send_event, "Check", ConfigName="old").endswith(
+    assert account.error("Check", ConfigName="old").endswith(
         "Nothing that serves is deleted. Remove the cause, then run: aws sagemaker update-endpoint "
         "--endpoint-name prod-text --endpoint-config-name old --retain-all-variant-properties; aws "
         "sagemaker wait endpoint-in-service --endpoint-name prod-text; "
         "aws cloudformation continue-update-rollback --stack-name prod-text"
     )
-    assert send_event("Check", ConfigName="new")
+    assert account.send("Check", ConfigName="new")
 
 
 @pytest.mark.parametrize(("status", "code"), [(400, "ThrottlingException"), (503, "Unavailable")])
-def test_transient_aws_errors_are_retried(
-    send_event: SendEvent, account: Account, status: int, code: str
-) -> None:
+def test_transient_aws_errors_are_retried(account: Account, status: int, code: str) -> None:
     account.failure = (status, code)
-    assert not send_event("Guard")
-    assert not send_event("Check", minutes=30)
+    assert not account.send("Guard")
+    assert not account.send("Check", minutes=30)
 
 
-def test_access_denied_is_not_retried(send_event: SendEvent, account: Account) -> None:
+def test_access_denied_is_not_retried(account: Account) -> None:
     account.failure = (400, "AccessDeniedException")
     with pytest.raises(ClientError, match="AccessDenied"):
-        send_event("Guard")
+        account.send("Guard")
 
 
 # Stack deletion
 
 
 @pytest.mark.parametrize("kind", ["Guard", "Check"])
-def test_deletion_without_endpoint_is_complete(
-    send_event: SendEvent, account: Account, kind: str
-) -> None:
+def test_deletion_without_endpoint_is_complete(account: Account, kind: str) -> None:
     account.endpoint = None
     account.stack_status = "DELETE_IN_PROGRESS"
-    assert send_event(kind, "Delete")
+    assert account.send(kind, "Delete")
 
 
 @pytest.mark.parametrize("status", IN_PROGRESS)
-def test_deletion_waits_for_an_operation_in_progress(
-    send_event: SendEvent, account: Account, status: str
-) -> None:
+def test_deletion_waits_for_an_operation_in_progress(account: Account, status: str) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointStatus": status}
-    assert not send_event("Check", "Delete", minutes=49)
-    assert error_of(send_event, "Check", request_type="Delete", minutes=51).endswith(
+    assert not account.send("Check", "Delete", minutes=49)
+    assert account.error("Check", request_type="Delete", minutes=51).endswith(
         "after 51 minutes: wait until it is InService, and delete the stack again"
     )
     account.endpoint = {**account.endpoint, "EndpointStatus": "Failed"}
-    assert send_event("Check", "Delete")
+    assert account.send("Check", "Delete")
 
 
-def test_deletion_waits_for_network_interfaces(send_event: SendEvent, account: Account) -> None:
+def test_deletion_waits_for_network_interfaces(account: Account) -> None:
     account.endpoint = None
-    assert not send_event("Guard", "Delete", SecurityGroup=GROUP, minutes=49)
-    assert error_of(send_event, request_type="Delete", SecurityGroup=GROUP, minutes=51) == (
+    assert not account.send("Guard", "Delete", SecurityGroup=GROUP, minutes=49)
+    assert account.error(request_type="Delete", SecurityGroup=GROUP, minutes=51) == (
         "Endpoint prod-text is deleted, and its network interfaces eni-1, eni-2 are still in "
         f"{GROUP} after 51 minutes: delete them, and then the stack again "
         '(docs/runbook.md, "A private stage is not destroyed")'
     )
     account.interfaces = []
-    assert send_event("Guard", "Delete", SecurityGroup=GROUP)
+    assert account.send("Guard", "Delete", SecurityGroup=GROUP)
 
 
-def test_guard_deletion_with_existing_endpoint_is_complete(send_event: SendEvent) -> None:
-    assert send_event("Guard", "Delete", SecurityGroup=GROUP)
+def test_guard_deletion_with_existing_endpoint_is_complete(account: Account) -> None:
+    assert account.send("Guard", "Delete", SecurityGroup=GROUP)
 
 
 def test_physical_id_survives_a_renamed_endpoint() -> None:
@@ -679,9 +623,9 @@ def test_physical_id_survives_a_renamed_endpoint() -> None:
     assert before <= response["Since"] <= time.time()
 
 
-def test_error_is_truncated_for_cloudformation(send_event: SendEvent, account: Account) -> None:
+def test_error_is_truncated_for_cloudformation(account: Account) -> None:
     account.catalog = [f"{'m' * 100}-{number}.tar.gz" for number in range(50)]
-    assert len(error_of(send_event)) == 2000
+    assert len(account.error()) == 2000
 
 
 # Inference components
@@ -714,68 +658,51 @@ def component_account(account: Account) -> Account:
     return account
 
 
-def test_guard_allows_new_archive_of_a_component(
-    send_event: SendEvent, component_account: Account
-) -> None:
-    assert send_event("Guard", **COMPONENTS)
+def test_guard_allows_new_archive_of_a_component(component_account: Account) -> None:
+    assert component_account.send("Guard", **COMPONENTS)
 
 
-def test_guard_rejects_a_replaced_component_archive(
-    send_event: SendEvent, component_account: Account
-) -> None:
+def test_guard_rejects_a_replaced_component_archive(component_account: Account) -> None:
     component_account.checksums[ARCHIVE] = OTHER
-    assert f"{ARCHIVE} has the SHA-256" in error_of(send_event, **COMPONENTS)
+    assert f"{ARCHIVE} has the SHA-256" in component_account.error(**COMPONENTS)
     component_account.components["prod-text-minilm"] = component("new-model")  # not updated
-    assert send_event("Guard", **COMPONENTS)
+    assert component_account.send("Guard", **COMPONENTS)
 
 
 @pytest.mark.parametrize("status", ["Creating", "Updating", "Deleting"])
-def test_guard_waits_for_a_component_in_progress(
-    send_event: SendEvent, component_account: Account, status: str
-) -> None:
+def test_guard_waits_for_a_component_in_progress(component_account: Account, status: str) -> None:
     component_account.components["prod-text-minilm"] = component("old-model", status)
-    assert not send_event("Guard", **COMPONENTS)
-    assert error_of(send_event, minutes=21, **COMPONENTS) == (
+    assert not component_account.send("Guard", **COMPONENTS)
+    assert component_account.error(minutes=21, **COMPONENTS) == (
         f"Inference component prod-text-minilm is {status} after 21 minutes: wait until it is "
         "InService, and deploy again. Nothing was changed."
     )
 
 
-def test_guard_rejects_new_instance_type_of_component_endpoint(
-    send_event: SendEvent, component_account: Account
-) -> None:
+def test_guard_rejects_new_instance_type_of_component_endpoint(component_account: Account) -> None:
     component_account.endpoint = {**(component_account.endpoint or {}), "EndpointConfigName": "old"}
     component_account.configs["new"] = [
         {"VariantName": "AllTraffic", "InstanceType": "ml.g6.xlarge"}
     ]
-    assert error_of(send_event, **COMPONENTS) == (
+    assert component_account.error(**COMPONENTS) == (
         "SageMaker updates endpoint prod-text, of inference components, to no other instance "
         "type: give the endpoint and its components other names, such as with the type in them. "
         "Nothing was changed."
     )
 
 
-def test_guard_rejects_switch_to_components(send_event: SendEvent, account: Account) -> None:
+def test_guard_rejects_switch_to_components(account: Account) -> None:
     account.configs["new"] = [{"VariantName": "AllTraffic", "InstanceType": "ml.g5.xlarge"}]
-    assert error_of(send_event, **COMPONENTS).startswith(
+    assert account.error(**COMPONENTS).startswith(
         "Endpoint prod-text would begin or cease to host inference components"
     )
 
 
-def test_check_accepts_the_deployed_component(
-    send_event: SendEvent, component_account: Account
-) -> None:
+def test_check_accepts_the_deployed_component(component_account: Account) -> None:
     component_account.components["prod-text-minilm"] = component("new-model")
-    assert send_event("Check", **COMPONENTS)
+    assert component_account.send("Check", **COMPONENTS)
     component_account.components["prod-text-minilm"] = component("new-model", "Updating")  # scaling
-    assert send_event("Check", **COMPONENTS)
-
-
-def test_check_waits_for_a_component_update(
-    send_event: SendEvent, component_account: Account
-) -> None:
-    component_account.components["prod-text-minilm"] = component("old-model", "Updating")
-    assert not send_event("Check", **COMPONENTS)
+    assert component_account.send("Check", **COMPONENTS)
 
 
 @pytest.mark.parametrize(
@@ -799,28 +726,23 @@ def test_check_waits_for_a_component_update(
     ],
 )
 def test_check_reports_a_deviating_component(
-    send_event: SendEvent,
     component_account: Account,
     described: dict[str, Any] | None,
     message: str,
 ) -> None:
     component_account.components = {"prod-text-minilm": described} if described else {}
-    assert error_of(send_event, "Check", **COMPONENTS).startswith(message)
+    assert component_account.error("Check", **COMPONENTS).startswith(message)
 
 
-def test_blocked_component_rollback_error_names_the_command(
-    send_event: SendEvent, component_account: Account
-) -> None:
+def test_blocked_component_rollback_error_names_the_command(component_account: Account) -> None:
     component_account.stack_status = "UPDATE_ROLLBACK_IN_PROGRESS"
-    reason = error_of(send_event, "Check", **COMPONENTS)
+    reason = component_account.error("Check", **COMPONENTS)
     assert "continue-update-rollback --stack-name prod-text. If it fails here again" in reason
     assert reason.endswith("aws sagemaker update-inference-component.")
 
 
-def test_component_deletion_waits_for_scaling(
-    send_event: SendEvent, component_account: Account
-) -> None:
+def test_component_deletion_waits_for_scaling(component_account: Account) -> None:
     component_account.components["prod-text-minilm"] = component("new-model", "Updating")
-    assert not send_event("Check", "Delete", **COMPONENTS)
+    assert not component_account.send("Check", "Delete", **COMPONENTS)
     component_account.components["prod-text-minilm"] = component("new-model")
-    assert send_event("Check", "Delete", **COMPONENTS)
+    assert component_account.send("Check", "Delete", **COMPONENTS)

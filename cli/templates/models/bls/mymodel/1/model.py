@@ -1,4 +1,4 @@
-"""Numbers to their square roots: another model is called for those that are negative."""
+"""Square roots of numbers; for negative numbers, another model is called first (BLS)."""
 
 import hashlib
 import json
@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import triton_python_backend_utils as pb_utils
 
-# Yours: the model to call. Its file lies in positive/, beside this one; an ONNX model has
-# "backend": "onnxruntime" and the file model.onnx, which a recipe's `copy` step puts there.
+# Yours: the model to call. Its file is in the folder positive/ beside this file; an ONNX model has
+# "backend": "onnxruntime" and the file model.onnx, which a recipe's `copy` step writes.
 POSITIVE = {
     "backend": "python",
     "max_batch_size": 64,
@@ -20,8 +20,8 @@ FILE = "model.py"
 
 class TritonPythonModel:
     def initialize(self, args):
-        # Where this archive is unpacked is its own, and so is a name that is made of it: Triton
-        # finds no model by a name that two versions of this archive have.
+        # Two versions of this archive may be loaded at once, and need different names for the model
+        # that they call: the name is derived from the archive's own folder.
         folder = Path(args["model_repository"], args["model_version"])
         self.positive = f"positive-{hashlib.sha256(str(folder).encode()).hexdigest()[:16]}"
         files = {f"file:1/{FILE}": (folder / "positive" / FILE).read_bytes()}

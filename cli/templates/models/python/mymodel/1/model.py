@@ -1,4 +1,4 @@
-"""Measurements of irises to their species, and how probable each species is."""
+"""Species of irises from their measurements, with the probability of each species."""
 
 import numpy as np
 import triton_python_backend_utils as pb_utils
@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 class TritonPythonModel:
     def initialize(self, args):
-        # Yours: train elsewhere, put the file beside this one, and load it here, such as
+        # Yours: train elsewhere, save the file beside this one, and load it here, for example
         # joblib.load(Path(args["model_repository"], args["model_version"], "model.joblib")).
         irises = load_iris()
         self.species = irises.target_names.astype(object)

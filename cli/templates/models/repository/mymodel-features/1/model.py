@@ -1,4 +1,4 @@
-"""Texts to how often each letter from a to z is in them."""
+"""Counts of the letters a to z in texts."""
 
 from string import ascii_lowercase
 
@@ -12,6 +12,8 @@ class TritonPythonModel:
 
     def respond(self, request):
         texts = pb_utils.get_input_tensor_by_name(request, "TEXT").as_numpy().reshape(-1)
-        counts = [[text.lower().count(each.encode()) for each in ascii_lowercase] for text in texts]
+        counts = [
+            [text.lower().count(letter.encode()) for letter in ascii_lowercase] for text in texts
+        ]
         features = np.array(counts, np.float32).reshape(len(texts), len(ascii_lowercase))
         return pb_utils.InferenceResponse([pb_utils.Tensor("FEATURES", features)])

@@ -1,9 +1,9 @@
-"""How often each letter is in texts to the share of vowels among their letters."""
+"""The share of vowels, from the letter counts of texts."""
 
 import numpy as np
 import triton_python_backend_utils as pb_utils
 
-VOWELS = [ord(each) - ord("a") for each in "aeiou"]
+VOWELS = [ord(vowel) - ord("a") for vowel in "aeiou"]
 
 
 class TritonPythonModel:

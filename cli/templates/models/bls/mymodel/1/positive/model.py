@@ -1,4 +1,4 @@
-"""Numbers without their signs."""
+"""Absolute values of numbers."""
 
 import numpy as np
 import triton_python_backend_utils as pb_utils
