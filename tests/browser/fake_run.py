@@ -1,4 +1,4 @@
-"""States of a local SageMaker that nobody runs, and the real page that shows them."""
+"""Fake states of a local SageMaker, and a server of the real dashboard for them."""
 
 import asyncio
 import copy
@@ -22,8 +22,8 @@ MIB = 1 << 20
 DIGEST = "0123456789ab"
 
 
-class Watched:
-    """A run of which tests set the state; time passes when they say so."""
+class FakeRun:
+    """A local SageMaker whose state and clock are set by tests."""
 
     def __init__(self, *, started: float = NOW - 900) -> None:
         self.now = NOW
@@ -34,7 +34,7 @@ class Watched:
         self.requests: list[dict[str, int]] = []
 
     def state(self, *, after: int = 0, since: int = 0) -> Record:
-        """Answer as `Watch` does."""
+        """Return the state, as `Watch.state` does."""
         self.requests.append({"after": after, "since": since})
         endpoints = copy.deepcopy(self.endpoints)
         for endpoint in endpoints:
@@ -54,7 +54,7 @@ class Watched:
         }
 
     def tell(self, kind: HappeningKind, message: str, *place: str, ago: float = 0) -> None:
-        """Let something have happened so many seconds ago, to an endpoint and what is in it."""
+        """Add an event `ago` seconds before now; `place` is endpoint, variant, instance, model."""
         members = dict(zip(("endpoint", "variant", "instance", "model"), place, strict=False))
         self.happened.tell(Happening(kind, message, **members, time=self.now - ago))
 
@@ -73,7 +73,7 @@ def model(name: str, ago: float, *, state: str = "loaded", **more: Any) -> Recor
 
 
 def instance_id(number: int) -> str:
-    """Return an id that differs from others in what is shown of it."""
+    """Return an instance id whose displayed prefix is unique."""
     return f"i-{hashlib.sha256(bytes([number])).hexdigest()[:17]}"
 
 
@@ -93,7 +93,7 @@ def instance(number: int, *models: Record, **more: Any) -> Record:
 
 
 def rates(seconds: int = 600, *, most: float = 20, failing: bool = False) -> Record:
-    """Return calls that come and go, with a wave of errors if some fail."""
+    """Return rates in waves, with a period of errors if `failing`."""
     waves = [0.5 + 0.5 * math.sin(each / 40) for each in range(seconds)]
     calls = [int(most * wave) for wave in waves]
     errors = [c // 4 if failing and 420 < each < 460 else 0 for each, c in enumerate(calls)]
@@ -144,9 +144,9 @@ def alarm(name: str, state: str = "OK", *, of: str | None = "prod-text", **more:
     }
 
 
-def busy() -> Watched:
-    """Return two endpoints at work: one scales out, evicts a model and is in ALARM."""
-    run = Watched()
+def busy_run() -> FakeRun:
+    """Return a run with two endpoints: one scales out, evicts a model and is in ALARM."""
+    run = FakeRun()
     text, only = "prod-text", "AllTraffic"
     first, second = map(instance_id, (1, 2))
     for number, ago in ((first, 420.0), (second, 110.0)):
@@ -239,8 +239,8 @@ def busy() -> Watched:
 
 
 @contextmanager
-def served(run: Watched, port: int = 0) -> Iterator[str]:
-    """Serve the page of a run as the front does, and give its URL."""
+def serve_run(run: FakeRun, port: int = 0) -> Iterator[str]:
+    """Serve the dashboard of a run, with the real guard; yield its URL."""
     nobody: Any = None
     site = Site(lambda **requests: run.state(**requests))
     server = http_server(RequestGuard(nobody, site), port=port)
