@@ -25,11 +25,11 @@ _JAVA = {
 """Java syntax in the models' regular expressions -> Python syntax."""
 
 
-MOST_INTEGER = 2**31 - 1
+MAX_INTEGER = 2**31 - 1
 """Maximum of the type "integer" in botocore's models, which has 32 bits ("long" has 64)."""
 
 
-def refuse_violations(request: dict[str, Any], shape: Shape) -> None:
+def check_constraints(request: dict[str, Any], shape: Shape) -> None:
     """Raise `ApiError` if values are too long, too large, or do not match an enum or a pattern.
 
     botocore has validated types and required members before.
@@ -50,7 +50,7 @@ def _violations(value: Any, shape: Shape, where: str) -> Iterator[str]:
 
 
 def _broken(value: Any, shape: Shape) -> Iterator[str]:
-    most = shape.metadata.get("max", MOST_INTEGER if shape.type_name == "integer" else None)
+    most = shape.metadata.get("max", MAX_INTEGER if shape.type_name == "integer" else None)
     if isinstance(value, int | float) and most is not None and value > most:
         yield f"Member must have value less than or equal to {most}"
     if isinstance(value, str | list | dict) and most is not None and len(value) > most:

@@ -14,7 +14,7 @@ from botocore.config import Config
 from local_sagemaker import settings
 from local_sagemaker.folder import Folder
 from local_sagemaker.front.http_server import RequestGuard, http_server
-from local_sagemaker.quotas.account import FUNCTIONS, quotas_here
+from local_sagemaker.quotas.account import FUNCTIONS, configured_quotas
 
 SERVICES = (
     "cloudformation,cloudwatch,ec2,ecr,events,iam,kms,lambda,logs,monitoring,s3,"
@@ -34,7 +34,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
 
     `port` is the public port of the local SageMaker, for URLs in responses.
     """
-    if FUNCTIONS in (quotas := quotas_here()):
+    if FUNCTIONS in (quotas := configured_quotas()):
         os.environ["LAMBDA_ACCOUNT_CONCURRENCY"] = str(quotas[FUNCTIONS])
     speed = settings.speed()
     os.environ.update(

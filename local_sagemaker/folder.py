@@ -123,7 +123,7 @@ class Folder:
             return None
         return running if ours else None
 
-    def found_running(self) -> RunningSageMaker:
+    def require_running(self) -> RunningSageMaker:
         """Return the local SageMaker on this folder. Raises `LocalSageMakerError` if none runs."""
         running = self.running()
         if running is None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class HappeningKind(StrEnum):
+class EventKind(StrEnum):
     """The kind of an event."""
 
     INSTANCE_STARTED = "instance started"
@@ -35,14 +35,14 @@ class HappeningKind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Happening:
+class DashboardEvent:
     """An event with a message for users.
 
     `model` is a target model. Members that do not apply to the kind are None. `time` is in Unix
     seconds; None means the time of the report.
     """
 
-    kind: HappeningKind
+    kind: EventKind
     message: str
     endpoint: str | None = None
     variant: str | None = None
@@ -51,8 +51,8 @@ class Happening:
     time: float | None = None
 
 
-Tell = Callable[[Happening], None]
+OnEvent = Callable[[DashboardEvent], None]
 
 
-def untold(_: Happening) -> None:
+def ignore_event(_: DashboardEvent) -> None:
     """Discard an event."""

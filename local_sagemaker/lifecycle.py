@@ -20,8 +20,8 @@ from local_sagemaker.prerequisites import find_triton
 
 START_SECONDS = 300  # for a busy machine; a failed start ends the process earlier
 STOP_SECONDS = 60
-LOOK_SECONDS = 0.5
-GIVEN_BACK_BYTES = 1 << 20
+POLL_SECONDS = 0.5
+MMAP_THRESHOLD_BYTES = 1 << 20
 """Memory blocks of at least this size are returned to the system when freed. By default glibc
 raises this threshold to the largest freed block, up to 32 MiB (mallopt(3), M_MMAP_THRESHOLD): 60
 captured bodies of up to 6 MB kept 160 MiB."""
@@ -104,7 +104,7 @@ def while_running(folder: Folder, running: RunningSageMaker) -> Iterator[None]:
         raise KeyboardInterrupt
 
     def watch() -> None:
-        while not done.wait(LOOK_SECONDS):
+        while not done.wait(POLL_SECONDS):
             if gone.is_set() or not _still_runs(running):
                 gone.set()
                 if interrupted.is_set():
@@ -161,7 +161,7 @@ def _spawn(folder: Folder, port: int) -> int:
             [sys.executable, "-m", "local_sagemaker.front.server", str(folder.root), str(port)],
             {
                 **os.environ,
-                "MALLOC_MMAP_THRESHOLD_": str(GIVEN_BACK_BYTES),
+                "MALLOC_MMAP_THRESHOLD_": str(MMAP_THRESHOLD_BYTES),
                 "TMPDIR": str(folder.temporary),
             },
             file_actions=[

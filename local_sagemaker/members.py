@@ -128,7 +128,7 @@ _CODES = {
 }
 
 
-def refuse_unsupported(service: str, request: dict[str, Any], shape: Shape) -> None:
+def check_supported(service: str, request: dict[str, Any], shape: Shape) -> None:
     """Raise `ApiError` with all unsupported members of a request.
 
     The types have been validated before. An unsupported member is accepted if it is empty or False,

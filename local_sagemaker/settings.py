@@ -23,7 +23,7 @@ def whole_number(variable: str) -> int | None:
     return int(value)
 
 
-def instances_at_most() -> int:
+def max_processes() -> int:
     """Return the maximum number of processes that represent a variant's instances."""
     return whole_number(INSTANCES) or 2
 

@@ -11,16 +11,16 @@ from collections.abc import Callable
 
 from local_sagemaker.autoscaling.targets import Record, TargetKey
 from local_sagemaker.errors import ApiError
-from local_sagemaker.happenings import Happening, HappeningKind, Tell, untold
+from local_sagemaker.happenings import DashboardEvent, EventKind, OnEvent, ignore_event
 
 _KINDS = {
-    "InProgress": HappeningKind.SCALING,
-    "Successful": HappeningKind.SCALING_ENDED,
-    "Unfulfilled": HappeningKind.SCALING_FAILED,
-    "Failed": HappeningKind.SCALING_FAILED,
+    "InProgress": EventKind.SCALING,
+    "Successful": EventKind.SCALING_ENDED,
+    "Unfulfilled": EventKind.SCALING_FAILED,
+    "Failed": EventKind.SCALING_FAILED,
 }
 
-MOST = 1000
+MAX_ACTIVITIES = 1000
 """Number of activities kept; AWS keeps them for six weeks."""
 
 
@@ -30,9 +30,11 @@ class Activities:
     Callers must add and end activities under one lock.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.time, tell: Tell = untold) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = time.time, tell: OnEvent = ignore_event
+    ) -> None:
         self._clock, self._tell = clock, tell
-        self._known: deque[Record] = deque(maxlen=MOST)
+        self._known: deque[Record] = deque(maxlen=MAX_ACTIVITIES)
 
     def begin(self, key: TargetKey, capacity: int, cause: str) -> Record:
         """Add the activity of a capacity change that SageMaker has accepted."""
@@ -50,7 +52,7 @@ class Activities:
 
         The wording of the second case is not AWS's.
         """
-        unit = TargetKey.of(activity).unit
+        unit = TargetKey.from_request(activity).unit
         message = (
             f"Successfully set desired {unit} count to {capacity}. Change successfully fulfilled "
             "by sagemaker."
@@ -100,7 +102,9 @@ class Activities:
             "StatusCode": status,
             "StatusMessage": message,
         }
-        last = next((each for each in reversed(self._known) if TargetKey.of(each) == key), {})
+        last = next(
+            (each for each in reversed(self._known) if TargetKey.from_request(each) == key), {}
+        )
         if status == "Failed" and record.items() <= last.items():
             return last
         started = {"ActivityId": str(uuid.uuid4()), "StartTime": self._clock()}
@@ -110,11 +114,11 @@ class Activities:
         return record
 
 
-def _happening(activity: Record) -> Happening:
+def _happening(activity: Record) -> DashboardEvent:
     """Return the dashboard event of an activity: description, status and cause."""
-    key = TargetKey.of(activity)
+    key = TargetKey.from_request(activity)
     status = activity["StatusCode"]
     message = f"{activity['Description'].rstrip('.')} ({status}): {activity['Cause']}"
     if status in ("Failed", "Unfulfilled"):
         message = f"{message}. {activity['StatusMessage']}"
-    return Happening(_KINDS[status], message, endpoint=key.endpoint, variant=key.variant)
+    return DashboardEvent(_KINDS[status], message, endpoint=key.endpoint, variant=key.variant)

@@ -146,7 +146,7 @@ def _by_minutes(queries: Iterable[Record]) -> list[Record]:
         for query in queries
     ]
     try:
-        Expression.of(metrics)
+        Expression.parse(metrics)
     except ValueError as error:
         raise invalid(str(error)) from None
     return metrics

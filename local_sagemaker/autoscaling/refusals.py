@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from local_sagemaker.autoscaling.step_scaling import STEP_SCALING, refuse_steps
+from local_sagemaker.autoscaling.step_scaling import STEP_SCALING, check_steps
 from local_sagemaker.autoscaling.store import RegisteredTarget
 from local_sagemaker.autoscaling.targets import Record
 from local_sagemaker.errors import invalid
 
 
-def refuse_limits(target: Record) -> None:
+def check_limits(target: Record) -> None:
     """Raise unless both limits are given, in order.
 
     Both are "required when registering a new scalable target" (API reference).
@@ -19,14 +19,14 @@ def refuse_limits(target: Record) -> None:
     _refuse_order(target)
 
 
-def refuse_policy(target: RegisteredTarget, policy: Record) -> None:
+def check_policy(target: RegisteredTarget, policy: Record) -> None:
     """Raise for an unsupported policy type, or a metric that another policy tracks already.
 
     Source of the second message: gravitational/teleport, lib/backend/dynamo.
     """
     kind = policy.get("PolicyType", "TargetTrackingScaling")
     if kind == STEP_SCALING:
-        refuse_steps(policy)
+        check_steps(policy)
         return
     if kind != "TargetTrackingScaling":
         raise invalid(f"the local SageMaker has no {kind}: not emulated")
@@ -43,7 +43,7 @@ def _metric(policy: Record) -> tuple[Any, ...]:
     return tuple(configuration.get(kind) for kind in kinds)
 
 
-def refuse_action(action: Record) -> None:
+def check_action(action: Record) -> None:
     """Raise for missing members of a new scheduled action; the messages have no source."""
     for member in ("Schedule", "ScalableTargetAction"):
         if member not in action:

@@ -21,7 +21,7 @@ from local_sagemaker.errors import ApiError
 if TYPE_CHECKING:
     from local_sagemaker.sagemaker.components import Components
 
-EVERY_SECONDS = 10
+INTERVAL_SECONDS = 10
 """Interval of polling the alarms: the evaluation interval of high-resolution alarms. For Auto
 Scaling, an alarm "continues to invoke the action once per minute that the alarm remains in the new
 state" (CloudWatch user guide, "Alarm actions"); with a high-resolution metric it was observed every

@@ -18,7 +18,7 @@ _RATE = re.compile(r"rate\(([1-9]\d*) (minute|hour|day)s?\)")
 _SECONDS = {"minute": 60, "hour": 3600, "day": 86400}
 _CRON = re.compile(r"cron\((.*)\)")
 
-MOST_SECONDS = 24 * 3600
+MAX_LOOKBACK_SECONDS = 24 * 3600
 """How far back cron times are due: older ones, missed while the machine slept, are skipped."""
 
 Schedule = Callable[[float, float], bool]
@@ -56,7 +56,7 @@ def _recurring(calendar: AwsCroniter, zone: ZoneInfo) -> Schedule:
         return datetime.fromtimestamp(seconds, zone).replace(tzinfo=UTC)  # aws-croniter needs UTC
 
     def is_due(after: float, until: float) -> bool:
-        since = on_the_clock(max(after, until - MOST_SECONDS))
+        since = on_the_clock(max(after, until - MAX_LOOKBACK_SECONDS))
         moment = calendar.occurrence(since).next()
         return moment is not None and moment <= on_the_clock(until)
 

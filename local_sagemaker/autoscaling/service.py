@@ -10,9 +10,9 @@ from local_sagemaker.api import JsonService
 from local_sagemaker.autoscaling.activities import Activities
 from local_sagemaker.autoscaling.alarms import alarm_requests, alarm_states, described
 from local_sagemaker.autoscaling.describing import describe
-from local_sagemaker.autoscaling.refusals import refuse_action, refuse_limits, refuse_policy
+from local_sagemaker.autoscaling.refusals import check_action, check_limits, check_policy
 from local_sagemaker.autoscaling.scaled_capacity import scaled_capacity
-from local_sagemaker.autoscaling.scaler import EVERY_SECONDS, Scaler
+from local_sagemaker.autoscaling.scaler import INTERVAL_SECONDS, Scaler
 from local_sagemaker.autoscaling.schedules import parse
 from local_sagemaker.autoscaling.step_scaling import CONFIGURATION
 from local_sagemaker.autoscaling.store import RegisteredTarget, Store
@@ -20,7 +20,7 @@ from local_sagemaker.autoscaling.targets import Record, TargetKey, arn, autoscal
 from local_sagemaker.clock import Ticker
 from local_sagemaker.environment import ACCOUNT
 from local_sagemaker.errors import ApiError, invalid
-from local_sagemaker.happenings import Tell, untold
+from local_sagemaker.happenings import OnEvent, ignore_event
 
 if TYPE_CHECKING:
     from local_sagemaker.sagemaker.components import Components
@@ -51,7 +51,7 @@ class AutoScaling:
         *,
         speed: float,
         clock: Callable[[], float] = time.time,
-        tell: Tell = untold,
+        tell: OnEvent = ignore_event,
     ) -> None:
         self._hosting, self._cloudwatch = hosting, cloudwatch
         self._speed, self._clock = speed, clock
@@ -64,7 +64,7 @@ class AutoScaling:
             speed=speed,
             clock=clock,
         )
-        self._ticker = Ticker(self.scaler.tick, seconds=EVERY_SECONDS, speed=speed)
+        self._ticker = Ticker(self.scaler.tick, seconds=INTERVAL_SECONDS, speed=speed)
         self.service = JsonService(
             "application-autoscaling",
             {
@@ -93,7 +93,7 @@ class AutoScaling:
 
     def register(self, request: Record) -> Record:
         """RegisterScalableTarget; a target outside its limits is scaled at once."""
-        key = TargetKey.of(request)
+        key = TargetKey.from_request(request)
         scaled_capacity(self._hosting, key)  # raises if it does not exist
         with self._store.lock:
             known = self._store.targets.get(key)
@@ -104,7 +104,7 @@ class AutoScaling:
                 **old,
                 **{name: value for name, value in request.items() if name != "Tags"},
             }
-            refuse_limits(record)
+            check_limits(record)
             target = self._store.targets.setdefault(key, RegisteredTarget(key, record))
             target.record = record
             self.scaler.into_limits(target)
@@ -150,7 +150,7 @@ class AutoScaling:
             target, name = self._store.find(request), request["PolicyName"]
             old = target.policies.get(name) or self._new_policy(target.key, name)
             policy = {**old, **request}
-            refuse_policy(target, policy)
+            check_policy(target, policy)
             alarms = [] if CONFIGURATION in policy else alarm_requests(target.key, policy)
             policy["Alarms"] = described(alarms)
             target.policies[name] = policy
@@ -161,7 +161,7 @@ class AutoScaling:
     def delete_policy(self, request: Record) -> Record:
         """DeleteScalingPolicy, which deletes the policy's alarms."""
         with self._store.lock:
-            target = self._store.targets.get(TargetKey.of(request))
+            target = self._store.targets.get(TargetKey.from_request(request))
             policy = target.policies.pop(request["PolicyName"], None) if target else None
         if policy is None:
             raise ApiError("ObjectNotFoundException", "No scaling policy found.")
@@ -183,7 +183,7 @@ class AutoScaling:
         with self._store.lock:
             target, name = self._store.find(request), request["ScheduledActionName"]
             action = {**(target.actions.get(name) or self._new_action(target.key, name)), **request}
-            refuse_action(action)
+            check_action(action)
             try:
                 schedule = parse(
                     action["Schedule"],
@@ -200,7 +200,7 @@ class AutoScaling:
         """DeleteScheduledAction."""
         name = request["ScheduledActionName"]
         with self._store.lock:
-            target = self._store.targets.get(TargetKey.of(request))
+            target = self._store.targets.get(TargetKey.from_request(request))
             if target is None or name not in target.actions:
                 raise ApiError("ObjectNotFoundException", "No scheduled action found.")
             del target.actions[name], target.schedules[name]

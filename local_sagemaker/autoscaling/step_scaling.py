@@ -15,7 +15,7 @@ STEP_SCALING = "StepScaling"
 CONFIGURATION = "StepScalingPolicyConfiguration"
 
 
-def refuse_steps(policy: Record) -> None:
+def check_steps(policy: Record) -> None:
     """Raise `ApiError` if a step scaling policy is incomplete or not emulated."""
     configuration = policy.get(CONFIGURATION)
     if configuration is None:

@@ -54,7 +54,7 @@ class Store:
 
     def find(self, request: Record) -> RegisteredTarget:
         """Return the target that a request names. Raise `ApiError`."""
-        key = TargetKey.of(request)
+        key = TargetKey.from_request(request)
         with self.lock:
             if key in self.targets:
                 return self.targets[key]

@@ -30,7 +30,7 @@ class TargetKey(NamedTuple):
     dimension: str
 
     @classmethod
-    def of(cls, request: Record) -> "TargetKey":
+    def from_request(cls, request: Record) -> "TargetKey":
         """Return the key in a request or a record."""
         return cls(request["ServiceNamespace"], request["ResourceId"], request["ScalableDimension"])
 

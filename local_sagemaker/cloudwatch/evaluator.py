@@ -18,7 +18,7 @@ from local_sagemaker.cloudwatch.data import statistic_by_period, statistic_of
 from local_sagemaker.cloudwatch.evaluation import Condition
 from local_sagemaker.cloudwatch.expressions import Expression
 
-EVERY_SECONDS = 10
+INTERVAL_SECONDS = 10
 """Evaluation interval. Alarms with periods of 10, 20 and 30 seconds are "evaluated every 10
 seconds", others "every minute" (user guide, "Alarm evaluation"), for which a shorter interval makes
 no difference."""
@@ -45,7 +45,7 @@ class Evaluator:
     async def run(self) -> None:
         """Evaluate the alarms until the task is cancelled."""
         while True:
-            await asyncio.sleep(max(EVERY_SECONDS / self._speed, SHORTEST_PAUSE))
+            await asyncio.sleep(max(INTERVAL_SECONDS / self._speed, SHORTEST_PAUSE))
             self.evaluate(time.time())
 
     def evaluate(self, now: float) -> None:
@@ -70,7 +70,7 @@ class Evaluator:
 
     def _evaluate(self, alarm: Record, now: float) -> None:
         condition = condition_of(alarm)
-        expression = Expression.of(alarm["Metrics"]) if "Metrics" in alarm else None
+        expression = Expression.parse(alarm["Metrics"]) if "Metrics" in alarm else None
         period_seconds = expression.period if expression else alarm["Period"]
         width = period_seconds / self._speed
         last = math.floor(now / width) - 1  # the last complete period

@@ -14,7 +14,7 @@ Record = dict[str, Any]
 Data = Mapping[int, float]
 """The values of a metric by period."""
 
-OF_ONE_METRIC = (
+SINGLE_METRIC_MEMBERS = (
     "Dimensions", "ExtendedStatistic", "MetricName", "Namespace", "Period", "Statistic", "Unit",
 )  # fmt: skip
 """Members that an alarm on an expression does not have (API reference, PutMetricAlarm)."""
@@ -34,7 +34,7 @@ class Expression:
     root: ast.expr
 
     @classmethod
-    def of(cls, queries: Sequence[Record]) -> "Expression":
+    def parse(cls, queries: Sequence[Record]) -> "Expression":
         """Parse the Metrics of an alarm. Raise `ValueError` if they are not supported."""
         metrics = {
             query["Id"]: {
@@ -154,7 +154,7 @@ def install(cloudwatch: Any, provisioners: Any) -> None:
         queries = properties.get("Metrics")
         if not queries:
             return dict(record(name, properties))
-        Expression.of(queries)
+        Expression.parse(queries)
         plain = {key: value for key, value in properties.items() if key != "Metrics"}
         alarm = record(name, {**plain, "MetricName": "none", "Namespace": "none"})
         return _on_expression(alarm, queries)
@@ -169,14 +169,14 @@ def _problem(params: Record, body: Record) -> str | None:
         return "The local SageMaker takes Metrics as JSON or CBOR, not as a form."
     try:
         if queries := body.get("Metrics"):
-            Expression.of(queries)
+            Expression.parse(queries)
     except ValueError as error:
         return str(error)
     return None
 
 
 def _on_expression(alarm: Record, queries: Sequence[Record]) -> Record:
-    for name in OF_ONE_METRIC:
+    for name in SINGLE_METRIC_MEMBERS:
         alarm.pop(name, None)
     alarm["Metrics"] = list(queries)
     return alarm

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-MOST_EVENTS = 10_000
+MAX_EVENTS = 10_000
 UNSUPPORTED = ("logStreamNamePrefix", "startFromHead")
 _REGULAR_EXPRESSION = re.compile(r"%([\w:#=@/;,^$?\[\]{}|\\*+.-]+)%", re.ASCII)
 """Filter pattern with a regular expression, which cannot contain parentheses or spaces. Source:
@@ -55,10 +55,10 @@ def _expression(pattern: str) -> re.Pattern[str] | None:
 
 def _problem(request: dict[str, Any]) -> str | None:
     """Return why a request is rejected, or None. There is one page: any token is invalid."""
-    if (limit := request.get("limit", MOST_EVENTS)) > MOST_EVENTS:
+    if (limit := request.get("limit", MAX_EVENTS)) > MAX_EVENTS:
         return (
             f"1 validation error detected: Value '{limit}' at 'limit' failed to satisfy "
-            f"constraint: Member must have value less than or equal to {MOST_EVENTS}"
+            f"constraint: Member must have value less than or equal to {MAX_EVENTS}"
         )
     if "nextToken" in request:
         return "The specified nextToken is invalid."

@@ -12,23 +12,23 @@ from typing import Any
 
 from local_sagemaker.cloudwatch.evaluator import condition_of
 
-EVERY_SECONDS = 60
+INTERVAL_SECONDS = 60
 """Interval between two deletions, in AWS's seconds."""
 
 DAY_SECONDS = 86_400
 """Retention of metrics in AWS's seconds, unless an alarm has a longer range: at most a day for
 alarms with periods below an hour, seven days for others (API reference of PutMetricAlarm)."""
 
-LEAST_SECONDS = 360
+MIN_RETENTION_SECONDS = 360
 """Minimum retention of metrics in real seconds: `tritonsm status` reads the last five minutes."""
 
-MOST_POINTS = 10_000
+MAX_POINTS = 10_000
 """Maximum number of data points of a metric."""
 
-MOST_CHANGES = 1_000
+MAX_CHANGES = 1_000
 """Maximum number of items in the alarm history."""
 
-MOST_EVENTS = 10_000
+MAX_EVENTS = 10_000
 """Maximum number of events in a log stream."""
 
 
@@ -45,23 +45,23 @@ class Retention:
     async def run(self) -> None:
         """Delete old data until the task is cancelled."""
         while True:
-            await asyncio.sleep(EVERY_SECONDS / self._speed)
+            await asyncio.sleep(INTERVAL_SECONDS / self._speed)
             self.forget(time.time())
 
     def forget(self, now: float) -> None:
         """Delete data that is too old or exceeds a maximum at the time `now`."""
         self._forget_points(now)
-        del self._cloudwatch._history_entries()[:-MOST_CHANGES]
+        del self._cloudwatch._history_entries()[:-MAX_CHANGES]
         for group in list(self._logs._log_groups.values()):
             for stream in list(group["streams"].values()):
                 self._forget_events(stream)
 
     def _forget_points(self, now: float) -> None:
         """Delete old data points, and metrics without data points."""
-        oldest = now - max(self._seconds() / self._speed, LEAST_SECONDS)
+        oldest = now - max(self._seconds() / self._speed, MIN_RETENTION_SECONDS)
         for key, points in list(self._cloudwatch._metrics.items()):
             old = sum(1 for _ in takewhile(lambda point: point["Timestamp"] < oldest, points))
-            del points[: max(old, len(points) - MOST_POINTS)]
+            del points[: max(old, len(points) - MAX_POINTS)]
             if not points:
                 del self._cloudwatch._metrics[key]
 
@@ -74,9 +74,9 @@ class Retention:
     def _forget_events(self, stream: dict[str, Any]) -> None:
         """Delete the oldest events of a stream, also from the index by event id."""
         with self._logs._log_events_lock:
-            for event in stream["events"][:-MOST_EVENTS]:
+            for event in stream["events"][:-MAX_EVENTS]:
                 self._logs._log_records.pop(event.get("eventId"), None)
-            if len(stream["events"]) > MOST_EVENTS:
+            if len(stream["events"]) > MAX_EVENTS:
                 stream["events"] = stream["events"][
-                    -MOST_EVENTS:
+                    -MAX_EVENTS:
                 ]  # replaced, because other threads may iterate over the old list

@@ -31,7 +31,7 @@ TOKEN_LENGTH = 64
 """Validity in seconds and maximum length of an idempotencyToken (guide, run-build-cli)."""
 
 
-OF_THE_PROJECT = (
+PROJECT_MEMBERS = (
     "cache", "encryptionKey", "environment", "queuedTimeoutInMinutes", "secondarySources",
     "serviceRole", "source", "timeoutInMinutes",
 )  # fmt: skip
@@ -84,7 +84,7 @@ class CodeBuild:
             token = request.get("idempotencyToken", "")
             if build := self._started_with(token, request):
                 return {"build": build.record}
-            build = self._new(settings.overridden(project, request))
+            build = self._new(settings.with_overrides(project, request))
             self._builds[build.record["id"]] = build
             if token:
                 self._tokens[token] = build, request, self._clock()
@@ -157,7 +157,7 @@ class CodeBuild:
         s3, logs = self._clients(settings["serviceRole"])
         output = Output(settings["artifacts"], arn, settings["encryptionKey"], s3)
         record = {
-            **{member: settings[member] for member in OF_THE_PROJECT},
+            **{member: settings[member] for member in PROJECT_MEMBERS},
             "id": name,
             "arn": arn,
             "artifacts": output.record,

@@ -53,7 +53,7 @@ def complete(project: Record) -> Record:
     return settings
 
 
-def overridden(project: Record, request: Record) -> Record:
+def with_overrides(project: Record, request: Record) -> Record:
     """Return the project's settings with the overrides of StartBuild. Raise as `complete` does."""
     settings = copy.deepcopy(project)
     settings["artifacts"] = request.get("artifactsOverride", settings["artifacts"])

@@ -59,7 +59,7 @@ def registries(ministack: Any) -> JsonService:
             "failures": [{"imageId": image, **unknown} for image in ids if image not in known],
         }
 
-    return JsonService("ecr", {"BatchGetImage": batch_get_image}, rest_elsewhere=True)
+    return JsonService("ecr", {"BatchGetImage": batch_get_image}, is_partial=True)
 
 
 def _own(ministack: Any, request: Record) -> Record:

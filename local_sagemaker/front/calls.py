@@ -12,7 +12,7 @@ from ministack.core import iam_actions
 
 from local_sagemaker.environment import ACCOUNT, REGION
 from local_sagemaker.front.ministack import request_body
-from local_sagemaker.hosting.invocation import ClientGoneError, Receive
+from local_sagemaker.hosting.invocation import ClientDisconnectedError, Receive
 
 CALLER = re.compile(r"arn:[\w:/+=,.@-]+|[a-z-]{1,64}")
 """A role's ARN, or a name set by a test. Session tokens of ministack's STS do not match."""
@@ -61,7 +61,7 @@ class Calls:
         if scope["path"] == "/" and scope["method"] == "POST":
             try:
                 body = b"".join([part async for part in request_body(receive)])
-            except ClientGoneError:
+            except ClientDisconnectedError:
                 return receive
             receive = _giving(body, receive)
         self._write(

@@ -18,7 +18,7 @@ from urllib.parse import parse_qs
 
 import uvicorn
 
-from local_sagemaker.api import send_answer
+from local_sagemaker.api import send_response
 from local_sagemaker.hosting.invocation import Receive, Send
 from local_sagemaker.watch.site import PREFIX
 
@@ -57,7 +57,7 @@ class RequestGuard:
             return
         is_page = self._page is not None and f"{scope['path']}/".startswith(PREFIX)
         if reason := rejection(scope, is_page=is_page):
-            await send_answer(send, (403, _TEXT, f"{reason}\n".encode()))
+            await send_response(send, (403, _TEXT, f"{reason}\n".encode()))
         elif is_page:
             await self._page(scope, receive, send)
         else:

@@ -6,9 +6,9 @@ from typing import Any
 import aiohttp
 from yarl import URL
 
-from local_sagemaker.api import error_answer, send_answer
+from local_sagemaker.api import error_response, send_response
 from local_sagemaker.errors import ApiError
-from local_sagemaker.hosting.invocation import ClientGoneError, Receive, Send
+from local_sagemaker.hosting.invocation import ClientDisconnectedError, Receive, Send
 
 # Hop-by-hop headers (RFC 9110, 7.6.1), and "expect", which uvicorn has answered.
 _HOP_BY_HOP = frozenset(
@@ -27,19 +27,19 @@ class Ministack:
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Forward one request; both bodies are streamed with backpressure."""
-        answering = False
+        response_started = False
         try:
             async with self._request(scope, receive) as answer:
                 kept = [header for header in answer.raw_headers if _is_returned(header[0].lower())]
                 start = {"type": "http.response.start", "status": answer.status, "headers": kept}
-                answering = True
+                response_started = True
                 await send(start)
                 async for part in answer.content.iter_any():
                     await send({"type": "http.response.body", "body": part, "more_body": True})
         except aiohttp.ClientError:  # ministack, or the client, has disconnected
-            if not answering:  # a started response is truncated instead
+            if not response_started:  # a started response is truncated instead
                 gone = ApiError("ServiceUnavailable", "The emulator has stopped.", status=503)
-                await send_answer(send, error_answer(gone))
+                await send_response(send, error_response(gone))
         else:
             await send({"type": "http.response.body"})
 
@@ -83,11 +83,11 @@ def _query(scope: Any) -> str:
 
 
 async def request_body(receive: Receive) -> AsyncIterator[bytes]:
-    """Yield a request's body in parts. Raise `ClientGoneError`."""
+    """Yield a request's body in parts. Raise `ClientDisconnectedError`."""
     more = True
     while more:
         message = await receive()
         if message["type"] != "http.request":
-            raise ClientGoneError
+            raise ClientDisconnectedError
         yield message.get("body", b"")
         more = message.get("more_body", False)

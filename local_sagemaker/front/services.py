@@ -21,12 +21,12 @@ from local_sagemaker.hosting.container_logs import ContainerLogs
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.hosting.pools import Capacities
-from local_sagemaker.metrics.collected import Collected
-from local_sagemaker.metrics.instances import EVERY_SECONDS, InstanceMetrics
+from local_sagemaker.metrics.collected import MetricBuffer
+from local_sagemaker.metrics.instances import INTERVAL_SECONDS, InstanceMetrics
 from local_sagemaker.metrics.models import model_report
 from local_sagemaker.metrics.publisher import Publisher
 from local_sagemaker.prerequisites import TritonInstallation
-from local_sagemaker.quotas.account import AccountQuotas, quotas_here
+from local_sagemaker.quotas.account import AccountQuotas, configured_quotas
 from local_sagemaker.quotas.service import service_quotas
 from local_sagemaker.sagemaker.alarms import alarm_states
 from local_sagemaker.sagemaker.capture import CaptureWriter
@@ -65,8 +65,8 @@ class Services:
             return made
 
         s3, iam, cloudwatch = acting_as("endpoint", "s3"), client("iam"), client("cloudwatch")
-        speed, quotas = settings.speed(), AccountQuotas(quotas_here())
-        collected, events, traffic = Collected(speed), Events(), Traffic()
+        speed, quotas = settings.speed(), AccountQuotas(configured_quotas())
+        collected, events, traffic = MetricBuffer(speed), Events(), Traffic()
         count, show = model_report(collected), model_events(events.tell)
 
         def report(endpoint: str, variant: str, instance: str, step: ModelStep) -> None:
@@ -81,7 +81,7 @@ class Services:
                 folder.backends,
                 folder.instances,
                 s3,
-                instances=settings.instances_at_most(),
+                instances=settings.max_processes(),
                 report=report,
                 follow=self._logs.follow,
                 tell=events.tell,
@@ -110,8 +110,8 @@ class Services:
         )
         instances = InstanceMetrics(self._hosting.fleets, collected, speed=speed)
         publisher = Publisher(collected, cloudwatch)
-        self._measuring = Ticker(instances.measure, seconds=EVERY_SECONDS, speed=speed)
-        self._publishing = Ticker(publisher.publish, seconds=EVERY_SECONDS, speed=speed)
+        self._measuring = Ticker(instances.measure, seconds=INTERVAL_SECONDS, speed=speed)
+        self._publishing = Ticker(publisher.publish, seconds=INTERVAL_SECONDS, speed=speed)
         self._recorder = CaptureWriter(client("s3"))
         self.runtime = Invocations(
             self._hosting.by_name,
@@ -130,7 +130,7 @@ class Services:
             events=events,
             traffic=traffic,
             speed=speed,
-            most=settings.instances_at_most(),
+            most=settings.max_processes(),
         )
         self.site = Site(watch.state)
         self.control_planes = (

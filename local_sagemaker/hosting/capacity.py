@@ -35,14 +35,14 @@ class Capacity:
     cpus: float = 1.0
 
     @classmethod
-    def of(cls, variant: dict[str, Any]) -> "Capacity":
+    def for_variant(cls, variant: dict[str, Any]) -> "Capacity":
         """Return the capacity of a variant's instance, limited by this machine's memory.
 
         The variables in `settings`, in MiB, override it. Raise `LocalSageMakerError` if one is
         invalid.
         """
         machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        resources = Resources.of(variant.get("InstanceType", ""))
+        resources = Resources.for_type(variant.get("InstanceType", ""))
         memory = min(int(resources.memory * MIB) if resources else machine, machine)
         disk = variant.get("VolumeSizeInGB", _VOLUME_GIB) * GIB
         sizes = ((whole_number(name) or 0) * MIB for name in (MEMORY, DISK))
@@ -96,7 +96,7 @@ class Resources:
     accelerators: float
 
     @classmethod
-    def of(cls, instance_type: str) -> "Resources | None":
+    def for_type(cls, instance_type: str) -> "Resources | None":
         """Return the resources of an instance type, None if it is unknown."""
         match = _TYPE.fullmatch(instance_type)
         if match is None:

@@ -73,7 +73,7 @@ class CopyHost:
         self._ended = threading.Event()
 
     @staticmethod
-    def of(instance: "Instance") -> "CopyHost | None":
+    def find(instance: "Instance") -> "CopyHost | None":
         """Return the copy host of an instance; None if it has a model or has not started."""
         container: Any = instance.running and instance.running.container
         return container if isinstance(container, CopyHost) else None
@@ -137,7 +137,7 @@ class CopyHost:
 
 def resources_of(instance_type: str) -> Resources:
     """Return the resources of an instance type that CreateEndpointConfig has validated."""
-    resources = Resources.of(instance_type)
+    resources = Resources.for_type(instance_type)
     assert resources is not None
     return resources
 
@@ -199,7 +199,7 @@ class Placement:
 
     def _hosts(self) -> "dict[Instance, CopyHost]":
         serving = (each for instances in self._fleet.serving().values() for each in instances)
-        return {instance: host for instance in serving if (host := CopyHost.of(instance))}
+        return {instance: host for instance in serving if (host := CopyHost.find(instance))}
 
     def _fits(self, needs: list[Resources]) -> bool:
         rejected = REJECTED_MIB.get(self._type)

@@ -18,7 +18,7 @@ DRAIN_SECONDS = 30
 """Time in which an ending instance can finish its calls. Source: developer guide, "Use Your Own
 Inference Code with Hosting Services": SIGTERM, and SIGKILL 30 seconds later."""
 
-LOOK_SECONDS = 0.05
+POLL_SECONDS = 0.05
 """Poll interval while waiting for the calls of ending instances."""
 
 STARTUP_TIMEOUT, STARTUP_SECONDS = "ContainerStartupHealthCheckTimeoutInSeconds", 600
@@ -79,7 +79,7 @@ class Fleet:
         self._shrink(processes)
 
     @property
-    def of_copies(self) -> bool:
+    def serves_component(self) -> bool:
         """Whether the instances are the copies of an inference component."""
         return self._copies is not None
 
@@ -110,7 +110,7 @@ class Fleet:
                 return None
             instance = _least_busy(self._serving[variant], target_model)
             instance.calls += 1
-            instance.most_calls = max(instance.most_calls, instance.calls)
+            instance.max_calls = max(instance.max_calls, instance.calls)
         return instance
 
     def release(self, instance: Instance) -> None:
@@ -233,7 +233,7 @@ class Fleet:
 def _wait_for_calls(instances: list[Instance], timeout: float) -> None:
     deadline = time.monotonic() + timeout
     while any(instance.calls for instance in instances) and time.monotonic() < deadline:
-        time.sleep(LOOK_SECONDS)
+        time.sleep(POLL_SECONDS)
 
 
 def _variant(weights: Mapping[str, float], target: str | None) -> str:

@@ -13,23 +13,21 @@ failures are only reported, and the container is not replaced.
 
 from collections.abc import Callable
 
-from local_sagemaker.happenings import HappeningKind
+from local_sagemaker.happenings import EventKind
 from local_sagemaker.hosting.triton import Triton
 
 PING_SECONDS = 5.0
 PING_TIMEOUT_SECONDS = 30.0
 
 
-def wait_for_end(triton: Triton, report: Callable[[HappeningKind, str], None]) -> None:
+def wait_for_end(triton: Triton, report: Callable[[EventKind, str], None]) -> None:
     """Ping a server until it ends; report each change between success and failure."""
     failed = False
     while not triton.wait(PING_SECONDS):
         problem = triton.failed_ping(PING_TIMEOUT_SECONDS)
         if problem is None and failed:
-            report(
-                HappeningKind.INSTANCE_HEALTHY, "The container passes the ping health check again."
-            )
+            report(EventKind.INSTANCE_HEALTHY, "The container passes the ping health check again.")
         if problem is not None and not failed:
             message = f"The container fails the ping health check: {problem}. It keeps serving."
-            report(HappeningKind.INSTANCE_UNHEALTHY, message)
+            report(EventKind.INSTANCE_UNHEALTHY, message)
         failed = problem is not None

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.happenings import HappeningKind
+from local_sagemaker.happenings import EventKind
 from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.container import Container
 from local_sagemaker.hosting.health import wait_for_end
@@ -46,14 +46,14 @@ class RunningServer:
     folder: Path
     capacity: Capacity
     id: str = ""
-    tell: Callable[[HappeningKind, str], None] = lambda *_: None
+    tell: Callable[[EventKind, str], None] = lambda *_: None
 
     def end(self) -> None:
         """End the server and delete its downloads; the log remains."""
         self.triton.stop()
         for name in DOWNLOADED:
             shutil.rmtree(self.folder / name, ignore_errors=True)
-        self.tell(HappeningKind.INSTANCE_ENDED, "It has ended.")
+        self.tell(EventKind.INSTANCE_ENDED, "It has ended.")
 
 
 class InstanceState(StrEnum):
@@ -85,7 +85,7 @@ class Instance:
         self.variant, self.pool = variant, pool
         self._ended = ended
         self.calls = 0  # in progress; counted by the fleet
-        self.most_calls = 0  # maximum of `calls` since the last measurement
+        self.max_calls = 0  # maximum of `calls` since the last measurement
         self.server: RunningServer | None = None
         self.running: RunningServer | None = None
         self._begin = begin
@@ -137,7 +137,7 @@ class Instance:
         self._leaving = True
         if server := self.server:
             message = f"It is drained: {self.calls} calls are under way."
-            server.tell(HappeningKind.INSTANCE_LEAVING, message)
+            server.tell(EventKind.INSTANCE_LEAVING, message)
 
     def stop(self) -> None:
         """End the server, also a starting one, and start no other."""
@@ -159,7 +159,7 @@ class Instance:
             self.running = server
         took = time.monotonic() - started
         message = f"It is healthy after {took:.1f} s."
-        server.tell(HappeningKind.INSTANCE_HEALTHY, message)
+        server.tell(EventKind.INSTANCE_HEALTHY, message)
 
     def _replace_the_failed(self, seconds: float) -> None:
         pause = FIRST_PAUSE_SECONDS
@@ -182,10 +182,10 @@ class Instance:
         if server:
             report = partial(self._report, server)
             wait_for_end(server.triton, report)
-            report(HappeningKind.INSTANCE_REPLACED, "The container has ended and is replaced.")
+            report(EventKind.INSTANCE_REPLACED, "The container has ended and is replaced.")
         return time.monotonic() - started
 
-    def _report(self, server: RunningServer, kind: HappeningKind, message: str) -> None:
+    def _report(self, server: RunningServer, kind: EventKind, message: str) -> None:
         """Log and report an event of a server, unless the instance is stopped."""
         if not self.stopped:
             _log.warning("variant %s, instance %s: %s", self.variant, server.id, message)

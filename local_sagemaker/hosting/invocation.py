@@ -30,7 +30,7 @@ _OF_THIS_MACHINE = re.compile(
 )
 """Local path prefixes of backends and Python packages, which are elsewhere in a container."""
 
-LOOK_SECONDS = 0.05
+POLL_SECONDS = 0.05
 """Poll interval while waiting for a healthy server."""
 
 Receive = Callable[[], Awaitable[Any]]
@@ -56,27 +56,29 @@ POST headers except those supported by the API"; the inference id has no source.
 _RETURNED = (b"content-type", b"content-length", b"x-amzn-sagemaker-custom-attributes")
 
 
-class ClientGoneError(Exception):
+class ClientDisconnectedError(Exception):
     """The client disconnected before its request was complete."""
 
 
 class Invocation:
     """One invocation over ASGI; names of `headers` are lower-case.
 
-    `answer_headers` are added to a successful response. `model_seconds` is the time in the
+    `response_headers` are added to a successful response. `model_seconds` is the time in the
     container, `loading_seconds` the time of waiting for the model's load; `model_was_loaded` is
     whether the model was in memory (None for single-model containers).
     """
 
-    most_seconds: float | None = None
+    timeout_seconds: float | None = None
     """Timeout of the container's response; None for InvokeEndpoint's."""
 
     def __init__(self, headers: Mapping[bytes, bytes], receive: Receive, send: Send) -> None:
         self._headers, self._receive, self._send = headers, receive, send
         self.unread = True  # whether more of the body may come
         self._first, self._size = b"", 0
-        self.answer_headers: list[tuple[bytes, bytes]] = []
-        self.answering = False  # whether the response has started: an error cannot be sent any more
+        self.response_headers: list[tuple[bytes, bytes]] = []
+        self.response_started = (
+            False  # whether the response has started: an error cannot be sent any more
+        )
         self.model_seconds: float | None = None
         self.loading_seconds: float | None = None
         self.model_was_loaded: bool | None = None
@@ -109,7 +111,7 @@ class Invocation:
     async def receive(self) -> None:
         """Receive the first part of the body, or the complete body if it has no Content-Length.
 
-        Raise `ApiError` for a body that is too large, and `ClientGoneError`.
+        Raise `ApiError` for a body that is too large, and `ClientDisconnectedError`.
         """
         declared = self._headers.get(b"content-length")
         if declared is not None:
@@ -123,7 +125,7 @@ class Invocation:
             _refuse_too_large(len(body))
         self._first, self._size = bytes(body), len(body)
 
-    async def answer_by(self, instance: "Instance") -> None:
+    async def invoke_instance(self, instance: "Instance") -> None:
         """Invoke an instance, as soon as it has a healthy server.
 
         Raise the errors of `forward` and of the container, and `ApiError` if the server is not
@@ -153,7 +155,7 @@ class Invocation:
     async def _exchange(self, connections: Connections, path: str) -> None:
         connection, kept = None, False
         try:
-            async with asyncio.timeout(self.most_seconds or INVOKE_SECONDS):
+            async with asyncio.timeout(self.timeout_seconds or INVOKE_SECONDS):
                 connection = await connections.take()
                 kept = await self.forward(connection, path)
         finally:
@@ -166,7 +168,7 @@ class Invocation:
         """Send the request to the container, and its response to the client.
 
         Return whether the connection can be reused. Raise `ApiError` for an error response,
-        `ClientGoneError`, and `OSError` if the container disconnects.
+        `ClientDisconnectedError`, and `OSError` if the container disconnects.
         """
         passed_on = (item for item in self._headers.items() if item[0] in _PASSED_ON)
         headers = b"".join(b"%b: %b\r\n" % item for item in passed_on)
@@ -180,7 +182,7 @@ class Invocation:
         if response.status != 200:
             raise model_error(response.status, await response.rest(MAX_BODY_BYTES))
         kept = [(name, response.headers[name]) for name in _RETURNED if name in response.headers]
-        await self.begin_answer(kept + self.answer_headers)
+        await self.start_response(kept + self.response_headers)
         size = 0
         async for part, more in response.body():
             size += len(part)
@@ -189,30 +191,30 @@ class Invocation:
         return not self.unread and response.keeps_connection
 
     async def receive_part(self) -> bytes:
-        """Return the next part of the body. Raise `ClientGoneError`."""
+        """Return the next part of the body. Raise `ClientDisconnectedError`."""
         message = await self._receive()
         if message["type"] != "http.request":
-            raise ClientGoneError
+            raise ClientDisconnectedError
         self.unread = message.get("more_body", False)
         return bytes(message.get("body", b""))
 
     async def discard_rest(self) -> None:
         """Drain the request body, for `DISCARD_SECONDS` at most."""
-        with suppress(ClientGoneError, TimeoutError):
+        with suppress(ClientDisconnectedError, TimeoutError):
             async with asyncio.timeout(DISCARD_SECONDS):
                 while self.unread:
                     await self.receive_part()
 
-    async def begin_answer(self, headers: list[tuple[bytes, bytes]]) -> None:
+    async def start_response(self, headers: list[tuple[bytes, bytes]]) -> None:
         """Start a successful response."""
-        self.answering = True
+        self.response_started = True
         await self._send({"type": "http.response.start", "status": 200, "headers": headers})
 
     async def send_part(self, part: bytes, *, more: bool) -> None:
         """Send a part of the response; blocks while the client does not read."""
         await self._send({"type": "http.response.body", "body": part, "more_body": more})
 
-    async def break_off(self, error: ApiError) -> None:
+    async def abort_response(self, error: ApiError) -> None:
         """Do nothing: a response that has started is truncated, as the container's was."""
 
     async def _upload_rest(self, connection: Connection, response: ContainerResponse) -> None:
@@ -273,7 +275,7 @@ async def _in_service(instance: "Instance") -> "RunningServer":
                 "no new one has passed the ping health check. Read its log.",
                 status=503,
             )
-        await asyncio.sleep(LOOK_SECONDS)
+        await asyncio.sleep(POLL_SECONDS)
     return instance.running
 
 

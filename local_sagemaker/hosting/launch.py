@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from local_sagemaker.errors import ApiError, LocalSageMakerError
-from local_sagemaker.happenings import Happening, HappeningKind, Tell, untold
+from local_sagemaker.happenings import DashboardEvent, EventKind, OnEvent, ignore_event
 from local_sagemaker.hosting import archives, packages, sandbox, serve
 from local_sagemaker.hosting.archives import S3Prefix
 from local_sagemaker.hosting.capacity import MIB, Capacity
@@ -48,7 +48,7 @@ class Host:
     instances: int
     report: Callable[[str, str, str, ModelStep], None] = lambda *_: None
     follow: Callable[[str, str, Triton], None] = lambda *_: None
-    tell: Tell = untold
+    tell: OnEvent = ignore_event
     load_seconds: float = LOAD_SECONDS
     capacities: Capacities = field(default_factory=Capacities)
 
@@ -56,12 +56,12 @@ class Host:
 _numbers = itertools.count(1)
 
 _OF_COPIES = {
-    HappeningKind.INSTANCE_STARTED: HappeningKind.MODEL_LOADING,
-    HappeningKind.INSTANCE_HEALTHY: HappeningKind.MODEL_LOADED,
-    HappeningKind.INSTANCE_UNHEALTHY: HappeningKind.MODEL_UNHEALTHY,
-    HappeningKind.INSTANCE_REPLACED: HappeningKind.MODEL_FAILED,
-    HappeningKind.INSTANCE_LEAVING: HappeningKind.MODEL_UNLOADING,
-    HappeningKind.INSTANCE_ENDED: HappeningKind.MODEL_UNLOADED,
+    EventKind.INSTANCE_STARTED: EventKind.MODEL_LOADING,
+    EventKind.INSTANCE_HEALTHY: EventKind.MODEL_LOADED,
+    EventKind.INSTANCE_UNHEALTHY: EventKind.MODEL_UNHEALTHY,
+    EventKind.INSTANCE_REPLACED: EventKind.MODEL_FAILED,
+    EventKind.INSTANCE_LEAVING: EventKind.MODEL_UNLOADING,
+    EventKind.INSTANCE_ENDED: EventKind.MODEL_UNLOADED,
 }
 """Event kind of an instance -> event kind of a copy, which is shown as a model of its instance."""
 
@@ -90,10 +90,10 @@ def begin(
         group = f"/aws/sagemaker/InferenceComponents/{name}"
         stream = f"{slot.host.variant}/{slot.host.id}-{slot.number}"
 
-    def tell(kind: HappeningKind, message: str) -> None:
+    def tell(kind: EventKind, message: str) -> None:
         if slot:
             kind, message = _OF_COPIES[kind], f"{slot.name}: {message}"
-        host.tell(Happening(kind, message, *place, model=slot.name if slot else None))
+        host.tell(DashboardEvent(kind, message, *place, model=slot.name if slot else None))
 
     running = _begin(host, place, variant, model)
     if slot:
@@ -103,7 +103,7 @@ def begin(
         host.follow(group, stream, running.triton)
     started = variant.get("InstanceType", "an instance")
     what = "The container of " if model else ""
-    tell(HappeningKind.INSTANCE_STARTED, f"{what}{started} was started.")
+    tell(EventKind.INSTANCE_STARTED, f"{what}{started} was started.")
     server_id = f"{place[2]}/{slot.name}" if slot else place[2]
     return replace(running, id=server_id, tell=tell)
 
@@ -111,7 +111,7 @@ def begin(
 def _begin(
     host: Host, place: tuple[str, str, str], variant: dict[str, Any], model: dict[str, Any] | None
 ) -> RunningServer:
-    capacity = Capacity.of(variant)
+    capacity = Capacity.for_variant(variant)
     folder = host.folder / f"{place[0]}-{variant['VariantName']}-{next(_numbers)}"
     if model is None:
         copies: Any = CopyHost(place[2], variant)  # it gets no calls

@@ -27,7 +27,7 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "triton
 
 _DONE = ".complete"
 
-MOST_CHARACTERS = 1 << 20
+MAX_CONFIG_CHARACTERS = 1 << 20
 
 _BACKEND = re.compile(r"""^\s*(?:backend|platform)\s*:\s*["'](\w+)["']""", re.MULTILINE)
 
@@ -103,6 +103,6 @@ def provide_for(repository: Path, backend_directory: Path, *, cache: Path = CACH
 
 
 def _beginning(config: Path) -> str:
-    """Return the first `MOST_CHARACTERS` of a configuration file, which may be huge."""
+    """Return the first `MAX_CONFIG_CHARACTERS` of a configuration file, which may be huge."""
     with config.open(errors="replace") as file:
-        return file.read(MOST_CHARACTERS)
+        return file.read(MAX_CONFIG_CHARACTERS)

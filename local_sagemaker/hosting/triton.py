@@ -19,7 +19,7 @@ from local_sagemaker.hosting.packages import CACHE, environment_folder
 from local_sagemaker.hosting.serve import SAGEMAKER_PORT
 from local_sagemaker.prerequisites import UNSHARE, TritonInstallation, search_path
 
-MOST_BYTES = 16 << 20
+MAX_RESPONSE_BYTES = 16 << 20
 """Maximum size of a response to `request`."""
 BROKER_SECONDS = 60  # for a busy machine; it normally answers immediately
 
@@ -149,11 +149,13 @@ class Triton:
             try:
                 connection.request(method, path, body=body, headers=headers or {})
                 answer = connection.getresponse()
-                content = answer.read(MOST_BYTES + 1)
+                content = answer.read(MAX_RESPONSE_BYTES + 1)
             except http.client.HTTPException as error:
                 raise ConnectionError(f"the container disconnected: {error!r}") from error
-        if len(content) > MOST_BYTES:
-            raise ConnectionError(f"the container answered with more than {MOST_BYTES} bytes")
+        if len(content) > MAX_RESPONSE_BYTES:
+            raise ConnectionError(
+                f"the container answered with more than {MAX_RESPONSE_BYTES} bytes"
+            )
         return Response(answer.status, dict(answer.getheaders()), content)
 
     def stop(self) -> None:

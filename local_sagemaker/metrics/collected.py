@@ -47,7 +47,7 @@ class Series(NamedTuple):
     values: Counter[float]
 
 
-class Collected:
+class MetricBuffer:
     """Thread-safe collection of values by period. Periods are divided by `speed`."""
 
     def __init__(self, speed: float, *, clock: Callable[[], float] = time.time) -> None:

@@ -7,10 +7,10 @@ from local_sagemaker.hosting.copies import CopyHost
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.instance import Instance
 from local_sagemaker.metrics import names
-from local_sagemaker.metrics.collected import Collected, MetricDimensions
+from local_sagemaker.metrics.collected import MetricBuffer, MetricDimensions
 from local_sagemaker.metrics.processors import Processors
 
-EVERY_SECONDS = 10
+INTERVAL_SECONDS = 10
 """Measurement interval of concurrent calls, which is the period of their metric."""
 
 Fleets = Callable[[], Iterable[tuple[str, Fleet]]]
@@ -23,7 +23,7 @@ class InstanceMetrics:
     def __init__(
         self,
         fleets: Fleets,
-        collected: Collected,
+        collected: MetricBuffer,
         *,
         speed: float,
         clock: Callable[[], float] = time.monotonic,
@@ -41,9 +41,9 @@ class InstanceMetrics:
         for endpoint, fleet in self._fleets():
             for variant, instances in fleet.serving().items():
                 place = MetricDimensions(
-                    endpoint, variant, component=variant if fleet.of_copies else None
+                    endpoint, variant, component=variant if fleet.serves_component else None
                 )
-                if not any(map(CopyHost.of, instances)):  # calls are counted at the copies
+                if not any(map(CopyHost.find, instances)):  # calls are counted at the copies
                     self._requests(place, instances, fleet.counts.get(variant, len(instances)))
                 if instances:
                     serving[place] = instances
@@ -77,7 +77,7 @@ class InstanceMetrics:
                     values[names.MEMORY_RESERVATION] = reserved.memory
                     values[names.GPU_RESERVATION] = reserved.accelerators
                 measured = [(name, value) for name, value in values.items() if value is not None]
-                self._collected.add_all(measured, places_of(instance, place))
+                self._collected.add_all(measured, instance_dimensions(instance, place))
 
     def _requests(self, place: MetricDimensions, instances: list[Instance], count: int) -> None:
         """Measure the maximum of concurrent calls of each container.
@@ -88,22 +88,24 @@ class InstanceMetrics:
         docs/autoscaling-capacity-model.md).
         """
         family = _family(place)
-        for each in {each for instance in instances for each in places_of(instance, place)}:
+        for each in {
+            each for instance in instances for each in instance_dimensions(instance, place)
+        }:
             for metric in family.zero_without_calls:
                 self._collected.expect(metric, each)
         for instance in instances:
-            most, instance.most_calls = instance.most_calls, instance.calls
+            most, instance.max_calls = instance.max_calls, instance.calls
             if most:
                 value = most * len(instances) / max(count, len(instances))
                 concurrency = [(family.concurrency, value)]
-                self._collected.add_all(concurrency, places_of(instance, place))
+                self._collected.add_all(concurrency, instance_dimensions(instance, place))
 
 
 def _family(place: MetricDimensions) -> names.Family:
     return names.OF_INSTANCES if place.component is None else names.OF_COPIES
 
 
-def places_of(instance: Instance, place: MetricDimensions) -> list[MetricDimensions]:
+def instance_dimensions(instance: Instance, place: MetricDimensions) -> list[MetricDimensions]:
     """Return the dimensions of an instance's values: the variant's, and with InstanceType."""
     pool = instance.pool
     if pool is None or not pool.metrics_by_type:

@@ -6,7 +6,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from local_sagemaker.metrics.collected import Collected, Series
+from local_sagemaker.metrics.collected import MetricBuffer, Series
 
 _log = logging.getLogger(__name__)
 
@@ -17,7 +17,7 @@ class Publisher:
     Values are lost if the request fails; there is no retry.
     """
 
-    def __init__(self, collected: Collected, cloudwatch: Any) -> None:
+    def __init__(self, collected: MetricBuffer, cloudwatch: Any) -> None:
         self._collected, self._cloudwatch = collected, cloudwatch
 
     def publish(self) -> None:

@@ -93,7 +93,7 @@ def instances_name(instance_type: str) -> str:
     return f"{instance_type} for endpoint usage"
 
 
-def quotas_here() -> dict[str, int]:
+def configured_quotas() -> dict[str, int]:
     """Return the quotas in `LOCAL_SAGEMAKER_QUOTAS`. Raise `LocalSageMakerError` if invalid."""
     text = os.environ.get(QUOTAS) or "{}"
     try:

@@ -34,7 +34,7 @@ _SIDES: dict[str, tuple[str, ...]] = {
 _log = logging.getLogger(__name__)
 
 
-class Captured(Invocation):
+class CapturedInvocation(Invocation):
     """An invocation that stores its request and response."""
 
     def __init__(self, headers: Mapping[bytes, bytes], receive: Receive, send: Send) -> None:
@@ -48,10 +48,10 @@ class Captured(Invocation):
         self.input += part
         return part
 
-    async def begin_answer(self, headers: list[tuple[bytes, bytes]]) -> None:
+    async def start_response(self, headers: list[tuple[bytes, bytes]]) -> None:
         """Store the response's content type."""
         self.output_type = dict(headers).get(b"content-type", b"").decode("latin-1")
-        await super().begin_answer(headers)
+        await super().start_response(headers)
 
     async def send_part(self, part: bytes, *, more: bool) -> None:
         """Store a part of the response."""
@@ -66,7 +66,9 @@ class CaptureWriter:
         self._s3 = s3
         self._writer = ThreadPoolExecutor(1)
 
-    def keep(self, config: Record, endpoint: str, variant: str, captured: Captured) -> None:
+    def keep(
+        self, config: Record, endpoint: str, variant: str, captured: CapturedInvocation
+    ) -> None:
         """Write an invocation below the destination of a DataCaptureConfig."""
         now = datetime.now(UTC)
         sides = {

@@ -4,7 +4,7 @@ import threading
 from typing import Any
 
 from local_sagemaker.errors import ApiError
-from local_sagemaker.happenings import Tell
+from local_sagemaker.happenings import OnEvent
 from local_sagemaker.hosting.fleet import STARTUP_TIMEOUT
 from local_sagemaker.sagemaker.endpoint import Endpoint
 from local_sagemaker.sagemaker.registry import Plan
@@ -31,7 +31,7 @@ class Component(Endpoint):
     kind = COMPONENT
 
     def __init__(
-        self, description: Record, plan: Plan, lock: threading.RLock, report: Tell
+        self, description: Record, plan: Plan, lock: threading.RLock, report: OnEvent
     ) -> None:
         super().__init__(description, plan, lock, report)
         self.operation = "CREATE_IN_PROGRESS"
@@ -80,7 +80,7 @@ class Component(Endpoint):
                 },
             }
 
-    def not_serving(self) -> ApiError:
+    def not_serving_error(self) -> ApiError:
         """Return the error for an invocation while there is no copy: calls are not queued."""
         return ApiError("ValidationError", NO_CAPACITY)
 

@@ -45,7 +45,7 @@ class Components(Hosting):
         """CreateInferenceComponent: returns immediately; it is InService or Failed later."""
         name = request["InferenceComponentName"]
         with self._lock:
-            COMPONENT.refuse_existing(self.components, name)
+            COMPONENT.check_name_is_free(self.components, name)
             endpoint = ENDPOINT.find(self.by_name, request["EndpointName"])
             if not endpoint.hosts_components:
                 # The text: pulumi/pulumi-aws#4940.
@@ -202,7 +202,7 @@ class Components(Hosting):
 
     def _scale(self, component: Component, count: int) -> Record:
         desired = [{"VariantName": component.key, "DesiredInstanceCount": count}]
-        changed = variants.desired(component.variants, desired)
+        changed = variants.with_desired(component.variants, desired)
         component.operation = "UPDATE_RC_IN_PROGRESS"
         component.set(EndpointStatus="Updating", FailureReason=None, ProductionVariants=changed)
         self._in_background(self._reach_desired, component)
@@ -248,7 +248,7 @@ class Components(Hosting):
         with self._lock:
             if endpoint.fleet is not None:
                 counts = endpoint.fleet.counts
-                (variant,) = variants.counted(endpoint.variants, counts)
+                (variant,) = variants.with_current_counts(endpoint.variants, counts)
                 variant["DesiredInstanceCount"] = variant["CurrentInstanceCount"]
                 endpoint.set(ProductionVariants=[variant])
 

@@ -11,7 +11,7 @@ from local_sagemaker.sagemaker.deployment import share_of
 
 Record = dict[str, Any]
 
-MOST_PERCENT = 50
+MAX_PERCENT = 50
 """Maximum percentage of a variant's instances: "less than or equal to 50%" for a CanarySize,
 "10-50%" for a LinearStepSize, "between 5% to 50%" for a MaximumBatchSize (API reference of
 TrafficRoutingConfig and RollingUpdatePolicy)."""
@@ -91,8 +91,8 @@ def _check_waits(policy: Record) -> None:
 def _check_size(member: str, policy: Record, least: int, counts: Mapping[str, int]) -> None:
     size = policy[member]
     for variant, count in counts.items():
-        if not least <= share_of(size, count) * 100 <= MOST_PERCENT:
+        if not least <= share_of(size, count) * 100 <= MAX_PERCENT:
             raise invalid(
                 f"{member} is {size['Value']} ({size['Type']}): it must be {least} to "
-                f"{MOST_PERCENT} percent of the {count} instances of variant {variant}."
+                f"{MAX_PERCENT} percent of the {count} instances of variant {variant}."
             )

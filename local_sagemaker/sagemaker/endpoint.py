@@ -13,7 +13,7 @@ from typing import Any
 from local_sagemaker.clock import Clock
 from local_sagemaker.environment import ACCOUNT
 from local_sagemaker.errors import ApiError, LocalSageMakerError, plain_message
-from local_sagemaker.happenings import Happening, HappeningKind, Tell, untold
+from local_sagemaker.happenings import DashboardEvent, EventKind, OnEvent, ignore_event
 from local_sagemaker.hosting import pools
 from local_sagemaker.hosting.copies import Placement
 from local_sagemaker.hosting.fleet import Fleet
@@ -24,11 +24,11 @@ from local_sagemaker.sagemaker.registry import Plan
 from local_sagemaker.sagemaker.resources import ENDPOINT, Record
 
 DRAIN_SECONDS = 60
-LEAST_SECONDS = 60.0
+MIN_STATUS_SECONDS = 60.0
 """Minimum time in AWS's seconds in which an endpoint is Creating or Updating, so that clients can
 observe the status. On AWS it takes minutes; the number is not documented."""
 
-MOST_REASON = 1024
+MAX_REASON_LENGTH = 1024
 """Maximum length of a FailureReason; source: botocore's model."""
 
 log = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ class Endpoint:
     kind = ENDPOINT
 
     def __init__(
-        self, description: Record, plan: Plan, lock: threading.RLock, report: Tell = untold
+        self, description: Record, plan: Plan, lock: threading.RLock, report: OnEvent = ignore_event
     ) -> None:
         self.description, self.plan, self.lock, self._report = description, plan, lock, report
         self.coming = plan
@@ -146,11 +146,11 @@ class Endpoint:
             for name in [name for name, value in changes.items() if value is None]:
                 del self.description[name]
             if self.status != before:
-                self.happened(HappeningKind.ENDPOINT_STATUS, self._status_message())
+                self.happened(EventKind.ENDPOINT_STATUS, self._status_message())
 
-    def happened(self, kind: HappeningKind, message: str) -> None:
+    def happened(self, kind: EventKind, message: str) -> None:
         """Report an event of the endpoint."""
-        self._report(Happening(kind, message, endpoint=self.name))
+        self._report(DashboardEvent(kind, message, endpoint=self.name))
 
     def begin(self, plan: Plan, fleet: Fleet, pending: list[Record], **changes: Any) -> None:
         """Attach the fleet that will be started by a creation or an update.
@@ -167,11 +167,11 @@ class Endpoint:
         }
         self.set(PendingDeploymentSummary=summary, FailureReason=None, **changes)
 
-    def count_pending(self, now: Mapping[str, int]) -> None:
+    def set_pending_counts(self, now: Mapping[str, int]) -> None:
         """Set the instance counts of the pending variants."""
         with self.lock:
             summary = self.description["PendingDeploymentSummary"]
-            counted = variants.counted(self.pending, now)
+            counted = variants.with_current_counts(self.pending, now)
             self.set(PendingDeploymentSummary={**summary, "ProductionVariants": counted})
 
     def route(self, target_model: str | None = None, target_variant: str | None = None) -> Route:
@@ -195,7 +195,7 @@ class Endpoint:
             )
             return (fleet, instance) if instance else None
 
-    def not_serving(self) -> ApiError:
+    def not_serving_error(self) -> ApiError:
         """Return the error for an invocation without a route."""
         return not_found(self.name)
 
@@ -207,10 +207,10 @@ class Endpoint:
                 EndpointConfigName=plan.config["EndpointConfigName"],
                 EndpointStatus="InService",
                 PendingDeploymentSummary=None,
-                ProductionVariants=variants.settled(self.pending),
+                ProductionVariants=variants.with_desired_as_current(self.pending),
             )
 
-    def give_up(self) -> list[Fleet]:
+    def detach_fleets(self) -> list[Fleet]:
         """Detach and return all fleets; the caller must stop them."""
         fleets = self.fleets
         self.new = self.fleet = self.stray = None
@@ -277,6 +277,6 @@ def end(fleet: Fleet) -> None:
 def reason(error: Exception) -> str:
     """Return the FailureReason of an error; unexpected errors are logged."""
     if isinstance(error, ApiError | LocalSageMakerError | OSError):
-        return plain_message(error)[:MOST_REASON]
+        return plain_message(error)[:MAX_REASON_LENGTH]
     log.error("the instances did not start", exc_info=error)
     return "An internal error of the local SageMaker; its log says which."

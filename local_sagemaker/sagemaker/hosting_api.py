@@ -6,7 +6,7 @@ from typing import Any
 
 from local_sagemaker.clock import Clock
 from local_sagemaker.errors import invalid
-from local_sagemaker.happenings import HappeningKind
+from local_sagemaker.happenings import EventKind
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.hosting.pools import NoCapacityError
@@ -18,7 +18,7 @@ from local_sagemaker.sagemaker.deployment_checks import (
     check_variants,
 )
 from local_sagemaker.sagemaker.endpoint import (
-    LEAST_SECONDS,
+    MIN_STATUS_SECONDS,
     Endpoint,
     EndpointContext,
     end,
@@ -67,7 +67,7 @@ class Hosting(Registry):
         """
         name = request["EndpointName"]
         with self._lock:
-            ENDPOINT.refuse_existing(self.by_name, name)
+            ENDPOINT.check_name_is_free(self.by_name, name)
             plan = self._plan(request)
             described = variants.described(plan.config)
             self._check_quotas(plan.config, variants.counts(described))
@@ -109,7 +109,7 @@ class Hosting(Registry):
             old = self.describe_endpoint_config(endpoint.description)
             plan = self._plan(request)
             _refuse_changed(old, plan.config, scaled)
-            pending = variants.kept(endpoint.variants, plan.config, request)
+            pending = variants.with_retained_properties(endpoint.variants, plan.config, request)
             counts = variants.counts(pending)
             check_variants(
                 deployment_config, list(variants.counts(endpoint.variants)), list(counts)
@@ -198,7 +198,7 @@ class Hosting(Registry):
                     "ManagedInstanceScaling: leave out DesiredInstanceCount."
                 )
             check_desired(requested, [variant["VariantName"] for variant in endpoint.variants])
-            desired = variants.desired(endpoint.variants, requested)
+            desired = variants.with_desired(endpoint.variants, requested)
             now = variants.counts(endpoint.variants)
             more = {name: count - now[name] for name, count in variants.counts(desired).items()}
             self._check_quotas(endpoint.plan.config, more)
@@ -232,7 +232,7 @@ class Hosting(Registry):
         """End all waits and all instances, also starting and leaving ones."""
         with self._lock:
             self._site.stopping.set()
-            fleets = [fleet for endpoint in self.deployed() for fleet in endpoint.give_up()]
+            fleets = [fleet for endpoint in self.deployed() for fleet in endpoint.detach_fleets()]
             self.by_name.clear()
         for fleet in fleets:
             fleet.stop()
@@ -246,10 +246,10 @@ class Hosting(Registry):
             return
         try:
             fleet.start(self._site.host, endpoint.name, plan.config, plan.models, counts)
-            clock.fill(LEAST_SECONDS, self._site.stopping)
+            clock.fill(MIN_STATUS_SECONDS, self._site.stopping)
         except Exception as error:
             fleet.stop()
-            seconds = error.seconds if isinstance(error, NoCapacityError) else LEAST_SECONDS
+            seconds = error.seconds if isinstance(error, NoCapacityError) else MIN_STATUS_SECONDS
             clock.fill(seconds, self._site.stopping)
             with self._lock:
                 endpoint.new = None
@@ -273,7 +273,7 @@ class Hosting(Registry):
             with self._lock:
                 if named.get(endpoint.key) is endpoint:  # else the local SageMaker is stopping
                     self._delete(endpoint.kind, named, endpoint.key)
-                    endpoint.happened(HappeningKind.ENDPOINT_DELETED, f"{endpoint.key} is deleted.")
+                    endpoint.happened(EventKind.ENDPOINT_DELETED, f"{endpoint.key} is deleted.")
 
     def _update_in_place(self, request: Record) -> Record:
         """Change the configuration of an endpoint of inference components.
@@ -304,7 +304,7 @@ class Hosting(Registry):
         return {"EndpointArn": endpoint.arn}
 
     def _reconfigure(self, endpoint: Endpoint, plan: Plan) -> None:
-        self._site.clock().fill(LEAST_SECONDS, self._site.stopping)
+        self._site.clock().fill(MIN_STATUS_SECONDS, self._site.stopping)
         with self._lock:
             if endpoint.fleet is not None and not self._site.stopping.is_set():
                 endpoint.fleet.reconfigure(plan.config)
@@ -328,11 +328,11 @@ class Hosting(Registry):
             log.warning("%s is not scaled: %s", endpoint.title, error)
             endpoint.set(
                 EndpointStatus="RollingBack",
-                ProductionVariants=variants.undesired(endpoint.variants),
+                ProductionVariants=variants.with_current_as_desired(endpoint.variants),
                 FailureReason=reason(error),
             )
-        clock.fill(LEAST_SECONDS, self._site.stopping)
-        settled = variants.settled(endpoint.variants)
+        clock.fill(MIN_STATUS_SECONDS, self._site.stopping)
+        settled = variants.with_desired_as_current(endpoint.variants)
         endpoint.set(EndpointStatus="InService", ProductionVariants=settled)
 
     def _in_background(self, transition: Any, *arguments: Any) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Record = dict[str, Any]
 
-MOST_ENVIRONMENT_BYTES = 32 * 1024
+MAX_ENVIRONMENT_BYTES = 32 * 1024
 """Maximum total size of keys and values; source: ContainerDefinition's API reference."""
 
 PUBLISHED_EVERY = 60
@@ -89,7 +89,7 @@ def _check_for_components(request: Record, without_model: list[str]) -> None:
     if "ExecutionRoleArn" not in request:
         # Source of the error: stdapi-ai/stdapi.ai#43.
         raise invalid("ExecutionRoleArn is required for endpoints of inference components.")
-    if Resources.of(variant.get("InstanceType", "")) is None:
+    if Resources.for_type(variant.get("InstanceType", "")) is None:
         raise invalid(
             "The local SageMaker places inference components on instances of one type, whose "
             f"resources it knows: give variant {variant['VariantName']} an InstanceType such as "
@@ -143,8 +143,8 @@ def _check_container(container: Record, s3: "S3Client") -> None:
     if "Image" not in container:  # no source
         raise invalid("A container needs an Image.")
     environment = container.get("Environment", {})
-    if len("".join([*environment, *environment.values()]).encode()) > MOST_ENVIRONMENT_BYTES:
-        raise invalid(f"Environment has more than {MOST_ENVIRONMENT_BYTES} bytes.")
+    if len("".join([*environment, *environment.values()]).encode()) > MAX_ENVIRONMENT_BYTES:
+        raise invalid(f"Environment has more than {MAX_ENVIRONMENT_BYTES} bytes.")
     url = container.get("ModelDataUrl")
     if url is None:
         # Images are not run, so that a model in the image is not available.

@@ -58,7 +58,7 @@ class Registry:
         check_model(request, self._s3, assumable=self._assumable)
         container = {"PrimaryContainer": {**CONTAINER, **request["PrimaryContainer"]}}
         with self._lock:
-            MODEL.refuse_existing(self._models, name)
+            MODEL.check_name_is_free(self._models, name)
             self._models[name] = self._born(MODEL, {**MODEL_DEFAULTS, **request, **container})
             return {"ModelArn": self._models[name]["ModelArn"]}
 
@@ -86,7 +86,7 @@ class Registry:
         check_endpoint_config(request)
         request = {**request, "MetricsConfig": {**METRICS, **request.get("MetricsConfig", {})}}
         with self._lock:
-            ENDPOINT_CONFIG.refuse_existing(self._configs, name)
+            ENDPOINT_CONFIG.check_name_is_free(self._configs, name)
             check_pools(request, self._models_of(request))
             self._configs[name] = self._born(ENDPOINT_CONFIG, request)
             return {"EndpointConfigArn": self._configs[name]["EndpointConfigArn"]}

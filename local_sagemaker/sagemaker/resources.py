@@ -44,7 +44,7 @@ class ResourceKind:
             raise invalid(f'Could not find {self.words} "{self.arn(name)}".')
         return records[name]
 
-    def refuse_existing(self, records: Iterable[str], name: str) -> None:
+    def check_name_is_free(self, records: Iterable[str], name: str) -> None:
         """Raise `ApiError` if the name exists; case-insensitive (CreateEndpoint's reference)."""
         if name.lower() in {record.lower() for record in records}:
             # Source of the message: aws/sagemaker-python-sdk#101.

@@ -20,18 +20,18 @@ _STRING = 7
 class StreamedInvocation(Invocation):
     """An invocation whose response parts are sent as events, as soon as they arrive."""
 
-    most_seconds = 480.0  # source: Amazon SageMaker AI FAQs, hosting: 8 minutes
+    timeout_seconds = 480.0  # source: Amazon SageMaker AI FAQs, hosting: 8 minutes
 
-    async def begin_answer(self, headers: list[tuple[bytes, bytes]]) -> None:
+    async def start_response(self, headers: list[tuple[bytes, bytes]]) -> None:
         """Start a successful response."""
         own = [(_RENAMED.get(name, name), value) for name, value in headers if name != _DROPPED]
-        await super().begin_answer([(b"content-type", CONTENT_TYPE), *own])
+        await super().start_response([(b"content-type", CONTENT_TYPE), *own])
 
     async def send_part(self, part: bytes, *, more: bool) -> None:
         """Send a part of the response as a PayloadPart event."""
         await super().send_part(message("event", "PayloadPart", part) if part else b"", more=more)
 
-    async def break_off(self, error: ApiError) -> None:
+    async def abort_response(self, error: ApiError) -> None:
         """End a started response with a ModelStreamError."""
         timed_out = error.fields.get("OriginalStatusCode") == 0
         code = "ModelInvocationTimeExceeded" if timed_out else "StreamBroken"

@@ -7,7 +7,7 @@ from local_sagemaker.errors import invalid
 
 Record = dict[str, Any]
 
-MOST = 50
+MAX_TAGS = 50
 """Maximum number of tags of a resource: AWS's general limit."""
 
 
@@ -30,8 +30,8 @@ class Tags:
         """AddTags: add or overwrite tags."""
         with self._lock:
             changed = {**self._of(request), **_unique(request["Tags"])}
-            if len(changed) > MOST:
-                raise invalid(f"A resource has at most {MOST} tags.")
+            if len(changed) > MAX_TAGS:
+                raise invalid(f"A resource has at most {MAX_TAGS} tags.")
             self._values[request["ResourceArn"]] = changed
         return self.list_tags({"ResourceArn": request["ResourceArn"]})
 

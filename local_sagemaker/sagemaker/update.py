@@ -4,11 +4,17 @@ import logging
 from fractions import Fraction
 
 from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.happenings import HappeningKind
+from local_sagemaker.happenings import EventKind
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.sagemaker import variants
 from local_sagemaker.sagemaker.deployment import ALL, Deployment, TrafficStep, part
-from local_sagemaker.sagemaker.endpoint import LEAST_SECONDS, Endpoint, EndpointContext, end, reason
+from local_sagemaker.sagemaker.endpoint import (
+    MIN_STATUS_SECONDS,
+    Endpoint,
+    EndpointContext,
+    end,
+    reason,
+)
 from local_sagemaker.sagemaker.registry import Plan
 
 POLL_SECONDS = 10.0
@@ -79,12 +85,12 @@ class Update:
         if step is not self._deployment.steps[0]:
             if self._deployment.rolling:
                 self._new.scale(counts)
-                self._endpoint.count_pending(counts)
+                self._endpoint.set_pending_counts(counts)
             return
-        self._endpoint.count_pending(dict.fromkeys(counts, 0))
+        self._endpoint.set_pending_counts(dict.fromkeys(counts, 0))
         config, models = self._plan.config, self._plan.models
         self._new.start(self._site.host, self._endpoint.name, config, models, counts)
-        self._endpoint.count_pending(counts)
+        self._endpoint.set_pending_counts(counts)
 
     def _shift(self, step: TrafficStep) -> None:
         """Shift traffic to the new fleet. Raise if an alarm is in ALARM already.
@@ -112,7 +118,7 @@ class Update:
         """End the old fleet after its calls are completed, and switch to the new one."""
         try:
             end(self._old)
-            self._clock.fill(LEAST_SECONDS, self._site.stopping)
+            self._clock.fill(MIN_STATUS_SECONDS, self._site.stopping)
         finally:
             with self._endpoint.lock:
                 if not self._site.stopping.is_set():
@@ -144,7 +150,7 @@ class Update:
         """
         log.warning("the update of %s is rolled back: %s", self._endpoint.title, error)
         self._endpoint.happened(
-            HappeningKind.ENDPOINT_ROLLED_BACK,
+            EventKind.ENDPOINT_ROLLED_BACK,
             f"The update to {self._plan.config['EndpointConfigName']} is rolled back: {error}",
         )
         why = None if isinstance(error, AlarmError) else reason(error)
@@ -162,7 +168,7 @@ class Update:
             self._endpoint.share = Fraction(0)
         try:
             end(self._new)
-            self._clock.fill(LEAST_SECONDS, self._site.stopping)
+            self._clock.fill(MIN_STATUS_SECONDS, self._site.stopping)
         finally:
             self._be_as_before(why)
 
@@ -175,11 +181,11 @@ class Update:
             endpoint.set(
                 EndpointStatus="InService",
                 PendingDeploymentSummary=None,
-                ProductionVariants=variants.settled(endpoint.variants),
+                ProductionVariants=variants.with_desired_as_current(endpoint.variants),
                 FailureReason=why,
             )
 
     def _scale_old(self, counts: dict[str, int]) -> None:
         self._old.scale(counts)
-        now = variants.counted(self._endpoint.variants, counts)
+        now = variants.with_current_counts(self._endpoint.variants, counts)
         self._endpoint.set(ProductionVariants=now)

@@ -23,7 +23,7 @@ def described(config: Record) -> list[Record]:
     ]
 
 
-def kept(old: list[Record], config: Record, request: Record) -> list[Record]:
+def with_retained_properties(old: list[Record], config: Record, request: Record) -> list[Record]:
     """Return a configuration's variants with the counts and weights that an update retains."""
     variants = described(config)
     if not request.get("RetainAllVariantProperties"):
@@ -50,13 +50,13 @@ def counts(variants: list[Record], *, when: str = "Desired") -> dict[str, int]:
     return {variant["VariantName"]: variant[f"{when}InstanceCount"] for variant in variants}
 
 
-def desired(variants: list[Record], requested: list[Record]) -> list[Record]:
+def with_desired(variants: list[Record], requested: list[Record]) -> list[Record]:
     """Return the variants with the changes of UpdateEndpointWeightsAndCapacities."""
     changes = {each["VariantName"]: each for each in requested}
     return [{**variant, **changes.get(variant["VariantName"], {})} for variant in variants]
 
 
-def undesired(variants: list[Record]) -> list[Record]:
+def with_current_as_desired(variants: list[Record]) -> list[Record]:
     """Return the variants with the current values as desired values."""
     return [
         {**variant, **{f"Desired{name}": variant[f"Current{name}"] for name in PROPERTIES}}
@@ -64,14 +64,14 @@ def undesired(variants: list[Record]) -> list[Record]:
     ]
 
 
-def counted(variants: list[Record], now: Mapping[str, int]) -> list[Record]:
+def with_current_counts(variants: list[Record], now: Mapping[str, int]) -> list[Record]:
     """Return the variants with other current instance counts."""
     return [
         {**variant, "CurrentInstanceCount": now[variant["VariantName"]]} for variant in variants
     ]
 
 
-def settled(variants: list[Record]) -> list[Record]:
+def with_desired_as_current(variants: list[Record]) -> list[Record]:
     """Return the variants with the desired values as current values."""
     return [
         {**variant, **{f"Current{name}": variant[f"Desired{name}"] for name in PROPERTIES}}

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.api import Answer, JsonService, Operation, error_answer, send_answer
+from local_sagemaker.api import Answer, JsonService, Operation, error_response, send_response
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.invocation import Receive, Send
 from local_sagemaker.tests.conftest import ClientFor
@@ -119,7 +119,7 @@ def test_call_answers_without_http_and_raises_what_http_would_answer() -> None:
 
 def test_an_errors_answer_has_its_status_code_message_and_fields() -> None:
     error = ApiError("ModelError", "Received server error", status=424, OriginalStatusCode=500)
-    status, headers, body = error_answer(error)
+    status, headers, body = error_response(error)
     assert status == 424
     assert headers == {
         "Content-Type": "application/x-amz-json-1.1",
@@ -151,7 +151,7 @@ def test_an_sdk_reads_the_further_fields_of_an_error(client_for: ClientFor) -> N
     async def refuse(_: Any, receive: Receive, send: Send) -> None:
         fields: dict[str, Any] = {"OriginalStatusCode": 507, "OriginalMessage": "out of memory"}
         error = ApiError("ModelError", "Received server error", status=424, **fields)
-        await send_answer(send, error_answer(error))
+        await send_response(send, error_response(error))
 
     client = client_for("sagemaker-runtime", refuse)
     with pytest.raises(client.exceptions.ModelError) as refused:

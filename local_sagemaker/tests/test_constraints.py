@@ -4,7 +4,7 @@ import botocore.session
 import pytest
 from botocore.model import ListShape, MapShape, Shape, StructureShape
 
-from local_sagemaker.constraints import _compiled, refuse_violations
+from local_sagemaker.constraints import _compiled, check_constraints
 from local_sagemaker.errors import ApiError
 
 EMULATED = {
@@ -24,7 +24,7 @@ def shape_of(operation: str, service: str = "sagemaker") -> Any:
 
 def refusal(operation: str, request: dict[str, Any]) -> str:
     with pytest.raises(ApiError) as refused:
-        refuse_violations(request, shape_of(operation))
+        check_constraints(request, shape_of(operation))
     assert refused.value.code == "ValidationException"
     return refused.value.message
 
@@ -97,7 +97,7 @@ def test_a_role_is_an_arn(role: str) -> None:
 
 
 def test_what_aws_takes_is_taken() -> None:
-    refuse_violations(
+    check_constraints(
         {
             "ModelName": "A-1",
             "ExecutionRoleArn": "arn:aws:iam::000000000000:role/service-role/x",
@@ -110,7 +110,7 @@ def test_what_aws_takes_is_taken() -> None:
 
 def test_the_greatest_number_is_taken() -> None:
     most = variant(VolumeSizeInGB=512, InitialInstanceCount=2**31 - 1)
-    refuse_violations(most, shape_of("CreateEndpointConfig"))
+    check_constraints(most, shape_of("CreateEndpointConfig"))
 
 
 def test_tags_have_letters_and_no_control_characters() -> None:

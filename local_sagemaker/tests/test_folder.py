@@ -62,7 +62,7 @@ def test_a_process_of_another_user_is_not_ours(
 
 def test_a_process_that_has_its_number_since_is_not_ours(folder: Folder) -> None:
     folder.remember(RunningSageMaker(pid=os.getpid(), port=4566, python="3.10"))
-    before = folder.found_running().began() - 60
+    before = folder.require_running().began() - 60
     os.utime(folder._state, (before, before))
     assert folder.running() is None
 

@@ -11,7 +11,7 @@ def test_two_processes_stand_for_a_variants_instances_unless_a_variable_is_set(
     monkeypatch.delenv(settings.INSTANCES, raising=False)
     if value is not None:
         monkeypatch.setenv(settings.INSTANCES, value)
-    assert settings.instances_at_most() == expected
+    assert settings.max_processes() == expected
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "many", "1.5", " 2", "4 GiB"])

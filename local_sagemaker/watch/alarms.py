@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from local_sagemaker.happenings import Happening, HappeningKind, Tell
+from local_sagemaker.happenings import DashboardEvent, EventKind, OnEvent
 
 Record = dict[str, Any]
 
@@ -21,7 +21,7 @@ class Alarms:
     `tell` is called for each state change between two calls of `look`.
     """
 
-    def __init__(self, cloudwatch: Any, tell: Tell) -> None:
+    def __init__(self, cloudwatch: Any, tell: OnEvent) -> None:
         self._cloudwatch, self._tell = cloudwatch, tell
         self._states: dict[str, str] = {}
 
@@ -38,10 +38,10 @@ class Alarms:
         return alarms
 
 
-def _change(alarm: Record, before: str, reason: str) -> Happening:
-    kind = HappeningKind.ALARM if alarm["state"] == "ALARM" else HappeningKind.ALARM_ENDED
+def _change(alarm: Record, before: str, reason: str) -> DashboardEvent:
+    kind = EventKind.ALARM if alarm["state"] == "ALARM" else EventKind.ALARM_ENDED
     message = f"{alarm['name']}: from {before} to {alarm['state']}. {reason}"
-    return Happening(kind, message, alarm["endpoint"], alarm["variant"], time=alarm["since"])
+    return DashboardEvent(kind, message, alarm["endpoint"], alarm["variant"], time=alarm["since"])
 
 
 def _alarm(record: Record) -> Record:

@@ -8,26 +8,26 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from local_sagemaker.happenings import Happening
+from local_sagemaker.happenings import DashboardEvent
 from local_sagemaker.watch.models import model_name
 
 Record = dict[str, Any]
 
-MOST = 500
-MOST_MESSAGE = 600
+MAX_EVENTS = 500
+MAX_MESSAGE_LENGTH = 600
 """Maximum length of a message, which may contain a container's output."""
 
 
 class Events:
-    """The latest `MOST` events. All methods are thread-safe."""
+    """The latest `MAX_EVENTS` events. All methods are thread-safe."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
-        self._latest: deque[Record] = deque(maxlen=MOST)
+        self._latest: deque[Record] = deque(maxlen=MAX_EVENTS)
 
-    def tell(self, happening: Happening) -> None:
+    def tell(self, happening: DashboardEvent) -> None:
         """Add an event."""
         with self._lock:
             event = {
@@ -46,4 +46,6 @@ class Events:
 
 
 def _short(message: str) -> str:
-    return message if len(message) <= MOST_MESSAGE else f"{message[: MOST_MESSAGE - 1]}…"
+    return (
+        message if len(message) <= MAX_MESSAGE_LENGTH else f"{message[: MAX_MESSAGE_LENGTH - 1]}…"
+    )

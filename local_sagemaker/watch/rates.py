@@ -38,7 +38,7 @@ class Traffic:
             counts.latencies.append(seconds)
             counts.errors += failed
 
-    def of(self, endpoint: str, variant: str, since: float) -> dict[str, Any]:
+    def rates(self, endpoint: str, variant: str, since: float) -> dict[str, Any]:
         """Return the rates of completed seconds from `since` on, in Unix seconds."""
         now = int(self._clock())
         with self._lock:

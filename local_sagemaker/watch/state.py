@@ -18,7 +18,7 @@ from local_sagemaker.watch.lookup import Lookup
 from local_sagemaker.watch.models import model_name
 from local_sagemaker.watch.rates import Traffic
 
-LOOK_SECONDS = 1.0
+POLL_SECONDS = 1.0
 """Minimum interval of reading alarms and processes, while the state is requested."""
 
 Record = dict[str, Any]
@@ -54,8 +54,8 @@ class Watch:
         self._started = clock()
         self._processors = Processors()
         alarms = Alarms(cloudwatch, events.tell)
-        self._alarms = Lookup(alarms.look, list[Record](), seconds=LOOK_SECONDS)
-        self._usage = Lookup(self._usages, dict[str, Usage](), seconds=LOOK_SECONDS)
+        self._alarms = Lookup(alarms.look, list[Record](), seconds=POLL_SECONDS)
+        self._usage = Lookup(self._usages, dict[str, Usage](), seconds=POLL_SECONDS)
 
     def state(self, *, after: int = 0, since: float = 0) -> Record:
         """Return the state, with the events after a sequence number and the rates since a time."""
@@ -124,7 +124,7 @@ class Watch:
                     self._most if model and variant["DesiredInstanceCount"] > self._most else None
                 ),
                 "instances": list(filter(None, own)),
-                "rates": self._traffic.of(endpoint.name, name, since),
+                "rates": self._traffic.rates(endpoint.name, name, since),
             }
 
 

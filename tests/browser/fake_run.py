@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from local_sagemaker.front.http_server import RequestGuard, http_server
-from local_sagemaker.happenings import Happening, HappeningKind
+from local_sagemaker.happenings import DashboardEvent, EventKind
 from local_sagemaker.watch.events import Events
 from local_sagemaker.watch.site import Site
 
@@ -53,10 +53,10 @@ class FakeRun:
             "events": self.happened.after(after),
         }
 
-    def tell(self, kind: HappeningKind, message: str, *place: str, ago: float = 0) -> None:
+    def tell(self, kind: EventKind, message: str, *place: str, ago: float = 0) -> None:
         """Add an event `ago` seconds before now; `place` is endpoint, variant, instance, model."""
         members = dict(zip(("endpoint", "variant", "instance", "model"), place, strict=False))
-        self.happened.tell(Happening(kind, message, **members, time=self.now - ago))
+        self.happened.tell(DashboardEvent(kind, message, **members, time=self.now - ago))
 
 
 def model(name: str, ago: float, *, state: str = "loaded", **more: Any) -> Record:
@@ -151,7 +151,7 @@ def busy_run() -> FakeRun:
     first, second = map(instance_id, (1, 2))
     for number, ago in ((first, 420.0), (second, 110.0)):
         run.tell(
-            HappeningKind.INSTANCE_STARTED,
+            EventKind.INSTANCE_STARTED,
             "The container was started.",
             text,
             only,
@@ -159,7 +159,7 @@ def busy_run() -> FakeRun:
             ago=ago,
         )
         messages = "The instance passed the ping health check after 8.0 s."
-        run.tell(HappeningKind.INSTANCE_HEALTHY, messages, text, only, number, ago=ago - 8)
+        run.tell(EventKind.INSTANCE_HEALTHY, messages, text, only, number, ago=ago - 8)
     for name, where, ago, gone in (
         ("minilm", first, 400, None),
         ("bert", first, 260, 60),
@@ -168,20 +168,20 @@ def busy_run() -> FakeRun:
         ("bert", second, 50, None),
     ):
         place = text, only, where, f"{name}-{DIGEST}.tar.gz"
-        run.tell(HappeningKind.MODEL_DOWNLOADING, f"{name} was requested.", *place, ago=ago)
-        run.tell(HappeningKind.MODEL_LOADING, f"{name} is being loaded.", *place, ago=ago - 5)
-        run.tell(HappeningKind.MODEL_LOADED, f"{name} was loaded in 9.0 s.", *place, ago=ago - 14)
+        run.tell(EventKind.MODEL_DOWNLOADING, f"{name} was requested.", *place, ago=ago)
+        run.tell(EventKind.MODEL_LOADING, f"{name} is being loaded.", *place, ago=ago - 5)
+        run.tell(EventKind.MODEL_LOADED, f"{name} was loaded in 9.0 s.", *place, ago=ago - 14)
         if gone:
             why = f"{name} was unloaded in 0.2 s to make room for clip."
-            run.tell(HappeningKind.MODEL_EVICTED, why, *place, ago=gone)
+            run.tell(EventKind.MODEL_EVICTED, why, *place, ago=gone)
     place = text, only, first, f"clip-{DIGEST}.tar.gz"
-    run.tell(HappeningKind.MODEL_DOWNLOADING, "clip was requested.", *place, ago=66)
-    run.tell(HappeningKind.MODEL_LOADING, "clip is being loaded.", *place, ago=60)
+    run.tell(EventKind.MODEL_DOWNLOADING, "clip was requested.", *place, ago=66)
+    run.tell(EventKind.MODEL_LOADING, "clip is being loaded.", *place, ago=60)
     why = "monitor alarm TargetTracking in state ALARM triggered policy calls"
     messages = f"Setting desired instance count to 2 (InProgress): {why}"
-    run.tell(HappeningKind.SCALING, messages, text, only, ago=112)
+    run.tell(EventKind.SCALING, messages, text, only, ago=112)
     run.tell(
-        HappeningKind.ALARM,
+        EventKind.ALARM,
         "prod-text-slow: updated from OK to ALARM. Crossed.",
         text,
         only,

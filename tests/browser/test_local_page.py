@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from local_sagemaker.happenings import HappeningKind
+from local_sagemaker.happenings import EventKind
 from tests.browser.chromium import SCHEMES, WIDTHS
 from tests.browser.fake_run import (
     DIGEST,
@@ -47,8 +47,8 @@ def hostile() -> FakeRun:
     run.endpoints.insert(0, endpoint(LONG, first, failure=EVIL, configuration=EVIL))
     run.alarms.append(alarm(EVIL * 3, "ALARM", of=LONG, watches=EVIL, condition=EVIL))
     place = LONG, "v" * 63, instance_id(3), f"{EVIL}.tar.gz"
-    run.tell(HappeningKind.MODEL_FAILED, EVIL * 5, *place, ago=5)
-    run.tell(HappeningKind.SCALING, EVIL, *place[:2], ago=4)
+    run.tell(EventKind.MODEL_FAILED, EVIL * 5, *place, ago=5)
+    run.tell(EventKind.SCALING, EVIL, *place[:2], ago=4)
     return run
 
 
@@ -306,13 +306,13 @@ def test_new_events_appear_and_important_ones_are_announced(shown: Page, run: Fa
     place = "prod-text", "AllTraffic"
     run.now += 1
     run.tell(
-        HappeningKind.MODEL_LOADED,
+        EventKind.MODEL_LOADED,
         "clip was loaded.",
         *place,
         instance_id(1),
         f"clip-{DIGEST}.tar.gz",
     )
-    run.tell(HappeningKind.SCALING, "Setting desired instance count to 3 (InProgress): why", *place)
+    run.tell(EventKind.SCALING, "Setting desired instance count to 3 (InProgress): why", *place)
     shown.get_by_text("Setting desired instance count to 3", exact=False).first.wait_for()
     message = shown.locator("#said")
     assert message.get_attribute("aria-live") == "polite"
